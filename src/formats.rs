@@ -1,0 +1,6 @@
+//! Configurations in and out of text: every reader reports what it did with every key.
+
+pub mod hf_config;
+pub mod json;
+pub mod shell;
+pub mod yaml;

@@ -1,0 +1,1 @@
+//! JSON text to plain data, with the line of every key.

@@ -1,0 +1,1 @@
+//! Command lines and bash launch scripts to flags, with nothing executed.

@@ -1,0 +1,1 @@
+//! Megatron-Bridge's structured training-memory estimate.

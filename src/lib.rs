@@ -1,0 +1,12 @@
+//! Megatron Memory: how much GPU memory a Megatron training job needs, on every pipeline stage, in
+//! every bucket, and why.
+
+pub mod value;
+
+pub mod config;
+pub mod parallel;
+
+pub mod framework_reports;
+
+pub mod formats;
+pub mod presets;

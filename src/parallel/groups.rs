@@ -1,0 +1,1 @@
+//! The dense and the expert rank grid over one span of ranks.

@@ -1,0 +1,1 @@
+//! The order of forward and backward passes on one pipeline rank.

@@ -1,0 +1,1 @@
+//! Which layers each pipeline stage and virtual chunk holds.

@@ -1,0 +1,1 @@
+//! GPUs with the bytes that a process can really use.

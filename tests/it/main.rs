@@ -1,0 +1,16 @@
+//! Every test of the core that goes through public functions, as one binary.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::float_arithmetic,
+    missing_docs,
+    reason = "a test that meets a surprise should stop there and say so"
+)]
+
+mod formats;
+mod framework_reports;
+mod oracle;
+mod parallel;
+mod presets;

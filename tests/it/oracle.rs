@@ -1,0 +1,15 @@
+//! Reading the ground truth under `tests/oracle`.
+
+use std::path::PathBuf;
+
+/// The folder with the ground truth.
+pub(crate) fn folder() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/oracle")
+}
+
+/// One JSON file of the ground truth.
+pub(crate) fn json(path: &str) -> serde_json::Value {
+    let path = folder().join(path);
+    let text = std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+    serde_json::from_str(&text).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
+}

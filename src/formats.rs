@@ -2,5 +2,6 @@
 
 pub mod hf_config;
 pub mod json;
+pub mod node;
 pub mod shell;
 pub mod yaml;

@@ -1,1 +1,4 @@
 //! Tests of `formats`.
+
+mod hf_config;
+mod json;

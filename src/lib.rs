@@ -10,3 +10,8 @@ pub mod framework_reports;
 
 pub mod formats;
 pub mod presets;
+
+#[cfg(feature = "engine")]
+pub mod engine;
+#[cfg(feature = "web")]
+pub mod ui;

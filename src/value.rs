@@ -55,11 +55,10 @@ impl Value {
 impl fmt::Display for Value {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Null => f.write_str("null"),
             Self::Bool(b) => write!(f, "{b}"),
             Self::Int(i) => write!(f, "{i}"),
             Self::Float(x) if x.is_finite() => write!(f, "{x:?}"),
-            Self::Float(_) => f.write_str("null"),
+            Self::Null | Self::Float(_) => f.write_str("null"),
             Self::Text(s) => write_json_string(f, s),
             Self::List(items) => {
                 f.write_str("[")?;

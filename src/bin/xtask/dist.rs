@@ -1,0 +1,231 @@
+//! `dist/`: the page, its assets, and the JavaScript API under `api/`.
+//!
+//! Trunk builds the same folder: it does what [`app`] does here and then calls [`finish`] through its hook.
+
+use std::{
+    env, fs,
+    hash::{DefaultHasher, Hash, Hasher},
+    path::{Path, PathBuf},
+};
+
+use wasm_bindgen_cli::wasm_bindgen;
+
+use super::{
+    Error,
+    cargo::{WASM, run, target},
+};
+
+/// Fast to build or fast to load.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum Mode {
+    Dev,
+    Release,
+}
+
+impl Mode {
+    pub(crate) fn from_dev(dev: bool) -> Self {
+        if dev { Self::Dev } else { Self::Release }
+    }
+
+    /// The cargo profile that builds for this mode what `release` is the release profile of.
+    fn profile(self, release: &'static str) -> &'static str {
+        match self {
+            Self::Dev => "dev",
+            Self::Release => release,
+        }
+    }
+}
+
+/// Builds everything into `dist`, which is replaced only when all of it has been built.
+pub(crate) fn build(mode: Mode, dist: &Path) -> Result<(), Error> {
+    let stage = target().join("stage");
+    clear(&stage)?;
+    app(mode, &stage)?;
+    finish(mode, &stage)?;
+    clear(dist)?;
+    for file in files(&stage)? {
+        let to = dist.join(&file);
+        fs::create_dir_all(to.parent().unwrap_or(dist))?;
+        fs::copy(stage.join(&file), to)?;
+    }
+    Ok(())
+}
+
+/// [`finish`] as Trunk's hook calls it.
+pub(crate) fn finish_for_trunk() -> Result<(), Error> {
+    let stage =
+        env::var_os("TRUNK_STAGING_DIR").ok_or("this task is for Trunk's post_build hook")?;
+    let mode =
+        Mode::from_dev(env::var_os("TRUNK_PROFILE").is_none_or(|profile| profile != "release"));
+    finish(mode, Path::new(&stage))
+}
+
+/// The part that Trunk knows how to do: the app and the document that loads it.
+fn app(mode: Mode, stage: &Path) -> Result<(), Error> {
+    let profile = mode.profile("app");
+    run(
+        "cargo",
+        [
+            "build",
+            "--quiet",
+            "--target",
+            WASM,
+            "--bin",
+            "megatron-memory",
+            "--profile",
+            profile,
+        ],
+    )?;
+    bind(
+        &artifact(profile, "megatron-memory"),
+        stage,
+        &["--no-typescript"],
+    )?;
+    let document = fs::read_to_string("index.html")?;
+    let for_browsers: String = document
+        .split_inclusive('\n')
+        .filter(|line| !line.contains("data-trunk"))
+        .collect();
+    Ok(fs::write(stage.join("index.html"), for_browsers)?)
+}
+
+/// The rest: style sheet, files that ship as they are, the API, and a version on every address.
+fn finish(mode: Mode, stage: &Path) -> Result<(), Error> {
+    engine(mode, &stage.join("api"))?;
+    fs::write(stage.join("style.css"), concatenated(Path::new("styles"))?)?;
+    let web = Path::new("src/web");
+    for file in files(web)? {
+        fs::copy(web.join(&file), stage.join(&file))?;
+    }
+    if mode == Mode::Release {
+        for wasm in
+            ["megatron-memory_bg.wasm", "api/megatron_memory_bg.wasm"].map(|name| stage.join(name))
+        {
+            let module = fs::read(&wasm)?;
+            fs::write(&wasm, without_names(&module).ok_or("not a wasm module")?)?;
+        }
+    }
+    stamp(stage)
+}
+
+/// The library as a module for JavaScript, in `api`.
+fn engine(mode: Mode, api: &Path) -> Result<(), Error> {
+    let profile = mode.profile("engine");
+    let features = ["--no-default-features", "--features", "engine"];
+    // Here and not in the manifest: a native build has no use for a shared library.
+    let kind = [
+        "--lib",
+        "--crate-type",
+        "cdylib",
+        "--target",
+        WASM,
+        "--profile",
+        profile,
+    ];
+    run(
+        "cargo",
+        ["rustc", "--quiet"].iter().chain(&features).chain(&kind),
+    )?;
+    bind(&artifact(profile, "megatron_memory"), api, &[])
+}
+
+/// Where cargo leaves the module `name`.
+fn artifact(profile: &str, name: &str) -> PathBuf {
+    let folder = if profile == "dev" { "debug" } else { profile };
+    target()
+        .join(WASM)
+        .join(folder)
+        .join(name)
+        .with_extension("wasm")
+}
+
+/// Writes `module` and the JavaScript that loads it to `folder`.
+fn bind(module: &Path, folder: &Path, options: &[&str]) -> Result<(), Error> {
+    let fixed = [
+        "wasm-bindgen".as_ref(),
+        "--target=web".as_ref(),
+        "--out-dir".as_ref(),
+        folder.as_os_str(),
+    ];
+    let options = options.iter().map(AsRef::as_ref);
+    Ok(wasm_bindgen::run_cli_with_args(
+        fixed.into_iter().chain(options).chain([module.as_os_str()]),
+    )?)
+}
+
+/// `module` without its function names, which only make a trap's stack readable and are a third of the file.
+///
+/// Trunk cannot ask wasm-bindgen for this, and `strip = true` would take a section that wasm-bindgen needs.
+fn without_names(module: &[u8]) -> Option<Vec<u8>> {
+    let (header, mut rest) = module.split_at_checked(8)?;
+    let mut kept = header.to_vec();
+    while let [id, after_id @ ..] = rest {
+        let (size, body) = leb128(after_id)?;
+        let (body, next) = body.split_at_checked(size)?;
+        let named = *id == 0
+            && leb128(body).is_some_and(|(length, text)| text.get(..length) == Some(b"name"));
+        if !named {
+            kept.extend_from_slice(rest.get(..rest.len() - next.len())?);
+        }
+        rest = next;
+    }
+    Some(kept)
+}
+
+/// The unsigned number at the start of `bytes`, and what follows it.
+fn leb128(bytes: &[u8]) -> Option<(usize, &[u8])> {
+    let last = bytes.iter().position(|byte| byte & 0x80 == 0)?;
+    let (number, rest) = bytes.split_at_checked(last + 1)?;
+    let number = number.iter().rev().try_fold(0usize, |sum, byte| {
+        sum.checked_mul(128)?.checked_add(usize::from(byte & 0x7f))
+    })?;
+    Some((number, rest))
+}
+
+/// Gives every address in the document a version made from what the files hold, so that a cache never mixes two releases.
+fn stamp(stage: &Path) -> Result<(), Error> {
+    let mut hasher = DefaultHasher::new();
+    for file in files(stage)? {
+        fs::read(stage.join(file))?.hash(&mut hasher);
+    }
+    let document = stage.join("index.html");
+    let stamped =
+        fs::read_to_string(&document)?.replace("?v=0\"", &format!("?v={:016x}\"", hasher.finish()));
+    Ok(fs::write(document, stamped)?)
+}
+
+/// The files of `folder` in alphabetical order, as one text.
+fn concatenated(folder: &Path) -> Result<String, Error> {
+    let mut text = String::new();
+    for file in files(folder)? {
+        text.push_str(&fs::read_to_string(folder.join(file))?);
+    }
+    Ok(text)
+}
+
+/// Every file below `folder`, relative to it, in alphabetical order.
+pub(crate) fn files(folder: &Path) -> Result<Vec<PathBuf>, Error> {
+    let mut found = Vec::new();
+    let mut folders = vec![PathBuf::new()];
+    while let Some(inner) = folders.pop() {
+        for entry in fs::read_dir(folder.join(&inner))? {
+            let entry = entry?;
+            let path = inner.join(entry.file_name());
+            if entry.file_type()?.is_dir() {
+                folders.push(path);
+            } else {
+                found.push(path);
+            }
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
+/// Makes `folder` an empty one.
+fn clear(folder: &Path) -> Result<(), Error> {
+    if folder.exists() {
+        fs::remove_dir_all(folder)?;
+    }
+    Ok(fs::create_dir_all(folder)?)
+}

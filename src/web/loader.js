@@ -1,0 +1,35 @@
+// Starts the calculator. When it cannot start, or stops later, shows what the reader can do.
+// A file of its own because the content security policy of the page allows no inline script.
+
+// The same version on every file: a cache can then never mix two releases.
+const version = new URL(import.meta.url).search;
+
+const recover = (reason) => {
+  document.getElementById("loading")?.remove();
+  const panel = document.getElementById("recover");
+  document.getElementById("recover-reason").textContent = reason;
+  // An empty `href` is the page itself without its fragment, and the fragment is what must survive.
+  document.getElementById("recover-reload").onclick = (event) => {
+    event.preventDefault();
+    location.reload();
+  };
+  panel.hidden = false;
+};
+
+// A panic ends as a trap, whichever event handler it happened in. The message is in the console.
+const stopped = (error) =>
+  error instanceof WebAssembly.RuntimeError && recover("This is a mistake in the calculator, not in your settings.");
+addEventListener("error", (event) => stopped(event.error));
+addEventListener("unhandledrejection", (event) => stopped(event.reason));
+
+if (typeof WebAssembly === "undefined") {
+  recover("It needs WebAssembly, which this browser lacks or has switched off.");
+} else {
+  try {
+    const { default: start } = await import(`./megatron-memory.js${version}`);
+    await start({ module_or_path: new URL(`./megatron-memory_bg.wasm${version}`, import.meta.url) });
+  } catch (error) {
+    console.error(error);
+    recover(`It could not be started (${error}).`);
+  }
+}

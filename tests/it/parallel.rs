@@ -1,1 +1,5 @@
 //! Tests of `parallel`.
+
+mod layout;
+mod schedule;
+mod stages;

@@ -1,0 +1,267 @@
+//! The closed lists of names that fields choose from, under Megatron-LM's own spellings.
+
+/// Declares an enum together with the names of its variants, in the same order.
+macro_rules! choices {
+    ($($(#[$meta:meta])* $name:ident { $($(#[$variant_meta:meta])* $variant:ident = $text:literal),+ $(,)? })+) => {$(
+        $(#[$meta])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+        pub enum $name { $($(#[$variant_meta])* $variant),+ }
+
+        impl $name {
+            /// The names, in the order of the variants.
+            pub const NAMES: &'static [&'static str] = &[$($text),+];
+            /// The variants in order.
+            pub const ALL: &'static [Self] = &[$(Self::$variant),+];
+
+            /// Megatron's spelling.
+            #[must_use]
+            pub const fn name(self) -> &'static str {
+                match self { $(Self::$variant => $text),+ }
+            }
+        }
+    )+};
+}
+
+choices! {
+    /// `--normalization`.
+    Normalization {
+        /// Weight and bias.
+        LayerNorm = "LayerNorm",
+        /// Weight only.
+        RmsNorm = "RMSNorm",
+    }
+
+    /// `--position-embedding-type`.
+    PositionEmbedding {
+        /// A table of `max_position_embeddings` rows on the first stage.
+        LearnedAbsolute = "learned_absolute",
+        /// Rotary; no parameters.
+        Rope = "rope",
+        /// Multimodal rotary; no parameters.
+        Mrope = "mrope",
+        /// YaRN-scaled rotary; no parameters.
+        Yarn = "yarn",
+        /// T5-style relative bias (not modelled as parameters).
+        Relative = "relative",
+        /// None.
+        None = "none",
+    }
+
+    /// `--softmax-type`.
+    SoftmaxType {
+        /// Plain softmax.
+        Vanilla = "vanilla",
+        /// A constant zero logit is added.
+        OffByOne = "off-by-one",
+        /// One learned logit a head: attention sinks.
+        Learnable = "learnable",
+    }
+
+    /// `--transformer-impl`.
+    TransformerImpl {
+        /// Megatron's own torch modules.
+        Local = "local",
+        /// Transformer Engine modules.
+        TransformerEngine = "transformer_engine",
+        /// Inference kernels.
+        InferenceOptimized = "inference_optimized",
+    }
+
+    /// `--attention-backend`.
+    AttentionBackend {
+        /// FlashAttention.
+        Flash = "flash",
+        /// cuDNN fused attention.
+        Fused = "fused",
+        /// Scores and probabilities are kept.
+        Unfused = "unfused",
+        /// Megatron's own unfused attention.
+        Local = "local",
+        /// Transformer Engine decides.
+        Auto = "auto",
+    }
+
+    /// `--cross-entropy-fusion-impl`.
+    CrossEntropyFusion {
+        /// Megatron's fused kernel.
+        Native = "native",
+        /// Transformer Engine's kernel.
+        Te = "te",
+    }
+
+    /// `--moe-token-dispatcher-type`.
+    TokenDispatcher {
+        /// Every rank gathers all tokens.
+        AllGather = "allgather",
+        /// Tokens travel to their experts.
+        AllToAll = "alltoall",
+        /// DeepEP or another fused backend.
+        Flex = "flex",
+    }
+
+    /// `--moe-router-score-function`.
+    RouterScore {
+        /// Softmax over the experts.
+        Softmax = "softmax",
+        /// Sigmoid per expert.
+        Sigmoid = "sigmoid",
+        /// Square root of softplus per expert.
+        SqrtSoftplus = "sqrtsoftplus",
+    }
+
+    /// `--moe-router-dtype`.
+    RouterDtype {
+        /// 4 bytes.
+        Fp32 = "fp32",
+        /// 8 bytes.
+        Fp64 = "fp64",
+    }
+
+    /// `--recompute-granularity`.
+    RecomputeGranularity {
+        /// Whole transformer layers.
+        Full = "full",
+        /// Chosen modules.
+        Selective = "selective",
+    }
+
+    /// `--recompute-method`.
+    RecomputeMethod {
+        /// Every group of `recompute_num_layers` layers keeps only its input.
+        Uniform = "uniform",
+        /// The first `recompute_num_layers` layers of a stage or chunk keep only their input.
+        Block = "block",
+    }
+
+    /// `--recompute-modules`.
+    RecomputeModule {
+        /// Core attention.
+        CoreAttn = "core_attn",
+        /// The activation function of the experts.
+        MoeAct = "moe_act",
+        /// Input and pre-MLP norm.
+        Layernorm = "layernorm",
+        /// MLA up projections and rotary embedding.
+        MlaUpProj = "mla_up_proj",
+        /// The dense MLP.
+        Mlp = "mlp",
+        /// The whole MoE layer.
+        Moe = "moe",
+        /// The shared experts.
+        SharedExperts = "shared_experts",
+    }
+
+    /// `--offload-modules`.
+    OffloadModule {
+        /// Input of the attention norm.
+        AttnNorm = "attn_norm",
+        /// Input of linear_qkv.
+        QkvLinear = "qkv_linear",
+        /// What core attention keeps.
+        CoreAttn = "core_attn",
+        /// Input of linear_proj.
+        AttnProj = "attn_proj",
+        /// Input of the MLP norm.
+        MlpNorm = "mlp_norm",
+        /// Input of the experts' fc1.
+        ExpertFc1 = "expert_fc1",
+        /// Input of the experts' activation.
+        MoeAct = "moe_act",
+    }
+
+    /// `--optimizer`.
+    OptimizerKind {
+        /// Two states per parameter.
+        Adam = "adam",
+        /// One state with momentum.
+        Sgd = "sgd",
+        /// One state for matrices; Adam for the rest.
+        Muon = "muon",
+        /// Muon with its states spread over data-parallel ranks by layer.
+        DistMuon = "dist_muon",
+        /// One state per parameter.
+        Lion = "lion",
+    }
+
+    /// Dtypes of main gradients.
+    MainGradsDtype {
+        /// 4 bytes.
+        Fp32 = "fp32",
+        /// 2 bytes.
+        Bf16 = "bf16",
+    }
+
+    /// Dtypes of main parameters.
+    MainParamsDtype {
+        /// 4 bytes.
+        Fp32 = "fp32",
+        /// 2 bytes: the 16 bits that bf16 parameters lack.
+        Fp16 = "fp16",
+    }
+
+    /// Dtypes of the optimizer's moments.
+    MomentDtype {
+        /// 4 bytes.
+        Fp32 = "fp32",
+        /// 2 bytes.
+        Fp16 = "fp16",
+        /// 2 bytes.
+        Bf16 = "bf16",
+        /// 1 byte.
+        Fp8 = "fp8",
+    }
+
+    /// `--fp8-format`.
+    Fp8Format {
+        /// E4M3 everywhere.
+        E4m3 = "e4m3",
+        /// E4M3 forward, E5M2 backward.
+        Hybrid = "hybrid",
+    }
+
+    /// `--fp8-recipe`.
+    Fp8Recipe {
+        /// One scale a tensor, from history.
+        Delayed = "delayed",
+        /// One scale a tensor, from the tensor itself.
+        Tensorwise = "tensorwise",
+        /// One scale a block of 128.
+        Blockwise = "blockwise",
+        /// One scale a block of 32.
+        Mxfp8 = "mxfp8",
+    }
+}
+
+impl MainGradsDtype {
+    /// Bytes per element.
+    #[must_use]
+    pub const fn bytes(self) -> u64 {
+        match self {
+            Self::Fp32 => 4,
+            Self::Bf16 => 2,
+        }
+    }
+}
+
+impl MainParamsDtype {
+    /// Bytes per element.
+    #[must_use]
+    pub const fn bytes(self) -> u64 {
+        match self {
+            Self::Fp32 => 4,
+            Self::Fp16 => 2,
+        }
+    }
+}
+
+impl MomentDtype {
+    /// Bytes per element.
+    #[must_use]
+    pub const fn bytes(self) -> u64 {
+        match self {
+            Self::Fp32 => 4,
+            Self::Fp16 | Self::Bf16 => 2,
+            Self::Fp8 => 1,
+        }
+    }
+}

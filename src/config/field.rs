@@ -1,0 +1,327 @@
+//! The declaration form for one input field: everything that a form control, a link, an importer or
+//! a message needs to know about it, in one place.
+
+use core::fmt;
+
+/// A part of the form, in the order in which people think about a job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Group {
+    /// Layers, widths, vocabulary.
+    Model,
+    /// Heads, query groups, latent attention.
+    Attention,
+    /// Experts and the router.
+    Moe,
+    /// How ranks share the work.
+    Parallelism,
+    /// Micro batch, global batch, sequence length.
+    Batch,
+    /// What is recomputed or offloaded instead of kept.
+    Savers,
+    /// Training precision and optimizer states.
+    Optimizer,
+    /// Kernels and fusions, which decide what autograd keeps.
+    Kernels,
+    /// The GPU, and what sits outside the allocator.
+    Hardware,
+}
+
+impl Group {
+    /// All groups in form order.
+    pub const ALL: [Self; 9] = [
+        Self::Model,
+        Self::Attention,
+        Self::Moe,
+        Self::Parallelism,
+        Self::Batch,
+        Self::Savers,
+        Self::Optimizer,
+        Self::Kernels,
+        Self::Hardware,
+    ];
+
+    /// The heading on the page.
+    #[must_use]
+    pub const fn title(self) -> &'static str {
+        match self {
+            Self::Model => "Model",
+            Self::Attention => "Attention",
+            Self::Moe => "MoE",
+            Self::Parallelism => "Parallelism",
+            Self::Batch => "Batch and sequence",
+            Self::Savers => "Memory savers",
+            Self::Optimizer => "Optimizer and precision",
+            Self::Kernels => "Kernels",
+            Self::Hardware => "Hardware",
+        }
+    }
+}
+
+/// How soon a field is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Level {
+    /// Always visible in its section.
+    Essential,
+    /// Under "more".
+    More,
+    /// Under "all flags".
+    All,
+}
+
+/// Whether one value serves the whole job or each module has its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scope {
+    /// Every module may set it.
+    Module,
+    /// One value for the job.
+    Job,
+}
+
+/// What values a field takes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Kind {
+    /// A whole number within `min..=max`.
+    Int {
+        /// Smallest legal value.
+        min: u64,
+        /// Largest legal value.
+        max: u64,
+    },
+    /// On or off.
+    Flag,
+    /// One name out of a closed list.
+    Choice(&'static [&'static str]),
+    /// Any number of names out of a closed list.
+    Set(&'static [&'static str]),
+    /// A decimal number, kept as whole millionths within `min..=max`.
+    Decimal {
+        /// Smallest legal value in millionths.
+        min: u64,
+        /// Largest legal value in millionths.
+        max: u64,
+    },
+    /// `moe_layer_freq`: a whole number N, a list of zeros and ones, or a Python list expression.
+    LayerPattern,
+    /// Free text with a grammar of its own.
+    Text {
+        /// Longest legal text in characters.
+        max: usize,
+    },
+}
+
+/// What a missing value means.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Default {
+    /// The field must be given.
+    Required,
+    /// Nothing, or derived from other fields as the text says.
+    Derived(&'static str),
+    /// A whole number.
+    Int(u64),
+    /// On or off.
+    Flag(bool),
+    /// A name out of the field's list.
+    Choice(&'static str),
+    /// The names that are in, separated by commas.
+    Set(&'static str),
+    /// Millionths.
+    Decimal(u64),
+}
+
+impl fmt::Display for Default {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Required => f.write_str("required"),
+            Self::Int(i) => write!(f, "{i}"),
+            Self::Flag(b) => f.write_str(if *b { "on" } else { "off" }),
+            Self::Derived(text) | Self::Choice(text) | Self::Set(text) => f.write_str(text),
+            Self::Decimal(millionths) => Decimal(*millionths).fmt(f),
+        }
+    }
+}
+
+/// A decimal number in whole millionths; prints without trailing zeros.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Decimal(
+    /// Millionths.
+    pub u64,
+);
+
+impl Decimal {
+    /// One.
+    pub const ONE: Self = Self(1_000_000);
+
+    /// `amount` times this number, rounded up to a whole unit; saturates.
+    #[must_use]
+    pub fn scale_up(self, amount: u64) -> u64 {
+        let scaled = (u128::from(amount) * u128::from(self.0)).div_ceil(1_000_000);
+        u64::try_from(scaled).unwrap_or(u64::MAX)
+    }
+}
+
+impl fmt::Display for Decimal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (whole, mut rest, mut digits) = (self.0 / 1_000_000, self.0 % 1_000_000, 6);
+        write!(f, "{whole}")?;
+        if rest == 0 {
+            return Ok(());
+        }
+        while rest.is_multiple_of(10) {
+            rest /= 10;
+            digits -= 1;
+        }
+        write!(f, ".{rest:0digits$}")
+    }
+}
+
+/// One input field.
+#[derive(Clone, Copy, Debug)]
+pub struct Field {
+    /// Megatron-LM's argument name in snake case, or our own name where Megatron has none.
+    pub name: &'static str,
+    /// The key in share links.
+    pub key: &'static str,
+    /// What the form calls it.
+    pub label: &'static str,
+    /// The symbol in formulas, empty where it appears in none.
+    pub symbol: &'static str,
+    /// One or two sentences of help.
+    pub help: &'static str,
+    /// The unit, empty for plain counts.
+    pub unit: &'static str,
+    /// Section of the form.
+    pub group: Group,
+    /// How soon it is shown.
+    pub level: Level,
+    /// One value for the job, or one a module.
+    pub scope: Scope,
+    /// Legal values.
+    pub kind: Kind,
+    /// What a missing value means.
+    pub default: Default,
+    /// Other names that readers and the search box accept: Megatron-Bridge's, Hugging Face's, plain words.
+    pub aliases: &'static [&'static str],
+    /// Whether Megatron-LM has this argument; the others are this calculator's own.
+    pub megatron: bool,
+}
+
+impl Field {
+    const fn new(kind: Kind, default: Default) -> Self {
+        Self {
+            name: "",
+            key: "",
+            label: "",
+            symbol: "",
+            help: "",
+            unit: "",
+            group: Group::Model,
+            level: Level::All,
+            scope: Scope::Module,
+            kind,
+            default,
+            aliases: &[],
+            megatron: true,
+        }
+    }
+
+    /// A whole number that must be given.
+    pub(super) const fn required(min: u64, max: u64) -> Self {
+        Self::new(Kind::Int { min, max }, Default::Required)
+    }
+
+    /// A whole number with a default.
+    pub(super) const fn int(min: u64, max: u64, default: u64) -> Self {
+        Self::new(Kind::Int { min, max }, Default::Int(default))
+    }
+
+    /// A whole number that is derived, or simply absent, when not given.
+    pub(super) const fn derived(min: u64, max: u64, rule: &'static str) -> Self {
+        Self::new(Kind::Int { min, max }, Default::Derived(rule))
+    }
+
+    /// On or off.
+    pub(super) const fn flag(default: bool) -> Self {
+        Self::new(Kind::Flag, Default::Flag(default))
+    }
+
+    /// One name out of a list.
+    pub(super) const fn choice(names: &'static [&'static str], default: &'static str) -> Self {
+        Self::new(Kind::Choice(names), Default::Choice(default))
+    }
+
+    /// One name out of a list, or none.
+    pub(super) const fn optional_choice(names: &'static [&'static str], rule: &'static str) -> Self {
+        Self::new(Kind::Choice(names), Default::Derived(rule))
+    }
+
+    /// Several names out of a list.
+    pub(super) const fn set(names: &'static [&'static str], default: &'static str) -> Self {
+        Self::new(Kind::Set(names), Default::Set(default))
+    }
+
+    /// A decimal number; bounds and default in millionths.
+    pub(super) const fn decimal(min: u64, max: u64, default: u64) -> Self {
+        Self::new(Kind::Decimal { min, max }, Default::Decimal(default))
+    }
+
+    /// A decimal number that may be absent; bounds in millionths.
+    pub(super) const fn optional_decimal(min: u64, max: u64, rule: &'static str) -> Self {
+        Self::new(Kind::Decimal { min, max }, Default::Derived(rule))
+    }
+
+    /// A layer pattern.
+    pub(super) const fn layer_pattern() -> Self {
+        Self::new(Kind::LayerPattern, Default::Int(1))
+    }
+
+    /// Free text that may be absent.
+    pub(super) const fn text(max: usize, rule: &'static str) -> Self {
+        Self::new(Kind::Text { max }, Default::Derived(rule))
+    }
+
+    /// Place in the form, link key and label.
+    pub(super) const fn at(mut self, group: Group, level: Level, key: &'static str, label: &'static str) -> Self {
+        self.group = group;
+        self.level = level;
+        self.key = key;
+        self.label = label;
+        self
+    }
+
+    /// The symbol in formulas.
+    pub(super) const fn symbol(mut self, symbol: &'static str) -> Self {
+        self.symbol = symbol;
+        self
+    }
+
+    /// The unit.
+    pub(super) const fn unit(mut self, unit: &'static str) -> Self {
+        self.unit = unit;
+        self
+    }
+
+    /// Other names for search and readers.
+    pub(super) const fn also(mut self, aliases: &'static [&'static str]) -> Self {
+        self.aliases = aliases;
+        self
+    }
+
+    /// One value for the whole job.
+    pub(super) const fn job(mut self) -> Self {
+        self.scope = Scope::Job;
+        self
+    }
+
+    /// A field that Megatron-LM does not have.
+    pub(super) const fn own(mut self) -> Self {
+        self.megatron = false;
+        self
+    }
+
+    /// Name and help, which the declaration takes from the field's identifier and doc comment.
+    pub(super) const fn named(mut self, name: &'static str, help: &'static str) -> Self {
+        self.name = name;
+        self.help = help;
+        self
+    }
+}

@@ -1,0 +1,208 @@
+//! A checked job: every value typed, every default filled in, every derived size computed.
+
+use super::choices::Normalization;
+use super::field::Decimal;
+use super::fields::Args;
+use super::pattern::LayerPattern;
+use crate::parallel::stages::StageLayout;
+use crate::units::Bytes;
+
+/// A checked job. It can only come from [`check`](super::check), and nothing below it fails.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// GPUs of the job.
+    pub(crate) world_size: u64,
+    /// Usable memory of one GPU, when one was chosen or typed.
+    pub(crate) gpu_memory: Option<Bytes>,
+    /// The modules in order; at least one.
+    pub(crate) modules: Vec<Module>,
+}
+
+/// One checked module: a model with its own parallelism on its own span of ranks.
+#[derive(Clone, Debug)]
+pub struct Module {
+    /// Its name.
+    pub(crate) name: String,
+    /// First rank of its span.
+    pub(crate) rank_offset: u64,
+    /// The arguments with defaults filled in. Prefer the derived fields below where there is one.
+    pub(crate) args: Args,
+    /// Tensor-parallel size.
+    pub(crate) tp: u64,
+    /// Pipeline-parallel size.
+    pub(crate) pp: u64,
+    /// Context-parallel size.
+    pub(crate) cp: u64,
+    /// Expert-parallel size.
+    pub(crate) ep: u64,
+    /// Expert-tensor-parallel size.
+    pub(crate) etp: u64,
+    /// Data-parallel size of the dense view.
+    pub(crate) dp: u64,
+    /// Data-parallel size of the expert view.
+    pub(crate) edp: u64,
+    /// Whether norms and residuals split the sequence over TP; never with TP = 1.
+    pub(crate) sequence_parallel: bool,
+    /// Inner width of the dense MLP.
+    pub(crate) ffn_hidden_size: u64,
+    /// The MLP's activation.
+    pub(crate) activation: Activation,
+    /// Width of one head.
+    pub(crate) kv_channels: u64,
+    /// Key and value heads.
+    pub(crate) num_query_groups: u64,
+    /// Vocabulary before padding, when known.
+    pub(crate) vocab_size: Option<u64>,
+    /// Vocabulary after padding.
+    pub(crate) padded_vocab_size: u64,
+    /// Rows of the learned position table.
+    pub(crate) max_position_embeddings: u64,
+    /// The routed experts, in a `MoE` model.
+    pub(crate) moe: Option<Moe>,
+    /// MTP depths.
+    pub(crate) mtp_num_layers: u64,
+    /// Samples of one optimizer step.
+    pub(crate) global_batch_size: u64,
+    /// Micro batches of one optimizer step on each rank.
+    pub(crate) num_microbatches: u64,
+    /// Which layers each stage and chunk holds.
+    pub(crate) stages: StageLayout,
+    /// Training precision.
+    pub(crate) precision: Precision,
+}
+
+/// The routed experts of a module.
+#[derive(Clone, Debug)]
+pub struct Moe {
+    /// Routed experts of a layer.
+    pub(crate) num_experts: u64,
+    /// Experts that each token visits.
+    pub(crate) topk: u64,
+    /// Inner width of one expert.
+    pub(crate) ffn_hidden_size: u64,
+    /// Inner width of the shared experts; 0 when there are none.
+    pub(crate) shared: u64,
+    /// Which layers are `MoE` layers.
+    pub(crate) layer_freq: LayerPattern,
+    /// Tokens on the busiest rank over the mean.
+    pub(crate) load_imbalance: Decimal,
+}
+
+/// The activation function of an MLP.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Activation {
+    /// GELU, not gated.
+    Gelu,
+    /// SiLU, gated.
+    SwiGlu,
+    /// GELU, gated.
+    GeGlu,
+    /// Quick GELU, gated.
+    QuickGeGlu,
+    /// Squared ReLU, not gated.
+    SquaredRelu,
+}
+
+impl Activation {
+    /// Whether fc1 is twice as wide, for value and gate.
+    #[must_use]
+    pub const fn gated(self) -> bool {
+        matches!(self, Self::SwiGlu | Self::GeGlu | Self::QuickGeGlu)
+    }
+}
+
+/// The precision of training.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Precision {
+    /// Everything in fp32.
+    Fp32,
+    /// Parameters and activations in fp16.
+    Fp16,
+    /// Parameters and activations in bf16.
+    Bf16,
+}
+
+impl Precision {
+    /// Bytes of one parameter or activation element.
+    #[must_use]
+    pub const fn bytes(self) -> u64 {
+        match self {
+            Self::Fp32 => 4,
+            Self::Fp16 | Self::Bf16 => 2,
+        }
+    }
+}
+
+impl Config {
+    /// The job's modules; at least one.
+    #[must_use]
+    pub fn modules(&self) -> &[Module] {
+        &self.modules
+    }
+
+    /// GPUs of the job.
+    #[must_use]
+    pub fn world_size(&self) -> u64 {
+        self.world_size
+    }
+
+    /// Usable memory of one GPU, when known.
+    #[must_use]
+    pub fn gpu_memory(&self) -> Option<Bytes> {
+        self.gpu_memory
+    }
+}
+
+impl Module {
+    /// The module's name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The arguments with defaults filled in.
+    #[must_use]
+    pub fn args(&self) -> &Args {
+        &self.args
+    }
+
+    /// Whether decoder layer `index` (from 0) is a `MoE` layer.
+    #[must_use]
+    pub fn is_moe_layer(&self, index: u64) -> bool {
+        self.moe.as_ref().is_some_and(|moe| moe.layer_freq.is_moe(index))
+    }
+
+    /// Parameters of a norm of this width: a weight, and a bias with `LayerNorm`.
+    pub(crate) fn norm_parts(&self) -> u64 {
+        match self.args.normalization {
+            Normalization::LayerNorm => 2,
+            Normalization::RmsNorm => 1,
+        }
+    }
+
+    /// Ranks of the module's span.
+    #[must_use]
+    pub fn ranks(&self) -> u64 {
+        self.tp * self.pp * self.cp * self.dp
+    }
+
+    /// Ranks that share the optimizer states of dense parameters.
+    #[must_use]
+    pub fn dense_shard(&self) -> u64 {
+        self.shard(self.dp * self.cp)
+    }
+
+    /// Ranks that share the optimizer states of routed experts.
+    #[must_use]
+    pub fn expert_shard(&self) -> u64 {
+        self.shard(self.edp)
+    }
+
+    fn shard(&self, group: u64) -> u64 {
+        if self.args.use_distributed_optimizer {
+            (group / self.args.num_distributed_optimizer_instances).max(1)
+        } else {
+            1
+        }
+    }
+}

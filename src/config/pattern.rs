@@ -1,0 +1,229 @@
+//! `moe_layer_freq`: which decoder layers are `MoE` layers.
+//!
+//! Megatron-LM takes a whole number, or a Python list expression that it evaluates
+//! (`moe_freq_type` in megatron/training/arguments.py). Here it is a closed grammar and never an
+//! evaluator: lists of zeros and ones, `+`, and `* n`, with parentheses.
+
+use core::fmt;
+
+use crate::value::Value;
+
+/// The longest pattern that is expanded.
+const LONGEST: usize = 10_000;
+/// The deepest nesting of parentheses.
+const DEEPEST: u32 = 16;
+
+/// Which layers are `MoE` layers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LayerPattern {
+    /// Layer `i` (from 0) is a `MoE` layer when `i % n == 0`.
+    Every(u64),
+    /// One entry a layer.
+    List(Vec<bool>),
+}
+
+/// Why a layer pattern cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PatternError {
+    /// Nothing there.
+    Empty,
+    /// The number is not a positive whole number.
+    NotPositive,
+    /// A list entry is neither 0 nor 1.
+    NotZeroOrOne,
+    /// The text does not follow the grammar at this character (from 1).
+    Syntax {
+        /// Position in characters, from 1.
+        place: usize,
+    },
+    /// More entries than any model has layers.
+    TooLong,
+    /// Something that is neither a number, a list nor text.
+    WrongType {
+        /// What was given.
+        given: &'static str,
+    },
+}
+
+impl fmt::Display for PatternError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Empty => f.write_str("needs a value: 1, or a list such as ([0]*3+[1]*58)"),
+            Self::NotPositive => f.write_str("as a number must be a positive whole number; as a list write ([0]*3+[1]*58)"),
+            Self::NotZeroOrOne => f.write_str("may only list zeros (dense layers) and ones (MoE layers)"),
+            Self::Syntax { place } => write!(
+                f,
+                "cannot be read at character {place}; write a number, a list like [0,1,1], or ([0]*3+[1]*58)"
+            ),
+            Self::TooLong => write!(f, "has more than {LONGEST} entries"),
+            Self::WrongType { given } => write!(f, "must be a number or a list, not a {given}"),
+        }
+    }
+}
+
+impl LayerPattern {
+    /// Reads a number, a list, or text in either form.
+    pub(super) fn read(value: &Value) -> Result<Self, PatternError> {
+        match value {
+            Value::Int(n) => every(*n),
+            Value::List(items) => {
+                if items.len() > LONGEST {
+                    return Err(PatternError::TooLong);
+                }
+                let entry = |item: &Value| match item {
+                    Value::Int(0) | Value::Bool(false) => Ok(false),
+                    Value::Int(1) | Value::Bool(true) => Ok(true),
+                    _ => Err(PatternError::NotZeroOrOne),
+                };
+                items.iter().map(entry).collect::<Result<_, _>>().map(Self::List)
+            }
+            Value::Text(text) => Self::read_text(text),
+            Value::Float(_) => Err(PatternError::NotPositive),
+            other => Err(PatternError::WrongType { given: other.python_type() }),
+        }
+    }
+
+    fn read_text(text: &str) -> Result<Self, PatternError> {
+        let trimmed = text.trim();
+        if trimmed.is_empty() {
+            return Err(PatternError::Empty);
+        }
+        if !trimmed.contains('[') {
+            return trimmed.parse().map_err(|_| PatternError::NotPositive).and_then(every);
+        }
+        let mut reader = Reader { chars: trimmed.chars().filter(|c| *c != ' ').collect(), place: 0, depth: 0 };
+        let list = reader.sum()?;
+        if reader.place < reader.chars.len() {
+            return Err(reader.syntax());
+        }
+        Ok(Self::List(list))
+    }
+
+    /// Whether layer `index` (from 0) is a `MoE` layer. Layers beyond a list are dense; validation
+    /// refuses lists of the wrong length.
+    #[must_use]
+    pub fn is_moe(&self, index: u64) -> bool {
+        match self {
+            Self::Every(n) => index.is_multiple_of(*n),
+            Self::List(list) => usize::try_from(index).is_ok_and(|i| list.get(i) == Some(&true)),
+        }
+    }
+}
+
+/// The pattern as Megatron-LM's argument: a number, or runs such as `([0]*3+[1]*58)`.
+impl fmt::Display for LayerPattern {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let list = match self {
+            Self::Every(n) => return write!(f, "{n}"),
+            Self::List(list) => list,
+        };
+        if list.is_empty() {
+            return f.write_str("[]");
+        }
+        f.write_str("(")?;
+        for (i, run) in list.chunk_by(|a, b| a == b).enumerate() {
+            if i > 0 {
+                f.write_str("+")?;
+            }
+            let entry = u8::from(run.first() == Some(&true));
+            write!(f, "[{entry}]")?;
+            if run.len() > 1 {
+                write!(f, "*{}", run.len())?;
+            }
+        }
+        f.write_str(")")
+    }
+}
+
+fn every(n: i128) -> Result<LayerPattern, PatternError> {
+    match u64::try_from(n) {
+        Ok(n) if n > 0 => Ok(LayerPattern::Every(n)),
+        _ => Err(PatternError::NotPositive),
+    }
+}
+
+/// `sum = product ("+" product)*`, `product = atom ("*" n)*`, `atom = "(" sum ")" | "[" entries "]"`.
+struct Reader {
+    chars: Vec<char>,
+    place: usize,
+    depth: u32,
+}
+
+impl Reader {
+    fn syntax(&self) -> PatternError {
+        PatternError::Syntax { place: self.place + 1 }
+    }
+
+    fn peek(&self) -> Option<char> {
+        self.chars.get(self.place).copied()
+    }
+
+    fn take(&mut self, c: char) -> bool {
+        let found = self.peek() == Some(c);
+        self.place += usize::from(found);
+        found
+    }
+
+    fn sum(&mut self) -> Result<Vec<bool>, PatternError> {
+        let mut list = self.product()?;
+        while self.take('+') {
+            list.extend(self.product()?);
+            if list.len() > LONGEST {
+                return Err(PatternError::TooLong);
+            }
+        }
+        Ok(list)
+    }
+
+    fn product(&mut self) -> Result<Vec<bool>, PatternError> {
+        let mut list = self.atom()?;
+        while self.take('*') {
+            let times = self.number()?;
+            if list.len().saturating_mul(times) > LONGEST {
+                return Err(PatternError::TooLong);
+            }
+            list = list.repeat(times);
+        }
+        Ok(list)
+    }
+
+    fn atom(&mut self) -> Result<Vec<bool>, PatternError> {
+        if self.take('(') {
+            self.depth += 1;
+            if self.depth > DEEPEST {
+                return Err(self.syntax());
+            }
+            let list = self.sum()?;
+            self.depth -= 1;
+            return if self.take(')') { Ok(list) } else { Err(self.syntax()) };
+        }
+        if !self.take('[') {
+            return Err(self.syntax());
+        }
+        let mut list = Vec::new();
+        while !self.take(']') {
+            match self.number()? {
+                0 => list.push(false),
+                1 => list.push(true),
+                _ => return Err(PatternError::NotZeroOrOne),
+            }
+            if list.len() > LONGEST {
+                return Err(PatternError::TooLong);
+            }
+            if !self.take(',') && self.peek() != Some(']') {
+                return Err(self.syntax());
+            }
+        }
+        Ok(list)
+    }
+
+    fn number(&mut self) -> Result<usize, PatternError> {
+        let start = self.place;
+        let mut number = 0_usize;
+        while let Some(digit) = self.peek().and_then(|c| c.to_digit(10)) {
+            number = number.saturating_mul(10).saturating_add(usize::try_from(digit).unwrap_or(0));
+            self.place += 1;
+        }
+        if self.place == start { Err(self.syntax()) } else { Ok(number) }
+    }
+}

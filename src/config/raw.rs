@@ -1,0 +1,130 @@
+//! A job as it arrives: plain values by field, nothing checked yet, nothing lost.
+
+use std::collections::BTreeMap;
+
+use super::field::Scope;
+use super::fields::FieldId;
+use crate::value::Value;
+
+/// Raw values by field. A missing entry means "the default", `Value::Null` means "explicitly nothing".
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Settings(BTreeMap<FieldId, Value>);
+
+impl Settings {
+    /// The raw value of a field, where one was given.
+    #[must_use]
+    pub fn get(&self, field: FieldId) -> Option<&Value> {
+        self.0.get(&field)
+    }
+
+    /// Sets a field's raw value.
+    pub fn set(&mut self, field: FieldId, value: Value) {
+        self.0.insert(field, value);
+    }
+
+    /// Goes back to the default.
+    pub fn unset(&mut self, field: FieldId) {
+        self.0.remove(&field);
+    }
+
+    /// The given fields in declaration order.
+    pub fn iter(&self) -> impl Iterator<Item = (FieldId, &Value)> {
+        self.0.iter().map(|(id, value)| (*id, value))
+    }
+
+    /// Takes over every entry of `other`.
+    pub fn overlay(&mut self, other: &Self) {
+        self.0.extend(other.0.iter().map(|(id, value)| (*id, value.clone())));
+    }
+}
+
+impl FromIterator<(FieldId, Value)> for Settings {
+    fn from_iter<I: IntoIterator<Item = (FieldId, Value)>>(entries: I) -> Self {
+        Self(entries.into_iter().collect())
+    }
+}
+
+/// One module of a job.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct RawModule {
+    /// The module's name; a job must have one called `language`.
+    pub name: String,
+    /// First rank of the module's span.
+    pub rank_offset: Option<Value>,
+    /// The module's own values, over the shared ones.
+    pub settings: Settings,
+}
+
+/// A job: shared values, and modules where there is more than one model.
+///
+/// A job without modules is one module called `language` with the shared values.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct RawJob {
+    /// Values of the job and of every module that does not set its own.
+    pub shared: Settings,
+    /// The modules in order; empty for a plain job.
+    pub modules: Vec<RawModule>,
+    /// Keys that no field has, with the values they came with.
+    pub unknown: Vec<(String, Value)>,
+}
+
+impl RawJob {
+    /// Reads the public JSON form: a flat map of field names, with `modules` for several modules.
+    /// Keys that no field has are kept in [`RawJob::unknown`].
+    #[must_use]
+    pub fn from_value(value: &Value) -> Self {
+        let mut job = Self::default();
+        let Value::Map(entries) = value else { return job };
+        for (key, value) in entries {
+            match (key.as_str(), value) {
+                ("modules", Value::List(modules)) => {
+                    for module in modules {
+                        let (module, unknown) = RawModule::from_value(module);
+                        job.unknown.extend(unknown);
+                        job.modules.push(module);
+                    }
+                }
+                (key, value) => put(&mut job.shared, &mut job.unknown, key, value),
+            }
+        }
+        job
+    }
+
+    /// The raw value that counts for a field of module `module`.
+    #[must_use]
+    pub fn get(&self, module: usize, field: FieldId) -> Option<&Value> {
+        let own = match field.field().scope {
+            Scope::Module => self.modules.get(module).and_then(|m| m.settings.get(field)),
+            Scope::Job => None,
+        };
+        own.or_else(|| self.shared.get(field))
+    }
+
+    /// How many modules the job has; at least one.
+    #[must_use]
+    pub fn module_count(&self) -> usize {
+        self.modules.len().max(1)
+    }
+}
+
+impl RawModule {
+    fn from_value(value: &Value) -> (Self, Vec<(String, Value)>) {
+        let (mut module, mut unknown) = (Self::default(), Vec::new());
+        let Value::Map(entries) = value else { return (module, unknown) };
+        for (key, value) in entries {
+            match (key.as_str(), value) {
+                ("name", Value::Text(name)) => module.name.clone_from(name),
+                ("rank_offset", offset) => module.rank_offset = Some(offset.clone()),
+                (key, value) => put(&mut module.settings, &mut unknown, key, value),
+            }
+        }
+        (module, unknown)
+    }
+}
+
+fn put(settings: &mut Settings, unknown: &mut Vec<(String, Value)>, key: &str, value: &Value) {
+    match FieldId::by_name(key) {
+        Some(field) => settings.set(field, value.clone()),
+        None => unknown.push((key.to_owned(), value.clone())),
+    }
+}

@@ -1,0 +1,275 @@
+//! A tensor as data: its shape is a list of factors over a list of parallel sizes, and both the
+//! number and the printed formula come from that list.
+
+use core::fmt;
+
+use crate::source::Source;
+
+/// One factor of a shape: a symbol with its value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Factor {
+    /// How formulas write it; empty for the neutral factor.
+    pub symbol: &'static str,
+    /// Its value.
+    pub value: u64,
+}
+
+impl Factor {
+    /// The factor that changes nothing and is not printed.
+    pub const NONE: Self = Self { symbol: "", value: 1 };
+}
+
+/// A factor called `symbol` with this value.
+#[must_use]
+pub const fn factor(symbol: &'static str, value: u64) -> Factor {
+    Factor { symbol, value }
+}
+
+/// A product of factors over a product of parallel sizes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shape {
+    times: [Factor; 4],
+    over: [Factor; 3],
+}
+
+impl Shape {
+    /// A shape of up to four factors; further ones are a mistake that tests of every tensor would show.
+    #[must_use]
+    pub fn of(factors: &[Factor]) -> Self {
+        let mut times = [Factor::NONE; 4];
+        for (slot, factor) in times.iter_mut().zip(factors) {
+            *slot = *factor;
+        }
+        debug_assert!(factors.len() <= times.len());
+        Self { times, over: [Factor::NONE; 3] }
+    }
+
+    /// The same shape split over one more parallel size.
+    #[must_use]
+    pub fn over(mut self, divisor: Factor) -> Self {
+        if divisor.value != 1
+            && let Some(slot) = self.over.iter_mut().find(|slot| **slot == Factor::NONE)
+        {
+            *slot = divisor;
+        }
+        self
+    }
+
+    /// Elements of the whole tensor, before it is split.
+    #[must_use]
+    pub fn whole(&self) -> u128 {
+        self.times.iter().map(|f| u128::from(f.value)).product()
+    }
+
+    /// Elements that one rank holds; a part of an element counts as one.
+    #[must_use]
+    pub fn elements(&self) -> u64 {
+        let over: u128 = self.over.iter().map(|f| u128::from(f.value)).product();
+        u64::try_from(self.whole().div_ceil(over.max(1))).unwrap_or(u64::MAX)
+    }
+
+    /// The factors that matter.
+    pub fn factors(&self) -> impl Iterator<Item = Factor> {
+        self.times.into_iter().filter(|f| !f.symbol.is_empty())
+    }
+
+    /// The parallel sizes that split it.
+    pub fn divisors(&self) -> impl Iterator<Item = Factor> {
+        self.over.into_iter().filter(|f| !f.symbol.is_empty())
+    }
+
+    /// The formula with values in place of symbols.
+    #[must_use]
+    pub fn substituted(&self) -> String {
+        self.write(|f| f.value.to_string())
+    }
+
+    fn write(&self, part: impl Fn(&Factor) -> String) -> String {
+        let join = |factors: Vec<Factor>| factors.iter().map(&part).collect::<Vec<_>>().join(" · ");
+        let (times, over): (Vec<_>, Vec<_>) = (self.factors().collect(), self.divisors().collect());
+        let times = if times.is_empty() { String::from("1") } else { join(times) };
+        match over.as_slice() {
+            [] => times,
+            [one] => format!("{times} / {}", part(one)),
+            _ => format!("{times} / ({})", join(over)),
+        }
+    }
+}
+
+/// The formula in symbols, such as `h · f / TP`.
+impl fmt::Display for Shape {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.write(|factor| factor.symbol.to_owned()))
+    }
+}
+
+/// Who holds a parameter, which decides its divisor and its optimizer shard group.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Holding {
+    /// Split over the tensor-parallel ranks.
+    TpSharded,
+    /// In full on every tensor-parallel rank.
+    Replicated,
+    /// Split over expert-parallel and expert-tensor-parallel ranks.
+    Expert,
+}
+
+/// What part of a model a parameter belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum Component {
+    /// Word embedding.
+    Embedding,
+    /// Learned positions.
+    PositionEmbedding,
+    /// Input and pre-MLP norm.
+    Layernorm,
+    /// `linear_qkv` and `linear_proj`, or the MLA up projections.
+    Attention,
+    /// Their biases.
+    AttentionBias,
+    /// One learned logit a head.
+    AttentionSinks,
+    /// Norms on queries and keys.
+    QkLayernorm,
+    /// MLA down projections.
+    MlaDownProj,
+    /// Norms on the compressed queries and keys.
+    MlaLayernorm,
+    /// Dense MLP.
+    DenseMlp,
+    /// Its biases.
+    DenseMlpBias,
+    /// Router.
+    Router,
+    /// Routed experts.
+    RoutedExperts,
+    /// Projections into and out of the experts' latent space.
+    LatentProj,
+    /// Shared experts.
+    SharedExperts,
+    /// Gate on the shared experts.
+    SharedExpertGate,
+    /// MTP: the norms of hidden states and embedding.
+    EnormHnorm,
+    /// MTP: the projection that joins them.
+    EhProj,
+    /// The norm after the last layer (of the decoder, or of one MTP depth).
+    FinalLayernorm,
+    /// Output layer.
+    OutputLayer,
+}
+
+impl Component {
+    /// How many components there are.
+    pub const COUNT: usize = 20;
+    /// All components, in the order in which they are listed.
+    pub const ALL: [Self; Self::COUNT] = [
+        Self::Embedding,
+        Self::PositionEmbedding,
+        Self::Layernorm,
+        Self::Attention,
+        Self::AttentionBias,
+        Self::AttentionSinks,
+        Self::QkLayernorm,
+        Self::MlaDownProj,
+        Self::MlaLayernorm,
+        Self::DenseMlp,
+        Self::DenseMlpBias,
+        Self::Router,
+        Self::RoutedExperts,
+        Self::LatentProj,
+        Self::SharedExperts,
+        Self::SharedExpertGate,
+        Self::EnormHnorm,
+        Self::EhProj,
+        Self::FinalLayernorm,
+        Self::OutputLayer,
+    ];
+
+    /// The component's id, for the decoder or for the MTP block.
+    #[must_use]
+    pub const fn id(self, mtp: bool) -> &'static str {
+        match (self, mtp) {
+            (Self::Embedding, _) => "embedding",
+            (Self::PositionEmbedding, _) => "position_embedding",
+            (Self::OutputLayer, _) => "output_layer",
+            (Self::Layernorm, false) => "layernorm",
+            (Self::Layernorm, true) => "mtp_layernorm",
+            (Self::Attention, false) => "attention",
+            (Self::Attention, true) => "mtp_attention",
+            (Self::AttentionBias, false) => "attention_bias",
+            (Self::AttentionBias, true) => "mtp_attention_bias",
+            (Self::AttentionSinks, false) => "attention_sinks",
+            (Self::AttentionSinks, true) => "mtp_attention_sinks",
+            (Self::QkLayernorm, false) => "qk_layernorm",
+            (Self::QkLayernorm, true) => "mtp_qk_layernorm",
+            (Self::MlaDownProj, false) => "mla_down_proj",
+            (Self::MlaDownProj, true) => "mtp_mla_down_proj",
+            (Self::MlaLayernorm, false) => "mla_layernorm",
+            (Self::MlaLayernorm, true) => "mtp_mla_layernorm",
+            (Self::DenseMlp, false) => "dense_mlp",
+            (Self::DenseMlp, true) => "mtp_dense_mlp",
+            (Self::DenseMlpBias, false) => "dense_mlp_bias",
+            (Self::DenseMlpBias, true) => "mtp_dense_mlp_bias",
+            (Self::Router, false) => "router",
+            (Self::Router, true) => "mtp_router",
+            (Self::RoutedExperts, false) => "routed_experts",
+            (Self::RoutedExperts, true) => "mtp_routed_experts",
+            (Self::LatentProj, false) => "latent_proj",
+            (Self::LatentProj, true) => "mtp_latent_proj",
+            (Self::SharedExperts, false) => "shared_experts",
+            (Self::SharedExperts, true) => "mtp_shared_experts",
+            (Self::SharedExpertGate, false) => "shared_expert_gate",
+            (Self::SharedExpertGate, true) => "mtp_shared_expert_gate",
+            (Self::EnormHnorm, _) => "mtp_enorm_hnorm",
+            (Self::EhProj, _) => "mtp_eh_proj",
+            (Self::FinalLayernorm, false) => "final_layernorm",
+            (Self::FinalLayernorm, true) => "mtp_final_layernorm",
+        }
+    }
+
+    /// What the page calls it.
+    #[must_use]
+    pub const fn label(self) -> &'static str {
+        match self {
+            Self::Embedding => "Word embedding",
+            Self::PositionEmbedding => "Position embedding",
+            Self::Layernorm => "Layer norms",
+            Self::Attention => "Attention",
+            Self::AttentionBias => "Attention biases",
+            Self::AttentionSinks => "Attention sinks",
+            Self::QkLayernorm => "Q/K norms",
+            Self::MlaDownProj => "MLA down projections",
+            Self::MlaLayernorm => "MLA norms",
+            Self::DenseMlp => "Dense MLP",
+            Self::DenseMlpBias => "Dense MLP biases",
+            Self::Router => "Router",
+            Self::RoutedExperts => "Routed experts",
+            Self::LatentProj => "Latent projections",
+            Self::SharedExperts => "Shared experts",
+            Self::SharedExpertGate => "Shared expert gate",
+            Self::EnormHnorm => "MTP input norms",
+            Self::EhProj => "MTP projection",
+            Self::FinalLayernorm => "Final norm",
+            Self::OutputLayer => "Output layer",
+        }
+    }
+}
+
+/// One parameter of a layer or of a single part such as the embedding.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ParamTensor {
+    /// Component it is counted under.
+    pub component: Component,
+    /// Megatron's module path below the layer or the model.
+    pub name: &'static str,
+    /// Full shape, and what splits it.
+    pub shape: Shape,
+    /// Who holds it.
+    pub holding: Holding,
+    /// How many dimensions Megatron gives it; Muon treats matrices differently.
+    pub dimensions: u8,
+    /// Where Megatron creates it.
+    pub source: Source,
+}

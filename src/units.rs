@@ -1,0 +1,79 @@
+//! Exact amounts: elements and bytes are whole numbers everywhere below the report.
+
+use core::fmt;
+use core::iter::Sum;
+use core::ops::{Add, AddAssign, Mul};
+
+/// A number of bytes. `{}` prints it exactly, `{:#}` for people, in GiB with three decimals.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Bytes(
+    /// The number of bytes.
+    pub u64,
+);
+
+/// One GiB.
+pub const GIB: u64 = 1 << 30;
+/// One MiB.
+pub const MIB: u64 = 1 << 20;
+
+impl Bytes {
+    /// No bytes.
+    pub const ZERO: Self = Self(0);
+
+    /// `count` MiB.
+    #[must_use]
+    pub const fn mib(count: u64) -> Self {
+        Self(count.saturating_mul(MIB))
+    }
+
+    /// The difference, or nothing when `other` is larger.
+    #[must_use]
+    pub const fn saturating_sub(self, other: Self) -> Self {
+        Self(self.0.saturating_sub(other.0))
+    }
+
+    /// The amount as thousandths of a GiB, rounded to nearest.
+    #[must_use]
+    pub fn gib_thousandths(self) -> u64 {
+        u64::try_from((u128::from(self.0) * 1000 + u128::from(GIB / 2)) / u128::from(GIB)).unwrap_or(u64::MAX)
+    }
+}
+
+impl fmt::Display for Bytes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if f.alternate() {
+            let thousandths = self.gib_thousandths();
+            write!(f, "{}.{:03} GiB", thousandths / 1000, thousandths % 1000)
+        } else {
+            write!(f, "{} B", self.0)
+        }
+    }
+}
+
+impl Add for Bytes {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self(self.0.saturating_add(other.0))
+    }
+}
+
+impl AddAssign for Bytes {
+    fn add_assign(&mut self, other: Self) {
+        *self = *self + other;
+    }
+}
+
+impl Mul<u64> for Bytes {
+    type Output = Self;
+
+    fn mul(self, times: u64) -> Self {
+        Self(self.0.saturating_mul(times))
+    }
+}
+
+impl Sum for Bytes {
+    fn sum<I: Iterator<Item = Self>>(items: I) -> Self {
+        items.fold(Self::ZERO, Add::add)
+    }
+}

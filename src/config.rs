@@ -1,10 +1,16 @@
 //! What a user may set, and how raw values become a checked configuration.
 
+mod check;
 pub mod choices;
 pub mod field;
 pub mod fields;
+pub mod job;
 pub mod parse;
 pub mod pattern;
+pub mod problem;
+pub mod raw;
+mod rules;
 mod typed;
 
+pub use check::{Checked, check};
 pub use typed::NameSet;

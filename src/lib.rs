@@ -4,7 +4,11 @@
 pub mod value;
 
 pub mod config;
+pub mod memory;
+pub mod model;
 pub mod parallel;
+pub mod source;
+pub mod units;
 
 pub mod framework_reports;
 

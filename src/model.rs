@@ -68,7 +68,9 @@ impl Architecture {
     /// The parts of this module's model.
     #[must_use]
     pub fn new(m: &Module) -> Self {
-        Self { parts: PartKind::ALL.map(|kind| parameters(m, kind)) }
+        Self {
+            parts: PartKind::ALL.map(|kind| parameters(m, kind)),
+        }
     }
 
     /// The parameters of one part.
@@ -82,11 +84,16 @@ impl Architecture {
 /// The parts that one chunk holds.
 #[must_use]
 pub fn chunk_parts(m: &Module, chunk: &Chunk) -> PartCounts {
-    let moe = chunk.layers.clone().filter(|layer| m.is_moe_layer(u64::from(*layer))).count();
+    let moe = chunk
+        .layers
+        .clone()
+        .filter(|layer| m.is_moe_layer(u64::from(*layer)))
+        .count();
     let moe = u64::try_from(moe).unwrap_or(u64::MAX);
     let layers = u64::from(chunk.num_layers());
     // A tied output layer needs a weight of its own unless the embedding is on the same chunk.
-    let own_output_weight = chunk.output && (m.args.untie_embeddings_and_output_weights || !chunk.embedding);
+    let own_output_weight =
+        chunk.output && (m.args.untie_embeddings_and_output_weights || !chunk.embedding);
     PartKind::ALL.map(|kind| match kind {
         PartKind::Embedding => u64::from(chunk.embedding),
         PartKind::DenseLayer => layers - moe,
@@ -130,7 +137,11 @@ fn parameters(m: &Module, kind: PartKind) -> Vec<ParamTensor> {
         PartKind::MtpLayer if m.mtp_num_layers > 0 => {
             mtp::parameters(m, &mut out);
             // Every depth repeats the decoder's last layer, a MoE layer if that one is.
-            layer(m, m.is_moe_layer(m.args.num_layers.saturating_sub(1)), &mut out);
+            layer(
+                m,
+                m.is_moe_layer(m.args.num_layers.saturating_sub(1)),
+                &mut out,
+            );
             norm::final_norm(m, &mut out);
         }
         PartKind::MtpLayer => {}

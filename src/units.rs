@@ -35,7 +35,8 @@ impl Bytes {
     /// The amount as thousandths of a GiB, rounded to nearest.
     #[must_use]
     pub fn gib_thousandths(self) -> u64 {
-        u64::try_from((u128::from(self.0) * 1000 + u128::from(GIB / 2)) / u128::from(GIB)).unwrap_or(u64::MAX)
+        u64::try_from((u128::from(self.0) * 1000 + u128::from(GIB / 2)) / u128::from(GIB))
+            .unwrap_or(u64::MAX)
     }
 }
 

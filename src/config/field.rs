@@ -250,7 +250,10 @@ impl Field {
     }
 
     /// One name out of a list, or none.
-    pub(super) const fn optional_choice(names: &'static [&'static str], rule: &'static str) -> Self {
+    pub(super) const fn optional_choice(
+        names: &'static [&'static str],
+        rule: &'static str,
+    ) -> Self {
         Self::new(Kind::Choice(names), Default::Derived(rule))
     }
 
@@ -280,7 +283,13 @@ impl Field {
     }
 
     /// Place in the form, link key and label.
-    pub(super) const fn at(mut self, group: Group, level: Level, key: &'static str, label: &'static str) -> Self {
+    pub(super) const fn at(
+        mut self,
+        group: Group,
+        level: Level,
+        key: &'static str,
+        label: &'static str,
+    ) -> Self {
         self.group = group;
         self.level = level;
         self.key = key;

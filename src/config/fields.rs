@@ -4,11 +4,14 @@
 //! link keys, launch flags and range checks all follow from it.
 
 use super::choices::{
-    AttentionBackend, CrossEntropyFusion, Fp8Format, Fp8Recipe, MainGradsDtype, MainParamsDtype, MomentDtype,
-    Normalization, OffloadModule, OptimizerKind, PositionEmbedding, RecomputeGranularity, RecomputeMethod,
-    RecomputeModule, RouterDtype, RouterScore, SoftmaxType, TokenDispatcher, TransformerImpl,
+    AttentionBackend, CrossEntropyFusion, Fp8Format, Fp8Recipe, MainGradsDtype, MainParamsDtype,
+    MomentDtype, Normalization, OffloadModule, OptimizerKind, PositionEmbedding,
+    RecomputeGranularity, RecomputeMethod, RecomputeModule, RouterDtype, RouterScore, SoftmaxType,
+    TokenDispatcher, TransformerImpl,
 };
-use super::field::Group::{Attention, Batch, Hardware, Kernels, Model, Moe, Optimizer, Parallelism, Savers};
+use super::field::Group::{
+    Attention, Batch, Hardware, Kernels, Model, Moe, Optimizer, Parallelism, Savers,
+};
 use super::field::Level::{All, Essential, More};
 use super::field::{Decimal, Field};
 use super::parse::Parsed;
@@ -308,7 +311,10 @@ impl FieldId {
     /// The field's declaration.
     #[must_use]
     pub fn field(self) -> &'static Field {
-        #[allow(clippy::indexing_slicing, reason = "the table has one entry for every variant")]
+        #[allow(
+            clippy::indexing_slicing,
+            reason = "the table has one entry for every variant"
+        )]
         &FIELDS[self as usize]
     }
 
@@ -316,12 +322,15 @@ impl FieldId {
     #[must_use]
     pub fn by_name(name: &str) -> Option<Self> {
         let name = name.trim_start_matches('-').replace('-', "_");
-        let by = |test: &dyn Fn(&Field) -> bool| Self::ALL.iter().copied().find(|id| test(id.field()));
+        let by =
+            |test: &dyn Fn(&Field) -> bool| Self::ALL.iter().copied().find(|id| test(id.field()));
         by(&|f| f.name == name).or_else(|| match name.as_str() {
             "num_moe_experts" => Some(Self::num_experts),
             "encoder_num_layers" => Some(Self::num_layers),
             "encoder_seq_length" => Some(Self::seq_length),
-            "microbatch_group_size_per_vp_stage" => Some(Self::microbatch_group_size_per_virtual_pipeline_stage),
+            "microbatch_group_size_per_vp_stage" => {
+                Some(Self::microbatch_group_size_per_virtual_pipeline_stage)
+            }
             _ => None,
         })
     }

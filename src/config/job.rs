@@ -169,7 +169,9 @@ impl Module {
     /// Whether decoder layer `index` (from 0) is a `MoE` layer.
     #[must_use]
     pub fn is_moe_layer(&self, index: u64) -> bool {
-        self.moe.as_ref().is_some_and(|moe| moe.layer_freq.is_moe(index))
+        self.moe
+            .as_ref()
+            .is_some_and(|moe| moe.layer_freq.is_moe(index))
     }
 
     /// Parameters of a norm of this width: a weight, and a bias with `LayerNorm`.

@@ -70,12 +70,19 @@ impl fmt::Display for ParseError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Empty => f.write_str("needs a value"),
-            Self::NotANumber => f.write_str("is not a number; write it like 4096, 4_096, 1e6 or 128k"),
+            Self::NotANumber => {
+                f.write_str("is not a number; write it like 4096, 4_096, 1e6 or 128k")
+            }
             Self::NotWhole => f.write_str("must be a whole number"),
             Self::OutOfRange { min, max } => write!(f, "must be between {min} and {max}"),
             Self::NotAFlag => f.write_str("must be true or false"),
             Self::UnknownChoice { given, names } => {
-                write!(f, "knows no “{}”; use one of {}", clip(given), names.join(", "))
+                write!(
+                    f,
+                    "knows no “{}”; use one of {}",
+                    clip(given),
+                    names.join(", ")
+                )
             }
             Self::Pattern(error) => error.fmt(f),
             Self::TooLong { max } => write!(f, "is longer than {max} characters"),
@@ -113,22 +120,41 @@ fn parse_kind(kind: Kind, value: &Value) -> Result<Parsed, ParseError> {
     match kind {
         Kind::Int { min, max } => {
             let millionths = decimal(value)?;
-            let out_of_range = || ParseError::OutOfRange { min: min.to_string(), max: max.to_string() };
-            let Number { negative, millionths } = millionths;
+            let out_of_range = || ParseError::OutOfRange {
+                min: min.to_string(),
+                max: max.to_string(),
+            };
+            let Number {
+                negative,
+                millionths,
+            } = millionths;
             if negative {
                 return Err(out_of_range());
             }
             if millionths.is_some_and(|m| !m.is_multiple_of(1_000_000)) {
                 return Err(ParseError::NotWhole);
             }
-            let whole = millionths.and_then(|m| u64::try_from(m / 1_000_000).ok()).ok_or_else(out_of_range)?;
-            if (min..=max).contains(&whole) { Ok(Parsed::Int(whole)) } else { Err(out_of_range()) }
+            let whole = millionths
+                .and_then(|m| u64::try_from(m / 1_000_000).ok())
+                .ok_or_else(out_of_range)?;
+            if (min..=max).contains(&whole) {
+                Ok(Parsed::Int(whole))
+            } else {
+                Err(out_of_range())
+            }
         }
         Kind::Decimal { min, max } => {
-            let out_of_range =
-                || ParseError::OutOfRange { min: Decimal(min).to_string(), max: Decimal(max).to_string() };
-            let Number { negative, millionths } = decimal(value)?;
-            let small = millionths.and_then(|m| u64::try_from(m).ok()).ok_or_else(out_of_range)?;
+            let out_of_range = || ParseError::OutOfRange {
+                min: Decimal(min).to_string(),
+                max: Decimal(max).to_string(),
+            };
+            let Number {
+                negative,
+                millionths,
+            } = decimal(value)?;
+            let small = millionths
+                .and_then(|m| u64::try_from(m).ok())
+                .ok_or_else(out_of_range)?;
             if (negative && small > 0) || !(min..=max).contains(&small) {
                 return Err(out_of_range());
             }
@@ -137,12 +163,16 @@ fn parse_kind(kind: Kind, value: &Value) -> Result<Parsed, ParseError> {
         Kind::Flag => flag(value).map(Parsed::Flag),
         Kind::Choice(names) => choice(names, value).map(Parsed::Choice),
         Kind::Set(names) => set(names, value).map(Parsed::Set),
-        Kind::LayerPattern => LayerPattern::read(value).map(Parsed::Pattern).map_err(ParseError::Pattern),
+        Kind::LayerPattern => LayerPattern::read(value)
+            .map(Parsed::Pattern)
+            .map_err(ParseError::Pattern),
         Kind::Text { max } => match value {
             Value::Text(text) if text.trim().is_empty() => Err(ParseError::Empty),
             Value::Text(text) if text.chars().count() > max => Err(ParseError::TooLong { max }),
             Value::Text(text) => Ok(Parsed::Text(text.trim().to_owned())),
-            other => Err(ParseError::WrongType { given: other.python_type() }),
+            other => Err(ParseError::WrongType {
+                given: other.python_type(),
+            }),
         },
     }
 }
@@ -155,14 +185,17 @@ struct Number {
 
 fn decimal(value: &Value) -> Result<Number, ParseError> {
     match value {
-        Value::Int(i) => {
-            Ok(Number { negative: *i < 0, millionths: i.unsigned_abs().checked_mul(1_000_000) })
-        }
+        Value::Int(i) => Ok(Number {
+            negative: *i < 0,
+            millionths: i.unsigned_abs().checked_mul(1_000_000),
+        }),
         Value::Float(x) if x.is_nan() => Err(ParseError::NotANumber),
         // The shortest text that reads back as the same float is what people mean by it.
         Value::Float(x) => decimal_text(&format!("{x:e}")),
         Value::Text(text) => decimal_text(text),
-        other => Err(ParseError::WrongType { given: other.python_type() }),
+        other => Err(ParseError::WrongType {
+            given: other.python_type(),
+        }),
     }
 }
 
@@ -179,7 +212,10 @@ fn decimal_text(text: &str) -> Result<Number, ParseError> {
         None => (false, text.strip_prefix('+').unwrap_or(text)),
     };
     if text.eq_ignore_ascii_case("inf") || text.eq_ignore_ascii_case("infinity") {
-        return Ok(Number { negative, millionths: None });
+        return Ok(Number {
+            negative,
+            millionths: None,
+        });
     }
     let (text, kilo) = match text.strip_suffix(['k', 'K']) {
         Some(rest) => (rest.trim_end(), 1024),
@@ -196,9 +232,16 @@ fn decimal_text(text: &str) -> Result<Number, ParseError> {
     let mut digits: u128 = 0;
     let mut seen = 0_i32;
     let mut overflow = false;
-    for c in whole.chars().filter(|c| !matches!(c, '_' | ',' | '\u{a0}' | '\u{202f}' | '\'')).chain(fraction.chars()) {
+    for c in whole
+        .chars()
+        .filter(|c| !matches!(c, '_' | ',' | '\u{a0}' | '\u{202f}' | '\''))
+        .chain(fraction.chars())
+    {
         let digit = c.to_digit(10).ok_or(ParseError::NotANumber)?;
-        match digits.checked_mul(10).and_then(|d| d.checked_add(digit.into())) {
+        match digits
+            .checked_mul(10)
+            .and_then(|d| d.checked_add(digit.into()))
+        {
             Some(d) => digits = d,
             None => overflow = true,
         }
@@ -208,14 +251,19 @@ fn decimal_text(text: &str) -> Result<Number, ParseError> {
         return Err(ParseError::NotANumber);
     }
     if overflow {
-        return Ok(Number { negative, millionths: None });
+        return Ok(Number {
+            negative,
+            millionths: None,
+        });
     }
     let fraction_digits = i32::try_from(fraction.len()).unwrap_or(i32::MAX);
     let shift = exponent.saturating_sub(fraction_digits).saturating_add(6);
     let scaled = if digits == 0 {
         Some(0)
     } else if shift >= 0 {
-        10_u128.checked_pow(shift.unsigned_abs()).and_then(|p| digits.checked_mul(p))
+        10_u128
+            .checked_pow(shift.unsigned_abs())
+            .and_then(|p| digits.checked_mul(p))
     } else {
         // Digits beyond the sixth decimal place: whole numbers must notice them, decimals round.
         match 10_u128.checked_pow(shift.unsigned_abs()) {
@@ -224,7 +272,10 @@ fn decimal_text(text: &str) -> Result<Number, ParseError> {
             None => Some(1),
         }
     };
-    Ok(Number { negative, millionths: scaled.and_then(|m| m.checked_mul(kilo)) })
+    Ok(Number {
+        negative,
+        millionths: scaled.and_then(|m| m.checked_mul(kilo)),
+    })
 }
 
 fn flag(value: &Value) -> Result<bool, ParseError> {
@@ -244,25 +295,39 @@ fn flag(value: &Value) -> Result<bool, ParseError> {
 
 fn index_of(names: &[&str], name: &str) -> Option<u8> {
     let wanted = name.trim().to_ascii_lowercase();
-    names.iter().position(|n| n.to_ascii_lowercase() == wanted).and_then(|i| u8::try_from(i).ok())
+    names
+        .iter()
+        .position(|n| n.to_ascii_lowercase() == wanted)
+        .and_then(|i| u8::try_from(i).ok())
 }
 
 fn choice(names: &'static [&'static str], value: &Value) -> Result<u8, ParseError> {
     match value {
         Value::Text(text) if text.trim().is_empty() => Err(ParseError::Empty),
-        Value::Text(text) => index_of(names, text).ok_or_else(|| ParseError::UnknownChoice { given: text.clone(), names }),
-        Value::Bool(_) | Value::Int(_) | Value::Float(_) => {
-            Err(ParseError::UnknownChoice { given: value.to_string(), names })
-        }
-        other => Err(ParseError::WrongType { given: other.python_type() }),
+        Value::Text(text) => index_of(names, text).ok_or_else(|| ParseError::UnknownChoice {
+            given: text.clone(),
+            names,
+        }),
+        Value::Bool(_) | Value::Int(_) | Value::Float(_) => Err(ParseError::UnknownChoice {
+            given: value.to_string(),
+            names,
+        }),
+        other => Err(ParseError::WrongType {
+            given: other.python_type(),
+        }),
     }
 }
 
 fn set(names: &'static [&'static str], value: &Value) -> Result<u32, ParseError> {
     let mut bits = 0;
     let mut add = |name: &str| {
-        let unknown = || ParseError::UnknownChoice { given: name.to_owned(), names };
-        index_of(names, name).map(|i| bits |= 1 << i).ok_or_else(unknown)
+        let unknown = || ParseError::UnknownChoice {
+            given: name.to_owned(),
+            names,
+        };
+        index_of(names, name)
+            .map(|i| bits |= 1 << i)
+            .ok_or_else(unknown)
     };
     match value {
         Value::Text(text) => {
@@ -274,11 +339,20 @@ fn set(names: &'static [&'static str], value: &Value) -> Result<u32, ParseError>
             for item in items {
                 match item {
                     Value::Text(name) => add(name)?,
-                    other => return Err(ParseError::UnknownChoice { given: other.to_string(), names }),
+                    other => {
+                        return Err(ParseError::UnknownChoice {
+                            given: other.to_string(),
+                            names,
+                        });
+                    }
                 }
             }
         }
-        other => return Err(ParseError::WrongType { given: other.python_type() }),
+        other => {
+            return Err(ParseError::WrongType {
+                given: other.python_type(),
+            });
+        }
     }
     Ok(bits)
 }

@@ -49,8 +49,12 @@ impl fmt::Display for PatternError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Empty => f.write_str("needs a value: 1, or a list such as ([0]*3+[1]*58)"),
-            Self::NotPositive => f.write_str("as a number must be a positive whole number; as a list write ([0]*3+[1]*58)"),
-            Self::NotZeroOrOne => f.write_str("may only list zeros (dense layers) and ones (MoE layers)"),
+            Self::NotPositive => f.write_str(
+                "as a number must be a positive whole number; as a list write ([0]*3+[1]*58)",
+            ),
+            Self::NotZeroOrOne => {
+                f.write_str("may only list zeros (dense layers) and ones (MoE layers)")
+            }
             Self::Syntax { place } => write!(
                 f,
                 "cannot be read at character {place}; write a number, a list like [0,1,1], or ([0]*3+[1]*58)"
@@ -75,11 +79,17 @@ impl LayerPattern {
                     Value::Int(1) | Value::Bool(true) => Ok(true),
                     _ => Err(PatternError::NotZeroOrOne),
                 };
-                items.iter().map(entry).collect::<Result<_, _>>().map(Self::List)
+                items
+                    .iter()
+                    .map(entry)
+                    .collect::<Result<_, _>>()
+                    .map(Self::List)
             }
             Value::Text(text) => Self::read_text(text),
             Value::Float(_) => Err(PatternError::NotPositive),
-            other => Err(PatternError::WrongType { given: other.python_type() }),
+            other => Err(PatternError::WrongType {
+                given: other.python_type(),
+            }),
         }
     }
 
@@ -89,9 +99,16 @@ impl LayerPattern {
             return Err(PatternError::Empty);
         }
         if !trimmed.contains('[') {
-            return trimmed.parse().map_err(|_| PatternError::NotPositive).and_then(every);
+            return trimmed
+                .parse()
+                .map_err(|_| PatternError::NotPositive)
+                .and_then(every);
         }
-        let mut reader = Reader { chars: trimmed.chars().filter(|c| *c != ' ').collect(), place: 0, depth: 0 };
+        let mut reader = Reader {
+            chars: trimmed.chars().filter(|c| *c != ' ').collect(),
+            place: 0,
+            depth: 0,
+        };
         let list = reader.sum()?;
         if reader.place < reader.chars.len() {
             return Err(reader.syntax());
@@ -151,7 +168,9 @@ struct Reader {
 
 impl Reader {
     fn syntax(&self) -> PatternError {
-        PatternError::Syntax { place: self.place + 1 }
+        PatternError::Syntax {
+            place: self.place + 1,
+        }
     }
 
     fn peek(&self) -> Option<char> {
@@ -195,7 +214,11 @@ impl Reader {
             }
             let list = self.sum()?;
             self.depth -= 1;
-            return if self.take(')') { Ok(list) } else { Err(self.syntax()) };
+            return if self.take(')') {
+                Ok(list)
+            } else {
+                Err(self.syntax())
+            };
         }
         if !self.take('[') {
             return Err(self.syntax());
@@ -221,9 +244,15 @@ impl Reader {
         let start = self.place;
         let mut number = 0_usize;
         while let Some(digit) = self.peek().and_then(|c| c.to_digit(10)) {
-            number = number.saturating_mul(10).saturating_add(usize::try_from(digit).unwrap_or(0));
+            number = number
+                .saturating_mul(10)
+                .saturating_add(usize::try_from(digit).unwrap_or(0));
             self.place += 1;
         }
-        if self.place == start { Err(self.syntax()) } else { Ok(number) }
+        if self.place == start {
+            Err(self.syntax())
+        } else {
+            Ok(number)
+        }
     }
 }

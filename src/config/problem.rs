@@ -42,13 +42,33 @@ pub struct Problem {
 
 impl Problem {
     /// An error about `fields`.
-    pub(crate) fn error(module: usize, rule: &'static str, fields: &[FieldId], message: String) -> Self {
-        Self { module, fields: fields.to_vec(), severity: Severity::Error, rule, message, fixes: Vec::new() }
+    pub(crate) fn error(
+        module: usize,
+        rule: &'static str,
+        fields: &[FieldId],
+        message: String,
+    ) -> Self {
+        Self {
+            module,
+            fields: fields.to_vec(),
+            severity: Severity::Error,
+            rule,
+            message,
+            fixes: Vec::new(),
+        }
     }
 
     /// A warning about `fields`.
-    pub(crate) fn warning(module: usize, rule: &'static str, fields: &[FieldId], message: String) -> Self {
-        Self { severity: Severity::Warning, ..Self::error(module, rule, fields, message) }
+    pub(crate) fn warning(
+        module: usize,
+        rule: &'static str,
+        fields: &[FieldId],
+        message: String,
+    ) -> Self {
+        Self {
+            severity: Severity::Warning,
+            ..Self::error(module, rule, fields, message)
+        }
     }
 
     /// Adds a change that would mend it.
@@ -58,8 +78,15 @@ impl Problem {
     }
 
     /// Adds changes to `field`, one for each value.
-    pub(crate) fn fix_each(mut self, field: FieldId, values: impl IntoIterator<Item = u64>) -> Self {
-        self.fixes.extend(values.into_iter().map(|v| Fix { field, value: Value::Int(v.into()) }));
+    pub(crate) fn fix_each(
+        mut self,
+        field: FieldId,
+        values: impl IntoIterator<Item = u64>,
+    ) -> Self {
+        self.fixes.extend(values.into_iter().map(|v| Fix {
+            field,
+            value: Value::Int(v.into()),
+        }));
         self
     }
 }
@@ -72,15 +99,25 @@ impl fmt::Display for Problem {
 
 /// The divisors of `n` nearest to `near`, closest first, at most `count`.
 pub(crate) fn near_divisors(n: u64, near: u64, count: usize) -> Vec<u64> {
-    near_matches(near, n.min(near.saturating_mul(64).max(4096)), count, |d| n.is_multiple_of(d))
+    near_matches(near, n.min(near.saturating_mul(64).max(4096)), count, |d| {
+        n.is_multiple_of(d)
+    })
 }
 
 /// Numbers from 1 to `max` that pass `test`, nearest to `near` first, at most `count`.
-pub(crate) fn near_matches(near: u64, max: u64, count: usize, test: impl Fn(u64) -> bool) -> Vec<u64> {
+pub(crate) fn near_matches(
+    near: u64,
+    max: u64,
+    count: usize,
+    test: impl Fn(u64) -> bool,
+) -> Vec<u64> {
     let mut found = Vec::new();
     let reach = near.max(max.saturating_sub(near)).min(100_000);
     for distance in 0..=reach {
-        for candidate in [near.checked_sub(distance), near.checked_add(distance).filter(|_| distance > 0)] {
+        for candidate in [
+            near.checked_sub(distance),
+            near.checked_add(distance).filter(|_| distance > 0),
+        ] {
             if let Some(c) = candidate.filter(|c| (1..=max).contains(c))
                 && test(c)
             {

@@ -34,7 +34,8 @@ impl Settings {
 
     /// Takes over every entry of `other`.
     pub fn overlay(&mut self, other: &Self) {
-        self.0.extend(other.0.iter().map(|(id, value)| (*id, value.clone())));
+        self.0
+            .extend(other.0.iter().map(|(id, value)| (*id, value.clone())));
     }
 }
 
@@ -74,7 +75,9 @@ impl RawJob {
     #[must_use]
     pub fn from_value(value: &Value) -> Self {
         let mut job = Self::default();
-        let Value::Map(entries) = value else { return job };
+        let Value::Map(entries) = value else {
+            return job;
+        };
         for (key, value) in entries {
             match (key.as_str(), value) {
                 ("modules", Value::List(modules)) => {
@@ -110,7 +113,9 @@ impl RawJob {
 impl RawModule {
     fn from_value(value: &Value) -> (Self, Vec<(String, Value)>) {
         let (mut module, mut unknown) = (Self::default(), Vec::new());
-        let Value::Map(entries) = value else { return (module, unknown) };
+        let Value::Map(entries) = value else {
+            return (module, unknown);
+        };
         for (key, value) in entries {
             match (key.as_str(), value) {
                 ("name", Value::Text(name)) => module.name.clone_from(name),

@@ -3,9 +3,10 @@
 use core::marker::PhantomData;
 
 use super::choices::{
-    AttentionBackend, CrossEntropyFusion, Fp8Format, Fp8Recipe, MainGradsDtype, MainParamsDtype, MomentDtype,
-    Normalization, OffloadModule, OptimizerKind, PositionEmbedding, RecomputeGranularity, RecomputeMethod,
-    RecomputeModule, RouterDtype, RouterScore, SoftmaxType, TokenDispatcher, TransformerImpl,
+    AttentionBackend, CrossEntropyFusion, Fp8Format, Fp8Recipe, MainGradsDtype, MainParamsDtype,
+    MomentDtype, Normalization, OffloadModule, OptimizerKind, PositionEmbedding,
+    RecomputeGranularity, RecomputeMethod, RecomputeModule, RouterDtype, RouterScore, SoftmaxType,
+    TokenDispatcher, TransformerImpl,
 };
 use super::field::Decimal;
 use super::parse::Parsed;
@@ -26,13 +27,21 @@ pub(super) trait Typed {
 
 impl Typed for u64 {
     fn from_parsed(parsed: Option<Parsed>) -> Self {
-        if let Some(Parsed::Int(i)) = parsed { i } else { 1 }
+        if let Some(Parsed::Int(i)) = parsed {
+            i
+        } else {
+            1
+        }
     }
 }
 
 impl Typed for Option<u64> {
     fn from_parsed(parsed: Option<Parsed>) -> Self {
-        if let Some(Parsed::Int(i)) = parsed { Some(i) } else { None }
+        if let Some(Parsed::Int(i)) = parsed {
+            Some(i)
+        } else {
+            None
+        }
     }
 }
 
@@ -44,25 +53,41 @@ impl Typed for bool {
 
 impl Typed for Decimal {
     fn from_parsed(parsed: Option<Parsed>) -> Self {
-        if let Some(Parsed::Decimal(d)) = parsed { d } else { Self::ONE }
+        if let Some(Parsed::Decimal(d)) = parsed {
+            d
+        } else {
+            Self::ONE
+        }
     }
 }
 
 impl Typed for Option<Decimal> {
     fn from_parsed(parsed: Option<Parsed>) -> Self {
-        if let Some(Parsed::Decimal(d)) = parsed { Some(d) } else { None }
+        if let Some(Parsed::Decimal(d)) = parsed {
+            Some(d)
+        } else {
+            None
+        }
     }
 }
 
 impl Typed for LayerPattern {
     fn from_parsed(parsed: Option<Parsed>) -> Self {
-        if let Some(Parsed::Pattern(p)) = parsed { p } else { Self::Every(1) }
+        if let Some(Parsed::Pattern(p)) = parsed {
+            p
+        } else {
+            Self::Every(1)
+        }
     }
 }
 
 impl Typed for Option<String> {
     fn from_parsed(parsed: Option<Parsed>) -> Self {
-        if let Some(Parsed::Text(t)) = parsed { Some(t) } else { None }
+        if let Some(Parsed::Text(t)) = parsed {
+            Some(t)
+        } else {
+            None
+        }
     }
 }
 
@@ -85,9 +110,23 @@ macro_rules! typed_choices {
 }
 
 typed_choices!(
-    AttentionBackend, CrossEntropyFusion, Fp8Format, Fp8Recipe, MainGradsDtype, MainParamsDtype, MomentDtype,
-    Normalization, OptimizerKind, PositionEmbedding, RecomputeGranularity, RecomputeMethod, RouterDtype, RouterScore,
-    SoftmaxType, TokenDispatcher, TransformerImpl
+    AttentionBackend,
+    CrossEntropyFusion,
+    Fp8Format,
+    Fp8Recipe,
+    MainGradsDtype,
+    MainParamsDtype,
+    MomentDtype,
+    Normalization,
+    OptimizerKind,
+    PositionEmbedding,
+    RecomputeGranularity,
+    RecomputeMethod,
+    RouterDtype,
+    RouterScore,
+    SoftmaxType,
+    TokenDispatcher,
+    TransformerImpl
 );
 
 macro_rules! typed_sets {

@@ -16,7 +16,14 @@ pub(crate) fn parameters(m: &Module, out: &mut Vec<ParamTensor>) {
     let qkv = factor("(n_q + 2·n_kv)", heads + 2 * groups);
     let (n_q, d) = (factor("n_q", heads), factor("d", m.kv_channels));
     let mut push = |component, name, shape, holding, dimensions| {
-        out.push(ParamTensor { component, name, shape, holding, dimensions, source: SELF_ATTENTION });
+        out.push(ParamTensor {
+            component,
+            name,
+            shape,
+            holding,
+            dimensions,
+            source: SELF_ATTENTION,
+        });
     };
     push(
         Component::Attention,
@@ -34,16 +41,40 @@ pub(crate) fn parameters(m: &Module, out: &mut Vec<ParamTensor>) {
     );
     if m.args.add_bias_linear || m.args.add_qkv_bias {
         let shape = Shape::of(&[qkv, d]).over(tp(m));
-        push(Component::AttentionBias, "self_attention.linear_qkv.bias", shape, Holding::TpSharded, 1);
+        push(
+            Component::AttentionBias,
+            "self_attention.linear_qkv.bias",
+            shape,
+            Holding::TpSharded,
+            1,
+        );
     }
     if m.args.add_bias_linear {
         let shape = Shape::of(&[hidden(m)]);
-        push(Component::AttentionBias, "self_attention.linear_proj.bias", shape, Holding::Replicated, 1);
+        push(
+            Component::AttentionBias,
+            "self_attention.linear_proj.bias",
+            shape,
+            Holding::Replicated,
+            1,
+        );
     }
     sinks(m, out);
     if m.args.qk_layernorm {
-        out.push(norm(m, Component::QkLayernorm, "self_attention.q_layernorm", d, SELF_ATTENTION));
-        out.push(norm(m, Component::QkLayernorm, "self_attention.k_layernorm", d, SELF_ATTENTION));
+        out.push(norm(
+            m,
+            Component::QkLayernorm,
+            "self_attention.q_layernorm",
+            d,
+            SELF_ATTENTION,
+        ));
+        out.push(norm(
+            m,
+            Component::QkLayernorm,
+            "self_attention.k_layernorm",
+            d,
+            SELF_ATTENTION,
+        ));
     }
 }
 

@@ -24,7 +24,10 @@ pub(crate) fn position(m: &Module, out: &mut Vec<ParamTensor>) {
         out.push(ParamTensor {
             component: Component::PositionEmbedding,
             name: "embedding.position_embeddings.weight",
-            shape: Shape::of(&[factor("max_position_embeddings", m.max_position_embeddings), hidden(m)]),
+            shape: Shape::of(&[
+                factor("max_position_embeddings", m.max_position_embeddings),
+                hidden(m),
+            ]),
             holding: Holding::Replicated,
             dimensions: 2,
             source: EMBEDDING,

@@ -28,19 +28,34 @@ pub(crate) fn parameters(m: &Module, out: &mut Vec<ParamTensor>) {
         });
     };
     match a.q_lora_rank {
-        None => up("self_attention.linear_q_proj.weight", Shape::of(&[n_q, query, hidden(m)])),
+        None => up(
+            "self_attention.linear_q_proj.weight",
+            Shape::of(&[n_q, query, hidden(m)]),
+        ),
         Some(rank) => {
-            up("self_attention.linear_q_up_proj.weight", Shape::of(&[n_q, query, factor("r_q", rank)]));
+            up(
+                "self_attention.linear_q_up_proj.weight",
+                Shape::of(&[n_q, query, factor("r_q", rank)]),
+            );
         }
     }
     let key_value = factor("(d_qk + d_v)", a.qk_head_dim + a.v_head_dim);
-    up("self_attention.linear_kv_up_proj.weight", Shape::of(&[n_q, key_value, kv_rank]));
-    up("self_attention.linear_proj.weight", Shape::of(&[n_q, factor("d_v", a.v_head_dim), hidden(m)]));
+    up(
+        "self_attention.linear_kv_up_proj.weight",
+        Shape::of(&[n_q, key_value, kv_rank]),
+    );
+    up(
+        "self_attention.linear_proj.weight",
+        Shape::of(&[n_q, factor("d_v", a.v_head_dim), hidden(m)]),
+    );
 
     let local = a.transformer_impl == TransformerImpl::Local;
     let mut down = |name, shape: Shape| {
-        let (shape, holding) =
-            if local { (shape.over(tp(m)), Holding::TpSharded) } else { (shape, Holding::Replicated) };
+        let (shape, holding) = if local {
+            (shape.over(tp(m)), Holding::TpSharded)
+        } else {
+            (shape, Holding::Replicated)
+        };
         out.push(ParamTensor {
             component: Component::MlaDownProj,
             name,
@@ -51,10 +66,16 @@ pub(crate) fn parameters(m: &Module, out: &mut Vec<ParamTensor>) {
         });
     };
     if let Some(rank) = a.q_lora_rank {
-        down("self_attention.linear_q_down_proj.weight", Shape::of(&[factor("r_q", rank), hidden(m)]));
+        down(
+            "self_attention.linear_q_down_proj.weight",
+            Shape::of(&[factor("r_q", rank), hidden(m)]),
+        );
     }
     let compressed = factor("(r_kv + d_r)", a.kv_lora_rank + a.qk_pos_emb_head_dim);
-    down("self_attention.linear_kv_down_proj.weight", Shape::of(&[compressed, hidden(m)]));
+    down(
+        "self_attention.linear_kv_down_proj.weight",
+        Shape::of(&[compressed, hidden(m)]),
+    );
 
     if a.add_bias_linear {
         out.push(ParamTensor {
@@ -71,7 +92,13 @@ pub(crate) fn parameters(m: &Module, out: &mut Vec<ParamTensor>) {
         match a.q_lora_rank {
             Some(rank) => {
                 let width = factor("r_q", rank);
-                out.push(norm(m, Component::MlaLayernorm, "self_attention.q_layernorm", width, MLA));
+                out.push(norm(
+                    m,
+                    Component::MlaLayernorm,
+                    "self_attention.q_layernorm",
+                    width,
+                    MLA,
+                ));
             }
             None if a.mla_q_proj_layernorm => {
                 let name = "self_attention.linear_q_proj.layer_norm";
@@ -79,6 +106,12 @@ pub(crate) fn parameters(m: &Module, out: &mut Vec<ParamTensor>) {
             }
             None => {}
         }
-        out.push(norm(m, Component::MlaLayernorm, "self_attention.kv_layernorm", kv_rank, MLA));
+        out.push(norm(
+            m,
+            Component::MlaLayernorm,
+            "self_attention.kv_layernorm",
+            kv_rank,
+            MLA,
+        ));
     }
 }

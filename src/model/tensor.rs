@@ -16,7 +16,10 @@ pub struct Factor {
 
 impl Factor {
     /// The factor that changes nothing and is not printed.
-    pub const NONE: Self = Self { symbol: "", value: 1 };
+    pub const NONE: Self = Self {
+        symbol: "",
+        value: 1,
+    };
 }
 
 /// A factor called `symbol` with this value.
@@ -41,7 +44,10 @@ impl Shape {
             *slot = *factor;
         }
         debug_assert!(factors.len() <= times.len());
-        Self { times, over: [Factor::NONE; 3] }
+        Self {
+            times,
+            over: [Factor::NONE; 3],
+        }
     }
 
     /// The same shape split over one more parallel size.
@@ -87,7 +93,11 @@ impl Shape {
     fn write(&self, part: impl Fn(&Factor) -> String) -> String {
         let join = |factors: Vec<Factor>| factors.iter().map(&part).collect::<Vec<_>>().join(" · ");
         let (times, over): (Vec<_>, Vec<_>) = (self.factors().collect(), self.divisors().collect());
-        let times = if times.is_empty() { String::from("1") } else { join(times) };
+        let times = if times.is_empty() {
+            String::from("1")
+        } else {
+            join(times)
+        };
         match over.as_slice() {
             [] => times,
             [one] => format!("{times} / {}", part(one)),

@@ -13,4 +13,5 @@ mod formats;
 mod framework_reports;
 mod oracle;
 mod parallel;
+mod parameters;
 mod presets;

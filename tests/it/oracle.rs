@@ -13,3 +13,14 @@ pub(crate) fn json(path: &str) -> serde_json::Value {
     let text = std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
     serde_json::from_str(&text).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
 }
+
+/// The JSON files of a folder of the ground truth, in order, as paths for [`json`].
+pub(crate) fn files(name: &str) -> Vec<String> {
+    let entries = std::fs::read_dir(folder().join(name)).unwrap();
+    let mut files: Vec<String> = entries
+        .map(|e| format!("{name}/{}", e.unwrap().file_name().to_string_lossy()))
+        .collect();
+    files.retain(|f| f.ends_with(".json"));
+    files.sort();
+    files
+}

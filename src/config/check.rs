@@ -1,0 +1,331 @@
+//! From a raw job to a checked one, or to the list of everything that is wrong with it.
+
+use super::choices::{OptimizerKind, RecomputeGranularity};
+use super::field::{Default, Kind};
+use super::fields::{Args, FieldId};
+use super::job::{Activation, Config, Module, Moe, Precision};
+use super::parse::{Parsed, parse};
+use super::problem::{Problem, Severity, near_matches};
+use super::raw::RawJob;
+use super::rules;
+use crate::parallel::stages::StageLayout;
+use crate::units::Bytes;
+use crate::value::Value;
+
+/// What checking a job gave.
+#[derive(Clone, Debug)]
+pub struct Checked {
+    /// The job, when nothing is wrong with it.
+    pub config: Option<Config>,
+    /// Errors and warnings, in the order of modules and rules.
+    pub problems: Vec<Problem>,
+}
+
+impl Checked {
+    /// The problems that keep the job from running.
+    pub fn errors(&self) -> impl Iterator<Item = &Problem> {
+        self.problems
+            .iter()
+            .filter(|p| p.severity == Severity::Error)
+    }
+
+    /// The problems that do not.
+    pub fn warnings(&self) -> impl Iterator<Item = &Problem> {
+        self.problems
+            .iter()
+            .filter(|p| p.severity == Severity::Warning)
+    }
+}
+
+/// Checks a raw job: every field on its own, then every rule over several fields. All problems are
+/// reported at once; rules over a field that cannot be read are left out.
+#[must_use]
+pub fn check(raw: &RawJob) -> Checked {
+    let mut problems = Vec::new();
+    unknown_keys(raw, &mut problems);
+    let mut modules = Vec::new();
+    let mut world_size = 1;
+    for index in 0..raw.module_count() {
+        let (args, bad) = read_args(raw, index, &mut problems);
+        let mut found = Vec::new();
+        let draft = Draft::new(index, &args);
+        rules::apply(&draft, &mut found);
+        let stages = rules::stages(&draft, &mut found);
+        found.retain(|p| !p.fields.iter().any(|f| bad.contains(f)));
+        let failed = !bad.is_empty() || found.iter().any(|p| p.severity == Severity::Error);
+        problems.extend(found);
+        world_size = world_size.max(draft.world_size);
+        if let (false, Some(stages)) = (failed, stages) {
+            let name = raw
+                .modules
+                .get(index)
+                .map_or("language", |m| m.name.as_str());
+            modules.push(draft.finish(name.to_owned(), stages));
+        }
+    }
+    let config = (modules.len() == raw.module_count()).then(|| Config {
+        world_size,
+        gpu_memory: gpu_memory(raw),
+        modules,
+    });
+    Checked { config, problems }
+}
+
+fn gpu_memory(raw: &RawJob) -> Option<Bytes> {
+    let field = FieldId::gpu_memory_mib;
+    match parse(field.field(), raw.shared.get(field)?) {
+        Ok(Some(Parsed::Int(mib))) => Some(Bytes::mib(mib)),
+        _ => None,
+    }
+}
+
+fn unknown_keys(raw: &RawJob, problems: &mut Vec<Problem>) {
+    for (key, _) in raw.unknown.iter().take(100) {
+        let near = nearest_name(key);
+        let hint = near
+            .map(|name| format!("; did you mean {name}?"))
+            .unwrap_or_default();
+        let key: String = key.chars().take(80).collect();
+        let message = format!("{key} is not a field of this calculator and is ignored{hint}");
+        problems.push(Problem::warning(0, "unknown_key", &[], message));
+    }
+}
+
+/// The field name that shares the longest beginning or end with `key`, when it shares most of it.
+fn nearest_name(key: &str) -> Option<&'static str> {
+    let key = key.replace('-', "_");
+    let shared = |name: &str| {
+        let head = name
+            .chars()
+            .zip(key.chars())
+            .take_while(|(a, b)| a == b)
+            .count();
+        let tail = name
+            .chars()
+            .rev()
+            .zip(key.chars().rev())
+            .take_while(|(a, b)| a == b)
+            .count();
+        (head + tail).min(name.len())
+    };
+    FieldId::ALL
+        .iter()
+        .map(|id| id.field().name)
+        .max_by_key(|name| (shared(name), core::cmp::Reverse(name.len())))
+        .filter(|name| shared(name) * 4 >= key.len().max(name.len()) * 3)
+}
+
+/// Reads every field of one module; the second result lists the fields that could not be read.
+fn read_args(raw: &RawJob, module: usize, problems: &mut Vec<Problem>) -> (Args, Vec<FieldId>) {
+    let mut bad = Vec::new();
+    let args = Args::collect(|id| {
+        let field = id.field();
+        let given = raw.get(module, id).map(|value| parse(field, value));
+        match given {
+            Some(Ok(Some(parsed))) => Some(parsed),
+            Some(Err(error)) => {
+                bad.push(id);
+                let message = format!("{} {error}", field.name);
+                problems.push(Problem::error(module, "value", &[id], message));
+                None
+            }
+            None | Some(Ok(None)) => {
+                if field.default == Default::Required {
+                    bad.push(id);
+                    let message = format!("{} must be given", field.name);
+                    problems.push(Problem::error(module, "required", &[id], message));
+                }
+                default(field.kind, field.default)
+            }
+        }
+    });
+    (args, bad)
+}
+
+fn default(kind: Kind, default: Default) -> Option<Parsed> {
+    match (kind, default) {
+        (_, Default::Required | Default::Derived(_)) => None,
+        (Kind::LayerPattern, Default::Int(n)) => {
+            Some(Parsed::Pattern(super::pattern::LayerPattern::Every(n)))
+        }
+        (_, Default::Int(i)) => Some(Parsed::Int(i)),
+        (_, Default::Flag(b)) => Some(Parsed::Flag(b)),
+        (_, Default::Decimal(d)) => Some(Parsed::Decimal(super::field::Decimal(d))),
+        (kind, Default::Choice(text) | Default::Set(text)) => {
+            let field = super::field::Field::named(super::field::Field::text(0, ""), "", "");
+            let field = super::field::Field { kind, ..field };
+            parse(&field, &Value::Text(text.to_owned())).ok().flatten()
+        }
+    }
+}
+
+/// One module's arguments with everything that follows from them, before the rules have been asked.
+pub(super) struct Draft<'a> {
+    pub(super) module: usize,
+    pub(super) a: &'a Args,
+    pub(super) tp: u64,
+    pub(super) pp: u64,
+    pub(super) cp: u64,
+    pub(super) ep: u64,
+    pub(super) etp: u64,
+    pub(super) world_size: u64,
+    pub(super) dp: u64,
+    pub(super) edp: u64,
+    pub(super) activation: Activation,
+    pub(super) ffn_hidden_size: u64,
+    pub(super) kv_channels: u64,
+    pub(super) num_query_groups: u64,
+    pub(super) padded_vocab_size: u64,
+    pub(super) mtp_num_layers: u64,
+    pub(super) global_batch_size: u64,
+    pub(super) num_microbatches: u64,
+}
+
+impl<'a> Draft<'a> {
+    fn new(module: usize, a: &'a Args) -> Self {
+        let tp = a.tensor_model_parallel_size;
+        let pp = a.pipeline_model_parallel_size;
+        let cp = a.context_parallel_size;
+        let ep = a.expert_model_parallel_size;
+        let etp = a.expert_tensor_parallel_size.unwrap_or(tp);
+        let copy = tp.saturating_mul(pp).saturating_mul(cp);
+        let world_size = a
+            .world_size
+            .unwrap_or_else(|| copy.saturating_mul(a.data_parallel_size.unwrap_or(1)));
+        let dp = (world_size / copy).max(1);
+        let expert_copy = etp.saturating_mul(ep).saturating_mul(pp);
+        let global_batch_size = a
+            .global_batch_size
+            .unwrap_or_else(|| a.micro_batch_size.saturating_mul(dp));
+        let multiple = a.make_vocab_size_divisible_by.saturating_mul(tp);
+        let padded = a
+            .vocab_size
+            .map_or(1, |v| v.div_ceil(multiple).saturating_mul(multiple));
+        Self {
+            module,
+            a,
+            tp,
+            pp,
+            cp,
+            ep,
+            etp,
+            world_size,
+            dp,
+            edp: (world_size / expert_copy).max(1),
+            activation: activation(a),
+            ffn_hidden_size: a.ffn_hidden_size.unwrap_or_else(|| default_ffn(a)),
+            kv_channels: a
+                .kv_channels
+                .unwrap_or_else(|| (a.hidden_size / a.num_attention_heads).max(1)),
+            num_query_groups: if a.group_query_attention {
+                a.num_query_groups
+            } else {
+                a.num_attention_heads
+            },
+            padded_vocab_size: a.padded_vocab_size.unwrap_or(padded),
+            mtp_num_layers: a.mtp_num_layers.unwrap_or(0),
+            global_batch_size,
+            num_microbatches: (global_batch_size / a.micro_batch_size.saturating_mul(dp)).max(1),
+        }
+    }
+
+    fn finish(&self, name: String, stages: StageLayout) -> Module {
+        let a = self.a;
+        let moe = a.num_experts.map(|num_experts| Moe {
+            num_experts,
+            topk: a.moe_router_topk,
+            ffn_hidden_size: a.moe_ffn_hidden_size.unwrap_or(self.ffn_hidden_size),
+            shared: a.moe_shared_expert_intermediate_size.unwrap_or(0),
+            layer_freq: a.moe_layer_freq.clone(),
+            load_imbalance: a.expert_load_imbalance,
+        });
+        Module {
+            name,
+            rank_offset: 0,
+            args: a.clone(),
+            tp: self.tp,
+            pp: self.pp,
+            cp: self.cp,
+            ep: self.ep,
+            etp: self.etp,
+            dp: self.dp,
+            edp: self.edp,
+            sequence_parallel: a.sequence_parallel && self.tp > 1,
+            ffn_hidden_size: self.ffn_hidden_size,
+            activation: self.activation,
+            kv_channels: self.kv_channels,
+            num_query_groups: self.num_query_groups,
+            vocab_size: a.vocab_size,
+            padded_vocab_size: self.padded_vocab_size,
+            max_position_embeddings: a.max_position_embeddings.unwrap_or(a.seq_length),
+            moe,
+            mtp_num_layers: self.mtp_num_layers,
+            global_batch_size: self.global_batch_size,
+            num_microbatches: self.num_microbatches,
+            stages,
+            precision: match (a.bf16, a.fp16) {
+                (true, _) => Precision::Bf16,
+                (false, true) => Precision::Fp16,
+                (false, false) => Precision::Fp32,
+            },
+        }
+    }
+
+    /// An error about `fields`.
+    pub(super) fn error(&self, rule: &'static str, fields: &[FieldId], message: String) -> Problem {
+        Problem::error(self.module, rule, fields, message)
+    }
+
+    /// A warning about `fields`.
+    pub(super) fn warning(
+        &self,
+        rule: &'static str,
+        fields: &[FieldId],
+        message: String,
+    ) -> Problem {
+        Problem::warning(self.module, rule, fields, message)
+    }
+
+    /// Sizes near the current TP that the test accepts.
+    pub(super) fn near_tp(&self, test: impl Fn(u64) -> bool) -> Vec<u64> {
+        near_matches(self.tp, self.a.num_attention_heads.max(self.tp), 3, |tp| {
+            self.a.num_attention_heads.is_multiple_of(tp) && test(tp)
+        })
+    }
+
+    /// Whether full recompute is asked for.
+    pub(super) fn full_recompute(&self) -> bool {
+        self.a.recompute_granularity == Some(RecomputeGranularity::Full)
+    }
+
+    /// Whether selective recompute is asked for.
+    pub(super) fn selective_recompute(&self) -> bool {
+        self.a.recompute_granularity == Some(RecomputeGranularity::Selective)
+    }
+
+    /// Whether the optimizer is Adam.
+    pub(super) fn adam(&self) -> bool {
+        self.a.optimizer == OptimizerKind::Adam
+    }
+}
+
+fn activation(a: &Args) -> Activation {
+    match (a.swiglu, a.quick_geglu, a.geglu, a.squared_relu) {
+        (true, ..) => Activation::SwiGlu,
+        (_, true, ..) => Activation::QuickGeGlu,
+        (_, _, true, _) => Activation::GeGlu,
+        (.., true) => Activation::SquaredRelu,
+        _ => Activation::Gelu,
+    }
+}
+
+/// Megatron-LM's width of an MLP that was given none (`validate_args`): 4·h, or with `SwiGLU` 8/3·h
+/// rounded down to a multiple of 64.
+fn default_ffn(a: &Args) -> u64 {
+    let four = a.hidden_size.saturating_mul(4);
+    if a.swiglu {
+        (four.saturating_mul(2) / 3 / 64 * 64).max(64)
+    } else {
+        four
+    }
+}

@@ -1,0 +1,130 @@
+//! How layers fall into stages; the rules themselves live with the split.
+
+use crate::config::check::Draft;
+use crate::config::fields::FieldId as F;
+use crate::config::problem::Problem;
+use crate::parallel::stages::{
+    PipelineLayout, StageInput, StageLayout, StageProblem, VppChoice, resolve_vpp, stage_layout,
+};
+use crate::value::Value;
+
+/// The split of one module's layers, or the problems with it.
+pub(crate) fn stages(d: &Draft<'_>, problems: &mut Vec<Problem>) -> Option<StageLayout> {
+    let a = d.a;
+    let narrow = |n: u64| u32::try_from(n).unwrap_or(u32::MAX);
+    let layout = match a
+        .pipeline_model_parallel_layout
+        .as_deref()
+        .map(str::parse::<PipelineLayout>)
+    {
+        None => None,
+        Some(Ok(layout)) => Some(layout),
+        Some(Err(error)) => {
+            problems.push(
+                d.error(
+                    "layout",
+                    &[F::pipeline_model_parallel_layout],
+                    format!("pipeline_model_parallel_layout: {error}"),
+                )
+                .fix(F::pipeline_model_parallel_layout, Value::Null),
+            );
+            return None;
+        }
+    };
+    let mut input = StageInput {
+        num_layers: narrow(a.num_layers),
+        pp: narrow(d.pp),
+        vpp: a
+            .virtual_pipeline_model_parallel_size
+            .filter(|vpp| *vpp > 1)
+            .map(narrow),
+        decoder_first_pipeline_num_layers: a.decoder_first_pipeline_num_layers.map(narrow),
+        decoder_last_pipeline_num_layers: a.decoder_last_pipeline_num_layers.map(narrow),
+        account_for_embedding_in_pipeline_split: a.account_for_embedding_in_pipeline_split,
+        account_for_loss_in_pipeline_split: a.account_for_loss_in_pipeline_split,
+        mtp_num_layers: narrow(d.mtp_num_layers),
+        layout: layout.as_ref(),
+    };
+    let choice = VppChoice {
+        num_layers_per_virtual_pipeline_stage: a.num_layers_per_virtual_pipeline_stage.map(narrow),
+        num_virtual_stages_per_pipeline_rank: a.num_virtual_stages_per_pipeline_rank.map(narrow),
+        ..VppChoice::default()
+    };
+    let split = match resolve_vpp(&input, &choice) {
+        Ok(None) => stage_layout(&input),
+        Ok(Some(vpp)) if input.vpp.is_none_or(|given| given == vpp) => {
+            input.vpp = Some(vpp);
+            stage_layout(&input)
+        }
+        Ok(Some(vpp)) => {
+            let message = format!(
+                "virtual_pipeline_model_parallel_size {} disagrees with the {vpp} chunks that the other arguments give",
+                input.vpp.unwrap_or(1)
+            );
+            let fields = [
+                F::virtual_pipeline_model_parallel_size,
+                F::num_layers_per_virtual_pipeline_stage,
+                F::num_virtual_stages_per_pipeline_rank,
+                F::pipeline_model_parallel_layout,
+            ];
+            let field = F::virtual_pipeline_model_parallel_size;
+            problems.push(
+                d.error("vpp_twice", &fields, message)
+                    .fix(field, Value::Null),
+            );
+            return None;
+        }
+        Err(found) => Err(found),
+    };
+    match split {
+        Ok(stages) => Some(stages),
+        Err(found) => {
+            problems.extend(found.iter().map(|problem| report(d, problem)));
+            None
+        }
+    }
+}
+
+fn report(d: &Draft<'_>, problem: &StageProblem) -> Problem {
+    let fields: Vec<F> = problem
+        .fields()
+        .into_iter()
+        .filter_map(F::by_name)
+        .collect();
+    let reported = d.error("stages", &fields, problem.to_string());
+    let each = |values: &[u32]| values.iter().map(|v| u64::from(*v)).collect::<Vec<_>>();
+    let pp = F::pipeline_model_parallel_size;
+    match problem {
+        StageProblem::LayersPerRank {
+            near_pp,
+            last_rank_layers,
+            ..
+        } => {
+            let reported = reported.fix_each(pp, each(near_pp));
+            match last_rank_layers {
+                Some(n) => {
+                    reported.fix(F::decoder_last_pipeline_num_layers, Value::Int((*n).into()))
+                }
+                None => reported,
+            }
+        }
+        StageProblem::LayoutStages { near_pp, .. } => reported.fix_each(pp, each(near_pp)),
+        StageProblem::ChunksOfRank { near_vpp, .. } => {
+            reported.fix_each(F::virtual_pipeline_model_parallel_size, each(near_vpp))
+        }
+        StageProblem::LayersPerVirtualStage { near, .. } => {
+            reported.fix_each(F::num_layers_per_virtual_pipeline_stage, each(near))
+        }
+        StageProblem::InterleavedNeedsPipeline { .. } => {
+            reported.fix(F::virtual_pipeline_model_parallel_size, Value::Null)
+        }
+        StageProblem::UnevenRest {
+            fits: Some((field, n)),
+            ..
+        } => match F::by_name(field) {
+            Some(field) => reported.fix(field, Value::Int((*n).into())),
+            None => reported,
+        },
+        _ => reported,
+    }
+}

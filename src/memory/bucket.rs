@@ -1,0 +1,122 @@
+//! The buckets that a stage's memory is sorted into.
+
+use crate::model::tensor::Holding;
+
+/// A top-level group of memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum Bucket {
+    /// Dense parameters in their training dtype.
+    WeightsDense,
+    /// Routed experts in their training dtype.
+    WeightsExpert,
+    /// Gradients that dense parameters accumulate into.
+    MainGradsDense,
+    /// Gradients that routed experts accumulate into.
+    MainGradsExpert,
+    /// Main copies of dense parameters.
+    MainParamsDense,
+    /// Main copies of routed experts.
+    MainParamsExpert,
+    /// First moments of dense parameters.
+    ExpAvgDense,
+    /// First moments of routed experts.
+    ExpAvgExpert,
+    /// Second moments of dense parameters.
+    ExpAvgSqDense,
+    /// Second moments of routed experts.
+    ExpAvgSqExpert,
+}
+
+/// What a bucket of model states holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum State {
+    /// The parameters themselves.
+    Weights,
+    /// Main gradients.
+    MainGrads,
+    /// Main parameters.
+    MainParams,
+    /// First moment, or SGD's momentum.
+    ExpAvg,
+    /// Second moment.
+    ExpAvgSq,
+}
+
+impl Bucket {
+    /// How many buckets there are.
+    pub const COUNT: usize = 10;
+    /// All buckets in stacking order.
+    pub const ALL: [Self; Self::COUNT] = [
+        Self::WeightsDense,
+        Self::WeightsExpert,
+        Self::MainGradsDense,
+        Self::MainGradsExpert,
+        Self::MainParamsDense,
+        Self::MainParamsExpert,
+        Self::ExpAvgDense,
+        Self::ExpAvgExpert,
+        Self::ExpAvgSqDense,
+        Self::ExpAvgSqExpert,
+    ];
+
+    /// The bucket's id, in results and in style sheets.
+    #[must_use]
+    pub const fn id(self) -> &'static str {
+        match self {
+            Self::WeightsDense => "weights_dense",
+            Self::WeightsExpert => "weights_expert",
+            Self::MainGradsDense => "main_grads_dense",
+            Self::MainGradsExpert => "main_grads_expert",
+            Self::MainParamsDense => "main_params_dense",
+            Self::MainParamsExpert => "main_params_expert",
+            Self::ExpAvgDense => "exp_avg_dense",
+            Self::ExpAvgExpert => "exp_avg_expert",
+            Self::ExpAvgSqDense => "exp_avg_sq_dense",
+            Self::ExpAvgSqExpert => "exp_avg_sq_expert",
+        }
+    }
+
+    /// What the page calls it.
+    #[must_use]
+    pub const fn label(self) -> &'static str {
+        match self {
+            Self::WeightsDense => "Weights",
+            Self::WeightsExpert => "Expert weights",
+            Self::MainGradsDense => "Main grads",
+            Self::MainGradsExpert => "Expert main grads",
+            Self::MainParamsDense => "Main params",
+            Self::MainParamsExpert => "Expert main params",
+            Self::ExpAvgDense => "exp_avg",
+            Self::ExpAvgExpert => "Expert exp_avg",
+            Self::ExpAvgSqDense => "exp_avg_sq",
+            Self::ExpAvgSqExpert => "Expert exp_avg_sq",
+        }
+    }
+
+    /// For buckets of model states: which state, and whether of routed experts.
+    #[must_use]
+    pub const fn state(self) -> Option<(State, bool)> {
+        Some(match self {
+            Self::WeightsDense => (State::Weights, false),
+            Self::WeightsExpert => (State::Weights, true),
+            Self::MainGradsDense => (State::MainGrads, false),
+            Self::MainGradsExpert => (State::MainGrads, true),
+            Self::MainParamsDense => (State::MainParams, false),
+            Self::MainParamsExpert => (State::MainParams, true),
+            Self::ExpAvgDense => (State::ExpAvg, false),
+            Self::ExpAvgExpert => (State::ExpAvg, true),
+            Self::ExpAvgSqDense => (State::ExpAvgSq, false),
+            Self::ExpAvgSqExpert => (State::ExpAvgSq, true),
+        })
+    }
+
+    /// Whether parameters of this holding count towards the bucket.
+    #[must_use]
+    pub const fn holds(self, holding: Holding) -> bool {
+        match self.state() {
+            Some((_, expert)) => expert == matches!(holding, Holding::Expert),
+            None => false,
+        }
+    }
+}

@@ -1,0 +1,205 @@
+//! Parameter counts by component and holding.
+
+use core::iter::Sum;
+
+use crate::config::job::Module;
+use crate::model::tensor::{Component, Holding, ParamTensor};
+use crate::model::{Architecture, PartCounts, PartKind};
+
+/// Rows of the table: every component in the decoder, then every component in the MTP block.
+const ROWS: usize = 2 * Component::COUNT;
+
+/// Elements of one component in one holding.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Count {
+    /// All elements.
+    pub elements: u64,
+    /// Those in matrices that are neither embedding nor output layer, which Muon treats its own way.
+    pub matrices: u64,
+}
+
+/// Parameter counts by component and holding.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Parameters {
+    counts: [[Count; 3]; ROWS],
+}
+
+impl Default for Parameters {
+    fn default() -> Self {
+        Self {
+            counts: [[Count::default(); 3]; ROWS],
+        }
+    }
+}
+
+impl Parameters {
+    /// The count of one component in one holding.
+    #[must_use]
+    pub fn count(&self, component: Component, mtp: bool, holding: Holding) -> Count {
+        let row = self.counts.get(row(component, mtp));
+        row.and_then(|holdings| holdings.get(holding as usize))
+            .copied()
+            .unwrap_or_default()
+    }
+
+    /// All counts that are not zero, in the order of [`Component::ALL`], the decoder first.
+    pub fn iter(&self) -> impl Iterator<Item = (Component, bool, Holding, Count)> {
+        const HOLDINGS: [Holding; 3] = [Holding::TpSharded, Holding::Replicated, Holding::Expert];
+        let rows = [false, true]
+            .into_iter()
+            .flat_map(|mtp| Component::ALL.map(|component| (component, mtp)));
+        rows.zip(&self.counts).flat_map(|((component, mtp), row)| {
+            HOLDINGS
+                .into_iter()
+                .zip(row)
+                .filter(|(_, c)| c.elements > 0)
+                .map(move |(h, c)| (component, mtp, h, *c))
+        })
+    }
+
+    /// Elements of each component, both holdings together.
+    pub fn components(&self) -> impl Iterator<Item = (Component, bool, u64)> {
+        let rows = [false, true]
+            .into_iter()
+            .flat_map(|mtp| Component::ALL.map(|component| (component, mtp)));
+        rows.zip(&self.counts)
+            .map(|((component, mtp), row)| {
+                (component, mtp, row.iter().map(|c| c.elements).sum::<u64>())
+            })
+            .filter(|(_, _, elements)| *elements > 0)
+    }
+
+    /// Elements in one holding.
+    #[must_use]
+    pub fn held(&self, holding: Holding) -> u64 {
+        self.counts
+            .iter()
+            .filter_map(|row| row.get(holding as usize))
+            .map(|c| c.elements)
+            .sum()
+    }
+
+    /// All elements.
+    #[must_use]
+    pub fn total(&self) -> u64 {
+        self.counts.iter().flatten().map(|c| c.elements).sum()
+    }
+
+    /// Elements that one token meets, when these are the counts of a whole model.
+    #[must_use]
+    pub fn active(&self, m: &Module) -> u64 {
+        let experts = self.held(Holding::Expert);
+        let chosen = m.moe.as_ref().map_or(0, |moe| {
+            let share = u128::from(experts) * u128::from(moe.topk.min(moe.num_experts))
+                / u128::from(moe.num_experts);
+            u64::try_from(share).unwrap_or(u64::MAX)
+        });
+        self.total() - experts + chosen
+    }
+
+    fn add(&mut self, entry: &Entry, times: u64) {
+        if let Some(count) = self
+            .counts
+            .get_mut(entry.row)
+            .and_then(|row| row.get_mut(entry.holding as usize))
+        {
+            count.elements = count
+                .elements
+                .saturating_add(entry.count.elements.saturating_mul(times));
+            count.matrices = count
+                .matrices
+                .saturating_add(entry.count.matrices.saturating_mul(times));
+        }
+    }
+}
+
+impl<'a> Sum<&'a Self> for Parameters {
+    fn sum<I: Iterator<Item = &'a Self>>(items: I) -> Self {
+        let mut total = Self::default();
+        for item in items {
+            for (into, from) in total
+                .counts
+                .iter_mut()
+                .flatten()
+                .zip(item.counts.iter().flatten())
+            {
+                into.elements = into.elements.saturating_add(from.elements);
+                into.matrices = into.matrices.saturating_add(from.matrices);
+            }
+        }
+        total
+    }
+}
+
+fn row(component: Component, mtp: bool) -> usize {
+    component as usize + if mtp { Component::COUNT } else { 0 }
+}
+
+/// What each part of an architecture adds, computed once and multiplied for every chunk.
+pub(super) struct PartTable {
+    parts: [Vec<Entry>; PartKind::COUNT],
+}
+
+struct Entry {
+    row: usize,
+    holding: Holding,
+    count: Count,
+}
+
+impl PartTable {
+    /// Elements on one rank.
+    pub(super) fn local(architecture: &Architecture) -> Self {
+        Self::new(architecture, |tensor| tensor.shape.elements())
+    }
+
+    /// Elements of the whole model.
+    pub(super) fn whole(architecture: &Architecture) -> Self {
+        Self::new(architecture, |tensor| {
+            u64::try_from(tensor.shape.whole()).unwrap_or(u64::MAX)
+        })
+    }
+
+    fn new(architecture: &Architecture, elements: impl Fn(&ParamTensor) -> u64) -> Self {
+        let entry = |kind: PartKind, tensor: &ParamTensor| {
+            let vocabulary = matches!(
+                tensor.component,
+                Component::Embedding | Component::PositionEmbedding | Component::OutputLayer
+            );
+            let elements = elements(tensor);
+            let matrices = if tensor.dimensions == 2 && !vocabulary {
+                elements
+            } else {
+                0
+            };
+            // A copy of the word embedding for MTP is still the word embedding.
+            let row = row(tensor.component, kind.mtp());
+            Entry {
+                row,
+                holding: tensor.holding,
+                count: Count { elements, matrices },
+            }
+        };
+        Self {
+            parts: PartKind::ALL.map(|kind| {
+                architecture
+                    .parameters(kind)
+                    .iter()
+                    .map(|t| entry(kind, t))
+                    .collect()
+            }),
+        }
+    }
+
+    /// The counts of so many of each part.
+    pub(super) fn total(&self, parts: &PartCounts) -> Parameters {
+        let mut total = Parameters::default();
+        for (entries, times) in self.parts.iter().zip(parts) {
+            if *times > 0 {
+                for entry in entries {
+                    total.add(entry, *times);
+                }
+            }
+        }
+        total
+    }
+}

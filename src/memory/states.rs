@@ -1,0 +1,191 @@
+//! Weights, main gradients, main parameters and optimizer moments: which of them a parameter has, how
+//! many bytes each takes, and over how many ranks it is split.
+
+use super::bucket::{Bucket, State};
+use super::parameters::{Count, Parameters};
+use crate::config::choices::{MainGradsDtype, MainParamsDtype, OptimizerKind};
+use crate::config::field::Decimal;
+use crate::config::job::{Module, Precision};
+use crate::units::Bytes;
+
+/// Which parameters have a state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Having {
+    /// All of them.
+    All,
+    /// All but the matrices that Muon updates with momentum alone.
+    AllButMuonMatrices,
+    /// None.
+    None,
+}
+
+/// How one state of one holding is kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StateRule {
+    /// Which parameters have it.
+    pub having: Having,
+    /// Bytes of one element.
+    pub bytes: u64,
+    /// Ranks that share it.
+    pub shard: u64,
+    /// The part that stays on the GPU.
+    pub on_gpu: Decimal,
+}
+
+impl StateRule {
+    const NONE: Self = Self {
+        having: Having::None,
+        bytes: 0,
+        shard: 1,
+        on_gpu: Decimal::ONE,
+    };
+
+    /// Bytes on one rank of the states of so many parameters; a part of a shard counts as a whole one.
+    #[must_use]
+    pub fn bytes_of(&self, count: Count) -> Bytes {
+        let elements = match self.having {
+            Having::All => count.elements,
+            Having::AllButMuonMatrices => count.elements - count.matrices,
+            Having::None => 0,
+        };
+        Bytes(
+            self.on_gpu
+                .scale_up(elements.div_ceil(self.shard))
+                .saturating_mul(self.bytes),
+        )
+    }
+}
+
+/// The rules of every state for one module.
+#[derive(Clone, Debug)]
+pub struct StateRules {
+    dense: [StateRule; 5],
+    expert: [StateRule; 5],
+}
+
+impl StateRules {
+    /// The rules that follow from a module's precision and optimizer.
+    #[must_use]
+    pub fn new(m: &Module) -> Self {
+        Self {
+            dense: rules(m, m.dense_shard()),
+            expert: rules(m, m.expert_shard()),
+        }
+    }
+
+    /// The rule of one bucket.
+    #[must_use]
+    pub fn rule(&self, bucket: Bucket) -> StateRule {
+        let Some((state, expert)) = bucket.state() else {
+            return StateRule::NONE;
+        };
+        let rules = if expert { &self.expert } else { &self.dense };
+        rules
+            .get(state as usize)
+            .copied()
+            .unwrap_or(StateRule::NONE)
+    }
+
+    /// Bytes of one bucket for these parameters.
+    #[must_use]
+    pub fn bytes(&self, bucket: Bucket, held: &Parameters) -> Bytes {
+        let mut sum = Count::default();
+        for (_, _, holding, count) in held.iter() {
+            if bucket.holds(holding) {
+                sum.elements = sum.elements.saturating_add(count.elements);
+                sum.matrices = sum.matrices.saturating_add(count.matrices);
+            }
+        }
+        self.rule(bucket).bytes_of(sum)
+    }
+}
+
+/// Weights, main grads, main params, `exp_avg`, `exp_avg_sq`, in this order.
+fn rules(m: &Module, shard: u64) -> [StateRule; 5] {
+    let (a, width) = (&m.args, m.precision.bytes());
+    let whole = |bytes| StateRule {
+        having: Having::All,
+        bytes,
+        shard: 1,
+        on_gpu: Decimal::ONE,
+    };
+    let weights = whole(width);
+    if a.frozen {
+        return [
+            weights,
+            StateRule::NONE,
+            StateRule::NONE,
+            StateRule::NONE,
+            StateRule::NONE,
+        ];
+    }
+    let on_gpu = if a.optimizer_cpu_offload {
+        Decimal(Decimal::ONE.0 - a.optimizer_offload_fraction.0.min(Decimal::ONE.0))
+    } else {
+        Decimal::ONE
+    };
+    let shard = if a.optimizer == OptimizerKind::DistMuon {
+        (m.dp * m.cp).max(1)
+    } else {
+        shard
+    };
+    let sharded = |bytes| StateRule {
+        having: Having::All,
+        bytes,
+        shard,
+        on_gpu,
+    };
+    let aware = a.use_precision_aware_optimizer;
+    // Parameters in fp32 are their own main parameters. Transformer Engine's Adam keeps only the 16
+    // bits that bf16 parameters lack (`store_param_remainders`).
+    let main_params = match m.precision {
+        Precision::Fp32 => StateRule::NONE,
+        Precision::Bf16 if aware && a.main_params_dtype == MainParamsDtype::Fp32 => sharded(2),
+        Precision::Bf16 | Precision::Fp16 if aware => sharded(a.main_params_dtype.bytes()),
+        Precision::Bf16 | Precision::Fp16 => sharded(4),
+    };
+    let moment = |dtype_bytes| if aware { dtype_bytes } else { 4 };
+    let exp_avg = match a.optimizer {
+        OptimizerKind::Sgd if a.sgd_momentum.0 == 0 => StateRule::NONE,
+        _ => sharded(moment(a.exp_avg_dtype.bytes())),
+    };
+    let second = sharded(moment(a.exp_avg_sq_dtype.bytes()));
+    let exp_avg_sq = match a.optimizer {
+        OptimizerKind::Adam => second,
+        OptimizerKind::Muon | OptimizerKind::DistMuon => StateRule {
+            having: Having::AllButMuonMatrices,
+            ..second
+        },
+        OptimizerKind::Sgd | OptimizerKind::Lion => StateRule::NONE,
+    };
+    [
+        weights,
+        whole(main_grad_bytes(m)),
+        main_params,
+        exp_avg,
+        exp_avg_sq,
+    ]
+}
+
+/// Bytes of one main gradient. bf16 training accumulates in fp32 unless told otherwise; fp16 training
+/// keeps gradients in fp16 unless told otherwise (`validate_args`).
+fn main_grad_bytes(m: &Module) -> u64 {
+    let a = &m.args;
+    let fp32 = match m.precision {
+        Precision::Fp32 => true,
+        Precision::Fp16 => a.accumulate_allreduce_grads_in_fp32,
+        Precision::Bf16 => !a.grad_reduce_in_bf16 && a.main_grads_dtype == MainGradsDtype::Fp32,
+    };
+    if fp32 { 4 } else { 2 }
+}
+
+impl State {
+    /// All states in the order of the rules.
+    pub const ALL: [Self; 5] = [
+        Self::Weights,
+        Self::MainGrads,
+        Self::MainParams,
+        Self::ExpAvg,
+        Self::ExpAvgSq,
+    ];
+}

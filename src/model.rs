@@ -130,7 +130,6 @@ fn parameters(m: &Module, kind: PartKind) -> Vec<ParamTensor> {
         }
         PartKind::DenseLayer => layer(m, false, &mut out),
         PartKind::MoeLayer if m.moe.is_some() => layer(m, true, &mut out),
-        PartKind::MoeLayer => {}
         PartKind::FinalNorm => norm::final_norm(m, &mut out),
         PartKind::OutputLayer => embedding::output_layer(m, &mut out),
         PartKind::MtpEmbedding => embedding::word(m, &mut out),
@@ -144,7 +143,7 @@ fn parameters(m: &Module, kind: PartKind) -> Vec<ParamTensor> {
             );
             norm::final_norm(m, &mut out);
         }
-        PartKind::MtpLayer => {}
+        PartKind::MoeLayer | PartKind::MtpLayer => {}
     }
     out
 }

@@ -1,5 +1,10 @@
 //! The closed lists of names that fields choose from, under Megatron-LM's own spellings.
 
+#![allow(
+    clippy::doc_markdown,
+    reason = "Megatron's names stand in the texts as they are"
+)]
+
 /// Declares an enum together with the names of its variants, in the same order.
 macro_rules! choices {
     ($($(#[$meta:meta])* $name:ident { $($(#[$variant_meta:meta])* $variant:ident = $text:literal),+ $(,)? })+) => {$(

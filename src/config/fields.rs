@@ -3,6 +3,11 @@
 //! The declaration yields the [`FieldId`], the table [`FIELDS`] and the typed [`Args`]; form controls,
 //! link keys, launch flags and range checks all follow from it.
 
+#![allow(
+    clippy::doc_markdown,
+    reason = "the field texts are shown to users as they are"
+)]
+
 use super::choices::{
     AttentionBackend, CrossEntropyFusion, Fp8Format, Fp8Recipe, MainGradsDtype, MainParamsDtype,
     MomentDtype, Normalization, OffloadModule, OptimizerKind, PositionEmbedding,
@@ -51,257 +56,257 @@ macro_rules! fields {
 
 fields! {
     // Model
-    #[doc = " Transformer layers of the decoder, without MTP layers."]
+    /// Transformer layers of the decoder, without MTP layers.
     num_layers: u64 = Field::required(1, 10_000).at(Model, Essential, "L", "Layers").symbol("L").also(&["num_hidden_layers", "n_layer", "encoder_num_layers", "depth"]);
-    #[doc = " Width of the residual stream."]
+    /// Width of the residual stream.
     hidden_size: u64 = Field::required(1, 1_000_000).at(Model, Essential, "h", "Hidden size").symbol("h").also(&["n_embd", "d_model", "width"]);
-    #[doc = " Inner width of the dense MLP. Left out, Megatron-LM takes 4·h, or 8/3·h rounded down to a multiple of 64 with SwiGLU."]
+    /// Inner width of the dense MLP. Left out, Megatron-LM takes 4·h, or 8/3·h rounded down to a multiple of 64 with SwiGLU.
     ffn_hidden_size: Option<u64> = Field::derived(1, 10_000_000, "4·h, or 8/3·h down to a multiple of 64 with SwiGLU").at(Model, Essential, "f", "FFN size").symbol("f").also(&["intermediate_size"]);
-    #[doc = " Tokens in the vocabulary before padding."]
+    /// Tokens in the vocabulary before padding.
     vocab_size: Option<u64> = Field::derived(1, 100_000_000, "from the padded vocabulary").at(Model, Essential, "v", "Vocabulary").symbol("v");
-    #[doc = " Vocabulary after padding. Left out, the vocabulary is rounded up to a multiple of make_vocab_size_divisible_by · TP."]
+    /// Vocabulary after padding. Left out, the vocabulary is rounded up to a multiple of make_vocab_size_divisible_by · TP.
     padded_vocab_size: Option<u64> = Field::derived(1, 100_000_000, "vocabulary rounded up to a multiple of divisor · TP").at(Model, All, "vp", "Padded vocabulary").symbol("V");
-    #[doc = " The vocabulary is padded to a multiple of this times TP."]
+    /// The vocabulary is padded to a multiple of this times TP.
     make_vocab_size_divisible_by: u64 = Field::int(1, 1_000_000, 128).at(Model, More, "vdiv", "Vocabulary divisor");
-    #[doc = " The output layer has a weight of its own instead of sharing the word embedding's."]
+    /// The output layer has a weight of its own instead of sharing the word embedding's.
     untie_embeddings_and_output_weights: bool = Field::flag(false).at(Model, More, "untie", "Untied embeddings").also(&["tie_word_embeddings", "share_embeddings_and_output_weights"]);
-    #[doc = " How positions enter. Only learned_absolute has parameters."]
+    /// How positions enter. Only learned_absolute has parameters.
     position_embedding_type: PositionEmbedding = Field::choice(PositionEmbedding::NAMES, "learned_absolute").at(Model, More, "pos", "Positions");
-    #[doc = " Rows of the learned position table, and the longest sequence allowed. Left out, the sequence length."]
+    /// Rows of the learned position table, and the longest sequence allowed. Left out, the sequence length.
     max_position_embeddings: Option<u64> = Field::derived(1, 1_000_000_000, "the sequence length").at(Model, More, "maxpos", "Longest position");
-    #[doc = " LayerNorm has a bias, RMSNorm has not."]
+    /// LayerNorm has a bias, RMSNorm has not.
     normalization: Normalization = Field::choice(Normalization::NAMES, "LayerNorm").at(Model, More, "norm", "Normalization");
-    #[doc = " LayerNorm with its weight centered at zero; changes no sizes."]
+    /// LayerNorm with its weight centered at zero; changes no sizes.
     apply_layernorm_1p: bool = Field::flag(false).at(Model, All, "ln1p", "LayerNorm 1p");
-    #[doc = " Gated MLP with SiLU: fc1 is twice as wide."]
+    /// Gated MLP with SiLU: fc1 is twice as wide.
     swiglu: bool = Field::flag(false).at(Model, More, "swiglu", "SwiGLU").also(&["gated_linear_unit", "silu", "hidden_act"]);
-    #[doc = " Gated MLP with GELU. Megatron-LM has no flag for it; Megatron-Bridge sets gated_linear_unit with gelu."]
+    /// Gated MLP with GELU. Megatron-LM has no flag for it; Megatron-Bridge sets gated_linear_unit with gelu.
     geglu: bool = Field::flag(false).at(Model, All, "geglu", "GeGLU").own();
-    #[doc = " Gated MLP with quick GELU."]
+    /// Gated MLP with quick GELU.
     quick_geglu: bool = Field::flag(false).at(Model, All, "qgeglu", "Quick GeGLU");
-    #[doc = " Squared ReLU, not gated."]
+    /// Squared ReLU, not gated.
     squared_relu: bool = Field::flag(false).at(Model, All, "sqrelu", "Squared ReLU");
-    #[doc = " Biases on every linear layer. Megatron-LM has them unless --disable-bias-linear is given."]
+    /// Biases on every linear layer. Megatron-LM has them unless --disable-bias-linear is given.
     add_bias_linear: bool = Field::flag(true).at(Model, More, "bias", "Linear biases").also(&["disable_bias_linear", "mlp_bias"]);
-    #[doc = " Multi-token prediction depths; each adds a transformer layer, two norms and a projection."]
+    /// Multi-token prediction depths; each adds a transformer layer, two norms and a projection.
     mtp_num_layers: Option<u64> = Field::derived(0, 64, "none").at(Model, More, "mtp", "MTP depths").symbol("D").also(&["num_nextn_predict_layers", "multi-token prediction"]);
 
     // Attention
-    #[doc = " Query heads."]
+    /// Query heads.
     num_attention_heads: u64 = Field::required(1, 100_000).at(Attention, Essential, "nq", "Heads").symbol("n_q").also(&["n_head"]);
-    #[doc = " Several query heads share one key and value head."]
+    /// Several query heads share one key and value head.
     group_query_attention: bool = Field::flag(false).at(Attention, More, "gqa", "Grouped queries").also(&["gqa", "mqa"]);
-    #[doc = " Key and value heads; counts only with group_query_attention."]
+    /// Key and value heads; counts only with group_query_attention.
     num_query_groups: u64 = Field::int(1, 100_000, 1).at(Attention, Essential, "nkv", "Query groups").symbol("n_kv").also(&["num_key_value_heads"]);
-    #[doc = " Width of one head. Left out, hidden size over heads."]
+    /// Width of one head. Left out, hidden size over heads.
     kv_channels: Option<u64> = Field::derived(1, 1_000_000, "h / heads").at(Attention, Essential, "d", "Head width").symbol("d").also(&["head_dim"]);
-    #[doc = " A bias on linear_qkv even without other linear biases."]
+    /// A bias on linear_qkv even without other linear biases.
     add_qkv_bias: bool = Field::flag(false).at(Attention, More, "qkvb", "QKV bias").also(&["attention_bias"]);
-    #[doc = " A norm on queries and keys; with MLA, on the compressed ones."]
+    /// A norm on queries and keys; with MLA, on the compressed ones.
     qk_layernorm: bool = Field::flag(false).at(Attention, More, "qkn", "Q/K norm").also(&["use_qk_norm"]);
-    #[doc = " learnable adds one parameter a head: attention sinks."]
+    /// learnable adds one parameter a head: attention sinks.
     softmax_type: SoftmaxType = Field::choice(SoftmaxType::NAMES, "vanilla").at(Attention, All, "softmax", "Softmax type");
-    #[doc = " Multi-latent attention as in DeepSeek-V2 and V3."]
+    /// Multi-latent attention as in DeepSeek-V2 and V3.
     multi_latent_attention: bool = Field::flag(false).at(Attention, More, "mla", "MLA").also(&["mla"]);
-    #[doc = " Width of the compressed query; left out, queries are not compressed."]
+    /// Width of the compressed query; left out, queries are not compressed.
     q_lora_rank: Option<u64> = Field::derived(1, 1_000_000, "no query compression").at(Attention, More, "qlora", "Q rank").symbol("r_q");
-    #[doc = " Width of the compressed key and value."]
+    /// Width of the compressed key and value.
     kv_lora_rank: u64 = Field::int(1, 1_000_000, 32).at(Attention, More, "kvlora", "KV rank").symbol("r_kv");
-    #[doc = " Width of a head's query and key without the rotary part."]
+    /// Width of a head's query and key without the rotary part.
     qk_head_dim: u64 = Field::int(1, 1_000_000, 128).at(Attention, More, "qkd", "QK head width").symbol("d_qk").also(&["qk_nope_head_dim"]);
-    #[doc = " Width of the rotary part of query and key."]
+    /// Width of the rotary part of query and key.
     qk_pos_emb_head_dim: u64 = Field::int(0, 1_000_000, 64).at(Attention, More, "roped", "Rotary width").symbol("d_r").also(&["qk_rope_head_dim"]);
-    #[doc = " Width of a head's value."]
+    /// Width of a head's value.
     v_head_dim: u64 = Field::int(1, 1_000_000, 128).at(Attention, More, "vd", "V head width").symbol("d_v");
-    #[doc = " Megatron-Core newer than 0.16 fuses a norm into linear_q_proj when MLA has no query compression but has Q/K norms: one more hidden-size norm a layer."]
+    /// Megatron-Core newer than 0.16 fuses a norm into linear_q_proj when MLA has no query compression but has Q/K norms: one more hidden-size norm a layer.
     mla_q_proj_layernorm: bool = Field::flag(false).at(Attention, All, "qpln", "Norm fused into linear_q_proj").own();
 
     // MoE
-    #[doc = " Routed experts of a MoE layer; left out, the model is dense."]
+    /// Routed experts of a MoE layer; left out, the model is dense.
     num_experts: Option<u64> = Field::derived(1, 100_000, "dense model").at(Moe, Essential, "E", "Experts").symbol("E").also(&["num_moe_experts", "num_local_experts", "n_routed_experts"]);
-    #[doc = " Experts that each token visits."]
+    /// Experts that each token visits.
     moe_router_topk: u64 = Field::int(1, 1_000, 2).at(Moe, Essential, "k", "Top-k").symbol("k").also(&["num_experts_per_tok"]);
-    #[doc = " Inner width of one routed expert. Left out, the dense FFN size."]
+    /// Inner width of one routed expert. Left out, the dense FFN size.
     moe_ffn_hidden_size: Option<u64> = Field::derived(1, 10_000_000, "the dense FFN size").at(Moe, Essential, "fe", "Expert FFN size").symbol("f_e").also(&["moe_intermediate_size"]);
-    #[doc = " Inner width of all shared experts together; left out, there are none."]
+    /// Inner width of all shared experts together; left out, there are none.
     moe_shared_expert_intermediate_size: Option<u64> = Field::derived(0, 10_000_000, "no shared experts").at(Moe, More, "fs", "Shared expert size").symbol("f_s").also(&["shared_expert_intermediate_size", "n_shared_experts"]);
-    #[doc = " A learned gate on the shared experts' output."]
+    /// A learned gate on the shared experts' output.
     moe_shared_expert_gate: bool = Field::flag(false).at(Moe, All, "sgate", "Shared expert gate");
-    #[doc = " Which layers are MoE: N for every N-th layer, or a list such as ([0]*3+[1]*58)."]
+    /// Which layers are MoE: N for every N-th layer, or a list such as ([0]*3+[1]*58).
     moe_layer_freq: LayerPattern = Field::layer_pattern().at(Moe, More, "freq", "MoE layers").also(&["first_k_dense_replace", "decoder_sparse_step"]);
-    #[doc = " Width of the latent space in which routed experts work; left out, the hidden size."]
+    /// Width of the latent space in which routed experts work; left out, the hidden size.
     moe_latent_size: Option<u64> = Field::derived(1, 1_000_000, "the hidden size").at(Moe, All, "latent", "Latent size").symbol("l");
-    #[doc = " Load balancing by a bias on the router's scores: a buffer, not a parameter."]
+    /// Load balancing by a bias on the router's scores: a buffer, not a parameter.
     moe_router_enable_expert_bias: bool = Field::flag(false).at(Moe, All, "ebias", "Expert bias buffer");
-    #[doc = " How router logits become scores."]
+    /// How router logits become scores.
     moe_router_score_function: RouterScore = Field::choice(RouterScore::NAMES, "softmax").at(Moe, All, "score", "Router score");
-    #[doc = " Precision of the router's computation; left out, the parameters' own."]
+    /// Precision of the router's computation; left out, the parameters' own.
     moe_router_dtype: Option<RouterDtype> = Field::optional_choice(RouterDtype::NAMES, "the parameters' dtype").at(Moe, All, "rdtype", "Router dtype");
-    #[doc = " How tokens reach their experts."]
+    /// How tokens reach their experts.
     moe_token_dispatcher_type: TokenDispatcher = Field::choice(TokenDispatcher::NAMES, "allgather").at(Moe, More, "disp", "Dispatcher");
-    #[doc = " All local experts in one grouped matrix product."]
+    /// All local experts in one grouped matrix product.
     moe_grouped_gemm: bool = Field::flag(false).at(Moe, All, "ggemm", "Grouped GEMM");
-    #[doc = " A fused kernel permutes tokens."]
+    /// A fused kernel permutes tokens.
     moe_permute_fusion: bool = Field::flag(false).at(Moe, All, "permf", "Fused permutation");
-    #[doc = " A fused kernel computes the router's top-k."]
+    /// A fused kernel computes the router's top-k.
     moe_router_fusion: bool = Field::flag(false).at(Moe, All, "routf", "Fused router");
-    #[doc = " Shared experts run while tokens travel."]
+    /// Shared experts run while tokens travel.
     moe_shared_expert_overlap: bool = Field::flag(false).at(Moe, All, "sovl", "Overlap shared experts");
-    #[doc = " Each expert takes at most this many times its fair share of tokens; left out, no token is dropped."]
+    /// Each expert takes at most this many times its fair share of tokens; left out, no token is dropped.
     moe_expert_capacity_factor: Option<Decimal> = Field::optional_decimal(1_000_000, 1_000_000_000, "no token is dropped").at(Moe, More, "cap", "Capacity factor");
-    #[doc = " Every expert's input is padded to its capacity."]
+    /// Every expert's input is padded to its capacity.
     moe_pad_expert_input_to_capacity: bool = Field::flag(false).at(Moe, All, "cappad", "Pad to capacity");
-    #[doc = " Tokens on the busiest expert-parallel rank over the mean. The worst rank is what runs out of memory; 1 is perfect balance."]
+    /// Tokens on the busiest expert-parallel rank over the mean. The worst rank is what runs out of memory; 1 is perfect balance.
     expert_load_imbalance: Decimal = Field::decimal(1_000_000, 1_000_000_000, 1_000_000).at(Moe, More, "imb", "Routing imbalance").own();
 
     // Parallelism
-    #[doc = " GPUs of the whole job."]
+    /// GPUs of the whole job.
     world_size: Option<u64> = Field::derived(1, 10_000_000, "one copy of the model per data-parallel rank").at(Parallelism, Essential, "gpus", "GPUs").unit("GPUs").job().also(&["gpus", "nodes", "num_gpus"]);
-    #[doc = " Ranks that split every layer's matrices."]
+    /// Ranks that split every layer's matrices.
     tensor_model_parallel_size: u64 = Field::int(1, 65_536, 1).at(Parallelism, Essential, "tp", "Tensor parallel (TP)").symbol("TP").also(&["tp", "tensor parallel"]);
-    #[doc = " Ranks that split the layers into stages."]
+    /// Ranks that split the layers into stages.
     pipeline_model_parallel_size: u64 = Field::int(1, 65_536, 1).at(Parallelism, Essential, "pp", "Pipeline parallel (PP)").symbol("PP").also(&["pp", "pipeline parallel"]);
-    #[doc = " Chunks of layers on each pipeline rank (interleaved schedule). 1 or none: no interleaving."]
+    /// Chunks of layers on each pipeline rank (interleaved schedule). 1 or none: no interleaving.
     virtual_pipeline_model_parallel_size: Option<u64> = Field::derived(1, 10_000, "no interleaving").at(Parallelism, Essential, "vpp", "Virtual pipeline (VPP)").symbol("VPP").also(&["vpp", "interleaved", "virtual pipeline"]);
-    #[doc = " Ranks that split the sequence."]
+    /// Ranks that split the sequence.
     context_parallel_size: u64 = Field::int(1, 65_536, 1).at(Parallelism, Essential, "cp", "Context parallel (CP)").symbol("CP").also(&["cp", "context parallel"]);
-    #[doc = " Ranks that split the routed experts."]
+    /// Ranks that split the routed experts.
     expert_model_parallel_size: u64 = Field::int(1, 65_536, 1).at(Parallelism, Essential, "ep", "Expert parallel (EP)").symbol("EP").also(&["ep", "expert parallel"]);
-    #[doc = " Ranks that split each routed expert's matrices. Left out, Megatron-LM takes TP."]
+    /// Ranks that split each routed expert's matrices. Left out, Megatron-LM takes TP.
     expert_tensor_parallel_size: Option<u64> = Field::derived(1, 65_536, "TP").at(Parallelism, Essential, "etp", "Expert tensor parallel (ETP)").symbol("ETP").also(&["etp", "expert tensor parallel"]);
-    #[doc = " Copies of the model. Derived from the GPUs; a value given here is checked against them."]
+    /// Copies of the model. Derived from the GPUs; a value given here is checked against them.
     data_parallel_size: Option<u64> = Field::derived(1, 10_000_000, "GPUs / (TP · PP · CP)").at(Parallelism, All, "dp", "Data parallel (DP)").symbol("DP").also(&["dp", "data parallel"]);
-    #[doc = " Norms and residuals split the sequence over TP ranks. Off with TP = 1."]
+    /// Norms and residuals split the sequence over TP ranks. Off with TP = 1.
     sequence_parallel: bool = Field::flag(false).at(Parallelism, Essential, "sp", "Sequence parallel (SP)").also(&["sp", "sequence parallel"]);
-    #[doc = " Layers of the first pipeline stage, when it differs from the others."]
+    /// Layers of the first pipeline stage, when it differs from the others.
     decoder_first_pipeline_num_layers: Option<u64> = Field::derived(1, 10_000, "as the other stages").at(Parallelism, More, "first", "Layers of the first stage").also(&["num_layers_in_first_pipeline_stage"]);
-    #[doc = " Layers of the last pipeline stage, when it differs from the others."]
+    /// Layers of the last pipeline stage, when it differs from the others.
     decoder_last_pipeline_num_layers: Option<u64> = Field::derived(1, 10_000, "as the other stages").at(Parallelism, More, "last", "Layers of the last stage").also(&["num_layers_in_last_pipeline_stage"]);
-    #[doc = " The embedding counts as a layer when layers are dealt out."]
+    /// The embedding counts as a layer when layers are dealt out.
     account_for_embedding_in_pipeline_split: bool = Field::flag(false).at(Parallelism, More, "acce", "Embedding counts as a layer");
-    #[doc = " The loss counts as a layer when layers are dealt out."]
+    /// The loss counts as a layer when layers are dealt out.
     account_for_loss_in_pipeline_split: bool = Field::flag(false).at(Parallelism, More, "accl", "Loss counts as a layer");
-    #[doc = " Every stage spelled out, such as Et*3|(tt|)*29m|L: E embedding, t decoder layer, m MTP layer, L loss, | ends a stage."]
+    /// Every stage spelled out, such as Et*3|(tt|)*29m|L: E embedding, t decoder layer, m MTP layer, L loss, | ends a stage.
     pipeline_model_parallel_layout: Option<String> = Field::text(4_000, "even stages").at(Parallelism, More, "layout", "Pipeline layout").also(&["layout"]);
-    #[doc = " Another way to ask for interleaving: layers of each chunk."]
+    /// Another way to ask for interleaving: layers of each chunk.
     num_layers_per_virtual_pipeline_stage: Option<u64> = Field::derived(1, 10_000, "no interleaving").at(Parallelism, All, "lpvs", "Layers per chunk");
-    #[doc = " Another way to ask for interleaving: chunks of each pipeline rank."]
+    /// Another way to ask for interleaving: chunks of each pipeline rank.
     num_virtual_stages_per_pipeline_rank: Option<u64> = Field::derived(1, 10_000, "no interleaving").at(Parallelism, All, "vspr", "Chunks per rank");
-    #[doc = " Consecutive micro batches that one chunk runs before the next chunk takes over. Left out, PP."]
+    /// Consecutive micro batches that one chunk runs before the next chunk takes over. Left out, PP.
     microbatch_group_size_per_virtual_pipeline_stage: Option<u64> = Field::derived(1, 1_000_000, "PP").at(Parallelism, All, "mbg", "Micro batch group").also(&["microbatch_group_size_per_vp_stage"]);
-    #[doc = " Forward and backward of neighbouring micro batches run side by side to hide expert communication."]
+    /// Forward and backward of neighbouring micro batches run side by side to hide expert communication.
     overlap_moe_expert_parallel_comm: bool = Field::flag(false).at(Parallelism, All, "epovl", "Overlap expert communication");
 
     // Batch and sequence
-    #[doc = " Tokens of one sample."]
+    /// Tokens of one sample.
     seq_length: u64 = Field::required(1, 100_000_000).at(Batch, Essential, "seq", "Sequence length").symbol("s").unit("tokens").also(&["encoder_seq_length", "context length"]);
-    #[doc = " Samples that one rank processes at a time."]
+    /// Samples that one rank processes at a time.
     micro_batch_size: u64 = Field::int(1, 1_000_000, 1).at(Batch, Essential, "mbs", "Micro batch").symbol("b").unit("samples").also(&["mbs"]);
-    #[doc = " Samples of one optimizer step over all ranks. Left out, micro batch times DP."]
+    /// Samples of one optimizer step over all ranks. Left out, micro batch times DP.
     global_batch_size: Option<u64> = Field::derived(1, 1_000_000_000, "micro batch · DP").at(Batch, Essential, "gbs", "Global batch").symbol("GBS").unit("samples").job().also(&["gbs"]);
 
     // Memory savers
-    #[doc = " full recomputes whole layers, selective only chosen modules."]
+    /// full recomputes whole layers, selective only chosen modules.
     recompute_granularity: Option<RecomputeGranularity> = Field::optional_choice(RecomputeGranularity::NAMES, "nothing is recomputed").at(Savers, Essential, "rc", "Recompute").also(&["activation checkpointing", "recompute"]);
-    #[doc = " uniform groups all layers, block takes the first ones; for full recompute."]
+    /// uniform groups all layers, block takes the first ones; for full recompute.
     recompute_method: Option<RecomputeMethod> = Field::optional_choice(RecomputeMethod::NAMES, "none").at(Savers, Essential, "rcm", "Recompute method");
-    #[doc = " Layers of a group (uniform), or recomputed layers of each stage or chunk (block)."]
+    /// Layers of a group (uniform), or recomputed layers of each stage or chunk (block).
     recompute_num_layers: Option<u64> = Field::derived(0, 10_000, "none").at(Savers, Essential, "rcn", "Recompute layers");
-    #[doc = " What selective recompute recomputes."]
+    /// What selective recompute recomputes.
     recompute_modules: NameSet<RecomputeModule> = Field::set(RecomputeModule::NAMES, "core_attn").at(Savers, Essential, "rcmod", "Recompute modules");
-    #[doc = " Kept layer inputs are split over TP ranks, for full recompute."]
+    /// Kept layer inputs are split over TP ranks, for full recompute.
     distribute_saved_activations: bool = Field::flag(false).at(Savers, All, "dsa", "Distribute saved activations");
-    #[doc = " Chosen modules' activations move to host memory until the backward pass."]
+    /// Chosen modules' activations move to host memory until the backward pass.
     fine_grained_activation_offloading: bool = Field::flag(false).at(Savers, All, "fgo", "Offload activations by module");
-    #[doc = " What fine-grained offloading moves."]
+    /// What fine-grained offloading moves.
     offload_modules: NameSet<OffloadModule> = Field::set(OffloadModule::NAMES, "").at(Savers, All, "offmod", "Offloaded modules");
-    #[doc = " Layers whose activations move to host memory."]
+    /// Layers whose activations move to host memory.
     cpu_offloading_num_layers: u64 = Field::int(0, 10_000, 0).at(Savers, All, "offL", "Offloaded layers");
 
     // Optimizer and precision
-    #[doc = " Train in bfloat16. With neither bf16 nor fp16, everything is fp32."]
+    /// Train in bfloat16. With neither bf16 nor fp16, everything is fp32.
     bf16: bool = Field::flag(false).at(Optimizer, Essential, "bf16", "bf16").also(&["torch_dtype", "precision", "mixed_precision"]);
-    #[doc = " Train in float16."]
+    /// Train in float16.
     fp16: bool = Field::flag(false).at(Optimizer, More, "fp16", "fp16");
-    #[doc = " Optimizer states are split over data-parallel ranks."]
+    /// Optimizer states are split over data-parallel ranks.
     use_distributed_optimizer: bool = Field::flag(false).at(Optimizer, Essential, "do", "Distributed optimizer").also(&["zero", "ZeRO-1"]);
-    #[doc = " Copies of the optimizer shards; each group of DP / this ranks holds a full set."]
+    /// Copies of the optimizer shards; each group of DP / this ranks holds a full set.
     num_distributed_optimizer_instances: u64 = Field::int(1, 65_536, 1).at(Optimizer, All, "doi", "Optimizer instances");
-    #[doc = " The optimizer's rule, which decides how many states a parameter has."]
+    /// The optimizer's rule, which decides how many states a parameter has.
     optimizer: OptimizerKind = Field::choice(OptimizerKind::NAMES, "adam").at(Optimizer, More, "opt", "Optimizer");
-    #[doc = " Momentum of SGD; 0 keeps no state."]
+    /// Momentum of SGD; 0 keeps no state.
     sgd_momentum: Decimal = Field::decimal(0, 1_000_000, 900_000).at(Optimizer, All, "mom", "SGD momentum");
-    #[doc = " Transformer Engine's fused Adam with states in chosen dtypes."]
+    /// Transformer Engine's fused Adam with states in chosen dtypes.
     use_precision_aware_optimizer: bool = Field::flag(false).at(Optimizer, More, "pao", "Precision-aware optimizer");
-    #[doc = " Dtype of main gradients with the precision-aware optimizer."]
+    /// Dtype of main gradients with the precision-aware optimizer.
     main_grads_dtype: MainGradsDtype = Field::choice(MainGradsDtype::NAMES, "fp32").at(Optimizer, More, "mgd", "Main grads");
-    #[doc = " Dtype of main parameters with the precision-aware optimizer."]
+    /// Dtype of main parameters with the precision-aware optimizer.
     main_params_dtype: MainParamsDtype = Field::choice(MainParamsDtype::NAMES, "fp32").at(Optimizer, More, "mpd", "Main params");
-    #[doc = " Dtype of the first moment with the precision-aware optimizer."]
+    /// Dtype of the first moment with the precision-aware optimizer.
     exp_avg_dtype: MomentDtype = Field::choice(MomentDtype::NAMES, "fp32").at(Optimizer, More, "ead", "exp_avg");
-    #[doc = " Dtype of the second moment with the precision-aware optimizer."]
+    /// Dtype of the second moment with the precision-aware optimizer.
     exp_avg_sq_dtype: MomentDtype = Field::choice(MomentDtype::NAMES, "fp32").at(Optimizer, More, "esd", "exp_avg_sq");
-    #[doc = " Gradients are reduced, and kept, in bf16."]
+    /// Gradients are reduced, and kept, in bf16.
     grad_reduce_in_bf16: bool = Field::flag(false).at(Optimizer, More, "grb", "bf16 gradients");
-    #[doc = " Gradients are accumulated and reduced in fp32. bf16 training turns it on by itself."]
+    /// Gradients are accumulated and reduced in fp32. bf16 training turns it on by itself.
     accumulate_allreduce_grads_in_fp32: bool = Field::flag(false).at(Optimizer, All, "ga32", "fp32 gradients");
-    #[doc = " Optimizer states live in host memory."]
+    /// Optimizer states live in host memory.
     optimizer_cpu_offload: bool = Field::flag(false).at(Optimizer, More, "ocpu", "Optimizer on CPU");
-    #[doc = " Part of the optimizer states that lives in host memory."]
+    /// Part of the optimizer states that lives in host memory.
     optimizer_offload_fraction: Decimal = Field::decimal(0, 1_000_000, 1_000_000).at(Optimizer, All, "ofrac", "Part on CPU");
-    #[doc = " Matrix products in fp8."]
+    /// Matrix products in fp8.
     fp8_format: Option<Fp8Format> = Field::optional_choice(Fp8Format::NAMES, "no fp8").at(Optimizer, More, "fp8", "fp8");
-    #[doc = " How fp8 values are scaled."]
+    /// How fp8 values are scaled.
     fp8_recipe: Fp8Recipe = Field::choice(Fp8Recipe::NAMES, "delayed").at(Optimizer, All, "fp8r", "fp8 recipe");
-    #[doc = " Parameters are stored in fp8."]
+    /// Parameters are stored in fp8.
     fp8_param_gather: bool = Field::flag(false).at(Optimizer, All, "fp8p", "fp8 parameters").also(&["fp8_param"]);
-    #[doc = " Gradient reduction starts during the backward pass; buffers are then cut into buckets."]
+    /// Gradient reduction starts during the backward pass; buffers are then cut into buckets.
     overlap_grad_reduce: bool = Field::flag(false).at(Optimizer, All, "ogr", "Overlap gradient reduction");
-    #[doc = " Parameters are gathered during the forward pass."]
+    /// Parameters are gathered during the forward pass.
     overlap_param_gather: bool = Field::flag(false).at(Optimizer, All, "opg", "Overlap parameter gather");
-    #[doc = " Parameters in one bucket of the gradient buffer."]
+    /// Parameters in one bucket of the gradient buffer.
     ddp_bucket_size: Option<u64> = Field::derived(1, 1_000_000_000_000, "40 000 000, or 1 000 000 · DP if that is more").at(Optimizer, All, "bucket", "Bucket size").unit("parameters");
-    #[doc = " The module's parameters are not trained: no gradients, no optimizer states."]
+    /// The module's parameters are not trained: no gradients, no optimizer states.
     frozen: bool = Field::flag(false).at(Optimizer, All, "frozen", "Frozen").own().also(&["freeze"]);
 
     // Kernels
-    #[doc = " Whose modules build the layers."]
+    /// Whose modules build the layers.
     transformer_impl: TransformerImpl = Field::choice(TransformerImpl::NAMES, "transformer_engine").at(Kernels, All, "impl", "Modules");
-    #[doc = " Whether attention keeps its scores."]
+    /// Whether attention keeps its scores.
     attention_backend: AttentionBackend = Field::choice(AttentionBackend::NAMES, "auto").at(Kernels, More, "attn", "Attention kernel");
-    #[doc = " Probability of dropping attention weights; above 0 a mask is kept. Megatron-LM's default is 0.1."]
+    /// Probability of dropping attention weights; above 0 a mask is kept. Megatron-LM's default is 0.1.
     attention_dropout: Decimal = Field::decimal(0, 999_999, 100_000).at(Kernels, More, "adrop", "Attention dropout");
-    #[doc = " Probability of dropping hidden values; above 0 a mask is kept. Megatron-LM's default is 0.1."]
+    /// Probability of dropping hidden values; above 0 a mask is kept. Megatron-LM's default is 0.1.
     hidden_dropout: Decimal = Field::decimal(0, 999_999, 100_000).at(Kernels, More, "hdrop", "Hidden dropout");
-    #[doc = " Loss in one fused kernel."]
+    /// Loss in one fused kernel.
     cross_entropy_loss_fusion: bool = Field::flag(false).at(Kernels, More, "cef", "Fused cross-entropy");
-    #[doc = " Whose fused loss."]
+    /// Whose fused loss.
     cross_entropy_fusion_impl: CrossEntropyFusion = Field::choice(CrossEntropyFusion::NAMES, "native").at(Kernels, All, "cefi", "Fused cross-entropy by");
-    #[doc = " Rotary embedding in one fused kernel."]
+    /// Rotary embedding in one fused kernel.
     apply_rope_fusion: bool = Field::flag(true).at(Kernels, All, "ropef", "Fused rotary").also(&["no_rope_fusion"]);
-    #[doc = " Bias and GELU in one kernel."]
+    /// Bias and GELU in one kernel.
     bias_gelu_fusion: bool = Field::flag(true).at(Kernels, All, "bgf", "Fused bias + GELU");
-    #[doc = " Bias and SwiGLU in one kernel."]
+    /// Bias and SwiGLU in one kernel.
     bias_swiglu_fusion: bool = Field::flag(true).at(Kernels, All, "bsf", "Fused bias + SwiGLU");
-    #[doc = " Bias, dropout and residual in one kernel."]
+    /// Bias, dropout and residual in one kernel.
     bias_dropout_fusion: bool = Field::flag(true).at(Kernels, All, "bdf", "Fused bias + dropout");
-    #[doc = " Scaling, masking and softmax in one kernel."]
+    /// Scaling, masking and softmax in one kernel.
     masked_softmax_fusion: bool = Field::flag(true).at(Kernels, All, "msf", "Fused masked softmax");
-    #[doc = " Softmax of unfused attention in fp32."]
+    /// Softmax of unfused attention in fp32.
     attention_softmax_in_fp32: bool = Field::flag(true).at(Kernels, All, "asfp32", "fp32 softmax");
-    #[doc = " Scale queries and keys by the layer number."]
+    /// Scale queries and keys by the layer number.
     apply_query_key_layer_scaling: bool = Field::flag(false).at(Kernels, All, "qkls", "Q/K layer scaling");
-    #[doc = " Weight gradients are added to the main gradients inside the matrix product."]
+    /// Weight gradients are added to the main gradients inside the matrix product.
     gradient_accumulation_fusion: bool = Field::flag(true).at(Kernels, All, "gaf", "Fused gradient accumulation");
-    #[doc = " The residual stream is kept in fp32."]
+    /// The residual stream is kept in fp32.
     fp32_residual_connection: bool = Field::flag(false).at(Kernels, All, "res32", "fp32 residual");
 
     // Hardware
-    #[doc = " The GPU whose memory the job must fit."]
+    /// The GPU whose memory the job must fit.
     gpu: Option<String> = Field::text(40, "no GPU chosen").at(Hardware, Essential, "gpu", "GPU").job().own();
-    #[doc = " Usable memory of one GPU, as nvidia-smi shows it. Left out, the chosen GPU's."]
+    /// Usable memory of one GPU, as nvidia-smi shows it. Left out, the chosen GPU's.
     gpu_memory_mib: Option<u64> = Field::derived(1, 100_000_000, "of the chosen GPU").at(Hardware, More, "mem", "Usable memory").unit("MiB").job().own();
-    #[doc = " GPUs of one node."]
+    /// GPUs of one node.
     gpus_per_node: u64 = Field::int(1, 65_536, 8).at(Hardware, More, "node", "GPUs per node").job().own();
 }
 
@@ -322,9 +327,7 @@ impl FieldId {
     #[must_use]
     pub fn by_name(name: &str) -> Option<Self> {
         let name = name.trim_start_matches('-').replace('-', "_");
-        let by =
-            |test: &dyn Fn(&Field) -> bool| Self::ALL.iter().copied().find(|id| test(id.field()));
-        by(&|f| f.name == name).or_else(|| match name.as_str() {
+        let second = match name.as_str() {
             "num_moe_experts" => Some(Self::num_experts),
             "encoder_num_layers" => Some(Self::num_layers),
             "encoder_seq_length" => Some(Self::seq_length),
@@ -332,7 +335,12 @@ impl FieldId {
                 Some(Self::microbatch_group_size_per_virtual_pipeline_stage)
             }
             _ => None,
-        })
+        };
+        Self::ALL
+            .iter()
+            .copied()
+            .find(|id| id.field().name == name)
+            .or(second)
     }
 
     /// The field with this link key.

@@ -133,6 +133,35 @@ impl Precision {
     }
 }
 
+/// Sizes of a module that follow from its arguments.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Derived {
+    /// Copies of the model, in the dense view.
+    pub data_parallel_size: u64,
+    /// Copies of each routed expert.
+    pub expert_data_parallel_size: u64,
+    /// Ranks that split each routed expert.
+    pub expert_tensor_parallel_size: u64,
+    /// Vocabulary after padding.
+    pub padded_vocab_size: u64,
+    /// Rows that padding adds.
+    pub vocab_padding: u64,
+    /// Micro batches of one optimizer step on each rank.
+    pub num_microbatches: u64,
+    /// Samples of one optimizer step.
+    pub global_batch_size: u64,
+    /// Inner width of the dense MLP.
+    pub ffn_hidden_size: u64,
+    /// Width of one head.
+    pub kv_channels: u64,
+    /// Chunks of each pipeline rank; 1 without interleaving.
+    pub virtual_pipeline_model_parallel_size: u64,
+    /// Whether norms and residuals split the sequence over TP.
+    pub sequence_parallel: bool,
+    /// Routed experts on one rank.
+    pub experts_per_rank: u64,
+}
+
 impl Config {
     /// The job's modules; at least one.
     #[must_use]
@@ -179,6 +208,32 @@ impl Module {
         match self.args.normalization {
             Normalization::LayerNorm => 2,
             Normalization::RmsNorm => 1,
+        }
+    }
+
+    /// First rank of the module's span.
+    #[must_use]
+    pub fn rank_offset(&self) -> u64 {
+        self.rank_offset
+    }
+
+    /// Sizes that follow from the arguments.
+    #[must_use]
+    pub fn derived(&self) -> Derived {
+        Derived {
+            data_parallel_size: self.dp,
+            expert_data_parallel_size: self.edp,
+            expert_tensor_parallel_size: self.etp,
+            padded_vocab_size: self.padded_vocab_size,
+            vocab_padding: self.padded_vocab_size
+                - self.vocab_size.unwrap_or(self.padded_vocab_size),
+            num_microbatches: self.num_microbatches,
+            global_batch_size: self.global_batch_size,
+            ffn_hidden_size: self.ffn_hidden_size,
+            kv_channels: self.kv_channels,
+            virtual_pipeline_model_parallel_size: u64::from(self.stages.chunks_per_rank()),
+            sequence_parallel: self.sequence_parallel,
+            experts_per_rank: self.moe.as_ref().map_or(0, |moe| moe.num_experts / self.ep),
         }
     }
 

@@ -2,7 +2,7 @@
 
 use super::hidden;
 use super::mlp::fc1_width;
-use super::tensor::{Component, Holding, ParamTensor, Shape, factor};
+use super::tensor::{Component, Factor, Holding, ParamTensor, Shape, factor};
 use crate::config::job::{Module, Moe};
 use crate::source::{EXPERTS, LATENT, ROUTER};
 
@@ -75,6 +75,12 @@ pub(crate) fn parameters(m: &Module, moe: &Moe, out: &mut Vec<ParamTensor>) {
             latent
         }
     };
+    experts_of(m, moe, inner, out);
+}
+
+/// Parameters of the routed experts, which work in a space `inner` wide.
+fn experts_of(m: &Module, moe: &Moe, inner: Factor, out: &mut Vec<ParamTensor>) {
+    let experts = factor("E", moe.num_experts);
     let (ep, etp) = (factor("EP", m.ep), factor("ETP", m.etp));
     let fc1 = fc1_width(m, "f_e", "2·f_e", moe.ffn_hidden_size);
     let f_e = factor("f_e", moe.ffn_hidden_size);

@@ -18,9 +18,9 @@ pub(crate) fn json(path: &str) -> serde_json::Value {
 pub(crate) fn files(name: &str) -> Vec<String> {
     let entries = std::fs::read_dir(folder().join(name)).unwrap();
     let mut files: Vec<String> = entries
-        .map(|e| format!("{name}/{}", e.unwrap().file_name().to_string_lossy()))
+        .map(|e| e.unwrap().file_name().to_string_lossy().into_owned())
+        .map(|file| format!("{name}/{file}"))
         .collect();
-    files.retain(|f| f.ends_with(".json"));
     files.sort();
     files
 }

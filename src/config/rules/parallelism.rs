@@ -69,13 +69,13 @@ pub(super) fn experts(d: &Draft<'_>, problems: &mut Vec<Problem>) {
     let span = d.etp.saturating_mul(d.ep);
     if !stage.is_multiple_of(span) {
         let fits = |n: u64| d.a.num_experts.is_none_or(|e| e.is_multiple_of(n));
-        let near_ep = near_matches(d.ep, 4096, 3, |ep| {
+        let expert_near = near_matches(d.ep, 4096, 3, |ep| {
             fits(ep) && stage.is_multiple_of(d.etp.saturating_mul(ep))
         });
-        let near_etp = near_matches(d.etp, 64, 2, |etp| {
+        let tensor_near = near_matches(d.etp, 64, 2, |etp| {
             stage.is_multiple_of(etp.saturating_mul(d.ep))
         });
-        let hint = match (near_ep.as_slice(), near_etp.as_slice()) {
+        let hint = match (expert_near.as_slice(), tensor_near.as_slice()) {
             ([], []) => format!(
                 "world_size must be a multiple of ETP · EP · PP = {}",
                 span.saturating_mul(d.pp)
@@ -98,8 +98,8 @@ pub(super) fn experts(d: &Draft<'_>, problems: &mut Vec<Problem>) {
                     d.etp, d.ep, d.tp, d.cp, d.dp
                 ),
             )
-            .fix_each(F::expert_model_parallel_size, near_ep)
-            .fix_each(F::expert_tensor_parallel_size, near_etp),
+            .fix_each(F::expert_model_parallel_size, expert_near)
+            .fix_each(F::expert_tensor_parallel_size, tensor_near),
         );
     }
 }

@@ -1,7 +1,9 @@
 //! What may be recomputed or offloaded together (`TransformerConfig.__post_init__`, `validate_args`).
 
 use crate::config::check::Draft;
-use crate::config::choices::{Fp8Recipe, OffloadModule, RecomputeModule, TransformerImpl};
+use crate::config::choices::{
+    Fp8Recipe, OffloadModule, RecomputeMethod, RecomputeModule, TransformerImpl,
+};
 use crate::config::fields::FieldId as F;
 use crate::config::problem::Problem;
 use crate::value::Value;
@@ -22,22 +24,9 @@ pub(super) fn granularity(d: &Draft<'_>, problems: &mut Vec<Problem>) {
                 .fix(F::recompute_method, Value::Text(String::from("block"))),
             );
         }
+        // A group of no layers has no meaning; with block, 0 recomputed layers are legal.
+        let least = u64::from(a.recompute_method != Some(RecomputeMethod::Block));
         match a.recompute_num_layers {
-            None | Some(0)
-                if a.recompute_method.is_none_or(|m| m.name() == "uniform")
-                    || a.recompute_num_layers.is_none() =>
-            {
-                problems.push(
-                    d.error(
-                        "full_needs_layers",
-                        &[F::recompute_num_layers, F::recompute_granularity],
-                        String::from(
-                            "recompute_granularity full needs recompute_num_layers of at least 1",
-                        ),
-                    )
-                    .fix(F::recompute_num_layers, Value::Int(1)),
-                );
-            }
             Some(n) if n > a.num_layers => problems.push(
                 d.error(
                     "recompute_layers",
@@ -52,7 +41,17 @@ pub(super) fn granularity(d: &Draft<'_>, problems: &mut Vec<Problem>) {
                     Value::Int(a.num_layers.div_ceil(d.pp).into()),
                 ),
             ),
-            _ => {}
+            Some(n) if n >= least => {}
+            _ => problems.push(
+                d.error(
+                    "full_needs_layers",
+                    &[F::recompute_num_layers, F::recompute_granularity],
+                    String::from(
+                        "recompute_granularity full needs recompute_num_layers of at least 1",
+                    ),
+                )
+                .fix(F::recompute_num_layers, Value::Int(1)),
+            ),
         }
     }
     if d.selective_recompute() {

@@ -3,5 +3,6 @@
 pub mod hf_config;
 pub mod json;
 pub mod node;
+pub mod report;
 pub mod shell;
 pub mod yaml;

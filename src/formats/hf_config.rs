@@ -1,1 +1,261 @@
 //! Hugging Face `config.json` to Megatron fields.
+//!
+//! A `config.json` leaves much unsaid: keys that equal the class default are missing, one property has several
+//! spellings, and norms, biases, activation and the place of the experts follow from the model family. The
+//! tables in [`families`] say what each family means; [`translate`] is the one set of rules that reads them.
+//! Every key of the file ends up in the report.
+
+mod error;
+mod experts;
+mod families;
+mod family;
+mod keys;
+mod pattern;
+mod source;
+mod translate;
+
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
+
+pub use error::{HfError, HfProblem, HfProblemKind};
+
+use self::family::Family;
+use self::source::Source;
+use super::json;
+use super::node::{Data, Entry, Node};
+use super::report::{Fate, KeyReport, Setting};
+
+/// What a `config.json` says about the model.
+#[derive(Clone, Debug, PartialEq)]
+pub struct HfImport {
+    /// The family as which it was read, for messages.
+    pub family: &'static str,
+    /// The model's fields; each field occurs once.
+    pub settings: Vec<Setting>,
+    /// What became of every key: first those of the file, by line, then the defaults of the class.
+    pub report: Vec<KeyReport>,
+}
+
+/// Every `model_type` that has rules of its own, with the name of its family.
+pub fn model_types() -> impl Iterator<Item = (&'static str, &'static str)> {
+    family::all().flat_map(|family| {
+        family
+            .model_types
+            .iter()
+            .map(|model_type| (*model_type, family.name))
+    })
+}
+
+/// Whether a tree looks like a `config.json`, of whatever family.
+#[must_use]
+pub fn recognizes(root: &Node) -> bool {
+    let has = |key| source::last(root.entries(), key).is_some();
+    let nested = keys::NESTED.iter().any(|path| inner(root, path).is_some());
+    has("model_type") || has("architectures") || has_layers(root.entries()) || nested
+}
+
+/// Reads the tree of a `config.json`.
+///
+/// # Errors
+///
+/// All reasons at once why no model can be made of it: a family that cannot be estimated, missing keys for
+/// which the family has no default, values of the wrong kind.
+pub fn read(root: &Node) -> Result<HfImport, HfError> {
+    let Data::Map(top) = &root.data else {
+        return Err(whole_file(root, HfProblemKind::NotAnObject));
+    };
+    let nested = keys::NESTED
+        .iter()
+        .filter(|_| !has_layers(top))
+        .find_map(|path| inner(root, path).map(|node| (path.join(".") + ".", node)));
+    let (prefix, entries, outer) = match nested {
+        Some((prefix, node)) => (prefix, node.entries(), top.as_slice()),
+        None => (String::new(), top.as_slice(), [].as_slice()),
+    };
+    let identity = identify(entries)
+        .map(|(family, entry)| (family, entry, false))
+        .or_else(|| identify(outer).map(|(family, entry)| (family, entry, true)));
+    if identity.is_none() && !has_layers(entries) {
+        return Err(whole_file(root, HfProblemKind::NotAModel));
+    }
+    let family = identity.map_or(&family::UNKNOWN, |(family, ..)| family);
+    if let Some(reason) = family.refused {
+        return Err(whole_file(
+            root,
+            HfProblemKind::Refused {
+                family: family.name,
+                reason,
+            },
+        ));
+    }
+    // The defaults are part of the program; a test reads them all.
+    let defaults = json::parse(family.defaults).ok();
+    let mut source = Source::new(
+        family,
+        entries,
+        defaults.as_ref().map_or(&[], Node::entries),
+    );
+    source.outer = outer;
+    source.prefix = prefix;
+    let named_by = identity
+        .map(|(_, entry, outer)| (entry, outer))
+        .or_else(|| source::last(entries, "model_type").map(|entry| (entry, false)));
+    if let Some((entry, outer)) = named_by {
+        source.named_by(entry, outer);
+    }
+    translate::translate(&mut source);
+    if !source.problems.is_empty() {
+        return Err(HfError {
+            problems: source.problems,
+        });
+    }
+    report_the_rest(&mut source);
+    let Source {
+        settings,
+        mut report,
+        ..
+    } = source;
+    report.sort_by_key(|row| (row.line.is_none(), row.line));
+    Ok(HfImport {
+        family: family.name,
+        settings,
+        report,
+    })
+}
+
+fn whole_file(root: &Node, kind: HfProblemKind) -> HfError {
+    let line = match kind {
+        HfProblemKind::Refused { .. } => model_type_line(root.entries()),
+        _ => None,
+    };
+    HfError {
+        problems: vec![HfProblem {
+            key: String::new(),
+            line,
+            kind,
+        }],
+    }
+}
+
+fn has_layers(entries: &[Entry]) -> bool {
+    ["num_hidden_layers", "n_layer"]
+        .iter()
+        .any(|key| source::last(entries, key).is_some())
+}
+
+fn inner<'n>(root: &'n Node, path: &[&str]) -> Option<&'n Node> {
+    let node = path.iter().try_fold(root, |node, key| node.get(key))?;
+    matches!(node.data, Data::Map(_)).then_some(node)
+}
+
+fn model_type_line(entries: &[Entry]) -> Option<u32> {
+    source::last(entries, "model_type").map(|entry| entry.line)
+}
+
+/// The family that `model_type`, or else `architectures`, names, and the entry that names it.
+fn identify(entries: &[Entry]) -> Option<(&'static Family, &Entry)> {
+    let by_type = source::last(entries, "model_type").and_then(|entry| match &entry.node.data {
+        Data::Text(name) => Some((family::by_model_type(name)?, entry)),
+        _ => None,
+    });
+    by_type.or_else(|| {
+        let entry = source::last(entries, "architectures")?;
+        let Data::List(names) = &entry.node.data else {
+            return None;
+        };
+        let family = names.iter().find_map(|name| match &name.data {
+            Data::Text(name) => family::by_architecture(name),
+            _ => None,
+        })?;
+        Some((family, entry))
+    })
+}
+
+/// Reports the keys of which no rule has said what became of them.
+fn report_the_rest(source: &mut Source<'_>) {
+    let family = source.family;
+    for (_, reason) in family
+        .not_modelled
+        .iter()
+        .filter(|(key, _)| *key == "model_type")
+    {
+        source.family_row(Fate::NotModelled, None, Cow::Borrowed(reason));
+    }
+    let has_experts = source
+        .settings
+        .iter()
+        .any(|setting| setting.field == "num_experts");
+    let reported: BTreeSet<Cow<'static, str>> = source
+        .report
+        .iter()
+        .filter(|row| row.line.is_some())
+        .map(|row| row.key.clone())
+        .collect();
+    for (entries, outer) in [(source.entries, false), (source.outer, true)] {
+        // From the back, so that the occurrence that counts comes first.
+        let mut counting: BTreeMap<&str, u32> = BTreeMap::new();
+        let mut rows = Vec::new();
+        for entry in entries.iter().rev() {
+            let key = source.path(&entry.key, outer);
+            let (fate, note) = if let Some(line) = counting.get(entry.key.as_str()) {
+                let note = format!("the key occurs again on line {line}, which counts");
+                (Fate::Conflicting, note.into())
+            } else {
+                counting.insert(&entry.key, entry.line);
+                if reported.contains(&key) {
+                    continue;
+                }
+                let (fate, note) = fate_of_unused(family, entry, outer, has_experts);
+                (fate, note.into())
+            };
+            rows.push(KeyReport {
+                key,
+                line: Some(entry.line),
+                fate,
+                field: None,
+                note,
+            });
+        }
+        source.report.extend(rows.into_iter().rev());
+    }
+}
+
+fn fate_of_unused(
+    family: &Family,
+    entry: &Entry,
+    outer: bool,
+    has_experts: bool,
+) -> (Fate, &'static str) {
+    let key = entry.key.as_str();
+    if key == "model_type" {
+        return (Fate::Mapped, family.name);
+    }
+    if keys::OTHER_TOWERS.contains(&key) {
+        return (Fate::NotModelled, "only the language model is read");
+    }
+    if outer {
+        let is_language = keys::NESTED.iter().any(|path| path.first() == Some(&key));
+        return if is_language {
+            (Fate::Mapped, "the language model")
+        } else {
+            (Fate::Ignored, "about the multimodal model as a whole")
+        };
+    }
+    if let Some((_, reason)) = family.not_modelled.iter().find(|(other, _)| *other == key) {
+        return (Fate::NotModelled, reason);
+    }
+    if let Some(reason) = keys::ignored(key) {
+        return (Fate::Ignored, reason);
+    }
+    if entry.node.data == Data::Null {
+        return (Fate::Ignored, "null says nothing");
+    }
+    if !has_experts
+        && ["expert", "moe", "router"]
+            .iter()
+            .any(|word| key.contains(word))
+    {
+        return (Fate::Ignored, "the model has no experts");
+    }
+    (Fate::Unknown, "")
+}

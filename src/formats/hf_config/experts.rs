@@ -1,0 +1,88 @@
+//! The keys of mixtures of experts.
+
+use super::family::Shared;
+use super::pattern;
+use super::source::Source;
+use crate::formats::report::Fate;
+use crate::value::Value;
+
+/// Reads the experts, if the model has any.
+pub(super) fn translate(source: &mut Source<'_>, layers: Option<i128>) {
+    let Some((found, experts)) = source.count("num_experts", 0) else {
+        if let Some(found) = source.find("num_experts") {
+            source.row(&found, Fate::Mapped, Some("num_experts"), "none");
+        }
+        return;
+    };
+    if experts == 0 {
+        source.row(&found, Fate::Mapped, Some("num_experts"), "none");
+        return;
+    }
+    source.map(&found, "num_experts", Value::Int(experts));
+    source.required("num_experts_per_tok", "moe_router_topk");
+    let width = source.required(source.family.experts.width, "moe_ffn_hidden_size");
+    shared(source, width);
+    router(source);
+    if let Some(layers) = layers.and_then(|layers| usize::try_from(layers).ok()) {
+        pattern::translate(source, layers);
+    }
+}
+
+fn shared(source: &mut Source<'_>, width: Option<i128>) {
+    let field = "moe_shared_expert_intermediate_size";
+    match source.family.experts.shared {
+        Shared::None => {}
+        Shared::Key { key, gate } => {
+            if let Some((found, shared)) = source.count(key, 0)
+                && shared > 0
+            {
+                source.map(&found, field, Value::Int(shared));
+                source.derive_from_family("moe_shared_expert_gate", Value::Bool(gate), "");
+            }
+        }
+        Shared::One => {
+            let note = "one shared expert as wide as a routed one, whatever their number";
+            if let Some(found) = source.find("n_shared_experts") {
+                source.row(&found, Fate::Ignored, Some(field), note);
+            }
+            if let Some(width) = width {
+                source.derive_from_family(field, Value::Int(width), note);
+            }
+        }
+        Shared::Count => {
+            if let Some((found, count)) = source.count("n_shared_experts", 0)
+                && let Some(width) = width
+                && count > 0
+            {
+                let note = "their number times the width of a routed expert";
+                source.derive(&found, field, Value::Int(count * width), note);
+            }
+        }
+    }
+}
+
+fn router(source: &mut Source<'_>) {
+    let field = "moe_router_score_function";
+    let experts = source.family.experts;
+    match source.text("scoring_func") {
+        Some((found, name @ ("softmax" | "sigmoid"))) => {
+            source.map(&found, field, Value::Text(name.to_owned()));
+        }
+        other => {
+            if let Some((found, _)) = other {
+                source.row(
+                    &found,
+                    Fate::NotModelled,
+                    Some(field),
+                    "a rule that Megatron-LM does not have",
+                );
+            }
+            source.derive_from_family(field, Value::Text(experts.score.to_owned()), "");
+        }
+    }
+    source.derive_from_family(
+        "moe_router_enable_expert_bias",
+        Value::Bool(experts.bias),
+        "",
+    );
+}

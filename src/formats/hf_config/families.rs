@@ -1,0 +1,20 @@
+//! The families, one file for each group of relatives.
+
+mod dense;
+mod gemma;
+mod latent;
+mod moe;
+mod refused;
+mod special;
+
+use super::family::Family;
+
+/// The one list of all families.
+pub(super) const ALL: &[&[Family]] = &[
+    dense::FAMILIES,
+    moe::FAMILIES,
+    latent::FAMILIES,
+    gemma::FAMILIES,
+    special::FAMILIES,
+    refused::FAMILIES,
+];

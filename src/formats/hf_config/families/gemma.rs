@@ -1,0 +1,46 @@
+//! Google's Gemma models: tied embeddings, gated GELU, norm weights kept as a difference from one.
+
+use crate::formats::hf_config::family::{Family, LLAMA_LIKE, RMS_1P_ROPE, Switch};
+
+const GEMMA: Family = Family {
+    fixed: RMS_1P_ROPE,
+    ..LLAMA_LIKE
+};
+
+const POST_NORMS: &str = "two more norms after each layer's attention and MLP are not counted";
+
+pub(super) const FAMILIES: &[Family] = &[
+    Family {
+        name: "Gemma",
+        model_types: &["gemma"],
+        architectures: &["GemmaForCausalLM"],
+        defaults: r#"{"vocab_size": 256000, "hidden_size": 3072, "intermediate_size": 24576, "num_hidden_layers": 28,
+            "num_attention_heads": 16, "num_key_value_heads": 16, "head_dim": 256,
+            "hidden_act": "gelu_pytorch_tanh", "max_position_embeddings": 8192, "tie_word_embeddings": true,
+            "attention_bias": false, "attention_dropout": 0.0}"#,
+        ..GEMMA
+    },
+    Family {
+        name: "Gemma 2",
+        model_types: &["gemma2"],
+        architectures: &["Gemma2ForCausalLM"],
+        defaults: r#"{"vocab_size": 256000, "hidden_size": 2304, "intermediate_size": 9216, "num_hidden_layers": 26,
+            "num_attention_heads": 8, "num_key_value_heads": 4, "head_dim": 256,
+            "hidden_act": "gelu_pytorch_tanh", "max_position_embeddings": 8192, "tie_word_embeddings": true,
+            "attention_bias": false, "attention_dropout": 0.0}"#,
+        not_modelled: &[("model_type", POST_NORMS)],
+        ..GEMMA
+    },
+    Family {
+        name: "Gemma 3",
+        model_types: &["gemma3_text", "gemma3"],
+        architectures: &["Gemma3ForCausalLM", "Gemma3ForConditionalGeneration"],
+        defaults: r#"{"vocab_size": 262208, "hidden_size": 2304, "intermediate_size": 9216, "num_hidden_layers": 26,
+            "num_attention_heads": 8, "num_key_value_heads": 4, "head_dim": 256,
+            "hidden_act": "gelu_pytorch_tanh", "max_position_embeddings": 131072, "tie_word_embeddings": true,
+            "attention_bias": false, "attention_dropout": 0.0}"#,
+        qk_norm: Switch::On,
+        not_modelled: &[("model_type", POST_NORMS)],
+        ..GEMMA
+    },
+];

@@ -1,0 +1,197 @@
+//! What a model family fixes, and the names by which a family is known.
+
+use super::families;
+
+/// A model family: the facts that a `config.json` leaves to the family's code.
+///
+/// The class defaults are those of transformers 5.23.0; the rules are those of Megatron-Bridge at the pinned
+/// revision, or of mbridge for the two families that Bridge does not have.
+pub(super) struct Family {
+    /// Name for messages.
+    pub(super) name: &'static str,
+    /// Values of `model_type` that mean this family, alone or as the text part of a multimodal model.
+    pub(super) model_types: &'static [&'static str],
+    /// Values of `architectures`, for files without a `model_type`.
+    pub(super) architectures: &'static [&'static str],
+    /// What missing keys mean, as JSON; a key that is not in here has no default.
+    pub(super) defaults: &'static str,
+    /// Why no estimate is possible, if so.
+    pub(super) refused: Option<&'static str>,
+    pub(super) attention: Attention,
+    pub(super) qk_norm: Switch,
+    pub(super) qkv_bias: Switch,
+    pub(super) linear_bias: Switch,
+    pub(super) activation: Activation,
+    /// Key of the width of a dense MLP.
+    pub(super) dense_width: &'static str,
+    pub(super) experts: Experts,
+    pub(super) vocab_multiple: VocabMultiple,
+    /// Settings that hold for every member.
+    pub(super) fixed: &'static [(&'static str, Fixed)],
+    /// Keys that change memory without being followed. `model_type` stands for the family as a whole.
+    pub(super) not_modelled: &'static [(&'static str, &'static str)],
+}
+
+/// How keys and values are projected.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Attention {
+    /// Multi-head, grouped-query or multi-query attention.
+    Grouped,
+    /// Multi-head latent attention.
+    Latent,
+}
+
+/// A property that the family has always, never, or as a key says.
+#[derive(Clone, Copy)]
+pub(super) enum Switch {
+    On,
+    Off,
+    Key(&'static str),
+}
+
+/// How `hidden_act` is to be understood.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Activation {
+    /// It is applied to a gate.
+    Gated,
+    /// It is applied to the only projection.
+    Plain,
+    /// It is not the truth: the family always has a gated quick GELU.
+    QuickGated,
+}
+
+/// The experts of a family; nothing here counts for a file without experts.
+#[derive(Clone, Copy)]
+pub(super) struct Experts {
+    /// Key of the width of a routed expert.
+    pub(super) width: &'static str,
+    pub(super) shared: Shared,
+    pub(super) layers: MoeLayers,
+    /// Whether the router adds a learned bias per expert.
+    pub(super) bias: bool,
+    /// What turns router logits into weights when the file does not say.
+    pub(super) score: &'static str,
+}
+
+/// Width of the shared experts, all of a layer taken as one MLP.
+#[derive(Clone, Copy)]
+pub(super) enum Shared {
+    /// There are none.
+    None,
+    /// As many expert widths as `n_shared_experts` says.
+    Count,
+    /// One expert width, whatever `n_shared_experts` says.
+    One,
+    /// A key of its own.
+    Key {
+        key: &'static str,
+        /// Whether a learned gate scales the shared expert's output.
+        gate: bool,
+    },
+}
+
+/// Which layers have experts, when the file does not list them.
+#[derive(Clone, Copy)]
+pub(super) enum MoeLayers {
+    All,
+    /// All from `first_k_dense_replace` on.
+    AfterFirst,
+    /// Every `decoder_sparse_step`-th, except `mlp_only_layers`.
+    SparseStep,
+    /// `moe_layers`, or every `interleave_moe_layer_step`-th.
+    Interleaved,
+    /// Every `moe_layer_interval`-th from `moe_layer_start_index` to `moe_layer_end_index`.
+    Range,
+}
+
+/// What the vocabulary is padded to a multiple of, before tensor parallelism.
+#[derive(Clone, Copy)]
+pub(super) enum VocabMultiple {
+    /// The largest power of two up to 128 that divides the vocabulary: no padding without tensor parallelism.
+    PowerOfTwo,
+    /// A number that the family's conversion fixes.
+    Of(i128),
+    /// Whatever Megatron-LM does by itself.
+    Unset,
+}
+
+/// A value that needs no file.
+#[derive(Clone, Copy)]
+pub(super) enum Fixed {
+    Bool(bool),
+    Text(&'static str),
+}
+
+/// A family like Llama: RMS norms, rotary positions, a gated MLP, no biases. The tables state differences from it.
+pub(super) const LLAMA_LIKE: Family = Family {
+    name: "",
+    model_types: &[],
+    architectures: &[],
+    defaults: "{}",
+    refused: None,
+    attention: Attention::Grouped,
+    qk_norm: Switch::Off,
+    qkv_bias: Switch::Off,
+    linear_bias: Switch::Off,
+    activation: Activation::Gated,
+    dense_width: "intermediate_size",
+    experts: NO_SHARED,
+    vocab_multiple: VocabMultiple::PowerOfTwo,
+    fixed: RMS_ROPE,
+    not_modelled: &[],
+};
+
+/// Routed experts of their own width in all layers, softmax router.
+pub(super) const NO_SHARED: Experts = Experts {
+    width: "moe_intermediate_size",
+    shared: Shared::None,
+    layers: MoeLayers::All,
+    bias: false,
+    score: "softmax",
+};
+
+/// What most families fix.
+pub(super) const RMS_ROPE: &[(&str, Fixed)] = &[
+    ("normalization", Fixed::Text("RMSNorm")),
+    ("position_embedding_type", Fixed::Text("rope")),
+];
+
+/// [`RMS_ROPE`] with norm weights kept as a difference from one.
+pub(super) const RMS_1P_ROPE: &[(&str, Fixed)] = &[
+    ("normalization", Fixed::Text("RMSNorm")),
+    ("apply_layernorm_1p", Fixed::Bool(true)),
+    ("position_embedding_type", Fixed::Text("rope")),
+];
+
+/// For a `model_type` that no table has: like Llama, with the switches and expert keys that are common.
+pub(super) const UNKNOWN: Family = Family {
+    name: "unknown family",
+    qk_norm: Switch::Key("use_qk_norm"),
+    qkv_bias: Switch::Key("attention_bias"),
+    linear_bias: Switch::Key("mlp_bias"),
+    experts: Experts {
+        shared: Shared::Count,
+        layers: MoeLayers::AfterFirst,
+        ..NO_SHARED
+    },
+    not_modelled: &[(
+        "model_type",
+        "not a known family: read like Llama; check normalization, activation, biases and experts",
+    )],
+    ..LLAMA_LIKE
+};
+
+/// The family with a `model_type`.
+pub(super) fn by_model_type(model_type: &str) -> Option<&'static Family> {
+    all().find(|family| family.model_types.contains(&model_type))
+}
+
+/// The family with an entry of `architectures`.
+pub(super) fn by_architecture(architecture: &str) -> Option<&'static Family> {
+    all().find(|family| family.architectures.contains(&architecture))
+}
+
+/// Every family.
+pub(super) fn all() -> impl Iterator<Item = &'static Family> {
+    families::ALL.iter().flat_map(|group| group.iter())
+}

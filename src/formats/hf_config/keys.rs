@@ -1,0 +1,265 @@
+//! The vocabulary of `config.json`: which keys mean the same, and which change no memory.
+
+/// Other spellings of a key, in the order in which they are looked for.
+///
+/// They come from the alias tables of transformers, under which one family can be saved either way, and
+/// from files older than those.
+const ALIASES: &[(&str, &[&str])] = &[
+    ("num_hidden_layers", &["n_layer"]),
+    ("hidden_size", &["n_embd"]),
+    ("num_attention_heads", &["n_head"]),
+    ("num_key_value_heads", &["num_attention_groups"]),
+    ("head_dim", &["attention_head_dim"]),
+    ("intermediate_size", &["n_inner"]),
+    ("max_position_embeddings", &["n_positions", "n_ctx"]),
+    ("hidden_act", &["hidden_activation", "activation_function"]),
+    ("hidden_dropout", &["resid_pdrop", "residual_dropout"]),
+    ("attention_dropout", &["attn_pdrop"]),
+    ("torch_dtype", &["dtype"]),
+    (
+        "num_experts",
+        &["num_local_experts", "n_routed_experts", "moe_num_experts"],
+    ),
+    (
+        "num_experts_per_tok",
+        &["moe_k", "moe_top_k", "num_experts_per_token"],
+    ),
+    (
+        "n_shared_experts",
+        &["num_shared_experts", "moe_num_shared_experts"],
+    ),
+    ("share_expert_dim", &["share_expert_dims"]),
+    (
+        "shared_expert_intermediate_size",
+        &["moe_shared_expert_intermediate_size"],
+    ),
+    ("scoring_func", &["score_function", "moe_router_activation"]),
+    (
+        "num_nextn_predict_layers",
+        &["num_mtp_layers", "mtp_num_hidden_layers"],
+    ),
+];
+
+/// Keys that a multimodal file may state beside the part for text, for both.
+pub(super) const SHARED_WITH_OUTER: &[&str] = &["torch_dtype", "tie_word_embeddings"];
+
+/// Where multimodal files keep the language model.
+pub(super) const NESTED: &[&[&str]] = &[
+    &["text_config"],
+    &["llm_config"],
+    &["language_config"],
+    &["thinker_config", "text_config"],
+];
+
+/// Parts of multimodal files that have parameters of their own.
+pub(super) const OTHER_TOWERS: &[&str] = &[
+    "vision_config",
+    "audio_config",
+    "speech_config",
+    "talker_config",
+    "code2wav_config",
+    "projector_config",
+];
+
+/// The other spellings of `key`.
+pub(super) fn aliases(key: &str) -> &'static [&'static str] {
+    ALIASES
+        .iter()
+        .find(|(canonical, _)| *canonical == key)
+        .map_or(&[], |(_, others)| others)
+}
+
+/// Why `key` changes no memory, if it is known not to.
+pub(super) fn ignored(key: &str) -> Option<&'static str> {
+    if key.starts_with('_') {
+        return Some(IDENTITY);
+    }
+    IGNORED
+        .iter()
+        .find(|(keys, _)| keys.contains(&key))
+        .map(|(_, reason)| *reason)
+}
+
+const IDENTITY: &str = "says where the file comes from";
+
+const IGNORED: &[(&[&str], &str)] = &[
+    (
+        &[
+            "architectures",
+            "auto_map",
+            "custom_pipelines",
+            "id2label",
+            "label2id",
+            "model_version",
+            "name_or_path",
+            "problem_type",
+            "task_specific_params",
+            "transformers_version",
+            "unsloth_fixed",
+            "unsloth_version",
+        ],
+        IDENTITY,
+    ),
+    (
+        &[
+            "bos_token_id",
+            "decoder_start_token_id",
+            "eos_token_id",
+            "image_token_id",
+            "image_token_index",
+            "pad_token_id",
+            "sep_token_id",
+            "tokenizer_class",
+            "video_token_id",
+            "vision_end_token_id",
+            "vision_start_token_id",
+            "vision_token_id",
+        ],
+        "a property of the tokenizer",
+    ),
+    (
+        &[
+            "cache_implementation",
+            "initial_context_length",
+            "max_length",
+            "num_logits_to_keep",
+            "output_attentions",
+            "output_hidden_states",
+            "return_dict",
+            "temperature",
+            "top_k",
+            "top_p",
+            "use_cache",
+        ],
+        "for inference",
+    ),
+    (
+        &[
+            "initializer_factor",
+            "initializer_range",
+            "layer_norm_epsilon",
+            "layernorm_epsilon",
+            "norm_eps",
+            "query_pre_attn_scalar",
+            "attn_logit_softcapping",
+            "final_logit_softcapping",
+            "logits_scaling",
+            "scale_attn_weights",
+            "scale_attn_by_inverse_layer_idx",
+            "reorder_and_upcast_attn",
+            "rms_norm_eps",
+            "router_jitter_noise",
+            "swiglu_alpha",
+            "swiglu_limit",
+            "swiglu_limits",
+            "swiglu_limits_shared",
+            "attention_scale",
+            "attn_scale",
+            "attn_temperature_tuning",
+            "floor_scale",
+            "clip_qkv",
+            "mscale",
+            "moe_norm_min",
+            "embedding_multiplier",
+            "zero_centered",
+            "rope_interleave",
+        ],
+        "a number in the computation that changes no size",
+    ),
+    (
+        &[
+            "original_max_position_embeddings",
+            "partial_rotary_factor",
+            "partial_rotary_factors",
+            "rope_local_base_freq",
+            "rope_parameters",
+            "rope_percent",
+            "rope_scaling",
+            "rope_theta",
+            "rotary_dim",
+            "rope_traditional",
+            "no_rope_layers",
+            "no_rope_layer_interval",
+            "yarn_only_types",
+            "max_seq_len",
+        ],
+        "rotary positions have no parameters",
+    ),
+    (
+        &[
+            "attention_chunk_size",
+            "layer_types",
+            "max_window_layers",
+            "sliding_window",
+            "sliding_window_pattern",
+            "sliding_windows",
+            "use_sliding_window",
+            "window_attn_skip_freq",
+            "attn_type_list",
+            "interleaved_sliding_window",
+        ],
+        "the window of attention changes time, and with fused attention no memory",
+    ),
+    (
+        &[
+            "aux_loss_alpha",
+            "enable_moe_fp32_combine",
+            "ep_size",
+            "expert_dtype",
+            "experts_per_token",
+            "moe_router_scaling_factor",
+            "n_group",
+            "need_fp32_gate",
+            "norm_expert_weight",
+            "norm_topk_prob",
+            "output_router_logits",
+            "routed_scaling_factor",
+            "router_aux_loss_coef",
+            "router_aux_loss_coeff",
+            "router_dtype",
+            "router_scaling_factor",
+            "seq_aux",
+            "topk_group",
+            "topk_method",
+            "use_routing_bias",
+            "moe_router_enable_expert_bias",
+            "use_moe_router_bias",
+            "mtp_loss_scaling_factor",
+            "router_bias",
+        ],
+        "a rule of routing that changes no size",
+    ),
+    (
+        &["pretraining_tp"],
+        "splits matrices in the original code; the job's own TP counts",
+    ),
+    (
+        &["embd_pdrop"],
+        "Megatron-LM takes one dropout for embeddings and residuals",
+    ),
+    (
+        &["quantization_config", "compression_config"],
+        "describes the weights as published, not the training",
+    ),
+    (
+        &[
+            "summary_activation",
+            "summary_first_dropout",
+            "summary_proj_to_labels",
+            "summary_type",
+            "summary_use_proj",
+            "add_cross_attention",
+            "n_special",
+            "predict_special_tokens",
+            "is_decoder",
+            "is_encoder_decoder",
+            "chunk_size_feed_forward",
+            "gradient_checkpointing",
+            "tf_legacy_loss",
+            "use_bfloat16",
+            "torchscript",
+            "pruned_heads",
+        ],
+        "a general option of the library",
+    ),
+];

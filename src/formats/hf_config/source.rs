@@ -1,0 +1,329 @@
+//! A `config.json` while it is being read: where a key is found, and the record of what became of it.
+
+use std::borrow::Cow;
+
+use super::error::{HfProblem, HfProblemKind};
+use super::family::{Family, Fixed};
+use super::keys;
+use crate::formats::node::{Data, Entry};
+use crate::formats::report::{Fate, KeyReport, Setting};
+use crate::value::Value;
+
+/// Largest size, count or width accepted; products of two still fit an `i128` many times over.
+const MAX_COUNT: i128 = 1 << 40;
+
+/// The keys of one model with what has been made of them so far.
+pub(super) struct Source<'a> {
+    pub(super) family: &'static Family,
+    /// The keys of the language model.
+    pub(super) entries: &'a [Entry],
+    /// The keys around it in a multimodal file; empty otherwise.
+    pub(super) outer: &'a [Entry],
+    /// What stands before a key of `entries` in the report: empty, or `text_config.`
+    pub(super) prefix: String,
+    /// The class defaults of the family.
+    pub(super) defaults: &'a [Entry],
+    /// The key that names the family, and its line.
+    family_key: (Cow<'static, str>, Option<u32>),
+    pub(super) settings: Vec<Setting>,
+    pub(super) report: Vec<KeyReport>,
+    pub(super) problems: Vec<HfProblem>,
+}
+
+/// A value with the place that it comes from.
+#[derive(Clone)]
+pub(super) struct Found<'a> {
+    pub(super) data: &'a Data,
+    key: Cow<'static, str>,
+    line: Option<u32>,
+}
+
+impl Found<'_> {
+    /// Whether the file itself has it, as against the class default.
+    pub(super) fn in_file(&self) -> bool {
+        self.line.is_some()
+    }
+}
+
+impl<'a> Source<'a> {
+    pub(super) fn new(
+        family: &'static Family,
+        entries: &'a [Entry],
+        defaults: &'a [Entry],
+    ) -> Self {
+        Self {
+            family,
+            entries,
+            outer: &[],
+            prefix: String::new(),
+            defaults,
+            family_key: ("model_type".into(), None),
+            settings: Vec::new(),
+            report: Vec::new(),
+            problems: Vec::new(),
+        }
+    }
+
+    /// What the file, or else the class, says under `key` or one of its other spellings.
+    ///
+    /// The first spelling that is not null counts; the others are reported.
+    pub(super) fn find(&mut self, key: &'static str) -> Option<Found<'a>> {
+        if let Some(found) = self.find_in(self.entries, key, false) {
+            return Some(found);
+        }
+        if keys::SHARED_WITH_OUTER.contains(&key)
+            && let Some(found) = self.find_in(self.outer, key, true)
+        {
+            return Some(found);
+        }
+        let default = last(self.defaults, key)?;
+        Some(Found {
+            data: &default.node.data,
+            key: key.into(),
+            line: None,
+        })
+    }
+
+    fn find_in(
+        &mut self,
+        entries: &'a [Entry],
+        key: &'static str,
+        outer: bool,
+    ) -> Option<Found<'a>> {
+        let spellings = core::iter::once(key).chain(keys::aliases(key).iter().copied());
+        let present: Vec<&'a Entry> = spellings
+            .filter_map(|spelling| last(entries, spelling))
+            .collect();
+        let chosen = *present
+            .iter()
+            .find(|entry| entry.node.data != Data::Null)
+            .or_else(|| present.first())?;
+        for other in present {
+            let key = self.path(&other.key, outer);
+            if other.key == chosen.key || self.report.iter().any(|row| row.key == key) {
+                continue;
+            }
+            let (fate, verb) = if other.node.data == Data::Null {
+                (Fate::Ignored, "is null beside")
+            } else if other.node.to_value() == chosen.node.to_value() {
+                (Fate::Ignored, "says the same as")
+            } else {
+                (Fate::Conflicting, "disagrees with, and gives way to,")
+            };
+            let note = format!("{verb} `{}`", chosen.key);
+            self.report.push(KeyReport {
+                key,
+                line: Some(other.line),
+                fate,
+                field: None,
+                note: note.into(),
+            });
+        }
+        Some(Found {
+            data: &chosen.node.data,
+            key: self.path(&chosen.key, outer),
+            line: Some(chosen.line),
+        })
+    }
+
+    /// The key as the report spells it.
+    pub(super) fn path(&self, key: &str, outer: bool) -> Cow<'static, str> {
+        if outer {
+            key.to_owned().into()
+        } else {
+            format!("{}{key}", self.prefix).into()
+        }
+    }
+
+    /// Records `field = value` as what `found` says in other words.
+    pub(super) fn map(&mut self, found: &Found<'_>, field: &'static str, value: Value) {
+        self.row(found, Fate::Mapped, Some(field), "");
+        self.settings.push(Setting { field, value });
+    }
+
+    /// Records `field = value` as following from `found` and something else.
+    pub(super) fn derive(
+        &mut self,
+        found: &Found<'_>,
+        field: &'static str,
+        value: Value,
+        note: &'static str,
+    ) {
+        self.row(found, Fate::Derived, Some(field), note);
+        self.settings.push(Setting { field, value });
+    }
+
+    /// Records `field = value` as following from no key at all.
+    pub(super) fn derive_from_family(
+        &mut self,
+        field: &'static str,
+        value: Value,
+        note: &'static str,
+    ) {
+        let note = if note.is_empty() {
+            format!("{} always has {value}", self.family.name).into()
+        } else {
+            note.into()
+        };
+        self.family_row(Fate::Derived, Some(field), note);
+        self.settings.push(Setting { field, value });
+    }
+
+    /// Notes which entry names the family.
+    pub(super) fn named_by(&mut self, entry: &Entry, outer: bool) {
+        self.family_key = (self.path(&entry.key, outer), Some(entry.line));
+        self.family_row(Fate::Mapped, None, self.family.name.into());
+    }
+
+    /// Reports something that follows from the family.
+    pub(super) fn family_row(
+        &mut self,
+        fate: Fate,
+        field: Option<&'static str>,
+        note: Cow<'static, str>,
+    ) {
+        let (key, line) = self.family_key.clone();
+        self.report.push(KeyReport {
+            key,
+            line,
+            fate,
+            field,
+            note,
+        });
+    }
+
+    /// Records a setting that the family fixes.
+    pub(super) fn fix(&mut self, field: &'static str, fixed: Fixed) {
+        let value = match fixed {
+            Fixed::Bool(b) => Value::Bool(b),
+            Fixed::Text(text) => Value::Text(text.to_owned()),
+        };
+        self.derive_from_family(field, value, "");
+    }
+
+    /// Reports `found` without setting anything. A class default is reported as such, with its value.
+    pub(super) fn row(
+        &mut self,
+        found: &Found<'_>,
+        fate: Fate,
+        field: Option<&'static str>,
+        note: &'static str,
+    ) {
+        let (fate, note) = if found.in_file() {
+            (fate, note.into())
+        } else {
+            let value = crate::formats::node::Node {
+                line: 0,
+                data: found.data.clone(),
+            }
+            .to_value();
+            (
+                Fate::Defaulted,
+                format!("default of the class: {value}").into(),
+            )
+        };
+        self.report.push(KeyReport {
+            key: found.key.clone(),
+            line: found.line,
+            fate,
+            field,
+            note,
+        });
+    }
+
+    /// Notes that `found` keeps the file from being read.
+    pub(super) fn problem(&mut self, found: &Found<'_>, kind: HfProblemKind) {
+        self.problems.push(HfProblem {
+            key: found.key.to_string(),
+            line: found.line,
+            kind,
+        });
+    }
+
+    /// Notes that a key is missing.
+    pub(super) fn missing(&mut self, key: &'static str) {
+        let key = self.path(key, false).into_owned();
+        self.problems.push(HfProblem {
+            key,
+            line: None,
+            kind: HfProblemKind::Missing,
+        });
+    }
+
+    /// The whole number in `found`, between `min` and `max`; null counts as nothing.
+    pub(super) fn integer(&mut self, found: &Found<'_>, min: i128, max: i128) -> Option<i128> {
+        match found.data {
+            Data::Int(i) if (min..=max).contains(i) => Some(*i),
+            Data::Int(_) => {
+                self.problem(found, HfProblemKind::OutOfRange { min, max });
+                None
+            }
+            Data::Null => None,
+            _ => {
+                self.problem(
+                    found,
+                    HfProblemKind::WrongType {
+                        expected: "a whole number",
+                    },
+                );
+                None
+            }
+        }
+    }
+
+    /// A size or count of at least `min` under `key`, with its place; null and missing count as nothing.
+    pub(super) fn count(&mut self, key: &'static str, min: i128) -> Option<(Found<'a>, i128)> {
+        let found = self.find(key)?;
+        let count = self.integer(&found, min, MAX_COUNT)?;
+        Some((found, count))
+    }
+
+    /// Maps a size or count that the model cannot do without.
+    pub(super) fn required(&mut self, key: &'static str, field: &'static str) -> Option<i128> {
+        let problems = self.problems.len();
+        if let Some((found, count)) = self.count(key, 1) {
+            self.map(&found, field, Value::Int(count));
+            return Some(count);
+        }
+        if self.problems.len() == problems {
+            self.missing(key);
+        }
+        None
+    }
+
+    /// The truth value under `key`; null and missing count as nothing.
+    pub(super) fn flag(&mut self, key: &'static str) -> Option<(Found<'a>, bool)> {
+        let found = self.find(key)?;
+        match found.data {
+            Data::Bool(b) => Some((found.clone(), *b)),
+            Data::Null => None,
+            _ => {
+                self.problem(
+                    &found,
+                    HfProblemKind::WrongType {
+                        expected: "true or false",
+                    },
+                );
+                None
+            }
+        }
+    }
+
+    /// The text under `key`; null and missing count as nothing.
+    pub(super) fn text(&mut self, key: &'static str) -> Option<(Found<'a>, &'a str)> {
+        let found = self.find(key)?;
+        match found.data {
+            Data::Text(text) => Some((found.clone(), text)),
+            Data::Null => None,
+            _ => {
+                self.problem(&found, HfProblemKind::WrongType { expected: "text" });
+                None
+            }
+        }
+    }
+}
+
+/// The last entry with `key`.
+pub(super) fn last<'a>(entries: &'a [Entry], key: &str) -> Option<&'a Entry> {
+    entries.iter().rev().find(|entry| entry.key == key)
+}

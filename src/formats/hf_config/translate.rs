@@ -1,0 +1,347 @@
+//! From the keys of a decoder to Megatron's fields, in the order of Megatron's own option groups.
+
+use super::error::HfProblemKind;
+use super::experts;
+use super::family::{Activation, Attention, Switch, VocabMultiple};
+use super::source::Source;
+use crate::formats::node::Data;
+use crate::formats::report::Fate;
+use crate::value::Value;
+
+/// More layers than any model has; bounds the lists that are made per layer.
+const MAX_LAYERS: i128 = 10_000;
+
+/// Reads everything that the family knows how to read.
+pub(super) fn translate(source: &mut Source<'_>) {
+    for &(field, value) in source.family.fixed {
+        source.fix(field, value);
+    }
+    let layers = layers(source);
+    let hidden = source.required("hidden_size", "hidden_size");
+    let heads = source.required("num_attention_heads", "num_attention_heads");
+    match source.family.attention {
+        Attention::Grouped => grouped_attention(source, hidden, heads),
+        Attention::Latent => latent_attention(source),
+    }
+    switch(
+        source,
+        source.family.qk_norm,
+        "qk_layernorm",
+        &["use_qk_norm"],
+    );
+    switch(
+        source,
+        source.family.qkv_bias,
+        "add_qkv_bias",
+        &["attention_bias", "qkv_bias"],
+    );
+    switch(
+        source,
+        source.family.linear_bias,
+        "add_bias_linear",
+        &["mlp_bias", "use_bias"],
+    );
+    activation(source);
+    experts::translate(source, layers);
+    dense_width(source, hidden);
+    vocabulary(source);
+    prediction_layers(source);
+    dropout(source, "hidden_dropout");
+    dropout(source, "attention_dropout");
+    precision(source);
+}
+
+fn layers(source: &mut Source<'_>) -> Option<i128> {
+    let layers = source.required("num_hidden_layers", "num_layers")?;
+    if layers > MAX_LAYERS {
+        let found = source.find("num_hidden_layers")?;
+        source.problem(
+            &found,
+            HfProblemKind::OutOfRange {
+                min: 1,
+                max: MAX_LAYERS,
+            },
+        );
+        return None;
+    }
+    Some(layers)
+}
+
+fn grouped_attention(source: &mut Source<'_>, hidden: Option<i128>, heads: Option<i128>) {
+    match source.count("num_key_value_heads", 1) {
+        Some((found, groups)) if Some(groups) != heads => {
+            source.derive(
+                &found,
+                "group_query_attention",
+                Value::Bool(true),
+                "fewer than the query heads",
+            );
+            source.map(&found, "num_query_groups", Value::Int(groups));
+        }
+        Some((found, _)) => {
+            let note = "as many as the query heads";
+            source.derive(&found, "group_query_attention", Value::Bool(false), note);
+        }
+        None => {
+            let note = "without `num_key_value_heads` there are as many as query heads";
+            let value = Value::Bool(false);
+            match source.find("num_key_value_heads") {
+                Some(found) => source.derive(&found, "group_query_attention", value, note),
+                None => source.derive_from_family("group_query_attention", value, note),
+            }
+        }
+    }
+    if let Some((found, width)) = source.count("head_dim", 1) {
+        source.map(&found, "kv_channels", Value::Int(width));
+    } else if let (Some(hidden), Some(heads)) = (hidden, heads) {
+        let note = "without `head_dim` it is `hidden_size` / `num_attention_heads`";
+        let width = Value::Int(hidden / heads);
+        match source.find("head_dim") {
+            Some(found) => source.derive(&found, "kv_channels", width, note),
+            None => source.derive_from_family("kv_channels", width, note),
+        }
+    }
+}
+
+fn latent_attention(source: &mut Source<'_>) {
+    source.derive_from_family("multi_latent_attention", Value::Bool(true), "");
+    match source.find("q_lora_rank") {
+        Some(found) if *found.data == Data::Null => {
+            source.derive(
+                &found,
+                "q_lora_rank",
+                Value::Null,
+                "queries are not compressed",
+            );
+        }
+        Some(found) => {
+            if let Some(rank) = source.integer(&found, 1, MAX_LAYERS * MAX_LAYERS) {
+                source.map(&found, "q_lora_rank", Value::Int(rank));
+            }
+        }
+        None => source.missing("q_lora_rank"),
+    }
+    for (key, field) in [
+        ("kv_lora_rank", "kv_lora_rank"),
+        ("qk_nope_head_dim", "qk_head_dim"),
+        ("qk_rope_head_dim", "qk_pos_emb_head_dim"),
+        ("v_head_dim", "v_head_dim"),
+    ] {
+        source.required(key, field);
+    }
+    for key in ["num_key_value_heads", "head_dim", "qk_head_dim"] {
+        if let Some(found) = source.find(key) {
+            source.row(
+                &found,
+                Fate::Ignored,
+                None,
+                "latent attention has its own widths",
+            );
+        }
+    }
+}
+
+/// Sets a truth value that the family fixes or leaves to a key; `synonyms` may contradict what it fixes.
+fn switch(source: &mut Source<'_>, switch: Switch, field: &'static str, synonyms: &[&'static str]) {
+    let fixed = match switch {
+        Switch::On => true,
+        Switch::Off => false,
+        Switch::Key(key) => {
+            match source.flag(key) {
+                Some((found, on)) => source.map(&found, field, Value::Bool(on)),
+                None => source.derive_from_family(
+                    field,
+                    Value::Bool(false),
+                    "off unless the file says so",
+                ),
+            }
+            return;
+        }
+    };
+    source.derive_from_family(field, Value::Bool(fixed), "");
+    for &key in synonyms {
+        if source
+            .family
+            .not_modelled
+            .iter()
+            .any(|(other, _)| *other == key)
+        {
+            continue;
+        }
+        match source.flag(key) {
+            Some((found, on)) if on == fixed => {
+                source.row(&found, Fate::Ignored, Some(field), "as in the whole family");
+            }
+            Some((found, _)) => {
+                source.row(
+                    &found,
+                    Fate::Conflicting,
+                    Some(field),
+                    "the whole family has the opposite",
+                );
+            }
+            None => {}
+        }
+    }
+}
+
+fn activation(source: &mut Source<'_>) {
+    let Some((found, name)) = source.text("hidden_act") else {
+        let gated = source.family.activation != Activation::Plain;
+        source.derive_from_family("swiglu", Value::Bool(gated), "");
+        return;
+    };
+    let is_gelu = matches!(
+        name,
+        "gelu" | "gelu_new" | "gelu_fast" | "gelu_pytorch_tanh" | "gelu_python"
+    );
+    // The one switch among Megatron-LM's four that is on; GELU without a gate needs none.
+    let (on, sure) = match (source.family.activation, name) {
+        (Activation::QuickGated, _) | (Activation::Gated, "quick_gelu") => {
+            (Some("quick_geglu"), true)
+        }
+        (Activation::Gated, "silu" | "swish") => (Some("swiglu"), true),
+        (Activation::Gated, _) if is_gelu => (Some("geglu"), true),
+        (Activation::Gated, _) => (Some("swiglu"), false),
+        (Activation::Plain, "relu2" | "squared_relu") => (Some("squared_relu"), true),
+        (Activation::Plain, _) => (None, is_gelu),
+    };
+    if on != Some("swiglu") {
+        source.derive(&found, "swiglu", Value::Bool(false), "");
+    }
+    if let Some(field) = on {
+        source.derive(&found, field, Value::Bool(true), "");
+    }
+    if !sure {
+        let note =
+            "Megatron-LM has no such activation: counted as SiLU with a gate, GELU without one";
+        source.row(&found, Fate::NotModelled, on, note);
+    }
+}
+
+/// The width of dense MLPs; models of experts alone may leave it out.
+fn dense_width(source: &mut Source<'_>, hidden: Option<i128>) {
+    let field = "ffn_hidden_size";
+    let key = source.family.dense_width;
+    let problems = source.problems.len();
+    if let Some((found, width)) = source.count(key, 1) {
+        source.map(&found, field, Value::Int(width));
+    } else if source.family.activation == Activation::Plain
+        && let Some(hidden) = hidden
+    {
+        let (value, note) = (
+            Value::Int(4 * hidden),
+            "four times `hidden_size` unless the file says otherwise",
+        );
+        match source.find(key) {
+            Some(found) => source.derive(&found, field, value, note),
+            None => source.derive_from_family(field, value, note),
+        }
+    } else if source.problems.len() == problems
+        && !source.settings.iter().any(|s| s.field == "num_experts")
+    {
+        source.missing(key);
+    }
+}
+
+fn vocabulary(source: &mut Source<'_>) {
+    if let Some((found, tied)) = source.flag("tie_word_embeddings") {
+        source.map(
+            &found,
+            "untie_embeddings_and_output_weights",
+            Value::Bool(!tied),
+        );
+    } else {
+        source.derive_from_family(
+            "untie_embeddings_and_output_weights",
+            Value::Bool(true),
+            "untied unless the file says so",
+        );
+    }
+    if let Some((found, positions)) = source.count("max_position_embeddings", 1) {
+        source.map(&found, "max_position_embeddings", Value::Int(positions));
+    }
+    let Some(vocab_size) = source.required("vocab_size", "vocab_size") else {
+        return;
+    };
+    let Some(found) = source.find("vocab_size") else {
+        return;
+    };
+    let field = "make_vocab_size_divisible_by";
+    match source.family.vocab_multiple {
+        VocabMultiple::Unset => {}
+        VocabMultiple::Of(multiple) => {
+            source.derive_from_family(
+                field,
+                Value::Int(multiple),
+                "as Megatron-Bridge sets it for this family",
+            );
+        }
+        VocabMultiple::PowerOfTwo => {
+            let multiple = 1_i128 << vocab_size.trailing_zeros().min(7);
+            let note = "the largest power of two up to 128 that divides it, as in Megatron-Bridge";
+            source.derive(&found, field, Value::Int(multiple), note);
+        }
+    }
+}
+
+fn prediction_layers(source: &mut Source<'_>) {
+    if let Some((found, depth)) = source.count("num_nextn_predict_layers", 0) {
+        if depth == 0 {
+            source.row(&found, Fate::Mapped, Some("mtp_num_layers"), "none");
+        } else {
+            source.map(&found, "mtp_num_layers", Value::Int(depth));
+        }
+    } else if let Some(found) = source.find("num_nextn_predict_layers") {
+        source.row(&found, Fate::Mapped, Some("mtp_num_layers"), "none");
+    }
+}
+
+fn dropout(source: &mut Source<'_>, field: &'static str) {
+    let Some(found) = source.find(field) else {
+        source.derive_from_family(
+            field,
+            Value::Float(0.0),
+            "no dropout unless the file says so",
+        );
+        return;
+    };
+    match found.data {
+        Data::Int(i @ 0..=1) => source.map(&found, field, Value::Int(*i)),
+        Data::Float(x) if (0.0..=1.0).contains(x) => source.map(&found, field, Value::Float(*x)),
+        Data::Null => source.derive(&found, field, Value::Float(0.0), "no dropout"),
+        _ => source.problem(
+            &found,
+            HfProblemKind::WrongType {
+                expected: "a probability from 0 to 1",
+            },
+        ),
+    }
+}
+
+fn precision(source: &mut Source<'_>) {
+    let Some((found, name)) = source.text("torch_dtype") else {
+        source.derive_from_family(
+            "bf16",
+            Value::Bool(true),
+            "the file names no precision: bf16 is assumed",
+        );
+        return;
+    };
+    match name.strip_prefix("torch.").unwrap_or(name) {
+        "float16" | "half" => source.map(&found, "fp16", Value::Bool(true)),
+        "bfloat16" => source.map(&found, "bf16", Value::Bool(true)),
+        "float32" | "float" => {
+            source.derive(&found, "bf16", Value::Bool(false), "training in fp32");
+        }
+        _ => {
+            source.derive(&found, "bf16", Value::Bool(true), "");
+            source.row(
+                &found,
+                Fate::NotModelled,
+                None,
+                "a precision of stored weights: bf16 is assumed for training",
+            );
+        }
+    }
+}

@@ -1,0 +1,48 @@
+//! What a reader did with every key that it met, and where every setting comes from.
+
+use std::borrow::Cow;
+
+use crate::value::Value;
+
+/// One configuration field with the value that a reader found for it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Setting {
+    /// Megatron-LM's argument name in snake case.
+    pub field: &'static str,
+    /// Its value, not yet checked against the other fields.
+    pub value: Value,
+}
+
+/// One row of an import report.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KeyReport {
+    /// The key as the source spells it, with the keys around it: `text_config.hidden_size`.
+    pub key: Cow<'static, str>,
+    /// Line of the key, counted from 1; none when the source does not have the key.
+    pub line: Option<u32>,
+    /// What became of it.
+    pub fate: Fate,
+    /// The configuration field that it decides, alone or with others.
+    pub field: Option<&'static str>,
+    /// Why, in a few words; may be empty when the fate says all.
+    pub note: Cow<'static, str>,
+}
+
+/// What a reader does with a key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Fate {
+    /// It is a configuration field under another name.
+    Mapped,
+    /// It is missing, and the source's own software defines the value then.
+    Defaulted,
+    /// A field follows from it and from other facts.
+    Derived,
+    /// It does not change the memory of a training job.
+    Ignored,
+    /// It changes memory, but the estimate does not follow it.
+    NotModelled,
+    /// It contradicts another key or the model family, and the other one counts.
+    Conflicting,
+    /// The reader does not know it.
+    Unknown,
+}

@@ -1,1 +1,213 @@
-//! Megatron-LM's MoE-aware theoretical memory report.
+//! The report of Megatron-LM's `megatron/training/theoretical_memory_usage.py`.
+//!
+//! Known to be off as a prediction, which is why it is only ever shown beside the estimate: it takes
+//! the average pipeline stage for the fullest one, ignores context parallelism and counts activations
+//! for the first stage alone.
+
+mod activations;
+mod layer;
+mod model;
+mod pattern;
+mod weights;
+
+use serde::ser::{Serialize, SerializeStruct, Serializer};
+
+use super::python::{Namespace, Py, PythonError, is_none};
+use super::{BILLION, Fault, MEGABYTE};
+use crate::value::Value;
+
+/// What Megatron-LM's estimator computes and prints for one job.
+///
+/// Serializes with the field names below; a failed field becomes `{"error": {"type", "message"}}`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MegatronLmReport {
+    /// Weights, gradients and optimizer state on the fullest rank, in bytes.
+    pub weight_and_optimizer_bytes: Result<f64, PythonError>,
+    /// Activations with sequence parallelism and selective recomputation, in bytes.
+    pub activation_bytes: Result<f64, PythonError>,
+    /// Activations without sequence parallelism, in bytes.
+    pub activation_bytes_without_sp: Result<f64, PythonError>,
+    /// What the report returns: weights and optimizer, activations and their sum, in units of 1024²
+    /// bytes. `None` for hybrid models, which the estimator refuses.
+    pub report_mb: Result<Option<[f64; 3]>, PythonError>,
+    /// What the verbose report prints, up to its exception where it raises one.
+    pub report_verbose_stdout: String,
+}
+
+/// The report for `args`, a map with Megatron-LM's argument names, at `num_microbatches`, a number
+/// or null or nothing for "not given".
+///
+/// A missing name is no default but an `AttributeError` in every field whose formula reaches it; a
+/// null is Python's `None`. These names are read:
+///
+/// - everywhere: `hidden_size`, `num_layers`, `padded_vocab_size`, `tensor_model_parallel_size`,
+///   `pipeline_model_parallel_size`;
+/// - for weights: `num_attention_heads`, `kv_channels`, `group_query_attention`, `num_query_groups`
+///   (only with `group_query_attention`), `ffn_hidden_size`, `swiglu`, `normalization`,
+///   `add_bias_linear`, `untie_embeddings_and_output_weights`, `num_experts` (null for dense
+///   models), `moe_layer_freq` (a number or a list; only with experts), `moe_ffn_hidden_size` and
+///   `moe_router_topk` (only with experts), `moe_shared_expert_intermediate_size` and
+///   `moe_latent_size` (null for none), `moe_shared_expert_gate` (false when missing, the only
+///   default), `mtp_num_layers` (null for none), `multi_latent_attention` and with it `q_lora_rank`
+///   (null for none), `kv_lora_rank`, `qk_head_dim`, `qk_pos_emb_head_dim` and `v_head_dim`,
+///   `world_size`, `expert_model_parallel_size`, `expert_tensor_parallel_size`,
+///   `data_parallel_size` (with context parallelism inside), `use_distributed_optimizer`;
+/// - for activations: `seq_length`, `micro_batch_size`, `virtual_pipeline_model_parallel_size` (null
+///   for none), and `ffn_hidden_size` with sequence parallelism;
+/// - for the report alone: `hybrid_layer_pattern` (null unless hybrid), `sequence_parallel`,
+///   `recompute_granularity`.
+#[must_use]
+pub fn report(args: &Value, num_microbatches: Option<&Value>) -> MegatronLmReport {
+    let job = Job {
+        args: Namespace(args),
+        num_microbatches: num_microbatches
+            .filter(|number| !is_none(number))
+            .map(Py::from),
+    };
+    let mut quiet = Stdout::quiet();
+    let mut stdout = Stdout::verbose();
+    MegatronLmReport {
+        weight_and_optimizer_bytes: bytes(weights::compute(job, &mut quiet)),
+        activation_bytes: bytes(activations::with_sequence_parallelism(job, &mut quiet)),
+        activation_bytes_without_sp: bytes(activations::without_sequence_parallelism(
+            job, &mut quiet,
+        )),
+        report_mb: print_report(job, &mut stdout),
+        report_verbose_stdout: stdout.text,
+    }
+}
+
+/// The inputs of every formula.
+#[derive(Clone, Copy)]
+struct Job<'a> {
+    args: Namespace<'a>,
+    num_microbatches: Option<Py>,
+}
+
+fn bytes(result: Result<Py, PythonError>) -> Result<f64, PythonError> {
+    Ok(result?.float()?)
+}
+
+fn print_report(job: Job<'_>, stdout: &mut Stdout) -> Result<Option<[f64; 3]>, PythonError> {
+    let args = job.args;
+    if !args.is_none("hybrid_layer_pattern")? {
+        stdout.line(
+            "Theoretical memory footprints not yet supported for hybrid Mamba-Transformer models.",
+        );
+        return Ok(None);
+    }
+    let weights = (weights::compute(job, stdout)? / MEGABYTE).now()?;
+    let with_sequence_parallelism =
+        args.truth("sequence_parallel")? && args.is_text("recompute_granularity", "selective")?;
+    let activations = if with_sequence_parallelism {
+        stdout.line("compute_activation_memory with SP");
+        activations::with_sequence_parallelism(job, stdout)?
+    } else {
+        stdout.line("compute_activation_memory_without_sp");
+        activations::without_sequence_parallelism(job, stdout)?
+    };
+    let activations = (activations / MEGABYTE).now()?;
+    let total = (weights + activations).now()?;
+    stdout.line(&format!(
+        "Theoretical memory footprints: weight and optimizer={} MB, activation={} MB, total={} MB\n",
+        weights.fixed(2)?,
+        activations.fixed(2)?,
+        total.fixed(2)?
+    ));
+    Ok(Some([
+        weights.float()?,
+        activations.float()?,
+        total.float()?,
+    ]))
+}
+
+/// What a run prints.
+struct Stdout {
+    verbose: bool,
+    text: String,
+}
+
+impl Stdout {
+    fn quiet() -> Self {
+        Self {
+            verbose: false,
+            text: String::new(),
+        }
+    }
+
+    fn verbose() -> Self {
+        Self {
+            verbose: true,
+            ..Self::quiet()
+        }
+    }
+
+    fn line(&mut self, line: &str) {
+        self.text.push_str(line);
+        self.text.push('\n');
+    }
+
+    /// One of the verbose lines about parameters, counted in billions.
+    fn billions(&mut self, what: &str, number: Py, style: Billions) -> Result<(), Fault> {
+        if !self.verbose {
+            return Ok(());
+        }
+        let billions = (number / BILLION).now()?;
+        let text = match style {
+            Billions::Spaced => {
+                let text = billions.fixed(2)?;
+                let space = if text.starts_with('-') { "" } else { " " };
+                format!("{space}{text}")
+            }
+            Billions::Short => billions.fixed(2)?,
+            Billions::Long => billions.fixed(4)?,
+        };
+        self.line(&format!("{what} in billions: {text}"));
+        Ok(())
+    }
+}
+
+/// How a number of billions is printed.
+#[derive(Clone, Copy)]
+enum Billions {
+    /// Two decimals, with a blank where a minus would stand.
+    Spaced,
+    /// Two decimals.
+    Short,
+    /// Four decimals.
+    Long,
+}
+
+impl Serialize for MegatronLmReport {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut report = serializer.serialize_struct("MegatronLmReport", 5)?;
+        report.serialize_field(
+            "weight_and_optimizer_bytes",
+            &Outcome(&self.weight_and_optimizer_bytes),
+        )?;
+        report.serialize_field("activation_bytes", &Outcome(&self.activation_bytes))?;
+        report.serialize_field(
+            "activation_bytes_without_sp",
+            &Outcome(&self.activation_bytes_without_sp),
+        )?;
+        report.serialize_field("report_mb", &Outcome(&self.report_mb))?;
+        report.serialize_field("report_verbose_stdout", &self.report_verbose_stdout)?;
+        report.end()
+    }
+}
+
+/// A result as plain data: the value itself, or `{"error": ...}`.
+struct Outcome<'a, T>(&'a Result<T, PythonError>);
+
+impl<T: Serialize> Serialize for Outcome<'_, T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self.0 {
+            Ok(value) => value.serialize(serializer),
+            Err(error) => {
+                let mut outcome = serializer.serialize_struct("Outcome", 1)?;
+                outcome.serialize_field("error", error)?;
+                outcome.end()
+            }
+        }
+    }
+}

@@ -1,0 +1,235 @@
+//! The estimate itself, in Megatron-Bridge's components, and its text.
+
+use serde::Serialize;
+use serde::ser::SerializeMap;
+
+use super::super::python::{PythonError, fixed};
+use super::parameters::ParameterCounts;
+use super::{BILLION, GIGABYTE, Job, MEGABYTE, activation, positive_or, shard};
+
+/// What `estimate_training_memory` returns, with its derived properties.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TrainingMemory {
+    /// Weights, gradients and optimizer state: the dense component, then the routed experts if any.
+    pub components: Vec<MemoryComponent>,
+    /// Activations, when asked for.
+    pub activation: Option<MemoryComponent>,
+    /// Parameters of the whole model.
+    pub total_parameters: f64,
+    /// All `components` together, in bytes.
+    pub weight_and_optimizer_bytes: f64,
+    /// `components` and activations together, in bytes.
+    pub total_memory_bytes: f64,
+    /// The same in units of 1024² bytes.
+    pub total_memory_mb: f64,
+    /// The same in units of 1024³ bytes.
+    pub total_memory_gb: f64,
+    /// What the estimator says about itself for this job.
+    pub assumptions: Vec<&'static str>,
+    /// The one-line summary in MB.
+    pub formatted_mb: String,
+    /// The one-line summary in GB.
+    pub formatted_gb: String,
+}
+
+/// One part of the estimate, on the fullest GPU.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct MemoryComponent {
+    /// Megatron-Bridge's name for the part.
+    pub name: &'static str,
+    /// Parameters of the whole model that the part covers; 0 for activations.
+    pub parameter_count: f64,
+    /// Parameters of these on the fullest GPU; 0 for activations.
+    pub parameter_count_per_gpu: f64,
+    /// Bytes of weight, gradient and optimizer state per parameter; 0 for activations.
+    pub bytes_per_parameter: f64,
+    /// Bytes on the fullest GPU.
+    pub memory_bytes: f64,
+    /// The same in units of 1024² bytes.
+    pub memory_mb: f64,
+    /// The same in units of 1024³ bytes.
+    pub memory_gb: f64,
+}
+
+impl MemoryComponent {
+    fn parameters(
+        name: &'static str,
+        parameter_count: f64,
+        parameter_count_per_gpu: f64,
+        bytes_per_parameter: f64,
+    ) -> Self {
+        Self {
+            parameter_count,
+            parameter_count_per_gpu,
+            bytes_per_parameter,
+            ..Self::bytes(name, parameter_count_per_gpu * bytes_per_parameter)
+        }
+    }
+
+    fn bytes(name: &'static str, memory_bytes: f64) -> Self {
+        Self {
+            name,
+            parameter_count: 0.0,
+            parameter_count_per_gpu: 0.0,
+            bytes_per_parameter: 0.0,
+            memory_bytes,
+            memory_mb: memory_bytes / f64::from(MEGABYTE),
+            memory_gb: memory_bytes / f64::from(GIGABYTE),
+        }
+    }
+}
+
+/// `estimate_training_memory`.
+pub(super) fn estimate(
+    job: Job<'_>,
+    include_activation: bool,
+) -> Result<TrainingMemory, PythonError> {
+    let counts = ParameterCounts::count(job.model)?;
+    let sizes = shard::Sizes::read(job.model)?;
+
+    let dense_per_gpu = shard::dense_parameters(job.model, &counts, &sizes)?.float()?;
+    let dense_bytes = shard::dense_bytes_per_parameter(job.train, &sizes)?;
+    let dense_count = (counts.dense_transformer + counts.embeddings).float()?;
+    let mut components = vec![MemoryComponent::parameters(
+        "dense parameters and optimizer",
+        dense_count,
+        dense_per_gpu,
+        dense_bytes,
+    )];
+
+    let has_routed_experts = counts.routed_experts > 0.0;
+    if has_routed_experts {
+        let per_gpu = shard::routed_expert_parameters(job.model, &counts, &sizes)?.float()?;
+        let bytes = shard::expert_bytes_per_parameter(job.train, &sizes)?;
+        components.push(MemoryComponent::parameters(
+            "routed expert parameters and optimizer",
+            counts.routed_experts,
+            per_gpu,
+            bytes,
+        ));
+    }
+    let activation = if include_activation {
+        let bytes = activation::memory_bytes(job)?.float()?;
+        Some(MemoryComponent::bytes("activation", bytes))
+    } else {
+        None
+    };
+    let assumptions = assumptions(job, include_activation, has_routed_experts)?;
+    let total_parameters =
+        (counts.dense_transformer + counts.routed_experts + counts.embeddings).float()?;
+
+    let weight_and_optimizer_bytes = components
+        .iter()
+        .fold(0.0, |sum, component| sum + component.memory_bytes);
+    let total_memory_bytes =
+        weight_and_optimizer_bytes + activation.as_ref().map_or(0.0, |part| part.memory_bytes);
+    let mut estimate = TrainingMemory {
+        components,
+        activation,
+        total_parameters,
+        weight_and_optimizer_bytes,
+        total_memory_bytes,
+        total_memory_mb: total_memory_bytes / f64::from(MEGABYTE),
+        total_memory_gb: total_memory_bytes / f64::from(GIGABYTE),
+        assumptions,
+        formatted_mb: String::new(),
+        formatted_gb: String::new(),
+    };
+    estimate.formatted_mb = estimate.formatted("MB", MEGABYTE);
+    estimate.formatted_gb = estimate.formatted("GB", GIGABYTE);
+    Ok(estimate)
+}
+
+impl TrainingMemory {
+    /// `format_training_memory_estimate`.
+    fn formatted(&self, unit: &str, scale: i32) -> String {
+        let total = ("total", self.total_memory_bytes);
+        let parts: Vec<String> = self
+            .components
+            .iter()
+            .chain(&self.activation)
+            .map(|component| (component.name, component.memory_bytes))
+            .chain([total])
+            .map(|(name, bytes)| format!("{name}={} {unit}", fixed(bytes / f64::from(scale), 2)))
+            .collect();
+        format!("Theoretical memory footprints: {}", parts.join(", "))
+    }
+
+    /// `_print_parameter_summary`.
+    pub(super) fn parameter_summary(&self) -> String {
+        const KINDS: [&str; 2] = ["dense and embedding", "routed expert"];
+        let line = |what: &str, count: f64, digits| {
+            let billions = fixed(count / f64::from(BILLION), digits);
+            format!("{what} in billions: {billions}\n")
+        };
+        let of_every = |what: &str, count: fn(&MemoryComponent) -> f64, digits| -> String {
+            let kinds = KINDS.iter().zip(&self.components);
+            kinds
+                .map(|(kind, part)| line(&format!("Number of {kind} {what}"), count(part), digits))
+                .collect()
+        };
+        [
+            of_every("parameters", |part| part.parameter_count, 2),
+            line("Total number of parameters", self.total_parameters, 2),
+            of_every(
+                "parameters in most loaded shard",
+                |part| part.parameter_count_per_gpu,
+                4,
+            ),
+        ]
+        .concat()
+    }
+
+    /// Every field as an entry of the report's own map.
+    pub(super) fn serialize_into<M: SerializeMap>(&self, map: &mut M) -> Result<(), M::Error> {
+        map.serialize_entry("components", &self.components)?;
+        map.serialize_entry("activation", &self.activation)?;
+        map.serialize_entry("total_parameters", &self.total_parameters)?;
+        map.serialize_entry(
+            "weight_and_optimizer_bytes",
+            &self.weight_and_optimizer_bytes,
+        )?;
+        map.serialize_entry("total_memory_bytes", &self.total_memory_bytes)?;
+        map.serialize_entry("total_memory_mb", &self.total_memory_mb)?;
+        map.serialize_entry("total_memory_gb", &self.total_memory_gb)?;
+        map.serialize_entry("assumptions", &self.assumptions)?;
+        map.serialize_entry("formatted_mb", &self.formatted_mb)?;
+        map.serialize_entry("formatted_gb", &self.formatted_gb)
+    }
+}
+
+/// `_estimate_assumptions`, in Megatron-Bridge's words, which are part of its output.
+fn assumptions(
+    job: Job<'_>,
+    include_activation: bool,
+    has_routed_experts: bool,
+) -> Result<Vec<&'static str>, PythonError> {
+    let mut assumptions = vec![
+        "Reports the most-loaded GPU shard; runtime allocator, kernel workspace, and CUDA graph \
+         buffers are excluded.",
+        "Weight/optimizer bytes use the Megatron Bridge Adam estimate: 18 B/parameter without \
+         distributed optimizer, otherwise 6 B plus 12 B sharded over the relevant optimizer group.",
+        "Embedding parameters are assigned to first/last pipeline stages; untied embeddings \
+         double-count only when PP=1.",
+    ];
+    if has_routed_experts {
+        assumptions.push(
+            "Routed MoE expert parameters are sharded by expert_model_parallel_size and \
+             expert_tensor_parallel_size; routed expert optimizer state uses the expert \
+             data-parallel shard size.",
+        );
+    }
+    if positive_or(job.model, "context_parallel_size", 1)?.exceeds(1)? {
+        assumptions.push(
+            "Dense optimizer state and activations are divided across context parallel ranks.",
+        );
+    }
+    if include_activation {
+        assumptions.push(
+            "Activation estimates assume sequence parallelism and selective activation \
+             recomputation; full recompute, CPU offload, token imbalance, and dispatcher workspace \
+             are not modeled.",
+        );
+    }
+    Ok(assumptions)
+}

@@ -1,0 +1,122 @@
+//! The order in which microbatches pass the chunks of a rank: Megatron's `get_schedule_table`.
+
+use super::Pass;
+
+/// Groups of microbatches, each through all chunks before the next; only the last may be smaller.
+///
+/// A position in this order is what Megatron calls a virtual microbatch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Order {
+    chunks: u32,
+    group: u32,
+    microbatches: u32,
+}
+
+/// Consecutive positions with the same chunk.
+#[derive(Clone, Copy)]
+pub(super) struct Run {
+    pub(super) chunk: u32,
+    /// How many positions are left of it, at least 1.
+    pub(super) left: u64,
+}
+
+impl Order {
+    pub(super) fn new(chunks: u32, group: u32, microbatches: u32) -> Self {
+        Self {
+            chunks,
+            // With one chunk the groups make no difference, and one group is least work.
+            group: if chunks == 1 { microbatches } else { group }.max(1),
+            microbatches,
+        }
+    }
+
+    pub(super) fn chunks(self) -> u32 {
+        self.chunks
+    }
+
+    /// How many positions there are.
+    pub(super) fn len(self) -> u64 {
+        u64::from(self.microbatches) * u64::from(self.chunks)
+    }
+
+    /// Positions that one full group takes; chunks repeat with this period.
+    pub(super) fn period(self) -> u64 {
+        u64::from(self.group) * u64::from(self.chunks)
+    }
+
+    /// Where the full groups end.
+    pub(super) fn full_end(self) -> u64 {
+        u64::from(self.microbatches / self.group) * self.period()
+    }
+
+    /// The number of groups before a position, the position in its group, and that group's microbatches.
+    fn split(self, position: u64) -> (u64, u64, u64) {
+        let group = position / self.period();
+        let microbatches = if position < self.full_end() {
+            self.group
+        } else {
+            self.microbatches % self.group
+        };
+        (group, position % self.period(), u64::from(microbatches))
+    }
+
+    /// The forward pass at a position before the end.
+    pub(super) fn forward(self, position: u64) -> Pass {
+        let (group, within, size) = self.split(position);
+        let microbatch = group * u64::from(self.group) + within.checked_rem(size).unwrap_or(0);
+        Pass {
+            microbatch: narrow(microbatch),
+            chunk: narrow(within.checked_div(size).unwrap_or(0)),
+        }
+    }
+
+    /// The backward pass at a position before the end: the same order with the chunks reversed.
+    pub(super) fn backward(self, position: u64) -> Pass {
+        let Pass { microbatch, chunk } = self.forward(position);
+        Pass {
+            microbatch,
+            chunk: self.reversed(chunk),
+        }
+    }
+
+    fn reversed(self, chunk: u32) -> u32 {
+        (self.chunks - 1).saturating_sub(chunk)
+    }
+
+    /// The forward passes from a position on that have the same chunk.
+    pub(super) fn forward_run(self, position: u64) -> Run {
+        let (_, within, size) = self.split(position);
+        let size = size.max(1);
+        Run {
+            chunk: narrow(within / size),
+            left: size - within % size,
+        }
+    }
+
+    /// The backward passes from a position on that have the same chunk.
+    pub(super) fn backward_run(self, position: u64) -> Run {
+        let run = self.forward_run(position);
+        Run {
+            chunk: self.reversed(run.chunk),
+            left: run.left,
+        }
+    }
+
+    /// How many of the first `positions` forward passes are of a chunk.
+    fn passed(self, chunk: u32, positions: u64) -> u64 {
+        let (group, within, size) = self.split(positions);
+        let of_last = within.saturating_sub(u64::from(chunk) * size).min(size);
+        group * u64::from(self.group) + of_last
+    }
+
+    /// Microbatches of a chunk after so many forward and backward passes.
+    pub(super) fn live(self, chunk: u32, forward: u64, backward: u64) -> u32 {
+        let begun = self.passed(chunk, forward);
+        let ended = self.passed(self.reversed(chunk), backward);
+        narrow(begun.saturating_sub(ended))
+    }
+}
+
+fn narrow(n: u64) -> u32 {
+    u32::try_from(n).unwrap_or(u32::MAX)
+}

@@ -1,0 +1,221 @@
+//! The moment at which most is alive, without walking every step.
+//!
+//! Passes come in runs of one chunk. Within a run the weight of what is alive changes by the same amount
+//! every turn, so its largest value is at one of its ends; and a turn has the same weight as the turn one
+//! period of full groups earlier, so only the first period needs a look. What is left are a few runs for
+//! each chunk, whatever the number of microbatches.
+
+use super::Schedule;
+
+/// What one chunk costs, in bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ChunkBytes {
+    /// Kept for each live microbatch.
+    pub stored: u64,
+    /// On top of all that is kept, only during a forward pass of this chunk.
+    pub forward: u64,
+    /// On top of all that is kept, only during a backward pass of this chunk.
+    pub backward: u64,
+}
+
+/// What is alive during one step.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Moment {
+    /// The index of the step, for [`Schedule::step`].
+    pub step: u64,
+    /// Bytes kept for live microbatches, plus what only this step needs.
+    pub bytes: u128,
+    /// Live microbatches of each chunk during the step, the one that it works on included.
+    pub live: Vec<u32>,
+}
+
+/// The best step so far, and what is alive then as passes done.
+#[derive(Clone, Copy)]
+struct Best {
+    step: u64,
+    bytes: u128,
+    done: (u64, u64),
+}
+
+/// A walk over runs of steps.
+struct Walk<'a> {
+    schedule: &'a Schedule,
+    chunks: &'a [ChunkBytes],
+    /// The weight of what is kept before the next step.
+    kept: u128,
+    best: Option<Best>,
+}
+
+impl Schedule {
+    /// The first moment at which most bytes are alive; `chunks` are the chunks of this rank in order,
+    /// and those missing weigh nothing.
+    ///
+    /// During a forward pass everything it will have saved counts, during a backward pass everything it is
+    /// about to free; while both run at once, the larger of what is kept before and after.
+    #[must_use]
+    pub fn peak(&self, chunks: &[ChunkBytes]) -> Moment {
+        self.peak_between(chunks, 0, self.len())
+    }
+
+    /// At most `points` moments, each the peak of an equal share of the steps: for a chart.
+    #[must_use]
+    pub fn timeline(&self, chunks: &[ChunkBytes], points: u32) -> Vec<Moment> {
+        let points = u64::from(points).min(self.len());
+        let edge = |point: u64| {
+            let step = u128::from(self.len()) * u128::from(point) / u128::from(points.max(1));
+            u64::try_from(step).unwrap_or(u64::MAX)
+        };
+        (0..points)
+            .map(|point| self.peak_between(chunks, edge(point), edge(point + 1)))
+            .collect()
+    }
+
+    /// The most microbatches of one chunk that are alive at once.
+    #[must_use]
+    pub fn max_live(&self, chunk: u32) -> u32 {
+        let weigh = |other| ChunkBytes {
+            stored: u64::from(other == chunk),
+            ..ChunkBytes::default()
+        };
+        let weights: Vec<_> = (0..self.num_chunks()).map(weigh).collect();
+        u32::try_from(self.peak(&weights).bytes).unwrap_or(u32::MAX)
+    }
+
+    /// The first peak among the steps from `start` to before `end`.
+    fn peak_between(&self, chunks: &[ChunkBytes], start: u64, end: u64) -> Moment {
+        let mut walk = Walk {
+            schedule: self,
+            chunks,
+            kept: 0,
+            best: None,
+        };
+        walk.run(start, end.min(self.len()));
+        let best = walk.best.unwrap_or(Best {
+            step: start,
+            bytes: 0,
+            done: self.done_before(start),
+        });
+        let live = |chunk| self.order.live(chunk, best.done.0, best.done.1);
+        Moment {
+            step: best.step,
+            bytes: best.bytes,
+            live: (0..self.num_chunks()).map(live).collect(),
+        }
+    }
+}
+
+impl Walk<'_> {
+    fn weight(&self, chunk: u32) -> ChunkBytes {
+        self.chunks.get(chunk as usize).copied().unwrap_or_default()
+    }
+
+    /// The weight of what is kept after so many passes.
+    fn stored(&self, (forward, backward): (u64, u64)) -> u128 {
+        let mut sum = 0u128;
+        for (chunk, weight) in (0..self.schedule.num_chunks()).zip(self.chunks) {
+            let live = self.schedule.order.live(chunk, forward, backward);
+            sum += u128::from(live) * u128::from(weight.stored); // at most MAX_VPP times 2^96
+        }
+        sum
+    }
+
+    fn offer(&mut self, step: u64, bytes: u128, done: (u64, u64)) {
+        if self.best.is_none_or(|best| bytes > best.bytes) {
+            self.best = Some(Best { step, bytes, done });
+        }
+    }
+
+    fn run(&mut self, start: u64, end: u64) {
+        let (warm_up, turns) = (self.schedule.warm_up, self.schedule.turns());
+        let (order, per_turn) = (self.schedule.order, self.schedule.steps_per_turn());
+        self.kept = self.stored(self.schedule.done_before(start));
+        let mut step = start;
+        let mut first_turn = None;
+        while step < end {
+            let done = self.schedule.done_before(step);
+            let (forward, backward) = done;
+            let left = end - step;
+            let taken = if step < warm_up {
+                let run = order.forward_run(forward);
+                let passes = run.left.min(warm_up - step).min(left);
+                self.forward_run(step, done, run.chunk, passes)
+            } else if backward >= turns {
+                let run = order.backward_run(backward);
+                self.backward_run(step, done, run.chunk, run.left.min(left))
+            } else if forward > warm_up + backward {
+                // The range begins in the middle of a turn.
+                self.backward_run(step, done, order.backward_run(backward).chunk, 1)
+            } else if left < per_turn {
+                self.forward_run(step, done, order.forward_run(forward).chunk, 1)
+            } else {
+                let again = *first_turn.get_or_insert(backward) + order.period();
+                let whole = (backward + left / per_turn).min(turns);
+                // Turns whose forward pass is still in a full group look like those a period before.
+                let repeated = order.full_end().saturating_sub(warm_up).min(whole);
+                if backward == again && repeated > backward {
+                    self.kept = self.stored((warm_up + repeated, repeated));
+                    (repeated - backward) * per_turn
+                } else {
+                    let up = order.forward_run(forward);
+                    let down = order.backward_run(backward);
+                    let mut turns = (whole - backward).min(up.left).min(down.left);
+                    if backward < again {
+                        turns = turns.min(again - backward);
+                    }
+                    self.turns(step, done, (up.chunk, down.chunk), turns) * per_turn
+                }
+            };
+            step += taken.max(1);
+        }
+    }
+
+    /// Forward passes of one chunk: each leaves as much as the one before or more.
+    fn forward_run(&mut self, step: u64, done: (u64, u64), chunk: u32, passes: u64) -> u64 {
+        let weight = self.weight(chunk);
+        let stored = u128::from(weight.stored);
+        let at = if weight.stored > 0 { passes } else { 1 };
+        let bytes = self.kept + stored * u128::from(at) + u128::from(weight.forward);
+        self.offer(step + at - 1, bytes, (done.0 + at, done.1));
+        self.kept += stored * u128::from(passes);
+        passes
+    }
+
+    /// Backward passes of one chunk: the first has most before it.
+    fn backward_run(&mut self, step: u64, done: (u64, u64), chunk: u32, passes: u64) -> u64 {
+        let weight = self.weight(chunk);
+        self.offer(step, self.kept + u128::from(weight.backward), done);
+        let freed = u128::from(weight.stored) * u128::from(passes);
+        self.kept = self.kept.saturating_sub(freed);
+        passes
+    }
+
+    /// Steady turns with the same two chunks.
+    fn turns(&mut self, step: u64, done: (u64, u64), chunks: (u32, u32), turns: u64) -> u64 {
+        let (up, down) = (self.weight(chunks.0), self.weight(chunks.1));
+        let kept_after = |kept: u128, turns: u64| {
+            let more = kept + u128::from(up.stored) * u128::from(turns);
+            more.saturating_sub(u128::from(down.stored) * u128::from(turns))
+        };
+        // What is kept grows or shrinks by the same amount each turn: the last or the first has most.
+        let grows = up.stored > down.stored;
+        let before = if grows { turns - 1 } else { 0 };
+        let kept = kept_after(self.kept, before);
+        let done = (done.0 + before, done.1 + before);
+        let (forward, backward) = (u128::from(up.forward), u128::from(down.backward));
+        if self.schedule.paired {
+            let (kept, done) = if grows {
+                (kept_after(self.kept, turns), (done.0 + 1, done.1 + 1))
+            } else {
+                (kept, done)
+            };
+            self.offer(step + before, kept + forward + backward, done);
+        } else {
+            let kept = kept + u128::from(up.stored);
+            let later = u64::from(backward > forward);
+            let bytes = kept + forward.max(backward);
+            self.offer(step + 2 * before + later, bytes, (done.0 + 1, done.1));
+        }
+        self.kept = kept_after(self.kept, turns);
+        turns
+    }
+}

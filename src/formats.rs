@@ -2,6 +2,7 @@
 
 pub mod hf_config;
 pub mod json;
+pub mod megatron_args;
 pub mod node;
 pub mod report;
 pub mod shell;

@@ -2,3 +2,5 @@
 
 mod hf_config;
 mod json;
+mod megatron_args;
+mod shell;

@@ -1,0 +1,92 @@
+//! Every flag of Megatron-LM's command line: what it sets, how many words it takes, its default.
+//!
+//! Read from the argument parser that `megatron/training/arguments.py` builds at the pinned
+//! revision, with the flags that it generates from dataclasses. Flags that cannot change memory are
+//! known by name and arity only, so that an import can tell them from misspelled ones.
+
+mod ignored;
+mod table;
+
+pub use table::FLAGS;
+
+/// How many words a flag takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Arity {
+    /// None; the field becomes true.
+    Switch,
+    /// None; the field becomes false.
+    InvertedSwitch,
+    /// One.
+    One,
+    /// All up to the next flag.
+    Many,
+}
+
+/// A flag that matters for memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FlagSpec {
+    /// The name without its leading dashes.
+    pub name: &'static str,
+    /// The field it sets.
+    pub dest: &'static str,
+    /// How many words it takes.
+    pub arity: Arity,
+    /// The field's value when no flag sets it, as Python would print it; words of a list are
+    /// separated by blanks.
+    pub default: &'static str,
+}
+
+/// What is known about a flag's name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Known {
+    /// It matters for memory.
+    Relevant(&'static FlagSpec),
+    /// It does not change memory.
+    Irrelevant(Arity),
+    /// Earlier versions accept it, the pinned one does not.
+    Retired {
+        /// How many words it takes.
+        arity: Arity,
+        /// The flag that took its place, when one did.
+        successor: Option<&'static str>,
+    },
+}
+
+/// What is known about the flag `name` (no leading dashes; underscores count as dashes).
+#[must_use]
+pub fn find(name: &str) -> Option<Known> {
+    let same = |known: &str| super::shell::same_name(known, name);
+    if let Some(spec) = FLAGS.iter().find(|spec| same(spec.name)) {
+        return Some(Known::Relevant(spec));
+    }
+    let lists = [
+        (ignored::SWITCHES, Arity::Switch),
+        (ignored::ONE, Arity::One),
+        (ignored::MANY, Arity::Many),
+    ];
+    for (names, arity) in lists {
+        if names.split_ascii_whitespace().any(same) {
+            return Some(Known::Irrelevant(arity));
+        }
+    }
+    let retired = ignored::RETIRED.iter().find(|(known, ..)| same(known));
+    retired.map(|&(_, arity, successor)| Known::Retired { arity, successor })
+}
+
+/// How many words the flag `name` takes, when it is known.
+#[must_use]
+pub fn arity(name: &str) -> Option<Arity> {
+    find(name).map(|known| match known {
+        Known::Relevant(spec) => spec.arity,
+        Known::Irrelevant(arity) | Known::Retired { arity, .. } => arity,
+    })
+}
+
+/// The default of the field `dest`, as in [`FlagSpec::default`].
+#[must_use]
+pub fn default_of(dest: &str) -> Option<&'static str> {
+    FLAGS
+        .iter()
+        .find(|spec| spec.dest == dest)
+        .map(|spec| spec.default)
+}

@@ -1,5 +1,7 @@
 //! Tests of `parallel`.
 
+mod groups;
 mod layout;
+mod mimo;
 mod schedule;
 mod stages;

@@ -1,0 +1,57 @@
+//! Modules on their ranks, every rule kept.
+
+use super::ModuleParallelism;
+use crate::parallel::groups::RankGrids;
+
+/// A module with its ranks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PlacedModule {
+    /// The module's name.
+    pub name: String,
+    /// Its parallelism, DP included.
+    pub parallelism: ModuleParallelism,
+    /// Both views of its ranks.
+    pub grids: RankGrids,
+}
+
+/// All modules of a job; their ranks tile the world.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MimoLayout {
+    modules: Vec<PlacedModule>,
+}
+
+impl MimoLayout {
+    pub(super) fn new(modules: Vec<PlacedModule>) -> Self {
+        Self { modules }
+    }
+
+    /// The modules in the user's order.
+    #[must_use]
+    pub fn modules(&self) -> &[PlacedModule] {
+        &self.modules
+    }
+
+    /// The module of that name.
+    #[must_use]
+    pub fn module(&self, name: &str) -> Option<&PlacedModule> {
+        self.modules.iter().find(|module| module.name == name)
+    }
+
+    /// The number of ranks.
+    #[must_use]
+    pub fn world_size(&self) -> u64 {
+        self.modules
+            .iter()
+            .map(|module| module.grids.ranks().end)
+            .max()
+            .unwrap_or(0)
+    }
+
+    /// The module that runs on `rank`.
+    #[must_use]
+    pub fn module_at(&self, rank: u64) -> Option<&PlacedModule> {
+        self.modules
+            .iter()
+            .find(|module| module.grids.ranks().contains(&rank))
+    }
+}

@@ -1,0 +1,235 @@
+//! The rules for one module (`ModuleParallelismConfig.finalize`).
+
+use core::cmp::Ordering;
+
+use super::input::{integer, python_str};
+use super::{
+    Field, ModuleInput, ModuleParallelism, ModuleRef, Problem, Repair, Rule, divide, product,
+};
+use crate::parallel::python::{Exception, Refusal};
+use crate::value::Value;
+
+/// The module with DP derived where it is not set, or every problem in the framework's order.
+pub(super) fn check_module(
+    at: &ModuleRef,
+    module: &ModuleInput,
+    world_size: &Value,
+) -> Result<ModuleParallelism, Vec<Problem>> {
+    let mut report = Report {
+        at,
+        problems: Vec::new(),
+    };
+    let mut parallelism = ModuleParallelism::default();
+    // The framework accepts a fraction at first and fails on it later, so those problems come last.
+    let mut fractions = Vec::new();
+    for field in Field::ALL {
+        let value = module.get(field);
+        let derived = field == Field::DataParallelSize && *value == Value::Null;
+        match integer(value) {
+            _ if derived => {}
+            Some(number) if is_in_range(field, number) => parallelism.set(field, number),
+            None if is_usable_fraction(field, value) => fractions.push(field),
+            number => report.out_of_range(field, value, number),
+        }
+    }
+    // DP is looked at after the offset.
+    report
+        .problems
+        .sort_by_key(|problem| problem.field == Some(Field::DataParallelSize));
+    let sizes_known = report
+        .problems
+        .iter()
+        .all(|problem| problem.rule == Rule::NonNegativeOffset);
+    if *module.get(Field::DataParallelSize) == Value::Null {
+        parallelism.data_parallel_size =
+            report.derive_data_parallel(&parallelism, world_size, sizes_known);
+    }
+    if sizes_known && parallelism.data_parallel_size.is_some() {
+        report.check_experts(module, &parallelism);
+    }
+    for field in fractions {
+        report.add(Some(field), Rule::WholeNumbers, not_whole(), None);
+    }
+    if report.problems.is_empty() {
+        Ok(parallelism)
+    } else {
+        Err(report.problems)
+    }
+}
+
+struct Report<'a> {
+    at: &'a ModuleRef,
+    problems: Vec<Problem>,
+}
+
+impl Report<'_> {
+    fn add(&mut self, field: Option<Field>, rule: Rule, refusal: Refusal, repair: Option<Repair>) {
+        let module = Some(self.at.clone());
+        self.problems.push(Problem {
+            module,
+            field,
+            rule,
+            refusal,
+            repair,
+        });
+    }
+
+    /// A field whose value is too small, missing or of the wrong type.
+    fn out_of_range(&mut self, field: Field, value: &Value, number: Option<i128>) {
+        let is_offset = field == Field::RankOffset;
+        let is_number = number.is_some() || matches!(value, Value::Float(_));
+        let (rule, refusal) = if is_number && is_offset {
+            let refusal = Exception::ValueError.with("rank_offset must be non-negative.");
+            (Rule::NonNegativeOffset, refusal)
+        } else if is_number || (*value == Value::Null && !is_offset) {
+            let message = format!("{} must be positive.", field.name());
+            (Rule::PositiveSizes, Exception::ValueError.with(message))
+        } else {
+            (
+                Rule::WholeNumbers,
+                not_comparable(if is_offset { "<" } else { "<=" }, value),
+            )
+        };
+        let repair = Repair::set(self.at, field, i128::from(!is_offset));
+        self.add(Some(field), rule, refusal, Some(repair));
+    }
+
+    /// DP from the number of ranks, where that can be had.
+    fn derive_data_parallel(
+        &mut self,
+        parallelism: &ModuleParallelism,
+        world_size: &Value,
+        sizes_known: bool,
+    ) -> Option<i128> {
+        let field = Some(Field::DataParallelSize);
+        let world = match (integer(world_size), world_size) {
+            (Some(world), _) if world > 0 => world,
+            (Some(_), _) | (None, Value::Null) => {
+                let message = "world_size must be provided to compute data_parallel_size.";
+                self.add(
+                    field,
+                    Rule::DataParallelKnown,
+                    Exception::ValueError.with(message),
+                    None,
+                );
+                return None;
+            }
+            _ => {
+                self.add(
+                    field,
+                    Rule::DataParallelKnown,
+                    not_comparable("<=", world_size),
+                    None,
+                );
+                return None;
+            }
+        };
+        if !sizes_known {
+            return None;
+        }
+        let divided = parallelism
+            .dense_model_parallel_size()
+            .and_then(|size| Ok((size, divide(world, size)?)));
+        match divided {
+            Ok((_, (quotient, 0))) => return Some(quotient),
+            Ok((size, (_, rest))) => {
+                let message = format!(
+                    "world_size ({world}) is not divisible by total_model_parallel_size ({size})."
+                );
+                let repair = Repair::world_size(if world > size { world - rest } else { size });
+                let refusal = Exception::ValueError.with(message);
+                self.add(None, Rule::ModelParallelDividesWorld, refusal, Some(repair));
+            }
+            Err(refusal) => self.add(None, Rule::Representable, refusal, None),
+        }
+        None
+    }
+
+    /// ETP * EP divides TP * CP * DP.
+    fn check_experts(&mut self, module: &ModuleInput, parallelism: &ModuleParallelism) {
+        let ModuleParallelism {
+            tensor_model_parallel_size: tp,
+            context_parallel_size: cp,
+            expert_model_parallel_size: ep,
+            expert_tensor_parallel_size: etp,
+            ..
+        } = *parallelism;
+        let Some(dp) = parallelism.data_parallel_size else {
+            return;
+        };
+        let divided = product([tp, cp, dp])
+            .and_then(|dense| Ok((dense, divide(dense, product([etp, ep])?)?)))
+            .and_then(|divided| parallelism.total_ranks().map(|_| divided));
+        match divided {
+            Ok((_, (_, 0))) => {}
+            Ok((dense, _)) => {
+                let shown = |field: Field| match module.get(field) {
+                    Value::Null => dp.to_string(),
+                    value => python_str(value),
+                };
+                let refusal = Exception::ValueError.with(format!(
+                    "TP * CP * DP must be divisible by expert_tensor_parallel_size * expert_model_parallel_size; \
+                     got TP={}, CP={}, DP={}, ETP={}, EP={}.",
+                    shown(Field::TensorModelParallelSize),
+                    shown(Field::ContextParallelSize),
+                    shown(Field::DataParallelSize),
+                    shown(Field::ExpertTensorParallelSize),
+                    shown(Field::ExpertModelParallelSize),
+                ));
+                let (field, value) = if dense % etp == 0 {
+                    (
+                        Field::ExpertModelParallelSize,
+                        largest_divisor(dense / etp, ep),
+                    )
+                } else {
+                    (Field::ExpertTensorParallelSize, largest_divisor(dense, etp))
+                };
+                let repair = Repair::set(self.at, field, value);
+                self.add(
+                    Some(field),
+                    Rule::ExpertFactorization,
+                    refusal,
+                    Some(repair),
+                );
+            }
+            Err(refusal) => self.add(None, Rule::Representable, refusal, None),
+        }
+    }
+}
+
+/// Whether the framework goes on with this value of a field.
+fn is_in_range(field: Field, number: i128) -> bool {
+    number > 0 || (field == Field::RankOffset && number == 0)
+}
+
+/// Whether a value is a fraction that the framework's first comparison lets through.
+fn is_usable_fraction(field: Field, value: &Value) -> bool {
+    match value {
+        Value::Float(number) if field == Field::RankOffset => {
+            number.partial_cmp(&0.0) != Some(Ordering::Less)
+        }
+        Value::Float(number) => number.partial_cmp(&0.0) == Some(Ordering::Greater),
+        _ => false,
+    }
+}
+
+fn not_whole() -> Refusal {
+    Exception::TypeError.with("'float' object cannot be interpreted as an integer")
+}
+
+fn not_comparable(operator: &str, value: &Value) -> Refusal {
+    let kind = value.python_type();
+    Exception::TypeError.with(format!(
+        "'{operator}' not supported between instances of '{kind}' and 'int'"
+    ))
+}
+
+/// The largest divisor of `number` that is at most `limit`, found within a bounded search.
+fn largest_divisor(number: i128, limit: i128) -> i128 {
+    const MOST_CANDIDATES: i128 = 4096;
+    let from = limit.min(number).clamp(1, MOST_CANDIDATES);
+    (1..=from)
+        .rev()
+        .find(|candidate| number % candidate == 0)
+        .unwrap_or(1)
+}

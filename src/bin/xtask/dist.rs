@@ -12,7 +12,8 @@ use wasm_bindgen_cli::wasm_bindgen;
 
 use super::{
     Error,
-    cargo::{WASM, run, target},
+    command::{WASM, run, target},
+    names::without_names,
 };
 
 /// Fast to build or fast to load.
@@ -151,35 +152,6 @@ fn bind(module: &Path, folder: &Path, options: &[&str]) -> Result<(), Error> {
     Ok(wasm_bindgen::run_cli_with_args(
         fixed.into_iter().chain(options).chain([module.as_os_str()]),
     )?)
-}
-
-/// `module` without its function names, which only make a trap's stack readable and are a third of the file.
-///
-/// Trunk cannot ask wasm-bindgen for this, and `strip = true` would take a section that wasm-bindgen needs.
-fn without_names(module: &[u8]) -> Option<Vec<u8>> {
-    let (header, mut rest) = module.split_at_checked(8)?;
-    let mut kept = header.to_vec();
-    while let [id, after_id @ ..] = rest {
-        let (size, body) = leb128(after_id)?;
-        let (body, next) = body.split_at_checked(size)?;
-        let named = *id == 0
-            && leb128(body).is_some_and(|(length, text)| text.get(..length) == Some(b"name"));
-        if !named {
-            kept.extend_from_slice(rest.get(..rest.len() - next.len())?);
-        }
-        rest = next;
-    }
-    Some(kept)
-}
-
-/// The unsigned number at the start of `bytes`, and what follows it.
-fn leb128(bytes: &[u8]) -> Option<(usize, &[u8])> {
-    let last = bytes.iter().position(|byte| byte & 0x80 == 0)?;
-    let (number, rest) = bytes.split_at_checked(last + 1)?;
-    let number = number.iter().rev().try_fold(0usize, |sum, byte| {
-        sum.checked_mul(128)?.checked_add(usize::from(byte & 0x7f))
-    })?;
-    Some((number, rest))
 }
 
 /// Gives every address in the document a version made from what the files hold, so that a cache never mixes two releases.

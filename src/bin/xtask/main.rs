@@ -4,16 +4,30 @@
 //! tests need beyond that (a browser and its driver, Node) is fetched from the system's packages.
 #![allow(clippy::print_stdout, reason = "a command-line tool talks to its user")]
 
-mod cargo;
+mod bench;
+mod command;
 mod dist;
+mod limits;
+mod names;
+mod serve;
+mod server;
+mod test;
+mod tools;
 
 use std::{env, path::Path, process::ExitCode};
+
+use dist::Mode;
+use wasm_bindgen_cli::wasm_bindgen_test_runner;
 
 /// What went wrong, in words for the terminal.
 type Error = Box<dyn std::error::Error>;
 
 const HELP: &str = "\
-cargo xtask build [--dev]   the page and the JavaScript API, in dist/
+cargo xtask serve [--port N] [--release]   build, serve and reload the page while you edit
+cargo xtask test                           every test, in the built page too
+cargo xtask check                          the quick part of that: format, lints, core tests
+cargo xtask build [--dev]                  the page and the JavaScript API, in dist/
+cargo xtask bench                          times and sizes, as Markdown
 ";
 
 fn main() -> ExitCode {
@@ -29,20 +43,22 @@ fn main() -> ExitCode {
 fn run() -> Result<(), Error> {
     // The alias is usable from any folder below the manifest; paths here are relative to the top.
     env::set_current_dir(env!("CARGO_MANIFEST_DIR"))?;
-    let mut arguments = env::args_os().skip(1);
-    let task = arguments.next().unwrap_or_else(|| "help".into());
-    let rest: Vec<_> = arguments.collect();
-    let flag = |name: &str| rest.iter().any(|argument| argument == name);
-    match task.to_string_lossy().as_ref() {
-        "build" => dist::build(dist::Mode::from_dev(flag("--dev")), Path::new("dist")),
-        "finish" => dist::finish_for_trunk(),
-        "wasm-test-runner" => Ok(
-            wasm_bindgen_cli::wasm_bindgen_test_runner::run_cli_with_args(env::args_os().skip(1))?,
-        ),
-        "help" | "--help" => {
+    let arguments: Vec<String> = env::args().skip(1).collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let dist = Path::new("dist");
+    match words[..] {
+        ["build"] => tools::wasm_target().and_then(|()| dist::build(Mode::Release, dist)),
+        ["build", "--dev"] => tools::wasm_target().and_then(|()| dist::build(Mode::Dev, dist)),
+        ["serve", ref options @ ..] => serve::from_options(options),
+        ["check"] => test::check(),
+        ["test"] => test::all(),
+        ["bench"] => bench::all(),
+        ["finish"] => dist::finish_for_trunk(),
+        ["wasm-test-runner", ..] => Ok(wasm_bindgen_test_runner::run_cli_with_args(&arguments)?),
+        ["help" | "--help"] | [] => {
             print!("{HELP}");
             Ok(())
         }
-        unknown => Err(format!("no task is called {unknown:?}\n\n{HELP}").into()),
+        _ => Err(format!("no task is called {:?}\n\n{HELP}", arguments.join(" ")).into()),
     }
 }

@@ -1,0 +1,32 @@
+// How long the engine takes under Node: `node benches/engine.mjs` after `cargo xtask build`.
+
+import { readFileSync } from "node:fs";
+
+const api = new URL("../dist/api/", import.meta.url);
+const engine = await import(new URL("megatron_memory.js", api));
+engine.initSync({ module: readFileSync(new URL("megatron_memory_bg.wasm", api)) });
+
+/** Milliseconds of warming up before, and of measuring for, each row. */
+const WARM_UP = 500;
+const MEASURE = 2000;
+
+/** The times of single calls of `work` in microseconds, in rising order. */
+const times = (work) => {
+  for (const end = performance.now() + WARM_UP; performance.now() < end; ) work();
+  const times = [];
+  for (const end = performance.now() + MEASURE; performance.now() < end; ) {
+    const start = performance.now();
+    work();
+    times.push((performance.now() - start) * 1000);
+  }
+  return times.sort((a, b) => a - b);
+};
+
+const rows = { "version()": () => engine.version() };
+
+console.log("| call | median µs | 95th percentile µs | calls |\n|---|---:|---:|---:|");
+for (const [name, work] of Object.entries(rows)) {
+  const sorted = times(work);
+  const at = (share) => sorted[Math.floor(share * (sorted.length - 1))].toFixed(1);
+  console.log(`| ${name} | ${at(0.5)} | ${at(0.95)} | ${sorted.length} |`);
+}

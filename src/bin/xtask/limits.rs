@@ -1,0 +1,159 @@
+//! What `dist/` must hold to: how many bytes a visitor loads, and where they may come from.
+
+use std::{fs, path::Path};
+
+use super::{Error, dist::files};
+
+/// What a visitor's browser waits for, and how many bytes of it may cross the network, compressed with brotli.
+const CEILINGS: [(&str, &[&str], usize); 4] = [
+    ("app", &["megatron-memory_bg.wasm"], 150_000),
+    ("engine", &["api/megatron_memory_bg.wasm"], 110_000),
+    (
+        "JavaScript of the app",
+        &["megatron-memory.js", "loader.js"],
+        10_000,
+    ),
+    ("styles", &["style.css"], 12_000),
+];
+
+/// The sizes of one row of [`CEILINGS`] in bytes.
+pub(crate) struct Size {
+    pub(crate) name: &'static str,
+    pub(crate) raw: usize,
+    pub(crate) brotli: usize,
+    pub(crate) ceiling: usize,
+}
+
+/// Measures `dist`.
+pub(crate) fn sizes(dist: &Path) -> Result<Vec<Size>, Error> {
+    let size = |&(name, parts, ceiling): &(&'static str, &[&str], usize)| {
+        let parts: Vec<_> = parts
+            .iter()
+            .map(|part| fs::read(dist.join(part)))
+            .collect::<Result<_, _>>()?;
+        let brotli = parts
+            .iter()
+            .map(|part| brotli(part))
+            .sum::<Result<_, _>>()?;
+        Ok(Size {
+            name,
+            raw: parts.iter().map(Vec::len).sum(),
+            brotli,
+            ceiling,
+        })
+    };
+    CEILINGS.iter().map(size).collect()
+}
+
+/// How many bytes `data` becomes.
+fn brotli(data: &[u8]) -> Result<usize, Error> {
+    let mut packed = Vec::new();
+    // The strongest setting, which is what static hosts use for files that they compress once.
+    brotli::BrotliCompress(
+        &mut &*data,
+        &mut packed,
+        &brotli::enc::BrotliEncoderParams::default(),
+    )?;
+    Ok(packed.len())
+}
+
+/// The sizes as a Markdown table.
+pub(crate) fn table(sizes: &[Size]) -> String {
+    let head = "| | raw | brotli | ceiling |\n|---|---:|---:|---:|\n".to_owned();
+    sizes.iter().fold(
+        head,
+        |table,
+         Size {
+             name,
+             raw,
+             brotli,
+             ceiling,
+         }| { table + &format!("| {name} | {raw} | {brotli} | {ceiling} |\n") },
+    )
+}
+
+/// Every rule that `dist` or the sources break.
+pub(crate) fn broken(dist: &Path) -> Result<Vec<String>, Error> {
+    let mut broken = Vec::new();
+    for Size {
+        name,
+        brotli,
+        ceiling,
+        ..
+    } in sizes(dist)?
+    {
+        if brotli > ceiling {
+            broken.push(format!(
+                "{name}: {brotli} bytes after brotli, and the ceiling is {ceiling}"
+            ));
+        }
+    }
+    for file in files(dist)? {
+        if file.extension().is_some_and(|extension| {
+            ["html", "css", "js", "svg"]
+                .iter()
+                .any(|kind| extension == *kind)
+        }) {
+            broken.extend(
+                foreign(&fs::read_to_string(dist.join(&file))?)
+                    .map(|line| format!("{}: {line}", file.display())),
+            );
+        }
+    }
+    for file in files(Path::new("src"))? {
+        // Text that a user wrote must never be read as markup, and this is the only way it could be.
+        let raw_markup = ["inner", "html"].join("_");
+        if fs::read_to_string(Path::new("src").join(&file))
+            .is_ok_and(|text| text.contains(&raw_markup))
+        {
+            broken.push(format!("src/{}: sets {raw_markup}", file.display()));
+        }
+    }
+    Ok(broken)
+}
+
+/// The lines that load something by an address which would break in a folder of another host, or leave it.
+fn foreign(text: &str) -> impl Iterator<Item = &str> {
+    text.lines()
+        .filter(|line| !line.trim_start().starts_with("//"))
+        .filter(|line| {
+            let elsewhere = line.split("://").count() > line.split("http://www.w3.org/").count();
+            let absolute = [
+                "src=\"/",
+                "href=\"/",
+                "url(/",
+                "url(\"/",
+                "from \"/",
+                "import(\"/",
+            ];
+            elsewhere || absolute.iter().any(|start| line.contains(start))
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{brotli, foreign};
+
+    #[test]
+    fn only_relative_addresses_pass() {
+        for line in [
+            "<a href=\"./x\">",
+            "<svg xmlns=\"http://www.w3.org/2000/svg\">",
+            "url(\"./x.svg\")",
+        ] {
+            assert_eq!(foreign(line).count(), 0, "{line}");
+        }
+        for line in [
+            "<script src=\"/x.js\">",
+            "url(https://example.org/x)",
+            "import(\"/x.js\")",
+        ] {
+            assert_eq!(foreign(line).count(), 1, "{line}");
+        }
+    }
+
+    #[test]
+    fn repetition_compresses() {
+        assert!(brotli(&[b'x'; 10_000]).unwrap() < 50);
+    }
+}

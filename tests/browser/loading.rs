@@ -1,0 +1,81 @@
+//! How the page arrives, and what it says when it does not.
+
+use super::page::Page;
+
+#[test]
+fn the_page_comes_alive_without_a_complaint() {
+    let page = Page::open("");
+    assert_eq!(page.complaints(), Vec::<String>::new());
+    assert!(page.text("h1").contains("Megatron Memory"));
+    assert!(!page.shows("#recover"));
+    page.screenshot("loaded");
+}
+
+#[test]
+fn it_loads_seven_files_at_most_and_all_of_them_its_own() {
+    let page = Page::open("");
+    let requests = page.requests();
+    assert!(
+        requests.iter().all(|address| address.starts_with("./")),
+        "{requests:?}"
+    );
+    assert!((4..=7).contains(&requests.len()), "{requests:?}");
+    assert_eq!(
+        requests
+            .iter()
+            .filter(|address| address.contains(".wasm"))
+            .count(),
+        1,
+        "fetched twice: {requests:?}"
+    );
+    // Nothing more when it is up.
+    page.press("\u{E004}");
+    assert_eq!(page.requests(), Vec::<String>::new());
+}
+
+#[test]
+fn before_the_calculator_is_there_the_page_says_what_it_is() {
+    let page = Page::blank();
+    page.block(&["*.wasm*", "*megatron-memory.js*"]);
+    page.go("");
+    assert!(page.text("#app").contains("How much GPU memory"));
+}
+
+#[test]
+fn without_javascript_the_page_says_so() {
+    let page = Page::blank();
+    page.javascript(false);
+    page.go("");
+    assert!(page.shows("noscript"));
+    assert!(page.shows("h1"));
+}
+
+#[test]
+fn when_the_calculator_cannot_be_loaded_the_page_says_so_and_keeps_the_link() {
+    let page = Page::blank();
+    page.block(&["*.wasm*"]);
+    page.go("v1;m=anything");
+    page.until("!document.getElementById('recover').hidden");
+    assert!(
+        page.text("#recover").contains("could not be started"),
+        "{}",
+        page.text("#recover")
+    );
+    assert!(page.text("h1").contains("Megatron Memory"));
+    assert_eq!(page.fragment(), "v1;m=anything");
+}
+
+#[test]
+fn after_a_panic_the_page_offers_a_way_on_and_keeps_the_link() {
+    let page = Page::open("v1;m=anything");
+    let fragment = page.fragment();
+    page.trap();
+    page.until("!document.getElementById('recover').hidden");
+    assert!(page.text("#recover").contains("mistake in the calculator"));
+    assert_eq!(page.fragment(), fragment);
+    page.click("#recover-reload");
+    page.until(
+        "document.getElementById('recover').hidden && !document.querySelector('#app > .shell')",
+    );
+    assert_eq!(page.fragment(), fragment);
+}

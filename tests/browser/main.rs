@@ -1,0 +1,20 @@
+//! Tests of the built page, `dist/`, in a real browser: what a visitor sees, types and is told.
+//!
+//! `cargo xtask test` builds the page first. Alone, after a build:
+//! `cargo test --no-default-features --features browser --test browser`.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    missing_docs,
+    reason = "a test that meets a surprise should stop there and say so"
+)]
+
+mod page;
+#[path = "../../src/bin/xtask/server.rs"]
+mod server;
+mod webdriver;
+
+mod accessibility;
+mod loading;

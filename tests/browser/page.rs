@@ -1,0 +1,289 @@
+//! The built page, open in a browser.
+#![allow(dead_code, reason = "the benches use a part of this too")]
+
+use std::{
+    env, fs,
+    net::TcpListener,
+    path::{Path, PathBuf},
+    sync::LazyLock,
+    thread,
+    time::{Duration, Instant},
+};
+
+use serde_json::{Value, json};
+
+use super::{
+    server::{self, Response},
+    webdriver::Browser,
+};
+
+/// Where the page lives: not at the top of its host, as on most static hosts.
+const FOLDER: &str = "/some/folder/";
+
+/// The page's own policy again, as a header, which nothing in the page can weaken.
+const HEADERS: &str = "Content-Security-Policy: default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; \
+    style-src 'self'; img-src 'self' data: blob:; connect-src 'self'; worker-src 'self' blob:; \
+    base-uri 'none'; form-action 'none'\r\nX-Content-Type-Options: nosniff\r\n";
+
+/// A script that ends as a panic does, in a trap inside of wasm. Served, because the policy allows no inline script, and
+/// the browser hides the errors of scripts that come from its driver.
+const TRAP: &str = "\
+const code = [0, 97, 115, 109, 1, 0, 0, 0, 1, 4, 1, 96, 0, 0, 3, 2, 1, 0, 7, 5, 1, 1, 102, 0, 0, 10, 5, 1, 3, 0, 0, 11];
+setTimeout(new WebAssembly.Instance(new WebAssembly.Module(new Uint8Array(code))).exports.f);
+";
+
+/// The address of the folder, on a server that runs as long as the tests.
+static SITE: LazyLock<String> = LazyLock::new(|| {
+    let dist = Path::new(env!("CARGO_MANIFEST_DIR")).join("dist");
+    assert!(
+        dist.join("index.html").exists(),
+        "build the page first: cargo xtask build"
+    );
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let respond = move |path: &str| match path.strip_prefix(FOLDER) {
+        Some("-/trap.js") => Response::ok("text/javascript", TRAP),
+        Some(path) => server::file(&dist, path),
+        None => Response::missing(),
+    };
+    thread::spawn(move || server::serve(&listener, HEADERS, respond));
+    format!("http://{address}{FOLDER}")
+});
+
+/// A page in a browser of its own.
+pub(crate) struct Page {
+    browser: Browser,
+}
+
+impl Page {
+    /// Opens the page with this fragment (without `#`) and waits until the calculator is there.
+    #[track_caller]
+    pub(crate) fn open(fragment: &str) -> Self {
+        let page = Self::blank();
+        page.go(fragment);
+        page.until("!document.querySelector('#app > .shell')");
+        page
+    }
+
+    /// A browser that shows nothing yet, for what must be set before the page loads.
+    pub(crate) fn blank() -> Self {
+        let page = Self {
+            browser: Browser::start(),
+        };
+        // What the browser does on its own account is none of the page's.
+        page.requests();
+        page
+    }
+
+    /// Goes to the page without waiting for more than its load event.
+    pub(crate) fn go(&self, fragment: &str) {
+        let mark = if fragment.is_empty() { "" } else { "#" };
+        self.browser.go(&format!("{}{mark}{fragment}", *SITE));
+    }
+
+    /// The value of a JavaScript expression.
+    #[track_caller]
+    pub(crate) fn eval(&self, expression: &str) -> Value {
+        self.browser
+            .script(&format!("return ({expression})"), &json!([]))
+    }
+
+    /// Waits until a JavaScript expression is true.
+    #[track_caller]
+    pub(crate) fn until(&self, expression: &str) {
+        let end = Instant::now() + Duration::from_secs(20);
+        while self.eval(&format!("Boolean({expression})")) != json!(true) {
+            assert!(
+                Instant::now() < end,
+                "still not true: {expression}\n{}",
+                self.text("body")
+            );
+            thread::sleep(Duration::from_millis(10));
+        }
+    }
+
+    /// The text that can be seen in the first element that matches.
+    #[track_caller]
+    pub(crate) fn text(&self, selector: &str) -> String {
+        let text = self.browser.script(
+            "return document.querySelector(arguments[0])?.innerText",
+            &json!([selector]),
+        );
+        text.as_str()
+            .unwrap_or_else(|| panic!("nothing matches {selector}"))
+            .to_owned()
+    }
+
+    /// How many elements match.
+    #[track_caller]
+    pub(crate) fn count(&self, selector: &str) -> u64 {
+        let count = self.browser.script(
+            "return document.querySelectorAll(arguments[0]).length",
+            &json!([selector]),
+        );
+        count.as_u64().unwrap()
+    }
+
+    /// Whether the first element that matches takes up space.
+    #[track_caller]
+    pub(crate) fn shows(&self, selector: &str) -> bool {
+        let body = "return Boolean(document.querySelector(arguments[0])?.checkVisibility())";
+        self.browser.script(body, &json!([selector])) == json!(true)
+    }
+
+    /// What stands in a form control.
+    #[track_caller]
+    pub(crate) fn value(&self, selector: &str) -> String {
+        let value = self.browser.script(
+            "return document.querySelector(arguments[0])?.value",
+            &json!([selector]),
+        );
+        value
+            .as_str()
+            .unwrap_or_else(|| panic!("nothing matches {selector}"))
+            .to_owned()
+    }
+
+    #[track_caller]
+    pub(crate) fn click(&self, selector: &str) {
+        self.browser.click(selector);
+    }
+
+    /// Types behind what already stands in a control, key by key.
+    #[track_caller]
+    pub(crate) fn type_keys(&self, selector: &str, keys: &str) {
+        self.browser.type_keys(selector, keys);
+    }
+
+    /// Selects what stands in a control and types over it, key by key.
+    #[track_caller]
+    pub(crate) fn fill(&self, selector: &str, keys: &str) {
+        self.browser.script(
+            "document.querySelector(arguments[0]).select()",
+            &json!([selector]),
+        );
+        self.browser.type_keys(selector, keys);
+    }
+
+    /// Presses keys wherever the focus is; `\u{E004}` is Tab, `\u{E007}` Enter, `\u{E00C}` Escape.
+    #[track_caller]
+    pub(crate) fn press(&self, keys: &str) {
+        self.browser.press(keys);
+    }
+
+    /// The fragment of the address, without `#`.
+    #[track_caller]
+    pub(crate) fn fragment(&self) -> String {
+        self.eval("location.hash.slice(1)")
+            .as_str()
+            .unwrap()
+            .to_owned()
+    }
+
+    /// Warnings and errors of the console since the last call: the page's own, and the browser's about it.
+    pub(crate) fn complaints(&self) -> Vec<String> {
+        let entries = self.browser.log("browser").into_iter();
+        let loud = entries.filter(|entry| entry["level"] != "INFO" && entry["level"] != "DEBUG");
+        loud.map(|entry| entry["message"].as_str().unwrap_or_default().to_owned())
+            .collect()
+    }
+
+    /// The addresses that were requested since the last call; those of the page relative to it.
+    pub(crate) fn requests(&self) -> Vec<String> {
+        let sent = |entry: Value| {
+            let event: Value = serde_json::from_str(entry["message"].as_str()?).ok()?;
+            let message = &event["message"];
+            let address = message["params"]["request"]["url"].as_str()?;
+            (message["method"] == "Network.requestWillBeSent")
+                .then(|| address.replace(SITE.as_str(), "./"))
+        };
+        self.browser
+            .log("performance")
+            .into_iter()
+            .filter_map(sent)
+            .collect()
+    }
+
+    /// Lets wasm trap, as it does after a panic.
+    pub(crate) fn trap(&self) {
+        self.eval("document.head.append(Object.assign(document.createElement('script'), { src: './-/trap.js' }))");
+    }
+
+    /// A screen of this many CSS pixels.
+    pub(crate) fn viewport(&self, width: u32, height: u32) {
+        let size = json!({ "width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600 });
+        self.browser
+            .devtools("Emulation.setDeviceMetricsOverride", &size);
+    }
+
+    /// A media feature, such as `prefers-color-scheme: dark`.
+    pub(crate) fn media(&self, name: &str, value: &str) {
+        let features = json!({ "features": [{ "name": name, "value": value }] });
+        self.browser
+            .devtools("Emulation.setEmulatedMedia", &features);
+    }
+
+    /// Addresses, with `*` as a wildcard, that cannot be reached from now on.
+    pub(crate) fn block(&self, addresses: &[&str]) {
+        self.browser.devtools("Network.enable", &json!({}));
+        self.browser
+            .devtools("Network.setBlockedURLs", &json!({ "urls": addresses }));
+    }
+
+    /// Whether scripts run on the next page.
+    pub(crate) fn javascript(&self, enabled: bool) {
+        self.browser.devtools(
+            "Emulation.setScriptExecutionDisabled",
+            &json!({ "value": !enabled }),
+        );
+    }
+
+    /// A picture of the screen, as `target/screenshots/NAME.png`.
+    pub(crate) fn screenshot(&self, name: &str) -> PathBuf {
+        let picture = self.browser.devtools("Page.captureScreenshot", &json!({}));
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("target/screenshots");
+        fs::create_dir_all(&folder).unwrap();
+        let path = folder.join(name).with_extension("png");
+        fs::write(&path, base64(picture["data"].as_str().unwrap())).unwrap();
+        path
+    }
+
+    /// What the accessibility checker objects to; nothing when it is not at hand, of which `cargo xtask test` tells.
+    #[track_caller]
+    pub(crate) fn barriers(&self) -> Vec<String> {
+        let Some(script) = env::var_os("AXE_CORE").filter(|path| !path.is_empty()) else {
+            return Vec::new();
+        };
+        self.browser
+            .script(&fs::read_to_string(script).unwrap(), &json!([]));
+        let run = "return axe.run().then(({ violations, passes }) => ({ passes: passes.length, \
+            violations: violations.map((v) => `${v.id}: ${v.help}: ${v.nodes.map((n) => n.target).join(', ')}`) }))";
+        let result = self.browser.script(run, &json!([]));
+        assert!(
+            result["passes"].as_u64() > Some(0),
+            "the checker has looked at nothing"
+        );
+        result["violations"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|text| text.as_str().unwrap().to_owned())
+            .collect()
+    }
+}
+
+/// The bytes that `text` stands for.
+fn base64(text: &str) -> Vec<u8> {
+    let digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let (mut bytes, mut bits, mut held) = (Vec::new(), 0, 0);
+    for digit in text.chars().map_while(|digit| digits.find(digit)) {
+        bits = bits << 6 | digit;
+        held += 6;
+        if held >= 8 {
+            held -= 8;
+            bytes.push(u8::try_from(bits >> held).unwrap());
+            bits &= (1 << held) - 1;
+        }
+    }
+    bytes
+}

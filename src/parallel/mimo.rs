@@ -5,6 +5,8 @@
 //! into every [`Problem`] it has, in the order of the framework's own checks
 //! (`megatron_mimo_config.py`), so that the first problem is the one that the framework raises.
 
+mod arrange;
+mod colocated;
 mod input;
 mod layout;
 mod module_rules;

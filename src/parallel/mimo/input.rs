@@ -1,5 +1,7 @@
 //! What a user set, of any type.
 
+use super::arrange;
+use super::colocated::check_colocated;
 use super::module_rules::check_module;
 use super::set_rules::check_set;
 use super::{Change, Field, MimoLayout, ModuleParallelism, ModuleRef, Problem, Repair};
@@ -231,6 +233,26 @@ impl MimoInput {
     /// When a rule is broken.
     pub fn check(&self) -> Result<MimoLayout, Vec<Problem>> {
         check_set(self)
+    }
+
+    /// The modules all on the same ranks, `[0, world_size)`, or every problem. DP follows from the world
+    /// size where it is not set. Megatron-Bridge refuses such jobs; Megatron-LM's own multi-module model
+    /// runs them (`ColocatedBridgeCommunicator`).
+    ///
+    /// # Errors
+    ///
+    /// When a rule is broken.
+    pub fn check_colocated(&self) -> Result<MimoLayout, Vec<Problem>> {
+        check_colocated(self)
+    }
+
+    /// The changes that lay the modules out one after another in the user's order: a DP that is set stays,
+    /// modules without one share the remaining ranks equally.
+    ///
+    /// `None` when the numbers do not come out even or nothing would change.
+    #[must_use]
+    pub fn lay_out(&self) -> Option<Repair> {
+        arrange::lay_out(self)
     }
 
     /// As [`MimoInput::check`], stopping where the framework stops.

@@ -14,7 +14,7 @@ pub struct PlacedModule {
     pub grids: RankGrids,
 }
 
-/// All modules of a job; their ranks tile the world.
+/// All modules of a job; their ranks tile the world, or each module has all of them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MimoLayout {
     modules: Vec<PlacedModule>,
@@ -47,11 +47,10 @@ impl MimoLayout {
             .unwrap_or(0)
     }
 
-    /// The module that runs on `rank`.
-    #[must_use]
-    pub fn module_at(&self, rank: u64) -> Option<&PlacedModule> {
+    /// The modules that run on `rank`: one, unless modules are colocated.
+    pub fn modules_at(&self, rank: u64) -> impl Iterator<Item = &PlacedModule> {
         self.modules
             .iter()
-            .find(|module| module.grids.ranks().contains(&rank))
+            .filter(move |module| module.grids.ranks().contains(&rank))
     }
 }

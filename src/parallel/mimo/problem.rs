@@ -62,6 +62,10 @@ pub enum Rule {
     TensorParallelPowerOfTwo,
     /// Of any two DP sizes one divides the other.
     DataParallelDivides,
+    /// Modules that share ranks all have the same ones.
+    SameRanks,
+    /// Modules that share ranks have no pipeline or context parallelism.
+    NoPipelineOrContext,
 }
 
 /// Changes that belong together: one click.

@@ -16,39 +16,31 @@ use crate::value::Value;
 pub(super) fn check_set(input: &MimoInput) -> Result<MimoLayout, Vec<Problem>> {
     let mut problems = Vec::new();
     check_names(input, &mut problems);
-    let mut sound = Vec::new();
-    for (index, module) in input.modules.iter().enumerate() {
-        let at = ModuleRef {
-            index,
-            name: module.name.clone(),
-        };
-        match check_module(&at, module, &Value::Null) {
-            Ok(parallelism) => sound.push(Sound { at, parallelism }),
-            Err(found) => problems.extend(found),
-        }
-    }
+    let sound = check_modules(input, &Value::Null, &mut problems);
     propose_data_parallel(input, &sound, &mut problems);
     check_ranges(input, &sound, &mut problems);
     check_encoders(&sound, &mut problems);
     check_tensor_parallel(&sound, &mut problems);
     check_data_parallel(&sound, &mut problems);
+    place(sound, problems)
+}
+
+/// The modules with their rank grids when there are no problems, nor new ones.
+pub(super) fn place(
+    sound: Vec<Sound>,
+    mut problems: Vec<Problem>,
+) -> Result<MimoLayout, Vec<Problem>> {
     let mut placed = Vec::with_capacity(sound.len());
-    for module in sound {
-        match module.parallelism.rank_grids() {
-            Ok(grids) => {
-                placed.push(PlacedModule {
-                    name: module.at.name,
-                    parallelism: module.parallelism,
-                    grids,
-                });
+    for Sound { at, parallelism } in sound {
+        match parallelism.rank_grids() {
+            Ok(grids) => placed.push(PlacedModule {
+                name: at.name,
+                parallelism,
+                grids,
+            }),
+            Err(refusal) => {
+                problems.push(problem(Some(&at), None, Rule::Representable, refusal, None));
             }
-            Err(refusal) => problems.push(problem(
-                Some(&module.at),
-                None,
-                Rule::Representable,
-                refusal,
-                None,
-            )),
         }
     }
     if problems.is_empty() {
@@ -58,19 +50,39 @@ pub(super) fn check_set(input: &MimoInput) -> Result<MimoLayout, Vec<Problem>> {
     }
 }
 
+/// The modules that keep the rules of their own; the problems of the others are added.
+pub(super) fn check_modules(
+    input: &MimoInput,
+    world_size: &Value,
+    problems: &mut Vec<Problem>,
+) -> Vec<Sound> {
+    let mut sound = Vec::new();
+    for (index, module) in input.modules.iter().enumerate() {
+        let at = ModuleRef {
+            index,
+            name: module.name.clone(),
+        };
+        match check_module(&at, module, world_size) {
+            Ok(parallelism) => sound.push(Sound { at, parallelism }),
+            Err(found) => problems.extend(found),
+        }
+    }
+    sound
+}
+
 /// A module that keeps the rules of its own.
-struct Sound {
-    at: ModuleRef,
-    parallelism: ModuleParallelism,
+pub(super) struct Sound {
+    pub(super) at: ModuleRef,
+    pub(super) parallelism: ModuleParallelism,
 }
 
 impl Sound {
-    fn data_parallel_size(&self) -> i128 {
+    pub(super) fn data_parallel_size(&self) -> i128 {
         self.parallelism.data_parallel_size.unwrap_or(1)
     }
 }
 
-fn problem(
+pub(super) fn problem(
     module: Option<&ModuleRef>,
     field: Option<Field>,
     rule: Rule,
@@ -86,7 +98,7 @@ fn problem(
     }
 }
 
-fn check_names(input: &MimoInput, problems: &mut Vec<Problem>) {
+pub(super) fn check_names(input: &MimoInput, problems: &mut Vec<Problem>) {
     let mut names = BTreeSet::new();
     for (index, module) in input.modules.iter().enumerate() {
         if names.insert(module.name.as_str()) {
@@ -257,7 +269,7 @@ fn pack(ranges: &[(i128, i128, &ModuleRef)]) -> (Option<Repair>, Option<i128>) {
     (repair, (next > 0).then_some(next))
 }
 
-fn check_encoders(sound: &[Sound], problems: &mut Vec<Problem>) {
+pub(super) fn check_encoders(sound: &[Sound], problems: &mut Vec<Problem>) {
     for Sound { at, parallelism } in sound
         .iter()
         .filter(|module| module.at.name != LANGUAGE_MODULE)
@@ -369,7 +381,7 @@ fn check_data_parallel(sound: &[Sound], problems: &mut Vec<Problem>) {
 }
 
 /// The number nearest to `number`, the smaller of two, that divides `other` or is a multiple of it.
-fn nearest_fitting(number: i128, other: i128) -> Option<i128> {
+pub(super) fn nearest_fitting(number: i128, other: i128) -> Option<i128> {
     const FARTHEST: i128 = 4096;
     let fits =
         |candidate: i128| candidate > 0 && (other % candidate == 0 || candidate % other == 0);

@@ -1,5 +1,7 @@
 //! Tests of `parallel::mimo`.
 
+mod specs;
+
 use megatron_memory::parallel::groups::{Dim, Grid, MemberOrder, RankGrids, View};
 use megatron_memory::parallel::mimo::spec::{
     build_layout, parse_component_spec, write_component_spec,
@@ -155,145 +157,6 @@ fn sets_of_modules_are_finalized_as_upstream_does() {
         }
         assert_eq!(ours, record);
     }
-}
-
-#[test]
-fn component_specs_are_read_as_upstream_does() {
-    for record in records(
-        "reference/mimo_component_spec.json",
-        "parse_component_spec",
-        25,
-    ) {
-        let spec = record["spec"].as_str().unwrap();
-        let ours = match parse_component_spec(spec) {
-            Ok((name, parallelism)) => {
-                json!({"spec": spec, "name": name, "result": fields(&parallelism)})
-            }
-            Err(refusal) => json!({"spec": spec, "error": refused(&refusal)}),
-        };
-        assert_eq!(ours, record);
-    }
-}
-
-#[test]
-fn layouts_are_built_as_upstream_does() {
-    for record in records(
-        "reference/mimo_component_spec.json",
-        "build_parallelism_config",
-        8,
-    ) {
-        let specs: Vec<_> = record["specs"]
-            .as_array()
-            .unwrap()
-            .iter()
-            .map(|s| s.as_str().unwrap())
-            .collect();
-        let world = record["world_size"].as_i64().map(i128::from);
-        let mut ours = json!({"specs": specs, "world_size": record["world_size"]});
-        match build_layout(&specs, world) {
-            Err(refusal) => ours["error"] = refused(&refusal),
-            Ok(modules) => {
-                ours["result"] = modules
-                    .iter()
-                    .map(|(name, parallelism)| (name.clone(), Json::Object(fields(parallelism))))
-                    .collect();
-                if let Some(world) = world {
-                    ours["finalize"] = match MimoInput::new(&modules, world).finalize() {
-                        Ok(_) => json!("ok"),
-                        Err(refusal) => json!({"error": refused(&refusal)}),
-                    };
-                }
-            }
-        }
-        assert_eq!(ours, record);
-    }
-}
-
-#[test]
-fn whole_numbers_are_read_as_python_reads_them() {
-    let tp = |text: &str| {
-        parse_component_spec(&format!("m=tp={text}"))
-            .map(|(_, parallelism)| parallelism.tensor_model_parallel_size)
-    };
-    for (text, number) in [
-        ("+7", 7),
-        ("-0", 0),
-        ("007", 7),
-        ("1_2_3", 123),
-        ("\u{2009}4\u{1f}", 4),
-        ("\u{966}\u{1d7d7}", 9),
-        ("-\u{664}", -4),
-    ] {
-        assert_eq!(tp(text), Ok(number), "{text}");
-    }
-    for text in [
-        "_1", "1_", "1__2", "+ 1", "--1", "1.0", "+", "\u{b2}", "\u{2164}", "1\u{0}",
-    ] {
-        let message = tp(text).unwrap_err().message;
-        assert!(
-            message.contains("value for 'tp' must be int, got "),
-            "{message}"
-        );
-    }
-    assert!(
-        tp(&"9".repeat(40))
-            .unwrap_err()
-            .message
-            .ends_with("value for 'tp' is too large")
-    );
-    assert!(
-        tp(&"0".repeat(4301))
-            .unwrap_err()
-            .message
-            .contains("must be int")
-    );
-    assert_eq!(tp(&"0".repeat(4300)), Ok(0));
-}
-
-#[test]
-fn texts_are_quoted_as_python_quotes_them() {
-    let quoted = |spec: &str| parse_component_spec(spec).unwrap_err().message;
-    let form = " must be of the form 'name=tp=N[,pp=N,dp=N,cp=N,ep=N,etp=N,rank_offset=N]'";
-    for (spec, literal) in [
-        ("it's", "\"it's\""),
-        ("'\"", "'\\'\"'"),
-        ("a\\b\n\t\r", "'a\\\\b\\n\\t\\r'"),
-        (
-            "\u{7f}\u{a0}\u{200b}\u{e0001}",
-            "'\\x7f\\xa0\\u200b\\U000e0001'",
-        ),
-        ("e\u{301}\u{4e2d}", "'e\u{301}\u{4e2d}'"),
-    ] {
-        assert_eq!(quoted(spec), format!("--component value {literal}{form}"));
-    }
-}
-
-#[test]
-fn layouts_that_do_not_come_out_even() {
-    let message = |specs: &[&str], world| {
-        let refusal = build_layout(specs, Some(world)).unwrap_err();
-        format!("{}: {}", refusal.exception, refusal.message)
-    };
-    assert_eq!(
-        message(&["a=tp=1", "b=tp=1", "c="], 8),
-        "ValueError: world_size (8) is not divisible by number of components (3); specify dp=N and rank_offset=N \
-         explicitly for non-uniform layouts."
-    );
-    assert_eq!(
-        message(&["a=tp=3", "b=tp=1"], 8),
-        "ValueError: --component 'a': ranks per component (4) is not divisible by total_model_parallel_size (3); \
-         specify dp=N explicitly."
-    );
-    assert_eq!(
-        message(&["a=tp=1", "a=tp=2"], 8),
-        "ValueError: --component 'a' specified more than once"
-    );
-    assert_eq!(
-        message(&["a=tp=0"], 8),
-        "ZeroDivisionError: integer modulo by zero"
-    );
-    let negative = build_layout(&["a=tp=-3"], Some(9)).unwrap();
-    assert_eq!(negative[0].1.data_parallel_size, Some(-3));
 }
 
 fn input(modules: &Json, world_size: i64) -> MimoInput {
@@ -472,9 +335,15 @@ fn a_rank_belongs_to_one_module() {
     let layout = MimoInput::new(&build_layout(&specs, Some(17)).unwrap(), 17)
         .finalize()
         .unwrap();
-    assert_eq!(layout.module_at(15).unwrap().name, "language");
-    assert_eq!(layout.module_at(16).unwrap().name, "images");
-    assert_eq!(layout.module_at(17), None);
+    let names = |rank| {
+        layout
+            .modules_at(rank)
+            .map(|module| module.name.as_str())
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(names(15), ["language"]);
+    assert_eq!(names(16), ["images"]);
+    assert_eq!(names(17), [""; 0]);
     assert_eq!(
         layout
             .module("language")
@@ -485,6 +354,41 @@ fn a_rank_belongs_to_one_module() {
             .dp,
         1
     );
+}
+
+#[test]
+fn colocated_modules_share_every_rank() {
+    let language = json!({"name": "language", "tensor_model_parallel_size": 4});
+    let images = |dp: i64| json!({"name": "images", "data_parallel_size": dp});
+    let layout = input(&json!([language, images(8)]), 8)
+        .check_colocated()
+        .unwrap();
+    assert_eq!(layout.modules_at(7).count(), 2);
+    assert_eq!(layout.modules()[0].parallelism.data_parallel_size, Some(2));
+    let staged = json!({"name": "images", "pipeline_model_parallel_size": 2, "rank_offset": 1, "data_parallel_size": 3});
+    let problems = input(&json!([language, staged]), 8).check_colocated();
+    let expected = [
+        Rule::SameRanks,
+        Rule::SameRanks,
+        Rule::NoPipelineOrContext,
+        Rule::DataParallelDivides,
+    ];
+    assert_eq!(rules(&problems), expected);
+}
+
+#[test]
+fn one_click_lays_modules_out() {
+    let modules = json!([
+        {"name": "images", "data_parallel_size": 4},
+        {"name": "language", "tensor_model_parallel_size": 2},
+        {"name": "audio"},
+    ]);
+    let mut job = input(&modules, 12);
+    job.apply(&job.lay_out().unwrap());
+    assert_eq!(rules(&job.check()), []);
+    assert_eq!(job.lay_out(), None);
+    assert_eq!(input(&modules, 13).lay_out(), None);
+    assert_eq!(input(&modules, 4).lay_out(), None);
 }
 
 fn any_size() -> impl Strategy<Value = i128> {
@@ -558,6 +462,7 @@ proptest! {
         if let Ok(input) = MimoInput::read(&modules, &world) {
             let _ = input.total_world_size();
             prop_assert_eq!(input.check().is_ok(), input.finalize().is_ok());
+            let _ = (input.check_colocated(), input.lay_out());
         }
         let _ = ModuleInput::pick("language", &modules).check(&world);
     }

@@ -1,3 +1,200 @@
 //! Model and GPU presets: saved imports, each with its source.
+//!
+//! A model preset is a file under `presets/models` with the model's Hugging Face keys and a job that it is
+//! known to run as. It is read when it is chosen, by the reader of pasted files; the list here has what a menu
+//! needs. A published preset never changes: a correction gets a new version.
 
 pub mod gpus;
+
+use crate::config::fields::FieldId;
+use crate::config::raw::{RawJob, Settings};
+use crate::formats::hf_config;
+use crate::formats::json;
+use crate::formats::node::{Data, Node};
+use crate::formats::report::KeyReport;
+
+/// A model preset as a menu shows it.
+#[derive(Clone, Copy, Debug)]
+pub struct Preset {
+    /// Name in links; never reused for another model.
+    pub id: &'static str,
+    /// Counts corrections of the same model.
+    pub version: u32,
+    /// Name for people.
+    pub name: &'static str,
+    /// Who published the model.
+    pub organization: &'static str,
+    /// The series that it belongs to.
+    pub family: &'static str,
+    /// Parameters as published.
+    pub parameters: u64,
+    /// Parameters that one token meets as published, for a mixture of experts.
+    pub active_parameters: Option<u64>,
+    text: &'static str,
+}
+
+/// What a preset's file says.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Contents {
+    /// Where the model's keys are published.
+    pub source_url: String,
+    /// When they were read there, as year and month.
+    pub source_date: String,
+    /// The published size.
+    pub published: Published,
+    /// The model's fields.
+    pub model: Settings,
+    /// What became of every key of the model.
+    pub report: Vec<KeyReport>,
+    /// Where the job comes from, or that it is a suggestion.
+    pub job_source: String,
+    /// The fields of the job: parallelism, batch, savers, precision, GPU. They go over the model's.
+    pub job: Settings,
+}
+
+/// A model's published number of parameters.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Published {
+    /// All parameters.
+    pub total: u64,
+    /// How far the true number may be from `total`: half a unit of the last digit that is published.
+    pub tolerance: u64,
+    /// Whether `total` counts the layers of multi-token prediction.
+    pub with_mtp: bool,
+    /// Parameters that one token meets, rounded as published.
+    pub active: Option<u64>,
+    /// Where the number comes from.
+    pub note: String,
+}
+
+impl Preset {
+    /// Reads the preset's file. None would mean that the program itself is damaged; a test reads them all.
+    #[must_use]
+    pub fn contents(&self) -> Option<Contents> {
+        let root = json::parse(self.text).ok()?;
+        let import = hf_config::read(root.get("config")?).ok()?;
+        let source = root.get("source")?;
+        let published = root.get("published_parameters")?;
+        let job = root.get("job")?;
+        Some(Contents {
+            source_url: text(source.get("url")?)?,
+            source_date: text(source.get("date")?)?,
+            published: Published {
+                total: count(published.get("total")?)?,
+                tolerance: count(published.get("tolerance")?)?,
+                with_mtp: published
+                    .get("with_mtp")
+                    .is_none_or(|with| with.data != Data::Bool(false)),
+                active: published.get("active").and_then(count),
+                note: text(published.get("note")?)?,
+            },
+            model: import
+                .settings
+                .into_iter()
+                .map(|setting| Some((FieldId::by_name(setting.field)?, setting.value)))
+                .collect::<Option<Settings>>()?,
+            report: import.report,
+            job_source: text(job.get("source")?)?,
+            job: job
+                .get("settings")?
+                .entries()
+                .iter()
+                .map(|entry| Some((FieldId::by_name(&entry.key)?, entry.node.to_value())))
+                .collect::<Option<Settings>>()?,
+        })
+    }
+}
+
+impl Contents {
+    /// The model with its own job.
+    #[must_use]
+    pub fn raw_job(&self) -> RawJob {
+        let mut shared = self.model.clone();
+        shared.overlay(&self.job);
+        RawJob {
+            shared,
+            ..RawJob::default()
+        }
+    }
+}
+
+/// The newest version of the preset with an id.
+#[must_use]
+pub fn by_id(id: &str) -> Option<&'static Preset> {
+    PRESETS.iter().find(|preset| preset.id == id)
+}
+
+fn text(node: &Node) -> Option<String> {
+    match &node.data {
+        Data::Text(text) => Some(text.clone()),
+        _ => None,
+    }
+}
+
+fn count(node: &Node) -> Option<u64> {
+    match node.data {
+        Data::Int(i) => u64::try_from(i).ok(),
+        _ => None,
+    }
+}
+
+/// One line of the list: a file under `presets/models`, with what a menu shows of it.
+macro_rules! preset {
+    ($id:literal, $name:literal, $organization:literal, $family:literal, $parameters:literal, $active:expr) => {
+        Preset {
+            id: $id,
+            version: 1,
+            name: $name,
+            organization: $organization,
+            family: $family,
+            parameters: $parameters,
+            active_parameters: $active,
+            text: include_str!(concat!("presets/models/", $id, ".json")),
+        }
+    };
+}
+
+/// Every preset, in the order of the menu.
+#[rustfmt::skip]
+pub static PRESETS: &[Preset] = &[
+    preset!("gpt3-175b", "GPT-3 175B", "OpenAI", "GPT", 175_000_000_000, None),
+    preset!("llama2-7b", "Llama 2 7B", "Meta", "Llama 2", 6_738_415_616, None),
+    preset!("llama2-70b", "Llama 2 70B", "Meta", "Llama 2", 68_976_648_192, None),
+    preset!("llama3-8b", "Llama 3 8B", "Meta", "Llama 3", 8_030_261_248, None),
+    preset!("llama3-70b", "Llama 3 70B", "Meta", "Llama 3", 70_553_706_496, None),
+    preset!("llama3.1-8b", "Llama 3.1 8B", "Meta", "Llama 3", 8_030_261_248, None),
+    preset!("llama3.1-70b", "Llama 3.1 70B", "Meta", "Llama 3", 70_553_706_496, None),
+    preset!("llama3.1-405b", "Llama 3.1 405B", "Meta", "Llama 3", 405_853_388_800, None),
+    preset!("llama3.2-1b", "Llama 3.2 1B", "Meta", "Llama 3", 1_235_814_400, None),
+    preset!("llama3.2-3b", "Llama 3.2 3B", "Meta", "Llama 3", 3_212_749_824, None),
+    preset!("qwen2.5-7b", "Qwen2.5 7B", "Alibaba", "Qwen2.5", 7_615_616_512, None),
+    preset!("qwen2.5-32b", "Qwen2.5 32B", "Alibaba", "Qwen2.5", 32_763_876_352, None),
+    preset!("qwen2.5-72b", "Qwen2.5 72B", "Alibaba", "Qwen2.5", 72_706_203_648, None),
+    preset!("qwen3-8b", "Qwen3 8B", "Alibaba", "Qwen3", 8_190_735_360, None),
+    preset!("qwen3-14b", "Qwen3 14B", "Alibaba", "Qwen3", 14_768_307_200, None),
+    preset!("qwen3-32b", "Qwen3 32B", "Alibaba", "Qwen3", 32_762_123_264, None),
+    preset!("qwen3-30b-a3b", "Qwen3 30B-A3B", "Alibaba", "Qwen3", 30_532_122_624, Some(3_300_000_000)),
+    preset!("qwen3-235b-a22b", "Qwen3 235B-A22B", "Alibaba", "Qwen3", 235_093_634_560, Some(22_000_000_000)),
+    preset!("mixtral-8x7b", "Mixtral 8x7B", "Mistral AI", "Mixtral", 46_702_792_704, Some(12_900_000_000)),
+    preset!("mixtral-8x22b", "Mixtral 8x22B", "Mistral AI", "Mixtral", 140_630_071_296, Some(39_000_000_000)),
+    preset!("mistral-7b", "Mistral 7B v0.1", "Mistral AI", "Mistral", 7_241_732_096, None),
+    preset!("deepseek-v2", "DeepSeek-V2", "DeepSeek", "DeepSeek", 235_741_434_880, Some(21_000_000_000)),
+    preset!("deepseek-v2-lite", "DeepSeek-V2-Lite", "DeepSeek", "DeepSeek", 15_706_484_224, Some(2_400_000_000)),
+    preset!("deepseek-v3", "DeepSeek-V3", "DeepSeek", "DeepSeek", 671_000_000_000, Some(37_000_000_000)),
+    preset!("deepseek-r1", "DeepSeek-R1", "DeepSeek", "DeepSeek", 671_000_000_000, Some(37_000_000_000)),
+    preset!("moonlight-16b-a3b", "Moonlight 16B-A3B", "Moonshot AI", "Moonlight", 15_961_088_640, Some(3_000_000_000)),
+    preset!("kimi-k2", "Kimi K2", "Moonshot AI", "Kimi", 1_000_000_000_000, Some(32_000_000_000)),
+    preset!("gpt-oss-20b", "GPT-OSS 20B", "OpenAI", "GPT-OSS", 20_914_757_184, Some(3_600_000_000)),
+    preset!("gpt-oss-120b", "GPT-OSS 120B", "OpenAI", "GPT-OSS", 116_829_156_672, Some(5_100_000_000)),
+    preset!("glm-4.5", "GLM-4.5", "Z.ai", "GLM", 356_785_884_416, Some(32_000_000_000)),
+    preset!("glm-4.5-air", "GLM-4.5-Air", "Z.ai", "GLM", 109_227_304_960, Some(12_000_000_000)),
+    preset!("gemma-2b", "Gemma 2B", "Google", "Gemma", 2_506_172_416, None),
+    preset!("gemma-7b", "Gemma 7B", "Google", "Gemma", 8_537_680_896, None),
+    preset!("nemotron-4-15b", "Nemotron-4 15B", "NVIDIA", "Nemotron", 15_700_000_000, None),
+    preset!("nemotron-4-340b", "Nemotron-4 340B", "NVIDIA", "Nemotron", 341_000_000_000, None),
+    preset!("qwen1.5-moe-a2.7b", "Qwen1.5-MoE-A2.7B", "Alibaba", "Qwen1.5", 14_315_784_192, Some(2_700_000_000)),
+    preset!("qwen2.5-0.5b", "Qwen2.5 0.5B", "Alibaba", "Qwen2.5", 494_032_768, None),
+    preset!("qwen3-0.6b", "Qwen3 0.6B", "Alibaba", "Qwen3", 596_049_920, None),
+    preset!("qwen3-4b", "Qwen3 4B", "Alibaba", "Qwen3", 4_022_468_096, None),
+    preset!("gpt2", "GPT-2 124M", "OpenAI", "GPT", 124_439_808, None),
+];

@@ -1,1 +1,326 @@
 //! Tests of `presets`.
+
+use std::collections::BTreeMap;
+
+use megatron_memory::config::check;
+use megatron_memory::config::fields::FieldId;
+use megatron_memory::config::raw::RawJob;
+use megatron_memory::formats::report::Fate;
+use megatron_memory::memory::estimate;
+use megatron_memory::presets::gpus::{self, GPUS};
+use megatron_memory::presets::{self, Contents, PRESETS, Preset};
+use megatron_memory::value::Value;
+use serde_json::Value as Json;
+
+use crate::oracle;
+
+fn contents(preset: &Preset) -> Contents {
+    preset
+        .contents()
+        .unwrap_or_else(|| panic!("{} cannot be read", preset.id))
+}
+
+/// The preset's file, read by an independent reader.
+fn file(preset: &Preset) -> Json {
+    let path = format!(
+        "{}/src/presets/models/{}.json",
+        env!("CARGO_MANIFEST_DIR"),
+        preset.id
+    );
+    serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
+}
+
+#[test]
+fn the_list_is_the_folder() {
+    let folder = format!("{}/src/presets/models", env!("CARGO_MANIFEST_DIR"));
+    let mut files: Vec<_> = std::fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    let mut listed: Vec<_> = PRESETS
+        .iter()
+        .map(|preset| format!("{}.json", preset.id))
+        .collect();
+    files.sort();
+    listed.sort();
+    assert_eq!(files, listed);
+}
+
+#[test]
+fn the_list_says_what_the_files_say() {
+    for preset in PRESETS {
+        let file = file(preset);
+        let said = |key: &str| file[key].as_str().unwrap().to_owned();
+        assert_eq!(
+            (preset.id, preset.name, preset.organization, preset.family),
+            (
+                &*said("id"),
+                &*said("name"),
+                &*said("organization"),
+                &*said("family")
+            )
+        );
+        assert_eq!(u64::from(preset.version), file["version"].as_u64().unwrap());
+        let published = contents(preset).published;
+        assert_eq!(
+            Some(preset.parameters),
+            file["published_parameters"]["total"].as_u64()
+        );
+        assert_eq!(preset.parameters, published.total, "{}", preset.id);
+        assert_eq!(preset.active_parameters, published.active, "{}", preset.id);
+        assert!(
+            std::ptr::eq(presets::by_id(preset.id).unwrap(), preset),
+            "{}",
+            preset.id
+        );
+        let token = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "-.".contains(c);
+        assert!(
+            preset.id.chars().all(token),
+            "{} must need no escape in a link",
+            preset.id
+        );
+    }
+}
+
+#[test]
+fn every_file_has_a_source_and_no_unexplained_key() {
+    for preset in PRESETS {
+        let contents = contents(preset);
+        assert!(contents.source_url.starts_with("https://"), "{}", preset.id);
+        assert_eq!(contents.source_date, "2026-11", "{}", preset.id);
+        assert!(!contents.job_source.is_empty(), "{}", preset.id);
+        for row in &contents.report {
+            let unclear = matches!(
+                row.fate,
+                Fate::Unknown | Fate::Conflicting | Fate::NotModelled
+            );
+            assert!(!unclear, "{}: {row:?}", preset.id);
+            let sized = [
+                "hidden_size",
+                "intermediate_size",
+                "num_hidden_layers",
+                "vocab_size",
+                "num_attention_heads",
+            ];
+            let guessed = row.fate == Fate::Defaulted && sized.contains(&&*row.key);
+            assert!(!guessed, "{}: {} should be in the file", preset.id, row.key);
+        }
+    }
+}
+
+#[test]
+fn every_job_is_valid_and_its_model_states_fit() {
+    for preset in PRESETS {
+        let contents = contents(preset);
+        let checked = check(&contents.raw_job());
+        assert_eq!(checked.problems, [], "{}", preset.id);
+        let config = checked.config.unwrap();
+        let Some(Value::Text(gpu)) = contents.job.get(FieldId::gpu) else {
+            panic!("{} names no GPU", preset.id)
+        };
+        let gpu = gpus::by_id(gpu).unwrap_or_else(|| panic!("{} names an unknown GPU", preset.id));
+        let estimate = estimate(&config);
+        let worst = estimate.worst_stage().unwrap().total.0;
+        assert!(
+            worst < gpu.memory_bytes(),
+            "{}: {worst} of {}",
+            preset.id,
+            gpu.memory_bytes()
+        );
+    }
+}
+
+/// The whole model without any parallelism, so that the vocabulary is padded as little as possible.
+fn alone(contents: &Contents) -> RawJob {
+    let mut shared = contents.model.clone();
+    for (field, value) in [
+        (FieldId::seq_length, 1024),
+        (FieldId::world_size, 1),
+        (FieldId::micro_batch_size, 1),
+    ] {
+        shared.set(field, Value::Int(value));
+    }
+    RawJob {
+        shared,
+        ..RawJob::default()
+    }
+}
+
+#[test]
+fn parameters_are_the_published_ones() {
+    for preset in PRESETS {
+        let contents = contents(preset);
+        let published = contents.published.clone();
+        let mut job = alone(&contents);
+        if !published.with_mtp {
+            job.shared.unset(FieldId::mtp_num_layers);
+        }
+        // Megatron-LM pads the vocabulary of GPT-2; the published number is without.
+        job.shared
+            .set(FieldId::make_vocab_size_divisible_by, Value::Int(1));
+        let checked = check(&job);
+        let config = checked
+            .config
+            .unwrap_or_else(|| panic!("{}: {:?}", preset.id, checked.problems));
+        let estimate = estimate(&config);
+        let total = estimate.modules[0].parameters.total();
+        let off = total.abs_diff(published.total);
+        assert!(
+            off <= published.tolerance,
+            "{}: {total}, published {}, off by {off}",
+            preset.id,
+            published.total
+        );
+        if let Some(active) = published.active {
+            let ours = estimate.modules[0].active_parameters;
+            // Published numbers differ in whether they count embeddings.
+            assert!(
+                ours.abs_diff(active) * 4 <= active,
+                "{}: {ours} active, published {active}",
+                preset.id
+            );
+        }
+    }
+}
+
+#[test]
+fn shapes_are_those_of_the_real_models() {
+    let cases = BTreeMap::from([
+        ("dsv2_lite", "deepseek-v2-lite"),
+        ("dsv2", "deepseek-v2"),
+        ("dsv3", "deepseek-v3"),
+        ("gemma_2b", "gemma-2b"),
+        ("gemma_7b", "gemma-7b"),
+        ("gpt3_175b", "gpt3-175b"),
+        ("gpt_oss_120b", "gpt-oss-120b"),
+        ("gpt_oss_20b", "gpt-oss-20b"),
+        ("kimi_k2", "kimi-k2"),
+        ("llama31_405b", "llama3.1-405b"),
+        ("llama3_70b", "llama3-70b"),
+        ("mixtral_8x22b", "mixtral-8x22b"),
+        ("mixtral_8x7b", "mixtral-8x7b"),
+        ("qwen15_moe", "qwen1.5-moe-a2.7b"),
+        ("qwen25_72b", "qwen2.5-72b"),
+        ("qwen3_235b", "qwen3-235b-a22b"),
+        ("qwen3_30b_a3b", "qwen3-30b-a3b"),
+        ("qwen3_8b", "qwen3-8b"),
+    ]);
+    let mut compared = 0;
+    for path in oracle::files("params") {
+        let name = path.trim_start_matches("params/");
+        let Some((_, id)) = cases
+            .iter()
+            .find(|(case, _)| name.starts_with(&format!("{case}_tp")))
+        else {
+            continue;
+        };
+        let case = oracle::json(&path)["config"].clone();
+        let model = contents(presets::by_id(id).unwrap()).model;
+        let flag =
+            |name: &str| model.get(FieldId::by_name(name).unwrap()) == Some(&Value::Bool(true));
+        let json = |name: &str| {
+            let value = model.get(FieldId::by_name(name).unwrap());
+            value.map_or(Json::Null, |value| {
+                serde_json::from_str(&value.to_string()).unwrap()
+            })
+        };
+        let same = |field: &str| assert_eq!(json(field), case[field], "{id} {field}");
+        for field in [
+            "num_layers",
+            "hidden_size",
+            "ffn_hidden_size",
+            "num_attention_heads",
+            "normalization",
+            "add_bias_linear",
+            "qk_layernorm",
+            "untie_embeddings_and_output_weights",
+            "position_embedding_type",
+            "vocab_size",
+            "num_experts",
+            "mtp_num_layers",
+            "moe_shared_expert_intermediate_size",
+        ] {
+            same(field);
+        }
+        for field in [
+            "geglu",
+            "squared_relu",
+            "moe_shared_expert_gate",
+            "moe_router_enable_expert_bias",
+        ] {
+            assert_eq!(flag(field), case[field].as_bool().unwrap(), "{id} {field}");
+        }
+        // The family's own quick GELU has the same gate as the SwiGLU of the case.
+        assert_eq!(
+            flag("swiglu") || flag("quick_geglu"),
+            case["swiglu"].as_bool().unwrap(),
+            "{id} gate"
+        );
+        if case["num_experts"].is_u64() {
+            for field in [
+                "moe_router_topk",
+                "moe_ffn_hidden_size",
+                "moe_layer_freq",
+                "moe_router_score_function",
+            ] {
+                same(field);
+            }
+        }
+        if case["multi_latent_attention"].as_bool().unwrap() {
+            for field in [
+                "multi_latent_attention",
+                "q_lora_rank",
+                "kv_lora_rank",
+                "qk_head_dim",
+                "qk_pos_emb_head_dim",
+                "v_head_dim",
+            ] {
+                same(field);
+            }
+        } else {
+            same("kv_channels");
+            same("group_query_attention");
+            if flag("group_query_attention") {
+                same("num_query_groups");
+            }
+            // GPT-3's key and value biases come with its other biases there.
+            if !flag("add_bias_linear") {
+                assert_eq!(
+                    flag("add_qkv_bias"),
+                    case["add_qkv_bias"].as_bool().unwrap(),
+                    "{id} add_qkv_bias"
+                );
+            }
+        }
+        compared += 1;
+    }
+    assert!(compared > 20, "{compared}");
+}
+
+#[test]
+fn gpus_have_plausible_memory() {
+    let mut ids: Vec<_> = GPUS
+        .iter()
+        .map(|gpu| gpu.id)
+        .chain([gpus::CUSTOM])
+        .collect();
+    for gpu in GPUS {
+        assert_eq!(gpus::by_id(gpu.id), Some(gpu));
+        let gb = u64::from(gpu.advertised_gb);
+        assert!(
+            gpu.memory_bytes() <= gb << 30,
+            "{} has more than it is sold with",
+            gpu.id
+        );
+        assert!(
+            gpu.memory_bytes() > gb * 1_000_000_000,
+            "{} has less than it is sold with",
+            gpu.id
+        );
+        assert!(!gpu.certainty.note().is_empty());
+    }
+    ids.sort_unstable();
+    ids.dedup();
+    assert_eq!(ids.len(), GPUS.len() + 1);
+    assert_eq!(gpus::by_id(gpus::CUSTOM), None);
+}

@@ -242,7 +242,15 @@ fn fate_of_unused(
         };
     }
     if let Some((_, reason)) = family.not_modelled.iter().find(|(other, _)| *other == key) {
-        return (Fate::NotModelled, reason);
+        let off = matches!(
+            entry.node.data,
+            Data::Null | Data::Bool(false) | Data::Int(0)
+        );
+        return if off {
+            (Fate::Ignored, "switched off")
+        } else {
+            (Fate::NotModelled, reason)
+        };
     }
     if let Some(reason) = keys::ignored(key) {
         return (Fate::Ignored, reason);

@@ -162,6 +162,11 @@ const IGNORED: &[(&[&str], &str)] = &[
             "moe_norm_min",
             "embedding_multiplier",
             "zero_centered",
+            "qk_norm_type",
+            "use_rmsnorm",
+            "norm_head",
+            "norm_softmax",
+            "use_bidirectional_attention",
             "rope_interleave",
         ],
         "a number in the computation that changes no size",
@@ -234,7 +239,7 @@ const IGNORED: &[(&[&str], &str)] = &[
         "splits matrices in the original code; the job's own TP counts",
     ),
     (
-        &["embd_pdrop"],
+        &["embd_pdrop", "embedding_dropout", "output_dropout"],
         "Megatron-LM takes one dropout for embeddings and residuals",
     ),
     (

@@ -468,6 +468,13 @@ fn the_report_tells_what_is_not_followed() {
         fates(text, Fate::Defaulted)
             .contains(&"kv_lora_rank: default of the class: 512".to_owned())
     );
+    let bias = |on: &str| format!(r#"{{"model_type": "seed_oss", "attention_out_bias": {on}}}"#);
+    assert_eq!(
+        fates(&bias("true"), Fate::NotModelled),
+        ["attention_out_bias: a bias on the output projection alone is not counted"]
+    );
+    let off = fates(&bias("false"), Fate::Ignored);
+    assert_eq!(off, ["attention_out_bias: switched off"]);
     let linear = fates(
         r#"{"model_type": "qwen3_next", "linear_num_key_heads": 16}"#,
         Fate::NotModelled,

@@ -125,6 +125,10 @@ pub(super) const FAMILIES: &[Family] = &[
             "attention_dropout": 0.1, "hidden_dropout": 0.1, "mlp_bias": false}"#,
         qkv_bias: Switch::Key("attention_bias"),
         linear_bias: Switch::Key("mlp_bias"),
+        not_modelled: &[(
+            "attention_out_bias",
+            "a bias on the output projection alone is not counted",
+        )],
         ..LLAMA_LIKE
     },
 ];

@@ -17,6 +17,8 @@ const SIGMOID: Experts = Experts {
     ..NO_SHARED
 };
 
+const NO_PREDICTION: &str = "Megatron-Bridge builds no multi-token prediction for this family";
+
 pub(super) const FAMILIES: &[Family] = &[
     Family {
         name: "Mixtral",
@@ -139,14 +141,10 @@ pub(super) const FAMILIES: &[Family] = &[
                 "model_type",
                 "query and key norms over all heads at once are counted as one head wide",
             ),
-            (
-                "num_mtp_modules",
-                "Megatron-Bridge builds no multi-token prediction for this family",
-            ),
-            (
-                "mtp_transformer_layers",
-                "Megatron-Bridge builds no multi-token prediction for this family",
-            ),
+            ("use_mtp", NO_PREDICTION),
+            ("shared_intermediate_size", "shared experts are not counted"),
+            ("num_mtp_modules", NO_PREDICTION),
+            ("mtp_transformer_layers", NO_PREDICTION),
         ],
         ..LLAMA_LIKE
     },
@@ -234,6 +232,10 @@ pub(super) const FAMILIES: &[Family] = &[
             score: "sigmoid",
             ..NO_SHARED
         },
+        not_modelled: &[(
+            "use_qk_norm",
+            "a norm without weights; what it keeps is not counted",
+        )],
         ..LLAMA_LIKE
     },
     Family {

@@ -38,7 +38,7 @@ impl Certainty {
     pub fn note(self) -> &'static str {
         match self {
             Self::Reported => "as the driver reports it on published machines",
-            Self::DriverDependent => "as current drivers report it; older ones show up to 1 % less",
+            Self::DriverDependent => "as current drivers report it; older ones show about 1 % less",
             Self::Inferred => {
                 "computed from a GPU of the same family; not seen in a published driver output"
             }

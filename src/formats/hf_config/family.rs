@@ -96,7 +96,8 @@ pub(super) enum MoeLayers {
     All,
     /// All from `first_k_dense_replace` on.
     AfterFirst,
-    /// Every `decoder_sparse_step`-th, except `mlp_only_layers`.
+    /// Every `decoder_sparse_step`-th, except `mlp_only_layers`. The model follows both keys; Megatron-Bridge
+    /// reads neither and would put experts in all layers.
     SparseStep,
     /// `moe_layers`, or every `interleave_moe_layer_step`-th.
     Interleaved,

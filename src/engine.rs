@@ -1,10 +1,70 @@
 //! The JavaScript API: the library as an ES module, for pages and for Node.
+//!
+//! Plain objects go in and come out through `serde-wasm-bindgen`. Whole numbers are JavaScript numbers
+//! up to 2^53 - 1 and `BigInt` beyond, so that none is ever rounded.
 
+mod output;
+
+use serde::Serialize;
 use wasm_bindgen::prelude::*;
+
+use crate::config::check;
+use crate::config::raw::RawJob;
+use crate::memory;
+use crate::value::Value;
+
+#[wasm_bindgen(typescript_custom_section)]
+const TYPES: &str = include_str!("engine/types.d.ts");
 
 /// The version of this calculator.
 #[must_use]
 #[wasm_bindgen]
 pub fn version() -> String {
     env!("CARGO_PKG_VERSION").to_owned()
+}
+
+/// Memory of every pipeline stage of a job in the public JSON form.
+///
+/// # Errors
+/// Throws an `Error` whose `problems` lists everything that is wrong with the job.
+#[wasm_bindgen(unchecked_return_type = "Estimate")]
+pub fn estimate(#[wasm_bindgen(unchecked_param_type = "Job")] config: JsValue) -> Result<JsValue, JsValue> {
+    let raw = RawJob::from_value(&read(config)?);
+    let checked = check(&raw);
+    let Some(config) = &checked.config else {
+        return Err(refusal(&checked.problems)?);
+    };
+    let estimate = memory::estimate(config);
+    write(&output::Estimate::new(config, &estimate, &checked))
+}
+
+/// Everything that is wrong with a job, warnings included; an empty list when nothing is.
+///
+/// # Errors
+/// Throws when the argument is not plain data.
+#[wasm_bindgen(unchecked_return_type = "Problem[]")]
+pub fn validate(#[wasm_bindgen(unchecked_param_type = "Job")] config: JsValue) -> Result<JsValue, JsValue> {
+    let checked = check(&RawJob::from_value(&read(config)?));
+    write(&checked.problems.iter().map(output::Problem::new).collect::<Vec<_>>())
+}
+
+fn read(data: JsValue) -> Result<Value, JsValue> {
+    serde_wasm_bindgen::from_value(data).map_err(|error| js_sys::Error::new(&error.to_string()).into())
+}
+
+fn write(result: &impl Serialize) -> Result<JsValue, JsValue> {
+    let serializer = serde_wasm_bindgen::Serializer::new()
+        .serialize_maps_as_objects(true)
+        .serialize_large_number_types_as_bigints(true);
+    result.serialize(&serializer).map_err(JsValue::from)
+}
+
+/// The error that `estimate` throws.
+fn refusal(problems: &[crate::config::problem::Problem]) -> Result<JsValue, JsValue> {
+    let message: Vec<String> = problems.iter().map(ToString::to_string).collect();
+    let error = js_sys::Error::new(&message.join("; "));
+    error.set_name("ConfigError");
+    let problems: Vec<_> = problems.iter().map(output::Problem::new).collect();
+    js_sys::Reflect::set(&error, &JsValue::from_str("problems"), &write(&problems)?)?;
+    Ok(error.into())
 }

@@ -1,11 +1,15 @@
 //! How much memory every pipeline stage of a checked job needs. [`estimate`] is the only entry point:
 //! total, deterministic, and in whole bytes.
 
+mod assumptions;
 pub mod bucket;
+pub mod line;
 pub mod parameters;
 pub mod states;
 
 use core::ops::Range;
+
+pub use assumptions::assumptions;
 
 use crate::config::job::{Config, Module};
 use crate::model::{Architecture, PartCounts, chunk_parts, whole_model_parts};

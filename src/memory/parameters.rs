@@ -161,16 +161,8 @@ impl PartTable {
 
     fn new(architecture: &Architecture, elements: impl Fn(&ParamTensor) -> u64) -> Self {
         let entry = |kind: PartKind, tensor: &ParamTensor| {
-            let vocabulary = matches!(
-                tensor.component,
-                Component::Embedding | Component::PositionEmbedding | Component::OutputLayer
-            );
             let elements = elements(tensor);
-            let matrices = if tensor.dimensions == 2 && !vocabulary {
-                elements
-            } else {
-                0
-            };
+            let matrices = if tensor.muon_matrix() { elements } else { 0 };
             // A copy of the word embedding for MTP is still the word embedding.
             let row = row(tensor.component, kind.mtp());
             Entry {

@@ -283,3 +283,16 @@ pub struct ParamTensor {
     /// Where Megatron creates it.
     pub source: Source,
 }
+
+impl ParamTensor {
+    /// Whether Muon updates it as a matrix; embeddings and the output layer are left to Adam
+    /// (`_is_nonlinear_or_embedding` in megatron/core/optimizer/emerging_optimizers.py).
+    #[must_use]
+    pub fn muon_matrix(&self) -> bool {
+        let vocabulary = matches!(
+            self.component,
+            Component::Embedding | Component::PositionEmbedding | Component::OutputLayer
+        );
+        self.dimensions == 2 && !vocabulary
+    }
+}

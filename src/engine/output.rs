@@ -1,0 +1,274 @@
+//! What the JavaScript API returns, in its own types: the core's stay free of serialization.
+
+use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
+
+use crate::config::Checked;
+use crate::config::job::{Config, Module};
+use crate::config::problem;
+use crate::memory::bucket::Bucket;
+use crate::memory::parameters::Parameters;
+use crate::memory::{self, ChunkEstimate, ModuleEstimate, StageEstimate};
+use crate::model::tensor::Holding;
+use crate::units::Bytes;
+use crate::value::Value;
+
+/// The largest whole number that JavaScript's numbers hold exactly.
+const MAX_SAFE_INTEGER: u64 = (1 << 53) - 1;
+
+/// A whole number: a JavaScript number where that is exact, a `BigInt` beyond.
+struct Exact(u64);
+
+impl Serialize for Exact {
+    #[allow(clippy::cast_precision_loss, reason = "exact up to the largest safe integer")]
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        if self.0 <= MAX_SAFE_INTEGER {
+            serializer.serialize_f64(self.0 as f64)
+        } else {
+            serializer.serialize_u64(self.0)
+        }
+    }
+}
+
+/// Writes an object from its entries, one line a field.
+macro_rules! object {
+    ($serializer:expr, { $($key:literal: $value:expr),+ $(,)? }) => {{
+        let mut map = $serializer.serialize_map(None)?;
+        $(map.serialize_entry($key, &$value)?;)+
+        map.end()
+    }};
+}
+
+/// A list made of an iterator, without collecting it.
+struct List<F>(F);
+
+impl<T: Serialize, I: Iterator<Item = T>, F: Fn() -> I> Serialize for List<F> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut list = serializer.serialize_seq(None)?;
+        for item in (self.0)() {
+            list.serialize_element(&item)?;
+        }
+        list.end()
+    }
+}
+
+/// The result of `estimate`.
+pub(super) struct Estimate<'a> {
+    config: &'a Config,
+    estimate: &'a memory::Estimate,
+    checked: &'a Checked,
+}
+
+impl<'a> Estimate<'a> {
+    pub(super) fn new(config: &'a Config, estimate: &'a memory::Estimate, checked: &'a Checked) -> Self {
+        Self { config, estimate, checked }
+    }
+}
+
+impl Serialize for Estimate<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let modules = || self.config.modules().iter().zip(&self.estimate.modules);
+        let Some((m, first)) = modules().next() else { return serializer.serialize_unit() };
+        let worst = self.estimate.worst;
+        object!(serializer, {
+            "derived": Derived(self.config, m),
+            "parameters": ModelParameters(first),
+            "stages": Stages(first),
+            "worst_stage": worst.pp_rank,
+            "worst_module": worst.module,
+            "modules": List(|| modules().map(|(m, e)| ModuleResult(self.config, m, e))),
+            "warnings": List(|| self.checked.warnings().map(|p| p.message.as_str())),
+            "assumptions": List(|| memory::assumptions(self.config).into_iter()),
+        })
+    }
+}
+
+struct ModuleResult<'a>(&'a Config, &'a Module, &'a ModuleEstimate);
+
+impl Serialize for ModuleResult<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Self(config, m, estimate) = self;
+        object!(serializer, {
+            "name": m.name(),
+            "rank_offset": Exact(m.rank_offset()),
+            "ranks": Exact(m.ranks()),
+            "derived": Derived(config, m),
+            "parameters": ModelParameters(estimate),
+            "stages": Stages(estimate),
+        })
+    }
+}
+
+struct Derived<'a>(&'a Config, &'a Module);
+
+impl Serialize for Derived<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let d = self.1.derived();
+        object!(serializer, {
+            "world_size": Exact(self.0.world_size()),
+            "data_parallel_size": Exact(d.data_parallel_size),
+            "expert_data_parallel_size": Exact(d.expert_data_parallel_size),
+            "expert_tensor_parallel_size": Exact(d.expert_tensor_parallel_size),
+            "virtual_pipeline_model_parallel_size": Exact(d.virtual_pipeline_model_parallel_size),
+            "padded_vocab_size": Exact(d.padded_vocab_size),
+            "num_microbatches": Exact(d.num_microbatches),
+            "global_batch_size": Exact(d.global_batch_size),
+            "ffn_hidden_size": Exact(d.ffn_hidden_size),
+            "kv_channels": Exact(d.kv_channels),
+            "experts_per_rank": Exact(d.experts_per_rank),
+            "sequence_parallel": d.sequence_parallel,
+        })
+    }
+}
+
+/// Parameters of the whole model.
+struct ModelParameters<'a>(&'a ModuleEstimate);
+
+impl Serialize for ModelParameters<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Self(estimate) = self;
+        let p = &estimate.parameters;
+        object!(serializer, {
+            "total": Exact(p.total()),
+            "active": Exact(estimate.active_parameters),
+            "tp_sharded": Exact(p.held(Holding::TpSharded)),
+            "replicated": Exact(p.held(Holding::Replicated)),
+            "expert": Exact(p.held(Holding::Expert)),
+            "components": Components(p),
+        })
+    }
+}
+
+/// Parameters on one rank.
+struct HeldParameters<'a>(&'a Parameters);
+
+impl Serialize for HeldParameters<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Self(p) = self;
+        object!(serializer, {
+            "total": Exact(p.total()),
+            "tp_sharded": Exact(p.held(Holding::TpSharded)),
+            "replicated": Exact(p.held(Holding::Replicated)),
+            "expert": Exact(p.held(Holding::Expert)),
+            "components": Components(p),
+        })
+    }
+}
+
+struct Components<'a>(&'a Parameters);
+
+impl Serialize for Components<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        for (component, mtp, elements) in self.0.components() {
+            map.serialize_entry(component.id(mtp), &Exact(elements))?;
+        }
+        map.end()
+    }
+}
+
+struct Stages<'a>(&'a ModuleEstimate);
+
+impl Serialize for Stages<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.0.stages.iter().enumerate().map(|(pp_rank, stage)| Stage { pp_rank, stage }))
+    }
+}
+
+struct Stage<'a> {
+    pp_rank: usize,
+    stage: &'a StageEstimate,
+}
+
+impl Serialize for Stage<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let chunks = || self.stage.chunks.iter().enumerate().map(|(vp_stage, chunk)| Chunk { vp_stage, chunk });
+        object!(serializer, {
+            "pp_rank": self.pp_rank,
+            "chunks": List(chunks),
+            "memory": Memory(self.stage),
+        })
+    }
+}
+
+struct Chunk<'a> {
+    vp_stage: usize,
+    chunk: &'a ChunkEstimate,
+}
+
+impl Serialize for Chunk<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        object!(serializer, {
+            "vp_stage": self.vp_stage,
+            "layers": List(|| self.chunk.layers.clone()),
+            "parameters": HeldParameters(&self.chunk.parameters),
+        })
+    }
+}
+
+struct Memory<'a>(&'a StageEstimate);
+
+impl Serialize for Memory<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        for bucket in Bucket::ALL {
+            let Bytes(bytes) = self.0.bytes(bucket);
+            map.serialize_entry(bucket.id(), &Exact(bytes))?;
+        }
+        map.serialize_entry("total", &Exact(self.0.total.0))?;
+        map.end()
+    }
+}
+
+/// One problem with a job.
+pub(super) struct Problem<'a>(&'a problem::Problem);
+
+impl<'a> Problem<'a> {
+    pub(super) fn new(problem: &'a problem::Problem) -> Self {
+        Self(problem)
+    }
+}
+
+impl Serialize for Problem<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Self(problem) = self;
+        object!(serializer, {
+            "module": problem.module,
+            "fields": List(|| problem.fields.iter().map(|f| f.field().name)),
+            "severity": match problem.severity {
+                problem::Severity::Error => "error",
+                problem::Severity::Warning => "warning",
+            },
+            "rule": problem.rule,
+            "message": problem.message.as_str(),
+            "fixes": List(|| problem.fixes.iter().map(Fix)),
+        })
+    }
+}
+
+struct Fix<'a>(&'a problem::Fix);
+
+impl Serialize for Fix<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        object!(serializer, { "field": self.0.field.field().name, "value": Plain(&self.0.value) })
+    }
+}
+
+/// Plain data as it is.
+struct Plain<'a>(&'a Value);
+
+impl Serialize for Plain<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self.0 {
+            Value::Null => serializer.serialize_unit(),
+            Value::Bool(b) => serializer.serialize_bool(*b),
+            Value::Int(i) => match u64::try_from(*i) {
+                Ok(i) => Exact(i).serialize(serializer),
+                Err(_) => serializer.serialize_str(&i.to_string()),
+            },
+            Value::Float(x) => serializer.serialize_f64(*x),
+            Value::Text(text) => serializer.serialize_str(text),
+            Value::List(items) => serializer.collect_seq(items.iter().map(Plain)),
+            Value::Map(entries) => serializer.collect_map(entries.iter().map(|(k, v)| (k, Plain(v)))),
+        }
+    }
+}

@@ -1,0 +1,25 @@
+//! What the estimate of a job takes for granted, in words.
+
+use crate::config::job::{Config, Precision};
+
+/// The assumptions in force for a job.
+#[must_use]
+pub fn assumptions(config: &Config) -> Vec<String> {
+    let mut list = vec![
+        String::from("Memory that the training loop allocates through PyTorch; not the CUDA context and NCCL."),
+        String::from("Activations and temporary buffers are not in the total yet."),
+    ];
+    for m in config.modules() {
+        let a = m.args();
+        if m.precision == Precision::Bf16 && !a.grad_reduce_in_bf16 && !a.use_precision_aware_optimizer {
+            list.push(String::from("bf16 training accumulates gradients in fp32, as Megatron-LM does unless told otherwise."));
+        }
+        if a.mla_q_proj_layernorm || !(a.multi_latent_attention && a.qk_layernorm && a.q_lora_rank.is_none()) {
+            continue;
+        }
+        list.push(String::from(
+            "MLA without query compression has no norm in linear_q_proj, as in Megatron-Core 0.16; later versions add one.",
+        ));
+    }
+    list
+}

@@ -1,0 +1,313 @@
+//! One stage's memory as a tree of lines, each with its formula, its source and how sure it is.
+//!
+//! Only the stage that someone looks at is itemised; the estimate of all stages needs no text.
+
+use super::bucket::{Bucket, State};
+use super::parameters::Count;
+use super::states::{Having, StateRule, StateRules};
+use super::{ChunkEstimate, Estimate, StageRef};
+use crate::config::job::{Config, Module};
+use crate::model::tensor::{Component, Holding, ParamTensor};
+use crate::model::{Architecture, PartKind};
+use crate::source::{
+    DISTRIBUTED_OPTIMIZER, GRAD_BUFFER, MAIN_PARAMS, OPTIMIZER, OPTIMIZER_CONFIG, Source,
+};
+use crate::units::Bytes;
+
+/// How sure a number is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Confidence {
+    /// Follows from tensor shapes alone.
+    Exact,
+    /// Follows from a model of what autograd or the allocator keeps.
+    Modelled,
+    /// A measured constant that cannot be derived; the user may change it.
+    Allowance,
+}
+
+/// A formula: the same product once in symbols and once in numbers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Formula {
+    /// In symbols.
+    pub symbols: String,
+    /// With values in their place.
+    pub values: String,
+    /// Every symbol with its value, in order of appearance.
+    pub legend: Vec<(&'static str, u64)>,
+}
+
+/// A row of the itemised estimate. Its bytes are the sum of its children's where it has any.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Line {
+    /// A stable path such as `weights_dense/attention/self_attention.linear_qkv.weight`.
+    pub id: String,
+    /// What it is called.
+    pub label: String,
+    /// How much it is.
+    pub bytes: Bytes,
+    /// What it is, in one sentence.
+    pub what: String,
+    /// Where the number comes from, for rows without children.
+    pub formula: Option<Formula>,
+    /// Who says so.
+    pub source: Source,
+    /// How sure it is.
+    pub confidence: Confidence,
+    /// What it consists of.
+    pub children: Vec<Line>,
+}
+
+/// The lines of one stage: one a bucket that is not empty, then components, then tensors.
+#[must_use]
+pub fn stage_lines(config: &Config, estimate: &Estimate, stage: StageRef) -> Vec<Line> {
+    let module = config.modules().get(stage.module);
+    let held = estimate
+        .modules
+        .get(stage.module)
+        .and_then(|m| m.stages.get(stage.pp_rank));
+    let (Some(m), Some(held)) = (module, held) else {
+        return Vec::new();
+    };
+    let architecture = Architecture::new(m);
+    let rules = StateRules::new(m);
+    let buckets = Bucket::ALL
+        .into_iter()
+        .filter(|bucket| held.bytes(*bucket) > Bytes::ZERO);
+    buckets
+        .map(|bucket| state_line(m, &architecture, &rules, &held.chunks, bucket))
+        .collect()
+}
+
+fn state_line(
+    m: &Module,
+    architecture: &Architecture,
+    rules: &StateRules,
+    chunks: &[ChunkEstimate],
+    bucket: Bucket,
+) -> Line {
+    let rule = rules.rule(bucket);
+    let mut share = Share {
+        rule,
+        before: Count::default(),
+    };
+    let (what, source) = describe(m, bucket);
+    let mut components: Vec<Line> = Vec::new();
+    for (kind, times) in parts(chunks) {
+        for tensor in architecture
+            .parameters(kind)
+            .iter()
+            .filter(|t| bucket.holds(t.holding))
+        {
+            let bytes = share.next(tensor, times);
+            if bytes == Bytes::ZERO {
+                continue;
+            }
+            let component = tensor.component.id(kind.mtp());
+            let id = format!("{}/{component}", bucket.id());
+            let row = Line {
+                id: format!("{id}/{}/{}", part_id(kind), tensor.name),
+                label: format!("{}{}", prefix(kind), tensor.name),
+                bytes,
+                what: format!("{} of {}", what, tensor.name),
+                formula: Some(formula(m, tensor, kind, times, rule)),
+                source: tensor.source,
+                confidence: Confidence::Exact,
+                children: Vec::new(),
+            };
+            match components.iter_mut().find(|line| line.id == id) {
+                Some(line) => {
+                    line.bytes += bytes;
+                    line.children.push(row);
+                }
+                None => components.push(Line {
+                    id,
+                    label: component_label(tensor.component, kind.mtp()),
+                    bytes,
+                    what: format!("{what}, {}", holding_words(tensor.holding)),
+                    formula: None,
+                    source,
+                    confidence: Confidence::Exact,
+                    children: vec![row],
+                }),
+            }
+        }
+    }
+    Line {
+        id: bucket.id().to_owned(),
+        label: bucket.label().to_owned(),
+        bytes: components.iter().map(|line| line.bytes).sum(),
+        what: what.to_owned(),
+        formula: None,
+        source,
+        confidence: Confidence::Exact,
+        children: components,
+    }
+}
+
+/// How many of each part all chunks of the stage hold, where there are any.
+fn parts(chunks: &[ChunkEstimate]) -> impl Iterator<Item = (PartKind, u64)> {
+    PartKind::ALL.into_iter().filter_map(|kind| {
+        let times = chunks
+            .iter()
+            .filter_map(|chunk| chunk.parts.get(kind as usize))
+            .sum();
+        (times > 0).then_some((kind, times))
+    })
+}
+
+/// Hands out a bucket's bytes tensor by tensor so that they add up to the bucket: a state that is
+/// split over ranks is split as a whole, not tensor by tensor.
+struct Share {
+    rule: StateRule,
+    before: Count,
+}
+
+impl Share {
+    fn next(&mut self, tensor: &ParamTensor, times: u64) -> Bytes {
+        let elements = tensor.shape.elements().saturating_mul(times);
+        let before = self.rule.bytes_of(self.before);
+        self.before.elements = self.before.elements.saturating_add(elements);
+        if tensor.muon_matrix() {
+            self.before.matrices = self.before.matrices.saturating_add(elements);
+        }
+        self.rule.bytes_of(self.before).saturating_sub(before)
+    }
+}
+
+fn formula(
+    m: &Module,
+    tensor: &ParamTensor,
+    kind: PartKind,
+    times: u64,
+    rule: StateRule,
+) -> Formula {
+    let mut symbols = tensor.shape.to_string();
+    let mut values = tensor.shape.substituted();
+    let mut legend: Vec<_> = tensor
+        .shape
+        .factors()
+        .map(|f| (f.symbol, f.value))
+        .collect();
+    legend.extend(tensor.shape.divisors().map(|f| (f.symbol, f.value)));
+    if times > 1 {
+        symbols = format!("{} · {symbols}", part_symbol(kind));
+        values = format!("{times} · {values}");
+        legend.insert(0, (part_symbol(kind), times));
+    }
+    if rule.shard > 1 {
+        let symbol = if tensor.holding == Holding::Expert {
+            "EDP"
+        } else {
+            "(DP·CP)"
+        };
+        symbols = format!("{symbols} / {symbol}");
+        values = format!("{values} / {}", rule.shard);
+        legend.push((symbol, rule.shard));
+    }
+    if rule.on_gpu.0 < 1_000_000 {
+        symbols.push_str(" · part on GPU");
+        values = format!("{values} · {}", rule.on_gpu);
+    }
+    if m.args.num_distributed_optimizer_instances > 1 && rule.shard > 1 {
+        symbols.push_str(" · optimizer instances");
+    }
+    Formula {
+        symbols: format!("{symbols} · {} B", rule.bytes),
+        values: format!("{values} · {} B", rule.bytes),
+        legend,
+    }
+}
+
+fn part_symbol(kind: PartKind) -> &'static str {
+    match kind {
+        PartKind::DenseLayer => "dense layers",
+        PartKind::MoeLayer => "MoE layers",
+        PartKind::MtpLayer => "MTP depths",
+        _ => "copies",
+    }
+}
+
+fn part_id(kind: PartKind) -> &'static str {
+    match kind {
+        PartKind::Embedding => "embedding",
+        PartKind::DenseLayer => "dense",
+        PartKind::MoeLayer => "moe",
+        PartKind::FinalNorm => "final_norm",
+        PartKind::OutputLayer => "output_layer",
+        PartKind::MtpEmbedding => "mtp_embedding",
+        PartKind::MtpLayer => "mtp",
+    }
+}
+
+fn prefix(kind: PartKind) -> &'static str {
+    match kind {
+        PartKind::DenseLayer | PartKind::MoeLayer => "decoder.layers.*.",
+        PartKind::FinalNorm => "decoder.",
+        PartKind::MtpLayer => "mtp.layers.*.",
+        PartKind::Embedding | PartKind::OutputLayer | PartKind::MtpEmbedding => "",
+    }
+}
+
+/// A component's name for people, with the MTP block's told apart.
+#[must_use]
+pub fn component_label(component: Component, mtp: bool) -> String {
+    match component {
+        Component::EnormHnorm | Component::EhProj => component.label().to_owned(),
+        _ if mtp => format!("MTP: {}", component.label()),
+        _ => component.label().to_owned(),
+    }
+}
+
+fn holding_words(holding: Holding) -> &'static str {
+    match holding {
+        Holding::TpSharded => "split over tensor-parallel ranks",
+        Holding::Replicated => "in full on every tensor-parallel rank",
+        Holding::Expert => "split over expert-parallel ranks",
+    }
+}
+
+fn describe(m: &Module, bucket: Bucket) -> (&'static str, Source) {
+    let sharded = m.args.use_distributed_optimizer;
+    let states = if sharded {
+        DISTRIBUTED_OPTIMIZER
+    } else {
+        OPTIMIZER
+    };
+    match bucket.state().map(|(state, _)| state) {
+        Some(State::Weights) | None => ("Parameters in the dtype of training", GRAD_BUFFER),
+        Some(State::MainGrads) => ("Gradient that micro batches accumulate into", GRAD_BUFFER),
+        Some(State::MainParams) if m.args.use_precision_aware_optimizer => (
+            "Main copy of the parameter that the optimizer updates",
+            OPTIMIZER_CONFIG,
+        ),
+        Some(State::MainParams) => {
+            let source = if sharded {
+                DISTRIBUTED_OPTIMIZER
+            } else {
+                MAIN_PARAMS
+            };
+            (
+                "Main copy of the parameter that the optimizer updates",
+                source,
+            )
+        }
+        Some(State::ExpAvg) => ("First moment of the gradient", states),
+        Some(State::ExpAvgSq) => ("Second moment of the gradient", states),
+    }
+}
+
+impl StateRule {
+    /// The rule in words.
+    #[must_use]
+    pub fn words(&self) -> String {
+        let who = match self.having {
+            Having::All => "every parameter",
+            Having::AllButMuonMatrices => "every parameter that Muon leaves to Adam",
+            Having::None => return String::from("not kept"),
+        };
+        match self.shard {
+            1 => format!("{} B for {who}", self.bytes),
+            shard => format!("{} B for {who}, split over {shard} ranks", self.bytes),
+        }
+    }
+}

@@ -28,7 +28,9 @@ pub fn version() -> String {
 /// # Errors
 /// Throws an `Error` whose `problems` lists everything that is wrong with the job.
 #[wasm_bindgen(unchecked_return_type = "Estimate")]
-pub fn estimate(#[wasm_bindgen(unchecked_param_type = "Job")] config: JsValue) -> Result<JsValue, JsValue> {
+pub fn estimate(
+    #[wasm_bindgen(unchecked_param_type = "Job")] config: JsValue,
+) -> Result<JsValue, JsValue> {
     let raw = RawJob::from_value(&read(config)?);
     let checked = check(&raw);
     let Some(config) = &checked.config else {
@@ -43,13 +45,22 @@ pub fn estimate(#[wasm_bindgen(unchecked_param_type = "Job")] config: JsValue) -
 /// # Errors
 /// Throws when the argument is not plain data.
 #[wasm_bindgen(unchecked_return_type = "Problem[]")]
-pub fn validate(#[wasm_bindgen(unchecked_param_type = "Job")] config: JsValue) -> Result<JsValue, JsValue> {
+pub fn validate(
+    #[wasm_bindgen(unchecked_param_type = "Job")] config: JsValue,
+) -> Result<JsValue, JsValue> {
     let checked = check(&RawJob::from_value(&read(config)?));
-    write(&checked.problems.iter().map(output::Problem::new).collect::<Vec<_>>())
+    write(
+        &checked
+            .problems
+            .iter()
+            .map(output::Problem::new)
+            .collect::<Vec<_>>(),
+    )
 }
 
 fn read(data: JsValue) -> Result<Value, JsValue> {
-    serde_wasm_bindgen::from_value(data).map_err(|error| js_sys::Error::new(&error.to_string()).into())
+    serde_wasm_bindgen::from_value(data)
+        .map_err(|error| js_sys::Error::new(&error.to_string()).into())
 }
 
 fn write(result: &impl Serialize) -> Result<JsValue, JsValue> {

@@ -19,7 +19,10 @@ const MAX_SAFE_INTEGER: u64 = (1 << 53) - 1;
 struct Exact(u64);
 
 impl Serialize for Exact {
-    #[allow(clippy::cast_precision_loss, reason = "exact up to the largest safe integer")]
+    #[allow(
+        clippy::cast_precision_loss,
+        reason = "exact up to the largest safe integer"
+    )]
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         if self.0 <= MAX_SAFE_INTEGER {
             serializer.serialize_f64(self.0 as f64)
@@ -54,21 +57,31 @@ impl<T: Serialize, I: Iterator<Item = T>, F: Fn() -> I> Serialize for List<F> {
 /// The result of `estimate`.
 pub(super) struct Estimate<'a> {
     config: &'a Config,
-    estimate: &'a memory::Estimate,
+    result: &'a memory::Estimate,
     checked: &'a Checked,
 }
 
 impl<'a> Estimate<'a> {
-    pub(super) fn new(config: &'a Config, estimate: &'a memory::Estimate, checked: &'a Checked) -> Self {
-        Self { config, estimate, checked }
+    pub(super) fn new(
+        config: &'a Config,
+        result: &'a memory::Estimate,
+        checked: &'a Checked,
+    ) -> Self {
+        Self {
+            config,
+            result,
+            checked,
+        }
     }
 }
 
 impl Serialize for Estimate<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let modules = || self.config.modules().iter().zip(&self.estimate.modules);
-        let Some((m, first)) = modules().next() else { return serializer.serialize_unit() };
-        let worst = self.estimate.worst;
+        let modules = || self.config.modules().iter().zip(&self.result.modules);
+        let Some((m, first)) = modules().next() else {
+            return serializer.serialize_unit();
+        };
+        let worst = self.result.worst;
         object!(serializer, {
             "derived": Derived(self.config, m),
             "parameters": ModelParameters(first),
@@ -170,7 +183,13 @@ struct Stages<'a>(&'a ModuleEstimate);
 
 impl Serialize for Stages<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_seq(self.0.stages.iter().enumerate().map(|(pp_rank, stage)| Stage { pp_rank, stage }))
+        serializer.collect_seq(
+            self.0
+                .stages
+                .iter()
+                .enumerate()
+                .map(|(pp_rank, stage)| Stage { pp_rank, stage }),
+        )
     }
 }
 
@@ -181,7 +200,13 @@ struct Stage<'a> {
 
 impl Serialize for Stage<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let chunks = || self.stage.chunks.iter().enumerate().map(|(vp_stage, chunk)| Chunk { vp_stage, chunk });
+        let chunks = || {
+            self.stage
+                .chunks
+                .iter()
+                .enumerate()
+                .map(|(vp_stage, chunk)| Chunk { vp_stage, chunk })
+        };
         object!(serializer, {
             "pp_rank": self.pp_rank,
             "chunks": List(chunks),
@@ -268,7 +293,9 @@ impl Serialize for Plain<'_> {
             Value::Float(x) => serializer.serialize_f64(*x),
             Value::Text(text) => serializer.serialize_str(text),
             Value::List(items) => serializer.collect_seq(items.iter().map(Plain)),
-            Value::Map(entries) => serializer.collect_map(entries.iter().map(|(k, v)| (k, Plain(v)))),
+            Value::Map(entries) => {
+                serializer.collect_map(entries.iter().map(|(k, v)| (k, Plain(v))))
+            }
         }
     }
 }

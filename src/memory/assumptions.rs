@@ -6,15 +6,22 @@ use crate::config::job::{Config, Precision};
 #[must_use]
 pub fn assumptions(config: &Config) -> Vec<String> {
     let mut list = vec![
-        String::from("Memory that the training loop allocates through PyTorch; not the CUDA context and NCCL."),
+        String::from(
+            "Memory that the training loop allocates through PyTorch; not the CUDA context and NCCL.",
+        ),
         String::from("Activations and temporary buffers are not in the total yet."),
     ];
     for m in config.modules() {
         let a = m.args();
-        if m.precision == Precision::Bf16 && !a.grad_reduce_in_bf16 && !a.use_precision_aware_optimizer {
+        if m.precision == Precision::Bf16
+            && !a.grad_reduce_in_bf16
+            && !a.use_precision_aware_optimizer
+        {
             list.push(String::from("bf16 training accumulates gradients in fp32, as Megatron-LM does unless told otherwise."));
         }
-        if a.mla_q_proj_layernorm || !(a.multi_latent_attention && a.qk_layernorm && a.q_lora_rank.is_none()) {
+        if a.mla_q_proj_layernorm
+            || !(a.multi_latent_attention && a.qk_layernorm && a.q_lora_rank.is_none())
+        {
             continue;
         }
         list.push(String::from(

@@ -286,7 +286,7 @@ pub struct ParamTensor {
 
 impl ParamTensor {
     /// Whether Muon updates it as a matrix; embeddings and the output layer are left to Adam
-    /// (`_is_nonlinear_or_embedding` in megatron/core/optimizer/emerging_optimizers.py).
+    /// (`_is_nonlinear_or_embedding` in `emerging_optimizers.py` of megatron-core).
     #[must_use]
     pub fn muon_matrix(&self) -> bool {
         let vocabulary = matches!(

@@ -1,9 +1,11 @@
 //! Configurations in and out of text: every reader reports what it did with every key.
 
+pub mod detect;
 pub mod hf_config;
 pub mod json;
 pub mod megatron_args;
 pub mod node;
+pub mod overrides;
 pub mod report;
 pub mod shell;
 pub mod yaml;

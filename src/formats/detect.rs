@@ -1,0 +1,239 @@
+//! Recognises what a pasted text is.
+
+use super::overrides;
+
+/// The formats that can be told apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Format {
+    /// A share link of this calculator, or a page's address with one.
+    ShareLink,
+    /// A configuration that this calculator wrote as JSON.
+    OwnJson,
+    /// A model's `config.json`.
+    HfConfig,
+    /// Flags or a command of Megatron-LM.
+    MegatronFlags,
+    /// A bash script that launches Megatron-LM.
+    Script,
+    /// `MODEL_ARGS:` with flags as keys.
+    ModelArgsYaml,
+    /// A configuration of Megatron-Bridge as YAML.
+    BridgeYaml,
+    /// A configuration of verl as YAML.
+    VerlYaml,
+    /// Megatron-LM's `--yaml-cfg`.
+    MegatronYaml,
+    /// A command of ms-swift.
+    SwiftCommand,
+    /// Hydra overrides, alone or after a command.
+    Overrides,
+}
+
+/// A format with what gave it away.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Detected {
+    /// The format.
+    pub format: Format,
+    /// Why, as the end of a sentence that starts with "because".
+    pub reason: &'static str,
+}
+
+/// How much of a text is looked at, in bytes; what a format is shows early.
+const MAX_LOOK: usize = 200_000;
+
+/// The format of `text`; none when nothing gives it away.
+#[must_use]
+pub fn detect(text: &str) -> Option<Detected> {
+    let found = |format, reason| Some(Detected { format, reason });
+    let text = text.trim_start_matches('\u{feff}').trim();
+    let text = text
+        .get(..text.floor_char_boundary(MAX_LOOK))
+        .unwrap_or(text);
+    if is_link(text) {
+        return found(Format::ShareLink, "it has the mark of a share link");
+    }
+    if text.starts_with('{') {
+        return json(text);
+    }
+    let lines = || text.lines().map(str::trim).filter(|line| !line.is_empty());
+    let code = || lines().filter(|line| !line.starts_with('#'));
+    if code().any(|line| line.starts_with("MODEL_ARGS:")) {
+        return found(Format::ModelArgsYaml, "it has the key MODEL_ARGS");
+    }
+    if is_swift(text) {
+        return found(Format::SwiftCommand, "it starts ms-swift");
+    }
+    let flags = code().any(has_flag);
+    let overridden = code()
+        .flat_map(str::split_whitespace)
+        .filter(|word| is_override(word))
+        .count();
+    if overridden > 0 && !flags_outnumber(text, overridden) {
+        return found(
+            Format::Overrides,
+            "it sets keys with dots and an equals sign",
+        );
+    }
+    if text.starts_with("#!") || flags && code().any(is_shell) {
+        return found(Format::Script, "it has lines of a shell script");
+    }
+    let yaml = yaml(text);
+    if yaml.is_some() && !flags {
+        return yaml;
+    }
+    if flags {
+        return found(Format::MegatronFlags, "it has flags with two dashes");
+    }
+    if code().any(is_shell) {
+        return found(Format::Script, "it has lines of a shell script");
+    }
+    None
+}
+
+fn is_link(text: &str) -> bool {
+    let one_word = !text.contains(char::is_whitespace);
+    let Some((_, hash)) = text.split_once('#') else {
+        return false;
+    };
+    one_word && (is_version(hash, 'v', ';') || is_version(hash, 'z', ':'))
+}
+
+/// `v1;` or `z1:`
+fn is_version(hash: &str, letter: char, end: char) -> bool {
+    hash.strip_prefix(letter).is_some_and(|rest| {
+        let digits = rest.trim_start_matches(|c: char| c.is_ascii_digit());
+        digits.len() < rest.len() && (digits.is_empty() || digits.starts_with(end))
+    })
+}
+
+fn json(text: &str) -> Option<Detected> {
+    let has = |key: &str| {
+        text.match_indices(key).any(|(at, _)| {
+            let before = text.get(..at).is_some_and(|before| before.ends_with('"'));
+            let after = text.get(at + key.len()..).unwrap_or_default();
+            let closed = after.strip_prefix('"').map(str::trim_start);
+            before && closed.is_some_and(|after| after.starts_with(':'))
+        })
+    };
+    let found = |format, reason| Some(Detected { format, reason });
+    if text.contains("megatron-memory") {
+        return found(Format::OwnJson, "it names this calculator's schema");
+    }
+    if has("model_type") || has("architectures") || has("num_hidden_layers") {
+        return found(Format::HfConfig, "it has the keys of a Hugging Face model");
+    }
+    if has("tensor_model_parallel_size") || has("num_layers") {
+        return found(Format::OwnJson, "it has Megatron's field names as JSON");
+    }
+    None
+}
+
+fn is_swift(text: &str) -> bool {
+    let mut words = text.split_whitespace().peekable();
+    while let Some(word) = words.next() {
+        let task = words.peek().copied().unwrap_or_default();
+        let name = word.rsplit('/').next().unwrap_or_default();
+        if matches!(name, "megatron" | "swift") && matches!(task, "pt" | "sft" | "rlhf" | "export")
+        {
+            return true;
+        }
+    }
+    false
+}
+
+fn is_flag(word: &str) -> bool {
+    let word = word.trim_start_matches(['"', '\'']);
+    word.strip_prefix("--").is_some_and(|name| {
+        name.starts_with(|c: char| c.is_ascii_alphabetic()) && !name.ends_with(':')
+    })
+}
+
+fn has_flag(line: &str) -> bool {
+    line.split_whitespace().any(is_flag)
+}
+
+fn is_override(word: &str) -> bool {
+    let word = word.trim_start_matches(['+', '\'', '"']);
+    word.split_once('=')
+        .is_some_and(|(key, _)| key.contains('.') && !key.ends_with('.') && overrides::is_key(key))
+}
+
+/// Whether a text with a few overrides is rather a list of flags.
+fn flags_outnumber(text: &str, overridden: usize) -> bool {
+    text.split_whitespace().filter(|word| is_flag(word)).count() > overridden.saturating_mul(2)
+}
+
+fn is_shell(line: &str) -> bool {
+    let first = line.split_whitespace().next().unwrap_or_default();
+    let assigns = first.split_once('=').is_some_and(|(name, _)| {
+        let name = name.trim_end_matches('+');
+        name.starts_with(|c: char| c == '_' || c.is_ascii_alphabetic())
+            && name.bytes().all(|b| b == b'_' || b.is_ascii_alphanumeric())
+    });
+    assigns
+        || matches!(
+            first,
+            "export"
+                | "if"
+                | "for"
+                | "case"
+                | "fi"
+                | "done"
+                | "source"
+                | "set"
+                | "torchrun"
+                | "srun"
+                | "python"
+                | "python3"
+                | "bash"
+                | "ray"
+                | "sbatch"
+        )
+}
+
+fn yaml(text: &str) -> Option<Detected> {
+    let found = |format, reason| Some(Detected { format, reason });
+    let mut keys = 0_usize;
+    let mut bridge = false;
+    let mut model = false;
+    let mut language_model = false;
+    for line in text.lines() {
+        let indented = line.starts_with([' ', '\t']);
+        let line = line.trim();
+        let Some((key, rest)) = line.trim_start_matches("- ").split_once(':') else {
+            continue;
+        };
+        if !(rest.is_empty() || rest.starts_with(' ')) || key.contains(' ') {
+            continue;
+        }
+        keys += 1;
+        match key {
+            "actor_rollout_ref" => {
+                return found(Format::VerlYaml, "it has the key actor_rollout_ref");
+            }
+            "_target_" => bridge = bridge || rest.contains("megatron"),
+            "language_model" | "model_parallel" if !indented => language_model = true,
+            "model" | "train" | "ddp" | "optimizer" if !indented => model = true,
+            _ => {}
+        }
+    }
+    if bridge {
+        return found(Format::BridgeYaml, "it has targets of Megatron-Bridge");
+    }
+    if language_model {
+        return found(Format::MegatronYaml, "it has the sections of --yaml-cfg");
+    }
+    if model {
+        return found(
+            Format::BridgeYaml,
+            "it has the sections of a Megatron-Bridge configuration",
+        );
+    }
+    if keys > 2 && text.contains("tensor_model_parallel_size") {
+        return found(
+            Format::BridgeYaml,
+            "it has Megatron's field names as YAML keys",
+        );
+    }
+    None
+}

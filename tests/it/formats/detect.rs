@@ -1,0 +1,93 @@
+//! What a pasted text is.
+
+use megatron_memory::formats::detect::{Format, detect};
+use proptest::prelude::*;
+
+#[test]
+fn formats_are_told_apart() {
+    for (text, expected) in [
+        ("#v1;m=llama3-8b;tp=2", Some(Format::ShareLink)),
+        ("https://example.org/calc/#v1;tp=2", Some(Format::ShareLink)),
+        ("#z1:eJxTYA", Some(Format::ShareLink)),
+        ("#version notes", None),
+        (
+            r#"{"architectures": ["LlamaForCausalLM"], "hidden_size": 4096}"#,
+            Some(Format::HfConfig),
+        ),
+        (r#"{"model_type" : "qwen3"}"#, Some(Format::HfConfig)),
+        (
+            r#"{"schema": "megatron-memory/1", "num_layers": 4}"#,
+            Some(Format::OwnJson),
+        ),
+        (
+            r#"{"num_layers": 4, "hidden_size": 8}"#,
+            Some(Format::OwnJson),
+        ),
+        (r#"{"unrelated": 1}"#, None),
+        (
+            "--num-layers 4 --hidden-size 8",
+            Some(Format::MegatronFlags),
+        ),
+        (
+            "  --num-layers 4 \\\n  --hidden-size 8",
+            Some(Format::MegatronFlags),
+        ),
+        (
+            "torchrun pretrain_gpt.py --num-layers 4",
+            Some(Format::Script),
+        ),
+        ("#!/bin/bash\nTP=2\n", Some(Format::Script)),
+        ("ARGS=(\n  --num-layers 4\n)\n", Some(Format::Script)),
+        ("if [ $A = 1 ]; then\n  X=--bf16\nfi", Some(Format::Script)),
+        (
+            "ENV_VARS:\n  A: 1\nMODEL_ARGS:\n  --num-layers: 4\n  --swiglu: true\n",
+            Some(Format::ModelArgsYaml),
+        ),
+        (
+            "model:\n  _target_: megatron.bridge.models.Llama\n  num_layers: 4\n",
+            Some(Format::BridgeYaml),
+        ),
+        (
+            "model:\n  num_layers: 4\ntrain:\n  micro_batch_size: 1\n",
+            Some(Format::BridgeYaml),
+        ),
+        (
+            "actor_rollout_ref:\n  actor:\n    megatron:\n      tensor_model_parallel_size: 2\n",
+            Some(Format::VerlYaml),
+        ),
+        (
+            "language_model:\n  num_layers: 4\n",
+            Some(Format::MegatronYaml),
+        ),
+        (
+            "NPROC_PER_NODE=8 megatron sft --model Qwen/Qwen3-8B --padding_free true",
+            Some(Format::SwiftCommand),
+        ),
+        ("swift rlhf --rlhf_type grpo", Some(Format::SwiftCommand)),
+        (
+            "model.num_layers=4 train.micro_batch_size=1",
+            Some(Format::Overrides),
+        ),
+        (
+            "python3 -m verl.trainer.main_ppo --config-name x \\\n  a.b.c=2 \\\n d.e=[1,2]",
+            Some(Format::Overrides),
+        ),
+        (
+            "uv run run_recipe.py --recipe llama3 model.num_layers=4 train.global_batch_size=8",
+            Some(Format::Overrides),
+        ),
+        ("Dear all, how much memory do I need?", None),
+        ("", None),
+    ] {
+        assert_eq!(detect(text).map(|d| d.format), expected, "{text}");
+    }
+}
+
+proptest! {
+    #[test]
+    fn any_text_gets_an_answer(text in "\\PC{0,80}") {
+        let padded = format!("{text}\n{}", "x".repeat(300));
+        // Blanks around a text do not matter.
+        prop_assert_eq!(detect(&padded), detect(&format!("\n  {padded}\n")));
+    }
+}

@@ -4,12 +4,14 @@ mod check;
 pub mod choices;
 pub mod field;
 pub mod fields;
+pub mod gpus;
 pub mod job;
 pub mod parse;
 pub mod pattern;
 pub mod problem;
 pub mod raw;
 mod rules;
+mod spans;
 mod typed;
 
 pub use check::{Checked, check};

@@ -3,7 +3,17 @@
 //! Plain objects go in and come out through `serde-wasm-bindgen`. Whole numbers are JavaScript numbers
 //! up to 2^53 - 1 and `BigInt` beyond, so that none is ever rounded.
 
+/// Writes an object from its entries, one line a field.
+macro_rules! object {
+    ($serializer:expr, { $($key:literal: $value:expr),+ $(,)? }) => {{
+        let mut map = $serializer.serialize_map(None)?;
+        $(map.serialize_entry($key, &$value)?;)+
+        map.end()
+    }};
+}
+
 mod output;
+pub mod ranks;
 
 use serde::Serialize;
 use wasm_bindgen::prelude::*;

@@ -4,7 +4,7 @@
 //! known to run as. It is read when it is chosen, by the reader of pasted files; the list here has what a menu
 //! needs. A published preset never changes: a correction gets a new version.
 
-pub mod gpus;
+pub use crate::config::gpus;
 
 use crate::config::fields::FieldId;
 use crate::config::raw::{RawJob, Settings};

@@ -3,11 +3,13 @@
 use super::choices::{OptimizerKind, RecomputeGranularity};
 use super::field::{Default, Kind};
 use super::fields::{Args, FieldId};
+use super::gpus;
 use super::job::{Activation, Config, Module, Moe, Precision};
 use super::parse::{Parsed, parse};
 use super::problem::{Problem, Severity, near_matches};
 use super::raw::RawJob;
 use super::rules;
+use super::spans::{Span, spans};
 use crate::parallel::stages::StageLayout;
 use crate::units::Bytes;
 use crate::value::Value;
@@ -45,16 +47,19 @@ pub fn check(raw: &RawJob) -> Checked {
     unknown_keys(raw, &mut problems);
     let mut modules = Vec::new();
     let mut world_size = 1;
-    for index in 0..raw.module_count() {
+    let spans = spans(raw, &mut problems);
+    for (index, span) in spans.iter().enumerate() {
         let (args, bad) = read_args(raw, index, &mut problems);
         let mut found = Vec::new();
-        let draft = Draft::new(index, &args);
+        let draft = Draft::new(index, &args, span.as_ref());
         rules::apply(&draft, &mut found);
         let stages = rules::stages(&draft, &mut found);
         found.retain(|p| !p.fields.iter().any(|f| bad.contains(f)));
-        let failed = !bad.is_empty() || found.iter().any(|p| p.severity == Severity::Error);
+        let failed = span.as_ref().is_some_and(|span| span.refused)
+            || !bad.is_empty()
+            || found.iter().any(|p| p.severity == Severity::Error);
         problems.extend(found);
-        world_size = world_size.max(draft.world_size);
+        world_size = world_size.max(draft.rank_offset + draft.world_size);
         if let (false, Some(stages)) = (failed, stages) {
             let name = raw
                 .modules
@@ -63,20 +68,34 @@ pub fn check(raw: &RawJob) -> Checked {
             modules.push(draft.finish(name.to_owned(), stages));
         }
     }
-    let config = (modules.len() == raw.module_count()).then(|| Config {
+    let gpu_memory = gpu_memory(raw, &mut problems);
+    let config = (modules.len() == raw.module_count()).then_some(Config {
         world_size,
-        gpu_memory: gpu_memory(raw),
+        gpu_memory,
         modules,
     });
     Checked { config, problems }
 }
 
-fn gpu_memory(raw: &RawJob) -> Option<Bytes> {
-    let field = FieldId::gpu_memory_mib;
-    match parse(field.field(), raw.shared.get(field)?) {
-        Ok(Some(Parsed::Int(mib))) => Some(Bytes::mib(mib)),
-        _ => None,
+/// The memory that was typed, or else the chosen GPU's.
+fn gpu_memory(raw: &RawJob, problems: &mut Vec<Problem>) -> Option<Bytes> {
+    let read = |field: FieldId| parse(field.field(), raw.shared.get(field)?).ok().flatten();
+    if let Some(Parsed::Int(mib)) = read(FieldId::gpu_memory_mib) {
+        return Some(Bytes::mib(mib));
     }
+    let Some(Parsed::Text(id)) = read(FieldId::gpu) else {
+        return None;
+    };
+    let gpu = gpus::by_id(&id);
+    if gpu.is_none() {
+        let ids: Vec<&str> = gpus::GPUS.iter().map(|gpu| gpu.id).collect();
+        let message = format!(
+            "gpu knows no “{id}”; use one of {}, or give gpu_memory_mib",
+            ids.join(", ")
+        );
+        problems.push(Problem::warning(0, "gpu", &[FieldId::gpu], message));
+    }
+    gpu.map(|gpu| Bytes(gpu.memory_bytes()))
 }
 
 fn unknown_keys(raw: &RawJob, problems: &mut Vec<Problem>) {
@@ -169,6 +188,7 @@ pub(super) struct Draft<'a> {
     pub(super) ep: u64,
     pub(super) etp: u64,
     pub(super) world_size: u64,
+    pub(super) rank_offset: u64,
     pub(super) dp: u64,
     pub(super) edp: u64,
     pub(super) activation: Activation,
@@ -182,16 +202,22 @@ pub(super) struct Draft<'a> {
 }
 
 impl<'a> Draft<'a> {
-    fn new(module: usize, a: &'a Args) -> Self {
+    fn new(module: usize, a: &'a Args, span: Option<&Span>) -> Self {
         let tp = a.tensor_model_parallel_size;
         let pp = a.pipeline_model_parallel_size;
         let cp = a.context_parallel_size;
         let ep = a.expert_model_parallel_size;
-        let etp = a.expert_tensor_parallel_size.unwrap_or(tp);
+        let etp = a
+            .expert_tensor_parallel_size
+            .unwrap_or_else(|| span.map_or(tp, |span| span.default_etp(tp)));
         let copy = tp.saturating_mul(pp).saturating_mul(cp);
-        let world_size = a
-            .world_size
-            .unwrap_or_else(|| copy.saturating_mul(a.data_parallel_size.unwrap_or(1)));
+        // Rules over the world look at the ranks of this module.
+        let world_size = match span {
+            Some(span) if span.ranks > 0 => span.ranks,
+            _ => a
+                .world_size
+                .unwrap_or_else(|| copy.saturating_mul(a.data_parallel_size.unwrap_or(1))),
+        };
         let dp = (world_size / copy).max(1);
         let expert_copy = etp.saturating_mul(ep).saturating_mul(pp);
         let global_batch_size = a
@@ -210,6 +236,7 @@ impl<'a> Draft<'a> {
             ep,
             etp,
             world_size,
+            rank_offset: span.map_or(0, |span| span.offset),
             dp,
             edp: (world_size / expert_copy).max(1),
             activation: activation(a),
@@ -241,7 +268,7 @@ impl<'a> Draft<'a> {
         });
         Module {
             name,
-            rank_offset: 0,
+            rank_offset: self.rank_offset,
             args: a.clone(),
             tp: self.tp,
             pp: self.pp,

@@ -188,6 +188,12 @@ fields! {
     account_for_loss_in_pipeline_split: bool = Field::flag(false).at(Parallelism, More, "accl", "Loss counts as a layer");
     /// Every stage spelled out, such as Et*3|(tt|)*29m|L: E embedding, t decoder layer, m MTP layer, L loss, | ends a stage.
     pipeline_model_parallel_layout: Option<String> = Field::text(4_000, "even stages").at(Parallelism, More, "layout", "Pipeline layout").also(&["layout"]);
+    /// All modules run on the same ranks instead of ranges of their own.
+    colocate_modules: bool = Field::flag(false).at(Parallelism, All, "coloc", "Colocate modules").job().own();
+    /// Where random numbers start; each rank derives its own seeds from it.
+    seed: u64 = Field::int(1, 1_000_000_000_000, 1234).at(Parallelism, All, "seed", "Seed").job();
+    /// Data-parallel replicas start from different random numbers.
+    data_parallel_random_init: bool = Field::flag(false).at(Parallelism, All, "dprand", "Seeds differ over DP").job();
     /// Another way to ask for interleaving: layers of each chunk.
     num_layers_per_virtual_pipeline_stage: Option<u64> = Field::derived(1, 10_000, "no interleaving").at(Parallelism, All, "lpvs", "Layers per chunk");
     /// Another way to ask for interleaving: chunks of each pipeline rank.

@@ -4,6 +4,9 @@ use super::choices::Normalization;
 use super::field::Decimal;
 use super::fields::Args;
 use super::pattern::LayerPattern;
+use crate::parallel::groups::seeds::SeedRule;
+use crate::parallel::groups::{ModelParallel, RankGrids, RankOrder};
+use crate::parallel::python::Refusal;
 use crate::parallel::stages::StageLayout;
 use crate::units::Bytes;
 
@@ -208,6 +211,38 @@ impl Module {
         match self.args.normalization {
             Normalization::LayerNorm => 2,
             Normalization::RmsNorm => 1,
+        }
+    }
+
+    /// Both views of the module's ranks.
+    ///
+    /// # Errors
+    /// Never for a checked module; the grid's own rules are part of the check.
+    pub fn rank_grids(&self) -> Result<RankGrids, Refusal> {
+        let Self {
+            tp,
+            cp,
+            pp,
+            ep,
+            etp,
+            ..
+        } = *self;
+        let model = ModelParallel {
+            tp,
+            cp,
+            pp,
+            ep,
+            etp,
+        };
+        RankGrids::new(&model, self.ranks(), RankOrder::PpLast, self.rank_offset)
+    }
+
+    /// The seeds that the module's ranks start from.
+    #[must_use]
+    pub fn seed_rule(&self) -> SeedRule {
+        SeedRule {
+            seed: self.args.seed,
+            data_parallel_random_init: self.args.data_parallel_random_init,
         }
     }
 

@@ -3,6 +3,7 @@
 use core::fmt;
 
 use super::fields::FieldId;
+use crate::parallel::mimo::Repair;
 use crate::value::Value;
 
 /// How bad it is.
@@ -38,6 +39,8 @@ pub struct Problem {
     pub message: String,
     /// Changes that would mend it, best first.
     pub fixes: Vec<Fix>,
+    /// A change over several modules that would mend it.
+    pub repair: Option<Repair>,
 }
 
 impl Problem {
@@ -55,6 +58,7 @@ impl Problem {
             rule,
             message,
             fixes: Vec::new(),
+            repair: None,
         }
     }
 
@@ -131,8 +135,10 @@ pub(crate) fn near_matches(
     found
 }
 
-/// Numbers as words: `4, 8 or 16`.
+/// Numbers as words, in order: `4, 8 or 16`.
 pub(crate) fn or_list(values: &[u64]) -> String {
+    let mut values = values.to_vec();
+    values.sort_unstable();
     let texts: Vec<String> = values.iter().map(u64::to_string).collect();
     match texts.split_last() {
         None => String::from("none"),

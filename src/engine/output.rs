@@ -16,7 +16,7 @@ use crate::value::Value;
 const MAX_SAFE_INTEGER: u64 = (1 << 53) - 1;
 
 /// A whole number: a JavaScript number where that is exact, a `BigInt` beyond.
-struct Exact(u64);
+pub(super) struct Exact(pub(super) u64);
 
 impl Serialize for Exact {
     #[allow(
@@ -32,17 +32,8 @@ impl Serialize for Exact {
     }
 }
 
-/// Writes an object from its entries, one line a field.
-macro_rules! object {
-    ($serializer:expr, { $($key:literal: $value:expr),+ $(,)? }) => {{
-        let mut map = $serializer.serialize_map(None)?;
-        $(map.serialize_entry($key, &$value)?;)+
-        map.end()
-    }};
-}
-
 /// A list made of an iterator, without collecting it.
-struct List<F>(F);
+pub(super) struct List<F>(pub(super) F);
 
 impl<T: Serialize, I: Iterator<Item = T>, F: Fn() -> I> Serialize for List<F> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -230,7 +221,7 @@ impl Serialize for Chunk<'_> {
     }
 }
 
-struct Memory<'a>(&'a StageEstimate);
+pub(super) struct Memory<'a>(pub(super) &'a StageEstimate);
 
 impl Serialize for Memory<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

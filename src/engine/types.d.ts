@@ -96,3 +96,35 @@ export interface ConfigError extends Error {
   name: "ConfigError";
   problems: Problem[];
 }
+
+/** One module's parallelism, under Megatron's names. */
+export interface ModuleParallelism {
+  tensor_model_parallel_size: number;
+  pipeline_model_parallel_size: number;
+  context_parallel_size: number;
+  expert_model_parallel_size: number;
+  expert_tensor_parallel_size: number;
+  /** `null` until it is derived from the world size. */
+  data_parallel_size: number | null;
+  rank_offset: number;
+}
+
+export interface ComponentSpec {
+  name: string;
+  result: ModuleParallelism;
+}
+
+/** What one rank is. */
+export interface RankInfo {
+  rank: Exact;
+  module: string;
+  coordinates: {
+    dense: { tp: number; cp: number; dp: number; pp: number };
+    expert: { expt_tp: number; ep: number; expt_dp: number; pp: number };
+  };
+  /** Members of its process groups, by Megatron's names; groups of more than 4096 ranks are left out. */
+  groups: Record<string, Exact[]>;
+  seeds: { base: Exact; tensor_parallel: Exact; expert_parallel: Exact };
+  /** Bytes by bucket, and their `total`. */
+  memory: Record<string, Exact>;
+}

@@ -5,10 +5,13 @@
     clippy::panic,
     clippy::indexing_slicing,
     clippy::float_arithmetic,
+    clippy::needless_pass_by_value,
+    clippy::too_many_lines,
     missing_docs,
     reason = "a test that meets a surprise should stop there and say so"
 )]
 
+mod config;
 mod formats;
 mod framework_reports;
 mod oracle;

@@ -1,0 +1,157 @@
+//! Which ranks each module of a job gets.
+
+use super::fields::FieldId;
+use super::parse::{Parsed, parse};
+use super::problem::Problem;
+use super::raw::RawJob;
+use crate::parallel::mimo::{Field, MimoInput, ModuleInput, ModuleParallelism, Rule};
+use crate::value::Value;
+
+/// The ranks of one module.
+pub(super) struct Span {
+    /// First rank.
+    pub(super) offset: u64,
+    /// How many ranks; 0 when that is not known.
+    pub(super) ranks: u64,
+    /// Whether the module's place was refused.
+    pub(super) refused: bool,
+    /// Whether there are further modules.
+    several: bool,
+}
+
+impl Span {
+    /// ETP where none is given: with several modules MegatronMIMO's 1, otherwise Megatron-LM's TP.
+    pub(super) fn default_etp(&self, tp: u64) -> u64 {
+        if self.several { 1 } else { tp }
+    }
+}
+
+/// The span of every module; `None` for a job that lists no modules and has all ranks.
+pub(super) fn spans(raw: &RawJob, problems: &mut Vec<Problem>) -> Vec<Option<Span>> {
+    if raw.modules.is_empty() {
+        return vec![None];
+    }
+    let several = raw.modules.len() > 1;
+    let input = MimoInput {
+        modules: (0..raw.modules.len())
+            .map(|index| module_input(raw, index, several))
+            .collect(),
+        world_size: number(raw.shared.get(FieldId::world_size), FieldId::world_size),
+    };
+    let colocated = raw.shared.get(FieldId::colocate_modules);
+    let colocated =
+        colocated.and_then(|v| parse(FieldId::colocate_modules.field(), v).ok().flatten());
+    let placed = if colocated == Some(Parsed::Flag(true)) {
+        input.check_colocated()
+    } else {
+        input.check()
+    };
+    let found = match placed {
+        Ok(layout) => {
+            let span = |p: &ModuleParallelism| Span {
+                offset: whole(Some(p.rank_offset)),
+                ranks: whole(p.total_ranks().ok()),
+                refused: false,
+                several,
+            };
+            return layout
+                .modules()
+                .iter()
+                .map(|module| Some(span(&module.parallelism)))
+                .collect();
+        }
+        Err(found) => found,
+    };
+    // A plain model in a list of one is still a Megatron-LM job, which asks less of TP.
+    let binding = |rule: Rule| {
+        several
+            || matches!(
+                rule,
+                Rule::LanguageModule | Rule::NonNegativeOffset | Rule::NoGap
+            )
+    };
+    let mut refused = vec![false; raw.modules.len()];
+    for problem in found.into_iter().filter(|problem| binding(problem.rule)) {
+        let index = problem.module.as_ref().map_or(0, |module| module.index);
+        match &problem.module {
+            Some(module) => refused
+                .iter_mut()
+                .skip(module.index)
+                .take(1)
+                .for_each(|r| *r = true),
+            None => refused.fill(true),
+        }
+        let fields: Vec<FieldId> = problem
+            .field
+            .and_then(|field| FieldId::by_name(field.name()))
+            .into_iter()
+            .collect();
+        let mut reported = Problem::error(index, "modules", &fields, problem.refusal.message);
+        reported.repair = problem.repair;
+        problems.push(reported);
+    }
+    let ranks = |index: usize| {
+        input
+            .modules
+            .get(index)
+            .and_then(ModuleInput::as_set)
+            .and_then(|m| m.total_ranks().ok())
+    };
+    refused
+        .into_iter()
+        .enumerate()
+        .map(|(index, refused)| {
+            Some(Span {
+                offset: 0,
+                ranks: if several { whole(ranks(index)) } else { 0 },
+                refused,
+                several,
+            })
+        })
+        .collect()
+}
+
+/// What a module says about its parallelism, its own values over the shared ones.
+fn module_input(raw: &RawJob, index: usize, several: bool) -> ModuleInput {
+    let module = raw.modules.get(index);
+    let mut input = ModuleInput::new(
+        module.map_or("", |m| m.name.as_str()),
+        &ModuleParallelism::default(),
+    );
+    for field in Field::ALL {
+        let given = match FieldId::by_name(field.name()) {
+            Some(id) => raw.get(index, id).map(|value| number(Some(value), id)),
+            None => module.and_then(|m| m.rank_offset.clone()),
+        };
+        match given {
+            Some(Value::Null) if field != Field::DataParallelSize => {}
+            Some(value) => input.set(field, value),
+            None => {}
+        }
+    }
+    if !several
+        && raw
+            .get(index, FieldId::expert_tensor_parallel_size)
+            .is_none()
+    {
+        let tp = input.get(Field::TensorModelParallelSize).clone();
+        input.set(Field::ExpertTensorParallelSize, tp);
+    }
+    input
+}
+
+/// A number as people type it, or the value as it is.
+fn number(value: Option<&Value>, field: FieldId) -> Value {
+    let Some(value) = value else {
+        return Value::Null;
+    };
+    match parse(field.field(), value) {
+        Ok(Some(Parsed::Int(n))) => Value::Int(n.into()),
+        Ok(None) => Value::Null,
+        _ => value.clone(),
+    }
+}
+
+fn whole(n: Option<i128>) -> u64 {
+    n.and_then(|n| u64::try_from(n).ok()).unwrap_or(0)
+}

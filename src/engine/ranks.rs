@@ -1,0 +1,318 @@
+//! Ranks and modules for JavaScript: component specs, layouts, rank groups, and what one rank is.
+
+use serde::Serialize;
+use serde::ser::{SerializeMap, Serializer};
+use wasm_bindgen::prelude::*;
+
+use super::output::{Exact, List};
+use super::{read, refusal, write};
+use crate::config::check;
+use crate::config::job::{Config, Module};
+use crate::config::raw::RawJob;
+use crate::memory;
+use crate::parallel::groups::process_groups::ProcessGroup;
+use crate::parallel::groups::seeds::Seeds;
+use crate::parallel::groups::{Coordinates, Dim, MemberOrder, RankGrids, View};
+use crate::parallel::mimo::{Field, ModuleParallelism, spec};
+use crate::parallel::python::Refusal;
+use crate::value::Value;
+
+/// Longer lists of ranks than this are refused: they would fill the page's memory.
+const MOST_RANKS: u64 = 1 << 20;
+
+/// Reads `name=tp=N[,pp=N,dp=N,cp=N,ep=N,etp=N,rank_offset=N]`.
+///
+/// # Errors
+/// Throws what MegatronMIMO's own parser raises: the exception's class is the error's name.
+#[wasm_bindgen(js_name = parseComponentSpec, unchecked_return_type = "ComponentSpec")]
+pub fn parse_component_spec(text: &str) -> Result<JsValue, JsValue> {
+    let (name, parallelism) = spec::parse_component_spec(text).map_err(|r| raised(&r))?;
+    write(&ComponentSpec {
+        name: &name,
+        result: Parallelism(&parallelism),
+    })
+}
+
+/// Reads the specs of all modules and, with a world size, gives modules without `dp` equal shares.
+///
+/// # Errors
+/// Throws what MegatronMIMO raises.
+#[allow(
+    clippy::needless_pass_by_value,
+    reason = "JavaScript hands the list over"
+)]
+#[wasm_bindgen(js_name = buildLayout, unchecked_return_type = "Record<string, ModuleParallelism>")]
+pub fn build_layout(specs: Vec<String>, world_size: Option<f64>) -> Result<JsValue, JsValue> {
+    #[allow(
+        clippy::cast_possible_truncation,
+        reason = "sizes beyond 2^53 cannot arrive as JavaScript numbers"
+    )]
+    let world_size = world_size.map(|n| n as i128);
+    let modules = spec::build_layout(&specs, world_size).map_err(|r| raised(&r))?;
+    write(&Layout(&modules))
+}
+
+/// The rank groups of a module over some dimensions of a view, in Megatron's order.
+///
+/// # Errors
+/// Throws for a job that cannot run, and for names that do not exist.
+#[wasm_bindgen(js_name = rankGroups, unchecked_return_type = "number[][]")]
+pub fn rank_groups(
+    #[wasm_bindgen(unchecked_param_type = "Job")] job: JsValue,
+    module_name: &str,
+    #[wasm_bindgen(unchecked_param_type = "'dense' | 'expert'")] view: &str,
+    #[wasm_bindgen(unchecked_param_type = "string | string[]")] dims: JsValue,
+) -> Result<JsValue, JsValue> {
+    let config = checked(job)?;
+    let module = config.modules().iter().find(|m| m.name() == module_name);
+    let module =
+        module.ok_or_else(|| failure(&format!("the job has no module named {module_name}")))?;
+    let grids = module.rank_grids().map_err(|r| raised(&r))?;
+    let view = match view {
+        "dense" => View::Dense,
+        "expert" => View::Expert,
+        other => {
+            return Err(failure(&format!(
+                "there is no view named {other}; use dense or expert"
+            )));
+        }
+    };
+    let names = match read(dims)? {
+        Value::Text(text) => text.split('-').map(str::to_owned).collect(),
+        Value::List(items) => items
+            .iter()
+            .filter_map(|v| {
+                if let Value::Text(t) = v {
+                    Some(t.clone())
+                } else {
+                    None
+                }
+            })
+            .collect(),
+        _ => Vec::new(),
+    };
+    let dims: Vec<Dim> = names
+        .iter()
+        .map(|name| {
+            Dim::from_name(name)
+                .ok_or_else(|| failure(&format!("there is no dimension named {name}")))
+        })
+        .collect::<Result<_, _>>()?;
+    let groups = grids
+        .view(view)
+        .partition(&dims, MemberOrder::LastListedFastest);
+    let groups = groups.ok_or_else(|| {
+        failure("the view does not have all of these dimensions, or one came twice")
+    })?;
+    if groups.count().saturating_mul(groups.group_size()) > MOST_RANKS {
+        return Err(failure("too many ranks to list"));
+    }
+    write(&List(|| {
+        groups
+            .iter()
+            .map(|group| group.ranks().map(Exact).collect::<Vec<_>>())
+    }))
+}
+
+/// What one rank is: its module, coordinates, process groups, random seeds and memory.
+///
+/// # Errors
+/// Throws for a job that cannot run, and for a rank that no module has.
+#[wasm_bindgen(js_name = rankInfo, unchecked_return_type = "RankInfo")]
+pub fn rank_info(
+    #[wasm_bindgen(unchecked_param_type = "Job")] job: JsValue,
+    rank: f64,
+) -> Result<JsValue, JsValue> {
+    let config = checked(job)?;
+    #[allow(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "negative and huge ranks saturate to ranks that no module has"
+    )]
+    let rank = if rank < 0.0 { u64::MAX } else { rank as u64 };
+    let estimate = memory::estimate(&config);
+    let mut found = Vec::new();
+    for (m, estimate) in config.modules().iter().zip(&estimate.modules) {
+        let grids = m.rank_grids().map_err(|r| raised(&r))?;
+        let (Some(place), Some(seeds)) =
+            (grids.coordinates(rank), grids.seeds(rank, &m.seed_rule()))
+        else {
+            continue;
+        };
+        let stage = usize::try_from(place.pp)
+            .ok()
+            .and_then(|pp| estimate.stages.get(pp));
+        if let Some(stage) = stage {
+            found.push(RankInfo {
+                rank,
+                m,
+                place,
+                seeds,
+                grids,
+                stage,
+            });
+        }
+    }
+    match found.first() {
+        Some(info) => write(info),
+        None => Err(failure(&format!(
+            "no module has rank {rank}; the job has ranks 0 to {}",
+            config.world_size().saturating_sub(1)
+        ))),
+    }
+}
+
+fn checked(job: JsValue) -> Result<Config, JsValue> {
+    let checked = check(&RawJob::from_value(&read(job)?));
+    match checked.config {
+        Some(config) => Ok(config),
+        None => Err(refusal(&checked.problems)?),
+    }
+}
+
+fn failure(message: &str) -> JsValue {
+    js_sys::Error::new(message).into()
+}
+
+/// The error that a refusal of the framework becomes.
+fn raised(refusal: &Refusal) -> JsValue {
+    let error = js_sys::Error::new(&refusal.message);
+    error.set_name(&refusal.exception.to_string());
+    error.into()
+}
+
+struct ComponentSpec<'a> {
+    name: &'a str,
+    result: Parallelism<'a>,
+}
+
+impl Serialize for ComponentSpec<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        object!(serializer, { "name": self.name, "result": self.result })
+    }
+}
+
+struct Layout<'a>(&'a [(String, ModuleParallelism)]);
+
+impl Serialize for Layout<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(
+            self.0
+                .iter()
+                .map(|(name, parallelism)| (name, Parallelism(parallelism))),
+        )
+    }
+}
+
+struct Parallelism<'a>(&'a ModuleParallelism);
+
+impl Serialize for Parallelism<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let number = |n: i128| {
+            u64::try_from(n).map_or_else(|_| Number::Other(n), |n| Number::Exact(Exact(n)))
+        };
+        serializer
+            .collect_map(Field::ALL.map(|field| (field.name(), self.0.get(field).map(number))))
+    }
+}
+
+enum Number {
+    Exact(Exact),
+    Other(i128),
+}
+
+impl Serialize for Number {
+    #[allow(
+        clippy::cast_precision_loss,
+        reason = "negative sizes are small, and only ever shown back"
+    )]
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Exact(n) => n.serialize(serializer),
+            Self::Other(n) => serializer.serialize_f64(*n as f64),
+        }
+    }
+}
+
+struct RankInfo<'a> {
+    rank: u64,
+    m: &'a Module,
+    place: Coordinates,
+    seeds: Seeds,
+    grids: RankGrids,
+    stage: &'a memory::StageEstimate,
+}
+
+impl Serialize for RankInfo<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        object!(serializer, {
+            "rank": Exact(self.rank),
+            "module": self.m.name(),
+            "coordinates": Views(self.place),
+            "groups": Groups(self),
+            "seeds": SeedsOf(self.seeds),
+            "memory": super::output::Memory(self.stage),
+        })
+    }
+}
+
+struct Views(Coordinates);
+
+impl Serialize for Views {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let c = self.0;
+        let dense = [("tp", c.tp), ("cp", c.cp), ("dp", c.dp), ("pp", c.pp)];
+        let expert = [
+            ("expt_tp", c.etp),
+            ("ep", c.ep),
+            ("expt_dp", c.edp),
+            ("pp", c.pp),
+        ];
+        object!(serializer, { "dense": Named(&dense), "expert": Named(&expert) })
+    }
+}
+
+struct Named<'a>(&'a [(&'static str, u64)]);
+
+impl Serialize for Named<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.iter().map(|(name, value)| (name, Exact(*value))))
+    }
+}
+
+struct SeedsOf(Seeds);
+
+impl Serialize for SeedsOf {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Seeds {
+            base,
+            tensor_parallel,
+            expert_parallel,
+        } = self.0;
+        object!(serializer, {
+            "base": Exact(base),
+            "tensor_parallel": Exact(tensor_parallel),
+            "expert_parallel": Exact(expert_parallel),
+        })
+    }
+}
+
+/// The members of every process group that the rank is in; groups of more than 4096 ranks by size only.
+struct Groups<'a>(&'a RankInfo<'a>);
+
+impl Serialize for Groups<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Self(info) = self;
+        let mut map = serializer.serialize_map(None)?;
+        for kind in ProcessGroup::ALL {
+            let groups = info.grids.process_groups(kind);
+            if let Some(group) = groups
+                .group_of(info.rank)
+                .filter(|group| group.size() <= 4096)
+            {
+                map.serialize_entry(kind.name(), &group.ranks().map(Exact).collect::<Vec<_>>())?;
+            }
+        }
+        map.end()
+    }
+}

@@ -287,17 +287,19 @@ fn limits_hold() {
     );
     assert_eq!(error(&" ".repeat(5_000_001)).1, YamlErrorKind::TooLong);
     // A billion laughs.
-    let mut laughs = "a0: &a0 [x,x,x,x,x,x,x,x,x,x]\n".to_owned();
-    for i in 0..20 {
-        let list = vec![format!("*a{i}"); 10].join(",");
-        laughs += &format!("a{}: &a{} [{list}]\n", i + 1, i + 1);
-    }
+    let laughs: String = (0..20)
+        .map(|i| {
+            let list = vec![format!("*a{i}"); 10].join(",");
+            format!("a{}: &a{} [{list}]\n", i + 1, i + 1)
+        })
+        .fold("a0: &a0 [x,x,x,x,x,x,x,x,x,x]\n".to_owned(), |all, line| {
+            all + &line
+        });
     assert_eq!(error(&laughs).1, YamlErrorKind::TooMany);
     // Depth through aliases counts too.
-    let mut deep = "a0: &a0 [x]\n".to_owned();
-    for i in 0..80 {
-        deep += &format!("a{}: &a{} [*a{i}]\n", i + 1, i + 1);
-    }
+    let deep: String = (0..80)
+        .map(|i| format!("a{}: &a{} [*a{i}]\n", i + 1, i + 1))
+        .fold("a0: &a0 [x]\n".to_owned(), |all, line| all + &line);
     assert_eq!(error(&deep).1, YamlErrorKind::TooDeep);
 }
 

@@ -1,0 +1,230 @@
+//! The key tables of Megatron-Bridge, verl, ms-swift and slime.
+
+use megatron_memory::formats::keys::{Meaning, Rule};
+use megatron_memory::formats::megatron_args::default_of;
+use megatron_memory::formats::{bridge_keys, slime_keys, swift_keys, verl_keys};
+
+/// Fields that Megatron-Bridge's own translation keeps under their names, by section.
+const SAME: &[(&str, &str)] = &[
+    (
+        "model",
+        "num_layers hidden_size ffn_hidden_size num_attention_heads num_query_groups \
+     kv_channels max_position_embeddings position_embedding_type normalization \
+     make_vocab_size_divisible_by window_size attention_backend attention_softmax_in_fp32 \
+     fp16_lm_cross_entropy calculate_per_token_loss add_qkv_bias qk_layernorm \
+     sequence_parallel account_for_embedding_in_pipeline_split \
+     account_for_loss_in_pipeline_split cross_entropy_loss_fusion \
+     cross_entropy_fusion_impl hybrid_layer_pattern mamba_state_dim mamba_head_dim \
+     mamba_num_groups mamba_num_heads multi_latent_attention q_lora_rank kv_lora_rank \
+     qk_head_dim qk_pos_emb_head_dim v_head_dim moe_layer_freq moe_ffn_hidden_size \
+     moe_shared_expert_intermediate_size moe_router_topk moe_router_load_balancing_type \
+     moe_router_group_topk moe_router_num_groups moe_router_score_function \
+     moe_router_enable_expert_bias moe_router_dtype moe_grouped_gemm \
+     moe_token_dispatcher_type moe_permute_fusion moe_router_fusion mtp_num_layers \
+     mtp_use_repeated_layer mtp_hybrid_override_pattern tensor_model_parallel_size \
+     pipeline_model_parallel_size pipeline_model_parallel_layout context_parallel_size \
+     expert_model_parallel_size expert_tensor_parallel_size attention_dropout \
+     hidden_dropout recompute_granularity recompute_method recompute_num_layers \
+     cuda_graph_impl cuda_graph_warmup_steps microbatch_group_size_per_vp_stage",
+    ),
+    (
+        "ddp",
+        "use_distributed_optimizer overlap_grad_reduce overlap_param_gather",
+    ),
+    ("train", "micro_batch_size global_batch_size"),
+    (
+        "mixed_precision",
+        "fp8 fp8_recipe fp8_amax_history_len fp8_param_gather",
+    ),
+];
+
+#[test]
+fn bridge_keys_agree_with_its_own_translation() {
+    for (section, names) in SAME {
+        for name in names.split_whitespace() {
+            let key = format!("{section}.{name}");
+            let field = match bridge_keys::find(&key) {
+                Some(Meaning::Field(field)) => field,
+                // The presence of the number is the switch.
+                Some(Meaning::Rule(Rule::QueryGroups)) if name == "num_query_groups" => continue,
+                other => panic!("{key}: {other:?}"),
+            };
+            assert_eq!(field, name, "{key}");
+            assert_eq!(bridge_keys::key_of(field), Some((key, false)));
+        }
+    }
+}
+
+#[test]
+fn bridge_keys_with_other_names() {
+    for (key, expected) in [
+        ("model.num_moe_experts", Some(Meaning::Field("num_experts"))),
+        ("tokenizer.vocab_size", Some(Meaning::Field("vocab_size"))),
+        (
+            "model.vocab_size",
+            Some(Meaning::Rule(Rule::PaddedVocabulary)),
+        ),
+        ("dataset.seq_length", Some(Meaning::Field("seq_length"))),
+        (
+            "model.add_bias_linear",
+            Some(Meaning::Field("add_bias_linear")),
+        ),
+        (
+            "model.share_embeddings_and_output_weights",
+            Some(Meaning::Opposite("untie_embeddings_and_output_weights")),
+        ),
+        (
+            "model.virtual_pipeline_model_parallel_size",
+            Some(Meaning::Rule(Rule::VirtualStages)),
+        ),
+        (
+            "model.num_layers_in_first_pipeline_stage",
+            Some(Meaning::Field("decoder_first_pipeline_num_layers")),
+        ),
+        (
+            "mixed_precision",
+            Some(Meaning::Rule(Rule::PrecisionPreset)),
+        ),
+        ("mixed_precision.fp8", Some(Meaning::Field("fp8"))),
+        (
+            "optimizer.exp_avg_dtype",
+            Some(Meaning::Field("exp_avg_dtype")),
+        ),
+        ("optimizer.lr", Some(Meaning::Irrelevant)),
+        ("scheduler.lr_warmup_iters", Some(Meaning::Irrelevant)),
+        ("checkpoint.save", Some(Meaning::Irrelevant)),
+        ("model.nonsense", None),
+        ("nonsense.num_layers", None),
+        ("nonsense", None),
+    ] {
+        assert_eq!(bridge_keys::find(key), expected, "{key}");
+    }
+    assert_eq!(
+        bridge_keys::key_of("untie_embeddings_and_output_weights"),
+        Some(("model.share_embeddings_and_output_weights".to_owned(), true))
+    );
+    assert_eq!(bridge_keys::key_of("nonsense"), None);
+    assert!(matches!(
+        bridge_keys::find("peft.dim"),
+        Some(Meaning::NotModelled(_))
+    ));
+}
+
+#[test]
+fn precision_presets_have_their_fields() {
+    let preset = |name: &str| bridge_keys::precision_called(name).map(|preset| preset.fields);
+    assert_eq!(
+        preset("bf16-mixed"),
+        Some(
+            [
+                ("bf16", "True"),
+                ("accumulate_allreduce_grads_in_fp32", "True")
+            ]
+            .as_slice()
+        )
+    );
+    assert!(
+        preset("bf16_with_mxfp8_mixed")
+            .unwrap()
+            .contains(&("fp8_recipe", "mxfp8"))
+    );
+    assert!(
+        preset("bf16_with_fp8_subchannel_scaling_mixed")
+            .unwrap()
+            .iter()
+            .all(|(field, _)| *field != "fp8_param_gather")
+    );
+    assert_eq!(preset("16-mixed"), preset("fp16_mixed"));
+    assert_eq!(preset("fp64"), None);
+    for preset in bridge_keys::PRECISIONS {
+        for (field, _) in preset.fields {
+            assert!(default_of(field).is_some(), "{}: {field}", preset.name);
+        }
+    }
+}
+
+#[test]
+fn defaults_are_of_known_fields_and_differ_from_the_command_line() {
+    let tables = [
+        bridge_keys::DEFAULTS,
+        verl_keys::DEFAULTS,
+        swift_keys::DEFAULTS,
+        slime_keys::DEFAULTS,
+    ];
+    for (field, value) in tables.into_iter().flatten() {
+        let other = default_of(field).unwrap_or_else(|| panic!("{field}"));
+        // Whether gradients are summed in fp32 is decided by more than this field.
+        assert!(
+            other != *value || *field == "accumulate_allreduce_grads_in_fp32",
+            "{field}"
+        );
+    }
+}
+
+#[test]
+fn verl_keys_are_found_under_the_actor() {
+    for (key, expected) in [
+        (
+            "actor_rollout_ref.actor.megatron.tensor_model_parallel_size",
+            Some(Meaning::Field("tensor_model_parallel_size")),
+        ),
+        (
+            "actor_rollout_ref.actor.megatron.override_transformer_config.recompute_granularity",
+            Some(Meaning::Field("recompute_granularity")),
+        ),
+        (
+            "actor_rollout_ref.actor.megatron.override_transformer_config.num_layers_in_first_pipeline_stage",
+            Some(Meaning::Field("decoder_first_pipeline_num_layers")),
+        ),
+        (
+            "actor_rollout_ref.actor.megatron.override_ddp_config.grad_reduce_in_fp32",
+            Some(Meaning::Field("accumulate_allreduce_grads_in_fp32")),
+        ),
+        (
+            "actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu",
+            Some(Meaning::Field("micro_batch_size")),
+        ),
+        (
+            "data.max_prompt_length",
+            Some(Meaning::Rule(Rule::PromptLength)),
+        ),
+        ("trainer.nnodes", Some(Meaning::Rule(Rule::Nodes))),
+        (
+            "actor_rollout_ref.ref.megatron.tensor_model_parallel_size",
+            None,
+        ),
+        ("algorithm.adv_estimator", None),
+    ] {
+        assert_eq!(verl_keys::find(key), expected, "{key}");
+    }
+}
+
+#[test]
+fn swift_arguments_and_slime_flags() {
+    for (name, expected) in [
+        (
+            "tensor_model_parallel_size",
+            Some(Meaning::Field("tensor_model_parallel_size")),
+        ),
+        ("max_length", Some(Meaning::Field("seq_length"))),
+        ("fp8_format", Some(Meaning::Field("fp8"))),
+        ("model", Some(Meaning::Rule(Rule::HfModel))),
+        ("lr", Some(Meaning::Irrelevant)),
+        ("num_train_epochs", Some(Meaning::Irrelevant)),
+        ("no_such_thing", None),
+    ] {
+        assert_eq!(swift_keys::find(name), expected, "{name}");
+    }
+    for (name, expected) in [
+        ("actor-num-nodes", Some(Meaning::Rule(Rule::Nodes))),
+        (
+            "max_tokens_per_gpu",
+            Some(Meaning::Rule(Rule::TokensPerGpu)),
+        ),
+        ("sglang-mem-fraction-static", Some(Meaning::Irrelevant)),
+        // Megatron-LM's own flags are looked up in Megatron-LM's table.
+        ("tensor-model-parallel-size", None),
+    ] {
+        assert_eq!(slime_keys::find(name), expected, "{name}");
+    }
+}

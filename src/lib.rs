@@ -1,5 +1,43 @@
 //! Megatron Memory: how much GPU memory a Megatron training job needs, on every pipeline stage, in
 //! every bucket, and why.
+//!
+//! # Vocabulary
+//!
+//! A *job* is a list of *modules*; most jobs have one, called `language`. A module is a model with its
+//! own parallel sizes on its own span of ranks. A *stage* is one pipeline rank's part of a module, a
+//! *chunk* one virtual stage of it. A *part* is what chunks hold some number of: the embedding, a dense
+//! or a MoE layer, the output layer. A *tensor* is one product of factors over parallel sizes. The
+//! *inventory* of a stage is all its tensors; a *bucket* is a top-level group of bytes, such as expert
+//! weights; a *line* is one row of the itemised estimate, with formula and source. A *holding* says who
+//! holds a parameter: TP-sharded, replicated, or routed expert. An *allowance* is a measured constant
+//! that nothing derives: named, sourced, and the user's to change.
+//!
+//! # How data flows
+//!
+//! ```text
+//! form fields, links, files, launch scripts, presets
+//!         |  formats, presets            text to raw values; every key is accounted for
+//!     config::raw::RawJob                plain values, may be wrong, nothing lost
+//!         |  config::check               every problem at once, with values that would work
+//!     config::job::Config                checked, typed, every size derived; below here nothing fails
+//!         |
+//!     parallel (who holds which layers)  model (what a layer consists of)
+//!         |                                  |
+//!     memory::estimate                   bytes by stage and bucket; itemised on demand
+//!         |
+//!     report, export                     scenes, tables, texts; no page in them
+//!         |
+//!     ui, engine                         the page, and the JavaScript API
+//! ```
+//!
+//! # What holds everywhere
+//!
+//! - Arrows point down that picture; a test reads the imports.
+//! - Only building a [`config::job::Config`] can fail. [`memory::estimate`] is total and deterministic.
+//! - Elements and bytes are whole numbers; floats begin in the report.
+//! - A formula and its number come from the same factors, and every number names its source.
+//! - What the frameworks' own estimators print lives in [`framework_reports`] alone; nothing else may
+//!   use those closed formulas.
 
 pub mod value;
 

@@ -153,11 +153,6 @@ pub const MTP: Source = Source::megatron(
     "megatron/core/transformer/multi_token_prediction.py",
     "MultiTokenPredictionLayer",
 );
-/// Vocabulary padding.
-pub const VOCAB_PADDING: Source = Source::megatron(
-    "megatron/training/vocab_utils.py",
-    "calculate_padded_vocab_size",
-);
 /// Parameter and gradient buffers.
 pub const GRAD_BUFFER: Source = Source::megatron(
     "megatron/core/distributed/param_and_grad_buffer.py",

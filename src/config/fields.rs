@@ -92,7 +92,7 @@ fields! {
     mtp_num_layers: Option<u64> = Field::derived(0, 64, "none").at(Model, More, "mtp", "MTP depths").symbol("D").also(&["num_nextn_predict_layers", "multi-token prediction"]);
 
     // Attention
-    /// Query heads.
+    /// Query heads of each attention layer.
     num_attention_heads: u64 = Field::required(1, 100_000).at(Attention, Essential, "nq", "Heads").symbol("n_q").also(&["n_head"]);
     /// Several query heads share one key and value head.
     group_query_attention: bool = Field::flag(false).at(Attention, More, "gqa", "Grouped queries").also(&["gqa", "mqa"]);

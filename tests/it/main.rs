@@ -18,3 +18,4 @@ mod oracle;
 mod parallel;
 mod parameters;
 mod presets;
+mod tidy;

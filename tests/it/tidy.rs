@@ -1,0 +1,189 @@
+//! Rules about the project itself, checked like everything else.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use megatron_memory::config::field::{Default, Group, Kind};
+use megatron_memory::config::fields::{FIELDS, FieldId};
+
+fn root() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// Every Rust file below a folder, as a path from the project's root, with its text.
+fn rust_files(folder: &str) -> Vec<(String, String)> {
+    fn walk(folder: &Path, out: &mut Vec<PathBuf>) {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                walk(&path, out);
+            } else if path.extension().is_some_and(|e| e == "rs") {
+                out.push(path);
+            }
+        }
+    }
+    let mut paths = Vec::new();
+    walk(&root().join(folder), &mut paths);
+    paths.sort();
+    let relative = |path: &Path| {
+        path.strip_prefix(root())
+            .unwrap()
+            .to_string_lossy()
+            .replace('\\', "/")
+    };
+    paths
+        .iter()
+        .map(|path| (relative(path), fs::read_to_string(path).unwrap()))
+        .collect()
+}
+
+/// The top-level module of a source file: `memory` for `src/memory/states.rs`.
+fn module(path: &str) -> &str {
+    let below = path.strip_prefix("src/").unwrap();
+    below.split('/').next().unwrap().trim_end_matches(".rs")
+}
+
+/// What each module must not know: arrows point down.
+#[test]
+fn arrows_point_down() {
+    let outer = ["ui", "engine", "export", "report", "presets", "evidence"];
+    let forbidden = |module: &str| -> Vec<&str> {
+        let core = |also: &[&'static str]| -> Vec<&'static str> {
+            outer
+                .iter()
+                .copied()
+                .chain(["formats", "framework_reports"])
+                .chain(also.iter().copied())
+                .collect()
+        };
+        match module {
+            "value" | "units" | "source" => core(&["config", "parallel", "model", "memory"]),
+            "parallel" => core(&["config", "model", "memory"]),
+            "config" => core(&["model", "memory"]),
+            "model" => core(&["memory"]),
+            "memory" => core(&[]),
+            "formats" => vec!["ui", "engine", "report", "memory", "model"],
+            "presets" => vec!["ui", "engine", "report", "memory", "model"],
+            "report" | "export" | "evidence" => vec!["ui", "engine"],
+            _ => vec![],
+        }
+    };
+    let mut checked = 0;
+    for (path, text) in rust_files("src") {
+        for other in forbidden(module(&path)) {
+            assert!(
+                !text.contains(&format!("crate::{other}")),
+                "{path} knows {other}"
+            );
+            checked += 1;
+        }
+        if module(&path) != "ui"
+            && module(&path) != "engine"
+            && !path.starts_with("src/bin")
+            && path != "src/main.rs"
+        {
+            for word in ["leptos", "web_sys", "js_sys", "wasm_bindgen"] {
+                assert!(
+                    !text.contains(&format!("{word}::")),
+                    "{path} knows the browser"
+                );
+            }
+        }
+        if module(&path) == "ui"
+            && path != "src/ui/browser.rs"
+            && !path.starts_with("src/ui/browser/")
+        {
+            assert!(
+                !text.contains("web_sys::"),
+                "{path} touches the browser; only ui/browser.rs may"
+            );
+        }
+    }
+    assert!(checked > 300, "{checked}");
+}
+
+#[test]
+fn files_stay_small() {
+    // One list of declarations, one line a flag or a field: it reads as a table.
+    let tables = ["src/config/fields.rs", "src/formats/megatron_args/table.rs"];
+    for (path, text) in rust_files("src") {
+        let lines = text.lines().count();
+        assert!(
+            lines <= 600 || tables.contains(&path.as_str()),
+            "{path} has {lines} lines"
+        );
+        assert!(
+            !path.ends_with("/mod.rs"),
+            "{path}: name the file after its module"
+        );
+    }
+}
+
+#[test]
+fn every_field_says_what_it_is() {
+    let mut names = BTreeSet::new();
+    let mut keys = BTreeSet::new();
+    for (id, field) in FieldId::ALL.iter().zip(&FIELDS) {
+        let name = field.name;
+        assert_eq!(format!("{id:?}"), name);
+        assert!(
+            names.insert(name) && keys.insert(field.key),
+            "{name} or its key {} comes twice",
+            field.key
+        );
+        assert!(
+            field.help.trim().len() >= 12 && field.help.trim().ends_with('.'),
+            "{name} needs a sentence of help"
+        );
+        assert!(
+            !field.label.is_empty() && Group::ALL.contains(&field.group),
+            "{name}"
+        );
+        let simple =
+            |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c.is_ascii_uppercase();
+        assert!(
+            field.key.len() <= 8 && field.key.chars().all(simple),
+            "{name}: link key {}",
+            field.key
+        );
+        let legal = match (field.kind, field.default) {
+            (_, Default::Required | Default::Derived(_)) => true,
+            (Kind::Int { min, max }, Default::Int(n)) => (min..=max).contains(&n),
+            (Kind::Decimal { min, max }, Default::Decimal(n)) => (min..=max).contains(&n),
+            (Kind::Flag, Default::Flag(_)) | (Kind::LayerPattern, Default::Int(1)) => true,
+            (Kind::Choice(names), Default::Choice(name)) => names.contains(&name),
+            (Kind::Set(names), Default::Set(list)) => list
+                .split(',')
+                .filter(|n| !n.is_empty())
+                .all(|n| names.contains(&n)),
+            _ => false,
+        };
+        assert!(legal, "{name}: the default does not fit the kind");
+        assert_eq!(FieldId::by_name(name), Some(*id));
+        assert_eq!(FieldId::by_key(field.key), Some(*id));
+    }
+}
+
+/// Every cited source is cited by somebody.
+#[test]
+fn every_source_is_used() {
+    let files = rust_files("src");
+    let (_, list) = files
+        .iter()
+        .find(|(path, _)| path == "src/source.rs")
+        .unwrap();
+    let names = list
+        .lines()
+        .filter_map(|line| line.strip_prefix("pub const ")?.split_once(": Source"));
+    let mut seen = 0;
+    for (name, _) in names {
+        let uses = files
+            .iter()
+            .filter(|(path, text)| path != "src/source.rs" && text.contains(name))
+            .count();
+        assert!(uses > 0, "{name} is never cited");
+        seen += 1;
+    }
+    assert!(seen > 15, "{seen}");
+}

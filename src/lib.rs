@@ -48,6 +48,7 @@ pub mod parallel;
 pub mod source;
 pub mod units;
 
+pub mod evidence;
 pub mod framework_reports;
 
 pub mod formats;

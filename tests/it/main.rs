@@ -12,6 +12,7 @@
 )]
 
 mod config;
+mod evidence;
 mod formats;
 mod framework_reports;
 mod oracle;

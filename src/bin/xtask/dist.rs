@@ -13,6 +13,7 @@ use wasm_bindgen_cli::wasm_bindgen;
 use super::{
     Error,
     command::{WASM, run, target},
+    evidence,
     names::without_names,
 };
 
@@ -90,10 +91,11 @@ fn app(mode: Mode, stage: &Path) -> Result<(), Error> {
     Ok(fs::write(stage.join("index.html"), for_browsers)?)
 }
 
-/// The rest: style sheet, files that ship as they are, the API, and a version on every address.
+/// The rest: style sheet, measured runs, files that ship as they are, the API, and a version on every address.
 fn finish(mode: Mode, stage: &Path) -> Result<(), Error> {
     engine(mode, &stage.join("api"))?;
     fs::write(stage.join("style.css"), concatenated(Path::new("styles"))?)?;
+    fs::write(stage.join("evidence.json"), evidence::data()?)?;
     let web = Path::new("src/web");
     for file in files(web)? {
         fs::copy(web.join(&file), stage.join(&file))?;

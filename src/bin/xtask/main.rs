@@ -7,6 +7,7 @@
 mod bench;
 mod command;
 mod dist;
+mod evidence;
 mod limits;
 mod names;
 mod serve;
@@ -28,6 +29,7 @@ cargo xtask test                           every test, in the built page too
 cargo xtask check                          the quick part of that: format, lints, core tests
 cargo xtask build [--dev]                  the page and the JavaScript API, in dist/
 cargo xtask bench                          times and sizes, as Markdown
+cargo xtask evidence                       every measured run beside its prediction, as Markdown
 ";
 
 fn main() -> ExitCode {
@@ -53,6 +55,7 @@ fn run() -> Result<(), Error> {
         ["check"] => test::check(),
         ["test"] => test::all(),
         ["bench"] => bench::all(),
+        ["evidence"] => evidence::report(),
         ["finish"] => dist::finish_for_trunk(),
         ["wasm-test-runner", ..] => Ok(wasm_bindgen_test_runner::run_cli_with_args(&arguments)?),
         ["help" | "--help"] | [] => {

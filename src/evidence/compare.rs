@@ -1,0 +1,93 @@
+//! A run beside what is predicted for it.
+
+use super::run::{Run, Stage};
+use crate::config::check;
+use crate::config::job::Config;
+use crate::memory::{StageEstimate, estimate};
+use crate::units::Bytes;
+
+/// What is predicted for a run's pipeline stage, beside what was measured there.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Comparison {
+    /// The pipeline rank compared.
+    pub pp_rank: usize,
+    /// Allocated memory after an optimizer step.
+    pub steady: Bytes,
+    /// Peak of allocated memory; `None` until activations are part of the estimate.
+    pub peak: Option<Bytes>,
+    /// Against the measured steady memory.
+    pub steady_error: Option<Error>,
+    /// Against the measured peak of allocated memory.
+    pub peak_error: Option<Error>,
+    /// What the frameworks' own estimators predict.
+    pub frameworks: Frameworks,
+}
+
+/// What the frameworks' own estimators predict for a job's peak, on their most loaded GPU.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Frameworks {
+    /// Megatron-LM's `report_theoretical_memory`.
+    pub megatron_lm: Option<Bytes>,
+    /// Megatron-Bridge's `estimate_training_memory`.
+    pub megatron_bridge: Option<Bytes>,
+}
+
+/// How far a prediction is off.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Error {
+    /// Predicted minus measured.
+    pub bytes: i64,
+    /// The same in millionths of what was measured.
+    pub ppm: i64,
+}
+
+impl Error {
+    /// The error of `predicted`; `None` when nothing was measured.
+    #[must_use]
+    pub fn new(predicted: Bytes, measured: Bytes) -> Option<Self> {
+        let (predicted, measured) = (i128::from(predicted.0), i128::from(measured.0));
+        let bytes = predicted - measured;
+        let ppm = (bytes * 1_000_000).checked_div(measured)?;
+        Some(Self {
+            bytes: i64::try_from(bytes).ok()?,
+            ppm: i64::try_from(ppm).ok()?,
+        })
+    }
+}
+
+/// Compares a run with its prediction; `None` when it is out of scope, was measured on an unknown
+/// stage, or has a job that Megatron would refuse.
+#[must_use]
+pub fn compare(run: &Run) -> Option<Comparison> {
+    let config = check(run.job()?).config?;
+    let estimate = estimate(&config);
+    let stages = &estimate.modules.first()?.stages;
+    let pp_rank = match run.stage? {
+        Stage::At(pp_rank) => pp_rank,
+        Stage::Last => stages.len().checked_sub(1)?,
+        Stage::Largest => {
+            (0..stages.len()).max_by_key(|&pp_rank| stages.get(pp_rank).map(|stage| stage.total))?
+        }
+    };
+    let stage = stages.get(pp_rank)?;
+    let (steady, peak) = predicted(stage);
+    let error =
+        |predicted: Option<Bytes>, measured: Option<Bytes>| Error::new(predicted?, measured?);
+    Some(Comparison {
+        pp_rank,
+        steady,
+        peak,
+        steady_error: error(Some(steady), run.measured.steady_allocated),
+        peak_error: error(peak, run.measured.peak_allocated),
+        frameworks: frameworks(&config),
+    })
+}
+
+/// Steady memory and peak of a stage.
+fn predicted(stage: &StageEstimate) -> (Bytes, Option<Bytes>) {
+    (stage.total, None)
+}
+
+fn frameworks(_: &Config) -> Frameworks {
+    Frameworks::default()
+}

@@ -1,0 +1,118 @@
+//! The comparison as Markdown: every run, worst misses first, and the few lines of the README.
+
+use core::fmt::Write as _;
+
+use super::compare::{Comparison, Error};
+use super::run::{Run, Subject};
+use super::summary::summaries;
+use crate::units::{Bytes, MIB};
+
+/// Every run: groups in numbers, then the comparisons from the worst to the best, then what is not
+/// compared and why.
+#[must_use]
+pub fn table(compared: &[(&Run, Option<Comparison>)]) -> String {
+    let mut text = short_table(compared);
+    text.push_str("\n| Run | Confidence | Steady, MiB | Predicted | Error | Peak, MiB | Predicted | Error | Megatron-LM | Megatron-Bridge |\n| --- | --- | --: | --: | --: | --: | --: | --: | --: | --: |\n");
+    let mut rows: Vec<_> = compared
+        .iter()
+        .filter_map(|(run, comparison)| Some((*run, comparison.as_ref()?)))
+        .collect();
+    rows.sort_by_key(|(run, comparison)| (core::cmp::Reverse(miss(comparison)), &run.id));
+    for (run, comparison) in rows {
+        row(&mut text, run, comparison);
+    }
+    text.push_str("\n| Not compared | Why |\n| --- | --- |\n");
+    for (run, comparison) in compared {
+        if comparison.is_none() {
+            let why = match &run.subject {
+                Subject::OutOfScope(reason) => reason.as_str(),
+                Subject::Job(_) => "The job is refused",
+            };
+            _ = writeln!(text, "| {} | {why} |", link(run));
+        }
+    }
+    text
+}
+
+/// One line for each group with comparisons.
+#[must_use]
+pub fn short_table(compared: &[(&Run, Option<Comparison>)]) -> String {
+    let mut text = String::from(
+        "| Runs | Measured | Compared | Steady within 1 % or 100 MiB | Peak: median error | 90 % within | Worst |\n| --- | --: | --: | --: | --: | --: | --: |\n",
+    );
+    for s in summaries(compared) {
+        let share = if s.steady == 0 {
+            String::new()
+        } else {
+            format!("{} of {}", s.steady_close, s.steady)
+        };
+        let percent = |ppm: Option<u64>| ppm.map(unsigned_percent).unwrap_or_default();
+        _ = writeln!(
+            text,
+            "| {} | {} | {} | {share} | {} | {} | {} |",
+            s.group,
+            s.runs,
+            s.compared,
+            percent(s.peak_median_ppm),
+            percent(s.peak_p90_ppm),
+            percent(s.peak_worst_ppm),
+        );
+    }
+    text
+}
+
+fn row(text: &mut String, run: &Run, c: &Comparison) {
+    let mib = |bytes: Option<Bytes>| bytes.map(in_mib).unwrap_or_default();
+    let error = |error: Option<Error>| error.map(|error| percent(error.ppm)).unwrap_or_default();
+    _ = writeln!(
+        text,
+        "| {} | {} | {} | {} | {} | {} | {} | {} | {} | {} |",
+        link(run),
+        run.confidence.letter(),
+        mib(run.measured.steady_allocated),
+        in_mib(c.steady),
+        error(c.steady_error),
+        mib(run.measured.peak_allocated),
+        mib(c.peak),
+        error(c.peak_error),
+        mib(c.frameworks.megatron_lm),
+        mib(c.frameworks.megatron_bridge),
+    );
+}
+
+/// The run's name, leading to its source, with a remark where the number is less than certain.
+fn link(run: &Run) -> String {
+    let name = if run.source.starts_with("http") {
+        format!("[{}]({})", run.id, run.source)
+    } else {
+        run.id.clone()
+    };
+    let stale = if run.stale.is_some() { " (stale)" } else { "" };
+    let inferred = if run.gpus_inferred {
+        " (GPUs inferred)"
+    } else {
+        ""
+    };
+    format!("{name}{stale}{inferred}")
+}
+
+/// How far off a comparison is, by its peak, or by its steady memory where that is all there is.
+fn miss(comparison: &Comparison) -> u64 {
+    let error = comparison.peak_error.or(comparison.steady_error);
+    error.map_or(0, |error| error.ppm.unsigned_abs())
+}
+
+fn in_mib(bytes: Bytes) -> String {
+    ((bytes.0 + MIB / 2) / MIB).to_string()
+}
+
+fn percent(ppm: i64) -> String {
+    let sign = if ppm < 0 { '-' } else { '+' };
+    format!("{sign}{}", unsigned_percent(ppm.unsigned_abs()))
+}
+
+/// Millionths as percent with two decimals.
+fn unsigned_percent(ppm: u64) -> String {
+    let hundredths = (ppm + 50) / 100;
+    format!("{}.{:02} %", hundredths / 100, hundredths % 100)
+}

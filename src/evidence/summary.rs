@@ -1,0 +1,85 @@
+//! What many comparisons say together.
+
+use super::compare::{Comparison, Error};
+use super::run::Run;
+use crate::units::Bytes;
+
+/// One group of runs in a few numbers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Summary {
+    /// The group.
+    pub group: String,
+    /// Runs in it.
+    pub runs: usize,
+    /// Runs with a prediction.
+    pub compared: usize,
+    /// Runs with a measured and predicted steady memory.
+    pub steady: usize,
+    /// Of these, runs within 1 % or 100 MiB.
+    pub steady_close: usize,
+    /// Runs with a measured and predicted peak.
+    pub peaks: usize,
+    /// The median of the peaks' errors without their sign, in millionths.
+    pub peak_median_ppm: Option<u64>,
+    /// The error that 90 % of the peaks stay within, in millionths.
+    pub peak_p90_ppm: Option<u64>,
+    /// The largest error of a peak, in millionths.
+    pub peak_worst_ppm: Option<u64>,
+}
+
+/// The groups in the order in which they first occur.
+#[must_use]
+pub fn summaries(compared: &[(&Run, Option<Comparison>)]) -> Vec<Summary> {
+    let mut groups: Vec<&str> = Vec::new();
+    for (run, _) in compared {
+        if !groups.contains(&run.group.as_str()) {
+            groups.push(&run.group);
+        }
+    }
+    let members = |group| compared.iter().filter(move |(run, _)| run.group == group);
+    groups
+        .into_iter()
+        .map(|group| Summary::new(group, members(group)))
+        .collect()
+}
+
+impl Summary {
+    fn new<'a>(
+        group: &str,
+        members: impl Iterator<Item = &'a (&'a Run, Option<Comparison>)> + Clone,
+    ) -> Self {
+        let counted = members.clone().filter(|(run, _)| run.stale.is_none());
+        let found = counted.filter_map(|(_, comparison)| comparison.as_ref());
+        let steady: Vec<Error> = found.clone().filter_map(|c| c.steady_error).collect();
+        let mut peaks: Vec<u64> = found
+            .clone()
+            .filter_map(|c| Some(c.peak_error?.ppm.unsigned_abs()))
+            .collect();
+        peaks.sort_unstable();
+        Self {
+            group: group.to_owned(),
+            runs: members.count(),
+            compared: found.count(),
+            steady: steady.len(),
+            steady_close: steady.iter().filter(|error| error.is_close()).count(),
+            peaks: peaks.len(),
+            peak_median_ppm: quantile(&peaks, 50),
+            peak_p90_ppm: quantile(&peaks, 90),
+            peak_worst_ppm: peaks.last().copied(),
+        }
+    }
+}
+
+impl Error {
+    /// Within 1 % or 100 MiB.
+    #[must_use]
+    pub fn is_close(self) -> bool {
+        self.ppm.unsigned_abs() <= 10_000 || Bytes(self.bytes.unsigned_abs()) <= Bytes::mib(100)
+    }
+}
+
+/// The smallest of the sorted values that so many percent of them do not exceed.
+fn quantile(sorted: &[u64], percent: usize) -> Option<u64> {
+    let rank = (sorted.len() * percent).div_ceil(100);
+    sorted.get(rank.saturating_sub(1)).copied()
+}

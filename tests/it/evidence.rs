@@ -1,0 +1,123 @@
+//! Tests of `evidence`.
+
+use std::fs;
+use std::path::PathBuf;
+
+use megatron_memory::config::check;
+use megatron_memory::config::fields::FieldId;
+use megatron_memory::evidence::{self, Run, compare};
+use megatron_memory::formats::megatron_args::{self, Arity, Known};
+use megatron_memory::value::Value;
+use serde_json::Value as Json;
+
+use crate::oracle;
+
+/// Every run of `src/evidence/runs`.
+fn runs() -> Vec<Run> {
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("src/evidence/runs");
+    let mut files: Vec<_> = fs::read_dir(folder)
+        .unwrap()
+        .map(|e| e.unwrap().path())
+        .collect();
+    files.sort();
+    files
+        .iter()
+        .flat_map(|file| evidence::read(&fs::read_to_string(file).unwrap()).unwrap())
+        .collect()
+}
+
+#[test]
+fn every_measured_run_is_listed_once() {
+    let runs = runs();
+    let mut ids: Vec<_> = runs.iter().map(|run| run.id.as_str()).collect();
+    ids.sort_unstable();
+    let count = ids.len();
+    ids.dedup();
+    assert_eq!(ids.len(), count, "a run is listed twice");
+    for record in oracle::json("measured.json")["records"].as_array().unwrap() {
+        let id = record["id"].as_str().unwrap();
+        let stage = |id: &str| format!("{id}:stage0");
+        assert!(
+            ids.contains(&id) || ids.contains(&&*stage(id)),
+            "{id} is missing"
+        );
+    }
+}
+
+#[test]
+fn every_job_of_a_run_is_accepted() {
+    for run in runs() {
+        let Some(job) = run.job() else { continue };
+        assert_eq!(job.unknown, [], "{}", run.id);
+        let checked = check(job);
+        let errors: Vec<_> = checked.errors().map(|p| &p.message).collect();
+        assert!(errors.is_empty(), "{}: {errors:?}", run.id);
+        assert!(run.stage.is_some(), "{} has a job but no stage", run.id);
+        assert!(compare(&run).is_some(), "{}", run.id);
+    }
+}
+
+/// What importing the published arguments sets, by field.
+fn imported(args: &serde_json::Map<String, Json>) -> Vec<(FieldId, Value)> {
+    let mut settings = Vec::new();
+    for (flag, given) in args {
+        if let Some(Known::Relevant(spec)) = megatron_args::find(flag)
+            && let Some(field) = FieldId::by_name(spec.dest)
+        {
+            let value = match spec.arity {
+                Arity::Switch => Value::Bool(given.as_bool().unwrap()),
+                Arity::InvertedSwitch => Value::Bool(!given.as_bool().unwrap()),
+                Arity::One | Arity::Many => serde_json::from_value(given.clone()).unwrap(),
+            };
+            settings.push((field, value));
+        }
+    }
+    settings
+}
+
+/// The value as the form would read it: lists as words, numbers without a point.
+fn plain(value: &Value) -> String {
+    let words = match value {
+        Value::List(words) => words.iter().map(plain).collect::<Vec<_>>().join(" "),
+        Value::Text(text) => text.clone(),
+        Value::Float(x) => x.to_string(),
+        other => other.to_string(),
+    };
+    match words
+        .strip_prefix('[')
+        .and_then(|rest| rest.strip_suffix(']'))
+    {
+        Some(list) if !list.contains(['[', ']']) => list.to_owned(),
+        _ => words,
+    }
+}
+
+#[test]
+fn jobs_of_megatron_tests_are_their_published_arguments() {
+    let oracle = oracle::json("measured.json");
+    let runs = runs();
+    let mut compared = 0;
+    for record in oracle["records"].as_array().unwrap() {
+        let Some(args) = record["args_ref"].as_str() else {
+            continue;
+        };
+        let run = runs
+            .iter()
+            .find(|run| run.id == record["id"].as_str().unwrap())
+            .unwrap();
+        let Some(job) = run.job() else { continue };
+        for (field, value) in imported(oracle["megatron_args"][args].as_object().unwrap()) {
+            let name = field.field().name;
+            // The tokenizer adds an end-of-document token.
+            if field == FieldId::vocab_size {
+                continue;
+            }
+            // A bare flag that is off is the default.
+            let found = job.get(0, field).cloned();
+            let found = found.unwrap_or(Value::Bool(false));
+            assert_eq!(plain(&found), plain(&value), "{}: {name}", run.id);
+            compared += 1;
+        }
+    }
+    assert!(compared > 2300, "only {compared} arguments compared");
+}

@@ -217,6 +217,7 @@ impl Machine<'_> {
     }
 
     fn collect_assignment(&mut self, assignment: &syntax::Assignment, found: &mut Found) {
+        self.set_by_choices.insert(assignment.name.clone());
         match &assignment.value {
             Assigned::Array(words) => {
                 // `A=( "${A[@]}" --more )` adds only what is written here.

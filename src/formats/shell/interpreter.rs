@@ -49,6 +49,8 @@ pub(super) struct Machine<'a> {
     pub(super) used: BTreeSet<u32>,
     /// Origins of the names that arithmetic has read.
     pub(super) read_origins: Vec<u32>,
+    /// Names that some side of a choice sets.
+    pub(super) set_by_choices: BTreeSet<String>,
     /// Origins of what conditions have looked at.
     pub(super) tested: Vec<u32>,
     pub(super) commands: Vec<Command>,
@@ -72,6 +74,7 @@ pub(super) fn run(text: &str, answers: Answers<'_>) -> ShellImport {
         external_ids: BTreeMap::new(),
         used: BTreeSet::new(),
         read_origins: Vec::new(),
+        set_by_choices: BTreeSet::new(),
         tested: Vec::new(),
         commands: Vec::new(),
         choices: Vec::new(),

@@ -464,6 +464,108 @@ fn hydra_overrides_are_arguments() {
     );
 }
 
+/// Strings of options that are put together and evaluated, with everything from the command line.
+#[test]
+fn a_script_of_positional_parameters_is_answered_by_name() {
+    let script = r#"
+SIZE=$2
+TP=${10}
+AC=${19}
+GPUS=`nvidia-smi -L | wc -l`
+if [ $SIZE = 8B ]; then
+    LAYERS=36
+    gqa_options=" \
+        --group-query-attention \
+        --num-query-groups 8"
+    moe_options=""
+elif [ $SIZE = A3B ]; then
+    LAYERS=48
+    moe_options=" \
+        --num-experts 128 \
+        --moe-layer-freq '([1]*48)' \
+        "
+fi
+if [ -z ${MP_VP} ]; then
+    vp_option=""
+else
+    vp_option=" --num-layers-per-virtual-pipeline-stage ${MP_VP}"
+fi
+if [ $AC = full ]; then
+    ac_option=" --recompute-method uniform --recompute-granularity full"
+elif [ $AC = none ]; then
+    ac_option=" \
+    "
+fi
+sp=$(( ($TP > 1) ? 1 : 0 ))
+if [ $sp -eq 1 ] && [ $SIZE != 8B ]; then
+    ac_option="${ac_option} --sequence-parallel"
+fi
+options="  \
+    --num-layers ${LAYERS} \
+    --tensor-model-parallel-size ${TP}
+    "
+run_cmd="torchrun --nproc_per_node $GPUS pretrain.py
+ ${options} ${ac_option} \
+ ${moe_options} ${vp_option} ${gqa_options}"
+echo ${run_cmd}
+eval ${run_cmd}
+"#;
+    let import = plain(script);
+    // LAYERS and the options are not asked for: the choices are.
+    assert_eq!(unresolved(&import), ["SIZE", "TP", "AC", "GPUS", "MP_VP"]);
+    let answers = [("SIZE", "A3B"), ("TP", "4"), ("AC", "full"), ("GPUS", "8")];
+    let answers: Vec<_> = answers.map(|(k, v)| (k.to_owned(), v.to_owned())).into();
+    let import = read(
+        script,
+        Answers {
+            variables: &answers,
+            branches: &[],
+        },
+    );
+    assert_eq!(
+        flags(&import),
+        "num-layers=48 tensor-model-parallel-size=4 recompute-method=uniform recompute-granularity=full \
+         sequence-parallel num-experts=128 moe-layer-freq=([1]*48)"
+    );
+    assert_eq!(import.flag("moe-layer-freq").unwrap().line, 16);
+    assert_eq!(import.launch.world_size(), Some(8));
+}
+
+/// Two files, one sourced by the other; pasted one after the other they are one script.
+#[test]
+fn arrays_of_a_sourced_file_are_asked_for() {
+    let model = "MODEL_ARGS=(\n   --swiglu\n   --num-layers 36\n)\n";
+    let run = "source \"${DIR}/models/m.sh\"
+PERF_ARGS=(
+   --tensor-model-parallel-size 2
+   # --micro-batch-size 1
+   --use-dynamic-batch-size
+   --max-tokens-per-gpu 9216
+)
+ray start --head --num-gpus 8 --disable-usage-stats
+ENV_JSON=\"{
+  \\\"env_vars\\\": {\\\"A\\\": \\\"1\\\"}
+}\"
+ray job submit --address=\"http://127.0.0.1:8265\" \\
+   --runtime-env-json=\"${ENV_JSON}\" \\
+   -- python3 train.py \\
+   --actor-num-nodes 1 \\
+   --colocate \\
+   ${MODEL_ARGS[@]} \\
+   ${PERF_ARGS[@]}";
+    let import = plain(run);
+    let expected = "tensor-model-parallel-size=2 use-dynamic-batch-size max-tokens-per-gpu=9216";
+    assert!(flags(&import).ends_with(expected), "{}", flags(&import));
+    assert_eq!(unresolved(&import), ["MODEL_ARGS"]);
+    assert_eq!(import.command.program.as_ref().unwrap().text, "train.py");
+    let import = plain(&format!("{model}{run}"));
+    assert_eq!(
+        flags(&import),
+        format!("actor-num-nodes=1 colocate swiglu num-layers=36 {expected}")
+    );
+    assert!(unresolved(&import).is_empty());
+}
+
 #[test]
 fn the_command_with_the_most_flags_counts() {
     let script = "python tools/preprocess.py --workers 4 --input x
@@ -532,7 +634,7 @@ fn nothing_is_executed_and_substitutions_stay_visible() {
 
 #[test]
 fn adversarial_inputs_end_quickly() {
-    let n = 4_000;
+    let n = 2_000;
     let doubling: String = (0..60)
         .map(|i| format!("A{}=\"$A{i}$A{i}\"\n", i + 1))
         .collect();

@@ -158,18 +158,12 @@ impl Machine<'_> {
             }
             return text;
         }
+        // `$1`, `${10}`, `$#`, `$(…)`: nothing that an answer could name.
         let opaque = |piece: &Piece| {
+            let name = piece.text.trim_start_matches("${").trim_end_matches('}');
             piece.unresolved
                 && (piece.text.starts_with("$(")
-                    || piece
-                        .text
-                        .trim_start_matches("${")
-                        .trim_end_matches('}')
-                        .len()
-                        == 1
-                        && !piece
-                            .text
-                            .contains(|c: char| c.is_ascii_alphabetic() || c == '_'))
+                    || !name.contains(|c: char| c.is_ascii_alphabetic() || c == '_'))
         };
         match value.as_slice() {
             [piece] if opaque(piece) && piece.origins.len() <= 1 => self.unknown(name, line, None),

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::{MAX_REPORTED, Machine, Stored};
 use crate::formats::shell::expand::Text;
 use crate::formats::shell::{
-    Assignment, Command, Flag, Note, NoteKind, ShellImport, flags, launch,
+    Assignment, Command, Flag, Note, NoteKind, ShellImport, Variable, flags, launch,
 };
 
 impl Machine<'_> {
@@ -51,7 +51,13 @@ impl Machine<'_> {
             );
         named.extend(words.flat_map(|word| word.variables.iter().cloned()));
         let mut variables = self.externals;
-        variables.retain(|variable| named.contains(&variable.name));
+        // What a side of a choice sets is not asked for: the choice is.
+        let asked = |variable: &Variable| {
+            variable.default.is_some()
+                || variable.answer.is_some()
+                || !self.set_by_choices.contains(&variable.name)
+        };
+        variables.retain(|variable| named.contains(&variable.name) && asked(variable));
         variables.truncate(MAX_REPORTED);
         self.choices.sort_by_key(|choice| choice.line);
         self.notes.sort_by_key(|note| note.line);

@@ -54,6 +54,9 @@ pub mod framework_reports;
 pub mod formats;
 pub mod presets;
 
+pub mod export;
+pub mod report;
+
 #[cfg(feature = "engine")]
 pub mod engine;
 #[cfg(feature = "web")]

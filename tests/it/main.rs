@@ -19,4 +19,5 @@ mod oracle;
 mod parallel;
 mod parameters;
 mod presets;
+mod report;
 mod tidy;

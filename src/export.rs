@@ -1,0 +1,3 @@
+//! Results on their way out: the same pictures and numbers as on the page, as files.
+
+pub mod svg;

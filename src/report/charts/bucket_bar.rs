@@ -1,0 +1,120 @@
+//! The headline's bar: the worst stage's buckets end to end, against the GPU.
+
+use super::{Chart, Subject};
+use crate::memory::bucket::Bucket;
+use crate::report::amount::{Scale, exact, percent};
+use crate::report::scene::{Anchor, Class, Drawing, Mark, Px, Scene};
+use crate::report::summary::{Summary, stage_name};
+use crate::report::target::Target;
+use crate::units::Bytes;
+
+/// The worst stage's buckets end to end, against the GPU.
+pub const CHART: Chart = Chart {
+    id: "bucket_bar",
+    title: "Headline",
+    draw,
+};
+
+const TOP: Px = Px::of(18);
+const BAR: Px = Px::of(40);
+const BELOW: Px = Px::of(4);
+/// From the top of the bar to the base line of its text.
+const BASE_LINE: Px = Px::of(25);
+const PAD: Px = Px::of(7);
+
+fn draw(subject: &Subject<'_>) -> Scene {
+    let summary = Summary::new(subject.config, subject.estimate);
+    let scale = Scale::coarse(subject.unit);
+    let worst = subject.estimate.worst_stage();
+    let held: Vec<(Bucket, Bytes)> = Bucket::ALL
+        .into_iter()
+        .filter_map(|bucket| worst.map(|stage| (bucket, stage.bytes(bucket))))
+        .filter(|(_, bytes)| *bytes > Bytes::ZERO)
+        .collect();
+    let amounts: Vec<Bytes> = held.iter().map(|(_, bytes)| *bytes).collect();
+    let whole = summary.total.max(summary.gpu.unwrap_or(Bytes::ZERO));
+    let at = |bytes: Bytes| subject.width.share(bytes.0.into(), whole.0.into());
+    let size = |from: Px, to: Px| ((to - from).max(Px::ZERO), BAR);
+
+    let mut behind = vec![Drawing::rect(
+        Class::Free,
+        (Px::ZERO, TOP),
+        (subject.width, BAR),
+    )];
+    let mut marks = Vec::new();
+    let mut below = Bytes::ZERO;
+    for ((bucket, bytes), number) in held.iter().zip(scale.parts(&amounts)) {
+        let (from, to) = (at(below), at(below + *bytes));
+        below += *bytes;
+        let target = Target::line(summary.worst, bucket.id());
+        let class = Class::Bucket(*bucket);
+        let mut drawings =
+            vec![Drawing::rect(class, (from, TOP), size(from, to)).about(target.clone())];
+        let text = [format!("{} {number}", bucket.label()), number.clone()]
+            .into_iter()
+            .find(|text| Px::of_text(text) + PAD + PAD <= to - from);
+        if let Some(text) = text {
+            let place = (from + PAD, TOP + BASE_LINE);
+            drawings.push(Drawing::text(Class::Inside, place, Anchor::Start, text));
+        }
+        let share = percent(*bytes, summary.total);
+        marks.push(Mark {
+            class: Class::Row,
+            target,
+            label: format!(
+                "{}: {number} {}, {share}, {}",
+                bucket.label(),
+                subject.unit.symbol(),
+                exact(*bytes)
+            ),
+            chosen: false,
+            drawings,
+        });
+    }
+    let mut before = Vec::new();
+    if let Some(gpu) = summary.gpu {
+        let x = at(gpu);
+        before.push(Drawing::line(
+            Class::Gpu,
+            (x, TOP - BELOW),
+            (x, TOP + BAR + BELOW),
+        ));
+        let name = format!("GPU {}", scale.amount(gpu));
+        let (place, anchor) = if Px::of_text(&name) > x {
+            (x, Anchor::Start)
+        } else {
+            (x, Anchor::End)
+        };
+        behind.push(Drawing::text(
+            Class::GpuLabel,
+            (place, TOP - Px::of(7)),
+            anchor,
+            name,
+        ));
+    }
+    Scene {
+        id: CHART.id,
+        width: subject.width,
+        height: TOP + BAR + BELOW,
+        title: format!(
+            "Memory of {}, the fullest",
+            stage_name(subject.config, summary.worst)
+        ),
+        description: description(&summary, scale),
+        behind,
+        marks,
+        before,
+    }
+}
+
+fn description(summary: &Summary, scale: Scale) -> String {
+    let needs = format!("It needs {}", scale.amount(summary.total));
+    match summary.gpu {
+        None => format!("{needs}; no GPU is chosen."),
+        Some(gpu) => format!(
+            "{needs} of {}: {}.",
+            scale.amount(gpu),
+            summary.verdict.words().to_lowercase()
+        ),
+    }
+}

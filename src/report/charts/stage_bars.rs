@@ -1,0 +1,330 @@
+//! A stacked bar a pipeline stage, with the line of the GPU.
+
+use super::{Chart, Subject};
+use crate::memory::bucket::Bucket;
+use crate::memory::{StageEstimate, StageRef};
+use crate::report::amount::Scale;
+use crate::report::scene::{Anchor, Class, Drawing, Mark, Px, Scene};
+use crate::report::summary::{Summary, Verdict, stage_name};
+use crate::report::table::layers;
+use crate::report::target::Target;
+use crate::units::Bytes;
+
+/// A stacked bar a pipeline stage, with the line of the GPU.
+pub const CHART: Chart = Chart {
+    id: "stage_bars",
+    title: "Stages",
+    draw,
+};
+
+const HEIGHT: Px = Px::of(230);
+const TOP: Px = Px::of(24);
+const BOTTOM: Px = Px::of(24);
+const LEFT: Px = Px::of(34);
+/// The narrowest slot of a bar; more stages than fit share a bar.
+const NARROWEST: Px = Px::of(7);
+/// The widest slot, so that one or two stages do not become walls.
+const WIDEST: Px = Px::of(72);
+const MODULE_GAP: Px = Px::of(18);
+/// A GPU with more than so many times what the fullest stage needs is beyond the axis.
+const OFF_SCALE: u64 = 4;
+
+/// Neighboring stages that share a bar.
+struct Slot<'a> {
+    stages: Vec<(StageRef, &'a StageEstimate)>,
+}
+
+impl<'a> Slot<'a> {
+    /// The stage that the bar shows: the chosen one, or else the fullest.
+    fn shown(&self, chosen: StageRef) -> Option<(StageRef, &'a StageEstimate)> {
+        let fullest = || {
+            self.stages
+                .iter()
+                .rev()
+                .max_by_key(|(_, stage)| stage.total)
+        };
+        self.stages
+            .iter()
+            .find(|(place, _)| *place == chosen)
+            .or_else(fullest)
+            .copied()
+    }
+}
+
+fn draw(subject: &Subject<'_>) -> Scene {
+    let summary = Summary::new(subject.config, subject.estimate);
+    let scale = Scale::coarse(subject.unit);
+    let gpu = summary
+        .gpu
+        .filter(|gpu| gpu.0 / OFF_SCALE <= summary.total.0);
+    let axis = Axis::new(summary.total.max(gpu.unwrap_or(Bytes::ZERO)), subject);
+    let mut behind = axis.grid(subject);
+    let mut marks = Vec::new();
+
+    let modules = subject.estimate.modules.len();
+    let gaps = MODULE_GAP.times(modules.saturating_sub(1));
+    let room = (subject.width - LEFT - gaps).max(NARROWEST);
+    let slots = slots(subject, room);
+    let slot_width = room.over(slots.iter().map(Vec::len).sum()).min(WIDEST);
+    let every = labels_every(slot_width, subject);
+    let mut x = LEFT;
+    for (module, slots) in slots.iter().enumerate() {
+        if modules > 1 {
+            let name = subject
+                .config
+                .modules()
+                .get(module)
+                .map_or("", |m| m.name());
+            behind.push(Drawing::text(
+                Class::Label,
+                (x, Px::of(11)),
+                Anchor::Start,
+                name,
+            ));
+        }
+        for (i, slot) in slots.iter().enumerate() {
+            if let Some((place, stage)) = slot.shown(subject.stage) {
+                let labeled = i % every == 0;
+                let column = Column {
+                    x,
+                    width: slot_width,
+                    labeled,
+                };
+                marks.push(bar(subject, &axis, slot, (place, stage), &column));
+            }
+            x += slot_width;
+        }
+        x += MODULE_GAP;
+    }
+    let mut before = Vec::new();
+    if let Some(memory) = summary.gpu {
+        let name = format!("GPU {}", scale.amount(memory));
+        if gpu.is_some() {
+            let y = axis.y(memory);
+            before.push(Drawing::line(Class::Gpu, (LEFT, y), (subject.width, y)));
+            let place = (subject.width, y - Px::of(5));
+            before.push(Drawing::text(Class::GpuLabel, place, Anchor::End, name));
+        } else {
+            let place = (subject.width, Px::of(11));
+            before.push(Drawing::text(
+                Class::GpuLabel,
+                place,
+                Anchor::End,
+                format!("↑ {name}"),
+            ));
+        }
+    }
+    Scene {
+        id: CHART.id,
+        width: subject.width,
+        height: HEIGHT,
+        title: String::from("Memory of every pipeline stage"),
+        description: format!(
+            "{} stages; {} needs most: {}.",
+            marks.len(),
+            stage_name(subject.config, summary.worst),
+            scale.amount(summary.total)
+        ),
+        behind,
+        marks,
+        before,
+    }
+}
+
+/// The stages of every module, so many to a bar that all bars find room.
+fn slots<'a>(subject: &Subject<'a>, room: Px) -> Vec<Vec<Slot<'a>>> {
+    let stages: usize = subject
+        .estimate
+        .modules
+        .iter()
+        .map(|m| m.stages.len())
+        .sum();
+    let most = usize::try_from(room.0 / NARROWEST.0).unwrap_or(1).max(1);
+    let together = stages.div_ceil(most).max(1);
+    let modules = subject.estimate.modules.iter().enumerate();
+    modules
+        .map(|(module, held)| {
+            let stages: Vec<_> = (0..)
+                .zip(&held.stages)
+                .map(|(pp_rank, stage)| (StageRef { module, pp_rank }, stage))
+                .collect();
+            stages
+                .chunks(together)
+                .map(|stages| Slot {
+                    stages: stages.to_vec(),
+                })
+                .collect()
+        })
+        .collect()
+}
+
+/// Every how many bars a label finds room below.
+fn labels_every(slot: Px, subject: &Subject<'_>) -> usize {
+    let longest = subject
+        .estimate
+        .modules
+        .iter()
+        .map(|m| m.stages.len())
+        .max()
+        .unwrap_or(1);
+    let label = Px::of_text(&longest.saturating_sub(1).to_string()) + Px::of(8);
+    let needed = usize::try_from((label.0 + slot.0 - 1) / slot.0.max(1)).unwrap_or(1);
+    [1, 2, 4, 5, 8, 10, 16, 20, 32, 50]
+        .into_iter()
+        .find(|every| *every >= needed)
+        .unwrap_or(100)
+}
+
+/// Where a bar stands.
+struct Column {
+    x: Px,
+    width: Px,
+    labeled: bool,
+}
+
+fn bar(
+    subject: &Subject<'_>,
+    axis: &Axis,
+    slot: &Slot<'_>,
+    (place, stage): (StageRef, &StageEstimate),
+    column: &Column,
+) -> Mark {
+    let scale = Scale::coarse(subject.unit);
+    let verdict = Verdict::of(stage.total, subject.config.gpu_memory());
+    let gap = Px(column.width.0 / 5).min(Px::of(10));
+    let (x, width) = (column.x + gap.over(2), column.width - gap);
+    let middle = column.x + column.width.over(2);
+    let reach = (column.width, HEIGHT - TOP);
+    let mut drawings = vec![Drawing::rect(Class::Reach, (column.x, TOP), reach)];
+    let mut below = Bytes::ZERO;
+    for bucket in Bucket::ALL {
+        let bytes = stage.bytes(bucket);
+        if bytes == Bytes::ZERO {
+            continue;
+        }
+        let (bottom, top) = (axis.y(below), axis.y(below + bytes));
+        below += bytes;
+        let rect = Drawing::rect(Class::Bucket(bucket), (x, top), (width, bottom - top));
+        drawings.push(rect.about(Target::line(place, bucket.id())));
+    }
+    let number = scale.number(stage.total);
+    let top = axis.y(stage.total) - Px::of(6);
+    if Px::of_text(&number) <= column.width {
+        drawings.push(Drawing::text(
+            Class::Value,
+            (middle, top),
+            Anchor::Middle,
+            number,
+        ));
+    } else if verdict == Verdict::DoesNotFit {
+        drawings.push(Drawing::text(
+            Class::Alarm,
+            (middle, top),
+            Anchor::Middle,
+            verdict.sign(),
+        ));
+    }
+    if column.labeled {
+        let base = (middle, HEIGHT - Px::of(7));
+        drawings.push(Drawing::text(
+            Class::Label,
+            base,
+            Anchor::Middle,
+            place.pp_rank.to_string(),
+        ));
+    }
+    let others = match slot.stages.len() {
+        1 => String::new(),
+        n => format!(", the fullest of {n} neighbors"),
+    };
+    Mark {
+        class: match verdict {
+            Verdict::Unknown | Verdict::Fits => Class::Stage,
+            Verdict::Tight => Class::StageTight,
+            Verdict::DoesNotFit => Class::StageOver,
+        },
+        target: Target::stage(place),
+        label: format!(
+            "{}{others}: {}, {} layers{}",
+            stage_name(subject.config, place),
+            scale.amount(stage.total),
+            layers(subject.config, place),
+            match verdict {
+                Verdict::Unknown => String::new(),
+                verdict => format!(", {}", verdict.words().to_lowercase()),
+            }
+        ),
+        chosen: place == subject.stage,
+        drawings,
+    }
+}
+
+/// The vertical axis.
+struct Axis {
+    top: Bytes,
+    step: Bytes,
+}
+
+impl Axis {
+    fn new(most: Bytes, subject: &Subject<'_>) -> Self {
+        // A twentieth of room above the highest thing, for its label.
+        let top = Bytes(most.0.saturating_add(most.0 / 20).max(1));
+        let unit = subject.unit.bytes();
+        let fits = |step: &u64| top.0 / step.max(&1) <= 5;
+        // 1, 2 and 5 times powers of ten of the unit, from its hundredth on.
+        let tens = (0..12).map(|n| 10u64.saturating_pow(n));
+        let steps = tens.flat_map(|ten| [1, 2, 5].map(|n| ten.saturating_mul(n)));
+        let step = steps
+            .map(|n| (unit / 100).saturating_mul(n))
+            .find(fits)
+            .unwrap_or(u64::MAX);
+        Self {
+            top,
+            step: Bytes(step),
+        }
+    }
+
+    fn y(&self, amount: Bytes) -> Px {
+        let room = HEIGHT - TOP - BOTTOM;
+        HEIGHT - BOTTOM - room.share(amount.0.into(), self.top.0.into())
+    }
+
+    fn grid(&self, subject: &Subject<'_>) -> Vec<Drawing> {
+        let unit = subject.unit.bytes();
+        // The hundredth of a GiB that steps start from is rounded down.
+        let decimals = if self.step.0 >= unit / 100 * 100 {
+            0
+        } else if self.step.0 >= unit / 10 {
+            1
+        } else {
+            2
+        };
+        let scale = Scale {
+            unit: subject.unit,
+            decimals,
+        };
+        let mut grid = Vec::new();
+        for n in 0..=5 {
+            let amount = self.step * n;
+            if amount > self.top {
+                break;
+            }
+            let y = self.y(amount);
+            grid.push(Drawing::line(Class::Grid, (LEFT, y), (subject.width, y)));
+            let place = (LEFT - Px::of(6), y + Px::of(4));
+            grid.push(Drawing::text(
+                Class::Tick,
+                place,
+                Anchor::End,
+                scale.number(amount),
+            ));
+        }
+        grid.push(Drawing::text(
+            Class::Tick,
+            (LEFT - Px::of(6), Px::of(11)),
+            Anchor::End,
+            subject.unit.symbol(),
+        ));
+        grid
+    }
+}

@@ -1,0 +1,251 @@
+//! Why a number is what it is: formula, values, result and source, from the very line that was counted.
+
+use super::amount::{Scale, Unit, exact, grouped, percent};
+use super::parts::{Part, by_component};
+use crate::config::fields::FIELDS;
+use crate::memory::line::{Confidence, Line};
+use crate::source::Source;
+use crate::units::Bytes;
+
+/// Everything there is to say about one number.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Explanation {
+    /// The path of the number.
+    pub path: String,
+    /// What it is called.
+    pub title: String,
+    /// What it is, in one sentence.
+    pub what: String,
+    /// The number, rounded, with its unit.
+    pub amount: String,
+    /// Every byte.
+    pub exact: String,
+    /// How it comes about: a product, or a sum of other numbers.
+    pub how: How,
+    /// Who says so; nothing for sums over several sources.
+    pub source: Option<Source>,
+    /// How sure it is, in words.
+    pub confidence: &'static str,
+}
+
+/// How a number comes about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum How {
+    /// A product of factors.
+    Product {
+        /// In symbols.
+        symbols: String,
+        /// With values in their place.
+        values: String,
+        /// Symbol, value and meaning of every factor.
+        legend: Vec<Factor>,
+    },
+    /// A sum of other numbers, which add up to this one as they are shown.
+    Sum(Vec<Term>),
+}
+
+/// A symbol of a formula.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Factor {
+    /// The symbol.
+    pub symbol: &'static str,
+    /// Its value.
+    pub value: String,
+    /// What it stands for.
+    pub meaning: String,
+}
+
+/// One of the numbers of a sum.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Term {
+    /// The path of the number, which can be explained in turn.
+    pub path: String,
+    /// What it is called.
+    pub label: String,
+    /// The number without its unit.
+    pub number: String,
+    /// Its part of the sum.
+    pub percent: String,
+}
+
+/// Explains what a path leads to in the lines of a stage: a line, a component over all buckets
+/// (`*/attention`), or all lines together (an empty path). Nothing when it leads nowhere.
+#[must_use]
+pub fn explain(lines: &[Line], path: &str, unit: Unit) -> Option<Explanation> {
+    if path.is_empty() {
+        return Some(total(lines, unit));
+    }
+    if path.starts_with("*/") {
+        let part = by_component(lines)
+            .into_iter()
+            .find(|part| part.path == path)?;
+        return Some(component(lines, &part, unit));
+    }
+    find(lines, path).map(|line| one(line, unit))
+}
+
+/// The line with this id.
+#[must_use]
+pub fn find<'a>(lines: &'a [Line], id: &str) -> Option<&'a Line> {
+    lines.iter().find_map(|line| {
+        if line.id == id {
+            return Some(line);
+        }
+        let below = id
+            .strip_prefix(line.id.as_str())
+            .is_some_and(|rest| rest.starts_with('/'));
+        if below {
+            find(&line.children, id)
+        } else {
+            None
+        }
+    })
+}
+
+fn one(line: &Line, unit: Unit) -> Explanation {
+    let how = match &line.formula {
+        Some(formula) => How::Product {
+            symbols: formula.symbols.clone(),
+            values: formula.values.clone(),
+            legend: formula
+                .legend
+                .iter()
+                .map(|(symbol, value)| Factor {
+                    symbol,
+                    value: grouped(*value),
+                    meaning: meaning(symbol),
+                })
+                .collect(),
+        },
+        None => sum(
+            line.children
+                .iter()
+                .map(|c| (c.id.clone(), c.label.clone(), c.bytes)),
+            unit,
+        ),
+    };
+    Explanation {
+        path: line.id.clone(),
+        title: line.label.clone(),
+        what: line.what.clone(),
+        amount: Scale::fine(unit).amount(line.bytes),
+        exact: exact(line.bytes),
+        how,
+        source: Some(line.source),
+        confidence: confidence(line.confidence),
+    }
+}
+
+fn component(lines: &[Line], part: &Part, unit: Unit) -> Explanation {
+    let shares = part.shares.iter().map(|share| {
+        let label = share
+            .bucket
+            .map_or_else(|| part.label.clone(), |b| b.label().to_owned());
+        (share.path.clone(), label, share.bytes)
+    });
+    let held = part
+        .shares
+        .iter()
+        .filter_map(|share| find(lines, &share.path));
+    Explanation {
+        path: part.path.clone(),
+        title: part.label.clone(),
+        what: String::from("Everything that this part of the model takes on the stage"),
+        amount: Scale::fine(unit).amount(part.bytes),
+        exact: exact(part.bytes),
+        how: sum(shares, unit),
+        source: None,
+        confidence: confidence(
+            held.map(|line| line.confidence)
+                .max()
+                .unwrap_or(Confidence::Exact),
+        ),
+    }
+}
+
+fn total(lines: &[Line], unit: Unit) -> Explanation {
+    let bytes: Bytes = lines.iter().map(|line| line.bytes).sum();
+    Explanation {
+        path: String::new(),
+        title: String::from("Total"),
+        what: String::from("Everything that the stage takes on each of its GPUs"),
+        amount: Scale::fine(unit).amount(bytes),
+        exact: exact(bytes),
+        how: sum(
+            lines
+                .iter()
+                .map(|l| (l.id.clone(), l.label.clone(), l.bytes)),
+            unit,
+        ),
+        source: None,
+        confidence: confidence(
+            lines
+                .iter()
+                .map(|l| l.confidence)
+                .max()
+                .unwrap_or(Confidence::Exact),
+        ),
+    }
+}
+
+fn sum(parts: impl Iterator<Item = (String, String, Bytes)>, unit: Unit) -> How {
+    let parts: Vec<_> = parts.collect();
+    let amounts: Vec<Bytes> = parts.iter().map(|(_, _, bytes)| *bytes).collect();
+    let total = amounts.iter().copied().sum();
+    let numbers = Scale::fine(unit).parts(&amounts);
+    let terms = parts
+        .into_iter()
+        .zip(numbers)
+        .map(|((path, label, bytes), number)| Term {
+            path,
+            label,
+            number,
+            percent: percent(bytes, total),
+        });
+    How::Sum(terms.collect())
+}
+
+/// What a symbol stands for. In a symbol made of several, such as `d_qk + d_r`, each is replaced by
+/// the name of its field.
+fn meaning(symbol: &str) -> String {
+    let own = match symbol {
+        "DP" => "Copies of the model (data parallel)",
+        "(DP·CP)" => "Ranks that share a dense parameter's state",
+        "EDP" => "Ranks that share a routed expert's state",
+        "dense layers" => "Layers with a dense MLP on this stage",
+        "MoE layers" => "Layers with routed experts on this stage",
+        "MTP depths" => "MTP depths on this stage",
+        "copies" => "Copies on this stage",
+        _ => "",
+    };
+    if !own.is_empty() {
+        return own.to_owned();
+    }
+    let mut words = String::new();
+    let mut rest = symbol;
+    while let Some(first) = rest.chars().next() {
+        let is_name = |c: char| c.is_ascii_alphabetic() || c == '_';
+        let length = rest.find(|c| !is_name(c)).unwrap_or(rest.len());
+        let (name, after) = rest.split_at(if length == 0 {
+            first.len_utf8()
+        } else {
+            length
+        });
+        let field = FIELDS
+            .iter()
+            .find(|field| length > 0 && field.symbol == name);
+        words.push_str(field.map_or(name, |field| field.label));
+        rest = after;
+    }
+    words
+}
+
+/// How sure a number is, in words.
+#[must_use]
+pub const fn confidence(confidence: Confidence) -> &'static str {
+    match confidence {
+        Confidence::Exact => "Exact: follows from tensor shapes alone",
+        Confidence::Modelled => "Modeled: follows from what autograd and the allocator keep",
+        Confidence::Allowance => "Allowance: a measured constant; set it to what you see",
+    }
+}

@@ -1,0 +1,124 @@
+//! Whether the job fits, in one word and two numbers.
+
+use crate::config::job::Config;
+use crate::memory::{Estimate, StageRef};
+use crate::units::{Bytes, GIB};
+
+/// Whether an amount of memory fits a GPU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Verdict {
+    /// No GPU was chosen.
+    Unknown,
+    /// It fits with room to spare.
+    Fits,
+    /// It fits, but the room that is left may not hold what is not counted.
+    Tight,
+    /// It needs more than the GPU has.
+    DoesNotFit,
+}
+
+/// The least room that a comfortable job leaves, whatever the GPU: the CUDA context, NCCL's buffers
+/// and the allocator's gaps are of this order and do not grow with the GPU's memory.
+const LEAST_ROOM: Bytes = Bytes(4 * GIB);
+/// The least room as a part of the GPU's memory: one twentieth.
+const LEAST_PART: u64 = 20;
+
+impl Verdict {
+    /// The verdict on an amount. Tight is what leaves less than 4 GiB or less than 5 % of the GPU.
+    #[must_use]
+    pub fn of(amount: Bytes, gpu: Option<Bytes>) -> Self {
+        match gpu {
+            None => Self::Unknown,
+            Some(gpu) if amount > gpu => Self::DoesNotFit,
+            Some(gpu) => {
+                let free = gpu.saturating_sub(amount);
+                if free < LEAST_ROOM.max(Bytes(gpu.0 / LEAST_PART)) {
+                    Self::Tight
+                } else {
+                    Self::Fits
+                }
+            }
+        }
+    }
+
+    /// The verdict in words.
+    #[must_use]
+    pub const fn words(self) -> &'static str {
+        match self {
+            Self::Unknown => "No GPU chosen",
+            Self::Fits => "Fits",
+            Self::Tight => "Tight",
+            Self::DoesNotFit => "Does not fit",
+        }
+    }
+
+    /// A sign for those who do not see the color.
+    #[must_use]
+    pub const fn sign(self) -> &'static str {
+        match self {
+            Self::Unknown => "?",
+            Self::Fits => "✓",
+            Self::Tight => "!",
+            Self::DoesNotFit => "✕",
+        }
+    }
+
+    /// Its name in style sheets.
+    #[must_use]
+    pub const fn id(self) -> &'static str {
+        match self {
+            Self::Unknown => "unknown",
+            Self::Fits => "fits",
+            Self::Tight => "tight",
+            Self::DoesNotFit => "over",
+        }
+    }
+}
+
+/// The headline of an estimate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Summary {
+    /// The stage that needs most.
+    pub worst: StageRef,
+    /// What it needs on each of its GPUs.
+    pub total: Bytes,
+    /// What a GPU has, when known.
+    pub gpu: Option<Bytes>,
+    /// Whether it fits.
+    pub verdict: Verdict,
+}
+
+impl Summary {
+    /// The headline of an estimate.
+    #[must_use]
+    pub fn new(config: &Config, estimate: &Estimate) -> Self {
+        let total = estimate
+            .worst_stage()
+            .map_or(Bytes::ZERO, |stage| stage.total);
+        let gpu = config.gpu_memory();
+        Self {
+            worst: estimate.worst,
+            total,
+            gpu,
+            verdict: Verdict::of(total, gpu),
+        }
+    }
+
+    /// What stays free, or is missing when it does not fit; nothing without a GPU.
+    #[must_use]
+    pub fn difference(&self) -> Option<Bytes> {
+        self.gpu.map(|gpu| Bytes(gpu.0.abs_diff(self.total.0)))
+    }
+}
+
+/// What a stage is called, such as `stage 7`, with its module's name where there are several.
+#[must_use]
+pub fn stage_name(config: &Config, stage: StageRef) -> String {
+    match config.modules() {
+        [_] => format!("stage {}", stage.pp_rank),
+        modules => {
+            let module = modules.get(stage.module).map_or("", |m| m.name());
+            format!("{module} stage {}", stage.pp_rank)
+        }
+    }
+}

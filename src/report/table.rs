@@ -1,0 +1,159 @@
+//! Every stage and every bucket as numbers.
+
+use super::amount::{Scale, Unit};
+use super::summary::{Verdict, stage_name};
+use super::target::Target;
+use crate::config::job::Config;
+use crate::memory::bucket::Bucket;
+use crate::memory::{Estimate, StageRef};
+use crate::units::Bytes;
+
+/// A table: a row a stage, a column a bucket, and their total.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Table {
+    /// The unit of all numbers.
+    pub unit: Unit,
+    /// The buckets that are not empty everywhere.
+    pub buckets: Vec<Bucket>,
+    /// The rows, by module and pipeline rank until sorted.
+    pub rows: Vec<Row>,
+}
+
+/// One stage.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Row {
+    /// The stage.
+    pub stage: StageRef,
+    /// What it is called.
+    pub name: String,
+    /// Decoder layers, and MTP depths where there are any, such as `4 + 1 MTP`.
+    pub layers: String,
+    /// The amounts, by bucket.
+    pub bytes: Vec<Bytes>,
+    /// Their numbers, which add up to the total's.
+    pub numbers: Vec<String>,
+    /// All buckets together.
+    pub total: Bytes,
+    /// Its number.
+    pub total_number: String,
+    /// Whether it fits.
+    pub verdict: Verdict,
+}
+
+/// What rows are sorted by.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Order {
+    /// Module and pipeline rank.
+    #[default]
+    Stage,
+    /// A bucket, largest first.
+    Bucket(Bucket),
+    /// The total, largest first.
+    Total,
+}
+
+impl Table {
+    /// The table of an estimate.
+    #[must_use]
+    pub fn new(config: &Config, estimate: &Estimate, unit: Unit) -> Self {
+        let scale = Scale::fine(unit);
+        let stages = || estimate.modules.iter().flat_map(|module| &module.stages);
+        let buckets: Vec<_> = Bucket::ALL
+            .into_iter()
+            .filter(|bucket| stages().any(|stage| stage.bytes(*bucket) > Bytes::ZERO))
+            .collect();
+        let mut rows = Vec::new();
+        for (module, held) in estimate.modules.iter().enumerate() {
+            for (pp_rank, stage) in held.stages.iter().enumerate() {
+                let place = StageRef { module, pp_rank };
+                let bytes: Vec<_> = buckets.iter().map(|bucket| stage.bytes(*bucket)).collect();
+                rows.push(Row {
+                    stage: place,
+                    name: stage_name(config, place),
+                    layers: layers(config, place),
+                    numbers: scale.parts(&bytes),
+                    bytes,
+                    total: stage.total,
+                    total_number: scale.number(stage.total),
+                    verdict: Verdict::of(stage.total, config.gpu_memory()),
+                });
+            }
+        }
+        Self {
+            unit,
+            buckets,
+            rows,
+        }
+    }
+
+    /// The rows in another order; equal ones stay in the order of the stages.
+    #[must_use]
+    pub fn sorted(mut self, order: Order) -> Self {
+        let column = |bucket| self.buckets.iter().position(|b| *b == bucket);
+        match order {
+            Order::Stage => self.rows.sort_by_key(|row| row.stage),
+            Order::Total => self
+                .rows
+                .sort_by_key(|row| (core::cmp::Reverse(row.total), row.stage)),
+            Order::Bucket(bucket) => {
+                let column = column(bucket);
+                let amount = |row: &Row| column.and_then(|i| row.bytes.get(i)).copied();
+                self.rows
+                    .sort_by_key(|row| (core::cmp::Reverse(amount(row)), row.stage));
+            }
+        }
+        self
+    }
+
+    /// The table for a spreadsheet: tabs between cells, the unit in every heading.
+    #[must_use]
+    pub fn tsv(&self) -> String {
+        let unit = self.unit.symbol();
+        let buckets = self
+            .buckets
+            .iter()
+            .map(|bucket| format!("{} ({unit})", bucket.label()));
+        let mut heading = vec![String::from("stage"), String::from("layers")];
+        heading.extend(buckets);
+        heading.push(format!("total ({unit})"));
+        let mut lines = vec![heading.join("\t")];
+        for row in &self.rows {
+            let (name, layers) = (row.name.as_str(), row.layers.as_str());
+            let numbers = row.numbers.iter().chain([&row.total_number]);
+            let cells: Vec<&str> = [name, layers]
+                .into_iter()
+                .chain(numbers.map(String::as_str))
+                .collect();
+            lines.push(cells.join("\t"));
+        }
+        lines.push(String::new());
+        lines.join("\n")
+    }
+}
+
+impl Row {
+    /// What a cell of a bucket is about.
+    #[must_use]
+    pub fn cell(&self, bucket: Bucket) -> Target {
+        Target::line(self.stage, bucket.id())
+    }
+}
+
+/// How many layers a stage holds, such as `4 + 1 MTP`.
+#[must_use]
+pub fn layers(config: &Config, stage: StageRef) -> String {
+    let pp_rank = u32::try_from(stage.pp_rank).unwrap_or(u32::MAX);
+    let chunks = config
+        .modules()
+        .get(stage.module)
+        .map(|m| m.stages.rank(pp_rank));
+    let chunks = chunks.unwrap_or_default();
+    let decoder: u32 = chunks
+        .iter()
+        .map(crate::parallel::stages::Chunk::num_layers)
+        .sum();
+    match chunks.iter().map(|chunk| chunk.mtp).sum::<u32>() {
+        0 => decoder.to_string(),
+        mtp => format!("{decoder} + {mtp} MTP"),
+    }
+}

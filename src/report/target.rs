@@ -1,0 +1,69 @@
+//! What a mark, a row or a number is about; hovering one thing lights up whatever is about the same.
+
+use crate::memory::StageRef;
+use crate::memory::bucket::Bucket;
+
+/// A part of the estimate: a stage, a path in its tree of lines, or both.
+///
+/// The path is a line's id, and so starts with a bucket's id; `*` stands for every bucket, as in
+/// `*/attention`. An empty path is the stage as a whole.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Target {
+    /// The stage, where one is meant.
+    pub stage: Option<StageRef>,
+    /// The line, or several of them.
+    pub path: String,
+}
+
+impl Target {
+    /// A whole stage.
+    #[must_use]
+    pub const fn stage(stage: StageRef) -> Self {
+        Self {
+            stage: Some(stage),
+            path: String::new(),
+        }
+    }
+
+    /// A line of some stage.
+    #[must_use]
+    pub fn line(stage: StageRef, path: impl Into<String>) -> Self {
+        Self {
+            stage: Some(stage),
+            path: path.into(),
+        }
+    }
+
+    /// A bucket, on every stage.
+    #[must_use]
+    pub fn bucket(bucket: Bucket) -> Self {
+        Self {
+            stage: None,
+            path: bucket.id().to_owned(),
+        }
+    }
+
+    /// Whether a mark about `other` lights up when this is selected. Lines are compared by path alone,
+    /// so that one bucket lights up on every stage; a whole stage lights up only itself.
+    #[must_use]
+    pub fn lights(&self, other: &Self) -> bool {
+        if self.path.is_empty() {
+            return other.path.is_empty() && self.stage.is_some() && self.stage == other.stage;
+        }
+        !other.path.is_empty() && related(&self.path, &other.path)
+    }
+}
+
+/// Whether one path leads to the other, or both to the same.
+fn related(a: &str, b: &str) -> bool {
+    a.split('/')
+        .zip(b.split('/'))
+        .all(|(a, b)| a == b || a == "*" || b == "*")
+}
+
+/// The bucket that a path starts with.
+#[must_use]
+pub fn bucket_of(path: &str) -> Option<Bucket> {
+    let id = path.split('/').next()?;
+    Bucket::ALL.into_iter().find(|bucket| bucket.id() == id)
+}

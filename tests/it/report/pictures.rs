@@ -1,0 +1,205 @@
+use megatron_memory::export::svg::document;
+use megatron_memory::memory::StageRef;
+use megatron_memory::report::amount::Unit;
+use megatron_memory::report::charts::{
+    CHARTS, Subject, bucket_bar, buckets, components, stage_bars,
+};
+use megatron_memory::report::scene::{Class, Drawing, Px, Scene, Shape};
+use serde_json::json;
+
+use super::{Job, snapshot};
+use crate::oracle;
+
+fn draw(job: &Job, chart: megatron_memory::report::charts::Chart, width: i32) -> Scene {
+    let stage = job.estimate.worst;
+    let lines = megatron_memory::memory::line::stage_lines(&job.config, &job.estimate, stage);
+    (chart.draw)(&Subject {
+        config: &job.config,
+        estimate: &job.estimate,
+        stage,
+        lines: &lines,
+        unit: Unit::Gib,
+        width: Px::of(width),
+    })
+}
+
+fn text(scene: &Scene) -> String {
+    let mut out = format!(
+        "{} {}x{}: {} {}\n",
+        scene.id, scene.width, scene.height, scene.title, scene.description
+    );
+    scene.behind.iter().for_each(|d| out += &drawing(d));
+    for mark in &scene.marks {
+        let chosen = if mark.chosen { " (chosen)" } else { "" };
+        out += &format!("- {}{chosen}: {}\n", mark.class.names(), mark.label);
+        mark.drawings
+            .iter()
+            .for_each(|d| out += &format!("  {}", drawing(d)));
+    }
+    scene.before.iter().for_each(|d| out += &drawing(d));
+    out
+}
+
+fn drawing(d: &Drawing) -> String {
+    let shape = match &d.shape {
+        Shape::Rect {
+            x,
+            y,
+            width,
+            height,
+        } => format!("{x},{y} {width}x{height}"),
+        Shape::Line {
+            from: (x1, y1),
+            to: (x2, y2),
+        } => format!("{x1},{y1} to {x2},{y2}"),
+        Shape::Text { x, y, anchor, text } => format!("{x},{y} {}: {text}", anchor.name()),
+    };
+    let about = d
+        .target
+        .as_ref()
+        .map(|t| format!(" -> {}", t.path))
+        .unwrap_or_default();
+    format!("{} {shape}{about}\n", d.class.names())
+}
+
+#[test]
+fn the_headline_bar_is_the_worst_stage_against_the_gpu() {
+    let job = Job::small(json!({"gpu_memory_mib": 2048}));
+    snapshot("headline", &text(&draw(&job, bucket_bar::CHART, 800)));
+    let job = Job::small(json!({"gpu_memory_mib": 400}));
+    snapshot("overfull", &text(&draw(&job, bucket_bar::CHART, 300)));
+}
+
+#[test]
+fn every_stage_has_a_bar() {
+    let job = Job::small(json!({"gpu_memory_mib": 1100}));
+    snapshot("stages", &text(&draw(&job, stage_bars::CHART, 300)));
+}
+
+#[test]
+fn a_stage_is_broken_down_by_bucket_and_by_component() {
+    let job = Job::small(json!({}));
+    snapshot("buckets", &text(&draw(&job, buckets::CHART, 500)));
+    snapshot("components", &text(&draw(&job, components::CHART, 320)));
+}
+
+#[test]
+fn a_picture_stands_by_itself_as_a_file() {
+    let job = Job::case(
+        "mixtral_8x7b_tp2_ep4_etp2",
+        json!({"gpu_memory_mib": 81_559}),
+    );
+    let mut scene = draw(&job, bucket_bar::CHART, 400);
+    scene.title = String::from("<a & \"b\">\u{1}");
+    let file = document(&scene, ".bucket{fill:red}");
+    assert!(file.starts_with("<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"scene scene-bucket_bar\" width=\"400\""), "{file}");
+    assert!(
+        file.contains("<title>&lt;a &amp; &quot;b&quot;&gt; </title>"),
+        "{file}"
+    );
+    assert!(file.contains("<style>.bucket{fill:red}</style>"), "{file}");
+    assert!(
+        file.contains("class=\"bucket bucket-weights_expert\""),
+        "{file}"
+    );
+    // Routed experts carry a texture, dense parameters do not.
+    let textured = scene
+        .marks
+        .iter()
+        .flat_map(|m| &m.drawings)
+        .filter(|d| d.class.textured())
+        .count();
+    assert_eq!(file.matches("url(#texture-bucket_bar)").count(), textured);
+    assert_eq!(textured, 5);
+    assert_eq!(file.matches('<').count(), file.matches('>').count());
+}
+
+/// Every picture of every case at several widths: nothing lies outside, and what is stacked adds up.
+#[test]
+fn pictures_stay_within_their_frame() {
+    for file in oracle::files("params") {
+        let case = oracle::json(&file);
+        if case.get("error").is_some() {
+            continue;
+        }
+        let mut config = case["config"].clone();
+        config["gpu_memory_mib"] = json!(81_559);
+        let job = Job::new(&config);
+        for width in [280, 720, 1400] {
+            for chart in CHARTS {
+                let scene = draw(&job, *chart, width);
+                let (right, bottom) = (scene.width + Px(150), scene.height + Px(1));
+                let marks = scene.marks.iter().flat_map(|m| &m.drawings);
+                for d in scene.behind.iter().chain(marks).chain(&scene.before) {
+                    let place = format!("{file} {} {width}: {}", chart.id, drawing(d));
+                    match &d.shape {
+                        Shape::Rect {
+                            x,
+                            y,
+                            width,
+                            height,
+                        } => {
+                            assert!(*x >= Px::ZERO && *y >= Px::ZERO, "{place}");
+                            assert!(*width >= Px::ZERO && *height >= Px::ZERO, "{place}");
+                            assert!(*x + *width <= right && *y + *height <= bottom, "{place}");
+                        }
+                        Shape::Line { from, to } => {
+                            assert!(
+                                from.0.max(to.0) <= right && from.1.max(to.1) <= bottom,
+                                "{place}"
+                            );
+                        }
+                        Shape::Text { x, y, .. } => {
+                            assert!(
+                                *x >= Px::ZERO && *x <= right && *y > Px::ZERO && *y <= bottom,
+                                "{place}"
+                            );
+                        }
+                    }
+                }
+                let chosen = scene.marks.iter().filter(|mark| mark.chosen).count();
+                assert_eq!(
+                    chosen,
+                    usize::from(chart.id == "stage_bars"),
+                    "{file} {}",
+                    chart.id
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn a_thousand_stages_share_bars_and_the_chosen_one_stays_in_sight() {
+    let job = Job::small(
+        json!({"num_layers": 1000, "pipeline_model_parallel_size": 1000, "world_size": 1000}),
+    );
+    let subject = Subject {
+        config: &job.config,
+        estimate: &job.estimate,
+        stage: StageRef {
+            module: 0,
+            pp_rank: 501,
+        },
+        lines: &[],
+        unit: Unit::Gib,
+        width: Px::of(300),
+    };
+    let scene = (stage_bars::CHART.draw)(&subject);
+    assert!(scene.marks.len() < 60, "{}", scene.marks.len());
+    let chosen: Vec<_> = scene.marks.iter().filter(|m| m.chosen).collect();
+    assert_eq!(chosen.len(), 1);
+    assert_eq!(chosen[0].target.stage.unwrap().pp_rank, 501);
+    let worst = scene
+        .marks
+        .iter()
+        .any(|m| m.target.stage == Some(job.estimate.worst));
+    assert!(worst);
+    assert!(
+        scene
+            .marks
+            .iter()
+            .flat_map(|m| &m.drawings)
+            .all(|d| d.class != Class::Alarm)
+    );
+}

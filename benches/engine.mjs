@@ -22,7 +22,11 @@ const times = (work) => {
   return times.sort((a, b) => a - b);
 };
 
-const rows = { "version()": () => engine.version() };
+const job = JSON.parse(readFileSync(new URL("../tests/jobs/deepseek_v3_2048.json", import.meta.url)));
+const rows = {
+  "estimate(DeepSeek-V3 on 2048 GPUs)": () => engine.estimate(job),
+  "validate(DeepSeek-V3 on 2048 GPUs)": () => engine.validate(job),
+};
 
 console.log("| call | median µs | 95th percentile µs | calls |\n|---|---:|---:|---:|");
 for (const [name, work] of Object.entries(rows)) {

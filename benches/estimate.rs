@@ -1,20 +1,39 @@
 //! How long the core takes, natively: `cargo bench --no-default-features --features bench --bench estimate`.
 #![allow(
     missing_docs,
-    reason = "Criterion's macros make undocumented functions"
+    clippy::expect_used,
+    reason = "Criterion's macros make undocumented functions, and a bench without its job is no bench"
 )]
 
 use std::hint::black_box;
 
 use criterion::{Criterion, criterion_group, criterion_main};
+use megatron_memory::config::check;
+use megatron_memory::config::raw::RawJob;
+use megatron_memory::memory::line::stage_lines;
+use megatron_memory::memory::{self};
 use megatron_memory::value::Value;
 
-fn print(criterion: &mut Criterion) {
-    let value = Value::List((0..64).map(Value::Int).collect());
-    criterion.bench_function("print a value", |bencher| {
-        bencher.iter(|| black_box(&value).to_string());
+/// DeepSeek-V3 on 2048 GPUs: PP 16 with two chunks each, EP 64, 240 micro batches.
+fn deepseek_v3() -> RawJob {
+    let text = include_str!("../tests/jobs/deepseek_v3_2048.json");
+    let value: Value = serde_json::from_str(text).expect("the job is JSON");
+    RawJob::from_value(&value)
+}
+
+fn estimate(criterion: &mut Criterion) {
+    let raw = deepseek_v3();
+    let config = check(&raw).config.expect("nothing is wrong with the job");
+    let result = memory::estimate(&config);
+    let mut group = criterion.benchmark_group("DeepSeek-V3 on 2048 GPUs");
+    group.bench_function("check", |bencher| bencher.iter(|| check(black_box(&raw))));
+    group.bench_function("estimate", |bencher| {
+        bencher.iter(|| memory::estimate(black_box(&config)))
+    });
+    group.bench_function("lines of the worst stage", |bencher| {
+        bencher.iter(|| stage_lines(black_box(&config), black_box(&result), result.worst));
     });
 }
 
-criterion_group!(benches, print);
+criterion_group!(benches, estimate);
 criterion_main!(benches);

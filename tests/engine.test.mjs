@@ -1,7 +1,7 @@
 // The JavaScript API, as built, in Node: `node --test tests/engine.test.mjs` after `cargo xtask build`.
 
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
+import { readFileSync, readdirSync } from "node:fs";
 import { test } from "node:test";
 
 const api = new URL("../dist/api/", import.meta.url);
@@ -18,4 +18,73 @@ test("every export has a type", () => {
   for (const name of Object.keys(engine).filter((name) => name !== "default")) {
     assert.match(types, new RegExp(`export (function|class) ${name}\\b`), name);
   }
+});
+
+const oracle = new URL("oracle/", import.meta.url);
+const json = (path) => JSON.parse(readFileSync(new URL(path, oracle)));
+
+test("parameters are exact on every rank of every case", () => {
+  let ranks = 0;
+  for (const file of readdirSync(new URL("params/", oracle))) {
+    const { config, error, ...expected } = json(`params/${file}`);
+    if (error) {
+      assert.throws(() => engine.estimate(config), { name: "ConfigError" }, file);
+      continue;
+    }
+    const result = engine.estimate(config);
+    for (const rank of expected.ranks) {
+      const chunk = result.stages[rank.pp_rank].chunks[rank.vpp ?? 0];
+      const { total, tp_sharded, replicated, expert, components } = chunk.parameters;
+      assert.deepEqual(components, rank.counts, file);
+      assert.equal(total, rank.total, file);
+      assert.deepEqual({ tp_sharded, replicated, expert }, { tp_sharded: 0, replicated: 0, expert: 0, ...rank.by_sharding }, file);
+      assert.deepEqual(chunk.layers, rank.layers, file);
+      ranks += 1;
+    }
+    assert.equal(result.parameters.total, expected.global_total_parameters, file);
+    assert.equal(result.derived.data_parallel_size, config.data_parallel_size, file);
+    assert.equal(result.derived.padded_vocab_size, config.padded_vocab_size, file);
+  }
+  assert.ok(ranks > 300, `${ranks}`);
+});
+
+const dense = {
+  num_layers: 16, hidden_size: 1024, num_attention_heads: 16, vocab_size: 50257, max_position_embeddings: 4096,
+  seq_length: 4096, world_size: 8, pipeline_model_parallel_size: 4, bf16: true,
+};
+
+test("the buckets of a stage add up to its total", () => {
+  for (const { memory } of engine.estimate(dense).stages) {
+    const { total, ...buckets } = memory;
+    assert.equal(Object.values(buckets).reduce((sum, bytes) => sum + bytes, 0), total);
+  }
+});
+
+test("an invalid job throws one error with every problem", () => {
+  const job = { ...dense, world_size: 7, num_attention_heads: "many" };
+  try {
+    engine.estimate(job);
+    assert.fail("it should throw");
+  } catch (error) {
+    assert.equal(error.name, "ConfigError");
+    assert.ok(error instanceof Error);
+    const fields = error.problems.flatMap((problem) => problem.fields);
+    assert.ok(fields.includes("world_size") && fields.includes("num_attention_heads"), fields.join());
+    assert.deepEqual(engine.validate(job), error.problems);
+  }
+  assert.deepEqual(engine.validate(dense), []);
+});
+
+test("numbers that JavaScript cannot hold are BigInt", () => {
+  const huge = { ...dense, num_layers: 10000, hidden_size: 1000000, num_attention_heads: 1000, ffn_hidden_size: 10000000 };
+  const { parameters } = engine.estimate(huge);
+  assert.equal(typeof parameters.total, "bigint");
+  const matrix = 10000n * (4n * 1000000n * 1000000n + 2n * 1000000n * 10000000n);
+  assert.ok(parameters.total > matrix && parameters.total < matrix + matrix / 100n);
+  assert.equal(typeof engine.estimate({ ...dense, hidden_size: 1024n }).parameters.total, "number");
+});
+
+test("unknown keys are a warning that names them", () => {
+  const { warnings } = engine.estimate({ ...dense, num_layer: 3 });
+  assert.ok(warnings.some((warning) => warning.includes("num_layer") && warning.includes("num_layers")));
 });

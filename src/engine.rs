@@ -3,12 +3,13 @@
 //! Plain objects go in and come out through `serde-wasm-bindgen`. Whole numbers are JavaScript numbers
 //! up to 2^53 - 1 and `BigInt` beyond, so that none is ever rounded.
 
-/// Writes an object from its entries, one line a field.
+/// Writes an object from its entries, one line a field. Keys of a struct become JavaScript strings once
+/// and for all, keys of a map each time anew.
 macro_rules! object {
     ($serializer:expr, { $($key:literal: $value:expr),+ $(,)? }) => {{
-        let mut map = $serializer.serialize_map(None)?;
-        $(map.serialize_entry($key, &$value)?;)+
-        map.end()
+        let mut object = $serializer.serialize_struct("", 0)?;
+        $(object.serialize_field($key, &$value)?;)+
+        object.end()
     }};
 }
 
@@ -47,7 +48,15 @@ pub fn estimate(
         return Err(refusal(&checked.problems)?);
     };
     let estimate = memory::estimate(config);
-    write(&output::Estimate::new(config, &estimate, &checked))
+    let result = write(&output::Estimate::new(config, &estimate, &checked))?;
+    // The top level repeats the first module: the same objects, not copies of them.
+    let modules = js_sys::Reflect::get(&result, &JsValue::from_str("modules"))?;
+    let first = js_sys::Reflect::get_u32(&modules, 0)?;
+    for key in ["derived", "parameters", "stages"] {
+        let key = JsValue::from_str(key);
+        js_sys::Reflect::set(&result, &key, &js_sys::Reflect::get(&first, &key)?)?;
+    }
+    Ok(result)
 }
 
 /// Everything that is wrong with a job, warnings included; an empty list when nothing is.

@@ -1,6 +1,6 @@
 //! What the JavaScript API returns, in its own types: the core's stay free of serialization.
 
-use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
+use serde::ser::{Serialize, SerializeSeq, SerializeStruct, Serializer};
 
 use crate::config::Checked;
 use crate::config::job::{Config, Module};
@@ -69,14 +69,8 @@ impl<'a> Estimate<'a> {
 impl Serialize for Estimate<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let modules = || self.config.modules().iter().zip(&self.result.modules);
-        let Some((m, first)) = modules().next() else {
-            return serializer.serialize_unit();
-        };
         let worst = self.result.worst;
         object!(serializer, {
-            "derived": Derived(self.config, m),
-            "parameters": ModelParameters(first),
-            "stages": Stages(first),
             "worst_stage": worst.pp_rank,
             "worst_module": worst.module,
             "modules": List(|| modules().map(|(m, e)| ModuleResult(self.config, m, e))),
@@ -162,9 +156,9 @@ struct Components<'a>(&'a Parameters);
 
 impl Serialize for Components<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
+        let mut map = serializer.serialize_struct("", 0)?;
         for (component, mtp, elements) in self.0.components() {
-            map.serialize_entry(component.id(mtp), &Exact(elements))?;
+            map.serialize_field(component.id(mtp), &Exact(elements))?;
         }
         map.end()
     }
@@ -225,12 +219,12 @@ pub(super) struct Memory<'a>(pub(super) &'a StageEstimate);
 
 impl Serialize for Memory<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
+        let mut map = serializer.serialize_struct("", 0)?;
         for bucket in Bucket::ALL {
             let Bytes(bytes) = self.0.bytes(bucket);
-            map.serialize_entry(bucket.id(), &Exact(bytes))?;
+            map.serialize_field(bucket.id(), &Exact(bytes))?;
         }
-        map.serialize_entry("total", &Exact(self.0.total.0))?;
+        map.serialize_field("total", &Exact(self.0.total.0))?;
         map.end()
     }
 }

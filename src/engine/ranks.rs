@@ -1,7 +1,7 @@
 //! Ranks and modules for JavaScript: component specs, layouts, rank groups, and what one rank is.
 
 use serde::Serialize;
-use serde::ser::{SerializeMap, Serializer};
+use serde::ser::{SerializeStruct, Serializer};
 use wasm_bindgen::prelude::*;
 
 use super::output::{Exact, List};
@@ -303,14 +303,14 @@ struct Groups<'a>(&'a RankInfo<'a>);
 impl Serialize for Groups<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let Self(info) = self;
-        let mut map = serializer.serialize_map(None)?;
+        let mut map = serializer.serialize_struct("", 0)?;
         for kind in ProcessGroup::ALL {
             let groups = info.grids.process_groups(kind);
             if let Some(group) = groups
                 .group_of(info.rank)
                 .filter(|group| group.size() <= 4096)
             {
-                map.serialize_entry(kind.name(), &group.ranks().map(Exact).collect::<Vec<_>>())?;
+                map.serialize_field(kind.name(), &group.ranks().map(Exact).collect::<Vec<_>>())?;
             }
         }
         map.end()

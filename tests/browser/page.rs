@@ -60,8 +60,7 @@ impl Page {
     #[track_caller]
     pub(crate) fn open(fragment: &str) -> Self {
         let page = Self::blank();
-        page.go(fragment);
-        page.until("!document.querySelector('#app > .shell')");
+        page.load(fragment);
         page
     }
 
@@ -73,6 +72,13 @@ impl Page {
         // What the browser does on its own account is none of the page's.
         page.requests();
         page
+    }
+
+    /// Goes to the page with this fragment and waits until the calculator is there.
+    #[track_caller]
+    pub(crate) fn load(&self, fragment: &str) {
+        self.go(fragment);
+        self.until("!document.querySelector('#app > .shell')");
     }
 
     /// Goes to the page without waiting for more than its load event.
@@ -236,6 +242,18 @@ impl Page {
             "Emulation.setScriptExecutionDisabled",
             &json!({ "value": !enabled }),
         );
+    }
+
+    /// How many seconds the page has spent on scripts, style and layout so far.
+    pub(crate) fn busy(&self) -> f64 {
+        self.browser.devtools("Performance.enable", &json!({}));
+        let metrics = self.browser.devtools("Performance.getMetrics", &json!({}));
+        let counted = ["ScriptDuration", "RecalcStyleDuration", "LayoutDuration"];
+        let metrics = metrics["metrics"].as_array().unwrap().iter();
+        metrics
+            .filter(|metric| counted.iter().any(|name| metric["name"] == *name))
+            .filter_map(|metric| metric["value"].as_f64())
+            .sum()
     }
 
     /// A picture of the screen, as `target/screenshots/NAME.png`.

@@ -83,12 +83,8 @@ fn app(mode: Mode, stage: &Path) -> Result<(), Error> {
         stage,
         &["--no-typescript"],
     )?;
-    let document = fs::read_to_string("index.html")?;
-    let for_browsers: String = document
-        .split_inclusive('\n')
-        .filter(|line| !line.contains("data-trunk"))
-        .collect();
-    Ok(fs::write(stage.join("index.html"), for_browsers)?)
+    fs::copy("index.html", stage.join("index.html"))?;
+    Ok(())
 }
 
 /// The rest: style sheet, measured runs, files that ship as they are, the API, and a version on every address.
@@ -156,16 +152,24 @@ fn bind(module: &Path, folder: &Path, options: &[&str]) -> Result<(), Error> {
     )?)
 }
 
-/// Gives every address in the document a version made from what the files hold, so that a cache never mixes two releases.
+/// Makes the document one for browsers: without the line for Trunk, and with a version on every address, made from what
+/// the files hold, so that a cache never mixes two releases.
 fn stamp(stage: &Path) -> Result<(), Error> {
+    let document = stage.join("index.html");
+    let source = fs::read_to_string(&document)?;
+    let page: String = source
+        .split_inclusive('\n')
+        .filter(|line| !line.contains("data-trunk"))
+        .collect();
+    fs::write(&document, &page)?;
     let mut hasher = DefaultHasher::new();
     for file in files(stage)? {
         fs::read(stage.join(file))?.hash(&mut hasher);
     }
-    let document = stage.join("index.html");
-    let stamped =
-        fs::read_to_string(&document)?.replace("?v=0\"", &format!("?v={:016x}\"", hasher.finish()));
-    Ok(fs::write(document, stamped)?)
+    Ok(fs::write(
+        document,
+        page.replace("?v=0\"", &format!("?v={:016x}\"", hasher.finish())),
+    )?)
 }
 
 /// The files of `folder` in alphabetical order, as one text.

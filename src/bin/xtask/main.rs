@@ -18,7 +18,7 @@ mod tools;
 use std::{env, path::Path, process::ExitCode};
 
 use dist::Mode;
-use wasm_bindgen_cli::wasm_bindgen_test_runner;
+use wasm_bindgen_cli::{wasm_bindgen, wasm_bindgen_test_runner};
 
 /// What went wrong, in words for the terminal.
 type Error = Box<dyn std::error::Error>;
@@ -58,6 +58,8 @@ fn run() -> Result<(), Error> {
         ["evidence"] => evidence::report(),
         ["finish"] => dist::finish_for_trunk(),
         ["wasm-test-runner", ..] => Ok(wasm_bindgen_test_runner::run_cli_with_args(&arguments)?),
+        // For Trunk where it cannot download its own: a script `wasm-bindgen` on the path that calls this.
+        ["wasm-bindgen", ..] => Ok(wasm_bindgen::run_cli_with_args(&arguments)?),
         ["help" | "--help"] | [] => {
             print!("{HELP}");
             Ok(())

@@ -1,18 +1,65 @@
-//! The page.
+//! The page. [`state`] holds what it knows; every other module draws a part of it.
 #![allow(
     clippy::must_use_candidate,
-    reason = "components are used by naming them in a view"
+    clippy::needless_pass_by_value,
+    unreachable_pub,
+    reason = "components are used by naming them in a view, own their properties, and come with public helpers"
 )]
 
+pub mod amount;
+mod browser;
+pub mod catalog;
+mod form;
+mod header;
+mod history;
+mod notices;
+mod presets_bar;
+mod results;
+mod shortcuts;
+pub mod state;
+mod step;
+mod summary;
+pub mod theme;
+mod values;
+
 use leptos::prelude::*;
+
+use crate::config::raw::RawJob;
+
+use form::Form;
+use header::Header;
+use notices::NoticeBoard;
+use results::Results;
+use shortcuts::Shortcuts;
+use state::{Sheet, State};
+use summary::Summary;
 
 /// The whole page.
 #[component]
 pub fn App() -> impl IntoView {
+    let first = Sheet::preset(catalog::FIRST).unwrap_or_else(|| Sheet {
+        preset: None,
+        job: RawJob::default(),
+    });
+    let state = State::new(first);
+    provide_context(state);
+    shortcuts::listen(state);
+    // A link to a fragment would overwrite the one that holds the settings.
+    let skip = move |event: leptos::ev::MouseEvent| {
+        event.prevent_default();
+        browser::focus("results");
+    };
     view! {
-        <main>
-            <h1>"Megatron Memory"</h1>
-            <p data-testid="ready">"How much GPU memory a Megatron training job needs."</p>
+        <a class="skip" href="#results" on:click=skip>"Skip to the results"</a>
+        <Header />
+        <main class="panes">
+            <Summary />
+            <Form />
+            <div class="results-pane" id="results" tabindex="-1" role="region" aria-label="Results">
+                <Results />
+            </div>
         </main>
+        <NoticeBoard />
+        <Shortcuts />
     }
 }

@@ -103,6 +103,20 @@ impl RawJob {
         own.or_else(|| self.shared.get(field))
     }
 
+    /// Sets the value that counts for a field of module `module`.
+    pub fn put(&mut self, module: usize, field: FieldId, value: Value) {
+        self.place(module, field).set(field, value);
+    }
+
+    /// Where the value that counts for a field of module `module` belongs: with the module, or with the
+    /// job where the field has one value for all or there are no modules.
+    pub fn place(&mut self, module: usize, field: FieldId) -> &mut Settings {
+        match self.modules.get_mut(module) {
+            Some(own) if field.field().scope == Scope::Module => &mut own.settings,
+            _ => &mut self.shared,
+        }
+    }
+
     /// How many modules the job has; at least one.
     #[must_use]
     pub fn module_count(&self) -> usize {

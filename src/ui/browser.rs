@@ -1,0 +1,117 @@
+//! The browser, as far as the page needs it. Nothing else names `web_sys`, and nothing here fails: what
+//! a browser denies is done without.
+
+use core::time::Duration;
+use std::cell::RefCell;
+
+use leptos::leptos_dom::helpers::TimeoutHandle;
+use leptos::prelude::{request_animation_frame, set_timeout_with_handle};
+use leptos::wasm_bindgen::JsCast;
+use web_sys::{Document, HtmlDialogElement, HtmlElement, HtmlInputElement, Storage, Window};
+
+fn window() -> Option<Window> {
+    web_sys::window()
+}
+
+fn document() -> Option<Document> {
+    window()?.document()
+}
+
+fn element(id: &str) -> Option<HtmlElement> {
+    document()?.get_element_by_id(id)?.dyn_into().ok()
+}
+
+/// Moves the focus to the element with this id once what is on its way to the page is there.
+pub(crate) fn focus(id: impl Into<String>) {
+    let id = id.into();
+    request_animation_frame(move || {
+        if let Some(element) = element(&id) {
+            let _ = element.focus();
+        }
+    });
+}
+
+/// Moves the focus to the first element that matches.
+pub(crate) fn focus_first(selector: &str) {
+    let found = document().and_then(|document| document.query_selector(selector).ok().flatten());
+    if let Some(element) = found.and_then(|element| element.dyn_into::<HtmlElement>().ok()) {
+        let _ = element.focus();
+    }
+}
+
+/// Selects all text of the input with this id.
+pub(crate) fn select(id: &str) {
+    if let Some(input) = element(id).and_then(|e| e.dyn_into::<HtmlInputElement>().ok()) {
+        let _ = input.focus();
+        input.select();
+    }
+}
+
+/// The id of the element that has the focus; empty when none has.
+pub(crate) fn focused() -> String {
+    document()
+        .and_then(|document| document.active_element())
+        .map(|element| element.id())
+        .unwrap_or_default()
+}
+
+/// Whether the focus is where keys write text.
+pub(crate) fn writing() -> bool {
+    document()
+        .and_then(|document| document.active_element())
+        .is_some_and(|e| matches!(e.tag_name().as_str(), "INPUT" | "TEXTAREA" | "SELECT"))
+}
+
+/// Opens the dialog with this id over the page.
+pub(crate) fn open_dialog(id: &str) {
+    if let Some(dialog) = element(id).and_then(|e| e.dyn_into::<HtmlDialogElement>().ok())
+        && !dialog.open()
+    {
+        let _ = dialog.show_modal();
+    }
+}
+
+/// Sets or removes an attribute of the root element.
+pub(crate) fn mark_root(name: &str, value: Option<&str>) {
+    if let Some(root) = document().and_then(|document| document.document_element()) {
+        let _ = match value {
+            Some(value) => root.set_attribute(name, value),
+            None => root.remove_attribute(name),
+        };
+    }
+}
+
+/// Reads what the page kept on this device; nothing where storage is denied.
+pub(crate) fn stored(key: &str) -> Option<String> {
+    storage()?.get_item(key).ok().flatten()
+}
+
+/// Keeps a value on this device, where storage is allowed.
+pub(crate) fn store(key: &str, value: &str) {
+    if let Some(storage) = storage() {
+        let _ = storage.set_item(key, value);
+    }
+}
+
+fn storage() -> Option<Storage> {
+    window()?.local_storage().ok().flatten()
+}
+
+/// A timer that starts again at every call, so that only the last of a quick row of actions happens.
+#[derive(Default)]
+pub(crate) struct Timer(RefCell<Option<TimeoutHandle>>);
+
+impl Timer {
+    /// Runs `action` after `delay`, instead of what was still waiting.
+    pub(crate) fn restart(&self, delay: Duration, action: impl FnOnce() + 'static) {
+        self.stop();
+        *self.0.borrow_mut() = set_timeout_with_handle(action, delay).ok();
+    }
+
+    /// Forgets what is waiting.
+    pub(crate) fn stop(&self) {
+        if let Some(waiting) = self.0.borrow_mut().take() {
+            waiting.clear();
+        }
+    }
+}

@@ -1,0 +1,27 @@
+//! The form: a section for every group of fields, drawn from the fields' declarations.
+
+mod control;
+mod derived;
+mod essence;
+mod field;
+pub(super) mod search;
+mod section;
+
+use leptos::prelude::*;
+
+pub(crate) use field::control_id;
+
+use crate::config::field::Group;
+use search::Search;
+use section::Section;
+
+/// All sections, under the search box.
+#[component]
+pub fn Form() -> impl IntoView {
+    view! {
+        <div class="form" id="settings" tabindex="-1" role="region" aria-label="Settings">
+            <Search />
+            {Group::ALL.map(|group| view! { <Section group /> }).collect_view()}
+        </div>
+    }
+}

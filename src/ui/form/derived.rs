@@ -1,0 +1,100 @@
+//! What follows from the fields, shown next to the ones that it follows from.
+
+use leptos::prelude::*;
+
+use crate::config::field::Group;
+use crate::config::fields::FieldId;
+use crate::config::job::Module;
+use crate::parallel::stages::Chunk;
+use crate::ui::state::state;
+
+/// The number that a left-out field stands for.
+pub(super) fn resolved(id: FieldId, module: &Module) -> Option<u64> {
+    let derived = module.derived();
+    Some(match id {
+        FieldId::ffn_hidden_size => derived.ffn_hidden_size,
+        FieldId::kv_channels => derived.kv_channels,
+        FieldId::padded_vocab_size => derived.padded_vocab_size,
+        FieldId::global_batch_size => derived.global_batch_size,
+        FieldId::data_parallel_size => derived.data_parallel_size,
+        FieldId::expert_tensor_parallel_size => derived.expert_tensor_parallel_size,
+        FieldId::world_size => module.ranks(),
+        _ => return None,
+    })
+}
+
+/// A name and a value; nothing where it has no meaning for this job.
+type Chip = (&'static str, String);
+
+fn chips(group: Group, module: &Module) -> Vec<Chip> {
+    let d = module.derived();
+    let args = module.args();
+    let moe = d.experts_per_rank > 0;
+    match group {
+        Group::Model => vec![(
+            "padded vocabulary",
+            format!("{} (+{})", d.padded_vocab_size, d.vocab_padding),
+        )],
+        Group::Moe if moe => vec![("experts on a rank", d.experts_per_rank.to_string())],
+        Group::Parallelism => {
+            let mut chips = vec![("DP", d.data_parallel_size.to_string())];
+            if moe {
+                chips.push(("EDP", d.expert_data_parallel_size.to_string()));
+                chips.push(("experts on a rank", d.experts_per_rank.to_string()));
+            }
+            let layers = module.stages.chunks().iter().map(Chunk::num_layers);
+            let (least, most) = (layers.clone().min(), layers.max());
+            let name = if d.virtual_pipeline_model_parallel_size > 1 {
+                "layers in a chunk"
+            } else {
+                "layers in a stage"
+            };
+            if let (Some(least), Some(most)) = (least, most) {
+                let range = if least == most {
+                    most.to_string()
+                } else {
+                    format!("{least} to {most}")
+                };
+                chips.push((name, range));
+            }
+            chips
+        }
+        Group::Batch => {
+            let tokens = d.global_batch_size.saturating_mul(args.seq_length);
+            vec![
+                ("micro batches", d.num_microbatches.to_string()),
+                ("tokens in a step", crate::ui::amount::magnitude(tokens)),
+            ]
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// The derived values of a group.
+#[component]
+pub(super) fn Derived(group: Group) -> impl IntoView {
+    let state = state();
+    let chips = Memo::new(move |_| {
+        let outcome = state.outcome.read();
+        let module = outcome.as_ref().and_then(|o| o.module(state.module.get()));
+        module.map(|m| chips(group, m)).unwrap_or_default()
+    });
+    let chip = |(name, value): Chip| {
+        view! {
+            <div class="chip">
+                <dt>{name}</dt>
+                <dd>{value}</dd>
+            </div>
+        }
+    };
+    view! {
+        <dl
+            class="chips"
+            class:stale=state.stale
+            hidden=move || chips.read().is_empty()
+            aria-label="Derived"
+        >
+            {move || chips.get().into_iter().map(chip).collect_view()}
+        </dl>
+    }
+}

@@ -1,0 +1,76 @@
+//! What a section's line says, so that a closed section still informs.
+
+use leptos::prelude::{Get, With};
+
+use crate::config::choices::RecomputeGranularity;
+use crate::config::field::Group;
+use crate::config::fields::FieldId;
+use crate::config::job::Precision;
+use crate::ui::amount::magnitude;
+use crate::ui::catalog::GPUS;
+use crate::ui::state::{Outcome, State};
+use crate::ui::values::shown;
+
+/// The essence of a group for the module that the form edits.
+pub(super) fn essence(group: Group, state: State, outcome: &Outcome) -> Option<String> {
+    let index = state.module.get();
+    let module = outcome.module(index)?;
+    let (a, d) = (module.args(), module.derived());
+    Some(match group {
+        Group::Model => {
+            let estimate = outcome.estimate.modules.get(index)?;
+            let total = estimate.parameters.total();
+            if estimate.active_parameters == total {
+                format!("{} parameters", magnitude(total))
+            } else {
+                format!(
+                    "{}, {} active",
+                    magnitude(total),
+                    magnitude(estimate.active_parameters)
+                )
+            }
+        }
+        Group::Attention if a.multi_latent_attention => {
+            format!("MLA, {} heads", a.num_attention_heads)
+        }
+        Group::Attention if a.group_query_attention => {
+            format!(
+                "{} heads, {} groups",
+                a.num_attention_heads, a.num_query_groups
+            )
+        }
+        Group::Attention => format!("{} heads", a.num_attention_heads),
+        Group::Moe => match a.num_experts {
+            Some(experts) => format!("{experts} experts, top {}", a.moe_router_topk),
+            None => String::from("dense"),
+        },
+        Group::Parallelism => format!("{} GPUs", module.ranks()),
+        Group::Batch => format!("{} of {} tokens", d.global_batch_size, a.seq_length),
+        Group::Savers => match a.recompute_granularity {
+            Some(RecomputeGranularity::Full) => String::from("full recompute"),
+            Some(RecomputeGranularity::Selective) => String::from("selective recompute"),
+            None => String::from("no recompute"),
+        },
+        Group::Optimizer => {
+            let precision = match module.precision {
+                Precision::Bf16 => "bf16",
+                Precision::Fp16 => "fp16",
+                Precision::Fp32 => "fp32",
+            };
+            let sharded = if a.use_distributed_optimizer {
+                "distributed "
+            } else {
+                ""
+            };
+            format!("{sharded}{}, {precision}", a.optimizer.name())
+        }
+        Group::Kernels => format!("{} attention", a.attention_backend.name()),
+        Group::Hardware => {
+            let id = state
+                .sheet
+                .with(|s| shown(FieldId::gpu.field(), s.job.get(index, FieldId::gpu)));
+            let gpu = GPUS.iter().find(|gpu| gpu.id == id);
+            gpu.map_or(id, |gpu| gpu.name.to_owned())
+        }
+    })
+}

@@ -1,0 +1,180 @@
+//! One field with everything around its control: label, Megatron's flag, help, reset, problems.
+
+use leptos::prelude::*;
+
+use super::control::control;
+use crate::config::field::{Field, Kind};
+use crate::config::fields::FieldId;
+use crate::config::problem::{Fix, Problem, Severity};
+use crate::ui::browser;
+use crate::ui::state::{State, state};
+use crate::ui::values::{default, shown};
+use crate::value::Value;
+
+/// The id of a field's control.
+pub(crate) fn control_id(field: &Field) -> String {
+    format!("field-{}", field.key)
+}
+
+/// The field's Megatron-LM flag; empty for the calculator's own fields.
+pub(crate) fn flag(field: &Field) -> String {
+    let name = match field.name {
+        "add_bias_linear" => "disable_bias_linear",
+        "apply_rope_fusion" => "no_rope_fusion",
+        "bias_gelu_fusion" => "no_bias_gelu_fusion",
+        "bias_swiglu_fusion" => "no_bias_swiglu_fusion",
+        "bias_dropout_fusion" => "no_bias_dropout_fusion",
+        "masked_softmax_fusion" => "no_masked_softmax_fusion",
+        "gradient_accumulation_fusion" => "no_gradient_accumulation_fusion",
+        name => name,
+    };
+    if field.megatron {
+        format!("--{}", name.replace('_', "-"))
+    } else {
+        String::new()
+    }
+}
+
+/// A row of the form.
+#[component]
+pub(super) fn FieldRow(id: FieldId) -> impl IntoView {
+    let state = state();
+    let field = id.field();
+    let key = control_id(field);
+    let (label_id, help_id, problems_id) = (
+        format!("{key}-label"),
+        format!("{key}-help"),
+        format!("{key}-problems"),
+    );
+    let open = RwSignal::new(false);
+    let changed = Memo::new(move |_| state.changed(id));
+    let problems = Memo::new(move |_| state.problems(id));
+    let invalid = Memo::new(move |_| {
+        problems
+            .read()
+            .iter()
+            .any(|p| p.severity == Severity::Error)
+    });
+    // A group of checkboxes has no single control that a label could point at.
+    let group = matches!(field.kind, Kind::Set(_));
+    let back = {
+        let key = key.clone();
+        move |_| {
+            state.reset([id]);
+            browser::focus(key.clone());
+        }
+    };
+    view! {
+        <div
+            class="field"
+            class:field-wide=matches!(field.kind, Kind::Set(_) | Kind::LayerPattern) || field.key == "layout"
+            class:field-changed=changed
+            class:field-invalid=invalid
+        >
+            <div class="field-name">
+                <label id=label_id.clone() for=(!group).then(|| key.clone())>{field.label}</label>
+                <button
+                    type="button"
+                    class="tip"
+                    aria-label=format!("About {}", field.label)
+                    aria-expanded=move || if open.get() { "true" } else { "false" }
+                    aria-controls=help_id.clone()
+                    on:click=move |_| open.update(|open| *open = !*open)
+                >
+                    "?"
+                </button>
+                <code class="flag">{flag(field)}</code>
+            </div>
+            <div class="field-control">
+                <button
+                    type="button"
+                    class="reset"
+                    class:gone=move || !changed.get()
+                    aria-label=format!("Reset {}", field.label)
+                    title=move || format!("Reset to {}", base_text(state, id))
+                    on:click=back
+                >
+                    "↺"
+                </button>
+                {control(state, id, invalid)}
+                <span class="unit">{field.unit}</span>
+            </div>
+            <div class="field-help" id=help_id hidden=move || !open.get()>
+                {move || open.get().then(|| help(state, id))}
+            </div>
+            <div class="field-problems" id=problems_id>
+                {move || {
+                    problems.get().into_iter().map(|p| problem(state, id, p)).collect_view()
+                }}
+            </div>
+        </div>
+    }
+}
+
+fn base_text(state: State, id: FieldId) -> String {
+    let text = shown(id.field(), state.base(id).as_ref());
+    if text.is_empty() {
+        String::from("nothing")
+    } else {
+        text
+    }
+}
+
+fn help(state: State, id: FieldId) -> AnyView {
+    let field = id.field();
+    let missing = match default(field) {
+        Value::Null => format!("Left out: {}.", field.default),
+        _ => format!("Default: {}.", field.default),
+    };
+    let preset = state
+        .base(id)
+        .map(|base| format!(" This preset: {}.", shown(field, Some(&base))));
+    let mut names = field.aliases.join(", ");
+    if !names.is_empty() {
+        names.insert_str(0, "Also known as ");
+    }
+    view! {
+        <p>{field.help}</p>
+        <p class="faint">{missing}{preset}</p>
+        <p class="faint">{names}</p>
+    }
+    .into_any()
+}
+
+fn problem(state: State, id: FieldId, problem: Problem) -> AnyView {
+    let fixes = problem.fixes.into_iter().take(4).map(|fix| {
+        let label = fix_label(&fix);
+        let apply = move |_| {
+            state.set(fix.field, fix.value.clone());
+            // The button goes with the problem; the focus must not be lost with it.
+            browser::focus(control_id(id.field()));
+        };
+        view! { <button type="button" class="fix" on:click=apply>{label}</button> }
+    });
+    let class = match problem.severity {
+        Severity::Error => "problem problem-error",
+        Severity::Warning => "problem problem-warning",
+    };
+    view! {
+        <div class=class>
+            <p>{problem.message}</p>
+            {fixes.collect_view()}
+        </div>
+    }
+    .into_any()
+}
+
+fn fix_label(fix: &Fix) -> String {
+    let field = fix.field.field();
+    let name = if field.symbol.is_empty() {
+        field.label
+    } else {
+        field.symbol
+    };
+    match &fix.value {
+        Value::Null => format!("Leave out {name}"),
+        Value::Bool(true) => format!("Turn on {name}"),
+        Value::Bool(false) => format!("Turn off {name}"),
+        value => format!("{name} = {}", shown(field, Some(value))),
+    }
+}

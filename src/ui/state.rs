@@ -1,0 +1,326 @@
+//! What the page knows: one sheet of raw settings, and everything that follows from it.
+//!
+//! Views read memos and call the methods here; nothing else changes a setting.
+
+use std::sync::Arc;
+
+use leptos::prelude::*;
+
+use super::amount::Unit;
+use super::catalog;
+use super::history::History;
+use super::notices::Notices;
+use super::theme::Theme;
+use super::values::{canonical, same};
+use crate::config::field::{Default, Level};
+use crate::config::fields::FieldId;
+use crate::config::job::{Config, Module};
+use crate::config::problem::Problem;
+use crate::config::raw::RawJob;
+use crate::config::{Checked, check};
+use crate::memory::{Estimate, StageRef, estimate};
+use crate::units::Bytes;
+use crate::value::Value;
+
+/// All that a link carries and undo takes back.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Sheet {
+    /// The preset that the settings started from; none after an import.
+    pub preset: Option<String>,
+    /// The settings.
+    pub job: RawJob,
+}
+
+impl Sheet {
+    /// A preset as it comes.
+    #[must_use]
+    pub fn preset(id: &str) -> Option<Self> {
+        Some(Self {
+            preset: Some(id.to_owned()),
+            job: catalog::job(id)?,
+        })
+    }
+}
+
+/// A valid job and what it needs.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// The checked job.
+    pub config: Config,
+    /// What it needs.
+    pub estimate: Estimate,
+}
+
+impl Outcome {
+    /// The module that the form edits.
+    #[must_use]
+    pub fn module(&self, index: usize) -> Option<&Module> {
+        self.config.modules().get(index)
+    }
+}
+
+/// The state of the page; a handle that is copied into every view.
+#[derive(Clone, Copy)]
+pub struct State {
+    /// The settings.
+    pub sheet: RwSignal<Sheet>,
+    /// The module that the form edits.
+    pub module: RwSignal<usize>,
+    /// What the settings are compared with: the preset, or nothing but defaults.
+    pub baseline: Memo<Arc<RawJob>>,
+    /// The settings' check.
+    pub checked: Memo<Arc<Checked>>,
+    /// The last valid job and what it needs; none before the first valid one.
+    pub outcome: Memo<Option<Arc<Outcome>>>,
+    /// Whether the settings are invalid, so that the outcome is an older one.
+    pub stale: Memo<bool>,
+    /// Memory of one GPU that a process can use.
+    pub capacity: Memo<Option<Bytes>>,
+    /// The stage that the reader chose; none for the worst.
+    pub stage: RwSignal<Option<StageRef>>,
+    /// What the pointer or the focus is on, the same in every view.
+    pub highlight: RwSignal<Option<String>>,
+    /// The unit of memory.
+    pub unit: RwSignal<Unit>,
+    /// Light, dark, or as the system has it.
+    pub theme: RwSignal<Theme>,
+    /// Passing messages.
+    pub notices: Notices,
+    /// Deliberate jumps so far; each is an entry in the browser's history.
+    pub jumps: RwSignal<u32>,
+    /// Which sections are open, and how far.
+    pub disclosure: RwSignal<Disclosure>,
+    history: RwSignal<History<Sheet, FieldId>>,
+}
+
+/// Which sections of the form are open, one entry a group, and the level shown in each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Disclosure {
+    /// Whether the group is open.
+    pub open: [bool; 9],
+    /// The highest level of field that shows.
+    pub level: [Level; 9],
+}
+
+impl State {
+    /// The state of a page that shows this sheet.
+    #[must_use]
+    pub fn new(sheet: Sheet) -> Self {
+        let sheet = RwSignal::new(sheet);
+        let preset = Memo::new(move |_| sheet.with(|s| s.preset.clone()));
+        let baseline = Memo::new_with_compare(
+            move |_| {
+                let job = preset.with(|id| id.as_deref().and_then(catalog::job));
+                Arc::new(job.unwrap_or_default())
+            },
+            |_, _| true,
+        );
+        let checked = Memo::new_with_compare(
+            move |_| Arc::new(sheet.with(|s| check(&s.job))),
+            |_, _| true,
+        );
+        let outcome = Memo::new_with_compare(
+            move |last: Option<&Option<Arc<Outcome>>>| {
+                let checked = checked.read();
+                match &checked.config {
+                    Some(config) => Some(Arc::new(Outcome {
+                        estimate: estimate(config),
+                        config: config.clone(),
+                    })),
+                    None => last.cloned().flatten(),
+                }
+            },
+            |old, new| match (old.and_then(Option::as_ref), new.and_then(Option::as_ref)) {
+                (Some(old), Some(new)) => !Arc::ptr_eq(old, new),
+                (old, new) => old.is_some() != new.is_some(),
+            },
+        );
+        let capacity = Memo::new(move |_| {
+            let typed = outcome.with(|o| o.as_ref().and_then(|o| o.config.gpu_memory()));
+            typed.or_else(|| sheet.with(|s| chosen_gpu(&s.job)).map(|gpu| gpu.usable))
+        });
+        Self {
+            sheet,
+            module: RwSignal::new(0),
+            baseline,
+            checked,
+            outcome,
+            stale: Memo::new(move |_| checked.read().config.is_none()),
+            capacity,
+            stage: RwSignal::new(None),
+            highlight: RwSignal::new(None),
+            unit: RwSignal::new(super::theme::stored_unit()),
+            theme: RwSignal::new(Theme::stored()),
+            notices: Notices::new(),
+            jumps: RwSignal::new(0),
+            disclosure: RwSignal::new(Disclosure::first()),
+            history: RwSignal::new(History::default()),
+        }
+    }
+
+    /// The raw value that counts for a field; none for its default.
+    pub fn value(self, id: FieldId) -> Option<Value> {
+        let module = self.module.get();
+        self.sheet.with(|s| s.job.get(module, id).cloned())
+    }
+
+    /// The value that the field is reset to; none for its default.
+    pub fn base(self, id: FieldId) -> Option<Value> {
+        let module = self.module.get();
+        self.baseline.with(|base| base.get(module, id).cloned())
+    }
+
+    /// Whether the field differs from what it is reset to.
+    pub fn changed(self, id: FieldId) -> bool {
+        let module = self.module.get();
+        self.sheet.with(|s| {
+            self.baseline
+                .with(|base| !same(id.field(), s.job.get(module, id), base.get(module, id)))
+        })
+    }
+
+    /// The problems that involve the field.
+    pub fn problems(self, id: FieldId) -> Vec<Problem> {
+        let module = self.module.get();
+        let checked = self.checked.read();
+        let involved = |p: &&Problem| p.module == module && p.fields.contains(&id);
+        checked.problems.iter().filter(involved).cloned().collect()
+    }
+
+    /// The stage that the results are about: the chosen one, where it exists, or the worst.
+    pub fn shown_stage(self) -> Option<StageRef> {
+        let outcome = self.outcome.read();
+        let estimate = &outcome.as_ref()?.estimate;
+        let exists = |at: &StageRef| {
+            let module = estimate.modules.get(at.module);
+            module.is_some_and(|m| at.pp_rank < m.stages.len())
+        };
+        self.stage.get().filter(exists).or(Some(estimate.worst))
+    }
+
+    /// A keystroke: the field holds this text now, valid or not.
+    pub fn type_into(self, id: FieldId, text: String) {
+        // An emptied field that may be absent is absent; any other keeps what it shows and says what is wrong.
+        let absent = text.is_empty() && matches!(id.field().default, Default::Derived(_));
+        let value = if absent {
+            Value::Null
+        } else {
+            Value::Text(text)
+        };
+        let before = self.sheet.get_untracked();
+        self.history.update(|h| h.typed(id, before));
+        self.put(id, value);
+    }
+
+    /// The end of typing: a valid field shows its plain value from now on.
+    pub fn leave(self, id: FieldId) {
+        let module = self.module.get_untracked();
+        let now = self
+            .sheet
+            .with_untracked(|s| s.job.get(module, id).cloned());
+        if let Some(now) = now
+            && let Some(plain) = canonical(id.field(), &now)
+            && plain != now
+        {
+            self.put(id, plain);
+        }
+        self.sheet
+            .with_untracked(|now| self.history.update(|h| h.pause(now)));
+    }
+
+    /// Whether the field has been typed into since it was entered, so that the browser's own undo applies.
+    pub fn typing_in(self, id: FieldId) -> bool {
+        self.sheet
+            .with_untracked(|now| self.history.with_untracked(|h| h.typing_in(&id, now)))
+    }
+
+    /// Sets a field in one step.
+    pub fn set(self, id: FieldId, value: Value) {
+        self.remember();
+        self.put(id, value);
+    }
+
+    /// Sets a field in a step that further ones of its kind join, as when an arrow key is held down.
+    pub fn nudge(self, id: FieldId, value: Value) {
+        let before = self.sheet.get_untracked();
+        self.history.update(|h| h.typed(id, before));
+        self.put(id, value);
+    }
+
+    /// Puts fields back to the preset's values, or to their defaults where there is no preset.
+    pub fn reset(self, ids: impl IntoIterator<Item = FieldId>) {
+        self.remember();
+        let module = self.module.get_untracked();
+        self.sheet.update(|s| {
+            self.baseline.with_untracked(|base| {
+                for id in ids {
+                    let place = s.job.place(module, id);
+                    match base.get(module, id) {
+                        Some(value) => place.set(id, value.clone()),
+                        None => place.unset(id),
+                    }
+                }
+            });
+        });
+    }
+
+    /// Replaces the whole sheet: an entry in the browser's history as well as a step to undo.
+    pub fn jump(self, sheet: Sheet) {
+        self.remember();
+        self.sheet.set(sheet);
+        self.stage.set(None);
+        self.jumps.update(|jumps| *jumps += 1);
+    }
+
+    /// Takes the last step back; false when there is none.
+    pub fn undo(self) -> bool {
+        self.travel(History::undo)
+    }
+
+    /// Takes the last undone step again; false when there is none.
+    pub fn redo(self) -> bool {
+        self.travel(History::redo)
+    }
+
+    /// Whether there is a step to undo.
+    pub fn can_undo(self) -> bool {
+        self.history.with(History::can_undo)
+    }
+
+    /// Whether there is a step to redo.
+    pub fn can_redo(self) -> bool {
+        self.history.with(History::can_redo)
+    }
+
+    fn travel(self, go: fn(&mut History<Sheet, FieldId>, Sheet) -> Option<Sheet>) -> bool {
+        let now = self.sheet.get_untracked();
+        let there = self.history.try_update(|h| go(h, now)).flatten();
+        there.map(|sheet| self.sheet.set(sheet)).is_some()
+    }
+
+    fn remember(self) {
+        let before = self.sheet.get_untracked();
+        self.history.update(|h| h.step(before));
+    }
+
+    fn put(self, id: FieldId, value: Value) {
+        let module = self.module.get_untracked();
+        self.sheet.update(|s| s.job.put(module, id, value));
+    }
+}
+
+/// The GPU that the job names, where it is a known one.
+fn chosen_gpu(job: &RawJob) -> Option<catalog::Gpu> {
+    let Some(Value::Text(id)) = job.shared.get(FieldId::gpu) else {
+        return None;
+    };
+    catalog::GPUS
+        .iter()
+        .find(|gpu| gpu.id == id.trim())
+        .copied()
+}
+
+/// The state that [`App`](super::App) provides.
+pub fn state() -> State {
+    expect_context()
+}

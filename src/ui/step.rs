@@ -1,0 +1,101 @@
+//! Stepping a number through the values that are legal beside all the others.
+
+use crate::config::field::Kind;
+use crate::config::fields::FieldId;
+use crate::config::parse::{Parsed, parse};
+use crate::config::raw::RawJob;
+use crate::config::{check, problem::Severity};
+use crate::value::Value;
+
+/// Where to go from the current value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Step {
+    /// The next legal value.
+    Up,
+    /// The legal value before.
+    Down,
+    /// At least twice as much.
+    Double,
+    /// At most half as much.
+    Halve,
+    /// The smallest legal value.
+    First,
+    /// The largest legal value.
+    Last,
+}
+
+/// Values that are tried one by one before the search gives up.
+const TRIES: u64 = 160;
+
+/// The value to step to; nothing where the field is at its end or does not take whole numbers.
+///
+/// A value is legal when no error names the field. Where none is in reach, the search being bounded,
+/// the plain neighbour is taken and its problem shown: the way to a legal job may lead through it.
+pub(crate) fn step(job: &RawJob, module: usize, id: FieldId, to: Step) -> Option<u64> {
+    let field = id.field();
+    let Kind::Int { min, max } = field.kind else {
+        return None;
+    };
+    let now = match job.get(module, id).map(|value| parse(field, value)) {
+        Some(Ok(Some(Parsed::Int(now)))) => now,
+        Some(Err(_)) => return None,
+        _ => default(id).unwrap_or(min),
+    };
+    let mut trial = job.clone();
+    let mut legal = |candidate: u64| {
+        trial.put(module, id, Value::Int(candidate.into()));
+        let problems = check(&trial).problems;
+        !problems
+            .iter()
+            .any(|p| p.severity == Severity::Error && p.fields.contains(&id))
+    };
+    let (up, start) = match to {
+        Step::Up => (true, now.checked_add(1)?),
+        Step::Down => (false, now.checked_sub(1)?),
+        Step::Double => (true, now.checked_mul(2)?),
+        Step::Halve => (false, now / 2),
+        Step::First => (true, min),
+        Step::Last => return last(min, max, legal),
+    };
+    if !(min..=max).contains(&start) {
+        return None;
+    }
+    let near = (0..TRIES).map_while(|i| {
+        let value = if up {
+            start.checked_add(i)
+        } else {
+            start.checked_sub(i)
+        };
+        value.filter(|value| (min..=max).contains(value))
+    });
+    // Beyond the nearest values, the usual ones: powers of two and three times those.
+    let far = powers().filter(|value| if up { *value > start } else { *value < start });
+    let mut far: Vec<u64> = far.filter(|value| (min..=max).contains(value)).collect();
+    if !up {
+        far.reverse();
+    }
+    near.chain(far).find(|value| legal(*value)).or(Some(start))
+}
+
+fn last(min: u64, max: u64, mut legal: impl FnMut(u64) -> bool) -> Option<u64> {
+    let mut usual: Vec<u64> = powers().filter(|v| (min..=max).contains(v)).collect();
+    usual.reverse();
+    usual.into_iter().find(|value| legal(*value))
+}
+
+/// 1, 2, 3, 4, 6, 8, 12, ... up to two million.
+fn powers() -> impl Iterator<Item = u64> {
+    (0..21).flat_map(|exponent| {
+        let power = 1_u64 << exponent;
+        [Some(power), (exponent > 0).then_some(power / 2 * 3)]
+            .into_iter()
+            .flatten()
+    })
+}
+
+fn default(id: FieldId) -> Option<u64> {
+    match id.field().default {
+        crate::config::field::Default::Int(i) => Some(i),
+        _ => None,
+    }
+}

@@ -1,18 +1,18 @@
 //! From a raw job to a checked one, or to the list of everything that is wrong with it.
 
 use super::choices::{OptimizerKind, RecomputeGranularity};
-use super::field::{Default, Kind};
+use super::field::{Decimal, Default, Kind};
 use super::fields::{Args, FieldId};
 use super::gpus;
 use super::job::{Activation, Config, Module, Moe, Precision};
 use super::parse::{Parsed, parse};
+use super::pattern::LayerPattern;
 use super::problem::{Problem, Severity, near_matches};
 use super::raw::RawJob;
 use super::rules;
 use super::spans::{Span, spans};
 use crate::parallel::stages::StageLayout;
 use crate::units::Bytes;
-use crate::value::Value;
 
 /// What checking a job gave.
 #[derive(Clone, Debug)]
@@ -137,44 +137,51 @@ fn nearest_name(key: &str) -> Option<&'static str> {
 /// Reads every field of one module; the second result lists the fields that could not be read.
 fn read_args(raw: &RawJob, module: usize, problems: &mut Vec<Problem>) -> (Args, Vec<FieldId>) {
     let mut bad = Vec::new();
-    let args = Args::collect(|id| {
+    let mut values = Vec::with_capacity(FieldId::ALL.len());
+    for id in FieldId::ALL {
         let field = id.field();
-        let given = raw.get(module, id).map(|value| parse(field, value));
-        match given {
-            Some(Ok(Some(parsed))) => Some(parsed),
-            Some(Err(error)) => {
-                bad.push(id);
-                let message = format!("{} {error}", field.name);
-                problems.push(Problem::error(module, "value", &[id], message));
-                None
+        let given = raw
+            .get(module, *id)
+            .map_or(Ok(None), |value| parse(field, value));
+        let problem = match &given {
+            Err(error) => Some(("value", format!("{} {error}", field.name))),
+            Ok(None) if field.default == Default::Required => {
+                Some(("required", format!("{} must be given", field.name)))
             }
-            None | Some(Ok(None)) => {
-                if field.default == Default::Required {
-                    bad.push(id);
-                    let message = format!("{} must be given", field.name);
-                    problems.push(Problem::error(module, "required", &[id], message));
-                }
-                default(field.kind, field.default)
-            }
+            Ok(_) => None,
+        };
+        if let Some((rule, message)) = problem {
+            bad.push(*id);
+            problems.push(Problem::error(module, rule, &[*id], message));
         }
-    });
-    (args, bad)
+        values.push(
+            given
+                .ok()
+                .flatten()
+                .or_else(|| default(field.kind, field.default)),
+        );
+    }
+    (Args::from_values(&values), bad)
 }
 
 fn default(kind: Kind, default: Default) -> Option<Parsed> {
+    let position = |names: &[&str], name: &str| {
+        names
+            .iter()
+            .position(|n| *n == name)
+            .and_then(|i| u8::try_from(i).ok())
+    };
     match (kind, default) {
-        (_, Default::Required | Default::Derived(_)) => None,
-        (Kind::LayerPattern, Default::Int(n)) => {
-            Some(Parsed::Pattern(super::pattern::LayerPattern::Every(n)))
-        }
+        (Kind::LayerPattern, Default::Int(n)) => Some(Parsed::Pattern(LayerPattern::Every(n))),
         (_, Default::Int(i)) => Some(Parsed::Int(i)),
         (_, Default::Flag(b)) => Some(Parsed::Flag(b)),
-        (_, Default::Decimal(d)) => Some(Parsed::Decimal(super::field::Decimal(d))),
-        (kind, Default::Choice(text) | Default::Set(text)) => {
-            let field = super::field::Field::named(super::field::Field::text(0, ""), "", "");
-            let field = super::field::Field { kind, ..field };
-            parse(&field, &Value::Text(text.to_owned())).ok().flatten()
+        (_, Default::Decimal(d)) => Some(Parsed::Decimal(Decimal(d))),
+        (Kind::Choice(names), Default::Choice(name)) => position(names, name).map(Parsed::Choice),
+        (Kind::Set(names), Default::Set(list)) => {
+            let bits = list.split(',').filter_map(|name| position(names, name));
+            Some(Parsed::Set(bits.fold(0, |set, bit| set | 1 << bit)))
         }
+        _ => None,
     }
 }
 

@@ -21,7 +21,7 @@ use super::field::Level::{All, Essential, More};
 use super::field::{Decimal, Field};
 use super::parse::Parsed;
 use super::pattern::LayerPattern;
-use super::typed::{NameSet, Typed};
+use super::typed::{NameSet, typed};
 
 macro_rules! fields {
     ($($(#[doc = $help:literal])+ $name:ident: $type:ty = $declaration:expr;)+) => {
@@ -46,9 +46,9 @@ macro_rules! fields {
         pub struct Args { $($(#[doc = $help])+ pub $name: $type),+ }
 
         impl Args {
-            /// Collects the arguments from `read`, which gives each field's value after defaults.
-            pub(super) fn collect(mut read: impl FnMut(FieldId) -> Option<Parsed>) -> Self {
-                Self { $($name: Typed::from_parsed(read(FieldId::$name))),+ }
+            /// The arguments from every field's value after defaults, in the order of [`FieldId::ALL`].
+            pub(super) fn from_values(values: &[Option<Parsed>]) -> Self {
+                Self { $($name: typed(values, FieldId::$name)),+ }
             }
         }
     };

@@ -294,11 +294,9 @@ fn flag(value: &Value) -> Result<bool, ParseError> {
 }
 
 fn index_of(names: &[&str], name: &str) -> Option<u8> {
-    let wanted = name.trim().to_ascii_lowercase();
-    names
-        .iter()
-        .position(|n| n.to_ascii_lowercase() == wanted)
-        .and_then(|i| u8::try_from(i).ok())
+    let wanted = name.trim();
+    let position = names.iter().position(|n| n.eq_ignore_ascii_case(wanted));
+    position.and_then(|i| u8::try_from(i).ok())
 }
 
 fn choice(names: &'static [&'static str], value: &Value) -> Result<u8, ParseError> {

@@ -41,7 +41,11 @@ impl Settings {
 
 impl FromIterator<(FieldId, Value)> for Settings {
     fn from_iter<I: IntoIterator<Item = (FieldId, Value)>>(entries: I) -> Self {
-        Self(entries.into_iter().collect())
+        let mut settings = Self::default();
+        for (field, value) in entries {
+            settings.set(field, value);
+        }
+        settings
     }
 }
 

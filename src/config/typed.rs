@@ -9,6 +9,7 @@ use super::choices::{
     TokenDispatcher, TransformerImpl,
 };
 use super::field::Decimal;
+use super::fields::FieldId;
 use super::parse::Parsed;
 use super::pattern::LayerPattern;
 
@@ -22,13 +23,19 @@ pub struct NameSet<T> {
 /// Types that a field can have. A missing value can only reach here after a problem was reported;
 /// the placeholder it gets is never shown.
 pub(super) trait Typed {
-    fn from_parsed(parsed: Option<Parsed>) -> Self;
+    fn from_parsed(parsed: Option<&Parsed>) -> Self;
+}
+
+/// One field's value as its Rust type. One copy a type and not one a field, for the sake of size.
+#[inline(never)]
+pub(super) fn typed<T: Typed>(values: &[Option<Parsed>], field: FieldId) -> T {
+    T::from_parsed(values.get(field as usize).and_then(Option::as_ref))
 }
 
 impl Typed for u64 {
-    fn from_parsed(parsed: Option<Parsed>) -> Self {
+    fn from_parsed(parsed: Option<&Parsed>) -> Self {
         if let Some(Parsed::Int(i)) = parsed {
-            i
+            *i
         } else {
             1
         }
@@ -36,9 +43,9 @@ impl Typed for u64 {
 }
 
 impl Typed for Option<u64> {
-    fn from_parsed(parsed: Option<Parsed>) -> Self {
+    fn from_parsed(parsed: Option<&Parsed>) -> Self {
         if let Some(Parsed::Int(i)) = parsed {
-            Some(i)
+            Some(*i)
         } else {
             None
         }
@@ -46,15 +53,15 @@ impl Typed for Option<u64> {
 }
 
 impl Typed for bool {
-    fn from_parsed(parsed: Option<Parsed>) -> Self {
-        parsed == Some(Parsed::Flag(true))
+    fn from_parsed(parsed: Option<&Parsed>) -> Self {
+        parsed == Some(&Parsed::Flag(true))
     }
 }
 
 impl Typed for Decimal {
-    fn from_parsed(parsed: Option<Parsed>) -> Self {
+    fn from_parsed(parsed: Option<&Parsed>) -> Self {
         if let Some(Parsed::Decimal(d)) = parsed {
-            d
+            *d
         } else {
             Self::ONE
         }
@@ -62,9 +69,9 @@ impl Typed for Decimal {
 }
 
 impl Typed for Option<Decimal> {
-    fn from_parsed(parsed: Option<Parsed>) -> Self {
+    fn from_parsed(parsed: Option<&Parsed>) -> Self {
         if let Some(Parsed::Decimal(d)) = parsed {
-            Some(d)
+            Some(*d)
         } else {
             None
         }
@@ -72,9 +79,9 @@ impl Typed for Option<Decimal> {
 }
 
 impl Typed for LayerPattern {
-    fn from_parsed(parsed: Option<Parsed>) -> Self {
+    fn from_parsed(parsed: Option<&Parsed>) -> Self {
         if let Some(Parsed::Pattern(p)) = parsed {
-            p
+            p.clone()
         } else {
             Self::Every(1)
         }
@@ -82,9 +89,9 @@ impl Typed for LayerPattern {
 }
 
 impl Typed for Option<String> {
-    fn from_parsed(parsed: Option<Parsed>) -> Self {
+    fn from_parsed(parsed: Option<&Parsed>) -> Self {
         if let Some(Parsed::Text(t)) = parsed {
-            Some(t)
+            Some(t.clone())
         } else {
             None
         }
@@ -94,14 +101,14 @@ impl Typed for Option<String> {
 macro_rules! typed_choices {
     ($($choice:ident),+) => {$(
         impl Typed for Option<$choice> {
-            fn from_parsed(parsed: Option<Parsed>) -> Self {
+            fn from_parsed(parsed: Option<&Parsed>) -> Self {
                 let Some(Parsed::Choice(index)) = parsed else { return None };
-                $choice::ALL.get(usize::from(index)).copied()
+                $choice::ALL.get(usize::from(*index)).copied()
             }
         }
 
         impl Typed for $choice {
-            fn from_parsed(parsed: Option<Parsed>) -> Self {
+            fn from_parsed(parsed: Option<&Parsed>) -> Self {
                 #[allow(clippy::indexing_slicing, reason = "no list of names is empty")]
                 Option::<$choice>::from_parsed(parsed).unwrap_or($choice::ALL[0])
             }
@@ -132,8 +139,8 @@ typed_choices!(
 macro_rules! typed_sets {
     ($($choice:ident),+) => {$(
         impl Typed for NameSet<$choice> {
-            fn from_parsed(parsed: Option<Parsed>) -> Self {
-                let bits = if let Some(Parsed::Set(bits)) = parsed { bits } else { 0 };
+            fn from_parsed(parsed: Option<&Parsed>) -> Self {
+                let bits = if let Some(Parsed::Set(bits)) = parsed { *bits } else { 0 };
                 Self { bits, of: PhantomData }
             }
         }

@@ -214,10 +214,12 @@ fn deal(
             next = end;
         }
     }
-    dealt.sort_by_key(|c| (c.pp_rank, c.vp_stage));
+    // Dealt chunk by chunk over all ranks; kept rank by rank.
+    let pp = usize::try_from(input.pp).unwrap_or(usize::MAX);
+    let of_rank = |rank: usize| dealt.iter().skip(rank).step_by(pp).cloned();
     StageLayout {
         pp: input.pp,
         vpp,
-        chunks: dealt,
+        chunks: (0..pp).flat_map(of_rank).collect(),
     }
 }

@@ -164,7 +164,7 @@ fn read_args(raw: &RawJob, module: usize, problems: &mut Vec<Problem>) -> (Args,
     (Args::from_values(&values), bad)
 }
 
-fn default(kind: Kind, default: Default) -> Option<Parsed> {
+pub(super) fn default(kind: Kind, default: Default) -> Option<Parsed> {
     let position = |names: &[&str], name: &str| {
         names
             .iter()

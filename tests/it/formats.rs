@@ -1,10 +1,13 @@
 //! Tests of `formats`.
 
+mod deflate;
 mod detect;
 mod hf_config;
+mod job_json;
 mod json;
 mod keys;
 mod megatron_args;
 mod overrides;
+mod share_url;
 mod shell;
 mod yaml;

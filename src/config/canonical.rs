@@ -1,0 +1,189 @@
+//! One spelling for every value: `"4,096"`, `4_096` and `4096` are the same number, and a default that is
+//! written out is the same as none. Links and exports use this form, so that equal jobs give equal bytes.
+
+use core::str::FromStr;
+
+use super::check::default;
+use super::field::{Kind, Scope};
+use super::fields::FieldId;
+use super::parse::{Parsed, parse};
+use super::raw::{RawJob, RawModule, Settings};
+use crate::parallel::stages::PipelineLayout;
+use crate::value::Value;
+
+/// What a field comes to.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Meaning {
+    /// Nothing: it is derived from other fields, or absent.
+    Nothing,
+    /// A value, given or by default.
+    Is(Parsed),
+    /// A value that the field cannot take.
+    Bad,
+}
+
+/// What `raw` means for a field, where none was given too.
+#[must_use]
+pub fn meaning(id: FieldId, raw: Option<&Value>) -> Meaning {
+    let field = id.field();
+    let given = match raw {
+        Some(value) => parse(field, value),
+        None => Ok(None),
+    };
+    match given {
+        Ok(None) => default(field.kind, field.default).map_or(Meaning::Nothing, Meaning::Is),
+        Ok(Some(Parsed::Text(text))) if id == FieldId::pipeline_model_parallel_layout => {
+            match PipelineLayout::from_str(&text) {
+                Ok(layout) => Meaning::Is(Parsed::Text(layout.to_string())),
+                Err(_) => Meaning::Bad,
+            }
+        }
+        Ok(Some(parsed)) => Meaning::Is(parsed),
+        Err(_) => Meaning::Bad,
+    }
+}
+
+impl Meaning {
+    /// The canonical raw value; none for a value that the field cannot take.
+    #[must_use]
+    pub fn to_value(&self, id: FieldId) -> Option<Value> {
+        match self {
+            Self::Nothing => Some(Value::Null),
+            Self::Is(parsed) => Some(to_value(id.field().kind, parsed)),
+            Self::Bad => None,
+        }
+    }
+}
+
+/// The raw value that reads as `parsed`.
+#[must_use]
+pub fn to_value(kind: Kind, parsed: &Parsed) -> Value {
+    match parsed {
+        Parsed::Int(i) => Value::Int((*i).into()),
+        Parsed::Flag(b) => Value::Bool(*b),
+        Parsed::Decimal(decimal) => {
+            let text = decimal.to_string();
+            match (text.parse::<i128>(), text.parse::<f64>()) {
+                (Ok(whole), _) => Value::Int(whole),
+                (_, Ok(fraction)) => Value::Float(fraction),
+                _ => Value::Text(text),
+            }
+        }
+        Parsed::Pattern(pattern) => match pattern {
+            super::pattern::LayerPattern::Every(n) => Value::Int((*n).into()),
+            list @ super::pattern::LayerPattern::List(_) => Value::Text(list.to_string()),
+        },
+        Parsed::Text(text) => Value::Text(text.clone()),
+        Parsed::Choice(index) => Value::Text(
+            names(kind)
+                .get(usize::from(*index))
+                .copied()
+                .unwrap_or_default()
+                .to_owned(),
+        ),
+        Parsed::Set(bits) => Value::List(
+            set_names(kind, *bits)
+                .map(|name| Value::Text(name.to_owned()))
+                .collect(),
+        ),
+    }
+}
+
+/// The names that a field of this kind chooses from.
+#[must_use]
+pub fn names(kind: Kind) -> &'static [&'static str] {
+    match kind {
+        Kind::Choice(names) | Kind::Set(names) => names,
+        _ => &[],
+    }
+}
+
+/// The names of a set, in the order of the field's list.
+pub fn set_names(kind: Kind, bits: u32) -> impl Iterator<Item = &'static str> {
+    names(kind)
+        .iter()
+        .zip(0..u32::BITS)
+        .filter(move |(_, bit)| bits & (1 << bit) != 0)
+        .map(|(name, _)| *name)
+}
+
+/// The fields of `settings` that mean something else than in `base`, in declaration order. Values that a
+/// field cannot take are left out.
+pub fn differences<'s>(
+    settings: &'s Settings,
+    base: &'s Settings,
+) -> impl Iterator<Item = (FieldId, Meaning)> + 's {
+    FieldId::ALL.iter().filter_map(move |id| {
+        let (own, other) = (settings.get(*id), base.get(*id));
+        if own == other {
+            return None;
+        }
+        let meaning = meaning(*id, own);
+        (meaning != Meaning::Bad && meaning != self::meaning(*id, other)).then_some((*id, meaning))
+    })
+}
+
+/// `base` with the differences of `settings`: the same job in canonical form.
+#[must_use]
+pub fn normalize(settings: &Settings, base: &Settings) -> Settings {
+    let mut normal = base.clone();
+    for (id, meaning) in differences(settings, base) {
+        if let Some(value) = meaning.to_value(id) {
+            normal.set(id, value);
+        }
+    }
+    normal
+}
+
+/// A job in canonical form over the settings of its preset: shared values over `base`, each module's values
+/// over the shared ones.
+#[must_use]
+pub fn normalize_job(job: &RawJob, base: &Settings) -> RawJob {
+    let shared = normalize(&job.shared, base);
+    let modules = job
+        .modules
+        .iter()
+        .map(|module| RawModule {
+            name: module.name.clone(),
+            rank_offset: rank_offset(module).map(|offset| Value::Int(offset.into())),
+            settings: module_differences(module, &shared)
+                .filter_map(|(id, meaning)| Some((id, meaning.to_value(id)?)))
+                .collect(),
+        })
+        .collect();
+    RawJob {
+        shared,
+        modules,
+        unknown: job.unknown.clone(),
+    }
+}
+
+/// The fields in which a module differs from the shared values of its job.
+pub fn module_differences<'s>(
+    module: &'s RawModule,
+    shared: &'s Settings,
+) -> impl Iterator<Item = (FieldId, Meaning)> + 's {
+    FieldId::ALL.iter().filter_map(move |id| {
+        let own = module.settings.get(*id)?;
+        let meaning = meaning(*id, Some(own));
+        let same = meaning == self::meaning(*id, shared.get(*id));
+        let counts = id.field().scope == Scope::Module && meaning != Meaning::Bad && !same;
+        counts.then_some((*id, meaning))
+    })
+}
+
+/// The first rank of a module's span, where it is given and can be read.
+#[must_use]
+pub fn rank_offset(module: &RawModule) -> Option<u64> {
+    let field = super::field::Field {
+        kind: Kind::Int {
+            min: 0,
+            max: 10_000_000,
+        },
+        ..*FieldId::world_size.field()
+    };
+    match parse(&field, module.rank_offset.as_ref()?) {
+        Ok(Some(Parsed::Int(offset))) => Some(offset),
+        _ => None,
+    }
+}

@@ -1,0 +1,78 @@
+//! A job and its result as one JSON file.
+
+use crate::config::job::Config;
+use crate::formats::job_json;
+use crate::formats::state::ShareState;
+use crate::memory::bucket::Bucket;
+use crate::memory::{Estimate, ModuleEstimate, StageEstimate};
+use crate::value::Value;
+
+/// The file: [`job_json`]'s document, with the result in bytes where there is one.
+#[must_use]
+pub fn write(state: &ShareState, result: Option<(&Config, &Estimate)>) -> String {
+    let mut document = job_json::document(state);
+    if let (Value::Map(entries), Some((config, estimate))) = (&mut document, result) {
+        entries.push(entry("result", self::result(config, estimate)));
+    }
+    job_json::file(&document)
+}
+
+/// The estimate in whole bytes, by stage and bucket.
+fn result(config: &Config, estimate: &Estimate) -> Value {
+    let worst = estimate.worst;
+    let bytes = estimate.worst_stage().map_or(0, |stage| stage.total.0);
+    let modules = config.modules().iter().zip(&estimate.modules);
+    let modules = modules.map(|(module, estimate)| result_of_module(module.name(), estimate));
+    Value::Map(vec![
+        entry(
+            "worst",
+            Value::Map(vec![
+                entry("module", count(worst.module)),
+                entry("pp_rank", count(worst.pp_rank)),
+                entry("bytes", int(bytes)),
+            ]),
+        ),
+        entry("modules", Value::List(modules.collect())),
+    ])
+}
+
+fn result_of_module(name: &str, estimate: &ModuleEstimate) -> Value {
+    let stages = estimate.stages.iter().enumerate();
+    Value::Map(vec![
+        entry("name", text(name)),
+        entry(
+            "stages",
+            Value::List(
+                stages
+                    .map(|(rank, stage)| result_of_stage(rank, stage))
+                    .collect(),
+            ),
+        ),
+    ])
+}
+
+fn result_of_stage(pp_rank: usize, stage: &StageEstimate) -> Value {
+    let buckets = Bucket::ALL.into_iter();
+    let buckets = buckets.map(|bucket| entry(bucket.id(), int(stage.bytes(bucket).0)));
+    Value::Map(vec![
+        entry("pp_rank", count(pp_rank)),
+        entry("bytes", int(stage.total.0)),
+        entry("buckets", Value::Map(buckets.collect())),
+    ])
+}
+
+fn entry(key: &str, value: Value) -> (String, Value) {
+    (key.to_owned(), value)
+}
+
+fn text(text: &str) -> Value {
+    Value::Text(text.to_owned())
+}
+
+fn int(int: u64) -> Value {
+    Value::Int(int.into())
+}
+
+fn count(count: usize) -> Value {
+    int(u64::try_from(count).unwrap_or(u64::MAX))
+}

@@ -1,0 +1,270 @@
+//! The reader of our own JSON.
+
+use core::fmt;
+
+use super::SCHEMA;
+use crate::config::fields::FieldId;
+use crate::config::raw::{RawJob, RawModule, Settings};
+use crate::formats::node::{Data, Entry, Node};
+use crate::formats::report::{Fate, KeyReport};
+use crate::formats::state::{Place, PresetRef, Setup, ShareState, View};
+use crate::presets;
+use crate::value::Value;
+
+/// The most modules that are read.
+const MAX_MODULES: usize = 64;
+
+/// What a document holds.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Document {
+    /// The state, with its values as they stand in the document.
+    pub state: ShareState,
+    /// What became of every key, by line.
+    pub report: Vec<KeyReport>,
+}
+
+/// Why a document was not read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum JobJsonError {
+    /// Not a map with a schema or with settings.
+    NotAJob,
+    /// A newer schema.
+    Newer {
+        /// What the document says.
+        schema: String,
+    },
+}
+
+impl fmt::Display for JobJsonError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotAJob => f.write_str("this JSON has no settings of a job"),
+            Self::Newer { schema } => write!(
+                f,
+                "this file was made by a newer version of the calculator ({schema})"
+            ),
+        }
+    }
+}
+
+impl core::error::Error for JobJsonError {}
+
+/// Whether a tree is a document, or a flat map of settings.
+#[must_use]
+pub fn recognizes(root: &Node) -> bool {
+    match root.get("schema").map(|node| &node.data) {
+        Some(Data::Text(schema)) => schema.starts_with("megatron-memory/"),
+        Some(_) => false,
+        None => root
+            .entries()
+            .iter()
+            .any(|entry| entry.key == "modules" || FieldId::by_name(&entry.key).is_some()),
+    }
+}
+
+/// Reads a document. Values are not checked: what a field cannot take stays, so that it can be shown and mended.
+///
+/// # Errors
+/// [`JobJsonError`] when it is none, or of a newer schema.
+pub fn read(root: &Node) -> Result<Document, JobJsonError> {
+    if !recognizes(root) {
+        return Err(JobJsonError::NotAJob);
+    }
+    let mut reader = Reader::default();
+    let Some(schema) = root.entry("schema") else {
+        reader.state.setup = reader.setup(root.entries(), "", true);
+        return Ok(reader.finish());
+    };
+    match &schema.node.data {
+        Data::Text(schema) if schema == SCHEMA => {}
+        other => {
+            let schema = match other {
+                Data::Text(text) => text.chars().take(40).collect(),
+                _ => String::new(),
+            };
+            return Err(JobJsonError::Newer { schema });
+        }
+    }
+    let (mut own, mut rest) = (Vec::new(), Vec::new());
+    for entry in root.entries() {
+        match entry.key.as_str() {
+            "schema" => reader.row("", entry, Fate::Ignored, None, "the form of this file"),
+            "result" => {
+                let note = "computed again from the settings";
+                reader.row("", entry, Fate::Ignored, None, note);
+            }
+            "compare" | "view" => rest.push(entry),
+            _ => own.push(entry.clone()),
+        }
+    }
+    reader.state.setup = reader.setup(&own, "", false);
+    for entry in rest {
+        reader.row("", entry, Fate::Mapped, None, "");
+        if entry.key == "view" {
+            reader.state.view = view(&entry.node);
+        } else {
+            let pinned = reader.setup(entry.node.entries(), "compare.", false);
+            reader.state.compare = Some(pinned);
+        }
+    }
+    Ok(reader.finish())
+}
+
+fn view(node: &Node) -> View {
+    let index = |node: &Node, key| match node.get(key)?.data {
+        Data::Int(i) => u16::try_from(i).ok(),
+        _ => None,
+    };
+    View {
+        tab: match node.get("tab").map(|tab| &tab.data) {
+            Some(Data::Text(tab)) if tab.len() <= 40 => Some(tab.clone()),
+            _ => None,
+        },
+        stage: node.get("stage").and_then(|stage| {
+            Some(Place {
+                module: index(stage, "module")?,
+                pp_rank: index(stage, "pp_rank")?,
+            })
+        }),
+    }
+}
+
+#[derive(Default)]
+struct Reader {
+    state: ShareState,
+    report: Vec<KeyReport>,
+}
+
+impl Reader {
+    fn finish(mut self) -> Document {
+        self.report.sort_by_key(|row| row.line);
+        Document {
+            state: self.state,
+            report: self.report,
+        }
+    }
+
+    fn row(
+        &mut self,
+        path: &str,
+        entry: &Entry,
+        fate: Fate,
+        field: Option<FieldId>,
+        note: &'static str,
+    ) {
+        self.report.push(KeyReport {
+            key: format!("{path}{}", entry.key).into(),
+            line: Some(entry.line),
+            fate,
+            field: field.map(|id| id.field().name),
+            note: note.into(),
+        });
+    }
+
+    /// Reads one job: the keys of a document, or settings at the top.
+    fn setup(&mut self, entries: &[Entry], path: &str, flat: bool) -> Setup {
+        let mut setup = Setup::default();
+        let mut own = RawJob::default();
+        for entry in entries {
+            match (entry.key.as_str(), &entry.node.data) {
+                ("preset", Data::Text(name)) if !flat => {
+                    let (preset, fate, note) = preset(name);
+                    setup.preset = preset;
+                    self.row(path, entry, fate, None, note);
+                }
+                ("settings", Data::Map(settings)) if !flat => {
+                    let path = format!("{path}settings.");
+                    own.unknown
+                        .extend(self.settings(&mut own.shared, settings, &path));
+                }
+                ("modules", Data::List(modules)) => {
+                    self.row(path, entry, Fate::Mapped, None, "");
+                    for (index, node) in modules.iter().take(MAX_MODULES).enumerate() {
+                        let path = format!("{path}modules[{index}].");
+                        let (module, unknown) = self.module(node, &path);
+                        own.unknown.extend(unknown);
+                        own.modules.push(module);
+                    }
+                }
+                _ if flat => {
+                    let one = core::slice::from_ref(entry);
+                    own.unknown
+                        .extend(self.settings(&mut own.shared, one, path));
+                }
+                _ => self.row(path, entry, Fate::Unknown, None, ""),
+            }
+        }
+        let mut shared = setup.base();
+        shared.overlay(&own.shared);
+        setup.job = RawJob { shared, ..own };
+        setup
+    }
+
+    fn module(&mut self, node: &Node, path: &str) -> (RawModule, Vec<(String, Value)>) {
+        let mut module = RawModule::default();
+        let mut unknown = Vec::new();
+        for entry in node.entries() {
+            match (entry.key.as_str(), &entry.node.data) {
+                ("name", Data::Text(name)) => {
+                    module.name.clone_from(name);
+                    self.row(path, entry, Fate::Mapped, None, "");
+                }
+                ("rank_offset", _) => {
+                    module.rank_offset = Some(entry.node.to_value());
+                    self.row(path, entry, Fate::Mapped, None, "");
+                }
+                _ => {
+                    let one = core::slice::from_ref(entry);
+                    unknown.extend(self.settings(&mut module.settings, one, path));
+                }
+            }
+        }
+        (module, unknown)
+    }
+
+    /// Reads settings; the result is those that no field has.
+    fn settings(
+        &mut self,
+        settings: &mut Settings,
+        entries: &[Entry],
+        path: &str,
+    ) -> Vec<(String, Value)> {
+        let mut unknown = Vec::new();
+        for entry in entries {
+            let field = FieldId::by_name(&entry.key);
+            let value = entry.node.to_value();
+            match field {
+                Some(id) if settings.get(id).is_some() => {
+                    settings.set(id, value);
+                    let note = "occurs more than once; the last one counts";
+                    self.row(path, entry, Fate::Conflicting, field, note);
+                }
+                Some(id) => {
+                    settings.set(id, value);
+                    self.row(path, entry, Fate::Mapped, field, "");
+                }
+                None => {
+                    unknown.push((entry.key.clone(), value));
+                    self.row(path, entry, Fate::Unknown, None, "");
+                }
+            }
+        }
+        unknown
+    }
+}
+
+fn preset(name: &str) -> (Option<PresetRef>, Fate, &'static str) {
+    let (id, version) = name.split_once('@').unwrap_or((name, ""));
+    let Some(newest) = presets::by_id(id) else {
+        return (None, Fate::Conflicting, "there is no such preset");
+    };
+    let wanted = PresetRef {
+        id: id.to_owned(),
+        version: version.parse().unwrap_or(0),
+    };
+    if wanted.find().is_some() {
+        return (Some(wanted), Fate::Mapped, "");
+    }
+    let note = "this version of the preset is not known; the newest one is used";
+    (Some(newest.into()), Fate::Conflicting, note)
+}

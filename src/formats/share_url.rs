@@ -1,0 +1,137 @@
+//! Share links: `#v1;m=deepseek-v3@1;tp=2;pp=8`, readable, and only what differs from the preset.
+//!
+//! Tokens are separated by `;`, in the order of the fields' declaration, so that equal jobs give equal links:
+//!
+//! | token | meaning |
+//! | --- | --- |
+//! | `m=deepseek-v3@1` | the preset; `m=null` after `vs` for a pinned job without one |
+//! | `tp=2` | a field by its link key; the reader takes Megatron's name too; `null` is "explicitly nothing" |
+//! | `mod=language:0,vision:8` | the modules with their first ranks, where there is more than one model |
+//! | `vision.tp=1` | a module's own value; `@2.tp=1` when names do not tell modules apart |
+//! | `tab=table`, `stage=3`, `stage=1.3` | what is shown: tab, pipeline rank, module and pipeline rank |
+//! | `vs` | what follows is the pinned job: over the first one, or over its own `m=` |
+//! | anything else | unknown here, kept for the next link |
+//!
+//! States that are too long for that take the form `#z1:` with the JSON of [`job_json`](super::job_json),
+//! compressed. Every version's reader is kept for ever.
+
+mod keys;
+mod notation;
+mod notice;
+mod packed;
+mod read;
+mod text;
+mod write;
+
+pub use notice::Notice;
+
+use super::state::ShareState;
+
+/// Longest link that is read, in characters.
+pub const MAX_LINK: usize = 8_192;
+/// The most tokens of a link.
+pub const MAX_TOKENS: usize = 256;
+/// The longest token of a link, in characters.
+pub const MAX_TOKEN: usize = 512;
+/// From this length on a link is packed.
+const LONG: usize = 1_500;
+
+/// The link of a state, with its `#`. Equal states give equal links.
+///
+/// A state with more than fits [`MAX_LINK`] loses its unknown keys, and then the pinned job.
+#[must_use]
+pub fn encode(state: &ShareState) -> String {
+    let mut state = state.normalize();
+    let mut link = encode_normal(&state);
+    if link.len() > MAX_LINK {
+        state.setup.job.unknown.clear();
+        link = encode_normal(&state);
+    }
+    if link.len() > MAX_LINK {
+        state.compare = None;
+        link = encode_normal(&state);
+    }
+    link
+}
+
+fn encode_normal(state: &ShareState) -> String {
+    let tokens = write::tokens(state);
+    let length: usize = tokens.iter().map(|token| token.len() + 1).sum();
+    let fits = tokens.len() <= MAX_TOKENS && tokens.iter().all(|token| token.len() <= MAX_TOKEN);
+    if fits && length <= LONG {
+        let mut link = format!("#{}", tokens.join(";"));
+        text::close(&mut link);
+        return link;
+    }
+    packed::encode(state)
+}
+
+/// Reads a link: the part from `#` on, or the whole address. What cannot be used is named in the notices, and
+/// the rest is restored, in canonical form.
+#[must_use]
+pub fn decode(link: &str) -> (ShareState, Vec<Notice>) {
+    let link = link.split_once('#').map_or(link, |(_, hash)| hash).trim();
+    // Links never end like this; programs that look for links in text may take such characters along.
+    let paired = link.contains('(');
+    let link = link.trim_end_matches(|c: char| {
+        !(c.is_ascii_alphanumeric() || "-_=".contains(c) || c == ')' && paired)
+    });
+    let ignored = |notice| (ShareState::default(), vec![notice]);
+    if link.is_empty() {
+        return (ShareState::default(), Vec::new());
+    }
+    if link.len() > MAX_LINK {
+        let length = link.chars().count();
+        return ignored(Notice::TooLong { length });
+    }
+    // Some mail programs escape a link that is escaped already, some twice.
+    let mut link = link.to_owned();
+    for _ in 0..3 {
+        match head(&link) {
+            Some(Head::Readable(tokens)) => return read::state(tokens),
+            Some(Head::Packed(data)) => return packed::decode(data),
+            Some(Head::Newer(version)) => {
+                return ignored(Notice::Newer {
+                    version: notice::clip(version),
+                });
+            }
+            None => link = text::decode(&link),
+        }
+    }
+    ignored(Notice::NotALink)
+}
+
+/// How a link begins.
+enum Head<'l> {
+    /// `v1`: the tokens.
+    Readable(&'l str),
+    /// `z1`: the compressed data.
+    Packed(&'l str),
+    /// Another version of either.
+    Newer(&'l str),
+}
+
+fn head(link: &str) -> Option<Head<'_>> {
+    let end = link.find([';', ':', '%']).unwrap_or(link.len());
+    let (version, rest) = link.split_at_checked(end)?;
+    let number = version.strip_prefix(['v', 'z'])?;
+    if number.is_empty() || !number.bytes().all(|b| b.is_ascii_digit()) {
+        return None;
+    }
+    match (version, rest.chars().next()) {
+        ("v1", None | Some(';')) => Some(Head::Readable(rest)),
+        ("z1", Some(':')) => Some(Head::Packed(rest.get(1..)?)),
+        ("v1" | "z1", _) | (_, Some('%')) => None,
+        _ => Some(Head::Newer(version)),
+    }
+}
+
+/// Whether a text looks like a link, or like an address with one.
+#[must_use]
+pub fn recognizes(text: &str) -> bool {
+    let text = text.trim();
+    let hash = text.split_once('#').map_or(text, |(_, hash)| hash);
+    text.len() <= 2 * MAX_LINK
+        && !text.contains(char::is_whitespace)
+        && (head(hash).is_some() || head(&text::decode(hash)).is_some())
+}

@@ -1,0 +1,170 @@
+//! One field's value as a link shows it.
+//!
+//! Numbers and names are themselves, flags are 1 and 0, names of a set are separated by commas. Patterns and
+//! layouts are lists of runs: `0~3,1~58` is three zeros and fifty-eight ones; in `Et3,t2~29,m,L` the commas end
+//! pipeline stages, a number repeats a layer and `~` repeats a stage.
+
+use crate::config::canonical::{names, set_names};
+use crate::config::fields::FieldId;
+use crate::config::parse::{Parsed, parse};
+use crate::config::pattern::LayerPattern;
+use crate::parallel::stages::{LayerType, PipelineLayout};
+use crate::value::Value;
+
+/// What stands for "nothing", which is not the same as the preset's value.
+pub(super) const NULL: &str = "null";
+/// What stands for a set without names.
+const EMPTY: &str = "0";
+/// The most entries of a list of runs.
+const MAX_RUNS: usize = 10_000;
+
+/// A field's value before percent-encoding.
+pub(super) fn write(id: FieldId, parsed: &Parsed) -> String {
+    let kind = id.field().kind;
+    match parsed {
+        Parsed::Int(i) => i.to_string(),
+        Parsed::Flag(b) => u8::from(*b).to_string(),
+        Parsed::Decimal(decimal) => decimal.to_string(),
+        Parsed::Choice(index) => names(kind)
+            .get(usize::from(*index))
+            .copied()
+            .unwrap_or_default()
+            .to_owned(),
+        Parsed::Set(0) => EMPTY.to_owned(),
+        Parsed::Set(bits) => set_names(kind, *bits).collect::<Vec<_>>().join(","),
+        Parsed::Pattern(LayerPattern::Every(n)) => n.to_string(),
+        Parsed::Pattern(LayerPattern::List(list)) => write_pattern(list),
+        Parsed::Text(text) if id == FieldId::pipeline_model_parallel_layout => {
+            match text.parse::<PipelineLayout>() {
+                Ok(layout) => write_layout(&layout),
+                Err(_) => text.clone(),
+            }
+        }
+        Parsed::Text(text) => text.clone(),
+    }
+}
+
+/// The raw value that `text` stands for.
+///
+/// # Errors
+/// In words, why the field cannot take it.
+pub(super) fn read(id: FieldId, text: &str) -> Result<Value, String> {
+    if text == NULL {
+        return Ok(Value::Null);
+    }
+    let full = match id {
+        FieldId::moe_layer_freq => read_pattern(text),
+        FieldId::pipeline_model_parallel_layout => read_layout(text),
+        FieldId::recompute_modules | FieldId::offload_modules if text == EMPTY => {
+            Some(String::new())
+        }
+        _ => None,
+    };
+    let text = full.unwrap_or_else(|| text.to_owned());
+    if id == FieldId::pipeline_model_parallel_layout {
+        let layout = text.parse::<PipelineLayout>();
+        layout.map_err(|error| error.to_string())?;
+    }
+    let value = Value::Text(text);
+    match parse(id.field(), &value) {
+        Ok(_) => Ok(value),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+fn write_pattern(list: &[bool]) -> String {
+    let runs: Vec<String> = list
+        .chunk_by(|a, b| a == b)
+        .map(|run| {
+            let entry = u8::from(run.first() == Some(&true));
+            // A single entry needs a mark too: `1` alone is a whole number, not a list.
+            if run.len() == 1 && list.len() > 1 {
+                entry.to_string()
+            } else {
+                format!("{entry}~{}", run.len())
+            }
+        })
+        .collect();
+    if runs.is_empty() {
+        return "0~0".to_owned();
+    }
+    runs.join(",")
+}
+
+/// The pattern as Megatron writes it; none when it is not a list of runs.
+fn read_pattern(text: &str) -> Option<String> {
+    if !text.contains([',', '~']) {
+        return None;
+    }
+    let mut list = Vec::new();
+    for run in text.split(',') {
+        let (entry, times) = run.split_once('~').unwrap_or((run, "1"));
+        let entry = match entry {
+            "0" => false,
+            "1" => true,
+            _ => return None,
+        };
+        extend(&mut list, &entry, times)?;
+    }
+    Some(LayerPattern::List(list).to_string())
+}
+
+fn write_layout(layout: &PipelineLayout) -> String {
+    let mut parts = Vec::new();
+    for run in layout.stages().chunk_by(|a, b| a == b) {
+        let Some(stage) = run.first() else { continue };
+        let mut part = String::new();
+        for layers in stage.chunk_by(|a, b| a == b) {
+            part.extend(layers.first().map(|layer| layer.letter()));
+            if layers.len() > 1 {
+                part.push_str(&layers.len().to_string());
+            }
+        }
+        if run.len() > 1 {
+            part.push('~');
+            part.push_str(&run.len().to_string());
+        }
+        parts.push(part);
+    }
+    parts.join(",")
+}
+
+/// The layout as Megatron writes it; none when it is not in the form of links.
+fn read_layout(text: &str) -> Option<String> {
+    let mut stages = Vec::new();
+    let mut items = 0_usize;
+    for part in text.split(',') {
+        let (layers, times) = part.split_once('~').unwrap_or((part, "1"));
+        let mut stage = Vec::new();
+        let mut rest = layers;
+        while let Some(letter) = rest.chars().next() {
+            let layer = LayerType::ALL.into_iter().find(|l| l.letter() == letter)?;
+            rest = rest.get(letter.len_utf8()..)?;
+            let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
+            let count = rest.get(..digits)?;
+            extend(
+                &mut stage,
+                &layer.name(),
+                if digits == 0 { "1" } else { count },
+            )?;
+            rest = rest.get(digits..)?;
+        }
+        // Bounded as a whole, not stage by stage.
+        items = items.checked_add((stage.len() + 1).checked_mul(times.parse().ok()?)?)?;
+        if items > 2 * MAX_RUNS {
+            return None;
+        }
+        extend(&mut stages, &stage, times)?;
+    }
+    let layout = PipelineLayout::from_names(stages).ok()?;
+    Some(layout.to_string())
+}
+
+fn extend<T: Clone>(list: &mut Vec<T>, entry: &T, times: &str) -> Option<()> {
+    let times: usize = times.parse().ok()?;
+    if list.len().checked_add(times)? > MAX_RUNS {
+        return None;
+    }
+    list.extend(core::iter::repeat_n(entry.clone(), times));
+    Some(())
+}

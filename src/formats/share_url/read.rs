@@ -1,0 +1,213 @@
+//! Tokens to a state.
+
+use std::collections::BTreeSet;
+
+use super::keys::{self, Key};
+use super::notice::clip;
+use super::{MAX_TOKEN, MAX_TOKENS, Notice, notation, text};
+use crate::config::canonical::normalize_job;
+use crate::config::raw::{RawJob, RawModule};
+use crate::formats::state::{Place, PresetRef, Setup, ShareState};
+use crate::presets;
+use crate::value::Value;
+
+/// Reads the tokens after the version.
+pub(super) fn state(tokens: &str) -> (ShareState, Vec<Notice>) {
+    let mut reader = Reader::default();
+    let tokens: Vec<&str> = tokens.split(';').filter(|t| !t.is_empty()).collect();
+    if tokens.len() > MAX_TOKENS {
+        let ignored = tokens.len() - MAX_TOKENS;
+        reader.notices.push(Notice::TooManyTokens { ignored });
+    }
+    let mut kept: Vec<&str> = Vec::new();
+    for token in tokens.into_iter().take(MAX_TOKENS) {
+        if token.len() > MAX_TOKEN {
+            let start = clip(token);
+            reader.notices.push(Notice::TokenTooLong { start });
+        } else {
+            kept.push(token);
+        }
+    }
+    let mut sections = kept.split(|token| *token == keys::COMPARE);
+    reader.state.setup = reader.section(sections.next().unwrap_or_default(), None);
+    if let Some(pinned) = sections.next() {
+        let first = reader.state.setup.clone();
+        reader.state.compare = Some(reader.section(pinned, Some(&first)));
+    }
+    for _ in sections {
+        let key = keys::COMPARE.to_owned();
+        reader.notices.push(Notice::Repeated { key });
+    }
+    (reader.state, reader.notices)
+}
+
+#[derive(Default)]
+struct Reader {
+    state: ShareState,
+    notices: Vec<Notice>,
+}
+
+/// A token's two sides as they stand in the link.
+type Pair<'t> = (&'t str, Option<&'t str>);
+
+impl Reader {
+    /// Reads one job. `over` is what a pinned job without a preset of its own starts from.
+    fn section(&mut self, tokens: &[&str], over: Option<&Setup>) -> Setup {
+        let pairs: Vec<Pair<'_>> = tokens
+            .iter()
+            .map(|token| match token.split_once('=') {
+                Some((key, value)) => (key, Some(value)),
+                None => (*token, None),
+            })
+            .collect();
+        let last = |wanted: Key| {
+            let mut named = pairs.iter().rev();
+            named.find(|(key, _)| keys::resolve(key, &[]) == wanted)
+        };
+        let preset = last(Key::Preset).and_then(|(_, value)| *value);
+        let mut setup = match (preset, over) {
+            (None, Some(first)) => first.clone(),
+            (preset, _) => {
+                let preset = preset.and_then(|name| self.preset(&text::decode(name)));
+                let reference = Setup {
+                    preset,
+                    ..Setup::default()
+                };
+                let shared = reference.base();
+                Setup {
+                    job: RawJob {
+                        shared,
+                        ..RawJob::default()
+                    },
+                    ..reference
+                }
+            }
+        };
+        setup.job.unknown.clear();
+        if let Some((_, Some(list))) = last(Key::Modules) {
+            setup.job.modules = self.modules(list);
+        }
+        let mut seen = BTreeSet::new();
+        for pair in &pairs {
+            let key = text::decode(pair.0);
+            if !seen.insert(key.clone()) {
+                let key = clip(&key);
+                self.notices.push(Notice::Repeated { key });
+            }
+            self.token(&mut setup.job, *pair, key);
+        }
+        setup.job = normalize_job(&setup.job, &setup.base());
+        setup
+    }
+
+    fn preset(&mut self, name: &str) -> Option<PresetRef> {
+        if name == notation::NULL {
+            return None;
+        }
+        let (id, version) = name.split_once('@').unwrap_or((name, ""));
+        let Some(newest) = presets::by_id(id) else {
+            let name = clip(name);
+            self.notices.push(Notice::UnknownPreset { name });
+            return None;
+        };
+        let wanted = PresetRef {
+            id: id.to_owned(),
+            version: version.parse().unwrap_or(0),
+        };
+        if wanted.find().is_some() {
+            return Some(wanted);
+        }
+        let used = PresetRef::from(newest);
+        if !version.is_empty() {
+            self.notices.push(Notice::PresetVersion {
+                name: clip(name),
+                used: used.to_string(),
+            });
+        }
+        Some(used)
+    }
+
+    fn modules(&mut self, list: &str) -> Vec<RawModule> {
+        let mut modules = Vec::new();
+        for item in list.split(',') {
+            let (name, offset) = match item.split_once(':') {
+                Some((name, offset)) => (name, Some(offset)),
+                None => (item, None),
+            };
+            let offset = offset.and_then(|offset| {
+                let number = offset.parse::<u32>().ok();
+                if number.is_none() {
+                    self.bad(keys::MODULES, item, "wants first ranks as whole numbers");
+                }
+                number.map(|n| Value::Int(n.into()))
+            });
+            modules.push(RawModule {
+                name: match name {
+                    "@0" => String::new(),
+                    name => text::decode(name),
+                },
+                rank_offset: offset,
+                ..RawModule::default()
+            });
+        }
+        modules
+    }
+
+    fn token(&mut self, job: &mut RawJob, (raw, value): Pair<'_>, key: String) {
+        match (keys::resolve(raw, &job.modules), value) {
+            (Key::Field(module, id), Some(value)) => {
+                let once = text::decode(value);
+                let read = notation::read(id, &once);
+                // A mail program may have escaped only the escapes.
+                let again = match &read {
+                    Err(_) if once.contains('%') => notation::read(id, &text::decode(&once)).ok(),
+                    _ => None,
+                };
+                match again.map_or(read, Ok) {
+                    Ok(value) => match module {
+                        None => job.shared.set(id, value),
+                        Some(index) => {
+                            if let Some(module) = job.modules.get_mut(index) {
+                                module.settings.set(id, value);
+                            }
+                        }
+                    },
+                    Err(reason) => self.bad(&key, &once, &reason),
+                }
+            }
+            (Key::Tab, Some(tab)) => {
+                self.state.view.tab = Some(text::decode(tab)).filter(|tab| !tab.is_empty());
+            }
+            (Key::Stage, Some(place)) => match stage(place) {
+                Some(stage) => self.state.view.stage = Some(stage),
+                None => self.bad(&key, place, "is not a pipeline rank"),
+            },
+            (Key::Preset | Key::Modules, Some(_)) => {}
+            (Key::Unknown, _) if key.is_empty() => self.bad("", raw, "has no name"),
+            (Key::Unknown, value) => {
+                let value = value.map(text::decode).filter(|value| !value.is_empty());
+                let notice = Notice::UnknownKey { key: clip(&key) };
+                job.unknown
+                    .push((key, value.map_or(Value::Null, Value::Text)));
+                self.notices.push(notice);
+            }
+            _ => self.bad(&key, "", "needs a value"),
+        }
+    }
+
+    fn bad(&mut self, key: &str, value: &str, reason: &str) {
+        self.notices.push(Notice::BadValue {
+            key: clip(key),
+            value: clip(value),
+            reason: reason.to_owned(),
+        });
+    }
+}
+
+fn stage(place: &str) -> Option<Place> {
+    let (module, rank) = place.split_once('.').unwrap_or(("0", place));
+    Some(Place {
+        module: module.parse().ok()?,
+        pp_rank: rank.parse().ok()?,
+    })
+}

@@ -1,0 +1,104 @@
+//! A state in canonical form to tokens.
+
+use super::keys::{self, Key};
+use super::{notation, text};
+use crate::config::canonical::{Meaning, differences, meaning, rank_offset};
+use crate::config::fields::FieldId;
+use crate::config::raw::{RawModule, Settings};
+use crate::formats::state::{Setup, ShareState};
+use crate::value::Value;
+
+/// The tokens of a link, from the version on.
+pub(super) fn tokens(state: &ShareState) -> Vec<String> {
+    let mut tokens = vec!["v1".to_owned()];
+    if let Some(preset) = &state.setup.preset {
+        tokens.push(token(keys::PRESET, &preset.to_string()));
+    }
+    setup(&mut tokens, &state.setup, &state.setup.base());
+    if let Some(tab) = &state.view.tab {
+        tokens.push(token(keys::TAB, tab));
+    }
+    if let Some(stage) = state.view.stage {
+        let place = match stage.module {
+            0 => stage.pp_rank.to_string(),
+            module => format!("{module}.{}", stage.pp_rank),
+        };
+        tokens.push(token(keys::STAGE, &place));
+    }
+    if let Some(pinned) = &state.compare {
+        tokens.push(keys::COMPARE.to_owned());
+        let first = &state.setup;
+        let plain = first.job.modules.is_empty() && pinned.job.modules.is_empty();
+        if plain && first.preset == pinned.preset {
+            setup(&mut tokens, pinned, &first.job.shared);
+        } else {
+            let name = pinned.preset.as_ref().map(ToString::to_string);
+            let name = name.as_deref().unwrap_or(notation::NULL);
+            tokens.push(token(keys::PRESET, name));
+            setup(&mut tokens, pinned, &pinned.base());
+        }
+    }
+    tokens
+}
+
+fn setup(tokens: &mut Vec<String>, setup: &Setup, base: &Settings) {
+    let job = &setup.job;
+    for (id, meaning) in differences(&job.shared, base) {
+        tokens.push(token(id.field().key, &value(id, &meaning)));
+    }
+    if !job.modules.is_empty() {
+        tokens.push(module_list(&job.modules));
+    }
+    for (index, module) in job.modules.iter().enumerate() {
+        let prefix = keys::prefix(index, &job.modules);
+        for (id, raw) in module.settings.iter() {
+            let mut token = format!("{prefix}.{}=", id.field().key);
+            text::encode(&mut token, &value(id, &meaning(id, Some(raw))));
+            tokens.push(token);
+        }
+    }
+    for (key, value) in &job.unknown {
+        let mut token = String::new();
+        text::encode(&mut token, key);
+        // A key that means something in a link did not mean that where it comes from.
+        if token.is_empty() || keys::resolve(&token, &job.modules) != Key::Unknown {
+            continue;
+        }
+        if let Value::Text(value) = value {
+            token.push('=');
+            text::encode(&mut token, value);
+        }
+        tokens.push(token);
+    }
+}
+
+fn module_list(modules: &[RawModule]) -> String {
+    let mut list = format!("{}=", keys::MODULES);
+    for (index, module) in modules.iter().enumerate() {
+        if index > 0 {
+            list.push(',');
+        }
+        if module.name.is_empty() {
+            list.push_str("@0");
+        }
+        text::encode_name(&mut list, &module.name);
+        if let Some(offset) = rank_offset(module) {
+            list.push(':');
+            list.push_str(&offset.to_string());
+        }
+    }
+    list
+}
+
+fn value(id: FieldId, meaning: &Meaning) -> String {
+    match meaning {
+        Meaning::Is(parsed) => notation::write(id, parsed),
+        Meaning::Nothing | Meaning::Bad => notation::NULL.to_owned(),
+    }
+}
+
+fn token(key: &str, value: &str) -> String {
+    let mut token = format!("{key}=");
+    text::encode(&mut token, value);
+    token
+}

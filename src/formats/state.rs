@@ -1,0 +1,142 @@
+//! What a link or an exported file carries: a job with the preset that it started from, perhaps a second one to
+//! compare with, and what is shown of them.
+
+use core::fmt;
+
+use crate::config::canonical::normalize_job;
+use crate::config::raw::{RawJob, Settings};
+use crate::presets::{self, Preset};
+use crate::value::Value;
+
+/// A preset as links name it: `deepseek-v3@1`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PresetRef {
+    /// The preset's id.
+    pub id: String,
+    /// Its version.
+    pub version: u32,
+}
+
+/// A job, and the preset that it started from.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Setup {
+    /// The preset; links and files then say only what differs from it.
+    pub preset: Option<PresetRef>,
+    /// The whole job, with the preset's values.
+    pub job: RawJob,
+}
+
+/// What a link restores.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ShareState {
+    /// The job on the page.
+    pub setup: Setup,
+    /// The pinned job that it is compared with.
+    pub compare: Option<Setup>,
+    /// What is shown.
+    pub view: View,
+}
+
+/// A pipeline stage of a module.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Place {
+    /// Index of the module.
+    pub module: u16,
+    /// Pipeline rank within the module.
+    pub pp_rank: u16,
+}
+
+/// What is shown of a job.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct View {
+    /// The chosen tab, by the page's own name for it.
+    pub tab: Option<String>,
+    /// The chosen pipeline stage.
+    pub stage: Option<Place>,
+}
+
+impl PresetRef {
+    /// The preset that is meant, when there is one.
+    #[must_use]
+    pub fn find(&self) -> Option<&'static Preset> {
+        presets::PRESETS
+            .iter()
+            .find(|preset| preset.id == self.id && preset.version == self.version)
+    }
+}
+
+impl From<&Preset> for PresetRef {
+    fn from(preset: &Preset) -> Self {
+        Self {
+            id: preset.id.to_owned(),
+            version: preset.version,
+        }
+    }
+}
+
+impl fmt::Display for PresetRef {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}@{}", self.id, self.version)
+    }
+}
+
+impl Setup {
+    /// A preset as it is.
+    #[must_use]
+    pub fn of_preset(preset: &Preset) -> Self {
+        let reference = Self {
+            preset: Some(preset.into()),
+            job: RawJob::default(),
+        };
+        Self {
+            job: RawJob {
+                shared: reference.base(),
+                ..RawJob::default()
+            },
+            ..reference
+        }
+    }
+
+    /// The values that the job started from: the preset's, or none.
+    #[must_use]
+    pub fn base(&self) -> Settings {
+        self.preset
+            .as_ref()
+            .and_then(PresetRef::find)
+            .and_then(Preset::contents)
+            .map(|contents| contents.raw_job().shared)
+            .unwrap_or_default()
+    }
+
+    /// The same setup in canonical form: one spelling for each value, none where it is the preset's or the
+    /// default, nothing that a field cannot take. Unknown keys are kept, as text.
+    #[must_use]
+    pub fn normalize(&self) -> Self {
+        let preset = self.preset.clone().filter(|preset| preset.find().is_some());
+        let mut job = normalize_job(&self.job, &self.base());
+        for (_, value) in &mut job.unknown {
+            *value = match core::mem::take(value) {
+                Value::Null => Value::Null,
+                Value::Text(text) if text.is_empty() => Value::Null,
+                Value::Text(text) => Value::Text(text),
+                other => Value::Text(other.to_string()),
+            };
+        }
+        Self { preset, job }
+    }
+}
+
+impl ShareState {
+    /// The same state in canonical form, see [`Setup::normalize`].
+    #[must_use]
+    pub fn normalize(&self) -> Self {
+        Self {
+            setup: self.setup.normalize(),
+            compare: self.compare.as_ref().map(Setup::normalize),
+            view: View {
+                tab: self.view.tab.clone().filter(|tab| !tab.is_empty()),
+                stage: self.view.stage,
+            },
+        }
+    }
+}

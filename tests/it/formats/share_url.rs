@@ -1,0 +1,547 @@
+//! Share links: what they look like, what they survive, and that old ones keep their meaning.
+
+use megatron_memory::config::check;
+use megatron_memory::config::field::Kind;
+use megatron_memory::config::fields::FieldId;
+use megatron_memory::config::raw::{RawJob, RawModule, Settings};
+use megatron_memory::formats::share_url::{
+    MAX_LINK, MAX_TOKENS, Notice, decode, encode, recognizes,
+};
+use megatron_memory::formats::state::{Place, PresetRef, Setup, ShareState, View};
+use megatron_memory::formats::{job_json, json};
+use megatron_memory::presets::{PRESETS, by_id};
+use megatron_memory::value::Value;
+use proptest::prelude::*;
+
+fn text(text: &str) -> Value {
+    Value::Text(text.to_owned())
+}
+
+fn preset(id: &str) -> ShareState {
+    ShareState {
+        setup: Setup::of_preset(by_id(id).unwrap()),
+        ..ShareState::default()
+    }
+}
+
+fn plain(settings: &[(FieldId, Value)]) -> ShareState {
+    let mut state = ShareState::default();
+    state.setup.job.shared = settings.iter().cloned().collect();
+    state
+}
+
+/// The link must be `link`, and restore the same state.
+#[track_caller]
+fn check_link(state: &ShareState, link: &str) {
+    assert_eq!(encode(state), link);
+    assert_eq!(decode(link), (state.normalize(), vec![]));
+}
+
+#[test]
+fn a_preset_as_it_is_has_no_settings_in_its_link() {
+    for preset in PRESETS {
+        let state = ShareState {
+            setup: Setup::of_preset(preset),
+            ..ShareState::default()
+        };
+        check_link(&state, &format!("#v1;m={}@{}", preset.id, preset.version));
+    }
+    check_link(&ShareState::default(), "#v1");
+}
+
+#[test]
+fn only_differences_from_the_preset_are_written_in_declaration_order() {
+    let mut state = preset("deepseek-v3");
+    let shared = &mut state.setup.job.shared;
+    let base = shared.clone();
+    shared.set(FieldId::gpu, text("b200"));
+    shared.set(FieldId::tensor_model_parallel_size, Value::Int(8));
+    shared.set(
+        FieldId::moe_router_topk,
+        base.get(FieldId::moe_router_topk).unwrap().clone(),
+    );
+    shared.set(FieldId::seq_length, text(" 16k "));
+    shared.set(FieldId::bf16, Value::Bool(false));
+    shared.set(FieldId::q_lora_rank, Value::Null);
+    assert_eq!(
+        encode(&state),
+        "#v1;m=deepseek-v3@1;qlora=null;tp=8;seq=16384;bf16=0;gpu=b200"
+    );
+}
+
+#[test]
+fn taking_a_presets_value_away_is_a_difference() {
+    let mut state = preset("deepseek-v3");
+    state
+        .setup
+        .job
+        .shared
+        .unset(FieldId::tensor_model_parallel_size);
+    state.setup.job.shared.unset(FieldId::bf16);
+    check_link(&state, "#v1;m=deepseek-v3@1;tp=1;bf16=0");
+}
+
+#[test]
+fn every_spelling_of_a_value_gives_the_same_link() {
+    for spelling in ["4096", "4,096", "4_096", " 4096 ", "4k", "4.096e3"] {
+        let state = plain(&[(FieldId::hidden_size, text(spelling))]);
+        check_link(&state, "#v1;h=4096");
+    }
+    for spelling in [text("true"), text("1"), Value::Bool(true), Value::Int(1)] {
+        check_link(&plain(&[(FieldId::swiglu, spelling)]), "#v1;swiglu=1");
+    }
+    for spelling in ["([0]*3+[1]*5)", "[0,0,0,1,1,1,1,1]", "[0]*3 + [1]*5"] {
+        let state = plain(&[(FieldId::moe_layer_freq, text(spelling))]);
+        check_link(&state, "#v1;freq=0~3,1~5");
+    }
+    for spelling in ["Et*3|(tt|)*29m|L", "Ettt|(t*2|)*29,m|L"] {
+        let layout = FieldId::pipeline_model_parallel_layout;
+        check_link(
+            &plain(&[(layout, text(spelling))]),
+            "#v1;layout=Et3,t2~29,m,L",
+        );
+    }
+    let modules = FieldId::recompute_modules;
+    for spelling in [
+        text("moe_act,core_attn"),
+        Value::List(vec![text("core_attn"), text("moe_act")]),
+    ] {
+        check_link(
+            &plain(&[(modules, spelling)]),
+            "#v1;rcmod=core_attn,moe_act",
+        );
+    }
+    check_link(&plain(&[(modules, text(""))]), "#v1;rcmod=0");
+    let dropout = FieldId::attention_dropout;
+    for spelling in [Value::Float(0.25), text("0.250"), text("25e-2")] {
+        check_link(&plain(&[(dropout, spelling)]), "#v1;adrop=0.25");
+    }
+    // A default that is written out is no difference.
+    check_link(&plain(&[(dropout, text("0.1"))]), "#v1");
+}
+
+#[test]
+fn a_list_with_one_layer_is_not_a_number() {
+    let freq = FieldId::moe_layer_freq;
+    check_link(&plain(&[(freq, text("[1]"))]), "#v1;freq=1~1");
+    check_link(&plain(&[(freq, text("[0]"))]), "#v1;freq=0~1");
+    check_link(&plain(&[(freq, Value::Int(2))]), "#v1;freq=2");
+    check_link(&plain(&[(freq, text("[0,1,0,1]"))]), "#v1;freq=0,1,0,1");
+}
+
+#[test]
+fn the_reader_takes_megatron_names_and_spellings() {
+    let (state, notices) = decode(
+        "#v1;tensor-model-parallel-size=8;num_layers=8;--moe-layer-freq=(%5B0%5D*2+%5B1%5D*6);layout=Et%7Ctt%7CL;do=true",
+    );
+    assert_eq!(notices, []);
+    assert_eq!(
+        encode(&state),
+        "#v1;L=8;freq=0~2,1~6;tp=8;layout=Et,t2,L;do=1"
+    );
+}
+
+#[test]
+fn several_modules_say_what_is_their_own() {
+    let module = |name: &str, offset: i128, tp: i128| RawModule {
+        name: name.to_owned(),
+        rank_offset: Some(Value::Int(offset)),
+        settings: [(FieldId::tensor_model_parallel_size, Value::Int(tp))]
+            .into_iter()
+            .collect(),
+    };
+    let mut state = plain(&[(FieldId::tensor_model_parallel_size, Value::Int(4))]);
+    state.setup.job.modules = vec![module("language", 0, 4), module("vision", 8, 1)];
+    check_link(&state, "#v1;tp=4;mod=language:0,vision:8;vision.tp=1");
+
+    state.setup.job.modules = vec![module("a.b", 0, 2), module("", 1, 2), module("a.b", 2, 8)];
+    check_link(
+        &state,
+        "#v1;tp=4;mod=a%2Eb:0,@0:1,a%2Eb:2;a%2Eb.tp=2;@2.tp=2;@3.tp=8",
+    );
+}
+
+#[test]
+fn the_pinned_job_is_told_by_its_difference_from_the_first() {
+    let mut state = preset("llama3-70b");
+    let mut pinned = state.setup.clone();
+    state
+        .setup
+        .job
+        .shared
+        .set(FieldId::tensor_model_parallel_size, Value::Int(2));
+    pinned
+        .job
+        .shared
+        .set(FieldId::tensor_model_parallel_size, Value::Int(1));
+    state.compare = Some(pinned);
+    check_link(&state, "#v1;m=llama3-70b@1;tp=2;vs;tp=1");
+
+    state.compare = Some(Setup::of_preset(by_id("qwen3-8b").unwrap()));
+    check_link(&state, "#v1;m=llama3-70b@1;tp=2;vs;m=qwen3-8b@1");
+
+    state.compare = Some(Setup::default());
+    check_link(&state, "#v1;m=llama3-70b@1;tp=2;vs;m=null");
+
+    state.compare = Some(state.setup.clone());
+    check_link(&state, "#v1;m=llama3-70b@1;tp=2;vs");
+}
+
+#[test]
+fn what_is_shown_is_part_of_the_link() {
+    let mut state = preset("qwen3-8b");
+    state.view = View {
+        tab: Some("table".to_owned()),
+        stage: Some(Place {
+            module: 0,
+            pp_rank: 3,
+        }),
+    };
+    check_link(&state, "#v1;m=qwen3-8b@1;tab=table;stage=3");
+    state.view.stage = Some(Place {
+        module: 1,
+        pp_rank: 2,
+    });
+    check_link(&state, "#v1;m=qwen3-8b@1;tab=table;stage=1.2");
+}
+
+#[test]
+fn unknown_keys_are_named_and_stay() {
+    let link = "#v1;tp=2;newthing=a%20b;flag";
+    let (state, notices) = decode(link);
+    let unknown = |key: &str| Notice::UnknownKey {
+        key: key.to_owned(),
+    };
+    assert_eq!(notices, [unknown("newthing"), unknown("flag")]);
+    assert_eq!(encode(&state), link);
+    assert_eq!(
+        state.setup.job.unknown,
+        [
+            ("newthing".to_owned(), text("a b")),
+            ("flag".to_owned(), Value::Null)
+        ]
+    );
+    // A key that a link gives a meaning is not smuggled in as an unknown one.
+    let mut state = ShareState::default();
+    for key in ["tp", "num-layers", "m", "vs", "mod", ""] {
+        state.setup.job.unknown.push((key.to_owned(), text("9")));
+    }
+    assert_eq!(encode(&state), "#v1");
+}
+
+#[test]
+fn bad_values_are_named_and_the_presets_stay() {
+    let (state, notices) =
+        decode("#v1;m=llama3-70b@1;tp=0;h=abc;bf16=maybe;freq=2~3;layout=Ex;rc=some;pp=2");
+    assert_eq!(encode(&state), "#v1;m=llama3-70b@1;pp=2");
+    let keys: Vec<String> = notices
+        .iter()
+        .map(|notice| match notice {
+            Notice::BadValue { key, .. } => key.clone(),
+            other => panic!("{other}"),
+        })
+        .collect();
+    assert_eq!(keys, ["tp", "h", "bf16", "freq", "layout", "rc"]);
+    assert_eq!(
+        notices[0].to_string(),
+        "tp=0 was ignored: tp must be between 1 and 65536."
+    );
+}
+
+#[test]
+fn links_survive_what_mail_and_chat_do_to_them() {
+    let link = "#v1;m=deepseek-v3@1;tp=8;x=%7C1";
+    let state = decode(link).0;
+    let escape = |byte: u8| match char::from(byte) {
+        plain if plain.is_ascii_alphanumeric() => plain.to_string(),
+        _ => format!("%{byte:02X}"),
+    };
+    let escaped = |text: &str| text.bytes().map(escape).collect::<String>();
+    let body = link.trim_start_matches('#');
+    let once = escaped(body);
+    let twice = escaped(&once);
+    for mangled in [
+        format!("https://host/sub/path/?embed=1{link}"),
+        format!("  {link}\n"),
+        format!("{link}."),
+        format!("{link}),"),
+        format!("#{once}"),
+        format!("#{twice}"),
+        body.to_owned(),
+    ] {
+        assert_eq!(decode(&mangled).0, state, "{mangled}");
+    }
+    // Only the escapes were escaped again.
+    let (state, notices) = decode("#v1;layout=Et%252Ct%252CL");
+    assert_eq!(notices, []);
+    assert_eq!(encode(&state), "#v1;layout=Et,t,L");
+}
+
+#[test]
+fn what_is_no_link_is_said_to_be_none() {
+    let empty = ShareState::default();
+    for (link, notice) in [
+        ("#hello", Notice::NotALink),
+        ("#v", Notice::NotALink),
+        ("#v1x;tp=2", Notice::NotALink),
+        ("#z1:", Notice::NotALink),
+        ("#z1:AAAA", Notice::Damaged),
+        ("#z1:####", Notice::NotALink),
+        (
+            "#v2;tp=2",
+            Notice::Newer {
+                version: "v2".to_owned(),
+            },
+        ),
+        (
+            "#z7:abcd",
+            Notice::Newer {
+                version: "z7".to_owned(),
+            },
+        ),
+        ("#v1%E0", Notice::NotALink),
+    ] {
+        assert_eq!(decode(link), (empty.clone(), vec![notice]), "{link}");
+    }
+    assert_eq!(decode(""), (empty.clone(), vec![]));
+    assert_eq!(decode("#"), (empty.clone(), vec![]));
+    let long = format!("#v1;{}", "tp=2;".repeat(MAX_LINK));
+    assert!(matches!(decode(&long).1[..], [Notice::TooLong { .. }]));
+}
+
+#[test]
+fn too_many_and_too_long_tokens_are_named_and_the_rest_counts() {
+    let many = format!("#v1;{}tp=2", "a=1;".repeat(MAX_TOKENS));
+    let (state, notices) = decode(&many);
+    assert_eq!(notices[0], Notice::TooManyTokens { ignored: 1 });
+    assert_eq!(state.setup.job.shared, Settings::default());
+    let long = format!("#v1;x={};tp=2", "y".repeat(600));
+    let (state, notices) = decode(&long);
+    assert!(matches!(notices[..], [Notice::TokenTooLong { .. }]));
+    assert_eq!(encode(&state), "#v1;tp=2");
+    let (state, notices) = decode("#v1;tp=2;tp=4");
+    assert_eq!(
+        notices,
+        [Notice::Repeated {
+            key: "tp".to_owned()
+        }]
+    );
+    assert_eq!(encode(&state), "#v1;tp=4");
+}
+
+#[test]
+fn presets_that_do_not_exist_are_named() {
+    let (state, notices) = decode("#v1;m=nothing@1;tp=2");
+    assert_eq!(
+        notices,
+        [Notice::UnknownPreset {
+            name: "nothing@1".to_owned()
+        }]
+    );
+    assert_eq!(encode(&state), "#v1;tp=2");
+    let (state, notices) = decode("#v1;m=gpt2@99;tp=2");
+    let used = Notice::PresetVersion {
+        name: "gpt2@99".to_owned(),
+        used: "gpt2@1".to_owned(),
+    };
+    assert_eq!(notices, [used]);
+    assert_eq!(encode(&state), "#v1;m=gpt2@1;tp=2");
+    assert_eq!(decode("#v1;m=gpt2;tp=2"), (state, vec![]));
+    assert!(
+        PresetRef {
+            id: "gpt2".to_owned(),
+            version: 1
+        }
+        .find()
+        .is_some()
+    );
+}
+
+#[test]
+fn long_states_are_packed_and_come_back() {
+    let mut layout = String::from("E");
+    for i in 0..400 {
+        layout.push_str(&"t".repeat(1 + i * i % 7));
+        layout.push('|');
+    }
+    layout.push('L');
+    let state = plain(&[(FieldId::pipeline_model_parallel_layout, text(&layout))]);
+    let link = encode(&state);
+    assert!(
+        link.starts_with("#z1:") && link.len() < 1_000,
+        "{}",
+        link.len()
+    );
+    assert!(link.ends_with(|c: char| c.is_ascii_alphanumeric()));
+    assert_eq!(decode(&link), (state.normalize(), vec![]));
+    // Cut off or changed on the way, it is damaged and does no harm.
+    assert_eq!(decode(&link[..link.len() / 2]).1, [Notice::Damaged]);
+}
+
+#[test]
+fn field_keys_are_free_of_what_links_reserve() {
+    for id in FieldId::ALL {
+        let key = id.field().key;
+        assert!(!["m", "mod", "tab", "stage", "vs"].contains(&key), "{key}");
+        assert!(key.bytes().all(|b| b.is_ascii_alphanumeric()), "{key}");
+        assert_eq!(FieldId::by_key(key), Some(*id));
+        // A short key may not be another field's long name.
+        assert!(
+            FieldId::by_name(key).is_none_or(|named| named == *id),
+            "{key}"
+        );
+    }
+}
+
+/// Links of released versions, each with the job that it must restore for ever.
+#[test]
+fn golden_links_keep_their_meaning() {
+    let golden = include_str!("../../golden_links.txt");
+    let mut lines = golden
+        .lines()
+        .filter(|line| !line.is_empty() && !line.starts_with("//"));
+    let mut count = 0;
+    while let (Some(link), Some(document)) = (lines.next(), lines.next()) {
+        let (state, notices) = decode(link);
+        assert_eq!(notices, [], "{link}");
+        assert_eq!(job_json::document(&state).to_string(), document, "{link}");
+        let root = json::parse(document).unwrap();
+        let read = job_json::read(&root).unwrap();
+        assert_eq!(read.state.normalize(), state, "{link}");
+        count += 1;
+    }
+    assert!(count >= 20, "{count}");
+}
+
+#[test]
+fn links_are_recognized() {
+    for link in [
+        "#v1;tp=2",
+        "v1;tp=2",
+        "https://a.b/c/#v1;m=gpt2@1",
+        "#z1:abc",
+        "#v2;x",
+        "v1%3Btp=2",
+    ] {
+        assert!(recognizes(link), "{link}");
+    }
+    for other in ["", "hello", "{\"v1\": 2}", "v1 ;tp=2", "--num-layers 2"] {
+        assert!(!recognizes(other), "{other}");
+    }
+}
+
+fn value_of(kind: Kind) -> BoxedStrategy<Value> {
+    let good: BoxedStrategy<Value> = match kind {
+        Kind::Int { min, max } => (min..=max).prop_map(|i| Value::Int(i.into())).boxed(),
+        Kind::Flag => any::<bool>().prop_map(Value::Bool).boxed(),
+        Kind::Choice(names) => proptest::sample::select(names).prop_map(text).boxed(),
+        Kind::Set(names) => proptest::sample::subsequence(names, 0..=names.len())
+            .prop_map(|names| Value::List(names.into_iter().map(text).collect()))
+            .boxed(),
+        Kind::Decimal { min, max } => (min..=max)
+            .prop_map(|m| text(&format!("{}.{:06}", m / 1_000_000, m % 1_000_000)))
+            .boxed(),
+        Kind::LayerPattern => proptest::collection::vec(0..=1_i128, 0..30)
+            .prop_map(|list| Value::List(list.into_iter().map(Value::Int).collect()))
+            .boxed(),
+        Kind::Text { .. } => "[Etm|*2-9L(),]{1,12}|\\PC{1,12}"
+            .prop_map(|s| text(&s))
+            .boxed(),
+    };
+    prop_oneof![8 => good, 1 => Just(Value::Null), 1 => "\\PC{0,9}".prop_map(|s| text(&s))].boxed()
+}
+
+fn settings() -> impl Strategy<Value = Settings> {
+    let field = proptest::sample::select(FieldId::ALL)
+        .prop_flat_map(|id| value_of(id.field().kind).prop_map(move |value| (id, value)));
+    proptest::collection::vec(field, 0..12).prop_map(|list| list.into_iter().collect())
+}
+
+fn setup() -> impl Strategy<Value = Setup> {
+    let preset = proptest::option::of(proptest::sample::select(PRESETS));
+    let module = ("\\PC{0,6}", proptest::option::of(0..9_i128), settings());
+    let modules = proptest::collection::vec(module, 0..3);
+    let unknown =
+        proptest::collection::vec(("[xyz]\\PC{0,5}", proptest::option::of("\\PC{1,9}")), 0..3);
+    (preset, settings(), modules, unknown).prop_map(|(preset, own, modules, unknown)| {
+        let mut setup = preset.map_or_else(Setup::default, |preset| Setup::of_preset(&preset));
+        setup.job.shared.overlay(&own);
+        setup.job.modules = modules
+            .into_iter()
+            .map(|(name, offset, settings)| RawModule {
+                name,
+                rank_offset: offset.map(Value::Int),
+                settings,
+            })
+            .collect();
+        setup.job.unknown = unknown
+            .into_iter()
+            .map(|(key, value)| (key, value.map_or(Value::Null, Value::Text)))
+            .collect();
+        setup
+    })
+}
+
+proptest! {
+    #[test]
+    fn any_state_comes_back_from_its_link(
+        setup in setup(),
+        compare in proptest::option::of(setup()),
+        tab in proptest::option::of("[a-z]{0,8}"),
+        stage in proptest::option::of((0..3_u16, 0..99_u16)),
+    ) {
+        let view = View { tab, stage: stage.map(|(module, pp_rank)| Place { module, pp_rank }) };
+        let state = ShareState { setup, compare, view };
+        let link = encode(&state);
+        prop_assert!(link.len() <= MAX_LINK);
+        prop_assert!(link.ends_with(|c: char| c.is_ascii_alphanumeric()), "{}", link);
+        prop_assert!(link[1..].bytes().all(|b| b.is_ascii_alphanumeric() || b"-._~;=:,@%".contains(&b)));
+        let (back, notices) = decode(&link);
+        prop_assert!(notices.iter().all(|n| matches!(n, Notice::UnknownKey { .. } | Notice::Repeated { .. })), "{:?}", notices);
+        prop_assert_eq!(&back, &state.normalize());
+        prop_assert_eq!(encode(&back), link);
+        prop_assert_eq!(back.normalize(), back);
+    }
+
+    #[test]
+    fn the_canonical_form_means_the_same(own in settings()) {
+        let state = plain(&own.iter().map(|(id, value)| (id, value.clone())).collect::<Vec<_>>());
+        let raw = check(&state.setup.job);
+        if raw.config.is_some() {
+            let normal = check(&state.normalize().setup.job);
+            prop_assert_eq!(format!("{:?}", raw.config), format!("{:?}", normal.config));
+        }
+    }
+
+    #[test]
+    fn no_text_makes_the_reader_panic(text in "\\PC{0,200}", head in "#?(v1;?|z1:|v1%3B)?") {
+        let (state, _) = decode(&format!("{head}{text}"));
+        let link = encode(&state);
+        prop_assert_eq!(decode(&link).0, state);
+    }
+
+    #[test]
+    fn no_damage_makes_the_reader_panic(
+        setup in setup(), cut in 0..400_usize, at in 0..400_usize, byte in 32..127_u8,
+    ) {
+        let mut link = encode(&ShareState { setup, ..ShareState::default() });
+        link.truncate(link.len().saturating_sub(cut % link.len()));
+        if at < link.len() {
+            link.replace_range(at..=at, &char::from(byte).to_string());
+        }
+        let (state, _) = decode(&link);
+        prop_assert_eq!(state.normalize(), state);
+    }
+
+    #[test]
+    fn packed_garbage_is_refused(text in "[A-Za-z0-9_-]{0,400}") {
+        let (_, notices) = decode(&format!("#z1:{text}"));
+        prop_assert!(!notices.is_empty());
+    }
+}
+
+#[test]
+fn jobs_of_links_are_plain_jobs() {
+    let job: RawJob = decode("#v1;m=deepseek-v3@1").0.setup.job;
+    assert!(check(&job).config.is_some());
+}

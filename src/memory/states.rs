@@ -3,8 +3,9 @@
 
 use super::bucket::{Bucket, State};
 use super::parameters::{Count, Parameters};
-use crate::config::choices::{MainGradsDtype, MainParamsDtype, OptimizerKind};
+use crate::config::choices::{Fp8Recipe, MainGradsDtype, MainParamsDtype, OptimizerKind};
 use crate::config::field::Decimal;
+use crate::config::fields::Args;
 use crate::config::job::{Module, Precision};
 use crate::units::Bytes;
 
@@ -135,16 +136,22 @@ fn rules(m: &Module, shard: u64) -> [StateRule; 5] {
         shard,
         on_gpu,
     };
-    let aware = a.use_precision_aware_optimizer;
-    // Parameters in fp32 are their own main parameters. Transformer Engine's Adam keeps only the 16
-    // bits that bf16 parameters lack (`store_param_remainders`).
+    // Parameters in fp32 are their own main parameters. Megatron's own main parameters stay on the GPU
+    // even if their moments do not; `HybridDeviceOptimizer` keeps fp32 copies of those that stay; and
+    // Transformer Engine's Adam only the 16 bits that bf16 parameters lack (`store_param_remainders`).
     let main_params = match m.precision {
         Precision::Fp32 => StateRule::NONE,
-        Precision::Bf16 if aware && a.main_params_dtype == MainParamsDtype::Fp32 => sharded(2),
-        Precision::Bf16 | Precision::Fp16 if aware => sharded(a.main_params_dtype.bytes()),
-        Precision::Bf16 | Precision::Fp16 => sharded(4),
+        Precision::Bf16 | Precision::Fp16 if !optimizer_holds_main_params(a) => StateRule {
+            on_gpu: Decimal::ONE,
+            ..sharded(4)
+        },
+        Precision::Bf16 | Precision::Fp16 if a.optimizer_cpu_offload => sharded(4),
+        Precision::Bf16 if a.main_params_dtype == MainParamsDtype::Fp32 => sharded(2),
+        Precision::Bf16 | Precision::Fp16 => sharded(a.main_params_dtype.bytes()),
     };
-    let moment = |dtype_bytes| if aware { dtype_bytes } else { 4 };
+    // `HybridDeviceOptimizer` does not pass the chosen dtypes on.
+    let chosen = a.use_precision_aware_optimizer && !a.optimizer_cpu_offload;
+    let moment = |dtype_bytes| if chosen { dtype_bytes } else { 4 };
     let exp_avg = match a.optimizer {
         OptimizerKind::Sgd if a.sgd_momentum.0 == 0 => StateRule::NONE,
         _ => sharded(moment(a.exp_avg_dtype.bytes())),
@@ -165,6 +172,16 @@ fn rules(m: &Module, shard: u64) -> [StateRule; 5] {
         exp_avg,
         exp_avg_sq,
     ]
+}
+
+/// Whether the precision-aware optimizer holds the main parameters, and not Megatron: with an fp8 recipe
+/// other than delayed scaling it does not, even if training is not in fp8
+/// (`use_precision_aware_optimizer_no_fp8_or_ds_fp8`).
+fn optimizer_holds_main_params(a: &Args) -> bool {
+    a.use_precision_aware_optimizer
+        && (a.main_params_dtype != MainParamsDtype::Fp32
+            || a.fp8_recipe == Fp8Recipe::Delayed
+            || a.optimizer_cpu_offload)
 }
 
 /// Bytes of one main gradient. bf16 training accumulates in fp32 unless told otherwise; fp16 training

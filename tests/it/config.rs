@@ -254,13 +254,6 @@ fn every_rule_names_its_fields_and_what_would_work() {
             "use_precision_aware_optimizer",
         ),
         (
-            dense(),
-            json!({"optimizer_cpu_offload": true}),
-            "offload_needs_precision_aware",
-            "optimizer_cpu_offload",
-            "needs",
-        ),
-        (
             moe(),
             json!({"moe_expert_capacity_factor": 0.5}),
             "value",

@@ -121,3 +121,24 @@ fn jobs_of_megatron_tests_are_their_published_arguments() {
     }
     assert!(compared > 2300, "only {compared} arguments compared");
 }
+
+#[test]
+fn offloading_the_optimizer_saves_what_was_measured() {
+    let runs = runs();
+    let steady = |share: u64| {
+        let id = format!("bridge:qwen3-30b-optoffload-{share}");
+        let run = runs.iter().find(|run| run.id == id).unwrap();
+        let measured = run.measured.steady_allocated.unwrap();
+        (compare(run).unwrap().steady.0, measured.0)
+    };
+    let (predicted_none, measured_none) = steady(0);
+    for share in [25, 50] {
+        let (predicted, measured) = steady(share);
+        let (predicted, measured) = (predicted_none - predicted, measured_none - measured);
+        // The measured numbers have three digits.
+        assert!(
+            predicted.abs_diff(measured) < 50_000_000,
+            "{share} %: {predicted} {measured}"
+        );
+    }
+}

@@ -93,10 +93,10 @@ pub(super) fn dtypes(d: &Draft<'_>, problems: &mut Vec<Problem>) {
     }
     if a.optimizer_cpu_offload {
         problems.push(
-            d.error(
+            d.warning(
                 "offload_needs_precision_aware",
                 &[F::optimizer_cpu_offload, F::use_precision_aware_optimizer],
-                String::from("optimizer_cpu_offload needs use_precision_aware_optimizer"),
+                String::from("Megatron-LM refuses optimizer_cpu_offload without use_precision_aware_optimizer; in Megatron-Bridge the main parameters then stay on the GPU"),
             )
             .fix(F::use_precision_aware_optimizer, Value::Bool(true)),
         );

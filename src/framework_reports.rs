@@ -13,6 +13,8 @@
 
 mod python;
 
+pub mod differences;
+pub mod job;
 pub mod megatron_bridge;
 pub mod megatron_lm;
 

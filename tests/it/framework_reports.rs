@@ -1,5 +1,6 @@
 //! Tests of `framework_reports`.
 
+mod jobs;
 mod laws;
 mod oracle_records;
 mod python_semantics;

@@ -1,3 +1,5 @@
+use std::fmt::Write;
+
 use megatron_memory::report::amount::Unit;
 use megatron_memory::report::explain::{Explanation, How, explain, find};
 use megatron_memory::report::parts::{by_bucket, by_component};
@@ -19,25 +21,29 @@ fn text(explanation: &Explanation) -> String {
             values,
             legend,
         } => {
-            out += &format!("{symbols}\n{values}\n");
+            writeln!(out, "{symbols}\n{values}").unwrap();
             for factor in legend {
-                out += &format!(
-                    "  {} = {}: {}\n",
+                writeln!(
+                    out,
+                    "  {} = {}: {}",
                     factor.symbol, factor.value, factor.meaning
-                );
+                )
+                .unwrap();
             }
         }
         How::Sum(terms) => {
             for term in terms {
-                out += &format!(
-                    "  {} {} {} [{}]\n",
+                writeln!(
+                    out,
+                    "  {} {} {} [{}]",
                     term.number, term.percent, term.label, term.path
-                );
+                )
+                .unwrap();
             }
         }
     }
     if let Some(source) = &explanation.source {
-        out += &format!("{}\n", source.title());
+        writeln!(out, "{}", source.title()).unwrap();
     }
     out + explanation.confidence + "\n"
 }

@@ -1,3 +1,5 @@
+use std::fmt::Write;
+
 use megatron_memory::export::svg::document;
 use megatron_memory::memory::StageRef;
 use megatron_memory::report::amount::Unit;
@@ -31,10 +33,10 @@ fn text(scene: &Scene) -> String {
     scene.behind.iter().for_each(|d| out += &drawing(d));
     for mark in &scene.marks {
         let chosen = if mark.chosen { " (chosen)" } else { "" };
-        out += &format!("- {}{chosen}: {}\n", mark.class.names(), mark.label);
+        writeln!(out, "- {}{chosen}: {}", mark.class.names(), mark.label).unwrap();
         mark.drawings
             .iter()
-            .for_each(|d| out += &format!("  {}", drawing(d)));
+            .for_each(|d| write!(out, "  {}", drawing(d)).unwrap());
     }
     scene.before.iter().for_each(|d| out += &drawing(d));
     out

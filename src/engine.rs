@@ -15,6 +15,7 @@ macro_rules! object {
 
 mod output;
 pub mod ranks;
+pub mod reports;
 
 use serde::Serialize;
 use wasm_bindgen::prelude::*;
@@ -52,7 +53,7 @@ pub fn estimate(
     // The top level repeats the first module: the same objects, not copies of them.
     let modules = js_sys::Reflect::get(&result, &JsValue::from_str("modules"))?;
     let first = js_sys::Reflect::get_u32(&modules, 0)?;
-    for key in ["derived", "parameters", "stages"] {
+    for key in ["derived", "parameters", "stages", "reports"] {
         let key = JsValue::from_str(key);
         js_sys::Reflect::set(&result, &key, &js_sys::Reflect::get(&first, &key)?)?;
     }
@@ -85,6 +86,7 @@ fn read(data: JsValue) -> Result<Value, JsValue> {
 fn write(result: &impl Serialize) -> Result<JsValue, JsValue> {
     let serializer = serde_wasm_bindgen::Serializer::new()
         .serialize_maps_as_objects(true)
+        .serialize_missing_as_null(true)
         .serialize_large_number_types_as_bigints(true);
     result.serialize(&serializer).map_err(JsValue::from)
 }

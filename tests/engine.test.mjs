@@ -88,3 +88,45 @@ test("unknown keys are a warning that names them", () => {
   const { warnings } = engine.estimate({ ...dense, num_layer: 3 });
   assert.ok(warnings.some((warning) => warning.includes("num_layer") && warning.includes("num_layers")));
 });
+
+const bits = (expected, actual, path) => {
+  if (typeof expected === "number" || expected === null || typeof expected !== "object") {
+    assert.ok(Object.is(expected, actual), `${path}: expected ${expected}, got ${actual}`);
+    return;
+  }
+  assert.deepEqual(Object.keys(actual).sort(), Object.keys(expected).sort(), path);
+  for (const key of Object.keys(expected)) bits(expected[key], actual[key], `${path}.${key}`);
+};
+
+test("Megatron-LM's report has every field of every record", () => {
+  const { records } = json("reference/megatron_lm_theoretical_memory.json");
+  for (const { id, args, num_microbatches, note, ...expected } of records) {
+    bits(expected, engine.megatronLmReport(args, num_microbatches), id);
+  }
+  assert.ok(records.length > 400);
+});
+
+test("Megatron-Bridge's report has every field of every record, or throws its cause", () => {
+  const { records } = json("reference/megatron_bridge_estimate.json");
+  for (const record of records) {
+    const { id, model, train, num_microbatches, include_activation, note, error, ...expected } = record;
+    const input = { model, train, num_microbatches, include_activation };
+    if (!error) {
+      bits(expected, engine.megatronBridgeReport(input), id);
+      continue;
+    }
+    const thrown = { name: error.type, message: error.message, ...expected };
+    assert.throws(() => engine.megatronBridgeReport(input), thrown, id);
+  }
+  assert.ok(records.length > 390);
+});
+
+test("an estimate carries both reports and why they differ", () => {
+  const { stages, reports } = engine.estimate({ ...dense, context_parallel_size: 2, use_distributed_optimizer: true });
+  assert.ok(reports.megatron_lm.weight_and_optimizer_bytes > 0);
+  assert.ok(reports.megatron_bridge.weight_and_optimizer_bytes > 0);
+  const shard = reports.differences.find(({ id }) => id === "optimizer_shard");
+  assert.deepEqual(shard.frameworks, ["Megatron-LM"]);
+  assert.ok(shard.more_bytes > 0 && shard.more_bytes < stages[0].memory.total);
+  assert.equal(shard.less_bytes, null);
+});

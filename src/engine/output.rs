@@ -2,6 +2,7 @@
 
 use serde::ser::{Serialize, SerializeSeq, SerializeStruct, Serializer};
 
+use super::reports::Reports;
 use crate::config::Checked;
 use crate::config::job::{Config, Module};
 use crate::config::problem;
@@ -92,6 +93,7 @@ impl Serialize for ModuleResult<'_> {
             "derived": Derived(config, m),
             "parameters": ModelParameters(estimate),
             "stages": Stages(estimate),
+            "reports": Reports(m, estimate),
         })
     }
 }

@@ -62,6 +62,7 @@ export interface ModuleEstimate {
   derived: Derived;
   parameters: ModelParameters;
   stages: Stage[];
+  reports: Reports;
 }
 
 /** What `estimate` returns; the top level repeats the first module. */
@@ -69,6 +70,7 @@ export interface Estimate {
   derived: Derived;
   parameters: ModelParameters;
   stages: Stage[];
+  reports: Reports;
   /** Pipeline rank of the stage that needs most memory. */
   worst_stage: number;
   /** Index of its module. */
@@ -127,4 +129,73 @@ export interface RankInfo {
   seeds: { base: Exact; tensor_parallel: Exact; expert_parallel: Exact };
   /** Bytes by bucket, and their `total`. */
   memory: Record<string, Exact>;
+}
+
+/** An exception that ends one of the frameworks' estimators. */
+export interface PythonException {
+  /** Its class, such as `ZeroDivisionError`. */
+  type: string;
+  message: string;
+}
+
+/** What Megatron-LM's own estimator computes and prints; a formula that fails there is an `error`. */
+export interface MegatronLmReport {
+  weight_and_optimizer_bytes: number | { error: PythonException };
+  activation_bytes: number | { error: PythonException };
+  activation_bytes_without_sp: number | { error: PythonException };
+  /** Weights and optimizer, activations, and both, in units of 1024 * 1024 bytes. */
+  report_mb: [number, number, number] | null | { error: PythonException };
+  report_verbose_stdout: string;
+}
+
+export interface MegatronBridgeInput {
+  /** Megatron-Bridge's model configuration. */
+  model: Record<string, unknown>;
+  train: Record<string, unknown>;
+  num_microbatches?: number | null;
+  include_activation?: boolean;
+}
+
+export interface MegatronBridgeComponent {
+  name: string;
+  parameter_count: number;
+  parameter_count_per_gpu: number;
+  bytes_per_parameter: number;
+  memory_bytes: number;
+  memory_mb: number;
+  memory_gb: number;
+}
+
+/** What Megatron-Bridge's own estimator computes and prints. */
+export interface MegatronBridgeReport {
+  components: MegatronBridgeComponent[];
+  activation: MegatronBridgeComponent | null;
+  total_parameters: number;
+  weight_and_optimizer_bytes: number;
+  total_memory_bytes: number;
+  total_memory_mb: number;
+  total_memory_gb: number;
+  assumptions: string[];
+  formatted_mb: string;
+  formatted_gb: string;
+  report_error?: PythonException;
+  report_verbose_stdout: string;
+}
+
+/** Why a report differs from the estimate. */
+export interface Difference {
+  id: string;
+  frameworks: ("Megatron-LM" | "Megatron-Bridge")[];
+  text: string;
+  /** What it takes off the report on the fullest stage, or adds to it, where that can be said. */
+  less_bytes: Exact | null;
+  more_bytes: Exact | null;
+}
+
+/** The frameworks' own reports of a job, and why they differ from the estimate. */
+export interface Reports {
+  megatron_lm: MegatronLmReport;
+  /** Where the estimator fails, `error` stands in place of its fields. */
+  megatron_bridge: MegatronBridgeReport | { error: PythonException; report_error?: PythonException; report_verbose_stdout: string };
+  differences: Difference[];
 }

@@ -7,6 +7,7 @@ pub mod amount;
 pub mod charts;
 pub mod explain;
 pub mod parts;
+pub mod readout;
 pub mod scene;
 pub mod summary;
 pub mod table;

@@ -1,9 +1,12 @@
 //! From a checked module to the inputs of the two estimators, under the names that they read.
 
+use super::differences::Framework;
 use super::megatron_bridge::{self, MegatronBridgeReport};
 use super::megatron_lm::{self, MegatronLmReport};
+use super::{MEGABYTE, PythonError};
 use crate::config::job::{Activation, Module};
 use crate::config::pattern::LayerPattern;
+use crate::units::Bytes;
 use crate::value::Value;
 
 /// What both frameworks would print for one module.
@@ -217,4 +220,65 @@ fn some(value: Option<u64>) -> Value {
 
 fn text(value: &str) -> Value {
     Value::Text(value.to_owned())
+}
+
+/// One framework's report as amounts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Amounts {
+    /// Whose report it is.
+    pub framework: Framework,
+    /// Weights, gradients and optimizer states, in whole bytes; or why there are none.
+    pub states: Result<Bytes, PythonError>,
+    /// Activations as the report prints them, where it does.
+    pub activations: Option<Bytes>,
+    /// What it prints.
+    pub printed: String,
+}
+
+impl Reports {
+    /// Both reports as amounts.
+    #[must_use]
+    pub fn amounts(&self) -> [Amounts; 2] {
+        let (lm, bridge) = (&self.megatron_lm, &self.megatron_bridge);
+        let [.., lm_activations, _] = match lm.report_mb {
+            Ok(Some(printed)) => printed,
+            _ => [f64::NAN; 3],
+        };
+        let estimate = bridge.estimate.as_ref();
+        let printed = bridge.report_verbose_stdout.contains("activation=");
+        let activation = estimate
+            .ok()
+            .and_then(|estimate| estimate.activation.as_ref());
+        [
+            Amounts {
+                framework: Framework::MegatronLm,
+                states: lm.weight_and_optimizer_bytes.clone().map(bytes),
+                activations: lm_activations
+                    .is_finite()
+                    .then(|| bytes(lm_activations * f64::from(MEGABYTE))),
+                printed: lm.report_verbose_stdout.clone(),
+            },
+            Amounts {
+                framework: Framework::MegatronBridge,
+                states: match estimate {
+                    Ok(estimate) => Ok(bytes(estimate.weight_and_optimizer_bytes)),
+                    Err(error) => Err(error.clone()),
+                },
+                activations: activation
+                    .filter(|_| printed)
+                    .map(|a| bytes(a.memory_bytes)),
+                printed: bridge.report_verbose_stdout.clone(),
+            },
+        ]
+    }
+}
+
+/// A float of the reports in whole bytes.
+#[allow(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "amounts are shown to the hundredth of a GiB; a float that no amount has saturates"
+)]
+fn bytes(amount: f64) -> Bytes {
+    Bytes(amount.round() as u64)
 }

@@ -1,0 +1,88 @@
+//! What a target is, in one line: the same words whether it is pointed at, focused or tapped.
+
+use super::amount::{Scale, percent};
+use super::charts::Subject;
+use super::explain::find;
+use super::parts::by_component;
+use super::summary::{Verdict, stage_name};
+use super::table::layers;
+use super::target::{Target, bucket_of};
+use crate::memory::{StageEstimate, StageRef};
+use crate::units::Bytes;
+
+/// A line of data.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Readout {
+    /// What it is.
+    pub name: String,
+    /// How much it is, with the unit.
+    pub amount: String,
+    /// What else there is to say.
+    pub detail: String,
+}
+
+/// The data of a target; nothing when it leads nowhere. Lines below buckets are those of the chosen
+/// stage.
+#[must_use]
+pub fn readout(subject: &Subject<'_>, target: &Target) -> Option<Readout> {
+    let place = target.stage.unwrap_or(subject.stage);
+    let stage = subject
+        .estimate
+        .modules
+        .get(place.module)?
+        .stages
+        .get(place.pp_rank)?;
+    if target.path.is_empty() {
+        return Some(whole_stage(subject, place, stage));
+    }
+    let (label, bytes) = if target.path.contains('/') {
+        let part = by_component(subject.lines)
+            .into_iter()
+            .find(|part| part.path == target.path);
+        let line =
+            || find(subject.lines, &target.path).map(|line| (line.label.clone(), line.bytes));
+        part.map(|part| (part.label, part.bytes)).or_else(line)?
+    } else {
+        let bucket = bucket_of(&target.path)?;
+        (bucket.label().to_owned(), stage.bytes(bucket))
+    };
+    Some(Readout {
+        name: format!(
+            "{} · {label}",
+            capitalized(&stage_name(subject.config, place))
+        ),
+        amount: Scale::fine(subject.unit).amount(bytes),
+        detail: format!("{} of the stage", percent(bytes, stage.total)),
+    })
+}
+
+fn whole_stage(subject: &Subject<'_>, place: StageRef, stage: &StageEstimate) -> Readout {
+    let gpu = subject.config.gpu_memory();
+    let layers = layers(subject.config, place);
+    let room = gpu.map(|gpu| {
+        let verdict = Verdict::of(stage.total, Some(gpu));
+        let amount = Scale::fine(subject.unit).amount(Bytes(gpu.0.abs_diff(stage.total.0)));
+        match verdict {
+            Verdict::DoesNotFit => format!("{amount} too much"),
+            _ => format!("{amount} free"),
+        }
+    });
+    let chunks = match stage.chunks.len() {
+        1 => String::new(),
+        n => format!(" in {n} chunks"),
+    };
+    let room = room.map_or_else(String::new, |room| format!(" · {room}"));
+    let noun = if layers == "1" { "layer" } else { "layers" };
+    Readout {
+        name: capitalized(&stage_name(subject.config, place)),
+        amount: Scale::fine(subject.unit).amount(stage.total),
+        detail: format!("{layers} {noun}{chunks}{room}"),
+    }
+}
+
+fn capitalized(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().map_or_else(String::new, |first| {
+        first.to_uppercase().chain(chars).collect()
+    })
+}

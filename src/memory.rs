@@ -3,8 +3,11 @@
 
 mod assumptions;
 pub mod bucket;
+pub mod buffers;
 pub mod line;
 pub mod parameters;
+pub mod passes;
+pub mod peak;
 pub mod states;
 
 use core::ops::Range;
@@ -12,11 +15,11 @@ use core::ops::Range;
 pub use assumptions::assumptions;
 
 use crate::config::job::{Config, Module};
-use crate::model::{Architecture, PartCounts, chunk_parts, whole_model_parts};
+use crate::model::{Architecture, PartCounts, whole_model_parts};
 use crate::units::Bytes;
 use bucket::Bucket;
 use parameters::{Parameters, PartTable};
-use states::StateRules;
+use peak::{PeakMoment, Stages};
 
 /// What a whole job needs.
 #[derive(Clone, Debug)]
@@ -52,10 +55,18 @@ pub struct ModuleEstimate {
 pub struct StageEstimate {
     /// The chunks of this pipeline rank.
     pub chunks: Vec<ChunkEstimate>,
-    /// Bytes by bucket, indexed by [`Bucket`].
+    /// Bytes by bucket at the heaviest moment, indexed by [`Bucket`].
     pub memory: [Bytes; Bucket::COUNT],
-    /// All buckets together.
+    /// All buckets together: what `torch.cuda.max_memory_allocated` shows.
     pub total: Bytes,
+    /// What stays between optimizer steps: what `torch.cuda.memory_allocated` shows then.
+    pub steady: Bytes,
+    /// The heaviest moment; the same amount as `total`.
+    pub peak: Bytes,
+    /// When that is.
+    pub moment: PeakMoment,
+    /// Micro batches of each chunk that are alive at that moment.
+    pub in_flight: Vec<u32>,
 }
 
 /// What one chunk of a pipeline rank holds.
@@ -75,6 +86,13 @@ impl StageEstimate {
     pub fn bytes(&self, bucket: Bucket) -> Bytes {
         #[allow(clippy::indexing_slicing, reason = "one entry for every bucket")]
         self.memory[bucket as usize]
+    }
+
+    /// Weights, gradients and optimizer states.
+    #[must_use]
+    pub fn states(&self) -> Bytes {
+        let buckets = Bucket::ALL.into_iter().filter(|b| b.state().is_some());
+        buckets.map(|bucket| self.bytes(bucket)).sum()
     }
 
     /// Parameters of all chunks on one rank.
@@ -126,35 +144,12 @@ fn estimate_module(m: &Module) -> ModuleEstimate {
         PartTable::whole(&architecture),
     );
     let parameters = whole.total(&whole_model_parts(m));
-    let rules = StateRules::new(m);
-    let ranks = 0..m.stages.pp();
-    let stages = ranks
-        .map(|pp_rank| {
-            let chunks: Vec<_> = m
-                .stages
-                .rank(pp_rank)
-                .iter()
-                .map(|chunk| {
-                    let parts = chunk_parts(m, chunk);
-                    ChunkEstimate {
-                        layers: chunk.layers.clone(),
-                        parts,
-                        parameters: local.total(&parts),
-                    }
-                })
-                .collect();
-            let held: Parameters = chunks.iter().map(|chunk| &chunk.parameters).sum();
-            let memory = Bucket::ALL.map(|bucket| rules.bytes(bucket, &held));
-            StageEstimate {
-                chunks,
-                total: memory.into_iter().sum(),
-                memory,
-            }
-        })
-        .collect();
+    let stages = Stages::new(m, &architecture, &local);
     ModuleEstimate {
         active_parameters: parameters.active(m),
         parameters,
-        stages,
+        stages: (0..m.stages.pp())
+            .map(|pp_rank| stages.estimate(pp_rank))
+            .collect(),
     }
 }

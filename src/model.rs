@@ -2,16 +2,23 @@
 
 pub mod attention;
 pub mod embedding;
+pub mod kernels;
+pub(crate) mod linear;
+pub mod loss;
 pub mod mla;
 pub mod mlp;
 pub mod moe;
 pub mod mtp;
 pub mod norm;
 pub mod shared_expert;
+pub mod sizes;
+pub mod tape;
 pub mod tensor;
 
 use crate::config::job::Module;
 use crate::parallel::stages::Chunk;
+use sizes::Sizes;
+use tape::{Family, Tape, TensorId};
 use tensor::{Factor, ParamTensor, factor};
 
 /// A part that a chunk of the pipeline holds some number of.
@@ -172,4 +179,48 @@ pub(crate) fn hidden(m: &Module) -> Factor {
 /// The divisor of TP-sharded tensors.
 pub(crate) fn tp(m: &Module) -> Factor {
     factor("TP", m.tp)
+}
+
+/// What one transformer layer does, from the residual stream to the residual stream.
+pub(crate) fn layer_ops(sizes: &Sizes<'_>, tape: &mut Tape, is_moe: bool, x: TensorId) -> TensorId {
+    let attention = if sizes.m.args.multi_latent_attention {
+        mla::ops::ops(sizes, tape, x)
+    } else {
+        attention::ops::ops(sizes, tape, x)
+    };
+    tape.at(Family::Residual, crate::source::BIAS_DROPOUT);
+    let middle = linear::bias_dropout_add(sizes, tape, "self_attn_bda", attention, x);
+    let mlp = match &sizes.m.moe {
+        Some(moe) if is_moe => moe::ops::ops(sizes, tape, moe, middle),
+        _ => mlp::ops::ops(sizes, tape, middle),
+    };
+    tape.at(Family::Residual, crate::source::BIAS_DROPOUT);
+    linear::bias_dropout_add(sizes, tape, "mlp_bda", mlp, middle)
+}
+
+/// The tape of one decoder layer.
+#[must_use]
+pub fn layer_tape(sizes: &Sizes<'_>, is_moe: bool) -> Tape {
+    let mut tape = Tape::new(Family::Residual, crate::source::BIAS_DROPOUT);
+    let x = tape.tensor("layer input", sizes.residual(), sizes.width());
+    tape.input = Some(x);
+    tape.output = Some(layer_ops(sizes, &mut tape, is_moe, x));
+    tape
+}
+
+/// The tape of the embedding.
+#[must_use]
+pub fn embedding_tape(sizes: &Sizes<'_>) -> Tape {
+    let mut tape = Tape::new(Family::Output, crate::source::EMBEDDING);
+    embedding::ops::ops(sizes, &mut tape);
+    tape
+}
+
+/// The tape of what follows the decoder layers of a chunk: MTP depths, and the output layer with its loss.
+#[must_use]
+pub fn head_tape(sizes: &Sizes<'_>, depths: u64, output: bool) -> Tape {
+    let mut tape = Tape::new(Family::Residual, crate::source::FINAL_NORM);
+    let x = tape.tensor("output of the last layer", sizes.residual(), sizes.width());
+    loss::ops(sizes, &mut tape, x, depths, output);
+    tape
 }

@@ -55,6 +55,16 @@ impl Source {
         }
     }
 
+    /// A `PyTorch` file and symbol.
+    #[must_use]
+    pub const fn pytorch(place: &'static str, symbol: &'static str) -> Self {
+        Self {
+            origin: Origin::PyTorch,
+            place,
+            symbol,
+        }
+    }
+
     /// The address to open.
     #[must_use]
     pub fn url(&self) -> String {
@@ -177,4 +187,142 @@ pub const OPTIMIZER: Source = Source::megatron(
 pub const OPTIMIZER_CONFIG: Source = Source::megatron(
     "megatron/core/optimizer/optimizer_config.py",
     "OptimizerConfig",
+);
+/// A norm and the linear layer after it, in one module.
+pub const TE_LAYERNORM_LINEAR: Source = Source::transformer_engine(
+    "transformer_engine/pytorch/module/layernorm_linear.py",
+    "_LayerNormLinear",
+);
+/// Linear layers.
+pub const TE_LINEAR: Source =
+    Source::transformer_engine("transformer_engine/pytorch/module/linear.py", "_Linear");
+/// Layouts of queries, keys and values.
+pub const TE_DOT_PRODUCT: Source = Source::transformer_engine(
+    "transformer_engine/pytorch/attention/dot_product_attention/utils.py",
+    "get_qkv_layout",
+);
+/// cuDNN attention.
+pub const CUDNN_ATTENTION: Source = Source::transformer_engine(
+    "transformer_engine/pytorch/attention/dot_product_attention/backends.py",
+    "FusedAttnFunc",
+);
+/// `FlashAttention`.
+pub const FLASH_ATTENTION: Source = Source::transformer_engine(
+    "transformer_engine/pytorch/attention/dot_product_attention/backends.py",
+    "FlashAttention.forward",
+);
+/// Attention from matrix products.
+pub const UNFUSED_ATTENTION: Source = Source::transformer_engine(
+    "transformer_engine/pytorch/attention/dot_product_attention/backends.py",
+    "UnfusedDotProductAttention",
+);
+/// Megatron's own attention.
+pub const LOCAL_ATTENTION: Source = Source::megatron(
+    "megatron/core/transformer/dot_product_attention.py",
+    "DotProductAttention.forward",
+);
+/// Rotary embedding.
+pub const ROTARY: Source = Source::megatron(
+    "megatron/core/models/common/embeddings/rope_utils.py",
+    "apply_rotary_pos_emb",
+);
+/// Rotary embedding in MLA.
+pub const MLA_ROPE: Source = Source::megatron(
+    "megatron/core/transformer/multi_latent_attention.py",
+    "MLASelfAttention.get_query_key_value_tensors",
+);
+/// Bias and activation function.
+pub const BIAS_ACTIVATION: Source = Source::megatron(
+    "megatron/core/fusions/fused_bias_swiglu.py",
+    "BiasSwiGLUFunction",
+);
+/// Bias, dropout and residual.
+pub const BIAS_DROPOUT: Source = Source::megatron(
+    "megatron/core/fusions/fused_bias_dropout.py",
+    "_bias_dropout_add_func",
+);
+/// Tokens in the order of their experts.
+pub const PERMUTE: Source =
+    Source::megatron("megatron/core/transformer/moe/moe_utils.py", "permute");
+/// Tokens on their way to the experts.
+pub const DISPATCH: Source = Source::megatron(
+    "megatron/core/transformer/moe/token_dispatcher.py",
+    "MoEAlltoAllTokenDispatcher.token_dispatch",
+);
+/// Tokens on their way back.
+pub const COMBINE: Source = Source::megatron(
+    "megatron/core/transformer/moe/token_dispatcher.py",
+    "MoEAlltoAllTokenDispatcher.token_combine",
+);
+/// The activation function of experts, with the router's probability.
+pub const EXPERT_ACTIVATION: Source = Source::megatron(
+    "megatron/core/transformer/moe/experts.py",
+    "TEGroupedMLP.bias_act_func",
+);
+/// Cross-entropy, step by step.
+pub const CROSS_ENTROPY: Source = Source::megatron(
+    "megatron/core/tensor_parallel/cross_entropy.py",
+    "_VocabParallelCrossEntropy",
+);
+/// Cross-entropy, compiled.
+pub const FUSED_CROSS_ENTROPY: Source = Source::megatron(
+    "megatron/core/fusions/fused_cross_entropy.py",
+    "_VocabParallelCrossEntropy",
+);
+/// Cross-entropy in one kernel.
+pub const TE_CROSS_ENTROPY: Source = Source::transformer_engine(
+    "transformer_engine/pytorch/cross_entropy.py",
+    "CrossEntropyFunction",
+);
+/// The attention mask that the data loader hands to a rank.
+pub const ATTENTION_MASK: Source =
+    Source::megatron("megatron/core/utils.py", "get_batch_on_this_tp_rank");
+/// Workspaces of cuBLAS handles.
+pub const CUBLAS_WORKSPACE: Source = Source::pytorch(
+    "aten/src/ATen/cuda/CublasHandlePool.cpp",
+    "parseChosenWorkspaceSize",
+);
+/// Workspaces of Transformer Engine.
+pub const TE_CUBLAS_WORKSPACE: Source = Source::transformer_engine(
+    "transformer_engine/pytorch/cpp_extensions/gemm.py",
+    "get_cublas_workspace",
+);
+/// Stand-ins for weight gradients that were added up already.
+pub const DUMMY_WGRAD: Source = Source::transformer_engine(
+    "transformer_engine/pytorch/module/base.py",
+    "get_dummy_wgrad",
+);
+/// Buffers that all layers share.
+pub const MEMORY_BUFFER: Source = Source::megatron("megatron/core/utils.py", "GlobalMemoryBuffer");
+/// The table of rotary frequencies.
+pub const ROPE_TABLE: Source = Source::megatron(
+    "megatron/core/models/common/embeddings/rotary_pos_embedding.py",
+    "RotaryEmbedding.forward",
+);
+/// The input that a stage holds on to.
+pub const INPUT_TENSOR: Source = Source::megatron(
+    "megatron/core/transformer/transformer_block.py",
+    "TransformerBlock.set_input_tensor",
+);
+/// Variables of the pipeline schedule.
+pub const SCHEDULES: Source = Source::megatron(
+    "megatron/core/pipeline_parallel/schedules.py",
+    "forward_backward_pipelining_without_interleaving",
+);
+/// Padding of parameter and gradient buffers.
+pub const BUFFER_LAYOUT: Source = Source::megatron(
+    "megatron/core/optimizer/distrib_optimizer.py",
+    "DistributedOptimizer._compute_per_buffer_param_layout",
+);
+/// Blocks of the CUDA allocator.
+pub const ALLOCATOR: Source = Source::pytorch("c10/core/AllocatorConfig.h", "kMinBlockSize");
+/// Recompute from kept inputs.
+pub const RECOMPUTE: Source = Source::megatron(
+    "megatron/core/tensor_parallel/random.py",
+    "CheckpointFunction",
+);
+/// Gradients in fp32 for the optimizer step.
+pub const OPTIMIZER_STEP: Source = Source::megatron(
+    "megatron/core/optimizer/distrib_optimizer.py",
+    "DistributedOptimizer._copy_model_grads_to_main_grads",
 );

@@ -94,6 +94,18 @@ choices! {
         Te = "te",
     }
 
+    /// `--cp-comm-type`.
+    CpCommType {
+        /// Keys and values travel round the ranks.
+        P2p = "p2p",
+        /// Heads are exchanged for tokens.
+        A2a = "a2a",
+        /// Keys and values are gathered.
+        AllGather = "allgather",
+        /// Both of the first two.
+        A2aP2p = "a2a+p2p",
+    }
+
     /// `--moe-token-dispatcher-type`.
     TokenDispatcher {
         /// Every rank gathers all tokens.

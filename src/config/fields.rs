@@ -9,8 +9,8 @@
 )]
 
 use super::choices::{
-    AttentionBackend, CrossEntropyFusion, Fp8Format, Fp8Recipe, MainGradsDtype, MainParamsDtype,
-    MomentDtype, Normalization, OffloadModule, OptimizerKind, PositionEmbedding,
+    AttentionBackend, CpCommType, CrossEntropyFusion, Fp8Format, Fp8Recipe, MainGradsDtype,
+    MainParamsDtype, MomentDtype, Normalization, OffloadModule, OptimizerKind, PositionEmbedding,
     RecomputeGranularity, RecomputeMethod, RecomputeModule, RouterDtype, RouterScore, SoftmaxType,
     TokenDispatcher, TransformerImpl,
 };
@@ -200,6 +200,8 @@ fields! {
     num_virtual_stages_per_pipeline_rank: Option<u64> = Field::derived(1, 10_000, "no interleaving").at(Parallelism, All, "vspr", "Chunks per rank");
     /// Consecutive micro batches that one chunk runs before the next chunk takes over. Left out, PP.
     microbatch_group_size_per_virtual_pipeline_stage: Option<u64> = Field::derived(1, 1_000_000, "PP").at(Parallelism, All, "mbg", "Micro batch group").also(&["microbatch_group_size_per_vp_stage"]);
+    /// How context-parallel ranks exchange what attention needs.
+    cp_comm_type: CpCommType = Field::choice(CpCommType::NAMES, "p2p").at(Parallelism, All, "cpcomm", "CP communication");
     /// Forward and backward of neighbouring micro batches run side by side to hide expert communication.
     overlap_moe_expert_parallel_comm: bool = Field::flag(false).at(Parallelism, All, "epovl", "Overlap expert communication");
 
@@ -210,6 +212,9 @@ fields! {
     micro_batch_size: u64 = Field::int(1, 1_000_000, 1).at(Batch, Essential, "mbs", "Micro batch").symbol("b").unit("samples").also(&["mbs"]);
     /// Samples of one optimizer step over all ranks. Left out, micro batch times DP.
     global_batch_size: Option<u64> = Field::derived(1, 1_000_000_000, "micro batch · DP").at(Batch, Essential, "gbs", "Global batch").symbol("GBS").unit("samples").job().also(&["gbs"]);
+
+    /// The data loader makes an attention mask of s × s bytes a sample, which lives through each forward pass.
+    create_attention_mask_in_dataloader: bool = Field::flag(true).at(Batch, All, "dlmask", "Mask from the data loader").also(&["no_create_attention_mask_in_dataloader"]);
 
     // Memory savers
     /// full recomputes whole layers, selective only chosen modules.
@@ -288,6 +293,12 @@ fields! {
     cross_entropy_loss_fusion: bool = Field::flag(false).at(Kernels, More, "cef", "Fused cross-entropy");
     /// Whose fused loss.
     cross_entropy_fusion_impl: CrossEntropyFusion = Field::choice(CrossEntropyFusion::NAMES, "native").at(Kernels, All, "cefi", "Fused cross-entropy by");
+    /// The fused loss of Transformer Engine up to 2.12 writes its gradient over the logits; later versions keep one in fp32.
+    te_cross_entropy_in_place: bool = Field::flag(true).at(Kernels, All, "tecei", "TE loss in place").own();
+    /// Only kernels with reproducible results; decides the attention kernel on some GPUs.
+    deterministic_mode: bool = Field::flag(false).at(Kernels, All, "det", "Deterministic");
+    /// Experimental kernels, of which fused rotary embedding for MLA saves memory.
+    enable_experimental: bool = Field::flag(false).at(Kernels, All, "exp", "Experimental kernels");
     /// Rotary embedding in one fused kernel.
     apply_rope_fusion: bool = Field::flag(true).at(Kernels, All, "ropef", "Fused rotary").also(&["no_rope_fusion"]);
     /// Bias and GELU in one kernel.
@@ -312,6 +323,10 @@ fields! {
     gpu: Option<String> = Field::text(40, "no GPU chosen").at(Hardware, Essential, "gpu", "GPU").job().own();
     /// Usable memory of one GPU, as nvidia-smi shows it. Left out, the chosen GPU's.
     gpu_memory_mib: Option<u64> = Field::derived(1, 100_000_000, "of the chosen GPU").at(Hardware, More, "mem", "Usable memory").unit("MiB").job().own();
+    /// Workspace of one cuBLAS handle of PyTorch; two handles are in use. CUBLAS_WORKSPACE_CONFIG sets it. Left out, 32 MiB from Hopper on, 8.125 MiB before.
+    cublas_workspace_kib: Option<u64> = Field::derived(0, 10_000_000, "32 MiB from Hopper on, 8.125 MiB before").at(Hardware, All, "cublas", "cuBLAS workspace").unit("KiB").job().own();
+    /// Workspace of one cuBLAS stream of Transformer Engine; one is in use, and four more for grouped experts. Left out, 32 MiB and 1 KiB from Hopper on, 4 MiB before.
+    te_cublas_workspace_kib: Option<u64> = Field::derived(0, 10_000_000, "32 MiB and 1 KiB from Hopper on, 4 MiB before").at(Hardware, All, "tecublas", "TE cuBLAS workspace").unit("KiB").job().own();
     /// GPUs of one node.
     gpus_per_node: u64 = Field::int(1, 65_536, 8).at(Hardware, More, "node", "GPUs per node").job().own();
 }

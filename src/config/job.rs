@@ -125,6 +125,17 @@ pub enum Precision {
     Bf16,
 }
 
+/// A generation of GPUs, as far as it decides which kernels run and how large their workspaces are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GpuGeneration {
+    /// Compute capability 8: A100.
+    Ampere,
+    /// Compute capability 9: H100, H200, and any GPU that is not known.
+    Hopper,
+    /// Compute capability 10: B200, GB200 and later.
+    Blackwell,
+}
+
 impl Precision {
     /// Bytes of one parameter or activation element.
     #[must_use]
@@ -269,6 +280,25 @@ impl Module {
             virtual_pipeline_model_parallel_size: u64::from(self.stages.chunks_per_rank()),
             sequence_parallel: self.sequence_parallel,
             experts_per_rank: self.moe.as_ref().map_or(0, |moe| moe.num_experts / self.ep),
+        }
+    }
+
+    /// The generation of the chosen GPU, after its name; Hopper when none was chosen.
+    #[must_use]
+    pub fn gpu_generation(&self) -> GpuGeneration {
+        let name = self
+            .args
+            .gpu
+            .as_deref()
+            .unwrap_or_default()
+            .to_ascii_lowercase();
+        let has = |part: &str| name.contains(part);
+        if has("a100") || has("a800") || has("a6000") {
+            GpuGeneration::Ampere
+        } else if has("b200") || has("b300") {
+            GpuGeneration::Blackwell
+        } else {
+            GpuGeneration::Hopper
         }
     }
 

@@ -3,8 +3,8 @@
 use core::marker::PhantomData;
 
 use super::choices::{
-    AttentionBackend, CrossEntropyFusion, Fp8Format, Fp8Recipe, MainGradsDtype, MainParamsDtype,
-    MomentDtype, Normalization, OffloadModule, OptimizerKind, PositionEmbedding,
+    AttentionBackend, CpCommType, CrossEntropyFusion, Fp8Format, Fp8Recipe, MainGradsDtype,
+    MainParamsDtype, MomentDtype, Normalization, OffloadModule, OptimizerKind, PositionEmbedding,
     RecomputeGranularity, RecomputeMethod, RecomputeModule, RouterDtype, RouterScore, SoftmaxType,
     TokenDispatcher, TransformerImpl,
 };
@@ -118,6 +118,7 @@ macro_rules! typed_choices {
 
 typed_choices!(
     AttentionBackend,
+    CpCommType,
     CrossEntropyFusion,
     Fp8Format,
     Fp8Recipe,
@@ -146,6 +147,13 @@ macro_rules! typed_sets {
         }
 
         impl NameSet<$choice> {
+            /// These names.
+            #[must_use]
+            pub fn of(names: &[$choice]) -> Self {
+                let bits = names.iter().fold(0, |bits, name| bits | 1 << *name as u32);
+                Self { bits, of: PhantomData }
+            }
+
             /// Whether `name` is in.
             #[must_use]
             pub const fn contains(self, name: $choice) -> bool {

@@ -13,7 +13,7 @@ pub struct Comparison {
     pub pp_rank: usize,
     /// Allocated memory after an optimizer step.
     pub steady: Bytes,
-    /// Peak of allocated memory; `None` until activations are part of the estimate.
+    /// Peak of allocated memory.
     pub peak: Option<Bytes>,
     /// Against the measured steady memory.
     pub steady_error: Option<Error>,
@@ -85,7 +85,7 @@ pub fn compare(run: &Run) -> Option<Comparison> {
 
 /// Steady memory and peak of a stage.
 fn predicted(stage: &StageEstimate) -> (Bytes, Option<Bytes>) {
-    (stage.total, None)
+    (stage.steady, Some(stage.peak))
 }
 
 fn frameworks(_: &Config) -> Frameworks {

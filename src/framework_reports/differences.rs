@@ -82,7 +82,7 @@ pub struct Difference {
 #[must_use]
 pub fn differences(m: &Module, estimate: &ModuleEstimate) -> Vec<Difference> {
     let stages = estimate.stages.iter().enumerate();
-    let fullest = stages.rev().max_by_key(|(_, stage)| stage.total);
+    let fullest = stages.rev().max_by_key(|(_, stage)| stage.states());
     let Some((pp_rank, stage)) = fullest else {
         return Vec::new();
     };

@@ -5,12 +5,9 @@ use crate::config::job::{Config, Precision};
 /// The assumptions in force for a job.
 #[must_use]
 pub fn assumptions(config: &Config) -> Vec<String> {
-    let mut list = vec![
-        String::from(
-            "Memory that the training loop allocates through PyTorch; not the CUDA context and NCCL.",
-        ),
-        String::from("Activations and temporary buffers are not in the total yet."),
-    ];
+    let mut list = vec![String::from(
+        "Memory that the training loop allocates through PyTorch; not the CUDA context and NCCL.",
+    )];
     for m in config.modules() {
         let a = m.args();
         if m.precision == Precision::Bf16

@@ -1,5 +1,7 @@
 //! The buckets that a stage's memory is sorted into.
 
+use crate::model::tape::Family;
+use crate::model::tape::replay::TRANSIENT;
 use crate::model::tensor::Holding;
 
 /// A top-level group of memory.
@@ -26,6 +28,20 @@ pub enum Bucket {
     ExpAvgSqDense,
     /// Second moments of routed experts.
     ExpAvgSqExpert,
+    /// Workspaces, tables, padding: small things that stay.
+    Buffers,
+    /// The residual stream and the norms on it, kept for the backward pass.
+    ActivationsResidual,
+    /// What attention keeps for its backward pass.
+    ActivationsAttention,
+    /// What dense MLPs keep for their backward pass.
+    ActivationsMlp,
+    /// What router and experts keep for their backward pass.
+    ActivationsExperts,
+    /// What embedding, output layer and loss keep for their backward pass.
+    ActivationsOutput,
+    /// What only the heaviest moment needs: gradients, temporaries, recomputed tensors.
+    Transients,
 }
 
 /// What a bucket of model states holds.
@@ -45,7 +61,7 @@ pub enum State {
 
 impl Bucket {
     /// How many buckets there are.
-    pub const COUNT: usize = 10;
+    pub const COUNT: usize = 17;
     /// All buckets in stacking order.
     pub const ALL: [Self; Self::COUNT] = [
         Self::WeightsDense,
@@ -58,6 +74,13 @@ impl Bucket {
         Self::ExpAvgExpert,
         Self::ExpAvgSqDense,
         Self::ExpAvgSqExpert,
+        Self::Buffers,
+        Self::ActivationsResidual,
+        Self::ActivationsAttention,
+        Self::ActivationsMlp,
+        Self::ActivationsExperts,
+        Self::ActivationsOutput,
+        Self::Transients,
     ];
 
     /// The bucket's id, in results and in style sheets.
@@ -74,6 +97,13 @@ impl Bucket {
             Self::ExpAvgExpert => "exp_avg_expert",
             Self::ExpAvgSqDense => "exp_avg_sq_dense",
             Self::ExpAvgSqExpert => "exp_avg_sq_expert",
+            Self::Buffers => "buffers",
+            Self::ActivationsResidual => "activations_residual",
+            Self::ActivationsAttention => "activations_attention",
+            Self::ActivationsMlp => "activations_mlp",
+            Self::ActivationsExperts => "activations_experts",
+            Self::ActivationsOutput => "activations_output",
+            Self::Transients => "transients",
         }
     }
 
@@ -91,6 +121,13 @@ impl Bucket {
             Self::ExpAvgExpert => "Expert exp_avg",
             Self::ExpAvgSqDense => "exp_avg_sq",
             Self::ExpAvgSqExpert => "Expert exp_avg_sq",
+            Self::Buffers => "Buffers",
+            Self::ActivationsResidual => "Residual and norms",
+            Self::ActivationsAttention => "Attention",
+            Self::ActivationsMlp => "MLP",
+            Self::ActivationsExperts => "Experts",
+            Self::ActivationsOutput => "Embedding and loss",
+            Self::Transients => "Only at the peak",
         }
     }
 
@@ -108,6 +145,27 @@ impl Bucket {
             Self::ExpAvgExpert => (State::ExpAvg, true),
             Self::ExpAvgSqDense => (State::ExpAvgSq, false),
             Self::ExpAvgSqExpert => (State::ExpAvgSq, true),
+            Self::Buffers
+            | Self::ActivationsResidual
+            | Self::ActivationsAttention
+            | Self::ActivationsMlp
+            | Self::ActivationsExperts
+            | Self::ActivationsOutput
+            | Self::Transients => return None,
+        })
+    }
+
+    /// For buckets of activations: the use of bytes during a pass that they count.
+    #[must_use]
+    pub const fn usage(self) -> Option<usize> {
+        Some(match self {
+            Self::ActivationsResidual => Family::Residual as usize,
+            Self::ActivationsAttention => Family::Attention as usize,
+            Self::ActivationsMlp => Family::Mlp as usize,
+            Self::ActivationsExperts => Family::Experts as usize,
+            Self::ActivationsOutput => Family::Output as usize,
+            Self::Transients => TRANSIENT,
+            _ => return None,
         })
     }
 

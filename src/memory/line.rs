@@ -2,8 +2,12 @@
 //!
 //! Only the stage that someone looks at is itemised; the estimate of all stages needs no text.
 
+mod activations;
+
 use super::bucket::{Bucket, State};
-use super::parameters::Count;
+use super::buffers::Buffer;
+use super::parameters::{Count, PartTable};
+use super::peak::Stages;
 use super::states::{Having, StateRule, StateRules};
 use super::{ChunkEstimate, Estimate, StageRef};
 use crate::config::job::{Config, Module};
@@ -69,13 +73,71 @@ pub fn stage_lines(config: &Config, estimate: &Estimate, stage: StageRef) -> Vec
         return Vec::new();
     };
     let architecture = Architecture::new(m);
-    let rules = StateRules::new(m);
+    let local = PartTable::local(&architecture);
+    let stages = Stages::new(m, &architecture, &local);
+    let pp_rank = u32::try_from(stage.pp_rank).unwrap_or(u32::MAX);
     let buckets = Bucket::ALL
         .into_iter()
-        .filter(|bucket| held.bytes(*bucket) > Bytes::ZERO);
-    buckets
-        .map(|bucket| state_line(m, &architecture, &rules, &held.chunks, bucket))
-        .collect()
+        .filter(|bucket| bucket.state().is_some() && held.bytes(*bucket) > Bytes::ZERO);
+    let mut lines: Vec<Line> = buckets
+        .map(|bucket| state_line(m, &architecture, &stages.rules, &held.chunks, bucket))
+        .collect();
+    let buffers = stages.buffers(pp_rank, &held.chunks);
+    if !buffers.is_empty() {
+        let children = buffers.iter().map(buffer_line).collect();
+        let what = ("Small things that stay for the whole run", GRAD_BUFFER);
+        lines.push(parent(Bucket::Buffers, what, children));
+    }
+    lines.extend(activations::lines(&stages, pp_rank, held));
+    lines
+}
+
+/// A bucket made of lines.
+fn parent(bucket: Bucket, (what, source): (&str, Source), children: Vec<Line>) -> Line {
+    Line {
+        id: bucket.id().to_owned(),
+        label: bucket.label().to_owned(),
+        bytes: children.iter().map(|line| line.bytes).sum(),
+        what: what.to_owned(),
+        formula: None,
+        source,
+        confidence: Confidence::Modelled,
+        children,
+    }
+}
+
+/// The formula of an amount that has no shape of its own: so many of so many bytes.
+fn sum(each: u64, times: u64) -> Formula {
+    if times == 1 {
+        return Formula {
+            symbols: String::from("bytes"),
+            values: format!("{each} B"),
+            legend: vec![("bytes", each)],
+        };
+    }
+    Formula {
+        symbols: String::from("alive · bytes"),
+        values: format!("{times} · {each} B"),
+        legend: vec![("alive", times), ("bytes", each)],
+    }
+}
+
+fn buffer_line(buffer: &Buffer) -> Line {
+    let id: String = buffer
+        .what
+        .chars()
+        .map(|c| if c.is_alphanumeric() { c } else { '_' })
+        .collect();
+    Line {
+        id: format!("{}/{id}", Bucket::Buffers.id()),
+        label: buffer.what.to_owned(),
+        bytes: Bytes(buffer.bytes),
+        what: buffer.what.to_owned(),
+        formula: Some(sum(buffer.bytes, 1)),
+        source: buffer.source,
+        confidence: Confidence::Modelled,
+        children: Vec::new(),
+    }
 }
 
 fn state_line(

@@ -136,7 +136,7 @@ fn row(component: Component, mtp: bool) -> usize {
 }
 
 /// What each part of an architecture adds, computed once and multiplied for every chunk.
-pub(super) struct PartTable {
+pub(crate) struct PartTable {
     parts: [Vec<Entry>; PartKind::COUNT],
 }
 

@@ -3,7 +3,9 @@
 
 use super::bucket::{Bucket, State};
 use super::parameters::{Count, Parameters};
-use crate::config::choices::{Fp8Recipe, MainGradsDtype, MainParamsDtype, OptimizerKind};
+use crate::config::choices::{
+    Fp8Recipe, MainGradsDtype, MainParamsDtype, MomentDtype, OptimizerKind,
+};
 use crate::config::field::Decimal;
 use crate::config::fields::Args;
 use crate::config::job::{Module, Precision};
@@ -182,6 +184,28 @@ fn optimizer_holds_main_params(a: &Args) -> bool {
         && (a.main_params_dtype != MainParamsDtype::Fp32
             || a.fp8_recipe == Fp8Recipe::Delayed
             || a.optimizer_cpu_offload)
+}
+
+/// Bytes of fp32 copies that the optimizer step makes of gradients in 2 bytes, for each element of its shard.
+#[must_use]
+pub(crate) fn gradient_copy_bytes(m: &Module) -> u64 {
+    let half = main_grad_bytes(m) == 2 && m.precision != Precision::Fp32;
+    if half && !m.args.frozen && !optimizer_holds_main_params(&m.args) {
+        4
+    } else {
+        0
+    }
+}
+
+/// Bytes of fp32 copies of moments in less than 4 bytes that the optimizer step needs while it runs, for each
+/// element of its shard; moments in bf16 are updated as they are.
+#[must_use]
+pub(crate) fn moment_copy_bytes(m: &Module) -> u64 {
+    let a = &m.args;
+    let copied = |dtype| matches!(dtype, MomentDtype::Fp16 | MomentDtype::Fp8);
+    let aware = a.use_precision_aware_optimizer && !a.frozen && a.optimizer == OptimizerKind::Adam;
+    let moments = u64::from(copied(a.exp_avg_dtype)) + u64::from(copied(a.exp_avg_sq_dtype));
+    if aware { 4 * moments } else { 0 }
 }
 
 /// Bytes of one main gradient. bf16 training accumulates in fp32 unless told otherwise; fp16 training

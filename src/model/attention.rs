@@ -1,5 +1,8 @@
 //! Multi-head, grouped-query and multi-query attention.
 
+pub(crate) mod core;
+pub(crate) mod ops;
+
 use super::norm::norm;
 use super::tensor::{Component, Holding, ParamTensor, Shape, factor};
 use super::{hidden, tp};

@@ -1,5 +1,7 @@
 //! Word embedding, learned positions and the output layer.
 
+pub(crate) mod ops;
+
 use super::tensor::{Component, Holding, ParamTensor, Shape, factor};
 use super::{hidden, tp};
 use crate::config::choices::PositionEmbedding;

@@ -1,5 +1,7 @@
 //! Multi-latent attention: queries, keys and values through a narrow latent space.
 
+pub(crate) mod ops;
+
 use super::attention::sinks;
 use super::norm::norm;
 use super::tensor::{Component, Holding, ParamTensor, Shape, factor};

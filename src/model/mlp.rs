@@ -1,5 +1,7 @@
 //! The dense MLP, gated or not.
 
+pub(crate) mod ops;
+
 use super::tensor::{Component, Factor, Holding, ParamTensor, Shape, factor};
 use super::{hidden, tp};
 use crate::config::job::Module;

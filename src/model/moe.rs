@@ -1,5 +1,9 @@
 //! Router, latent projections and routed experts.
 
+pub(crate) mod dispatch;
+pub(crate) mod experts;
+pub(crate) mod ops;
+
 use super::hidden;
 use super::mlp::fc1_width;
 use super::tensor::{Component, Factor, Holding, ParamTensor, Shape, factor};

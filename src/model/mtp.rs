@@ -1,5 +1,7 @@
 //! Multi-token prediction: what one depth has besides its transformer layer and final norm.
 
+pub(crate) mod ops;
+
 use super::norm::norm;
 use super::tensor::{Component, Holding, ParamTensor, Shape, factor};
 use super::{hidden, tp};

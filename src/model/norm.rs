@@ -1,5 +1,7 @@
 //! Norms around and after the layers.
 
+pub(crate) mod ops;
+
 use super::tensor::{Component, Factor, Holding, ParamTensor, Shape, factor};
 use crate::config::job::Module;
 use crate::source::{FINAL_NORM, LAYER_NORMS, Source};

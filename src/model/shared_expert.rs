@@ -1,5 +1,7 @@
 //! Shared experts, which every token visits, and their gate.
 
+pub(crate) mod ops;
+
 use super::mlp::fc1_width;
 use super::tensor::{Component, Holding, ParamTensor, Shape, factor};
 use super::{hidden, tp};

@@ -15,6 +15,7 @@ mod config;
 mod evidence;
 mod formats;
 mod framework_reports;
+mod memory;
 mod oracle;
 mod parallel;
 mod parameters;

@@ -16,6 +16,14 @@ pub struct ChunkBytes {
     pub forward: u64,
     /// On top of all that is kept, only during a backward pass of this chunk.
     pub backward: u64,
+    /// While no microbatch of this chunk is alive: its last input and that one's gradient.
+    pub idle: u64,
+    /// From the end of a backward pass of this chunk until the next backward pass ends: the variable
+    /// `input_tensor_grad`.
+    pub input_grad: u64,
+    /// From the end of a backward pass of this chunk until the next backward pass begins: the variable
+    /// `output_tensor_grad`.
+    pub output_grad: u64,
 }
 
 /// What is alive during one step.
@@ -27,6 +35,8 @@ pub struct Moment {
     pub bytes: u128,
     /// Live microbatches of each chunk during the step, the one that it works on included.
     pub live: Vec<u32>,
+    /// Of the bytes, those that chunks without a live microbatch and earlier backward passes left behind.
+    pub left: u128,
 }
 
 /// The best step so far, and what is alive then as passes done.
@@ -35,6 +45,7 @@ struct Best {
     step: u64,
     bytes: u128,
     done: (u64, u64),
+    left: u128,
 }
 
 /// A walk over runs of steps.
@@ -94,12 +105,14 @@ impl Schedule {
             step: start,
             bytes: 0,
             done: self.done_before(start),
+            left: 0,
         });
         let live = |chunk| self.order.live(chunk, best.done.0, best.done.1);
         Moment {
             step: best.step,
             bytes: best.bytes,
             live: (0..self.num_chunks()).map(live).collect(),
+            left: best.left,
         }
     }
 }
@@ -119,10 +132,46 @@ impl Walk<'_> {
         sum
     }
 
-    fn offer(&mut self, step: u64, bytes: u128, done: (u64, u64)) {
+    fn offer(&mut self, step: u64, bytes: u128, done: (u64, u64), left: u128) {
+        let bytes = bytes + left;
         if self.best.is_none_or(|best| bytes > best.bytes) {
-            self.best = Some(Best { step, bytes, done });
+            self.best = Some(Best {
+                step,
+                bytes,
+                done,
+                left,
+            });
         }
+    }
+
+    /// What chunks without a live microbatch hold, other than the two at work.
+    fn idle(&self, (forward, backward): (u64, u64), at_work: [u32; 2]) -> u128 {
+        let mut sum = 0;
+        for (chunk, weight) in (0..self.schedule.num_chunks()).zip(self.chunks) {
+            if weight.idle > 0
+                && !at_work.contains(&chunk)
+                && self.schedule.order.live(chunk, forward, backward) == 0
+            {
+                sum += u128::from(weight.idle);
+            }
+        }
+        sum
+    }
+
+    /// What the latest of so many backward passes left behind: until the next one ends, and until it begins.
+    fn left(&self, backward: u64) -> (u128, u128) {
+        let Some(last) = backward.checked_sub(1) else {
+            return (0, 0);
+        };
+        self.left_by(self.schedule.order.backward(last).chunk)
+    }
+
+    fn left_by(&self, chunk: u32) -> (u128, u128) {
+        let weight = self.weight(chunk);
+        (
+            u128::from(weight.input_grad),
+            u128::from(weight.output_grad),
+        )
     }
 
     fn run(&mut self, start: u64, end: u64) {
@@ -141,14 +190,21 @@ impl Walk<'_> {
                 self.forward_run(step, done, run.chunk, passes)
             } else if backward >= turns {
                 let run = order.backward_run(backward);
-                self.backward_run(step, done, run.chunk, run.left.min(left))
+                let same = self.left(backward) == self.left_by(run.chunk);
+                self.backward_run(
+                    step,
+                    done,
+                    run.chunk,
+                    if same { run.left.min(left) } else { 1 },
+                )
             } else if forward > warm_up + backward {
                 // The range begins in the middle of a turn.
                 self.backward_run(step, done, order.backward_run(backward).chunk, 1)
             } else if left < per_turn {
                 self.forward_run(step, done, order.forward_run(forward).chunk, 1)
             } else {
-                let again = *first_turn.get_or_insert(backward) + order.period();
+                // The first turn of all has nothing left behind, so the period that repeats begins after it.
+                let again = *first_turn.get_or_insert(backward) + order.period() + 1;
                 let whole = (backward + left / per_turn).min(turns);
                 // Turns whose forward pass is still in a full group look like those a period before.
                 let repeated = order.full_end().saturating_sub(warm_up).min(whole);
@@ -161,6 +217,9 @@ impl Walk<'_> {
                     let mut turns = (whole - backward).min(up.left).min(down.left);
                     if backward < again {
                         turns = turns.min(again - backward);
+                    }
+                    if self.left(backward) != self.left_by(down.chunk) {
+                        turns = 1;
                     }
                     self.turns(step, done, (up.chunk, down.chunk), turns) * per_turn
                 }
@@ -175,7 +234,9 @@ impl Walk<'_> {
         let stored = u128::from(weight.stored);
         let at = if weight.stored > 0 { passes } else { 1 };
         let bytes = self.kept + stored * u128::from(at) + u128::from(weight.forward);
-        self.offer(step + at - 1, bytes, (done.0 + at, done.1));
+        let (to_end, to_begin) = self.left(done.1);
+        let left = to_end + to_begin + self.idle(done, [chunk; 2]);
+        self.offer(step + at - 1, bytes, (done.0 + at, done.1), left);
         self.kept += stored * u128::from(passes);
         passes
     }
@@ -183,7 +244,8 @@ impl Walk<'_> {
     /// Backward passes of one chunk: the first has most before it.
     fn backward_run(&mut self, step: u64, done: (u64, u64), chunk: u32, passes: u64) -> u64 {
         let weight = self.weight(chunk);
-        self.offer(step, self.kept + u128::from(weight.backward), done);
+        let left = self.left(done.1).0 + self.idle(done, [chunk; 2]);
+        self.offer(step, self.kept + u128::from(weight.backward), done, left);
         let freed = u128::from(weight.stored) * u128::from(passes);
         self.kept = self.kept.saturating_sub(freed);
         passes
@@ -200,20 +262,29 @@ impl Walk<'_> {
         let grows = up.stored > down.stored;
         let before = if grows { turns - 1 } else { 0 };
         let kept = kept_after(self.kept, before);
+        let first = done;
         let done = (done.0 + before, done.1 + before);
         let (forward, backward) = (u128::from(up.forward), u128::from(down.backward));
+        let idle = self.idle(first, [chunks.0, chunks.1]);
+        let (to_end, to_begin) = self.left(first.1);
         if self.schedule.paired {
             let (kept, done) = if grows {
                 (kept_after(self.kept, turns), (done.0 + 1, done.1 + 1))
             } else {
                 (kept, done)
             };
-            self.offer(step + before, kept + forward + backward, done);
+            self.offer(
+                step + before,
+                kept + forward + backward,
+                done,
+                to_end + idle,
+            );
         } else {
             let kept = kept + u128::from(up.stored);
-            let later = u64::from(backward > forward);
-            let bytes = kept + forward.max(backward);
-            self.offer(step + 2 * before + later, bytes, (done.0 + 1, done.1));
+            let done = (done.0 + 1, done.1);
+            let step = step + 2 * before;
+            self.offer(step, kept + forward, done, to_end + to_begin + idle);
+            self.offer(step + 1, kept + backward, done, to_end + idle);
         }
         self.kept = kept_after(self.kept, turns);
         turns

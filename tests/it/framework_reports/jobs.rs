@@ -92,8 +92,9 @@ fn gap(job: &Job, framework: Framework) -> f64 {
                 .weight_and_optimizer_bytes
         }
     };
+    let stages = job.estimate.modules[0].stages.iter();
     #[allow(clippy::cast_precision_loss, reason = "far below 2^53")]
-    let total = job.estimate.worst_stage().unwrap().total.0 as f64;
+    let total = stages.map(|stage| stage.states().0).max().unwrap() as f64;
     bytes - total
 }
 

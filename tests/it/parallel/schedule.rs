@@ -240,6 +240,9 @@ fn any_size_is_answered_at_once() {
         stored: u64::MAX,
         forward: u64::MAX,
         backward: u64::MAX,
+        idle: u64::MAX,
+        input_grad: u64::MAX,
+        output_grad: u64::MAX,
     };
     let schedule = Schedule::new(input);
     let peak = schedule.peak(&vec![weight; MAX_VPP as usize]);
@@ -318,6 +321,7 @@ fn heaviest(input: ScheduleInput, chunks: &[ChunkBytes], from: usize, to: usize)
     };
     let weight = |chunk: u32| chunks.get(chunk as usize).copied().unwrap_or_default();
     let mut best: Option<Moment> = None;
+    let mut behind = ChunkBytes::default();
     for (index, (passes, _)) in walked(input).into_iter().enumerate() {
         let mut after = live.clone();
         let mut only_now = 0u128;
@@ -337,13 +341,26 @@ fn heaviest(input: ScheduleInput, chunks: &[ChunkBytes], from: usize, to: usize)
         } else {
             &live
         };
-        let bytes = kept(during) + only_now;
+        let mut left = u128::from(behind.input_grad);
+        if single_forward {
+            left += u128::from(behind.output_grad);
+        }
+        for (chunk, n) in (0u32..).zip(&live) {
+            if *n == 0 && passes.iter().all(|(_, pass)| pass.chunk != chunk) {
+                left += u128::from(weight(chunk).idle);
+            }
+        }
+        let bytes = kept(during) + only_now + left;
         if (from..to).contains(&index) && best.as_ref().is_none_or(|b| bytes > b.bytes) {
             best = Some(Moment {
                 step: index as u64,
                 bytes,
                 live: during.clone(),
+                left,
             });
+        }
+        if let Some((_, pass)) = passes.iter().find(|(forward, _)| !forward) {
+            behind = weight(pass.chunk);
         }
         live = after;
     }
@@ -380,11 +397,17 @@ fn any_input() -> impl Strategy<Value = ScheduleInput> {
 
 fn any_weights() -> impl Strategy<Value = Vec<ChunkBytes>> {
     let small = || prop_oneof![0u64..4, 0u64..100];
-    let weight = (small(), small(), small()).prop_map(|(stored, forward, backward)| ChunkBytes {
-        stored,
-        forward,
-        backward,
-    });
+    let (passes, behind) = ((small(), small(), small()), (small(), small(), small()));
+    let weight = (passes, behind).prop_map(
+        |((stored, forward, backward), (idle, input_grad, output_grad))| ChunkBytes {
+            stored,
+            forward,
+            backward,
+            idle,
+            input_grad,
+            output_grad,
+        },
+    );
     prop::collection::vec(weight, 0..5)
 }
 

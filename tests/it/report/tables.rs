@@ -20,6 +20,12 @@ fn the_table_has_a_row_a_stage_and_a_column_a_bucket() {
         Bucket::MainParamsDense,
         Bucket::ExpAvgDense,
         Bucket::ExpAvgSqDense,
+        Bucket::Buffers,
+        Bucket::ActivationsResidual,
+        Bucket::ActivationsAttention,
+        Bucket::ActivationsMlp,
+        Bucket::ActivationsOutput,
+        Bucket::Transients,
     ];
     assert_eq!(table.buckets, columns);
     snapshot("table", &table.tsv());

@@ -1,0 +1,468 @@
+//! What one chunk of a pipeline rank keeps, and the heaviest moments of its passes: its parts one after the other.
+
+use core::ops::Range;
+
+use crate::config::NameSet;
+use crate::config::choices::{
+    OffloadModule, RecomputeGranularity, RecomputeMethod, RecomputeModule,
+};
+use crate::config::job::Module;
+use crate::model::sizes::Sizes;
+use crate::model::tape::recompute::{Plan, Savers};
+use crate::model::tape::replay::{High, PassKind, Reduced, TRANSIENT, Usage, reduce};
+use crate::model::tape::{Family, Tape, block};
+use crate::model::{embedding_tape, head_tape, layer_tape};
+use crate::parallel::stages::Chunk;
+
+/// A part of a chunk, as far as its activations go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum SegmentKind {
+    /// The embedding.
+    Embedding,
+    /// A decoder layer with a dense MLP.
+    Dense,
+    /// A decoder layer with routed experts.
+    Moe,
+    /// What follows the layers: final norm, MTP, output layer, loss.
+    Head,
+}
+
+impl SegmentKind {
+    /// What the page calls it.
+    #[must_use]
+    pub const fn label(self) -> &'static str {
+        match self {
+            Self::Embedding => "embedding",
+            Self::Dense => "dense layer",
+            Self::Moe => "MoE layer",
+            Self::Head => "output",
+        }
+    }
+}
+
+/// A tape with what a plan keeps of it, reduced.
+pub(crate) struct Reel {
+    pub(crate) tape: Tape,
+    pub(crate) plan: Plan,
+    pub(crate) reduced: Reduced,
+}
+
+/// The tapes of a module, each reduced once.
+pub(crate) struct Tapes<'a> {
+    sizes: Sizes<'a>,
+    dense: Option<Reel>,
+    moe: Option<Reel>,
+    embedding: Reel,
+    /// One for each way in which a chunk can end.
+    heads: Vec<((u32, bool), Reel)>,
+    mask: u64,
+}
+
+/// What is recomputed or offloaded within a layer.
+pub(crate) fn savers(m: &Module) -> Savers {
+    let a = &m.args;
+    let selective = a.recompute_granularity == Some(RecomputeGranularity::Selective);
+    let full = a.recompute_granularity == Some(RecomputeGranularity::Full);
+    let recompute: Option<NameSet<RecomputeModule>> = selective.then_some(a.recompute_modules);
+    let offload: Option<NameSet<OffloadModule>> = a
+        .fine_grained_activation_offloading
+        .then_some(a.offload_modules);
+    Savers {
+        recompute,
+        offload,
+        mtp: full && a.recompute_method == Some(RecomputeMethod::Uniform),
+    }
+}
+
+fn reduced(tape: Tape, savers: Savers) -> Reel {
+    let plan = Plan::new(&tape, savers);
+    let reduced = reduce(&tape, &plan);
+    Reel {
+        tape,
+        plan,
+        reduced,
+    }
+}
+
+impl<'a> Tapes<'a> {
+    /// The tapes of a module whose chunks are these.
+    pub(crate) fn new(m: &'a Module, savers: Savers) -> Self {
+        let sizes = Sizes::new(m);
+        let layer = |moe: bool| {
+            let any = (0..m.args.num_layers).any(|layer| m.is_moe_layer(layer) == moe);
+            any.then(|| reduced(layer_tape(&sizes, moe), savers))
+        };
+        let mut heads: Vec<((u32, bool), Reel)> = Vec::new();
+        for chunk in m.stages.chunks() {
+            let key = (chunk.mtp, chunk.output);
+            if (chunk.output || chunk.mtp > 0) && heads.iter().all(|(other, _)| *other != key) {
+                let tape = head_tape(&sizes, u64::from(chunk.mtp), chunk.output);
+                heads.push((key, reduced(tape, savers)));
+            }
+        }
+        Self {
+            sizes,
+            dense: layer(false),
+            moe: layer(true),
+            embedding: reduced(embedding_tape(&sizes), savers),
+            heads,
+            mask: attention_mask(m),
+        }
+    }
+
+    /// The shapes behind the tapes.
+    pub(crate) fn sizes(&self) -> &Sizes<'a> {
+        &self.sizes
+    }
+
+    /// The tape of one kind of segment of a chunk.
+    pub(crate) fn tape(&self, kind: SegmentKind, chunk: &Chunk) -> Option<&Reel> {
+        match kind {
+            SegmentKind::Embedding => Some(&self.embedding),
+            SegmentKind::Dense => self.dense.as_ref(),
+            SegmentKind::Moe => self.moe.as_ref(),
+            SegmentKind::Head => {
+                let key = (chunk.mtp, chunk.output);
+                let head = self.heads.iter().find(|(other, _)| *other == key);
+                head.map(|(_, reel)| reel)
+            }
+        }
+    }
+}
+
+/// The mask that the data loader makes for every sample, one byte for each pair of tokens.
+pub(crate) fn attention_mask(m: &Module) -> u64 {
+    if !m.args.create_attention_mask_in_dataloader {
+        return 0;
+    }
+    let s = u128::from(m.args.seq_length);
+    let bytes = s * s * u128::from(m.args.micro_batch_size) / u128::from(m.cp.max(1));
+    block(u64::try_from(bytes).unwrap_or(u64::MAX / 2))
+}
+
+/// What a chunk does at a moment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Turn {
+    /// A forward pass.
+    #[default]
+    Forward,
+    /// A backward pass.
+    Backward,
+    /// Within a backward pass, the second forward pass of a group of layers.
+    GroupAgain,
+}
+
+/// The heaviest moment of a pass over a chunk.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct ChunkHigh {
+    /// What this microbatch has alive in the chunk.
+    pub(crate) usage: Usage,
+    /// Its total.
+    pub(crate) total: u64,
+    /// The segment at work.
+    pub(crate) segment: usize,
+    /// The moment within it.
+    pub(crate) high: High,
+    /// What the chunk does.
+    pub(crate) turn: Turn,
+}
+
+impl ChunkHigh {
+    fn of(usage: Usage, segment: usize, high: High, turn: Turn) -> Self {
+        Self {
+            usage,
+            total: usage.total(),
+            segment,
+            high,
+            turn,
+        }
+    }
+
+    fn offer(&mut self, other: Self) {
+        if other.total > self.total {
+            *self = other;
+        }
+    }
+}
+
+/// One segment of a chunk.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Segment {
+    pub(crate) kind: SegmentKind,
+    /// The layer's number over the whole model.
+    pub(crate) layer: Option<u32>,
+    pub(crate) reduced: Reduced,
+    /// For a layer whose group keeps only its input: the first segment of the group and the one after its last.
+    pub(crate) group: Option<(usize, usize)>,
+}
+
+/// A chunk reduced to what a schedule needs to know.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct ChunkPasses {
+    pub(crate) segments: Vec<Segment>,
+    /// What one live microbatch keeps.
+    pub(crate) kept: Usage,
+    pub(crate) kept_total: u64,
+    pub(crate) forward: ChunkHigh,
+    pub(crate) backward: ChunkHigh,
+    /// Bytes of the tensor it receives, nothing on the first stage.
+    pub(crate) received: u64,
+    /// Bytes of the tensor it sends, nothing after the loss.
+    pub(crate) sent: u64,
+    /// Bytes of the residual stream on this rank.
+    pub(crate) residual: u64,
+    /// What a recomputed group keeps of its input.
+    pub(crate) input_kept: u64,
+    /// Whether that is only this rank's share.
+    pub(crate) distributed: bool,
+    /// The received tensor, where no layer keeps it.
+    pub(crate) received_kept: u64,
+    /// The attention mask, where recompute keeps it, and where it only passes through.
+    pub(crate) kept_mask: u64,
+    pub(crate) passing_mask: u64,
+}
+
+impl ChunkPasses {
+    /// Walks through a chunk forwards and backwards. With `held`, the received output gradient stays alive until the
+    /// next backward pass begins.
+    pub(crate) fn new(m: &Module, tapes: &Tapes<'_>, chunk: &Chunk, held: bool) -> Self {
+        let segments = segments(m, tapes, chunk);
+        let residual = block(
+            tapes
+                .sizes()
+                .residual()
+                .elements()
+                .saturating_mul(tapes.sizes().width()),
+        );
+        let mut passes = Self {
+            received: if chunk.embedding { 0 } else { residual },
+            sent: if chunk.output { 0 } else { residual },
+            ..Self::default()
+        };
+        let recomputed = segments.iter().any(|s| s.group.is_some());
+        let masked = chunk.embedding || chunk.output;
+        let mask = if masked { tapes.mask } else { 0 };
+        passes.kept_mask = if recomputed { mask } else { 0 };
+        passes.passing_mask = mask - passes.kept_mask;
+        passes.residual = residual;
+        passes.distributed = m.args.distribute_saved_activations && !m.sequence_parallel;
+        passes.input_kept = if passes.distributed {
+            block(residual / m.tp.max(1))
+        } else {
+            residual
+        };
+        // The schedule holds the received tensor, even where its layer does not keep it.
+        let keeps = segments.first().is_none_or(|s| match s.group {
+            Some(_) => !passes.distributed,
+            None => s.reduced.keeps_input,
+        });
+        passes.received_kept = if chunk.embedding || keeps {
+            0
+        } else {
+            residual
+        };
+        let mut kept = Usage::default();
+        kept.add_to(Family::Attention as usize, passes.kept_mask);
+        kept.add_to(Family::Residual as usize, passes.received_kept);
+        let mut before = Vec::with_capacity(segments.len());
+        for (index, segment) in segments.iter().enumerate() {
+            before.push(kept);
+            match segment.group {
+                None => kept.add(&segment.reduced.kept, 1),
+                Some((first, _)) if first == index => {
+                    kept.add_to(Family::Residual as usize, passes.input_kept);
+                }
+                Some(_) => {}
+            }
+        }
+        passes.kept = kept;
+        passes.kept_total = kept.total();
+        passes.segments = segments;
+        passes.forward = passes.forward_high(&before);
+        passes.backward = passes.backward_high(&before, held);
+        passes
+    }
+
+    fn forward_high(&self, before: &[Usage]) -> ChunkHigh {
+        let mut best = ChunkHigh::default();
+        for (index, (segment, base)) in self.segments.iter().zip(before).enumerate() {
+            let mut usage = *base;
+            usage.add_to(TRANSIENT, self.passing_mask);
+            let high = if let Some((first, _)) = segment.group {
+                let again = segment.reduced.without_autograd;
+                if first == index {
+                    usage.add(&again.usage, 1);
+                    if self.distributed {
+                        usage.add_to(Family::Residual as usize, self.input_kept);
+                    }
+                } else {
+                    // The group's input is in `base`; this layer's input is only passed on.
+                    usage.add_to(TRANSIENT, again.usage.total());
+                }
+                again
+            } else {
+                usage.add(&segment.reduced.forward.usage, 1);
+                segment.reduced.forward
+            };
+            best.offer(ChunkHigh::of(usage, index, high, Turn::Forward));
+        }
+        best
+    }
+
+    fn backward_high(&self, before: &[Usage], held: bool) -> ChunkHigh {
+        let mut best = ChunkHigh::default();
+        let last = self.segments.len().saturating_sub(1);
+        let mut index = self.segments.len();
+        while let Some(at) = index.checked_sub(1) {
+            let (Some(segment), Some(base)) = (self.segments.get(at), before.get(at)) else {
+                break;
+            };
+            let Some((first, end)) = segment.group else {
+                let holds = held && at == last;
+                let high = if holds {
+                    segment.reduced.backward_held
+                } else {
+                    segment.reduced.backward
+                };
+                let mut usage = *base;
+                usage.add(&high.usage, 1);
+                if held && !holds {
+                    usage.add_to(TRANSIENT, self.residual);
+                }
+                best.offer(ChunkHigh::of(usage, at, high, Turn::Backward));
+                index = at;
+                continue;
+            };
+            let mut base = before.get(first).copied().unwrap_or_default();
+            base.add_to(Family::Residual as usize, self.input_kept);
+            if held && end <= last {
+                base.add_to(TRANSIENT, self.residual);
+            }
+            self.group_high(first..end, base, &mut best);
+            index = first;
+        }
+        best
+    }
+
+    /// A group of layers that kept only its input: forward once more, then backward. The gradient it was called
+    /// with and its output stay alive all the while: the function that recomputes has them as variables.
+    /// `base` has the group's input; all else of the recomputed layers is there for a moment only.
+    fn group_high(&self, group: Range<usize>, base: Usage, best: &mut ChunkHigh) {
+        let start = group.start;
+        let layers = self.segments.get(group).unwrap_or_default();
+        let whole = |usage: &Usage, first: bool, has_input: bool| {
+            let counted = if first && has_input && !self.distributed {
+                self.residual
+            } else {
+                0
+            };
+            usage.total().saturating_sub(counted)
+        };
+        let mut sums = Vec::with_capacity(layers.len());
+        let mut sum = 0u64;
+        for (offset, segment) in layers.iter().enumerate() {
+            sums.push(sum);
+            let high = segment.reduced.forward;
+            let mut usage = base;
+            let now = whole(&high.usage, offset == 0, true).saturating_add(self.residual);
+            usage.add_to(TRANSIENT, sum.saturating_add(now));
+            best.offer(ChunkHigh::of(usage, start + offset, high, Turn::GroupAgain));
+            let kept = whole(
+                &segment.reduced.kept,
+                offset == 0,
+                segment.reduced.keeps_input,
+            );
+            sum = sum.saturating_add(kept);
+        }
+        for (offset, (segment, sum)) in layers.iter().zip(sums).enumerate().rev() {
+            let last = offset + 1 == layers.len();
+            let high = if last {
+                segment.reduced.backward_held
+            } else {
+                segment.reduced.backward
+            };
+            let now = whole(&high.usage, offset == 0, segment.reduced.keeps_input);
+            // The recomputed output, and below the last layer the gradient that came in.
+            let held = self.residual.saturating_mul(if last { 1 } else { 2 });
+            let mut usage = base;
+            usage.add_to(TRANSIENT, sum.saturating_add(now).saturating_add(held));
+            best.offer(ChunkHigh::of(usage, start + offset, high, Turn::Backward));
+        }
+    }
+
+    /// Which pass of the segment's tape the heaviest moment belongs to.
+    pub(crate) fn pass_kind(&self, high: &ChunkHigh, held: bool) -> PassKind {
+        let segment = self.segments.get(high.segment);
+        let group = segment.and_then(|segment| segment.group);
+        match high.turn {
+            Turn::Forward if group.is_some() => PassKind::WithoutAutograd,
+            Turn::Forward | Turn::GroupAgain => PassKind::Forward,
+            Turn::Backward => {
+                let last = match group {
+                    Some((_, end)) => high.segment + 1 == end,
+                    None => held && high.segment + 1 == self.segments.len(),
+                };
+                if last {
+                    PassKind::BackwardHeld
+                } else {
+                    PassKind::Backward
+                }
+            }
+        }
+    }
+}
+
+/// The parts of a chunk in order, with the groups that full recompute makes of its layers.
+fn segments(m: &Module, tapes: &Tapes<'_>, chunk: &Chunk) -> Vec<Segment> {
+    let a = &m.args;
+    let mut out = Vec::with_capacity(chunk.num_layers() as usize + 2);
+    let mut push = |kind, layer| {
+        if let Some(Reel { reduced, .. }) = tapes.tape(kind, chunk) {
+            out.push(Segment {
+                kind,
+                layer,
+                reduced: *reduced,
+                group: None,
+            });
+        }
+    };
+    if chunk.embedding {
+        push(SegmentKind::Embedding, None);
+    }
+    for layer in chunk.layers.clone() {
+        let moe = m.is_moe_layer(u64::from(layer));
+        push(
+            if moe {
+                SegmentKind::Moe
+            } else {
+                SegmentKind::Dense
+            },
+            Some(layer),
+        );
+    }
+    if chunk.output || chunk.mtp > 0 {
+        push(SegmentKind::Head, None);
+    }
+    if a.recompute_granularity != Some(RecomputeGranularity::Full) {
+        return out;
+    }
+    let first = usize::from(chunk.embedding);
+    let layers = chunk.num_layers() as usize;
+    let size = usize::try_from(a.recompute_num_layers.unwrap_or(1)).unwrap_or(usize::MAX);
+    let block = a.recompute_method == Some(RecomputeMethod::Block);
+    for offset in 0..layers {
+        let group = if block {
+            (offset < size).then_some((first + offset, first + offset + 1))
+        } else {
+            let start = offset / size.max(1) * size.max(1);
+            Some((
+                first + start,
+                first + start.saturating_add(size.max(1)).min(layers),
+            ))
+        };
+        if let Some(segment) = out.get_mut(first + offset) {
+            segment.group = group;
+        }
+    }
+    out
+}

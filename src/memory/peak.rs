@@ -1,0 +1,379 @@
+//! What a pipeline stage holds between steps, and its heaviest moment.
+
+use core::fmt;
+
+use super::bucket::Bucket;
+use super::buffers::{Buffer, BufferRules};
+use super::parameters::{Count, Parameters, PartTable};
+use super::passes::{ChunkHigh, ChunkPasses, Tapes, Turn, savers};
+use super::states::{StateRules, gradient_copy_bytes, moment_copy_bytes};
+use super::{ChunkEstimate, StageEstimate};
+use crate::config::job::Module;
+use crate::model::sizes::Sizes;
+use crate::model::tape::recompute::Savers;
+use crate::model::tape::replay::{TRANSIENT, Usage};
+use crate::model::{Architecture, PartCounts, chunk_parts};
+use crate::parallel::schedule::{ChunkBytes, Moment, Phase, Schedule, ScheduleInput};
+use crate::source::{INPUT_TENSOR, OPTIMIZER_STEP, Source};
+use crate::units::Bytes;
+
+/// What a rank does at its heaviest moment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum PassName {
+    /// A forward pass.
+    Forward,
+    /// A backward pass.
+    Backward,
+    /// A forward pass that runs a second time within a backward pass.
+    Recompute,
+    /// The optimizer step.
+    #[default]
+    OptimizerStep,
+}
+
+/// When a stage needs most.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PeakMoment {
+    /// What it does then.
+    pub pass: PassName,
+    /// The step of the schedule, counted from 0; none in the optimizer step.
+    pub step: Option<u64>,
+    /// The part of the schedule.
+    pub phase: Option<Phase>,
+    /// The chunk at work.
+    pub chunk: u32,
+    /// The micro batch at work.
+    pub microbatch: u32,
+    /// The kind of part at work.
+    pub part: &'static str,
+    /// The decoder layer at work, counted over the whole model from 0.
+    pub layer: Option<u32>,
+    /// The operation at work.
+    pub op: &'static str,
+}
+
+impl fmt::Display for PeakMoment {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let pass = match self.pass {
+            PassName::Forward => "forward pass",
+            PassName::Backward => "backward pass",
+            PassName::Recompute => "recompute in the backward pass",
+            PassName::OptimizerStep => return f.write_str("optimizer step"),
+        };
+        write!(
+            f,
+            "{pass} of micro batch {}, chunk {}, {}",
+            self.microbatch, self.chunk, self.part
+        )?;
+        if let Some(layer) = self.layer {
+            write!(f, " {layer}")?;
+        }
+        write!(f, ": {}", self.op)
+    }
+}
+
+impl PeakMoment {
+    /// The moment in words.
+    #[must_use]
+    pub fn description(&self) -> String {
+        self.to_string()
+    }
+}
+
+/// All that the stages of one module share.
+pub(crate) struct Stages<'a> {
+    pub(crate) m: &'a Module,
+    pub(crate) tapes: Tapes<'a>,
+    pub(crate) rules: StateRules,
+    local: &'a PartTable,
+    buffers: BufferRules,
+}
+
+/// What one stage does, ready to be asked about any moment.
+pub(crate) struct Replay {
+    pub(crate) schedule: Schedule,
+    pub(crate) chunks: Vec<ChunkPasses>,
+    pub(crate) weights: Vec<ChunkBytes>,
+    pub(crate) held: bool,
+}
+
+impl<'a> Stages<'a> {
+    pub(crate) fn new(m: &'a Module, architecture: &Architecture, local: &'a PartTable) -> Self {
+        Self::with_savers(m, architecture, local, savers(m))
+    }
+
+    /// The stages of a module that recomputes and offloads these instead of what it asks for.
+    pub(crate) fn with_savers(
+        m: &'a Module,
+        architecture: &Architecture,
+        local: &'a PartTable,
+        savers: Savers,
+    ) -> Self {
+        Self {
+            m,
+            tapes: Tapes::new(m, savers),
+            rules: StateRules::new(m),
+            local,
+            buffers: BufferRules::new(m, architecture),
+        }
+    }
+
+    /// The chunks of a stage and their parts.
+    pub(crate) fn chunks(&self, pp_rank: u32) -> Vec<ChunkEstimate> {
+        let chunks = self.m.stages.rank(pp_rank).iter();
+        chunks
+            .map(|chunk| {
+                let parts = chunk_parts(self.m, chunk);
+                ChunkEstimate {
+                    layers: chunk.layers.clone(),
+                    parts,
+                    parameters: self.local.total(&parts),
+                }
+            })
+            .collect()
+    }
+
+    /// The buffers that stay on a stage.
+    pub(crate) fn buffers(&self, pp_rank: u32, chunks: &[ChunkEstimate]) -> Vec<Buffer> {
+        let parts: Vec<PartCounts> = chunks.iter().map(|chunk| chunk.parts).collect();
+        let stage = self.m.stages.rank(pp_rank);
+        self.buffers
+            .buffers(&Sizes::new(self.m), &self.rules, stage, &parts)
+    }
+
+    /// The schedule of a stage with the weight of every chunk.
+    pub(crate) fn replay(&self, pp_rank: u32) -> Replay {
+        let m = self.m;
+        let narrow = |n: u64| u32::try_from(n).unwrap_or(u32::MAX);
+        let schedule = Schedule::new(ScheduleInput {
+            pp: m.stages.pp(),
+            pp_rank,
+            vpp: m.stages.vpp(),
+            num_microbatches: narrow(m.num_microbatches),
+            microbatch_group_size_per_vp_stage: m
+                .args
+                .microbatch_group_size_per_virtual_pipeline_stage
+                .map(narrow),
+            overlap_moe_expert_parallel_comm: m.args.overlap_moe_expert_parallel_comm,
+        });
+        let pipelined = m.stages.pp() > 1;
+        let last = pp_rank + 1 == m.stages.pp();
+        let plain = pipelined && m.stages.vpp().is_none();
+        let held = plain && !last;
+        let chunks: Vec<ChunkPasses> = m
+            .stages
+            .rank(pp_rank)
+            .iter()
+            .map(|chunk| ChunkPasses::new(m, &self.tapes, chunk, held))
+            .collect();
+        let weights = chunks
+            .iter()
+            .map(|passes| ChunkBytes {
+                stored: passes.kept_total,
+                forward: passes.forward.total.saturating_sub(passes.kept_total),
+                backward: passes.backward.total.saturating_sub(passes.kept_total),
+                idle: 2 * passes.received,
+                input_grad: if pipelined { passes.received } else { 0 },
+                output_grad: if held { passes.sent } else { 0 },
+            })
+            .collect();
+        Replay {
+            schedule,
+            chunks,
+            weights,
+            held,
+        }
+    }
+
+    /// One stage's estimate.
+    pub(crate) fn estimate(&self, pp_rank: u32) -> StageEstimate {
+        let chunks = self.chunks(pp_rank);
+        let held: Parameters = chunks.iter().map(|chunk| &chunk.parameters).sum();
+        let mut memory = Bucket::ALL.map(|bucket| self.rules.bytes(bucket, &held));
+        let buffers = self
+            .buffers(pp_rank, &chunks)
+            .iter()
+            .map(|b| Bytes(b.bytes))
+            .sum();
+        set(&mut memory, Bucket::Buffers, buffers);
+        let persistent: Bytes = memory.iter().copied().sum();
+        let replay = self.replay(pp_rank);
+        let copies = self.optimizer_copies(&held);
+        let idle = replay.idle();
+        let steady = persistent + idle + copies.kept;
+        let step = steady + copies.during;
+        let moment = replay.schedule.peak(&replay.weights);
+        let replayed = persistent + Bytes(u64::try_from(moment.bytes).unwrap_or(u64::MAX));
+        let (usage, moment, in_flight) = if step >= replayed {
+            let mut usage = Usage::default();
+            usage.add_to(TRANSIENT, (idle + copies.kept + copies.during).0);
+            (usage, PeakMoment::default(), vec![0; chunks.len()])
+        } else {
+            let at = replay.moment(&self.tapes, self.m, pp_rank, &moment);
+            (replay.usage(&moment), at, moment.live)
+        };
+        for bucket in Bucket::ALL {
+            if let Some(index) = bucket.usage() {
+                set(
+                    &mut memory,
+                    bucket,
+                    Bytes(usage.0.get(index).copied().unwrap_or(0)),
+                );
+            }
+        }
+        let total: Bytes = memory.iter().copied().sum();
+        StageEstimate {
+            chunks,
+            memory,
+            total,
+            steady,
+            peak: total,
+            moment,
+            in_flight,
+        }
+    }
+
+    /// What is alive in the optimizer step besides what stays.
+    pub(crate) fn optimizer_step(&self, replay: &Replay, held: &Parameters) -> [Leftover; 3] {
+        let copies = self.optimizer_copies(held);
+        let of = |what, bytes: Bytes, source| Leftover {
+            what,
+            bytes: bytes.0,
+            source,
+        };
+        [
+            of(
+                "last input of each chunk and its gradient",
+                replay.idle(),
+                INPUT_TENSOR,
+            ),
+            of("gradients copied to fp32", copies.kept, OPTIMIZER_STEP),
+            of("moments copied to fp32", copies.during, OPTIMIZER_STEP),
+        ]
+    }
+
+    /// What the optimizer step copies.
+    pub(crate) fn optimizer_copies(&self, held: &Parameters) -> Copies {
+        let each = (gradient_copy_bytes(self.m), moment_copy_bytes(self.m));
+        let mut copies = Copies {
+            kept: Bytes::ZERO,
+            during: Bytes::ZERO,
+        };
+        if each == (0, 0) {
+            return copies;
+        }
+        // Both are as long as the optimizer's shard, which the second moment's rule describes.
+        for bucket in [Bucket::ExpAvgDense, Bucket::ExpAvgExpert] {
+            let mut rule = self.rules.rule(bucket);
+            let mut count = Count::default();
+            for (.., c) in held
+                .iter()
+                .filter(|(_, _, holding, _)| bucket.holds(*holding))
+            {
+                count.elements = count.elements.saturating_add(c.elements);
+                count.matrices = count.matrices.saturating_add(c.matrices);
+            }
+            rule.bytes = each.0;
+            copies.kept += rule.bytes_of(count);
+            rule.bytes = each.1;
+            copies.during += rule.bytes_of(count);
+        }
+        copies
+    }
+}
+
+/// Something that a finished pass or the optimizer step leaves behind.
+pub(crate) struct Leftover {
+    pub(crate) what: &'static str,
+    pub(crate) bytes: u64,
+    pub(crate) source: Source,
+}
+
+/// Copies that the optimizer step makes.
+#[derive(Clone, Copy)]
+pub(crate) struct Copies {
+    /// Gradients in fp32, which stay until the next step's gradients are zeroed.
+    pub(crate) kept: Bytes,
+    /// Moments in fp32, while the step runs.
+    pub(crate) during: Bytes,
+}
+
+impl Replay {
+    /// What chunks hold between steps.
+    pub(crate) fn idle(&self) -> Bytes {
+        self.weights.iter().map(|w| Bytes(w.idle)).sum()
+    }
+
+    /// The pass at work at a moment and its chunk.
+    pub(crate) fn pass(&self, moment: &Moment) -> Option<(usize, &ChunkHigh, bool)> {
+        let step = self.schedule.step(moment.step)?;
+        let (pass, backward) = match (step.forward, step.backward) {
+            (Some(pass), _) => (pass, false),
+            (None, Some(pass)) => (pass, true),
+            (None, None) => return None,
+        };
+        let chunk = pass.chunk as usize;
+        let passes = self.chunks.get(chunk)?;
+        Some((
+            chunk,
+            if backward {
+                &passes.backward
+            } else {
+                &passes.forward
+            },
+            backward,
+        ))
+    }
+
+    /// Bytes by use at a moment.
+    pub(crate) fn usage(&self, moment: &Moment) -> Usage {
+        let mut usage = Usage::default();
+        let at_work = self.pass(moment);
+        for (index, (passes, live)) in self.chunks.iter().zip(&moment.live).enumerate() {
+            let working = u64::from(at_work.as_ref().is_some_and(|(chunk, ..)| *chunk == index));
+            usage.add(&passes.kept, u64::from(*live).saturating_sub(working));
+        }
+        if let Some((_, high, _)) = at_work {
+            usage.add(&high.usage, 1);
+        }
+        usage.add_to(TRANSIENT, u64::try_from(moment.left).unwrap_or(u64::MAX));
+        usage
+    }
+
+    fn moment(&self, tapes: &Tapes<'_>, m: &Module, pp_rank: u32, moment: &Moment) -> PeakMoment {
+        let Some((chunk, high, backward)) = self.pass(moment) else {
+            return PeakMoment::default();
+        };
+        let step = self.schedule.step(moment.step);
+        let at_work = step.and_then(|step| step.forward.or(step.backward));
+        let passes = self.chunks.get(chunk);
+        let segment = passes.and_then(|passes| passes.segments.get(high.segment));
+        let place = m.stages.rank(pp_rank).get(chunk);
+        let tape = segment
+            .zip(place)
+            .and_then(|(s, chunk)| tapes.tape(s.kind, chunk));
+        let op = tape
+            .and_then(|reel| reel.tape.ops.get(high.high.op))
+            .map_or("", |op| op.name);
+        PeakMoment {
+            pass: match (backward, high.turn == Turn::GroupAgain || high.high.again) {
+                (false, _) => PassName::Forward,
+                (true, true) => PassName::Recompute,
+                (true, false) => PassName::Backward,
+            },
+            step: Some(moment.step),
+            phase: step.map(|step| step.phase),
+            chunk: u32::try_from(chunk).unwrap_or(u32::MAX),
+            microbatch: at_work.map_or(0, |pass| pass.microbatch),
+            part: segment.map_or("", |s| s.kind.label()),
+            layer: segment.and_then(|s| s.layer),
+            op,
+        }
+    }
+}
+
+fn set(memory: &mut [Bytes; Bucket::COUNT], bucket: Bucket, bytes: Bytes) {
+    if let Some(slot) = memory.get_mut(bucket as usize) {
+        *slot = bytes;
+    }
+}

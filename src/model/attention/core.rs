@@ -1,0 +1,179 @@
+//! What core attention keeps, kernel by kernel.
+
+use super::ops::Heads;
+use crate::config::choices::{CpCommType, OffloadModule, RecomputeModule};
+use crate::model::kernels::AttentionKernel;
+use crate::model::sizes::Sizes;
+use crate::model::tape::{Family, Tape, TensorId};
+use crate::model::tensor::{Factor, Shape, factor};
+use crate::source::{CUDNN_ATTENTION, FLASH_ATTENTION, LOCAL_ATTENTION, UNFUSED_ATTENTION};
+
+/// What reaches core attention.
+pub(crate) struct Inputs {
+    /// What it reads: queries, keys and values, or the fused projection they are views of.
+    pub(crate) reads: Vec<TensorId>,
+    /// What a fused kernel keeps of that.
+    pub(crate) saves: Vec<TensorId>,
+    pub(crate) queries: Heads,
+    pub(crate) groups: Heads,
+    /// Width of a query and key head.
+    pub(crate) qk_width: Factor,
+    /// Width of a value head.
+    pub(crate) v_width: Factor,
+}
+
+/// Core attention; returns its output.
+pub(crate) fn ops(sizes: &Sizes<'_>, tape: &mut Tape, inputs: &Inputs) -> TensorId {
+    let start = tape.here();
+    let output = match sizes.kernels.attention {
+        AttentionKernel::Fused | AttentionKernel::Flash => fused(sizes, tape, inputs),
+        AttentionKernel::Unfused | AttentionKernel::Local => unfused(sizes, tape, inputs),
+    };
+    tape.offload(OffloadModule::CoreAttn, start);
+    let mut keeps = inputs.reads.clone();
+    if sizes.kernels.counts_arguments {
+        keeps.push(tape.tensor("kind of the attention mask", Shape::of(&[]), 4));
+    }
+    tape.section(Some(RecomputeModule::CoreAttn), start, &keeps);
+    output
+}
+
+fn fused(sizes: &Sizes<'_>, tape: &mut Tape, inputs: &Inputs) -> TensorId {
+    let (m, bytes) = (sizes.m, sizes.width());
+    let flash = sizes.kernels.attention == AttentionKernel::Flash;
+    tape.at(
+        Family::Attention,
+        if flash {
+            FLASH_ATTENTION
+        } else {
+            CUDNN_ATTENTION
+        },
+    );
+    let context = inputs.queries.tokens(sizes, inputs.v_width);
+    let output = tape.tensor("attention output", context, bytes);
+    let sum = tape.tensor(
+        "log-sum-exp of each row in fp32",
+        inputs.queries.tokens(sizes, Factor::NONE),
+        4,
+    );
+    let work = inputs.queries.tokens(sizes, inputs.qk_width);
+    let work = tape.tensor("query gradient accumulated in fp32", work, 4);
+    let copies = |tape: &mut Tape, what_q, what_k, what_v| {
+        vec![
+            tape.tensor(what_q, inputs.queries.tokens(sizes, inputs.qk_width), bytes),
+            tape.tensor(what_k, inputs.groups.tokens(sizes, inputs.qk_width), bytes),
+            tape.tensor(what_v, inputs.groups.tokens(sizes, inputs.v_width), bytes),
+        ]
+    };
+    let mut saved = if flash && m.args.micro_batch_size > 1 {
+        // Batch first: queries, keys and values are transposed, and so is the output.
+        let mut saved = copies(
+            tape,
+            "queries, batch first",
+            "keys, batch first",
+            "values, batch first",
+        );
+        saved.push(tape.tensor("attention output, batch first", context, bytes));
+        saved
+    } else if m.cp > 1 && m.args.cp_comm_type == CpCommType::A2a {
+        // Every rank gets all tokens of fewer heads; the output is kept before it is sent back.
+        let mut saved = copies(
+            tape,
+            "exchanged queries",
+            "exchanged keys",
+            "exchanged values",
+        );
+        saved.push(tape.tensor("attention output before it is sent back", context, bytes));
+        saved
+    } else {
+        let mut saved = inputs.saves.clone();
+        saved.push(output);
+        saved
+    };
+    saved.push(sum);
+    tape.op("core_attention", &inputs.reads, &[output])
+        .saves(&saved)
+        .backward(&[work]);
+    output
+}
+
+fn unfused(sizes: &Sizes<'_>, tape: &mut Tape, inputs: &Inputs) -> TensorId {
+    let (m, bytes) = (sizes.m, sizes.width());
+    let local = sizes.kernels.attention == AttentionKernel::Local;
+    tape.at(
+        Family::Attention,
+        if local {
+            LOCAL_ATTENTION
+        } else {
+            UNFUSED_ATTENTION
+        },
+    );
+    let scores = Shape::of(&[
+        factor("b", m.args.micro_batch_size),
+        factor("n_q", m.args.num_attention_heads),
+        factor("s", m.args.seq_length),
+        factor("s", m.args.seq_length),
+    ])
+    .over(factor("CP", m.cp))
+    .over(super::super::tp(m));
+    let mut reads = inputs.reads.clone();
+    let mut saved = if local {
+        inputs.saves.clone()
+    } else {
+        reads.clone()
+    };
+    if m.num_query_groups < m.args.num_attention_heads && !m.args.multi_latent_attention {
+        let keys = inputs.queries.tokens(sizes, inputs.qk_width);
+        let keys = tape.tensor("keys repeated for every query head", keys, bytes);
+        let values = inputs.queries.tokens(sizes, inputs.v_width);
+        let values = tape.tensor("values repeated for every query head", values, bytes);
+        tape.op("repeat_interleave", &inputs.reads, &[keys, values]);
+        let queries = inputs.saves.first().copied();
+        reads = queries.into_iter().chain([keys, values]).collect();
+        saved.clone_from(&reads);
+    }
+    // Megatron's own attention writes its scores into a buffer that all layers share.
+    let raw = if local {
+        Vec::new()
+    } else {
+        vec![tape.tensor("attention scores", scores, bytes)]
+    };
+    let probabilities = tape.tensor("attention probabilities", scores, bytes);
+    let values = reads.last().copied().into_iter().collect::<Vec<_>>();
+    let mut used = probabilities;
+    if let [raw] = raw.as_slice() {
+        tape.op("query times key", &reads, &[*raw]).saves(&saved);
+        tape.op("softmax", &[*raw], &[probabilities])
+            .saves(&[probabilities]);
+    } else {
+        let fp32 = tape.tensor_if(
+            sizes.kernels.softmax_in_torch,
+            "attention probabilities in fp32",
+            scores,
+            4,
+        );
+        saved.extend(if fp32.is_empty() {
+            vec![probabilities]
+        } else {
+            fp32
+        });
+        tape.op("query times key, softmax", &reads, &[probabilities])
+            .saves(&saved);
+    }
+    if m.args.attention_dropout.0 > 0 {
+        let dropped = tape.tensor("attention probabilities after dropout", scores, bytes);
+        let mask = tape.tensor("mask of attention dropout", scores, 1);
+        tape.op("attention_dropout", &[probabilities], &[dropped])
+            .saves(&[mask]);
+        used = dropped;
+    }
+    let context = inputs.queries.tokens(sizes, inputs.v_width);
+    let product = tape.tensor("context before its transpose", context, bytes);
+    let output = tape.tensor("attention output", context, bytes);
+    let mut second = vec![used];
+    second.extend_from_slice(&values);
+    tape.op("probability times value", &second, &[product])
+        .saves(&second);
+    tape.op("transpose", &[product], &[output]);
+    output
+}

@@ -1,0 +1,330 @@
+//! What attention keeps: projections, rotary embedding, norms on queries and keys.
+
+use super::core::{self, Inputs};
+use crate::config::choices::OffloadModule;
+use crate::config::job::Module;
+use crate::model::kernels::{NormKernel, rotary};
+use crate::model::linear::{Linear, norm_column, row};
+use crate::model::sizes::Sizes;
+use crate::model::tape::{Family, Tape, TensorId};
+use crate::model::tensor::{Factor, Shape, factor};
+use crate::model::{hidden, tp};
+use crate::source::{ROTARY, SELF_ATTENTION, TE_DOT_PRODUCT, TE_LAYERNORM_LINEAR, TE_LINEAR};
+
+/// Queries or keys of one rank, so many heads wide.
+#[derive(Clone, Copy)]
+pub(crate) struct Heads {
+    count: Factor,
+    split: bool,
+}
+
+impl Heads {
+    /// Query heads.
+    pub(crate) fn queries(m: &Module) -> Self {
+        Self {
+            count: factor("n_q", m.args.num_attention_heads),
+            split: true,
+        }
+    }
+
+    /// Key and value heads; each rank has at least one.
+    pub(crate) fn groups(m: &Module) -> Self {
+        if m.num_query_groups >= m.tp {
+            Self {
+                count: factor("n_kv", m.num_query_groups),
+                split: true,
+            }
+        } else {
+            Self {
+                count: factor("one head", 1),
+                split: false,
+            }
+        }
+    }
+
+    /// Queries, keys and values side by side.
+    pub(crate) fn all(m: &Module) -> Self {
+        let heads = m.args.num_attention_heads;
+        if m.num_query_groups >= m.tp {
+            Self {
+                count: factor("(n_q + 2·n_kv)", heads + 2 * m.num_query_groups),
+                split: true,
+            }
+        } else {
+            Self {
+                count: factor("(n_q/TP + 2)", heads / m.tp.max(1) + 2),
+                split: false,
+            }
+        }
+    }
+
+    /// Queries and keys.
+    pub(crate) fn queries_and_keys(m: &Module) -> Self {
+        let heads = m.args.num_attention_heads;
+        if m.num_query_groups >= m.tp {
+            Self {
+                count: factor("(n_q + n_kv)", heads + m.num_query_groups),
+                split: true,
+            }
+        } else {
+            Self {
+                count: factor("(n_q/TP + 1)", heads / m.tp.max(1) + 1),
+                split: false,
+            }
+        }
+    }
+
+    /// A tensor of these heads for every token.
+    pub(crate) fn tokens(self, sizes: &Sizes<'_>, width: Factor) -> Shape {
+        if self.split {
+            sizes.columns(&[self.count, width])
+        } else {
+            sizes.tokens(&[self.count, width])
+        }
+    }
+}
+
+/// Whether several query heads share a key head on this rank, other than all of them one.
+fn grouped(m: &Module) -> bool {
+    let (heads, groups) = (
+        m.args.num_attention_heads / m.tp.max(1),
+        (m.num_query_groups / m.tp.max(1)).max(1),
+    );
+    groups < heads && groups > 1
+}
+
+/// One attention block from the residual stream to the output of `linear_proj`.
+pub(crate) fn ops(sizes: &Sizes<'_>, tape: &mut Tape, input: TensorId) -> TensorId {
+    let (m, bytes) = (sizes.m, sizes.width());
+    let head = factor("d", m.kv_channels);
+    let (queries, groups) = (Heads::queries(m), Heads::groups(m));
+
+    tape.at(Family::Attention, TE_LAYERNORM_LINEAR);
+    let qkv = tape.tensor(
+        "queries, keys and values",
+        Heads::all(m).tokens(sizes, head),
+        bytes,
+    );
+    let start = tape.here();
+    tape.at(Family::Residual, TE_LAYERNORM_LINEAR);
+    let weight_heads = factor(
+        "(n_q + 2·n_kv)",
+        m.args.num_attention_heads + 2 * m.num_query_groups,
+    );
+    let linear = Linear {
+        name: "linear_qkv",
+        input,
+        width: hidden(m),
+        output: qkv,
+        weight: Shape::of(&[weight_heads, head, hidden(m)]).over(tp(m)),
+    };
+    let first = norm_column(sizes, tape, "input_layernorm", linear, hidden(m));
+    let normed = (!sizes.kernels.norm_in_linear).then_some((start, first));
+    tape.offload(OffloadModule::AttnNorm, start);
+    tape.offload(OffloadModule::QkvLinear, tape.here() - 1);
+
+    tape.at(Family::Attention, SELF_ATTENTION);
+    let mut q = None;
+    let mut k = None;
+    if m.args.qk_layernorm {
+        let (normed_q, normed_k) = qk_norm(sizes, tape, qkv);
+        (q, k) = (Some(normed_q), Some(normed_k));
+    }
+    if rotary(m) {
+        (q, k) = rope(sizes, tape, qkv, q, k);
+    }
+    let local_copy = sizes.kernels.attention == crate::model::kernels::AttentionKernel::Local
+        && m.num_query_groups < m.args.num_attention_heads;
+    if q.is_none() && (grouped(m) || local_copy) {
+        // Heads that share a key do not lie side by side: reshaping queries copies them.
+        let copy = tape.tensor("queries", queries.tokens(sizes, head), bytes);
+        tape.op("reshape", &[qkv], &[copy]);
+        q = Some(copy);
+    }
+    tape.at(Family::Attention, TE_DOT_PRODUCT);
+    let inputs = match (q, k) {
+        (Some(q), Some(k)) => {
+            let v = if sizes.kernels.values_copied {
+                tape.tensor("values", groups.tokens(sizes, head), bytes)
+            } else {
+                qkv
+            };
+            Inputs {
+                reads: vec![q, k, qkv],
+                saves: vec![q, k, v],
+                queries,
+                groups,
+                qk_width: head,
+                v_width: head,
+            }
+        }
+        (Some(q), None) => {
+            let k = tape.tensor("keys", groups.tokens(sizes, head), bytes);
+            let v = tape.tensor("values", groups.tokens(sizes, head), bytes);
+            Inputs {
+                reads: vec![q, qkv],
+                saves: vec![q, k, v],
+                queries,
+                groups,
+                qk_width: head,
+                v_width: head,
+            }
+        }
+        _ => Inputs {
+            reads: vec![qkv],
+            saves: vec![qkv],
+            queries,
+            groups,
+            qk_width: head,
+            v_width: head,
+        },
+    };
+    let context = core::ops(sizes, tape, &inputs);
+    project(
+        sizes,
+        tape,
+        context,
+        factor("d", m.kv_channels),
+        normed,
+        input,
+    )
+}
+
+/// `linear_proj`; the norm before attention can be run again from here on.
+pub(crate) fn project(
+    sizes: &Sizes<'_>,
+    tape: &mut Tape,
+    context: TensorId,
+    head_width: Factor,
+    normed: Option<(usize, TensorId)>,
+    input: TensorId,
+) -> TensorId {
+    let m = sizes.m;
+    tape.at(Family::Attention, TE_LINEAR);
+    let output = tape.tensor("attention branch", sizes.residual(), sizes.width());
+    let start = tape.here();
+    let heads = factor("n_q", m.args.num_attention_heads);
+    row(
+        sizes,
+        tape,
+        Linear {
+            name: "linear_proj",
+            input: context,
+            width: head_width,
+            output,
+            weight: Shape::of(&[heads, head_width, hidden(m)]).over(tp(m)),
+        },
+    );
+    tape.offload(OffloadModule::AttnProj, start);
+    if let Some((norm, output_of_norm)) = normed {
+        tape.discarding_section(
+            crate::config::choices::RecomputeModule::Layernorm,
+            norm..norm + 1,
+            &[input],
+            &[output_of_norm],
+        );
+    }
+    output
+}
+
+/// Norms on queries and keys, which are copied out of the fused projection where they are not contiguous.
+fn qk_norm(sizes: &Sizes<'_>, tape: &mut Tape, qkv: TensorId) -> (TensorId, TensorId) {
+    let (m, bytes) = (sizes.m, sizes.width());
+    let head = factor("d", m.kv_channels);
+    let (queries, groups) = (Heads::queries(m), Heads::groups(m));
+    let normed_q = tape.tensor("normed queries", queries.tokens(sizes, head), bytes);
+    let normed_k = tape.tensor("normed keys", groups.tokens(sizes, head), bytes);
+    let both = Heads::queries_and_keys(m);
+    let mut saved = vec![tape.tensor(
+        "statistics of the norms on queries and keys",
+        both.tokens(sizes, sizes.norm_stats()),
+        sizes.stats_width(),
+    )];
+    if sizes.kernels.norm == NormKernel::Torch {
+        saved.push(tape.tensor("queries and keys in fp32", both.tokens(sizes, head), 4));
+        saved.push(tape.tensor(
+            "normalized queries and keys in fp32",
+            both.tokens(sizes, head),
+            4,
+        ));
+    } else if sizes.kernels.values_copied {
+        saved.push(tape.tensor(
+            "copy of queries for their norm",
+            queries.tokens(sizes, head),
+            bytes,
+        ));
+        saved.push(tape.tensor(
+            "copy of keys for their norm",
+            groups.tokens(sizes, head),
+            bytes,
+        ));
+    } else {
+        saved.push(qkv);
+        if m.num_query_groups < m.args.num_attention_heads {
+            saved.push(tape.tensor(
+                "copy of queries for their norm",
+                queries.tokens(sizes, head),
+                bytes,
+            ));
+        }
+    }
+    tape.op("q_layernorm, k_layernorm", &[qkv], &[normed_q, normed_k])
+        .saves(&saved);
+    (normed_q, normed_k)
+}
+
+/// Rotary embedding makes new queries and keys. Fused, it keeps nothing: the table is shared.
+fn rope(
+    sizes: &Sizes<'_>,
+    tape: &mut Tape,
+    qkv: TensorId,
+    q: Option<TensorId>,
+    k: Option<TensorId>,
+) -> (Option<TensorId>, Option<TensorId>) {
+    let (m, bytes) = (sizes.m, sizes.width());
+    let head = factor("d", m.kv_channels);
+    let (queries, groups) = (Heads::queries(m), Heads::groups(m));
+    tape.at(Family::Attention, ROTARY);
+    let rotated_q = tape.tensor(
+        "queries after rotary embedding",
+        queries.tokens(sizes, head),
+        bytes,
+    );
+    let rotated_k = tape.tensor(
+        "keys after rotary embedding",
+        groups.tokens(sizes, head),
+        bytes,
+    );
+    let copied = q.is_none() && grouped(m);
+    let copy = tape.tensor_if(
+        copied,
+        "reshaped copy of queries",
+        queries.tokens(sizes, head),
+        bytes,
+    );
+    let table = rope_tables(sizes, tape, head);
+    let reads: Vec<TensorId> = match (q, k) {
+        (Some(q), Some(k)) => vec![q, k],
+        _ => vec![qkv],
+    };
+    tape.op("apply_rotary_pos_emb", &reads, &[rotated_q, rotated_k])
+        .saves(&table)
+        .forward(&copy);
+    (Some(rotated_q), Some(rotated_k))
+}
+
+/// Sines and cosines that unfused rotary embedding keeps, once for queries and once for keys.
+pub(crate) fn rope_tables(sizes: &Sizes<'_>, tape: &mut Tape, width: Factor) -> Vec<TensorId> {
+    let shape = Shape::of(&[
+        factor("(cos and sin of queries and keys)", 4),
+        factor("s", sizes.m.args.seq_length),
+        width,
+    ]);
+    let shape = shape.over(factor("CP", sizes.m.cp));
+    tape.tensor_if(
+        !sizes.kernels.rope_fused,
+        "rotary cosines and sines",
+        shape,
+        sizes.width(),
+    )
+}

@@ -1,0 +1,49 @@
+//! What the embedding keeps.
+
+use crate::model::hidden;
+use crate::model::sizes::Sizes;
+use crate::model::tape::{Family, Tape, TensorId};
+use crate::model::tensor::{Shape, factor};
+use crate::source::EMBEDDING;
+
+/// The embedding of the first stage. It keeps token numbers, which are too small to list, and with
+/// dropout a mask; its weight's gradient is dense, whatever few rows were read.
+pub(crate) fn ops(sizes: &Sizes<'_>, tape: &mut Tape) {
+    tape.at(Family::Output, EMBEDDING);
+    let embedded = lookup(sizes, tape, "word_embeddings", "embedded tokens");
+    let mut output = embedded;
+    if sizes.hidden_dropout() {
+        let mask = tape.tensor("dropout mask", sizes.residual(), 1);
+        output = tape.tensor(
+            "embedded tokens after dropout",
+            sizes.residual(),
+            sizes.width(),
+        );
+        tape.op("embedding_dropout", &[embedded], &[output])
+            .saves(&[mask]);
+    }
+    tape.output = Some(output);
+}
+
+/// Looks up this rank's part of the vocabulary.
+pub(crate) fn lookup(
+    sizes: &Sizes<'_>,
+    tape: &mut Tape,
+    name: &'static str,
+    what: &'static str,
+) -> TensorId {
+    let m = sizes.m;
+    let output = tape.tensor(what, sizes.residual(), sizes.width());
+    let partial = tape.tensor(
+        "embedded tokens before they are summed over ranks",
+        sizes.residual(),
+        sizes.width(),
+    );
+    let weight =
+        Shape::of(&[factor("V", m.padded_vocab_size), hidden(m)]).over(super::super::tp(m));
+    let gradient = tape.tensor("gradient of the word embedding", weight, sizes.width());
+    tape.op(name, &[], &[output])
+        .forward(&[partial])
+        .backward(&[gradient]);
+    output
+}

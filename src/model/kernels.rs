@@ -1,0 +1,122 @@
+//! Which kernels run, as far as they decide what autograd keeps.
+
+use crate::config::choices::{AttentionBackend, PositionEmbedding, TransformerImpl};
+use crate::config::job::{GpuGeneration, Module};
+
+/// What a norm keeps besides its output.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NormKernel {
+    /// Transformer Engine and Apex: the input and fp32 statistics.
+    Fused,
+    /// PyTorch's own, computed in fp32 pieces.
+    Torch,
+}
+
+/// What core attention keeps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AttentionKernel {
+    /// cuDNN: queries, keys, values, output and one fp32 number a row.
+    Fused,
+    /// `FlashAttention`: the same, in another layout.
+    Flash,
+    /// Transformer Engine's matrix products: scores and probabilities.
+    Unfused,
+    /// Megatron's own: scores in a shared buffer, probabilities kept.
+    Local,
+}
+
+/// The kernels of one module.
+#[allow(
+    clippy::struct_excessive_bools,
+    reason = "independent facts about kernels, each named where it is read"
+)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Kernels {
+    /// The norm before a linear layer is part of it.
+    pub norm_in_linear: bool,
+    /// The norms.
+    pub norm: NormKernel,
+    /// Core attention.
+    pub attention: AttentionKernel,
+    /// Rotary embedding in one kernel, which keeps nothing but the shared table.
+    pub rope_fused: bool,
+    /// The same for MLA.
+    pub mla_rope_fused: bool,
+    /// Attention gets a copy of the values instead of a view of the whole fused projection.
+    pub values_copied: bool,
+    /// Softmax in PyTorch, which keeps its fp32 result, instead of one fused kernel.
+    pub softmax_in_torch: bool,
+    /// The router keeps full score matrices for its load balancing loss.
+    pub balancing_loss: bool,
+    /// Arguments that recompute keeps and that other passes keep as well count: the oracle counts them.
+    pub counts_arguments: bool,
+}
+
+impl Kernels {
+    /// The kernels that Megatron picks.
+    #[must_use]
+    pub fn of(m: &Module) -> Self {
+        let a = &m.args;
+        let te = a.transformer_impl != TransformerImpl::Local;
+        Self {
+            norm_in_linear: te,
+            norm: NormKernel::Fused,
+            attention: attention(m),
+            rope_fused: a.apply_rope_fusion,
+            mla_rope_fused: a.apply_rope_fusion && a.enable_experimental,
+            values_copied: te,
+            softmax_in_torch: !te && !a.masked_softmax_fusion,
+            balancing_loss: true,
+            counts_arguments: false,
+        }
+    }
+
+    /// Megatron's modules with norm and core attention replaced by what Transformer Engine's keep:
+    /// the first engine of the measured inventories.
+    pub const TE_LIKE: Self = Self {
+        norm_in_linear: false,
+        norm: NormKernel::Fused,
+        attention: AttentionKernel::Fused,
+        rope_fused: false,
+        mla_rope_fused: false,
+        values_copied: false,
+        softmax_in_torch: false,
+        balancing_loss: false,
+        counts_arguments: true,
+    };
+
+    /// Megatron's own modules on a machine without fused kernels: the second engine of the measured inventories.
+    pub const LOCAL: Self = Self {
+        norm: NormKernel::Torch,
+        attention: AttentionKernel::Local,
+        softmax_in_torch: true,
+        ..Self::TE_LIKE
+    };
+}
+
+/// Transformer Engine's choice (`get_attention_backend`), as far as the GPU and the flags decide it.
+fn attention(m: &Module) -> AttentionKernel {
+    let a = &m.args;
+    if a.transformer_impl == TransformerImpl::Local {
+        return AttentionKernel::Local;
+    }
+    match a.attention_backend {
+        AttentionBackend::Unfused | AttentionBackend::Local => AttentionKernel::Unfused,
+        AttentionBackend::Flash => AttentionKernel::Flash,
+        AttentionBackend::Fused => AttentionKernel::Fused,
+        AttentionBackend::Auto => match m.gpu_generation() {
+            GpuGeneration::Ampere => AttentionKernel::Flash,
+            GpuGeneration::Blackwell if a.deterministic_mode => AttentionKernel::Flash,
+            GpuGeneration::Hopper | GpuGeneration::Blackwell => AttentionKernel::Fused,
+        },
+    }
+}
+
+/// Whether positions enter through rotary embedding.
+#[must_use]
+pub fn rotary(m: &Module) -> bool {
+    matches!(
+        m.args.position_embedding_type,
+        PositionEmbedding::Rope | PositionEmbedding::Mrope | PositionEmbedding::Yarn
+    )
+}

@@ -1,0 +1,124 @@
+//! Final norm, output layer and loss: what the last stage does after its layers.
+
+use super::norm::ops::residual_norm;
+use super::sizes::Sizes;
+use super::tape::{Family, Gradient, Tape, TensorId};
+use super::tensor::{Shape, factor};
+use super::{hidden, linear, mtp, tp};
+use crate::config::choices::CrossEntropyFusion;
+use crate::source::{
+    CROSS_ENTROPY, FINAL_NORM, FUSED_CROSS_ENTROPY, OUTPUT_LAYER, TE_CROSS_ENTROPY,
+};
+
+/// What follows the decoder layers on the last stage, with so many MTP depths in between.
+///
+/// The MTP losses come before the main one, and what they keep stays until the backward pass.
+pub(crate) fn ops(sizes: &Sizes<'_>, tape: &mut Tape, x: TensorId, depths: u64, output: bool) {
+    tape.input = Some(x);
+    tape.at(Family::Output, FINAL_NORM);
+    let normed = residual_norm(sizes, tape, "final_layernorm", "final norm output", x);
+    let mut hidden_states = normed;
+    let mut predicted = Vec::new();
+    for _ in 0..depths {
+        hidden_states = mtp::ops::ops(sizes, tape, hidden_states);
+        predicted.push(hidden_states);
+    }
+    if output {
+        for states in predicted {
+            head(
+                sizes,
+                tape,
+                states,
+                ["MTP output_layer", "MTP loss"],
+                ["MTP logits", "MTP loss by token"],
+            );
+        }
+        head(
+            sizes,
+            tape,
+            normed,
+            ["output_layer", "loss"],
+            ["logits", "loss by token"],
+        );
+    } else {
+        tape.output = Some(hidden_states);
+    }
+}
+
+fn head(
+    sizes: &Sizes<'_>,
+    tape: &mut Tape,
+    input: TensorId,
+    names: [&'static str; 2],
+    what: [&'static str; 2],
+) {
+    let m = sizes.m;
+    tape.at(Family::Output, OUTPUT_LAYER);
+    let vocabulary = factor("V", m.padded_vocab_size);
+    let logits = tape.tensor(what[0], sizes.columns(&[vocabulary]), sizes.width());
+    let parallel = m.sequence_parallel;
+    let whole = tape.tensor_if(
+        parallel,
+        "input gathered again",
+        sizes.gathered(),
+        sizes.width(),
+    );
+    let weight = Shape::of(&[vocabulary, hidden(m)]).over(tp(m));
+    let gradient = linear::weight_gradient(sizes, tape, weight);
+    tape.op(names[0], &[input], &[logits])
+        .saves(&[input])
+        .backward(&whole)
+        .backward(&gradient);
+    loss(sizes, tape, logits, names[1], what[1]);
+}
+
+/// Cross-entropy over the vocabulary of all tensor-parallel ranks, kernel by kernel.
+fn loss(
+    sizes: &Sizes<'_>,
+    tape: &mut Tape,
+    logits: TensorId,
+    name: &'static str,
+    what: &'static str,
+) {
+    let m = sizes.m;
+    let vocabulary = sizes.columns(&[factor("V", m.padded_vocab_size)]);
+    let fusion = m
+        .args
+        .cross_entropy_loss_fusion
+        .then_some(m.args.cross_entropy_fusion_impl);
+    tape.at(
+        Family::Output,
+        match fusion {
+            None => CROSS_ENTROPY,
+            Some(CrossEntropyFusion::Native) => FUSED_CROSS_ENTROPY,
+            Some(CrossEntropyFusion::Te) => TE_CROSS_ENTROPY,
+        },
+    );
+    let per_token = tape.tensor(what, sizes.tokens(&[]), 4);
+    let masks = tape.tensor("target masks and indices", sizes.tokens(&[]), 9);
+    let op = match fusion {
+        Some(CrossEntropyFusion::Te) if m.args.te_cross_entropy_in_place => {
+            // The gradient is written over the logits.
+            let op = tape.op(name, &[logits], &[per_token]);
+            op.saves(&[logits]).gradients(&[Gradient::Over(logits)])
+        }
+        Some(CrossEntropyFusion::Te) => {
+            let gradient = tape.tensor("gradient of the logits in fp32", vocabulary, 4);
+            tape.op(name, &[logits], &[per_token]).saves(&[gradient])
+        }
+        Some(CrossEntropyFusion::Native) => {
+            // Modelled from measurements: the compiled function has one more fp32 copy than its source.
+            let softmax = tape.tensor("softmax of the logits in fp32", vocabulary, 4);
+            let copy = tape.tensor("exponentials of the logits in fp32", vocabulary, 4);
+            tape.op(name, &[logits], &[per_token])
+                .saves(&[softmax, masks])
+                .forward(&[copy])
+        }
+        None => {
+            let softmax = tape.tensor("softmax of the logits in fp32", vocabulary, 4);
+            tape.op(name, &[logits], &[per_token])
+                .saves(&[softmax, masks])
+        }
+    };
+    op.root = true;
+}

@@ -1,0 +1,152 @@
+//! The way of tokens to their experts and back.
+
+use super::ops::{Rows, rows};
+use crate::config::choices::{RouterDtype, TokenDispatcher};
+use crate::config::job::Moe;
+use crate::model::sizes::Sizes;
+use crate::model::tape::{Family, Tape, TensorId};
+use crate::model::tensor::{Factor, Shape, factor};
+use crate::source::{COMBINE, DISPATCH, PERMUTE};
+
+/// Tokens on their way: where they are, and which steps this dispatcher takes.
+pub(crate) struct Way<'a> {
+    sizes: &'a Sizes<'a>,
+    rows: Rows,
+    /// Width of a token on the way.
+    inner: Factor,
+    current: TensorId,
+    exchanged: bool,
+    gathered: bool,
+    sorted: bool,
+    /// What variables of `MoELayer.forward` hold until the results have been combined.
+    held: Vec<TensorId>,
+}
+
+impl<'a> Way<'a> {
+    /// Brings the tokens to the experts.
+    pub(crate) fn dispatch(
+        sizes: &'a Sizes<'a>,
+        tape: &mut Tape,
+        moe: &Moe,
+        input: TensorId,
+        inner: Factor,
+    ) -> Self {
+        let (m, rows_of) = (sizes.m, Rows::new(sizes.m, moe));
+        let alltoall = m.args.moe_token_dispatcher_type == TokenDispatcher::AllToAll;
+        tape.at(Family::Experts, PERMUTE);
+        let table = if m.args.moe_permute_fusion {
+            let width = factor("(2·E + 1)", 2 * moe.num_experts + 1);
+            tape.tensor("row map of the permutation", sizes.own_tokens(&[width]), 4)
+        } else {
+            tape.tensor(
+                "sorted indices of the permutation",
+                Shape::of(&[rows_of.sent]),
+                8,
+            )
+        };
+        // The other dispatchers hand the experts their tokens in one step.
+        let first = if alltoall {
+            rows_of.sent
+        } else {
+            rows_of.routed
+        };
+        let permuted = tape.tensor("dispatched tokens", rows(first, inner), sizes.width());
+        tape.op("permute", &[input], &[permuted]).saves(&[table]);
+        let mut way = Self {
+            sizes,
+            rows: rows_of,
+            inner,
+            current: permuted,
+            exchanged: alltoall && m.ep > 1,
+            gathered: alltoall && m.etp > 1,
+            sorted: alltoall && moe.num_experts / m.ep.max(1) > 1,
+            held: if alltoall { vec![permuted] } else { Vec::new() },
+        };
+        tape.at(Family::Experts, DISPATCH);
+        if way.exchanged {
+            way.step(
+                tape,
+                "all_to_all",
+                "tokens received from other ranks",
+                rows_of.received,
+            );
+            way.held.push(way.current);
+        }
+        if way.gathered {
+            let what = "tokens gathered over expert-tensor-parallel ranks";
+            way.step(tape, "all_gather", what, rows_of.routed);
+        }
+        if way.sorted {
+            way.step(
+                tape,
+                "sort_chunks_by_idxs",
+                "tokens sorted by expert",
+                rows_of.routed,
+            );
+        }
+        way
+    }
+
+    /// The tokens as the experts get them, and how many.
+    pub(crate) fn arrived(&self) -> (TensorId, Rows) {
+        (self.current, self.rows)
+    }
+
+    /// Brings the experts' results back and adds up those of each token.
+    pub(crate) fn combine(mut self, tape: &mut Tape, results: TensorId) -> TensorId {
+        let (m, width) = (self.sizes.m, self.sizes.width());
+        self.current = results;
+        tape.at(Family::Experts, COMBINE);
+        if self.sorted {
+            let what = "expert outputs in the order of ranks";
+            self.step(tape, "unsort_chunks_by_idxs", what, self.rows.routed);
+        }
+        if self.gathered {
+            let what = "expert outputs summed over expert-tensor-parallel ranks";
+            self.step(tape, "reduce_scatter", what, self.rows.received);
+        }
+        if self.exchanged {
+            self.step(
+                tape,
+                "all_to_all back",
+                "expert outputs sent back",
+                self.rows.sent,
+            );
+            let held = core::mem::take(&mut self.held);
+            if let Some(op) = tape.ops.last_mut() {
+                op.holds(&held);
+            }
+        }
+        let allgather = m.args.moe_token_dispatcher_type == TokenDispatcher::AllGather;
+        if allgather && (m.ep > 1 || m.etp > 1) {
+            let all = rows(self.rows.all, self.inner);
+            let twice = tape.tensor("expert outputs while they are added up", all, width);
+            self.step(
+                tape,
+                "unpermute_all",
+                "expert outputs for all tokens",
+                self.rows.all,
+            );
+            if let Some(op) = tape.ops.last_mut() {
+                op.forward(&[twice]);
+            }
+            if m.args.moe_router_dtype == Some(RouterDtype::Fp32) {
+                let fp32 = tape.tensor("expert outputs for all tokens in fp32", all, 4);
+                tape.op("to_fp32", &[self.current], &[fp32]);
+                self.current = fp32;
+            }
+        }
+        let shape = self.sizes.own_tokens(&[self.inner]);
+        let output = tape.tensor("routed experts: combined output", shape, width);
+        self.held.retain(|id| *id != self.current);
+        tape.op("unpermute", &[self.current], &[output])
+            .holds(&self.held);
+        output
+    }
+
+    fn step(&mut self, tape: &mut Tape, name: &'static str, what: &'static str, count: Factor) {
+        let next = tape.tensor(what, rows(count, self.inner), self.sizes.width());
+        tape.op(name, &[self.current], &[next]);
+        self.current = next;
+    }
+}

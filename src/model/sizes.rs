@@ -1,0 +1,110 @@
+//! Shapes of activations on one rank: how sequence, tensor and context parallelism divide them.
+
+use super::kernels::{Kernels, NormKernel};
+use super::tensor::{Factor, Shape, factor};
+use crate::config::choices::Normalization;
+use crate::config::job::Module;
+
+/// A module with the kernels it runs: what tapes are made from.
+#[derive(Clone, Copy, Debug)]
+pub struct Sizes<'a> {
+    /// The module.
+    pub m: &'a Module,
+    /// Its kernels.
+    pub kernels: Kernels,
+}
+
+impl<'a> Sizes<'a> {
+    /// A module with the kernels that Megatron picks.
+    #[must_use]
+    pub fn new(m: &'a Module) -> Self {
+        Self {
+            m,
+            kernels: Kernels::of(m),
+        }
+    }
+
+    /// Bytes of an element in the precision of training.
+    #[must_use]
+    pub fn width(&self) -> u64 {
+        self.m.precision.bytes()
+    }
+
+    fn shape(&self, widths: &[Factor]) -> Shape {
+        let mut factors = [Factor::NONE; 4];
+        let all = [
+            factor("s", self.m.args.seq_length),
+            factor("b", self.m.args.micro_batch_size),
+        ];
+        for (slot, from) in factors.iter_mut().zip(all.iter().chain(widths)) {
+            *slot = *from;
+        }
+        Shape::of(&factors).over(factor("CP", self.m.cp))
+    }
+
+    /// Every token of this context-parallel rank, so wide.
+    #[must_use]
+    pub fn tokens(&self, widths: &[Factor]) -> Shape {
+        self.shape(widths)
+    }
+
+    /// The tokens of this rank outside tensor-parallel regions: with sequence parallelism only its share.
+    #[must_use]
+    pub fn own_tokens(&self, widths: &[Factor]) -> Shape {
+        let shape = self.shape(widths);
+        if self.m.sequence_parallel {
+            shape.over(factor("TP", self.m.tp))
+        } else {
+            shape
+        }
+    }
+
+    /// Every token of this context-parallel rank, with its columns split over tensor-parallel ranks.
+    #[must_use]
+    pub fn columns(&self, widths: &[Factor]) -> Shape {
+        self.shape(widths).over(factor("TP", self.m.tp))
+    }
+
+    /// The residual stream.
+    #[must_use]
+    pub fn residual(&self) -> Shape {
+        self.own_tokens(&[super::hidden(self.m)])
+    }
+
+    /// The residual stream gathered over tensor-parallel ranks.
+    #[must_use]
+    pub fn gathered(&self) -> Shape {
+        self.tokens(&[super::hidden(self.m)])
+    }
+
+    /// Numbers a norm keeps for each row: the reciprocal of its deviation, and with `LayerNorm` its mean.
+    #[must_use]
+    pub fn norm_stats(&self) -> Factor {
+        match self.m.args.normalization {
+            Normalization::LayerNorm => factor("(mean + rstd)", 2),
+            Normalization::RmsNorm => factor("rstd", 1),
+        }
+    }
+
+    /// Bytes of each of them.
+    #[must_use]
+    pub fn stats_width(&self) -> u64 {
+        match (self.kernels.norm, self.m.args.normalization) {
+            (NormKernel::Torch, Normalization::LayerNorm) => self.width(),
+            _ => 4,
+        }
+    }
+
+    /// Whether hidden values are dropped.
+    #[must_use]
+    pub fn hidden_dropout(&self) -> bool {
+        self.m.args.hidden_dropout.0 > 0
+    }
+
+    /// Whether tensor-parallel ranks sum up partial results, which with sequence parallelism takes the whole
+    /// tensor before it is scattered.
+    #[must_use]
+    pub fn scatters(&self) -> bool {
+        self.m.sequence_parallel
+    }
+}

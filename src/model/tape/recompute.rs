@@ -1,0 +1,132 @@
+//! Which tensors of a tape are kept after its forward pass when some modules are recomputed or offloaded.
+
+use super::{Section, Tape, TensorId};
+use crate::config::NameSet;
+use crate::config::choices::{OffloadModule, RecomputeModule};
+
+/// What is recomputed or offloaded instead of kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Savers {
+    /// Modules of selective recompute; `None` when nothing is chosen.
+    pub recompute: Option<NameSet<RecomputeModule>>,
+    /// Modules of fine-grained offloading.
+    pub offload: Option<NameSet<OffloadModule>>,
+    /// Whether MTP layers keep only their inputs, as full recompute with method uniform has it.
+    pub mtp: bool,
+}
+
+impl Savers {
+    /// Nothing is recomputed or offloaded.
+    pub const NONE: Self = Self {
+        recompute: None,
+        offload: None,
+        mtp: false,
+    };
+}
+
+/// What each operation of a tape keeps, and what has to come back before its backward pass.
+#[derive(Clone, Debug)]
+pub(crate) struct Plan {
+    /// For each operation, what stays alive after its forward pass.
+    pub(crate) keeps: Vec<Vec<TensorId>>,
+    /// For each operation, further tensors that stay until the end of its backward pass.
+    pub(crate) ends: Vec<Vec<TensorId>>,
+    /// Sections that run again, in their order.
+    pub(crate) again: Vec<Section>,
+    /// What comes back from the host before any backward pass.
+    pub(crate) fetched: Vec<TensorId>,
+}
+
+impl Plan {
+    /// What these savers keep of a tape.
+    pub(crate) fn new(tape: &Tape, savers: Savers) -> Self {
+        let again = active(tape, savers);
+        let inside = |op: usize| again.iter().any(|s| s.ops.contains(&op));
+        let mut withheld = vec![false; tape.tensors.len()];
+        let mut mark = |id: &TensorId| {
+            if let Some(slot) = withheld.get_mut(id.0 as usize) {
+                *slot = true;
+            }
+        };
+        again.iter().flat_map(|s| &s.discards).for_each(&mut mark);
+        let mut keeps: Vec<Vec<TensorId>> = Vec::with_capacity(tape.ops.len());
+        let mut ends = vec![Vec::new(); tape.ops.len()];
+        for (index, op) in tape.ops.iter().enumerate() {
+            keeps.push(if inside(index) {
+                Vec::new()
+            } else {
+                op.saves.clone()
+            });
+        }
+        for section in &again {
+            if let Some(kept) = keeps.get_mut(section.ops.start) {
+                kept.extend_from_slice(&section.keeps);
+            }
+            if let Some(end) = ends.get_mut(section.ops.start) {
+                end.extend_from_slice(&section.keeps);
+            }
+        }
+        let mut fetched = Vec::new();
+        if let Some(modules) = savers.offload {
+            for (module, op) in &tape.offloads {
+                if modules.contains(*module)
+                    && let Some(kept) = keeps.get(*op)
+                {
+                    fetched.extend_from_slice(kept);
+                }
+            }
+            fetched.iter().for_each(&mut mark);
+        }
+        for kept in &mut keeps {
+            kept.retain(|id| !withheld.get(id.0 as usize).copied().unwrap_or(false));
+        }
+        fetched.sort_unstable();
+        fetched.dedup();
+        Self {
+            keeps,
+            ends,
+            again,
+            fetched,
+        }
+    }
+
+    /// What nothing keeps: a forward pass without autograd.
+    pub(crate) fn without_autograd(tape: &Tape) -> Self {
+        Self {
+            keeps: vec![Vec::new(); tape.ops.len()],
+            ends: vec![Vec::new(); tape.ops.len()],
+            again: Vec::new(),
+            fetched: Vec::new(),
+        }
+    }
+
+    /// Whether an operation runs again.
+    pub(crate) fn runs_again(&self, op: usize) -> bool {
+        self.again.iter().any(|s| s.ops.contains(&op))
+    }
+}
+
+/// The sections that these savers run again. One that lies within another is left out: the outer one
+/// keeps nothing of it either.
+fn active(tape: &Tape, savers: Savers) -> Vec<Section> {
+    let chosen = |section: &Section| match section.module {
+        None => savers.mtp,
+        Some(module) => savers.recompute.is_some_and(|set| set.contains(module)),
+    };
+    let mut sections: Vec<Section> = tape
+        .sections
+        .iter()
+        .filter(|s| chosen(s))
+        .cloned()
+        .collect();
+    let all = sections.clone();
+    sections.retain(|s| {
+        !all.iter().any(|outer| {
+            outer.ops.start <= s.ops.start
+                && s.ops.end <= outer.ops.end
+                && outer.ops.len() > s.ops.len()
+        })
+    });
+    sections.sort_by_key(|s| s.ops.start);
+    sections
+}

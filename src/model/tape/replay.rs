@@ -1,0 +1,542 @@
+//! Plays a tape forwards and backwards and finds the moment at which most is alive.
+//!
+//! A tensor lives as long as something refers to it: a Python variable until its last use, autograd until
+//! the backward pass of the operation that saved it, a gradient until it was used.
+
+use super::recompute::Plan;
+use super::{ActivationTensor, Family, Gradient, Section, Tape, TensorId};
+
+/// How many kinds of use there are: the families of kept tensors, and what is not kept.
+pub const USES: usize = 6;
+/// The index of what only lives for a moment.
+pub const TRANSIENT: usize = 5;
+
+/// Bytes by use: kept tensors by [`Family`], then everything that only lives for a moment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Usage(pub [u64; USES]);
+
+impl Usage {
+    /// All uses together.
+    #[must_use]
+    pub fn total(&self) -> u64 {
+        self.0
+            .iter()
+            .fold(0, |sum, bytes| sum.saturating_add(*bytes))
+    }
+
+    /// Adds so many times another usage.
+    pub fn add(&mut self, other: &Self, times: u64) {
+        for (into, from) in self.0.iter_mut().zip(&other.0) {
+            *into = into.saturating_add(from.saturating_mul(times));
+        }
+    }
+
+    /// Adds bytes to one use.
+    pub fn add_to(&mut self, usage: usize, bytes: u64) {
+        if let Some(into) = self.0.get_mut(usage) {
+            *into = into.saturating_add(bytes);
+        }
+    }
+
+    fn take(&mut self, usage: usize, bytes: u64) {
+        if let Some(from) = self.0.get_mut(usage) {
+            *from = from.saturating_sub(bytes);
+        }
+    }
+}
+
+/// The heaviest moment of a pass over one tape.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct High {
+    /// What is alive then.
+    pub usage: Usage,
+    /// The operation at work.
+    pub op: usize,
+    /// Whether the operation runs a second time, for recompute.
+    pub again: bool,
+    /// Which moment of the pass it is, for playing it once more.
+    pub moment: usize,
+}
+
+/// A tape reduced to what a schedule needs to know.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Reduced {
+    /// What is kept between the passes, the input included where it is.
+    pub kept: Usage,
+    /// Whether it is kept.
+    pub keeps_input: bool,
+    /// The forward pass, from a state in which the input is alive, which counts here.
+    pub forward: High,
+    /// The forward pass when autograd keeps nothing of it.
+    pub without_autograd: High,
+    /// The backward pass, from a state in which all that is kept and the output's gradient are alive.
+    pub backward: High,
+    /// The same when the caller holds on to the output's gradient.
+    pub backward_held: High,
+}
+
+/// Something alive at a moment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Alive {
+    /// The tensor, or the one that it is the gradient of.
+    pub tensor: ActivationTensor,
+    /// Whether it is the gradient.
+    pub gradient: bool,
+    /// Which use its bytes count for.
+    pub usage: usize,
+    /// What the allocator set aside.
+    pub bytes: u64,
+}
+
+/// One of the passes that [`Reduced`] has a heaviest moment of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum PassKind {
+    Forward,
+    WithoutAutograd,
+    Backward,
+    BackwardHeld,
+}
+
+/// Reduces a tape under a plan.
+pub(crate) fn reduce(tape: &Tape, plan: &Plan) -> Reduced {
+    let mut forward = Player::new(tape, plan, None);
+    forward.forward();
+    let mut backward = Player::new(tape, plan, None);
+    backward.backward(false);
+    let mut held = Player::new(tape, plan, None);
+    held.backward(true);
+    let bare = Plan::without_autograd(tape);
+    let mut without_autograd = Player::new(tape, &bare, None);
+    without_autograd.forward();
+    Reduced {
+        kept: kept(tape, plan),
+        keeps_input: tape
+            .input
+            .is_some_and(|input| plan.keeps.iter().flatten().any(|id| *id == input)),
+        forward: forward.high,
+        without_autograd: without_autograd.high,
+        backward: backward.high,
+        backward_held: held.high,
+    }
+}
+
+/// Everything alive at one moment of one pass.
+pub(crate) fn alive_at(tape: &Tape, plan: &Plan, pass: PassKind, moment: usize) -> Vec<Alive> {
+    let bare;
+    let plan = if pass == PassKind::WithoutAutograd {
+        bare = Plan::without_autograd(tape);
+        &bare
+    } else {
+        plan
+    };
+    let mut player = Player::new(tape, plan, Some(moment));
+    match pass {
+        PassKind::Forward | PassKind::WithoutAutograd => player.forward(),
+        PassKind::Backward => player.backward(false),
+        PassKind::BackwardHeld => player.backward(true),
+    }
+    player.captured
+}
+
+/// The tensors that a plan keeps, each once.
+pub(crate) fn kept_tensors(plan: &Plan) -> Vec<TensorId> {
+    let mut ids: Vec<TensorId> = plan.keeps.iter().flatten().copied().collect();
+    ids.sort_unstable();
+    ids.dedup();
+    ids
+}
+
+fn kept(tape: &Tape, plan: &Plan) -> Usage {
+    let mut usage = Usage::default();
+    for id in kept_tensors(plan) {
+        if let Some(tensor) = tape.get(id) {
+            usage.add_to(tensor.family as usize, tensor.allocated());
+        }
+    }
+    usage
+}
+
+/// A storage and how many refer to it.
+#[derive(Clone, Copy)]
+struct Slot {
+    of: TensorId,
+    gradient: bool,
+    bytes: u64,
+    usage: usize,
+    references: u32,
+}
+
+struct Player<'a> {
+    tape: &'a Tape,
+    plan: &'a Plan,
+    slots: Vec<Slot>,
+    /// The last operation that reads a tensor.
+    last_use: Vec<usize>,
+    /// For each operation, what it reads for the last time, and who made that.
+    dies: Vec<Vec<(TensorId, usize)>>,
+    usage: Usage,
+    total: u64,
+    high: High,
+    high_total: u64,
+    moment: usize,
+    capture: Option<usize>,
+    captured: Vec<Alive>,
+}
+
+impl<'a> Player<'a> {
+    fn new(tape: &'a Tape, plan: &'a Plan, capture: Option<usize>) -> Self {
+        let mut slots: Vec<Slot> = Vec::with_capacity(tape.tensors.len() * 2);
+        slots.extend((0..).zip(&tape.tensors).map(|(id, tensor)| Slot {
+            of: TensorId(id),
+            gradient: false,
+            bytes: tensor.allocated(),
+            usage: TRANSIENT,
+            references: 0,
+        }));
+        for id in plan.keeps.iter().flatten() {
+            if let (Some(slot), Some(tensor)) = (slots.get_mut(id.0 as usize), tape.get(*id)) {
+                slot.usage = tensor.family as usize;
+            }
+        }
+        if let Some(input) = tape.input.and_then(|id| slots.get_mut(id.0 as usize)) {
+            // The chunk before or the received tensor keeps it, whatever this tape does.
+            input.usage = Family::Residual as usize;
+        }
+        let mut last_use = vec![usize::MAX; slots.len()];
+        let mut used = |id: &TensorId, op: usize| {
+            if let Some(last) = last_use.get_mut(id.0 as usize) {
+                *last = if *last == usize::MAX {
+                    op
+                } else {
+                    op.max(*last)
+                };
+            }
+        };
+        for (index, op) in tape.ops.iter().enumerate() {
+            op.inputs.iter().for_each(|(id, _)| used(id, index));
+        }
+        for section in &plan.again {
+            section
+                .discards
+                .iter()
+                .for_each(|id| used(id, section.until));
+        }
+        let mut dies = vec![Vec::new(); tape.ops.len()];
+        for (maker, op) in tape.ops.iter().enumerate() {
+            for id in &op.outputs {
+                let last = last_use.get(id.0 as usize).copied().unwrap_or(usize::MAX);
+                if let Some(dead) = dies.get_mut(last) {
+                    dead.push((*id, maker));
+                }
+            }
+        }
+        Self {
+            tape,
+            plan,
+            slots,
+            last_use,
+            dies,
+            usage: Usage::default(),
+            total: 0,
+            high: High::default(),
+            high_total: 0,
+            moment: 0,
+            capture,
+            captured: Vec::new(),
+        }
+    }
+
+    fn hold(&mut self, slot: usize) {
+        if let Some(slot) = self.slots.get_mut(slot) {
+            if slot.references == 0 {
+                self.usage.add_to(slot.usage, slot.bytes);
+                self.total = self.total.saturating_add(slot.bytes);
+            }
+            slot.references += 1;
+        }
+    }
+
+    fn release(&mut self, slot: usize) {
+        if let Some(slot) = self.slots.get_mut(slot)
+            && slot.references > 0
+        {
+            slot.references -= 1;
+            if slot.references == 0 {
+                self.usage.take(slot.usage, slot.bytes);
+                self.total = self.total.saturating_sub(slot.bytes);
+            }
+        }
+    }
+
+    fn references(&self, slot: usize) -> u32 {
+        self.slots.get(slot).map_or(0, |slot| slot.references)
+    }
+
+    /// The operation works: what is alive now, with tensors that only it needs, may be the most.
+    fn mark(&mut self, op: usize, again: bool, extra: &[TensorId]) {
+        let bytes = extra
+            .iter()
+            .filter_map(|id| self.tape.get(*id))
+            .fold(0u64, |sum, tensor| sum.saturating_add(tensor.allocated()));
+        if self.total.saturating_add(bytes) > self.high_total {
+            self.high_total = self.total.saturating_add(bytes);
+            let mut usage = self.usage;
+            usage.add_to(TRANSIENT, bytes);
+            self.high = High {
+                usage,
+                op,
+                again,
+                moment: self.moment,
+            };
+        }
+        if self.capture == Some(self.moment) {
+            self.capture_now(extra);
+        }
+        self.moment += 1;
+    }
+
+    fn capture_now(&mut self, extra: &[TensorId]) {
+        let alive = self
+            .slots
+            .iter()
+            .filter(|slot| slot.references > 0 && slot.bytes > 0);
+        self.captured = alive
+            .filter_map(|slot| {
+                Some(Alive {
+                    tensor: *self.tape.get(slot.of)?,
+                    gradient: slot.gradient,
+                    usage: slot.usage,
+                    bytes: slot.bytes,
+                })
+            })
+            .collect();
+        self.captured.extend(extra.iter().filter_map(|id| {
+            let tensor = *self.tape.get(*id)?;
+            Some(Alive {
+                tensor,
+                gradient: false,
+                usage: TRANSIENT,
+                bytes: tensor.allocated(),
+            })
+        }));
+    }
+
+    fn forward(&mut self) {
+        let tape = self.tape;
+        if let Some(input) = tape.input {
+            self.hold(input.0 as usize);
+        }
+        for (index, op) in tape.ops.iter().enumerate() {
+            op.outputs.iter().for_each(|id| self.hold(id.0 as usize));
+            for id in self.plan.keeps.get(index).into_iter().flatten() {
+                self.hold(id.0 as usize);
+            }
+            self.mark(index, false, &op.forward);
+            self.release_used(index, 0);
+        }
+    }
+
+    /// Python variables let go of what was used for the last time by this operation.
+    fn release_used(&mut self, index: usize, first: usize) {
+        let mut next = 0;
+        while let Some((id, maker)) = self
+            .dies
+            .get(index)
+            .and_then(|dead| dead.get(next))
+            .copied()
+        {
+            if maker >= first {
+                self.release(id.0 as usize);
+            }
+            next += 1;
+        }
+    }
+
+    fn gradient(&mut self, of: TensorId) -> usize {
+        let bytes = self.slots.get(of.0 as usize).map_or(0, |slot| slot.bytes);
+        self.slots.push(Slot {
+            of,
+            gradient: true,
+            bytes,
+            usage: TRANSIENT,
+            references: 0,
+        });
+        self.hold(self.slots.len() - 1);
+        self.slots.len() - 1
+    }
+
+    fn backward(&mut self, held: bool) {
+        let (tape, plan) = (self.tape, self.plan);
+        for kept in &plan.keeps {
+            for id in kept {
+                self.hold(id.0 as usize);
+            }
+        }
+        let mut gradients: Vec<Option<usize>> = vec![None; tape.tensors.len()];
+        if let Some(output) = tape.output {
+            let slot = self.gradient(output);
+            if held {
+                self.hold(slot);
+            }
+            if let Some(gradient) = gradients.get_mut(output.0 as usize) {
+                *gradient = Some(slot);
+            }
+        }
+        self.fetch();
+        let mut later: Vec<(usize, usize)> = Vec::new();
+        for (index, op) in tape.ops.iter().enumerate().rev() {
+            let outputs = op.outputs.iter();
+            let of_outputs: Vec<usize> = outputs
+                .filter_map(|id| gradients.get_mut(id.0 as usize)?.take())
+                .collect();
+            for section in plan.again.iter().filter(|section| section.until == index) {
+                self.again(section, &of_outputs, &mut later);
+            }
+            if !of_outputs.is_empty() || op.root || op.outputs.is_empty() {
+                let mut made: Vec<(TensorId, usize)> = Vec::with_capacity(op.inputs.len());
+                for (input, gradient) in &op.inputs {
+                    let slot = match (gradient, of_outputs.first()) {
+                        (Gradient::None, _) => continue,
+                        (Gradient::Over(other), _) => {
+                            self.hold(other.0 as usize);
+                            other.0 as usize
+                        }
+                        (Gradient::Shared, Some(output)) => {
+                            self.hold(*output);
+                            *output
+                        }
+                        _ => self.gradient(*input),
+                    };
+                    made.push((*input, slot));
+                }
+                self.mark(index, false, &op.backward);
+                self.finish(index, &mut later);
+                for slot in &of_outputs {
+                    self.release(*slot);
+                }
+                for (input, slot) in made {
+                    self.accumulate(index, input, slot, &mut gradients);
+                }
+            } else {
+                self.finish(index, &mut later);
+            }
+        }
+    }
+
+    /// The backward pass of an operation is over: what it saved goes.
+    fn finish(&mut self, index: usize, later: &mut Vec<(usize, usize)>) {
+        let (tape, plan) = (self.tape, self.plan);
+        let saves = tape.ops.get(index).map(|op| op.saves.as_slice());
+        saves
+            .into_iter()
+            .flatten()
+            .for_each(|id| self.release(id.0 as usize));
+        let ends = plan.ends.get(index).into_iter().flatten();
+        ends.for_each(|id| self.release(id.0 as usize));
+        later.retain(|(at, slot)| {
+            if *at == index {
+                self.release(*slot);
+            }
+            *at != index
+        });
+    }
+
+    /// A second gradient for a tensor is added to the first, in place where nobody else looks at one of them.
+    fn accumulate(
+        &mut self,
+        op: usize,
+        input: TensorId,
+        slot: usize,
+        gradients: &mut [Option<usize>],
+    ) {
+        let sum = match gradients.get(input.0 as usize).copied().flatten() {
+            None => slot,
+            Some(first) if self.references(first) == 1 => {
+                self.release(slot);
+                first
+            }
+            Some(first) if self.references(slot) == 1 => {
+                self.release(first);
+                slot
+            }
+            Some(first) => {
+                let sum = self.gradient(input);
+                self.mark(op, false, &[]);
+                self.release(first);
+                self.release(slot);
+                sum
+            }
+        };
+        if let Some(gradient) = gradients.get_mut(input.0 as usize) {
+            *gradient = Some(sum);
+        }
+    }
+
+    /// Offloaded tensors are back before the first operation needs one.
+    fn fetch(&mut self) {
+        let (tape, plan) = (self.tape, self.plan);
+        if plan.fetched.is_empty() {
+            return;
+        }
+        for (index, op) in tape.ops.iter().enumerate() {
+            let saves = op.saves.iter().filter(|_| !plan.runs_again(index));
+            let ends = plan.ends.get(index).into_iter().flatten();
+            for id in saves.chain(ends) {
+                if plan.fetched.binary_search(id).is_ok() {
+                    self.hold(id.0 as usize);
+                }
+            }
+        }
+    }
+
+    /// Runs a section a second time, with autograd. What it discarded is back for those that read it; the
+    /// output of ordinary recompute and the gradient it was called with stay until its first operation is done.
+    fn again(&mut self, section: &Section, of_outputs: &[usize], later: &mut Vec<(usize, usize)>) {
+        let (tape, plan) = (self.tape, self.plan);
+        for index in section.ops.clone() {
+            let Some(op) = tape.ops.get(index) else {
+                continue;
+            };
+            op.outputs.iter().for_each(|id| self.hold(id.0 as usize));
+            op.saves.iter().for_each(|id| self.hold(id.0 as usize));
+            self.mark(index, true, &op.forward);
+            self.release_used(index, section.ops.start);
+        }
+        if section.discards.is_empty() {
+            let last = section
+                .ops
+                .end
+                .checked_sub(1)
+                .and_then(|last| tape.ops.get(last));
+            let outputs = last.into_iter().flat_map(|op| &op.outputs);
+            later.extend(outputs.map(|id| (section.ops.start, id.0 as usize)));
+            for slot in of_outputs {
+                self.hold(*slot);
+                later.push((section.ops.start, *slot));
+            }
+            return;
+        }
+        for (index, op) in tape.ops.iter().enumerate() {
+            let saves = op.saves.iter().filter(|_| !plan.runs_again(index));
+            let ends = plan.ends.get(index).into_iter().flatten();
+            for id in saves.chain(ends).filter(|id| section.discards.contains(id)) {
+                self.hold(id.0 as usize);
+            }
+        }
+        // Python lets go of what was made again.
+        for id in section
+            .ops
+            .clone()
+            .filter_map(|op| tape.ops.get(op))
+            .flat_map(|op| &op.outputs)
+        {
+            let used_later = self
+                .last_use
+                .get(id.0 as usize)
+                .is_some_and(|last| *last >= section.ops.end);
+            if used_later {
+                self.release(id.0 as usize);
+            }
+        }
+    }
+}

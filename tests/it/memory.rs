@@ -1,0 +1,5 @@
+//! Steady state and peak of whole stages.
+
+mod jobs;
+mod laws;
+mod measured;

@@ -321,8 +321,8 @@ impl<'a> Draft<'a> {
     }
 
     /// Sizes near the current TP that the test accepts.
-    pub(super) fn near_tp(&self, test: impl Fn(u64) -> bool) -> Vec<u64> {
-        near_matches(self.tp, self.a.num_attention_heads.max(self.tp), 3, |tp| {
+    pub(super) fn near_tp(&self, test: &dyn Fn(u64) -> bool) -> Vec<u64> {
+        near_matches(self.tp, self.a.num_attention_heads.max(self.tp), 3, &|tp| {
             self.a.num_attention_heads.is_multiple_of(tp) && test(tp)
         })
     }

@@ -45,6 +45,7 @@ pub struct Problem {
 
 impl Problem {
     /// An error about `fields`.
+    #[inline(never)] // Every rule calls it; one copy keeps the page small.
     pub(crate) fn error(
         module: usize,
         rule: &'static str,
@@ -76,21 +77,18 @@ impl Problem {
     }
 
     /// Adds a change that would mend it.
+    #[inline(never)]
     pub(crate) fn fix(mut self, field: FieldId, value: Value) -> Self {
         self.fixes.push(Fix { field, value });
         self
     }
 
     /// Adds changes to `field`, one for each value.
-    pub(crate) fn fix_each(
-        mut self,
-        field: FieldId,
-        values: impl IntoIterator<Item = u64>,
-    ) -> Self {
-        self.fixes.extend(values.into_iter().map(|v| Fix {
-            field,
-            value: Value::Int(v.into()),
-        }));
+    #[inline(never)]
+    pub(crate) fn fix_each(mut self, field: FieldId, values: &[u64]) -> Self {
+        for value in values {
+            self = self.fix(field, Value::Int((*value).into()));
+        }
         self
     }
 }
@@ -103,9 +101,12 @@ impl fmt::Display for Problem {
 
 /// The divisors of `n` nearest to `near`, closest first, at most `count`.
 pub(crate) fn near_divisors(n: u64, near: u64, count: usize) -> Vec<u64> {
-    near_matches(near, n.min(near.saturating_mul(64).max(4096)), count, |d| {
-        n.is_multiple_of(d)
-    })
+    near_matches(
+        near,
+        n.min(near.saturating_mul(64).max(4096)),
+        count,
+        &|d| n.is_multiple_of(d),
+    )
 }
 
 /// Numbers from 1 to `max` that pass `test`, nearest to `near` first, at most `count`.
@@ -113,7 +114,7 @@ pub(crate) fn near_matches(
     near: u64,
     max: u64,
     count: usize,
-    test: impl Fn(u64) -> bool,
+    test: &dyn Fn(u64) -> bool,
 ) -> Vec<u64> {
     let mut found = Vec::new();
     let reach = near.max(max.saturating_sub(near)).min(100_000);

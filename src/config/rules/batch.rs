@@ -25,7 +25,7 @@ pub(super) fn global_batch(d: &Draft<'_>, problems: &mut Vec<Problem>) {
                     or_list(&near)
                 ),
             )
-            .fix_each(F::global_batch_size, near),
+            .fix_each(F::global_batch_size, &near),
         );
     }
 }

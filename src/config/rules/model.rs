@@ -9,7 +9,7 @@ use crate::value::Value;
 pub(super) fn heads(d: &Draft<'_>, problems: &mut Vec<Problem>) {
     let heads = d.a.num_attention_heads;
     if !heads.is_multiple_of(d.tp) {
-        let near = d.near_tp(|_| true);
+        let near = d.near_tp(&|_| true);
         problems.push(
             d.error(
                 "heads_by_tp",
@@ -20,7 +20,7 @@ pub(super) fn heads(d: &Draft<'_>, problems: &mut Vec<Problem>) {
                     or_list(&near)
                 ),
             )
-            .fix_each(F::tensor_model_parallel_size, near),
+            .fix_each(F::tensor_model_parallel_size, &near),
         );
     }
     if d.a.kv_channels.is_none()
@@ -51,11 +51,11 @@ pub(super) fn query_groups(d: &Draft<'_>, problems: &mut Vec<Problem>) {
                 &[F::num_query_groups, F::num_attention_heads],
                 format!("num_query_groups {groups} must divide num_attention_heads {heads}; {} would work", or_list(&near)),
             )
-            .fix_each(F::num_query_groups, near),
+            .fix_each(F::num_query_groups, &near),
         );
     }
     if !groups.is_multiple_of(d.tp) && !d.tp.is_multiple_of(groups) {
-        let near = d.near_tp(|tp| groups.is_multiple_of(tp) || tp.is_multiple_of(groups));
+        let near = d.near_tp(&|tp| groups.is_multiple_of(tp) || tp.is_multiple_of(groups));
         problems.push(
             d.error(
                 "groups_by_tp",
@@ -66,7 +66,7 @@ pub(super) fn query_groups(d: &Draft<'_>, problems: &mut Vec<Problem>) {
                     or_list(&near)
                 ),
             )
-            .fix_each(F::tensor_model_parallel_size, near),
+            .fix_each(F::tensor_model_parallel_size, &near),
         );
     }
 }
@@ -88,7 +88,7 @@ pub(super) fn latent_attention(d: &Draft<'_>, problems: &mut Vec<Problem>) {
 pub(super) fn widths(d: &Draft<'_>, problems: &mut Vec<Problem>) {
     let f = d.ffn_hidden_size;
     if !f.is_multiple_of(d.tp) {
-        let near = near_matches(f, f.saturating_add(d.tp), 2, |n| n.is_multiple_of(d.tp));
+        let near = near_matches(f, f.saturating_add(d.tp), 2, &|n| n.is_multiple_of(d.tp));
         let mut fields = vec![F::ffn_hidden_size, F::tensor_model_parallel_size];
         if d.a.ffn_hidden_size.is_none() {
             fields.push(F::hidden_size);
@@ -99,7 +99,7 @@ pub(super) fn widths(d: &Draft<'_>, problems: &mut Vec<Problem>) {
                 &fields,
                 format!("ffn_hidden_size {f} must be a multiple of tensor_model_parallel_size {}; {} would work", d.tp, or_list(&near)),
             )
-            .fix_each(F::ffn_hidden_size, near),
+            .fix_each(F::ffn_hidden_size, &near),
         );
     }
 }

@@ -56,7 +56,7 @@ pub(super) fn experts(d: &Draft<'_>, problems: &mut Vec<Problem>) {
                     or_list(&near)
                 ),
             )
-            .fix_each(F::expert_model_parallel_size, near),
+            .fix_each(F::expert_model_parallel_size, &near),
         );
     }
     if d.a.moe_router_topk > experts {
@@ -85,7 +85,7 @@ pub(super) fn experts(d: &Draft<'_>, problems: &mut Vec<Problem>) {
                     or_list(&near)
                 ),
             )
-            .fix_each(F::expert_tensor_parallel_size, near),
+            .fix_each(F::expert_tensor_parallel_size, &near),
         );
     }
 }
@@ -162,7 +162,7 @@ pub(super) fn shared_experts(d: &Draft<'_>, problems: &mut Vec<Problem>) {
             .fix(F::moe_shared_expert_intermediate_size, Value::Null),
         );
     } else if !shared.is_multiple_of(d.tp) {
-        let near = near_matches(shared, shared.saturating_add(d.tp), 2, |n| {
+        let near = near_matches(shared, shared.saturating_add(d.tp), 2, &|n| {
             n.is_multiple_of(d.tp)
         });
         problems.push(
@@ -175,7 +175,7 @@ pub(super) fn shared_experts(d: &Draft<'_>, problems: &mut Vec<Problem>) {
                     or_list(&near)
                 ),
             )
-            .fix_each(F::moe_shared_expert_intermediate_size, near),
+            .fix_each(F::moe_shared_expert_intermediate_size, &near),
         );
     }
     if d.a.moe_shared_expert_overlap && d.a.moe_token_dispatcher_type == TokenDispatcher::AllGather

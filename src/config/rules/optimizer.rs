@@ -117,7 +117,7 @@ pub(super) fn distributed(d: &Draft<'_>, problems: &mut Vec<Problem>) {
                     or_list(&near)
                 ),
             )
-            .fix_each(F::num_distributed_optimizer_instances, near),
+            .fix_each(F::num_distributed_optimizer_instances, &near),
         );
     }
     if a.use_distributed_optimizer && a.num_experts.is_some() && !d.edp.is_multiple_of(instances) {

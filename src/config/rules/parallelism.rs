@@ -41,7 +41,7 @@ pub(super) fn world(d: &Draft<'_>, problems: &mut Vec<Problem>) {
                     or_list(&near)
                 ),
             )
-            .fix_each(F::world_size, near),
+            .fix_each(F::world_size, &near),
         );
     } else if let Some(dp) = d.a.data_parallel_size.filter(|dp| *dp != d.dp) {
         problems.push(
@@ -69,10 +69,10 @@ pub(super) fn experts(d: &Draft<'_>, problems: &mut Vec<Problem>) {
     let span = d.etp.saturating_mul(d.ep);
     if !stage.is_multiple_of(span) {
         let fits = |n: u64| d.a.num_experts.is_none_or(|e| e.is_multiple_of(n));
-        let expert_near = near_matches(d.ep, 4096, 3, |ep| {
+        let expert_near = near_matches(d.ep, 4096, 3, &|ep| {
             fits(ep) && stage.is_multiple_of(d.etp.saturating_mul(ep))
         });
-        let tensor_near = near_matches(d.etp, 64, 2, |etp| {
+        let tensor_near = near_matches(d.etp, 64, 2, &|etp| {
             stage.is_multiple_of(etp.saturating_mul(d.ep))
         });
         let hint = match (expert_near.as_slice(), tensor_near.as_slice()) {
@@ -98,8 +98,8 @@ pub(super) fn experts(d: &Draft<'_>, problems: &mut Vec<Problem>) {
                     d.etp, d.ep, d.tp, d.cp, d.dp
                 ),
             )
-            .fix_each(F::expert_model_parallel_size, expert_near)
-            .fix_each(F::expert_tensor_parallel_size, tensor_near),
+            .fix_each(F::expert_model_parallel_size, &expert_near)
+            .fix_each(F::expert_tensor_parallel_size, &tensor_near),
         );
     }
 }
@@ -107,7 +107,7 @@ pub(super) fn experts(d: &Draft<'_>, problems: &mut Vec<Problem>) {
 pub(super) fn sequence(d: &Draft<'_>, problems: &mut Vec<Problem>) {
     let s = d.a.seq_length;
     if d.cp > 1 && !s.is_multiple_of(2 * d.cp) {
-        let near = near_matches(s, s.saturating_add(2 * d.cp), 2, |n| {
+        let near = near_matches(s, s.saturating_add(2 * d.cp), 2, &|n| {
             n.is_multiple_of(2 * d.cp)
         });
         problems.push(
@@ -120,7 +120,7 @@ pub(super) fn sequence(d: &Draft<'_>, problems: &mut Vec<Problem>) {
                     or_list(&near)
                 ),
             )
-            .fix_each(F::seq_length, near),
+            .fix_each(F::seq_length, &near),
         );
     }
     if !d.a.sequence_parallel {
@@ -137,7 +137,7 @@ pub(super) fn sequence(d: &Draft<'_>, problems: &mut Vec<Problem>) {
         );
     } else if !(s / d.cp).is_multiple_of(d.tp) {
         let step = d.tp.saturating_mul(d.cp);
-        let near = near_matches(s, s.saturating_add(step), 2, |n| n.is_multiple_of(step));
+        let near = near_matches(s, s.saturating_add(step), 2, &|n| n.is_multiple_of(step));
         problems.push(
             d.error(
                 "sequence_by_tp",
@@ -149,7 +149,7 @@ pub(super) fn sequence(d: &Draft<'_>, problems: &mut Vec<Problem>) {
                     or_list(&near)
                 ),
             )
-            .fix_each(F::seq_length, near),
+            .fix_each(F::seq_length, &near),
         );
     }
 }

@@ -100,7 +100,7 @@ fn report(d: &Draft<'_>, problem: &StageProblem) -> Problem {
             last_rank_layers,
             ..
         } => {
-            let reported = reported.fix_each(pp, each(near_pp));
+            let reported = reported.fix_each(pp, &each(near_pp));
             match last_rank_layers {
                 Some(n) => {
                     reported.fix(F::decoder_last_pipeline_num_layers, Value::Int((*n).into()))
@@ -108,12 +108,12 @@ fn report(d: &Draft<'_>, problem: &StageProblem) -> Problem {
                 None => reported,
             }
         }
-        StageProblem::LayoutStages { near_pp, .. } => reported.fix_each(pp, each(near_pp)),
+        StageProblem::LayoutStages { near_pp, .. } => reported.fix_each(pp, &each(near_pp)),
         StageProblem::ChunksOfRank { near_vpp, .. } => {
-            reported.fix_each(F::virtual_pipeline_model_parallel_size, each(near_vpp))
+            reported.fix_each(F::virtual_pipeline_model_parallel_size, &each(near_vpp))
         }
         StageProblem::LayersPerVirtualStage { near, .. } => {
-            reported.fix_each(F::num_layers_per_virtual_pipeline_stage, each(near))
+            reported.fix_each(F::num_layers_per_virtual_pipeline_stage, &each(near))
         }
         StageProblem::InterleavedNeedsPipeline { .. } => {
             reported.fix(F::virtual_pipeline_model_parallel_size, Value::Null)

@@ -5,6 +5,7 @@ pub mod bridge_keys;
 pub mod deflate;
 pub mod detect;
 pub mod hf_config;
+pub mod import;
 pub mod job_json;
 pub mod json;
 pub mod keys;

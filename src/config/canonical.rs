@@ -34,8 +34,11 @@ pub fn meaning(id: FieldId, raw: Option<&Value>) -> Meaning {
         Ok(None) => default(field.kind, field.default).map_or(Meaning::Nothing, Meaning::Is),
         Ok(Some(Parsed::Text(text))) if id == FieldId::pipeline_model_parallel_layout => {
             match PipelineLayout::from_str(&text) {
-                Ok(layout) => Meaning::Is(Parsed::Text(layout.to_string())),
-                Err(_) => Meaning::Bad,
+                // A single stage without layers has no spelling of its own.
+                Ok(layout) if layout.layers().next().is_some() => {
+                    Meaning::Is(Parsed::Text(layout.to_string()))
+                }
+                _ => Meaning::Bad,
             }
         }
         Ok(Some(parsed)) => Meaning::Is(parsed),

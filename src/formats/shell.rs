@@ -173,7 +173,7 @@ impl ShellImport {
 #[must_use]
 pub fn same_name(a: &str, b: &str) -> bool {
     let dashed = |c: char| if c == '_' { '-' } else { c };
-    a.chars().map(dashed).eq(b.chars().map(dashed))
+    a.len() == b.len() && a.chars().map(dashed).eq(b.chars().map(dashed))
 }
 
 /// Reads a command line or a launch script.

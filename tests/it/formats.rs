@@ -3,6 +3,7 @@
 mod deflate;
 mod detect;
 mod hf_config;
+mod import;
 mod job_json;
 mod json;
 mod keys;

@@ -5,6 +5,7 @@
     clippy::panic,
     clippy::indexing_slicing,
     clippy::float_arithmetic,
+    clippy::format_push_string,
     clippy::needless_pass_by_value,
     clippy::too_many_lines,
     missing_docs,

@@ -1,0 +1,130 @@
+//! Any text that holds a job, to the job: recognised by itself, with a row for every key.
+//!
+//! Every front end has defaults of its own; what the text leaves out gets the value that *its* front end gives,
+//! and the report says so.
+
+mod dialect;
+mod draft;
+mod error;
+mod rules;
+mod sources;
+
+use std::borrow::Cow;
+
+pub use error::ImportError;
+
+use super::detect::{Format, detect};
+use super::report::Fate;
+use super::state::ShareState;
+use crate::config::fields::FieldId;
+
+/// Longest text that is read, in bytes.
+pub const MAX_BYTES: usize = 5_000_000;
+
+/// The most flags that are read; scripts have dozens.
+const MAX_FLAGS: usize = 2_000;
+
+/// What the user says beside the text.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Options<'a> {
+    /// The format, where it is not to be recognised.
+    pub format: Option<Format>,
+    /// Answers to [`Question::Variable`]: names and values.
+    pub variables: &'a [(String, String)],
+    /// Answers to [`Question::Branch`]: lines and positions.
+    pub branches: &'a [(u32, usize)],
+}
+
+/// What a text says.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Import {
+    /// The format as which it was read.
+    pub format: Format,
+    /// Whose defaults hold: `Megatron-LM`, `ms-swift`, a model family.
+    pub dialect: &'static str,
+    /// The job, and what a link or file of our own says beside it.
+    pub state: ShareState,
+    /// What became of every key: those of the text by line, then the defaults.
+    pub report: Vec<Row>,
+    /// What the text does not say.
+    pub questions: Vec<Question>,
+}
+
+/// One row of the report.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Row {
+    /// The key as the text spells it.
+    pub key: String,
+    /// Its value, shortened.
+    pub value: String,
+    /// Its line, counted from 1; none for what the text does not have.
+    pub line: Option<u32>,
+    /// What became of it.
+    pub fate: Fate,
+    /// The field that it decides, alone or with others.
+    pub field: Option<FieldId>,
+    /// Why, in a few words; may be empty.
+    pub note: Cow<'static, str>,
+}
+
+/// Something that the text leaves open.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Question {
+    /// A variable of a script that nobody sets.
+    Variable {
+        /// Its name.
+        name: String,
+        /// The lines that read it.
+        lines: Vec<u32>,
+        /// What the script falls back to; then it need not be answered.
+        default: Option<String>,
+    },
+    /// A branch of a script that depends on such a variable.
+    Branch {
+        /// Its line.
+        line: u32,
+        /// Its sides, as written.
+        labels: Vec<String>,
+        /// The side that was taken for now.
+        taken: Option<usize>,
+    },
+    /// The number of GPUs.
+    Gpus,
+    /// The `config.json` of a model that is only named.
+    Model {
+        /// Its name or path.
+        name: String,
+    },
+}
+
+/// Reads a text. Nothing in it is executed, and nothing is fetched.
+///
+/// # Errors
+/// When the text is too large, of no known format, or broken as a whole. Single keys never fail: their rows say
+/// what is wrong.
+pub fn import(text: &str, options: &Options<'_>) -> Result<Import, ImportError> {
+    if text.len() > MAX_BYTES {
+        return Err(ImportError::TooLarge);
+    }
+    // Each flag is looked up in long tables.
+    if text.match_indices("--").nth(MAX_FLAGS).is_some() {
+        return Err(ImportError::TooManyFlags);
+    }
+    let format = match options.format {
+        Some(format) => format,
+        None => detect(text).ok_or(ImportError::NotRecognized)?.format,
+    };
+    match format {
+        Format::ShareLink => sources::link(text),
+        Format::OwnJson => sources::own_json(text),
+        Format::HfConfig => sources::hf_config(text),
+        Format::MegatronFlags | Format::Script | Format::SwiftCommand => {
+            sources::command(text, format, options)
+        }
+        Format::ModelArgsYaml => sources::model_args(text),
+        Format::BridgeYaml | Format::VerlYaml | Format::MegatronYaml => {
+            sources::yaml_tree(text, format)
+        }
+        Format::Overrides => sources::overrides(text),
+    }
+}

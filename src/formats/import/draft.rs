@@ -1,0 +1,170 @@
+//! A job that is being put together, key by key.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use super::dialect::{Dialect, destination_of};
+use super::{Import, Question, Row};
+use crate::config::canonical::{Meaning, meaning};
+use crate::config::fields::FieldId;
+use crate::config::raw::{RawJob, Settings};
+use crate::formats::detect::Format;
+use crate::formats::report::Fate;
+use crate::formats::state::{Setup, ShareState};
+use crate::value::Value;
+
+/// One key of a text with its value.
+#[derive(Clone, Debug)]
+pub(super) struct Item {
+    /// As the text spells it.
+    pub(super) key: String,
+    pub(super) value: Value,
+    pub(super) line: u32,
+}
+
+/// A job with the rows so far.
+pub(super) struct Draft {
+    pub(super) dialect: Dialect,
+    pub(super) settings: Settings,
+    pub(super) report: Vec<Row>,
+    pub(super) questions: Vec<Question>,
+    /// Which row decided a field.
+    rows: BTreeMap<FieldId, usize>,
+}
+
+impl Draft {
+    pub(super) fn new(dialect: Dialect) -> Self {
+        Self {
+            dialect,
+            settings: Settings::default(),
+            report: Vec::new(),
+            questions: Vec::new(),
+            rows: BTreeMap::new(),
+        }
+    }
+
+    /// Adds a row.
+    pub(super) fn row(
+        &mut self,
+        item: &Item,
+        fate: Fate,
+        field: Option<FieldId>,
+        note: impl Into<Cow<'static, str>>,
+    ) {
+        self.report.push(Row {
+            key: item.key.clone(),
+            value: shown(&item.value),
+            line: Some(item.line).filter(|line| *line > 0),
+            fate,
+            field,
+            note: note.into(),
+        });
+    }
+
+    /// Sets a field from a key.
+    pub(super) fn set(
+        &mut self,
+        item: &Item,
+        id: FieldId,
+        value: Value,
+        fate: Fate,
+        note: impl Into<Cow<'static, str>>,
+    ) {
+        let value = match meaning(id, Some(&value)).to_value(id) {
+            Some(canonical) if value != Value::Null => canonical,
+            _ => value,
+        };
+        let other = self.rows.get(&id).copied();
+        if let Some(row) = other.and_then(|row| self.report.get_mut(row))
+            && (row.key == item.key || self.settings.get(id) != Some(&value))
+        {
+            row.fate = Fate::Conflicting;
+            row.note = format!("set again on line {}, which counts", item.line).into();
+        }
+        self.settings.set(id, value);
+        self.rows.insert(id, self.report.len());
+        self.row(item, fate, Some(id), note);
+    }
+
+    /// Whether a key has set the field.
+    pub(super) fn has(&self, id: FieldId) -> bool {
+        self.settings.get(id).is_some()
+    }
+
+    /// A field's number, where it is given and can be read.
+    pub(super) fn number(&self, id: FieldId) -> Option<u64> {
+        match meaning(id, self.settings.get(id)) {
+            Meaning::Is(crate::config::parse::Parsed::Int(i)) => Some(i),
+            _ => None,
+        }
+    }
+
+    /// Sets what the front end takes for fields that the text leaves out, where that differs from what a missing
+    /// field means here.
+    pub(super) fn defaults(&mut self) {
+        for id in FieldId::ALL {
+            let Some(text) = self.dialect.default_of(destination_of(*id)) else {
+                continue;
+            };
+            let value = python(text);
+            let means = meaning(*id, Some(&value));
+            if self.has(*id) || means == meaning(*id, None) || means == Meaning::Bad {
+                continue;
+            }
+            let value = means.to_value(*id).unwrap_or(value);
+            self.report.push(Row {
+                key: id.field().name.to_owned(),
+                value: shown(&value),
+                line: None,
+                fate: Fate::Defaulted,
+                field: Some(*id),
+                note: format!("default of {}", self.dialect.name()).into(),
+            });
+            self.settings.set(*id, value);
+        }
+    }
+
+    pub(super) fn finish(mut self, format: Format) -> Import {
+        self.report
+            .sort_by_key(|row| (row.line.is_none(), row.line));
+        Import {
+            format,
+            dialect: self.dialect.name(),
+            state: ShareState {
+                setup: Setup {
+                    preset: None,
+                    job: RawJob {
+                        shared: self.settings,
+                        ..RawJob::default()
+                    },
+                },
+                ..ShareState::default()
+            },
+            report: self.report,
+            questions: self.questions,
+        }
+    }
+}
+
+/// A value as Python prints it.
+pub(super) fn python(text: &str) -> Value {
+    match text {
+        "None" => Value::Null,
+        "True" => Value::Bool(true),
+        "False" => Value::Bool(false),
+        other => Value::Text(other.to_owned()),
+    }
+}
+
+/// A value for the report.
+pub(super) fn shown(value: &Value) -> String {
+    let text = match value {
+        Value::Text(text) => text.clone(),
+        other => other.to_string(),
+    };
+    let mut short: String = text.chars().take(80).collect();
+    if short.len() < text.len() {
+        short.push('…');
+    }
+    short
+}

@@ -1,0 +1,358 @@
+//! Texts to keys: one function for each kind of text.
+
+use super::dialect::Dialect;
+use super::draft::{Draft, Item, shown};
+use super::{Import, ImportError, Options, Question, Row, rules};
+use crate::config::fields::FieldId;
+use crate::config::raw::RawJob;
+use crate::formats::detect::Format;
+use crate::formats::megatron_args::{self, Arity};
+use crate::formats::node::{Data, Node};
+use crate::formats::report::{Fate, KeyReport};
+use crate::formats::shell::{self, Answers, Flag, ShellImport};
+use crate::formats::state::{Setup, ShareState};
+use crate::formats::{hf_config, job_json, json, overrides, share_url, verl_keys, yaml};
+use crate::value::Value;
+
+/// A share link.
+pub(super) fn link(text: &str) -> Result<Import, ImportError> {
+    let (state, notices) = share_url::decode(text);
+    if state == ShareState::default()
+        && let Some(notice) = notices.first()
+    {
+        return Err(ImportError::Link(notice.clone()));
+    }
+    let rows = notices.into_iter().map(|notice| Row {
+        key: String::new(),
+        value: String::new(),
+        line: Some(1),
+        fate: match notice {
+            share_url::Notice::UnknownKey { .. } => Fate::Unknown,
+            _ => Fate::Conflicting,
+        },
+        field: None,
+        note: notice.to_string().into(),
+    });
+    Ok(Import {
+        format: Format::ShareLink,
+        dialect: "this calculator",
+        report: rows.collect(),
+        state,
+        questions: Vec::new(),
+    })
+}
+
+/// Our own JSON.
+pub(super) fn own_json(text: &str) -> Result<Import, ImportError> {
+    let root = json::parse(text).map_err(ImportError::Json)?;
+    let document = job_json::read(&root).map_err(ImportError::Job)?;
+    Ok(Import {
+        format: Format::OwnJson,
+        dialect: "this calculator",
+        report: rows(&root, document.report),
+        state: document.state,
+        questions: Vec::new(),
+    })
+}
+
+/// A model's `config.json`.
+pub(super) fn hf_config(text: &str) -> Result<Import, ImportError> {
+    let root = json::parse(text).map_err(ImportError::Json)?;
+    let model = hf_config::read(&root).map_err(ImportError::Model)?;
+    let settings = model.settings.into_iter();
+    let shared = settings
+        .filter_map(|setting| Some((FieldId::by_name(setting.field)?, setting.value)))
+        .collect();
+    let job = RawJob {
+        shared,
+        ..RawJob::default()
+    };
+    Ok(Import {
+        format: Format::HfConfig,
+        dialect: model.family,
+        report: rows(&root, model.report),
+        state: ShareState {
+            setup: Setup { preset: None, job },
+            ..ShareState::default()
+        },
+        questions: Vec::new(),
+    })
+}
+
+/// Rows of a reader with the values that stand in the text.
+fn rows(root: &Node, report: Vec<KeyReport>) -> Vec<Row> {
+    let value = |key: &str| {
+        let mut parts = key.split('.');
+        let node = parts.try_fold(root, |node, part| node.get(part));
+        node.map(|node| shown(&node.to_value())).unwrap_or_default()
+    };
+    report
+        .into_iter()
+        .map(|row| Row {
+            value: value(&row.key),
+            key: row.key.into_owned(),
+            line: row.line,
+            fate: row.fate,
+            field: row.field.and_then(FieldId::by_name),
+            note: row.note,
+        })
+        .collect()
+}
+
+/// A command line or a script.
+pub(super) fn command(
+    text: &str,
+    format: Format,
+    options: &Options<'_>,
+) -> Result<Import, ImportError> {
+    let answers = Answers {
+        variables: options.variables,
+        branches: options.branches,
+    };
+    let script = shell::read(text, answers);
+    let program = script.command.program.as_ref();
+    let program = program.map_or("", |program| program.text.as_str());
+    let is_swift = format == Format::SwiftCommand
+        || program.starts_with("megatron ")
+        || program.starts_with("swift ");
+    let flags = script.flags();
+    let dialect = if is_swift {
+        Dialect::Swift
+    } else if flags.iter().any(|flag| rules::is_slime(&flag.name)) {
+        Dialect::Slime
+    } else {
+        Dialect::MegatronLm
+    };
+    let words = script.command.arguments.iter();
+    let set = overrides::from_words(words.map(|word| (word.text.as_str(), word.line)));
+    if set.root.entries().len() > flags.len() {
+        let mut draft = tree(&set.root, dialect_of_keys(&set.root));
+        ask(&mut draft, &script);
+        return finish(draft, format);
+    }
+    let mut draft = Draft::new(dialect);
+    let mut parts = rules::Parts::default();
+    for flag in flags {
+        self::flag(&mut draft, &mut parts, flag);
+    }
+    rules::combine(&mut draft, parts);
+    ask(&mut draft, &script);
+    finish(draft, format)
+}
+
+fn flag(draft: &mut Draft, parts: &mut rules::Parts, flag: &Flag) {
+    let arity = megatron_args::arity(&flag.name);
+    let words: Vec<Value> = flag
+        .values
+        .iter()
+        .map(|word| Value::Text(word.text.clone()))
+        .collect();
+    let value = match (arity, words.as_slice()) {
+        (_, []) => Value::Bool(true),
+        (Some(Arity::Many), _) => Value::List(words),
+        (_, [one]) => one.clone(),
+        _ => Value::List(words),
+    };
+    let item = Item {
+        key: format!("--{}", flag.name),
+        value,
+        line: flag.line,
+    };
+    if let Some(open) = flag.values.iter().find(|word| word.unresolved) {
+        let note = format!("depends on {}", open.variables.join(", "));
+        return draft.row(&item, Fate::Unknown, None, note);
+    }
+    rules::apply(draft, parts, item, &flag.name);
+}
+
+/// What a script leaves open, and its number of GPUs.
+fn ask(draft: &mut Draft, script: &ShellImport) {
+    if let Some(gpus) = script.launch.world_size()
+        && !draft.has(FieldId::world_size)
+    {
+        let launch = &script.launch;
+        let words = [
+            &launch.processes_per_node,
+            &launch.gpus_per_node,
+            &launch.processes,
+        ];
+        let item = Item {
+            key: "GPUs".to_owned(),
+            value: Value::Int(gpus.into()),
+            line: words
+                .into_iter()
+                .flatten()
+                .map(|word| word.line)
+                .next()
+                .unwrap_or(0),
+        };
+        let note = "processes that are launched";
+        draft.set(
+            &item,
+            FieldId::world_size,
+            Value::Int(gpus.into()),
+            Fate::Derived,
+            note,
+        );
+    }
+    for variable in script.variables.iter().filter(|v| v.answer.is_none()) {
+        draft.questions.push(Question::Variable {
+            name: variable.name.clone(),
+            lines: variable.lines.clone(),
+            default: variable.default.clone(),
+        });
+    }
+    for choice in script.choices.iter().filter(|choice| !choice.decided) {
+        draft.questions.push(Question::Branch {
+            line: choice.line,
+            labels: choice.branches.iter().map(|b| b.label.clone()).collect(),
+            taken: choice.branches.iter().position(|branch| branch.taken),
+        });
+    }
+    for note in &script.notes {
+        draft.report.push(Row {
+            key: String::new(),
+            value: String::new(),
+            line: Some(note.line),
+            fate: Fate::Ignored,
+            field: None,
+            note: note.kind.to_string().into(),
+        });
+    }
+}
+
+/// `MODEL_ARGS:` with flags as keys.
+pub(super) fn model_args(text: &str) -> Result<Import, ImportError> {
+    let root = yaml::parse(text).map_err(ImportError::Yaml)?.root;
+    let mut draft = Draft::new(Dialect::MegatronLm);
+    let mut parts = rules::Parts::default();
+    for section in root.entries() {
+        if section.key != "MODEL_ARGS" {
+            let item = Item {
+                key: section.key.clone(),
+                value: section.node.to_value(),
+                line: section.line,
+            };
+            draft.row(&item, Fate::Ignored, None, "not an argument of the model");
+            continue;
+        }
+        for entry in section.node.entries() {
+            let name = entry.key.trim_start_matches('-');
+            let item = Item {
+                key: entry.key.clone(),
+                value: entry.node.to_value(),
+                line: entry.line,
+            };
+            let arity = megatron_args::arity(name);
+            let switch = matches!(arity, Some(Arity::Switch | Arity::InvertedSwitch));
+            if switch && matches!(entry.node.data, Data::Bool(false) | Data::Null) {
+                draft.row(&item, Fate::Ignored, None, "switched off");
+            } else {
+                rules::apply(&mut draft, &mut parts, item, name);
+            }
+        }
+    }
+    rules::combine(&mut draft, parts);
+    finish(draft, Format::ModelArgsYaml)
+}
+
+/// A configuration as a YAML tree.
+pub(super) fn yaml_tree(text: &str, format: Format) -> Result<Import, ImportError> {
+    let root = yaml::parse(text).map_err(ImportError::Yaml)?.root;
+    let dialect = match format {
+        Format::VerlYaml => Dialect::Verl,
+        Format::MegatronYaml => Dialect::MegatronLm,
+        _ => Dialect::Bridge,
+    };
+    finish(tree(&root, dialect), format)
+}
+
+/// Overrides alone.
+pub(super) fn overrides(text: &str) -> Result<Import, ImportError> {
+    let set = overrides::parse(text);
+    let dialect = dialect_of_keys(&set.root);
+    let mut draft = tree(&set.root, dialect);
+    for (key, line) in set.removed.into_iter().chain(set.unread) {
+        let item = Item {
+            key,
+            value: Value::Null,
+            line,
+        };
+        draft.row(&item, Fate::Ignored, None, "not a setting");
+    }
+    finish(draft, Format::Overrides)
+}
+
+fn dialect_of_keys(root: &Node) -> Dialect {
+    let verl = ["actor_rollout_ref", "trainer", "data", "actor", "engine"];
+    let is_verl = root.entries().iter().any(|entry| {
+        let first = entry.key.split('.').next().unwrap_or_default();
+        verl.contains(&first) || verl_keys::find(&entry.key).is_some()
+    });
+    if is_verl {
+        Dialect::Verl
+    } else {
+        Dialect::Bridge
+    }
+}
+
+/// Takes a tree of maps apart and reads its leaves.
+fn tree(root: &Node, dialect: Dialect) -> Draft {
+    let mut draft = Draft::new(dialect);
+    let mut parts = rules::Parts::default();
+    let mut leaves = Vec::new();
+    flatten(root, "", &mut leaves);
+    for item in leaves {
+        let name = item.key.clone();
+        let last = name.rsplit('.').next().unwrap_or_default();
+        if last.starts_with('_') {
+            draft.row(&item, Fate::Ignored, None, "how the configuration is built");
+        } else if dialect == Dialect::MegatronLm {
+            rules::apply(&mut draft, &mut parts, item, last);
+        } else {
+            // Without sections, as on its own, a key belongs to the model.
+            let name = match (dialect, name.contains('.')) {
+                (Dialect::Bridge, false) if dialect.find(&name).is_none() => {
+                    format!("model.{name}")
+                }
+                _ => name,
+            };
+            rules::apply(&mut draft, &mut parts, item, &name);
+        }
+    }
+    rules::combine(&mut draft, parts);
+    draft
+}
+
+fn flatten(node: &Node, path: &str, leaves: &mut Vec<Item>) {
+    for entry in node.entries() {
+        let key = if path.is_empty() {
+            entry.key.clone()
+        } else {
+            format!("{path}.{}", entry.key)
+        };
+        // An object of Python's is one value.
+        let is_object = entry.node.get("_target_").is_some() && entry.node.entries().len() <= 3;
+        let inner = !entry.node.entries().is_empty() && (path.is_empty() || !is_object);
+        if inner {
+            flatten(&entry.node, &key, leaves);
+        } else {
+            leaves.push(Item {
+                key,
+                value: entry.node.to_value(),
+                line: entry.line,
+            });
+        }
+    }
+}
+
+fn finish(mut draft: Draft, format: Format) -> Result<Import, ImportError> {
+    if draft.settings.iter().next().is_none() {
+        return Err(ImportError::Nothing);
+    }
+    draft.defaults();
+    if !draft.has(FieldId::world_size) {
+        draft.questions.push(Question::Gpus);
+    }
+    Ok(draft.finish(format))
+}

@@ -1,0 +1,496 @@
+//! Imports: the job behind every kind of text, and a row for every key.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::{Duration, Instant};
+
+use megatron_memory::config::canonical::meaning;
+use megatron_memory::config::check;
+use megatron_memory::config::fields::FieldId;
+use megatron_memory::config::raw::{RawJob, Settings};
+use megatron_memory::formats::detect::Format;
+use megatron_memory::formats::import::{Import, ImportError, Options, Question, import};
+use megatron_memory::formats::report::Fate;
+use megatron_memory::value::Value;
+use proptest::prelude::*;
+
+#[track_caller]
+fn read(text: &str) -> Import {
+    import(text, &Options::default()).unwrap_or_else(|error| panic!("{error}\n{text}"))
+}
+
+/// The settings that are not what a missing field means.
+fn meant(settings: &Settings) -> BTreeMap<String, String> {
+    FieldId::ALL
+        .iter()
+        .map(|id| (*id, meaning(*id, settings.get(*id))))
+        .filter(|(id, means)| *means != meaning(*id, None))
+        .map(|(id, means)| {
+            (
+                id.field().name.to_owned(),
+                format!("{:?}", means.to_value(id)),
+            )
+        })
+        .collect()
+}
+
+fn settings(import: &Import) -> &Settings {
+    &import.state.setup.job.shared
+}
+
+fn fate(import: &Import, key: &str) -> Fate {
+    let mut rows = import.report.iter();
+    rows.find(|row| row.key == key)
+        .unwrap_or_else(|| panic!("{key}: {:#?}", import.report))
+        .fate
+}
+
+fn measured() -> serde_json::Value {
+    serde_json::from_str(include_str!("../../oracle/measured.json")).unwrap()
+}
+
+/// Every measured job, as a command line and as YAML.
+fn measured_texts() -> Vec<(String, String, String)> {
+    let data = measured();
+    let jobs = data["megatron_args"].as_object().unwrap();
+    let texts = jobs.iter().map(|(name, args)| {
+        let (mut line, mut yaml) = (
+            String::from("pretrain_gpt.py"),
+            String::from("MODEL_ARGS:\n"),
+        );
+        for (key, value) in args.as_object().unwrap() {
+            if key.starts_with("env.") {
+                continue;
+            }
+            let text = value
+                .as_str()
+                .map_or_else(|| value.to_string(), str::to_owned);
+            match value.as_bool() {
+                Some(true) => line += &format!(" --{key}"),
+                Some(false) => {}
+                None => line += &format!(" --{key} '{}'", text.trim_matches(['[', ']'])),
+            }
+            let quoted = if value.is_string() {
+                format!("{text:?}")
+            } else {
+                text
+            };
+            yaml += &format!("  --{key}: {quoted}\n");
+        }
+        (name.clone(), line, yaml)
+    });
+    texts.collect()
+}
+
+#[test]
+fn every_measured_job_is_the_same_as_a_command_and_as_yaml() {
+    let texts = measured_texts();
+    assert!(texts.len() > 90);
+    for (name, line, yaml) in texts {
+        let (line, yaml) = (read(&line), read(&yaml));
+        assert_eq!(line.format, Format::MegatronFlags, "{name}");
+        assert_eq!(yaml.format, Format::ModelArgsYaml, "{name}");
+        assert_eq!(meant(settings(&line)), meant(settings(&yaml)), "{name}");
+        for import in [&line, &yaml] {
+            let unknown: Vec<_> = import
+                .report
+                .iter()
+                .filter(|row| row.fate == Fate::Conflicting)
+                .collect();
+            assert!(unknown.is_empty(), "{name}: {unknown:#?}");
+        }
+    }
+}
+
+/// Fields for which a run's job says something else than its arguments: one that changes no sizes, and one to
+/// which earlier versions added a token.
+const OTHERWISE: [&str; 2] = ["apply_layernorm_1p", "vocab_size"];
+
+#[test]
+fn every_measured_job_is_what_its_run_says() {
+    let data = measured();
+    let runs: serde_json::Value =
+        serde_json::from_str(include_str!("../../../src/evidence/runs/megatron_lm.json")).unwrap();
+    let texts: BTreeMap<String, String> = measured_texts()
+        .into_iter()
+        .map(|(name, line, _)| (name, line))
+        .collect();
+    let mut compared = 0;
+    for run in runs.as_array().unwrap() {
+        let records = data["records"].as_array().unwrap();
+        let record = records.iter().find(|record| record["id"] == run["id"]);
+        let (Some(record), Some(job)) = (record, run.get("job")) else {
+            continue;
+        };
+        let Some(line) = record["args_ref"].as_str().and_then(|name| texts.get(name)) else {
+            continue;
+        };
+        let job: Value = serde_json::from_value(job.clone()).unwrap();
+        let job = RawJob::from_value(&job);
+        assert_eq!(job.unknown, []);
+        let import = read(line);
+        let (ours, theirs) = (meant(settings(&import)), meant(&job.shared));
+        let names: BTreeSet<&String> = ours.keys().chain(theirs.keys()).collect();
+        for name in names {
+            let given = import.report.iter().any(|row| {
+                row.field.is_some_and(|id| id.field().name == name) && row.fate != Fate::Defaulted
+            });
+            if given && !OTHERWISE.contains(&name.as_str()) {
+                assert_eq!(
+                    ours.get(name),
+                    theirs.get(name),
+                    "{name} of {}",
+                    record["id"]
+                );
+            }
+        }
+        compared += 1;
+    }
+    assert!(compared > 50, "{compared}");
+}
+
+#[test]
+fn a_launch_script_gives_flags_gpus_and_questions() {
+    let import = read(
+        r#"#!/bin/bash
+#SBATCH --nodes=4
+TP=${TP:-2}
+ARGS=(
+    --num-layers 32 --hidden-size 4096   # the model
+    --num-attention-heads 32
+    --seq-length ${SEQ}
+    --tensor-model-parallel-size $TP
+    --disable-bias-linear
+    --recompute-activations
+    --use-megatron-fsdp
+    --lr 1e-4
+    --wrong-flag 3
+    --num-layers 16
+)
+torchrun --nproc_per_node 8 --nnodes 4 pretrain_gpt.py "${ARGS[@]}"
+"#,
+    );
+    assert_eq!(
+        (import.format, import.dialect),
+        (Format::Script, "Megatron-LM")
+    );
+    let meant = meant(settings(&import));
+    for (field, value) in [
+        ("num_layers", "Int(16)"),
+        ("hidden_size", "Int(4096)"),
+        ("tensor_model_parallel_size", "Int(2)"),
+        ("add_bias_linear", "Bool(false)"),
+        ("recompute_granularity", "Text(\"selective\")"),
+        ("world_size", "Int(32)"),
+    ] {
+        assert_eq!(meant[field], format!("Some({value})"), "{field}");
+    }
+    for (key, expected) in [
+        ("--num-layers", Fate::Conflicting),
+        ("--hidden-size", Fate::Mapped),
+        ("--seq-length", Fate::Unknown),
+        ("--recompute-activations", Fate::Derived),
+        ("--use-megatron-fsdp", Fate::NotModelled),
+        ("--lr", Fate::Ignored),
+        ("--wrong-flag", Fate::Unknown),
+        ("attention_softmax_in_fp32", Fate::Defaulted),
+    ] {
+        assert_eq!(fate(&import, key), expected, "{key}");
+    }
+    let hidden = import
+        .report
+        .iter()
+        .find(|row| row.key == "--hidden-size")
+        .unwrap();
+    assert_eq!((hidden.value.as_str(), hidden.line), ("4096", Some(5)));
+    assert!(import.questions.iter().any(|question| matches!(
+        question,
+        Question::Variable { name, default: None, .. } if name == "SEQ"
+    )));
+    assert!(!import.questions.contains(&Question::Gpus));
+}
+
+#[test]
+fn an_answer_resolves_a_variable() {
+    let text = "torchrun --nproc_per_node 8 pretrain_gpt.py --num-layers $N --hidden-size 64";
+    let variables = [("N".to_owned(), "12".to_owned())];
+    let options = Options {
+        variables: &variables,
+        ..Options::default()
+    };
+    let import = import(text, &options).unwrap();
+    assert_eq!(
+        settings(&import).get(FieldId::num_layers),
+        Some(&Value::Int(12))
+    );
+    assert_eq!(import.questions, []);
+}
+
+#[test]
+fn ms_swift_has_defaults_of_its_own() {
+    let import = read(
+        "NPROC_PER_NODE=8 megatron sft --model Qwen/Qwen3-8B --tensor_model_parallel_size 4 --sequence_parallel true \
+         --max_length 8192 --no_rope_fusion true --use_distributed_optimizer false",
+    );
+    assert_eq!(import.dialect, "ms-swift");
+    let meant = meant(settings(&import));
+    for (field, value) in [
+        ("tensor_model_parallel_size", "Int(4)"),
+        ("sequence_parallel", "Bool(true)"),
+        ("seq_length", "Int(8192)"),
+        ("expert_tensor_parallel_size", "Int(1)"),
+        ("recompute_granularity", "Text(\"selective\")"),
+        ("cross_entropy_loss_fusion", "Bool(true)"),
+        ("global_batch_size", "Int(16)"),
+        ("apply_rope_fusion", "Bool(false)"),
+        ("world_size", "Int(8)"),
+    ] {
+        assert_eq!(meant[field], format!("Some({value})"), "{field}");
+    }
+    assert!(!meant.contains_key("use_distributed_optimizer"));
+    let row = import
+        .report
+        .iter()
+        .find(|row| row.key == "expert_tensor_parallel_size")
+        .unwrap();
+    assert_eq!(
+        (row.fate, row.note.as_ref()),
+        (Fate::Defaulted, "default of ms-swift")
+    );
+    let model = Question::Model {
+        name: "Qwen/Qwen3-8B".to_owned(),
+    };
+    assert!(import.questions.contains(&model));
+}
+
+#[test]
+fn verl_counts_tokens_prompts_and_gpus() {
+    let import = read(
+        "python3 -m verl.trainer.main_ppo data.max_prompt_length=1024 data.max_response_length=3072 \
+         actor_rollout_ref.actor.megatron.tensor_model_parallel_size=4 \
+         actor_rollout_ref.actor.megatron.override_transformer_config.recompute_granularity=full \
+         actor_rollout_ref.actor.ppo_mini_batch_size=64 actor_rollout_ref.rollout.n=8 \
+         actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu=2 \
+         trainer.nnodes=2 trainer.n_gpus_per_node=8 trainer.total_epochs=15",
+    );
+    assert_eq!(import.dialect, "verl");
+    let meant = meant(settings(&import));
+    for (field, value) in [
+        ("tensor_model_parallel_size", "Int(4)"),
+        ("seq_length", "Int(4096)"),
+        ("global_batch_size", "Int(512)"),
+        ("micro_batch_size", "Int(2)"),
+        ("world_size", "Int(16)"),
+        ("recompute_granularity", "Text(\"full\")"),
+        ("sequence_parallel", "Bool(true)"),
+        ("use_distributed_optimizer", "Bool(true)"),
+    ] {
+        assert_eq!(meant[field], format!("Some({value})"), "{field}");
+    }
+    let dynamic = read(
+        "actor_rollout_ref.actor.ppo_max_token_len_per_gpu=16384 actor_rollout_ref.actor.use_dynamic_bsz=True \
+         actor_rollout_ref.actor.megatron.context_parallel_size=2",
+    );
+    assert_eq!(
+        settings(&dynamic).get(FieldId::seq_length),
+        Some(&Value::Int(32_768))
+    );
+}
+
+#[test]
+fn slime_adds_flags_to_megatrons() {
+    let import = read(
+        "python3 train.py --actor-num-nodes 4 --actor-num-gpus-per-node 8 --num-layers 48 --hidden-size 2048 \
+         --hf-checkpoint /root/model --max-tokens-per-gpu 8192 --use-dynamic-batch-size \
+         --context-parallel-size 4 --rollout-batch-size 32 --n-samples-per-prompt 8 --colocate",
+    );
+    assert_eq!(import.dialect, "slime");
+    let meant = meant(settings(&import));
+    for (field, value) in [
+        ("num_layers", "Int(48)"),
+        ("seq_length", "Int(32768)"),
+        ("global_batch_size", "Int(256)"),
+        ("world_size", "Int(32)"),
+        ("bf16", "Bool(true)"),
+    ] {
+        assert_eq!(meant[field], format!("Some({value})"), "{field}");
+    }
+    assert_eq!(fate(&import, "--colocate"), Fate::NotModelled);
+}
+
+#[test]
+fn a_bridge_configuration_is_read_from_yaml_and_overrides() {
+    let import = read(
+        "model:
+  _target_: megatron.bridge.models.gpt_provider.GPTModelProvider
+  num_layers: 61
+  hidden_size: 7168
+  num_attention_heads: 128
+  num_query_groups: 8
+  gated_linear_unit: true
+  activation_func:
+    _target_: torch.nn.functional.silu
+    _call_: false
+  attention_backend:
+    _target_: megatron.core.transformer.enums.AttnBackend
+    _call_: true
+    _args_: [1]
+  vocab_size: 129280
+  should_pad_vocab: true
+  share_embeddings_and_output_weights: false
+  num_moe_experts: 256
+  moe_layer_freq: [0, 0, 0, 1]
+  virtual_pipeline_model_parallel_size: 2
+  pipeline_model_parallel_layout: [[embedding, decoder], [decoder, loss]]
+  seq_length: 4096
+dataset:
+  sequence_length: 4096
+train:
+  micro_batch_size: 1
+  global_batch_size: 4096
+mixed_precision: bf16_with_fp8_current_scaling_mixed
+optimizer:
+  optimizer: adam
+  use_precision_aware_optimizer: true
+  main_grads_dtype:
+    _target_: torch.bfloat16
+    _call_: false
+ddp:
+  use_distributed_optimizer: true
+logger:
+  log_interval: 10
+",
+    );
+    assert_eq!(
+        (import.format, import.dialect),
+        (Format::BridgeYaml, "Megatron-Bridge")
+    );
+    let meant = meant(settings(&import));
+    for (field, value) in [
+        ("num_layers", "Int(61)"),
+        ("group_query_attention", "Bool(true)"),
+        ("num_query_groups", "Int(8)"),
+        ("swiglu", "Bool(true)"),
+        ("attention_backend", "Text(\"flash\")"),
+        ("vocab_size", "Int(129280)"),
+        ("untie_embeddings_and_output_weights", "Bool(true)"),
+        ("num_experts", "Int(256)"),
+        ("moe_layer_freq", "Text(\"([0]*3+[1])\")"),
+        ("virtual_pipeline_model_parallel_size", "Int(2)"),
+        ("pipeline_model_parallel_layout", "Text(\"Et|tL\")"),
+        ("bf16", "Bool(true)"),
+        ("fp8_format", "Text(\"hybrid\")"),
+        ("fp8_recipe", "Text(\"tensorwise\")"),
+        ("main_grads_dtype", "Text(\"bf16\")"),
+        ("use_distributed_optimizer", "Bool(true)"),
+        ("global_batch_size", "Int(4096)"),
+    ] {
+        assert_eq!(meant.get(field), Some(&format!("Some({value})")), "{field}");
+    }
+    assert!(import.questions.contains(&Question::Gpus));
+
+    let set = read(
+        "model.tensor_model_parallel_size=2 model.add_bias_linear=false train.global_batch_size=64",
+    );
+    assert_eq!(
+        (set.format, set.dialect),
+        (Format::Overrides, "Megatron-Bridge")
+    );
+    assert_eq!(
+        settings(&set).get(FieldId::tensor_model_parallel_size),
+        Some(&Value::Int(2))
+    );
+    assert_eq!(
+        settings(&set).get(FieldId::add_bias_linear),
+        Some(&Value::Bool(false))
+    );
+}
+
+#[test]
+fn models_jobs_and_links_are_recognized_too() {
+    let model = read(
+        r#"{"model_type": "llama", "hidden_size": 2048, "num_hidden_layers": 16, "num_attention_heads": 32,
+            "intermediate_size": 8192, "vocab_size": 128256}"#,
+    );
+    assert_eq!(model.format, Format::HfConfig);
+    assert_eq!(
+        settings(&model).get(FieldId::num_layers),
+        Some(&Value::Int(16))
+    );
+    let row = model
+        .report
+        .iter()
+        .find(|row| row.key == "hidden_size")
+        .unwrap();
+    assert_eq!((row.value.as_str(), row.line), ("2048", Some(1)));
+    assert_eq!(
+        read("{\"num_layers\": 4, \"tensor_model_parallel_size\": 2}").format,
+        Format::OwnJson
+    );
+    let link = read("https://host/page/#v1;m=llama3-8b@1;tp=2;zzz=1");
+    assert_eq!(link.format, Format::ShareLink);
+    assert!(check(&link.state.setup.job).config.is_some());
+    assert_eq!(link.report[0].fate, Fate::Unknown);
+}
+
+#[test]
+fn what_is_no_job_is_refused() {
+    let refused = |text: &str| import(text, &Options::default()).unwrap_err();
+    assert_eq!(refused(""), ImportError::NotRecognized);
+    assert_eq!(refused("hello world"), ImportError::NotRecognized);
+    assert_eq!(refused("--lr 3 --wrong"), ImportError::Nothing);
+    assert!(matches!(
+        refused("{\"model_type\": \"llama\""),
+        ImportError::Json(_)
+    ));
+    assert!(matches!(refused("page#v9;x"), ImportError::Link(_)));
+}
+
+#[test]
+fn garbage_is_refused_fast() {
+    let patterns: [&str; 8] = [
+        "x",
+        "--a ",
+        "{\"a\":[",
+        "a: b\n",
+        "$((",
+        "a.b=c ",
+        "#!/bin/bash\n\\",
+        "%41;",
+    ];
+    for pattern in patterns {
+        for size in [1_000_000, 5_100_000] {
+            let text = pattern.repeat(size / pattern.len());
+            let start = Instant::now();
+            let _ = import(&text, &Options::default());
+            // The limit for a release build is 200 ms; this is a build without optimization.
+            assert!(
+                start.elapsed() < Duration::from_secs(20),
+                "{pattern} {:?}",
+                start.elapsed()
+            );
+        }
+    }
+}
+
+proptest! {
+    #[test]
+    fn no_text_makes_an_import_panic(text in "\\PC{0,300}") {
+        let _ = import(&text, &Options::default());
+    }
+
+    #[test]
+    fn no_words_make_an_import_panic(
+        words in proptest::collection::vec(
+            proptest::sample::select(vec![
+                "--num-layers", "--moe-layer-freq", "--bf16", "4", "[1]", "MODEL_ARGS:\n", "  --tp: ", "\n", "model:\n ",
+                "  num_layers: ", "model.a=", "$X", "megatron sft", "--model", "{", "}", "\"", "actor_rollout_ref.",
+                "mixed_precision=", "torchrun", "if", "fi", "then", ";", "--hf-checkpoint", "_target_: ", "- ", "[", "]",
+            ]),
+            0..40,
+        ),
+        blanks in any::<bool>(),
+    ) {
+        let text = words.join(if blanks { " " } else { "" });
+        let _ = import(&text, &Options::default());
+    }
+}

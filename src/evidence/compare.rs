@@ -2,8 +2,9 @@
 
 use super::run::{Run, Stage};
 use crate::config::check;
-use crate::config::job::Config;
-use crate::memory::{StageEstimate, estimate};
+use crate::config::job::Module;
+use crate::framework_reports::job::reports;
+use crate::memory::estimate;
 use crate::units::Bytes;
 
 /// What is predicted for a run's pipeline stage, beside what was measured there.
@@ -14,7 +15,7 @@ pub struct Comparison {
     /// Allocated memory after an optimizer step.
     pub steady: Bytes,
     /// Peak of allocated memory.
-    pub peak: Option<Bytes>,
+    pub peak: Bytes,
     /// Against the measured steady memory.
     pub steady_error: Option<Error>,
     /// Against the measured peak of allocated memory.
@@ -70,24 +71,36 @@ pub fn compare(run: &Run) -> Option<Comparison> {
         }
     };
     let stage = stages.get(pp_rank)?;
-    let (steady, peak) = predicted(stage);
-    let error =
-        |predicted: Option<Bytes>, measured: Option<Bytes>| Error::new(predicted?, measured?);
+    let error = |predicted, measured: Option<Bytes>| Error::new(predicted, measured?);
     Some(Comparison {
         pp_rank,
-        steady,
-        peak,
-        steady_error: error(Some(steady), run.measured.steady_allocated),
-        peak_error: error(peak, run.measured.peak_allocated),
-        frameworks: frameworks(&config),
+        steady: stage.steady,
+        peak: stage.peak,
+        steady_error: error(stage.steady, run.measured.steady_allocated),
+        peak_error: error(stage.peak, run.measured.peak_allocated),
+        frameworks: frameworks(config.modules().first()?),
     })
 }
 
-/// Steady memory and peak of a stage.
-fn predicted(stage: &StageEstimate) -> (Bytes, Option<Bytes>) {
-    (stage.steady, Some(stage.peak))
-}
-
-fn frameworks(_: &Config) -> Frameworks {
-    Frameworks::default()
+/// What the frameworks' estimators print as the total, where they do.
+#[allow(
+    clippy::float_arithmetic,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "the reports are floats; a float becomes the nearest amount there is"
+)]
+fn frameworks(module: &Module) -> Frameworks {
+    let reports = reports(module);
+    let printed = |bytes: f64| bytes.is_finite().then_some(Bytes(bytes as u64));
+    Frameworks {
+        megatron_lm: match reports.megatron_lm.report_mb {
+            Ok(Some([_, _, total])) => printed(total * 1_048_576.0),
+            _ => None,
+        },
+        megatron_bridge: reports
+            .megatron_bridge
+            .estimate
+            .ok()
+            .and_then(|estimate| printed(estimate.total_memory_bytes)),
+    }
 }

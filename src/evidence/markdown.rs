@@ -34,13 +34,16 @@ pub fn table(compared: &[(&Run, Option<Comparison>)]) -> String {
     text
 }
 
-/// One line for each group with comparisons.
+/// One line for each group with comparisons, and one for all other runs.
 #[must_use]
 pub fn short_table(compared: &[(&Run, Option<Comparison>)]) -> String {
     let mut text = String::from(
         "| Runs | Measured | Compared | Steady within 1 % or 100 MiB | Peak: median error | 90 % within | Worst |\n| --- | --: | --: | --: | --: | --: | --: |\n",
     );
-    for s in summaries(compared) {
+    let (some, none): (Vec<_>, Vec<_>) = summaries(compared)
+        .into_iter()
+        .partition(|s| s.compared > 0);
+    for s in some {
         let share = if s.steady == 0 {
             String::new()
         } else {
@@ -58,6 +61,8 @@ pub fn short_table(compared: &[(&Run, Option<Comparison>)]) -> String {
             percent(s.peak_worst_ppm),
         );
     }
+    let others: usize = none.iter().map(|s| s.runs).sum();
+    _ = writeln!(text, "| Others, with the reason | {others} | 0 | | | | |");
     text
 }
 
@@ -73,7 +78,7 @@ fn row(text: &mut String, run: &Run, c: &Comparison) {
         in_mib(c.steady),
         error(c.steady_error),
         mib(run.measured.peak_allocated),
-        mib(c.peak),
+        in_mib(c.peak),
         error(c.peak_error),
         mib(c.frameworks.megatron_lm),
         mib(c.frameworks.megatron_bridge),

@@ -2,12 +2,14 @@
 
 use std::{fs, path::Path};
 
-use megatron_memory::evidence::{compare, read, table};
+use megatron_memory::evidence::{compare, read, short_table, table};
 
 use super::{Error, dist};
 
 /// Where the runs are: a JSON list in every file.
 const RUNS: &str = "src/evidence/runs";
+/// What stands around the table in the README.
+const MARKERS: [&str; 2] = ["<!-- evidence -->\n", "<!-- /evidence -->\n"];
 
 /// All runs as one JSON list.
 pub(crate) fn data() -> Result<String, Error> {
@@ -25,10 +27,22 @@ pub(crate) fn data() -> Result<String, Error> {
     Ok(format!("[\n{}\n]\n", lists.join(",\n")))
 }
 
-/// Compares every run and prints the table.
+/// Compares every run, prints the whole table, and brings the README's up to date.
 pub(crate) fn report() -> Result<(), Error> {
     let runs = read(&data()?)?;
     let compared: Vec<_> = runs.iter().map(|run| (run, compare(run))).collect();
     print!("{}", table(&compared));
+    let readme = Path::new("README.md");
+    let text = fs::read_to_string(readme)?;
+    let parts = text.split_once(MARKERS[0]).and_then(|(before, rest)| {
+        let (_, after) = rest.split_once(MARKERS[1])?;
+        Some((before, after))
+    });
+    let (before, after) = parts.ok_or("README.md has no place for the table")?;
+    let [start, end] = MARKERS;
+    let updated = format!("{before}{start}{}{end}{after}", short_table(&compared));
+    if updated != text {
+        fs::write(readme, updated)?;
+    }
     Ok(())
 }

@@ -29,7 +29,7 @@ cargo xtask test                           every test, in the built page too
 cargo xtask check                          the quick part of that: format, lints, core tests
 cargo xtask build [--dev]                  the page and the JavaScript API, in dist/
 cargo xtask bench                          times and sizes, as Markdown
-cargo xtask evidence                       every measured run beside its prediction, as Markdown
+cargo xtask evidence                       every measured run beside its prediction; updates README.md
 ";
 
 fn main() -> ExitCode {

@@ -45,17 +45,19 @@ pub(crate) fn ops(sizes: &Sizes<'_>, tape: &mut Tape, input: TensorId) -> Tensor
         );
     } else {
         let weight = Shape::of(&[n_q, query, hidden(m)]).over(tp(m));
-        column(
-            sizes,
-            tape,
-            Linear {
-                name: "linear_q_proj",
-                input: normed,
-                width: hidden(m),
-                output: q,
-                weight,
-            },
-        );
+        let linear = Linear {
+            name: "linear_q_proj",
+            input: normed,
+            width: hidden(m),
+            output: q,
+            weight,
+        };
+        // Norms on queries and keys come with the projections that follow them; this is one of them then.
+        if args.qk_layernorm && args.mla_q_proj_layernorm {
+            norm_column(sizes, tape, "layernorm", linear, hidden(m));
+        } else {
+            column(sizes, tape, linear);
+        }
     }
     let key_value = factor("(d_qk + d_v)", args.qk_head_dim + args.v_head_dim);
     let kv = tape.tensor(

@@ -11,6 +11,8 @@ mod sources;
 
 use std::borrow::Cow;
 
+pub(crate) use dialect::{Dialect, destination_of};
+pub(crate) use draft::python;
 pub use error::ImportError;
 
 use super::detect::{Format, detect};

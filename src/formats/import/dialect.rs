@@ -7,7 +7,7 @@ use crate::formats::{bridge_keys, slime_keys, swift_keys, verl_keys};
 
 /// A front end of Megatron.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Dialect {
+pub(crate) enum Dialect {
     MegatronLm,
     Slime,
     Swift,
@@ -58,7 +58,7 @@ impl Dialect {
     }
 
     /// What the front end takes for a field that is left out, as Python would print it.
-    pub(super) fn default_of(self, destination: &str) -> Option<&'static str> {
+    pub(crate) fn default_of(self, destination: &str) -> Option<&'static str> {
         let own = match self {
             Self::MegatronLm => &[],
             Self::Slime => slime_keys::DEFAULTS,
@@ -92,7 +92,7 @@ fn flag(name: &str) -> Option<Found> {
 }
 
 /// Our field for one of Megatron-LM's argparse destinations.
-pub(crate) fn field_of(destination: &str) -> Option<FieldId> {
+pub(super) fn field_of(destination: &str) -> Option<FieldId> {
     match destination {
         "fp8" => Some(FieldId::fp8_format),
         "layernorm_zero_centered_gamma" => Some(FieldId::apply_layernorm_1p),

@@ -147,7 +147,7 @@ impl Draft {
 }
 
 /// A value as Python prints it.
-pub(super) fn python(text: &str) -> Value {
+pub(crate) fn python(text: &str) -> Value {
     match text {
         "None" => Value::Null,
         "True" => Value::Bool(true),

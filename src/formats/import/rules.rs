@@ -87,21 +87,21 @@ const WITHOUT_FIELD: &[(&str, Fate, &str)] = &[
 ];
 
 /// Takes one key in.
-pub(super) fn apply(draft: &mut Draft, parts: &mut Parts, item: Item, name: &str) {
+pub(super) fn apply(draft: &mut Draft, parts: &mut Parts, item: &Item, name: &str) {
     match draft.dialect.find(name) {
-        None => draft.row(&item, Fate::Unknown, None, ""),
-        Some(Found::Retired(successor)) => retired(draft, &item, successor),
+        None => draft.row(item, Fate::Unknown, None, ""),
+        Some(Found::Retired(successor)) => retired(draft, item, successor),
         Some(Found::Means(meaning)) => match meaning {
             Meaning::Irrelevant => {
-                draft.row(&item, Fate::Ignored, None, "does not change memory");
+                draft.row(item, Fate::Ignored, None, "does not change memory");
             }
             Meaning::NotModelled(_) if is_off(&item.value) => {
-                draft.row(&item, Fate::Ignored, None, "switched off");
+                draft.row(item, Fate::Ignored, None, "switched off");
             }
-            Meaning::NotModelled(why) => draft.row(&item, Fate::NotModelled, None, why),
-            Meaning::Field(destination) => field(draft, &item, destination),
-            Meaning::Opposite(destination) => opposite(draft, &item, destination),
-            Meaning::Rule(rule) => self::rule(draft, parts, &item, rule),
+            Meaning::NotModelled(why) => draft.row(item, Fate::NotModelled, None, why),
+            Meaning::Field(destination) => field(draft, item, destination),
+            Meaning::Opposite(destination) => opposite(draft, item, destination),
+            Meaning::Rule(rule) => self::rule(draft, parts, item, rule),
         },
     }
 }
@@ -307,7 +307,7 @@ fn nested(draft: &mut Draft, parts: &mut Parts, item: &Item) {
         };
         // One level: what is nested again belongs to no field.
         if !matches!(inner.value, Value::Map(_)) {
-            apply(draft, parts, inner, &entry.key);
+            apply(draft, parts, &inner, &entry.key);
         }
     }
 }
@@ -463,6 +463,11 @@ fn plain(id: FieldId, value: &Value) -> Value {
                 _ => Value::Text(short(&word(value))),
             }
         }
+        // One name for each layer; the same for all is one name.
+        (Kind::Choice(_), Value::List(items)) => match items.split_first() {
+            Some((first, rest)) if rest.iter().all(|item| item == first) => plain(id, first),
+            _ => value.clone(),
+        },
         (Kind::Choice(names), Value::Text(text)) if !names.contains(&text.as_str()) => {
             Value::Text(short(&word(value)))
         }

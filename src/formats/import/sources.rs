@@ -162,7 +162,7 @@ fn flag(draft: &mut Draft, parts: &mut rules::Parts, flag: &Flag) {
         let note = format!("depends on {}", open.variables.join(", "));
         return draft.row(&item, Fate::Unknown, None, note);
     }
-    rules::apply(draft, parts, item, &flag.name);
+    rules::apply(draft, parts, &item, &flag.name);
 }
 
 /// What a script leaves open, and its number of GPUs.
@@ -248,7 +248,7 @@ pub(super) fn model_args(text: &str) -> Result<Import, ImportError> {
             if switch && matches!(entry.node.data, Data::Bool(false) | Data::Null) {
                 draft.row(&item, Fate::Ignored, None, "switched off");
             } else {
-                rules::apply(&mut draft, &mut parts, item, name);
+                rules::apply(&mut draft, &mut parts, &item, name);
             }
         }
     }
@@ -308,7 +308,7 @@ fn tree(root: &Node, dialect: Dialect) -> Draft {
         if last.starts_with('_') {
             draft.row(&item, Fate::Ignored, None, "how the configuration is built");
         } else if dialect == Dialect::MegatronLm {
-            rules::apply(&mut draft, &mut parts, item, last);
+            rules::apply(&mut draft, &mut parts, &item, last);
         } else {
             // Without sections, as on its own, a key belongs to the model.
             let name = match (dialect, name.contains('.')) {
@@ -317,7 +317,7 @@ fn tree(root: &Node, dialect: Dialect) -> Draft {
                 }
                 _ => name,
             };
-            rules::apply(&mut draft, &mut parts, item, &name);
+            rules::apply(&mut draft, &mut parts, &item, &name);
         }
     }
     rules::combine(&mut draft, parts);

@@ -1,0 +1,124 @@
+//! Megatron-LM's command line, as a bash array and as `MODEL_ARGS` YAML.
+
+use core::fmt::Write;
+
+use super::arguments::{Argument, arguments, quoted};
+use crate::config::canonical::{Meaning, meaning};
+use crate::config::fields::FieldId;
+use crate::config::parse::Parsed;
+use crate::config::raw::{RawJob, Settings};
+use crate::formats::import::Dialect;
+use crate::formats::megatron_args::{self, Arity, FLAGS};
+use crate::value::Value;
+
+/// A flag with its words; a switch has none.
+struct Flag {
+    name: String,
+    words: Vec<String>,
+    many: bool,
+}
+
+fn flags(settings: &Settings) -> Vec<Flag> {
+    let all = arguments(settings, Dialect::MegatronLm);
+    all.iter().filter_map(flag).collect()
+}
+
+fn flag(argument: &Argument) -> Option<Flag> {
+    let switch = |name: &str| Flag {
+        name: name.to_owned(),
+        words: Vec::new(),
+        many: false,
+    };
+    match argument.id {
+        FieldId::virtual_pipeline_model_parallel_size => {
+            return Some(Flag {
+                words: argument.words(),
+                ..switch("num-virtual-stages-per-pipeline-rank")
+            });
+        }
+        FieldId::apply_query_key_layer_scaling => {
+            return argument
+                .is_on()
+                .then(|| switch("apply-query-key-layer-scaling"));
+        }
+        _ => {}
+    }
+    let named = FLAGS
+        .iter()
+        .filter(|spec| spec.dest == argument.destination);
+    for spec in named {
+        match (spec.arity, &argument.means) {
+            (Arity::Switch, Meaning::Is(Parsed::Flag(true)))
+            | (Arity::InvertedSwitch, Meaning::Is(Parsed::Flag(false))) => {
+                return Some(switch(spec.name));
+            }
+            (Arity::One | Arity::Many, Meaning::Is(_)) => {
+                return Some(Flag {
+                    words: argument.words(),
+                    many: spec.arity == Arity::Many,
+                    ..switch(spec.name)
+                });
+            }
+            _ => {}
+        }
+    }
+    None
+}
+
+/// The fields of a job that differ from Megatron-LM's defaults and that it has no flag for.
+#[must_use]
+pub fn without_flag(job: &RawJob) -> Vec<FieldId> {
+    let all = arguments(&job.shared, Dialect::MegatronLm);
+    all.iter()
+        .filter(|argument| flag(argument).is_none() && argument.id != FieldId::world_size)
+        .map(|argument| argument.id)
+        .collect()
+}
+
+/// A bash array of the flags that differ from the defaults, and the launch where the number of GPUs is known.
+#[must_use]
+pub fn script(job: &RawJob) -> String {
+    let mut out = String::from("MEGATRON_ARGS=(\n");
+    for flag in flags(&job.shared) {
+        out.push_str("    --");
+        out.push_str(&flag.name);
+        for word in &flag.words {
+            out.push(' ');
+            out.push_str(&quoted(word));
+        }
+        out.push('\n');
+    }
+    out.push_str(")\n");
+    let number = |id| match meaning(id, job.shared.get(id)) {
+        Meaning::Is(Parsed::Int(i)) => Some(i),
+        _ => None,
+    };
+    if let (Some(gpus), Some(node)) = (number(FieldId::world_size), number(FieldId::gpus_per_node))
+    {
+        let (nodes, node) = if gpus.is_multiple_of(node) {
+            (gpus / node, node)
+        } else {
+            (1, gpus)
+        };
+        let _ = write!(out, "torchrun --nproc_per_node {node} --nnodes {nodes}");
+        out.push_str(" pretrain_gpt.py \"${MEGATRON_ARGS[@]}\"\n");
+    }
+    out
+}
+
+/// `MODEL_ARGS` as Megatron-LM's functional tests have it.
+#[must_use]
+pub fn yaml(job: &RawJob) -> String {
+    let mut out = String::from("MODEL_ARGS:\n");
+    for flag in flags(&job.shared) {
+        let arity = megatron_args::arity(&flag.name);
+        let value = match (arity, flag.words.as_slice()) {
+            (Some(Arity::Switch | Arity::InvertedSwitch), _) => "true".to_owned(),
+            (_, words) if flag.many => Value::Text(format!("[{}]", words.join(" "))).to_string(),
+            (_, [word]) if word.bytes().all(|b| b.is_ascii_digit() || b == b'.') => word.clone(),
+            (_, words) => Value::Text(words.join(" ")).to_string(),
+        };
+        let _ = writeln!(out, "  --{}: {value}", flag.name);
+    }
+    out
+}

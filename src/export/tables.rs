@@ -1,0 +1,103 @@
+//! The result by stage and bucket: CSV in bytes, and a Markdown table in GiB.
+
+use core::fmt::Write;
+
+use crate::config::job::Config;
+use crate::memory::Estimate;
+use crate::memory::bucket::Bucket;
+
+/// CSV (RFC 4180) with a row for every stage: module, pipeline rank, bytes of every bucket, and their total.
+#[must_use]
+pub fn csv(config: &Config, estimate: &Estimate) -> String {
+    let mut out = String::from("module,pp_rank");
+    for bucket in Bucket::ALL {
+        out.push(',');
+        out.push_str(bucket.id());
+    }
+    out.push_str(",total\r\n");
+    for (module, estimate) in config.modules().iter().zip(&estimate.modules) {
+        for (pp_rank, stage) in estimate.stages.iter().enumerate() {
+            out.push_str(&cell(module.name()));
+            let _ = write!(out, ",{pp_rank}");
+            for bucket in Bucket::ALL {
+                let _ = write!(out, ",{}", stage.bytes(bucket).0);
+            }
+            let _ = write!(out, ",{}\r\n", stage.total.0);
+        }
+    }
+    out
+}
+
+/// Text from outside as a cell. A spreadsheet would run what begins like a formula; a quote in front keeps it text.
+fn cell(text: &str) -> String {
+    let guard = if text.starts_with(['=', '+', '-', '@', '\t', '\r']) {
+        "'"
+    } else {
+        ""
+    };
+    if text.contains(['"', ',', '\r', '\n']) {
+        return format!("\"{guard}{}\"", text.replace('"', "\"\""));
+    }
+    format!("{guard}{text}")
+}
+
+/// A Markdown table in GiB: a row for every bucket that is not empty, a column for every stage.
+#[must_use]
+pub fn markdown(config: &Config, estimate: &Estimate) -> String {
+    let mut out = String::new();
+    for (module, estimate) in config.modules().iter().zip(&estimate.modules) {
+        if config.modules().len() > 1 {
+            let _ = write!(out, "**{}**\n\n", escaped(module.name()));
+        }
+        let row = |out: &mut String, first: &str, cells: &mut dyn Iterator<Item = String>| {
+            let _ = write!(out, "| {first} |");
+            for cell in cells {
+                let _ = write!(out, " {cell} |");
+            }
+            out.push('\n');
+        };
+        let stages = &estimate.stages;
+        row(
+            &mut out,
+            "GiB",
+            &mut (0..stages.len()).map(|rank| format!("stage {rank}")),
+        );
+        row(
+            &mut out,
+            "---",
+            &mut stages.iter().map(|_| "---:".to_owned()),
+        );
+        for bucket in Bucket::ALL {
+            if stages.iter().any(|stage| stage.bytes(bucket).0 > 0) {
+                let mut cells = stages.iter().map(|stage| gib(stage.bytes(bucket)));
+                row(&mut out, bucket.label(), &mut cells);
+            }
+        }
+        row(
+            &mut out,
+            "**total**",
+            &mut stages.iter().map(|stage| gib(stage.total)),
+        );
+        out.push('\n');
+    }
+    out.truncate(out.trim_end().len());
+    out.push('\n');
+    out
+}
+
+fn gib(bytes: crate::units::Bytes) -> String {
+    let thousandths = bytes.gib_thousandths();
+    format!("{}.{:03}", thousandths / 1000, thousandths % 1000)
+}
+
+/// Text from outside in Markdown.
+fn escaped(text: &str) -> String {
+    let mut out = String::new();
+    for c in text.chars() {
+        if c.is_ascii_punctuation() {
+            out.push('\\');
+        }
+        out.push(if c.is_control() { ' ' } else { c });
+    }
+    out
+}

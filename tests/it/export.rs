@@ -1,0 +1,220 @@
+//! Exports: their exact text, and that what is structured imports back to the same job.
+
+use megatron_memory::config::canonical::meaning;
+use megatron_memory::config::check;
+use megatron_memory::config::fields::FieldId;
+use megatron_memory::config::raw::Settings;
+use megatron_memory::export::{EXPORTS, bridge, links, megatron_args, tables};
+use megatron_memory::formats::import::{Options, import};
+use megatron_memory::formats::share_url::decode;
+use megatron_memory::formats::state::{Setup, ShareState};
+use megatron_memory::memory::estimate;
+use megatron_memory::presets::PRESETS;
+
+fn state(link: &str) -> ShareState {
+    let (state, notices) = decode(link);
+    assert_eq!(notices, []);
+    state
+}
+
+fn presets() -> impl Iterator<Item = (&'static str, ShareState)> {
+    PRESETS.iter().map(|preset| {
+        let setup = Setup::of_preset(preset);
+        let state = ShareState {
+            setup,
+            ..ShareState::default()
+        };
+        (preset.id, state)
+    })
+}
+
+/// The fields that mean different things in two jobs.
+fn difference(a: &Settings, b: &Settings) -> Vec<String> {
+    let differs = FieldId::ALL
+        .iter()
+        .filter(|id| meaning(**id, a.get(**id)) != meaning(**id, b.get(**id)));
+    differs
+        .map(|id| format!("{}: {:?} {:?}", id.field().name, a.get(*id), b.get(*id)))
+        .collect()
+}
+
+/// What a format has no word for.
+fn without(settings: &Settings, lost: &[FieldId]) -> Settings {
+    let mut kept = settings.clone();
+    for id in lost {
+        kept.unset(*id);
+    }
+    kept
+}
+
+#[track_caller]
+fn check_back(name: &str, text: &str, settings: &Settings, lost: &[FieldId]) {
+    let back = import(text, &Options::default()).unwrap_or_else(|e| panic!("{name}: {e}\n{text}"));
+    let back = without(&back.state.setup.job.shared, lost);
+    let difference = difference(&without(settings, lost), &back);
+    assert!(difference.is_empty(), "{name}: {difference:#?}\n{text}");
+}
+
+#[test]
+fn flags_are_those_that_differ_from_the_defaults() {
+    let job = state("#v1;L=4;h=1024;nq=8;seq=2048;tp=2;vpp=2;bias=0;ropef=0;swiglu=1;E=8;freq=0~1,1~3;rcmod=moe_act,core_attn;rc=selective;adrop=0;gpus=32;bf16=1;fp8=hybrid;layout=Et,tL;mbs=1").setup.job;
+    let expected = r#"MEGATRON_ARGS=(
+    --num-layers 4
+    --hidden-size 1024
+    --swiglu
+    --disable-bias-linear
+    --num-attention-heads 8
+    --num-experts 8
+    --moe-layer-freq '([0]+[1]*3)'
+    --tensor-model-parallel-size 2
+    --num-virtual-stages-per-pipeline-rank 2
+    --pipeline-model-parallel-layout 'Et|tL'
+    --seq-length 2048
+    --recompute-granularity selective
+    --recompute-modules core_attn moe_act
+    --bf16
+    --fp8-format hybrid
+    --attention-dropout 0
+    --no-rope-fusion
+    --attention-softmax-in-fp32
+)
+torchrun --nproc_per_node 8 --nnodes 4 pretrain_gpt.py "${MEGATRON_ARGS[@]}"
+"#;
+    assert_eq!(megatron_args::script(&job), expected);
+    let yaml = megatron_args::yaml(&job);
+    assert!(yaml.starts_with("MODEL_ARGS:\n  --num-layers: 4\n"));
+    assert!(yaml.contains("  --recompute-modules: \"[core_attn moe_act]\"\n"));
+    assert!(yaml.contains("  --disable-bias-linear: true\n"));
+    let set = bridge::overrides(&job);
+    for line in [
+        "model.num_moe_experts=8",
+        "model.gated_linear_unit=true",
+        "model.activation_func=silu",
+        "model.add_bias_linear=false",
+        "'model.moe_layer_freq=\"([0]+[1]*3)\"'",
+        "mixed_precision=bf16_mixed",
+        "mixed_precision.fp8=hybrid",
+        "model.virtual_pipeline_model_parallel_size=2",
+    ] {
+        assert!(set.lines().any(|l| l == line), "{line}\n{set}");
+    }
+}
+
+#[test]
+fn every_preset_comes_back_from_flags_and_yaml() {
+    for (id, state) in presets() {
+        let job = &state.setup.job;
+        let mut lost = megatron_args::without_flag(job);
+        // Interleaving by the other of its two names.
+        lost.push(FieldId::virtual_pipeline_model_parallel_size);
+        lost.push(FieldId::num_virtual_stages_per_pipeline_rank);
+        check_back(id, &megatron_args::script(job), &job.shared, &lost);
+        lost.extend([FieldId::world_size, FieldId::gpus_per_node]);
+        check_back(id, &megatron_args::yaml(job), &job.shared, &lost);
+    }
+}
+
+#[test]
+fn every_preset_comes_back_from_bridge_overrides() {
+    let lost = [
+        FieldId::world_size,
+        FieldId::gpu,
+        FieldId::gpus_per_node,
+        FieldId::gpu_memory_mib,
+        // The precision preset sets it; bf16 training has it either way.
+        FieldId::accumulate_allreduce_grads_in_fp32,
+    ];
+    for (id, state) in presets() {
+        let job = &state.setup.job;
+        check_back(id, &bridge::overrides(job), &job.shared, &lost);
+    }
+}
+
+#[test]
+fn every_export_is_the_same_every_time_and_has_a_name() {
+    for export in EXPORTS {
+        assert!(!export.label.is_empty() && !export.extension.is_empty());
+        for (id, state) in presets().take(5) {
+            let config = check(&state.setup.job).config.unwrap();
+            let result = estimate(&config);
+            let text = export.write(&state, Some((&config, &result))).unwrap();
+            assert!(
+                !text.is_empty() && text.ends_with('\n'),
+                "{} of {id}",
+                export.id
+            );
+            assert_eq!(
+                export.write(&state, Some((&config, &result))).unwrap(),
+                text
+            );
+            if export.complete {
+                let back = import(&text, &Options::default()).unwrap();
+                assert_eq!(
+                    back.state.normalize(),
+                    state.normalize(),
+                    "{} of {id}",
+                    export.id
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn tables_have_exact_bytes_and_no_formulas() {
+    let mut state = state("#v1;m=llama3-8b@1;tp=2;mod=language");
+    "=1+1,\"x\"".clone_into(&mut state.setup.job.modules[0].name);
+    let checked = check(&state.setup.job);
+    if let Some(config) = checked.config {
+        let csv = tables::csv(&config, &estimate(&config));
+        assert!(
+            csv.lines()
+                .nth(1)
+                .unwrap()
+                .starts_with("\"'=1+1,\"\"x\"\"\",0,"),
+            "{csv}"
+        );
+    }
+    let state = decode("#v1;m=llama3-70b@1").0;
+    let config = check(&state.setup.job).config.unwrap();
+    let result = estimate(&config);
+    let csv = tables::csv(&config, &result);
+    let stages = &result.modules[0].stages;
+    assert_eq!(csv.matches("\r\n").count(), stages.len() + 1);
+    for (line, stage) in csv.split("\r\n").skip(1).zip(stages) {
+        let cells: Vec<&str> = line.split(',').collect();
+        let bytes: Vec<u64> = cells[2..]
+            .iter()
+            .map(|cell| cell.parse().unwrap())
+            .collect();
+        let (total, buckets) = bytes.split_last().unwrap();
+        assert_eq!(*total, stage.total.0);
+        assert_eq!(buckets.iter().sum::<u64>(), *total);
+    }
+    let markdown = tables::markdown(&config, &result);
+    assert!(markdown.starts_with("| GiB | stage 0 |"), "{markdown}");
+}
+
+#[test]
+fn links_come_in_several_dressings() {
+    let state = state("#v1;m=llama3-8b@1;tp=2");
+    let page = "https://host/calc/#old";
+    let link = "https://host/calc/#v1;m=llama3-8b@1;tp=2";
+    assert_eq!(links::plain(page, &state), link);
+    assert_eq!(
+        links::markdown(page, &state, "a [b]"),
+        format!("[a  b ]({link})")
+    );
+    assert_eq!(
+        links::with_summary(page, &state, "Fits."),
+        format!("Fits.\n{link}\n")
+    );
+    let embed = links::embed(
+        "https://host/embed.html?theme=auto&view=bar",
+        &state,
+        "a \"b\" <c>",
+    );
+    assert!(embed.starts_with(
+        "<iframe src=\"https://host/embed.html?theme=auto&amp;view=bar#v1;m=llama3-8b@1;tp=2\" title=\"a &quot;b&quot; &lt;c&gt;\" "
+    ));
+}

@@ -3,6 +3,7 @@
 pub mod canonical;
 mod check;
 pub mod choices;
+pub mod ends;
 pub mod field;
 pub mod fields;
 pub mod gpus;

@@ -8,11 +8,13 @@ pub mod line;
 pub mod parameters;
 pub mod passes;
 pub mod peak;
+pub mod ranks;
 pub mod states;
 
 use core::ops::Range;
 
-pub use assumptions::assumptions;
+pub use assumptions::{assumptions, freezing};
+pub use ranks::{RankMemory, rank_memory};
 
 use crate::config::job::{Config, Module};
 use crate::model::{Architecture, PartCounts, whole_model_parts};
@@ -26,8 +28,10 @@ use peak::{PeakMoment, Stages};
 pub struct Estimate {
     /// One entry a module, in the job's order.
     pub modules: Vec<ModuleEstimate>,
-    /// The stage that needs most.
+    /// The stage that needs most: of the worst rank, the stage with the largest part.
     pub worst: StageRef,
+    /// The rank that needs most. Modules may share ranks, so its total can be more than any stage's.
+    pub worst_rank: RankMemory,
 }
 
 /// A pipeline stage of a module.
@@ -67,6 +71,8 @@ pub struct StageEstimate {
     pub moment: PeakMoment,
     /// Micro batches of each chunk that are alive at that moment.
     pub in_flight: Vec<u32>,
+    /// What frozen parameters would need besides, were they trained: gradients and optimizer states.
+    pub saved_by_freezing: Bytes,
 }
 
 /// What one chunk of a pipeline rank holds.
@@ -106,10 +112,13 @@ impl Estimate {
     /// The stage that needs most.
     #[must_use]
     pub fn worst_stage(&self) -> Option<&StageEstimate> {
-        self.modules
-            .get(self.worst.module)?
-            .stages
-            .get(self.worst.pp_rank)
+        self.stage(self.worst)
+    }
+
+    /// A stage of a module.
+    #[must_use]
+    pub fn stage(&self, at: StageRef) -> Option<&StageEstimate> {
+        self.modules.get(at.module)?.stages.get(at.pp_rank)
     }
 }
 
@@ -117,24 +126,28 @@ impl Estimate {
 #[must_use]
 pub fn estimate(config: &Config) -> Estimate {
     let modules: Vec<_> = config.modules().iter().map(estimate_module).collect();
-    let mut worst = (
-        Bytes::ZERO,
-        StageRef {
-            module: 0,
-            pp_rank: 0,
-        },
-    );
-    for (module, estimate) in modules.iter().enumerate() {
-        for (pp_rank, stage) in estimate.stages.iter().enumerate() {
-            if stage.total > worst.0 {
-                worst = (stage.total, StageRef { module, pp_rank });
-            }
-        }
-    }
-    Estimate {
+    let first = StageRef {
+        module: 0,
+        pp_rank: 0,
+    };
+    let mut estimate = Estimate {
         modules,
-        worst: worst.1,
+        worst: first,
+        worst_rank: RankMemory::default(),
+    };
+    if let Some(worst) = ranks::worst_rank(config, &estimate) {
+        let total = |at: &StageRef| estimate.stage(*at).map(|stage| stage.total);
+        let largest = worst.stages.iter().copied().reduce(|largest, next| {
+            if total(&next) > total(&largest) {
+                next
+            } else {
+                largest
+            }
+        });
+        estimate.worst = largest.unwrap_or(first);
+        estimate.worst_rank = worst;
     }
+    estimate
 }
 
 fn estimate_module(m: &Module) -> ModuleEstimate {

@@ -2,14 +2,17 @@
 
 pub mod attention;
 pub mod embedding;
+pub mod front_end;
 pub mod kernels;
 pub(crate) mod linear;
+pub mod linear_attention;
 pub mod loss;
 pub mod mla;
 pub mod mlp;
 pub mod moe;
 pub mod mtp;
 pub mod norm;
+pub mod projector;
 pub mod shared_expert;
 pub mod sizes;
 pub mod tape;
@@ -19,13 +22,13 @@ use crate::config::job::Module;
 use crate::parallel::stages::Chunk;
 use sizes::Sizes;
 use tape::{Family, Tape, TensorId};
-use tensor::{Factor, ParamTensor, factor};
+use tensor::{Component, Factor, ParamTensor, factor};
 
 /// A part that a chunk of the pipeline holds some number of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum PartKind {
-    /// Word embedding of the first stage, with learned positions.
+    /// Word embedding of the first stage with learned positions, or an encoder's front end.
     Embedding,
     /// A decoder layer with a dense MLP.
     DenseLayer,
@@ -39,12 +42,18 @@ pub enum PartKind {
     MtpEmbedding,
     /// One MTP depth.
     MtpLayer,
+    /// A decoder layer with linear attention and a dense MLP.
+    LinearDenseLayer,
+    /// A decoder layer with linear attention and routed experts.
+    LinearMoeLayer,
+    /// The layers between an encoder and the language model.
+    Projector,
 }
 
 impl PartKind {
     /// How many kinds there are.
-    pub const COUNT: usize = 7;
-    /// All kinds in the order in which data passes them.
+    pub const COUNT: usize = 10;
+    /// All kinds.
     pub const ALL: [Self; Self::COUNT] = [
         Self::Embedding,
         Self::DenseLayer,
@@ -53,6 +62,9 @@ impl PartKind {
         Self::OutputLayer,
         Self::MtpEmbedding,
         Self::MtpLayer,
+        Self::LinearDenseLayer,
+        Self::LinearMoeLayer,
+        Self::Projector,
     ];
 
     /// Whether its tensors are listed under the MTP block.
@@ -91,73 +103,122 @@ impl Architecture {
 /// The parts that one chunk holds.
 #[must_use]
 pub fn chunk_parts(m: &Module, chunk: &Chunk) -> PartCounts {
-    let moe = chunk
-        .layers
-        .clone()
-        .filter(|layer| m.is_moe_layer(u64::from(*layer)))
-        .count();
-    let moe = u64::try_from(moe).unwrap_or(u64::MAX);
-    let layers = u64::from(chunk.num_layers());
+    let layers = LayerCounts::of(m, chunk.layers.clone().map(u64::from));
     // A tied output layer needs a weight of its own unless the embedding is on the same chunk.
-    let own_output_weight =
-        chunk.output && (m.args.untie_embeddings_and_output_weights || !chunk.embedding);
+    let own_output_weight = m.ends.is_language()
+        && chunk.output
+        && (m.args.untie_embeddings_and_output_weights || !chunk.embedding);
     PartKind::ALL.map(|kind| match kind {
         PartKind::Embedding => u64::from(chunk.embedding),
-        PartKind::DenseLayer => layers - moe,
-        PartKind::MoeLayer => moe,
+        PartKind::DenseLayer
+        | PartKind::MoeLayer
+        | PartKind::LinearDenseLayer
+        | PartKind::LinearMoeLayer => layers.get(kind),
         PartKind::FinalNorm => u64::from(chunk.final_layernorm),
         PartKind::OutputLayer => u64::from(own_output_weight),
         PartKind::MtpEmbedding => u64::from(chunk.word_embedding_copy_for_mtp()),
         PartKind::MtpLayer => u64::from(chunk.mtp),
+        PartKind::Projector => u64::from(chunk.output && m.ends.projector.is_some()),
     })
 }
 
 /// The parts of the whole model, counted once.
 #[must_use]
 pub fn whole_model_parts(m: &Module) -> PartCounts {
-    let layers = m.args.num_layers;
-    let moe = (0..layers).filter(|layer| m.is_moe_layer(*layer)).count();
-    let moe = u64::try_from(moe).unwrap_or(u64::MAX);
+    let layers = LayerCounts::of(m, 0..m.args.num_layers);
     PartKind::ALL.map(|kind| match kind {
         PartKind::Embedding | PartKind::FinalNorm => 1,
-        PartKind::DenseLayer => layers - moe,
-        PartKind::MoeLayer => moe,
-        PartKind::OutputLayer => u64::from(m.args.untie_embeddings_and_output_weights),
+        PartKind::DenseLayer
+        | PartKind::MoeLayer
+        | PartKind::LinearDenseLayer
+        | PartKind::LinearMoeLayer => layers.get(kind),
+        PartKind::OutputLayer => {
+            u64::from(m.ends.is_language() && m.args.untie_embeddings_and_output_weights)
+        }
+        PartKind::Projector => u64::from(m.ends.projector.is_some()),
         PartKind::MtpEmbedding => 0,
         PartKind::MtpLayer => m.mtp_num_layers,
     })
 }
 
+/// How many decoder layers there are of each kind.
+struct LayerCounts {
+    dense: u64,
+    moe: u64,
+    linear_dense: u64,
+    linear_moe: u64,
+}
+
+impl LayerCounts {
+    fn of(m: &Module, layers: impl Iterator<Item = u64>) -> Self {
+        let mut counts = Self {
+            dense: 0,
+            moe: 0,
+            linear_dense: 0,
+            linear_moe: 0,
+        };
+        for layer in layers {
+            *match (m.is_linear_layer(layer), m.is_moe_layer(layer)) {
+                (false, false) => &mut counts.dense,
+                (false, true) => &mut counts.moe,
+                (true, false) => &mut counts.linear_dense,
+                (true, true) => &mut counts.linear_moe,
+            } += 1;
+        }
+        counts
+    }
+
+    fn get(&self, kind: PartKind) -> u64 {
+        match kind {
+            PartKind::DenseLayer => self.dense,
+            PartKind::MoeLayer => self.moe,
+            PartKind::LinearDenseLayer => self.linear_dense,
+            PartKind::LinearMoeLayer => self.linear_moe,
+            _ => 0,
+        }
+    }
+}
+
 fn parameters(m: &Module, kind: PartKind) -> Vec<ParamTensor> {
     let mut out = Vec::new();
     match kind {
+        PartKind::Embedding if !m.ends.is_language() => front_end::parameters(m, &mut out),
         PartKind::Embedding => {
             embedding::word(m, &mut out);
             embedding::position(m, &mut out);
         }
-        PartKind::DenseLayer => layer(m, false, &mut out),
-        PartKind::MoeLayer if m.moe.is_some() => layer(m, true, &mut out),
+        PartKind::DenseLayer => layer(m, false, false, &mut out),
+        PartKind::LinearDenseLayer if m.has_linear_attention() => layer(m, true, false, &mut out),
+        PartKind::MoeLayer if m.moe.is_some() => layer(m, false, true, &mut out),
+        PartKind::LinearMoeLayer if m.moe.is_some() && m.has_linear_attention() => {
+            layer(m, true, true, &mut out);
+        }
+        PartKind::Projector => projector::parameters(m, &mut out),
+        PartKind::FinalNorm if !m.ends.is_language() => front_end::post_norm(m, &mut out),
         PartKind::FinalNorm => norm::final_norm(m, &mut out),
         PartKind::OutputLayer => embedding::output_layer(m, &mut out),
         PartKind::MtpEmbedding => embedding::word(m, &mut out),
         PartKind::MtpLayer if m.mtp_num_layers > 0 => {
             mtp::parameters(m, &mut out);
             // Every depth repeats the decoder's last layer, a MoE layer if that one is.
-            layer(
-                m,
-                m.is_moe_layer(m.args.num_layers.saturating_sub(1)),
-                &mut out,
-            );
+            let last = m.args.num_layers.saturating_sub(1);
+            layer(m, m.is_linear_layer(last), m.is_moe_layer(last), &mut out);
             norm::final_norm(m, &mut out);
         }
-        PartKind::MoeLayer | PartKind::MtpLayer => {}
+        PartKind::MoeLayer
+        | PartKind::LinearDenseLayer
+        | PartKind::LinearMoeLayer
+        | PartKind::MtpLayer => {}
     }
     out
 }
 
-fn layer(m: &Module, is_moe: bool, out: &mut Vec<ParamTensor>) {
+fn layer(m: &Module, is_linear: bool, is_moe: bool, out: &mut Vec<ParamTensor>) {
     norm::layer_norms(m, out);
-    if m.args.multi_latent_attention {
+    norm::layer_scaling(m, out);
+    if is_linear {
+        linear_attention::parameters(m, out);
+    } else if m.args.multi_latent_attention {
         mla::parameters(m, out);
     } else {
         attention::parameters(m, out);
@@ -168,6 +229,16 @@ fn layer(m: &Module, is_moe: bool, out: &mut Vec<ParamTensor>) {
             shared_expert::parameters(m, moe, out);
         }
         _ => mlp::parameters(m, out),
+    }
+}
+
+/// Whether the optimizer trains a component of this module.
+#[must_use]
+pub fn trained(m: &Module, component: Component) -> bool {
+    match component {
+        Component::FixedPositions => false,
+        Component::Projector => !m.args.projector_frozen,
+        _ => !m.args.frozen,
     }
 }
 

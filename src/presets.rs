@@ -4,6 +4,9 @@
 //! known to run as. It is read when it is chosen, by the reader of pasted files; the list here has what a menu
 //! needs. A published preset never changes: a correction gets a new version.
 
+pub mod encoders;
+pub mod jobs;
+
 pub use crate::config::gpus;
 
 use crate::config::fields::FieldId;
@@ -95,12 +98,7 @@ impl Preset {
                 .collect::<Option<Settings>>()?,
             report: import.report,
             job_source: text(job.get("source")?)?,
-            job: job
-                .get("settings")?
-                .entries()
-                .iter()
-                .map(|entry| Some((FieldId::by_name(&entry.key)?, entry.node.to_value())))
-                .collect::<Option<Settings>>()?,
+            job: settings(job.get("settings")?)?,
         })
     }
 }
@@ -122,6 +120,22 @@ impl Contents {
 #[must_use]
 pub fn by_id(id: &str) -> Option<&'static Preset> {
     PRESETS.iter().find(|preset| preset.id == id)
+}
+
+/// The fields of a map; a module's place in the job is not among them.
+fn settings(node: &Node) -> Option<Settings> {
+    let fields = node.entries().iter();
+    fields
+        .filter(|entry| entry.key != "rank_offset")
+        .map(|entry| Some((FieldId::by_name(&entry.key)?, entry.node.to_value())))
+        .collect()
+}
+
+fn list(node: &Node) -> Option<&[Node]> {
+    match &node.data {
+        Data::List(items) => Some(items),
+        _ => None,
+    }
 }
 
 fn text(node: &Node) -> Option<String> {

@@ -163,6 +163,41 @@ pub const MTP: Source = Source::megatron(
     "megatron/core/transformer/multi_token_prediction.py",
     "MultiTokenPredictionLayer",
 );
+/// Image encoders: patches, class tokens, positions and the norm before the layers.
+pub const CLIP_VIT: Source = Source::megatron(
+    "megatron/core/models/vision/clip_vit_model.py",
+    "CLIPViTModel",
+);
+/// Audio encoders: two convolutions and a table of sines.
+pub const WHISPER_ENCODER: Source = Source {
+    origin: Origin::MegatronBridge,
+    place: "examples/megatron_mimo/llava/whisper/whisper_model.py",
+    symbol: "WhisperEncoder",
+};
+/// The layers between an encoder and the language model.
+pub const PROJECTOR: Source = Source::megatron(
+    "megatron/core/models/vision/multimodal_projector.py",
+    "MultimodalProjector",
+);
+/// Projectors of Qwen3-VL on the output of inner layers.
+pub const PATCH_MERGER: Source = Source {
+    origin: Origin::MegatronBridge,
+    place: "src/megatron/bridge/models/qwen_vl/modelling_qwen3_vl/utils.py",
+    symbol: "Qwen3VLVisionPatchMerger",
+};
+/// Learned factors on the output of attention and MLP.
+pub const LAYER_SCALING: Source = Source::megatron(
+    "examples/multimodal/layer_scaling.py",
+    "LayerScalingTransformerLayer",
+);
+/// Norms on queries and keys over all heads of a rank.
+pub const INTERNVIT_ATTENTION: Source = Source::megatron(
+    "examples/multimodal/nvlm/internvit.py",
+    "InternViTSelfAttention",
+);
+/// Linear attention.
+pub const GATED_DELTA_NET: Source =
+    Source::megatron("megatron/core/ssm/gated_delta_net/common.py", "_GDNBase");
 /// Parameter and gradient buffers.
 pub const GRAD_BUFFER: Source = Source::megatron(
     "megatron/core/distributed/param_and_grad_buffer.py",

@@ -1,6 +1,7 @@
 //! From a raw job to a checked one, or to the list of everything that is wrong with it.
 
 use super::choices::{OptimizerKind, RecomputeGranularity};
+use super::ends::{Ends, Language, Place, knows_tokens};
 use super::field::{Decimal, Default, Kind};
 use super::fields::{Args, FieldId};
 use super::gpus;
@@ -11,6 +12,7 @@ use super::problem::{Problem, Severity, near_matches};
 use super::raw::RawJob;
 use super::rules;
 use super::spans::{Span, spans};
+use crate::parallel::mimo::LANGUAGE_MODULE;
 use crate::parallel::stages::StageLayout;
 use crate::units::Bytes;
 
@@ -48,10 +50,17 @@ pub fn check(raw: &RawJob) -> Checked {
     let mut modules = Vec::new();
     let mut world_size = 1;
     let spans = spans(raw, &mut problems);
+    let language = Language::of(raw, &spans);
     for (index, span) in spans.iter().enumerate() {
-        let (args, bad) = read_args(raw, index, &mut problems);
+        let name = raw
+            .modules
+            .get(index)
+            .map_or(LANGUAGE_MODULE, |m| m.name.as_str());
+        let (mut args, bad) = read_args(raw, index, &mut problems);
+        let place = Place::new(name, raw, index, &language);
+        let ends = place.adapt(&mut args, span.as_ref());
         let mut found = Vec::new();
-        let draft = Draft::new(index, &args, span.as_ref());
+        let draft = Draft::new(&place, ends, &args, span.as_ref());
         rules::apply(&draft, &mut found);
         let stages = rules::stages(&draft, &mut found);
         found.retain(|p| !p.fields.iter().any(|f| bad.contains(f)));
@@ -61,10 +70,6 @@ pub fn check(raw: &RawJob) -> Checked {
         problems.extend(found);
         world_size = world_size.max(draft.rank_offset + draft.world_size);
         if let (false, Some(stages)) = (failed, stages) {
-            let name = raw
-                .modules
-                .get(index)
-                .map_or("language", |m| m.name.as_str());
             modules.push(draft.finish(name.to_owned(), stages));
         }
     }
@@ -145,6 +150,7 @@ fn read_args(raw: &RawJob, module: usize, problems: &mut Vec<Problem>) -> (Args,
             .map_or(Ok(None), |value| parse(field, value));
         let problem = match &given {
             Err(error) => Some(("value", format!("{} {error}", field.name))),
+            Ok(None) if *id == FieldId::seq_length && knows_tokens(raw, module) => None,
             Ok(None) if field.default == Default::Required => {
                 Some(("required", format!("{} must be given", field.name)))
             }
@@ -188,6 +194,8 @@ pub(super) fn default(kind: Kind, default: Default) -> Option<Parsed> {
 /// One module's arguments with everything that follows from them, before the rules have been asked.
 pub(super) struct Draft<'a> {
     pub(super) module: usize,
+    pub(super) place: &'a Place<'a>,
+    pub(super) ends: Ends,
     pub(super) a: &'a Args,
     pub(super) tp: u64,
     pub(super) pp: u64,
@@ -209,7 +217,7 @@ pub(super) struct Draft<'a> {
 }
 
 impl<'a> Draft<'a> {
-    fn new(module: usize, a: &'a Args, span: Option<&Span>) -> Self {
+    fn new(place: &'a Place<'a>, ends: Ends, a: &'a Args, span: Option<&Span>) -> Self {
         let tp = a.tensor_model_parallel_size;
         let pp = a.pipeline_model_parallel_size;
         let cp = a.context_parallel_size;
@@ -227,15 +235,15 @@ impl<'a> Draft<'a> {
         };
         let dp = (world_size / copy).max(1);
         let expert_copy = etp.saturating_mul(ep).saturating_mul(pp);
-        let global_batch_size = a
-            .global_batch_size
-            .unwrap_or_else(|| a.micro_batch_size.saturating_mul(dp));
+        let global_batch_size = a.global_batch_size.unwrap_or_else(|| place.samples(a, dp));
         let multiple = a.make_vocab_size_divisible_by.saturating_mul(tp);
         let padded = a
             .vocab_size
             .map_or(1, |v| v.div_ceil(multiple).saturating_mul(multiple));
         Self {
-            module,
+            module: place.module,
+            place,
+            ends,
             a,
             tp,
             pp,
@@ -259,7 +267,7 @@ impl<'a> Draft<'a> {
             padded_vocab_size: a.padded_vocab_size.unwrap_or(padded),
             mtp_num_layers: a.mtp_num_layers.unwrap_or(0),
             global_batch_size,
-            num_microbatches: (global_batch_size / a.micro_batch_size.saturating_mul(dp)).max(1),
+            num_microbatches: (global_batch_size / place.samples(a, dp)).max(1),
         }
     }
 
@@ -276,7 +284,7 @@ impl<'a> Draft<'a> {
         Module {
             name,
             rank_offset: self.rank_offset,
-            args: a.clone(),
+            args: self.ends.count_items(a),
             tp: self.tp,
             pp: self.pp,
             cp: self.cp,
@@ -292,6 +300,7 @@ impl<'a> Draft<'a> {
             vocab_size: a.vocab_size,
             padded_vocab_size: self.padded_vocab_size,
             max_position_embeddings: a.max_position_embeddings.unwrap_or(a.seq_length),
+            ends: self.ends,
             moe,
             mtp_num_layers: self.mtp_num_layers,
             global_batch_size: self.global_batch_size,

@@ -228,6 +228,46 @@ choices! {
         Fp8 = "fp8",
     }
 
+    /// `--experimental-attention-variant`.
+    AttentionVariant {
+        /// Gated delta net: linear attention.
+        GatedDeltaNet = "gated_delta_net",
+        /// The same under its newer name.
+        Gdn = "gdn",
+    }
+
+    /// What a module starts with.
+    FrontEnd {
+        /// A word embedding, and an output layer at the end.
+        Tokens = "tokens",
+        /// A convolution over patches of images.
+        Patches = "patches",
+        /// Two convolutions over a sound's spectrum.
+        Audio = "audio",
+        /// Nothing: vectors come from elsewhere.
+        Features = "features",
+    }
+
+    /// How an encoder's output becomes the language model's input.
+    ProjectorKind {
+        /// It goes as it is.
+        None = "none",
+        /// One linear layer.
+        Affine = "affine",
+        /// Two linear layers with an activation between them.
+        Mlp = "mlp",
+    }
+
+    /// The norm at a projector's entry.
+    ProjectorNorm {
+        /// None.
+        None = "none",
+        /// Over one patch, before patches are merged.
+        Patch = "patch",
+        /// Over the merged patches.
+        Merged = "merged",
+    }
+
     /// `--fp8-format`.
     Fp8Format {
         /// E4M3 everywhere.

@@ -24,11 +24,13 @@ pub enum Group {
     Kernels,
     /// The GPU, and what sits outside the allocator.
     Hardware,
+    /// Images and sounds: front end, tokens and projector of an encoder.
+    Encoder,
 }
 
 impl Group {
     /// All groups in form order.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Model,
         Self::Attention,
         Self::Moe,
@@ -38,6 +40,7 @@ impl Group {
         Self::Optimizer,
         Self::Kernels,
         Self::Hardware,
+        Self::Encoder,
     ];
 
     /// The heading on the page.
@@ -53,6 +56,7 @@ impl Group {
             Self::Optimizer => "Optimizer and precision",
             Self::Kernels => "Kernels",
             Self::Hardware => "Hardware",
+            Self::Encoder => "Encoder",
         }
     }
 }

@@ -9,13 +9,14 @@
 )]
 
 use super::choices::{
-    AttentionBackend, CpCommType, CrossEntropyFusion, Fp8Format, Fp8Recipe, MainGradsDtype,
-    MainParamsDtype, MomentDtype, Normalization, OffloadModule, OptimizerKind, PositionEmbedding,
-    RecomputeGranularity, RecomputeMethod, RecomputeModule, RouterDtype, RouterScore, SoftmaxType,
-    TokenDispatcher, TransformerImpl,
+    AttentionBackend, AttentionVariant, CpCommType, CrossEntropyFusion, Fp8Format, Fp8Recipe,
+    FrontEnd, MainGradsDtype, MainParamsDtype, MomentDtype, Normalization, OffloadModule,
+    OptimizerKind, PositionEmbedding, ProjectorKind, ProjectorNorm, RecomputeGranularity,
+    RecomputeMethod, RecomputeModule, RouterDtype, RouterScore, SoftmaxType, TokenDispatcher,
+    TransformerImpl,
 };
 use super::field::Group::{
-    Attention, Batch, Hardware, Kernels, Model, Moe, Optimizer, Parallelism, Savers,
+    Attention, Batch, Encoder, Hardware, Kernels, Model, Moe, Optimizer, Parallelism, Savers,
 };
 use super::field::Level::{All, Essential, More};
 use super::field::{Decimal, Field};
@@ -277,7 +278,7 @@ fields! {
     overlap_param_gather: bool = Field::flag(false).at(Optimizer, All, "opg", "Overlap parameter gather");
     /// Parameters in one bucket of the gradient buffer.
     ddp_bucket_size: Option<u64> = Field::derived(1, 1_000_000_000_000, "40 000 000, or 1 000 000 · DP if that is more").at(Optimizer, All, "bucket", "Bucket size").unit("parameters");
-    /// The module's parameters are not trained: no gradients, no optimizer states.
+    /// The module's parameters are not trained, except its projector's: no gradients, no optimizer states.
     frozen: bool = Field::flag(false).at(Optimizer, All, "frozen", "Frozen").own().also(&["freeze"]);
 
     // Kernels
@@ -329,6 +330,76 @@ fields! {
     te_cublas_workspace_kib: Option<u64> = Field::derived(0, 10_000_000, "32 MiB and 1 KiB from Hopper on, 4 MiB before").at(Hardware, All, "tecublas", "TE cuBLAS workspace").unit("KiB").job().own();
     /// GPUs of one node.
     gpus_per_node: u64 = Field::int(1, 65_536, 8).at(Hardware, More, "node", "GPUs per node").job().own();
+
+    // Linear attention
+    /// Layers whose attention is linear: gdn is the gated delta net of Qwen3-Next and Qwen3.5.
+    experimental_attention_variant: Option<AttentionVariant> = Field::optional_choice(AttentionVariant::NAMES, "softmax attention in every layer").at(Attention, All, "eav", "Attention variant").also(&["gated delta net", "linear attention"]);
+    /// Which layers keep softmax attention: N for every N-th layer, or a list with 1 for linear and 0 for softmax layers.
+    linear_attention_freq: LayerPattern = Field::layer_pattern().at(Attention, All, "lafreq", "Linear attention layers");
+    /// Width of the causal convolution over queries, keys and values of a linear attention layer.
+    linear_conv_kernel_dim: u64 = Field::int(1, 1_000, 4).at(Attention, All, "laconv", "Convolution width").symbol("c");
+    /// Width of one query and key head of a linear attention layer.
+    linear_key_head_dim: u64 = Field::int(1, 1_000_000, 128).at(Attention, All, "lakd", "Linear K head width").symbol("d_lk");
+    /// Width of one value head of a linear attention layer.
+    linear_value_head_dim: u64 = Field::int(1, 1_000_000, 128).at(Attention, All, "lavd", "Linear V head width").symbol("d_lv");
+    /// Query and key heads of a linear attention layer.
+    linear_num_key_heads: u64 = Field::int(1, 100_000, 16).at(Attention, All, "lank", "Linear K heads").symbol("n_lk");
+    /// Value heads of a linear attention layer.
+    linear_num_value_heads: u64 = Field::int(1, 100_000, 32).at(Attention, All, "lanv", "Linear V heads").symbol("n_lv");
+    /// A gate on the output of softmax attention; linear_qkv makes it too and is one query wider.
+    attention_output_gate: bool = Field::flag(false).at(Attention, All, "agate", "Attention output gate");
+
+    // Encoder
+    /// What a module starts with: a word embedding, patches of images, or a sound's spectrum. features means that it gets vectors from elsewhere. A module with a word embedding has an output layer too.
+    front_end: Option<FrontEnd> = Field::optional_choice(FrontEnd::NAMES, "tokens for the language model, features for other modules").at(Encoder, More, "front", "Front end").own().also(&["vision", "audio", "encoder"]);
+    /// Height of an image in pixels.
+    img_h: Option<u64> = Field::derived(1, 1_000_000, "the sequence length says how many tokens an item has").at(Encoder, More, "imgh", "Image height").unit("pixels").also(&["image_size"]);
+    /// Width of an image in pixels.
+    img_w: Option<u64> = Field::derived(1, 1_000_000, "the height").at(Encoder, More, "imgw", "Image width").unit("pixels");
+    /// Side of a patch in pixels.
+    patch_dim: u64 = Field::int(1, 10_000, 16).at(Encoder, More, "patch", "Patch size").symbol("p").unit("pixels").also(&["patch_size"]);
+    /// Frames that one patch covers.
+    temporal_patch_size: u64 = Field::int(1, 1_000, 1).at(Encoder, All, "tpatch", "Temporal patch").symbol("p_t").unit("frames").own();
+    /// Color channels of an image.
+    num_channels: u64 = Field::int(1, 10_000, 3).at(Encoder, All, "chan", "Channels").symbol("c_in").also(&["in_channels"]);
+    /// A bias on the patch embedding.
+    patch_bias: bool = Field::flag(true).at(Encoder, All, "pbias", "Patch bias").own();
+    /// Frequency bands of a sound's spectrum.
+    num_mel_bins: u64 = Field::int(1, 100_000, 128).at(Encoder, More, "mel", "Mel bins").symbol("n_mel").own();
+    /// Learned tokens that stand before the patches.
+    class_token_len: u64 = Field::int(0, 100_000, 0).at(Encoder, More, "cls", "Class tokens").symbol("n_cls").own();
+    /// Rows of an encoder's position table. Left out, one for every token of an item if positions are learned.
+    num_position_embeddings: Option<u64> = Field::derived(0, 1_000_000_000, "one for every token of an item if positions are learned").at(Encoder, All, "npos", "Position table rows").own();
+    /// A norm before the first layer.
+    encoder_pre_norm: bool = Field::flag(false).at(Encoder, All, "prenorm", "Norm before the layers").own().also(&["ln_pre"]);
+    /// A norm after the last layer.
+    encoder_post_norm: bool = Field::flag(false).at(Encoder, All, "postnorm", "Norm after the layers").own().also(&["ln_post"]);
+    /// Every layer scales its attention's and its MLP's output by a learned vector.
+    layer_scaling: bool = Field::flag(false).at(Encoder, All, "lscale", "Layer scaling").own();
+    /// The norms on queries and keys span all heads of a rank instead of one head.
+    qk_layernorm_all_heads: bool = Field::flag(false).at(Encoder, All, "qknall", "Q/K norm over all heads").own();
+    /// Items such as images or sounds in one sample, on average.
+    items_per_sample: Decimal = Field::decimal(1, 100_000_000_000, 1_000_000).at(Encoder, More, "items", "Items per sample").unit("items").own();
+    /// Tokens of the fullest micro batch over the mean. Images differ in size and number, and the fullest micro batch is what runs out of memory.
+    token_imbalance: Decimal = Field::decimal(1_000_000, 1_000_000_000, 1_000_000).at(Encoder, More, "tokimb", "Token imbalance").own();
+    /// Neighboring patches that become one token of the language model, along each side.
+    spatial_merge_size: u64 = Field::int(1, 1_000, 1).at(Encoder, More, "merge", "Spatial merge").symbol("m").own().also(&["pixel_shuffle", "downsample_ratio"]);
+    /// How an encoder's output becomes the language model's input.
+    projector: ProjectorKind = Field::choice(ProjectorKind::NAMES, "none").at(Encoder, More, "proj", "Projector").own().also(&["connector", "merger", "adapter"]);
+    /// Width of what the projector gets. Left out, the hidden size times the merged patches.
+    projector_input_size: Option<u64> = Field::derived(1, 100_000_000, "the hidden size times the merged patches").at(Encoder, All, "projin", "Projector input").symbol("p_in").own();
+    /// Inner width of the projector. Left out, what it puts out.
+    projector_hidden_size: Option<u64> = Field::derived(1, 100_000_000, "what it puts out").at(Encoder, All, "projf", "Projector inner width").symbol("p_f").own();
+    /// Width of what the projector puts out. Left out, the language model's hidden size.
+    projector_output_size: Option<u64> = Field::derived(1, 100_000_000, "the language model's hidden size").at(Encoder, All, "projout", "Projector output").symbol("p_out").own();
+    /// Biases of the projector.
+    projector_bias: bool = Field::flag(true).at(Encoder, All, "projb", "Projector biases").own();
+    /// The norm at the projector's entry: none, over one patch, or over the merged patches.
+    projector_norm: ProjectorNorm = Field::choice(ProjectorNorm::NAMES, "none").at(Encoder, All, "projn", "Projector norm").own();
+    /// Further projectors on the output of inner layers, whose results the language model adds to its first layers.
+    deepstack_projectors: u64 = Field::int(0, 1_000, 0).at(Encoder, All, "deep", "Deepstack projectors").own().also(&["deepstack_visual_indexes"]);
+    /// The projectors are not trained. The module's own switch leaves them alone.
+    projector_frozen: bool = Field::flag(false).at(Encoder, All, "projz", "Projector frozen").own();
 }
 
 const _: () = assert!(FieldId::ALL.len() <= 255);

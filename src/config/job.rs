@@ -1,6 +1,7 @@
 //! A checked job: every value typed, every default filled in, every derived size computed.
 
 use super::choices::Normalization;
+use super::ends::{self, Ends};
 use super::field::Decimal;
 use super::fields::Args;
 use super::pattern::LayerPattern;
@@ -28,7 +29,8 @@ pub struct Module {
     pub(crate) name: String,
     /// First rank of its span.
     pub(crate) rank_offset: u64,
-    /// The arguments with defaults filled in. Prefer the derived fields below where there is one.
+    /// The arguments with defaults filled in. Prefer the derived fields below where there is one. In an
+    /// encoder the sequence is one item, and the micro batch counts the items of the fullest one.
     pub(crate) args: Args,
     /// Tensor-parallel size.
     pub(crate) tp: u64,
@@ -68,6 +70,8 @@ pub struct Module {
     pub(crate) global_batch_size: u64,
     /// Micro batches of one optimizer step on each rank.
     pub(crate) num_microbatches: u64,
+    /// What the module gets in and gives out.
+    pub(crate) ends: Ends,
     /// Which layers each stage and chunk holds.
     pub(crate) stages: StageLayout,
     /// Training precision.
@@ -215,6 +219,24 @@ impl Module {
         self.moe
             .as_ref()
             .is_some_and(|moe| moe.layer_freq.is_moe(index))
+    }
+
+    /// Whether decoder layer `index` (from 0) has linear attention.
+    #[must_use]
+    pub fn is_linear_layer(&self, index: u64) -> bool {
+        ends::is_linear(&self.args, index)
+    }
+
+    /// Whether any layer has linear attention.
+    #[must_use]
+    pub fn has_linear_attention(&self) -> bool {
+        self.args.experimental_attention_variant.is_some()
+    }
+
+    /// What the module gets in and gives out.
+    #[must_use]
+    pub fn ends(&self) -> &Ends {
+        &self.ends
     }
 
     /// Parameters of a norm of this width: a weight, and a bias with `LayerNorm`.

@@ -2,6 +2,8 @@
 //! and what it accepts but a planner should know.
 
 mod batch;
+mod encoder;
+mod linear_attention;
 mod model;
 mod moe;
 mod optimizer;
@@ -26,6 +28,12 @@ const RULES: &[Rule] = &[
     model::activations,
     model::vocabulary,
     model::positions,
+    linear_attention::heads,
+    linear_attention::pattern,
+    encoder::images,
+    encoder::stages,
+    encoder::projector,
+    encoder::micro_batch,
     moe::experts,
     moe::layer_freq,
     moe::biases,

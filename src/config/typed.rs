@@ -3,10 +3,11 @@
 use core::marker::PhantomData;
 
 use super::choices::{
-    AttentionBackend, CpCommType, CrossEntropyFusion, Fp8Format, Fp8Recipe, MainGradsDtype,
-    MainParamsDtype, MomentDtype, Normalization, OffloadModule, OptimizerKind, PositionEmbedding,
-    RecomputeGranularity, RecomputeMethod, RecomputeModule, RouterDtype, RouterScore, SoftmaxType,
-    TokenDispatcher, TransformerImpl,
+    AttentionBackend, AttentionVariant, CpCommType, CrossEntropyFusion, Fp8Format, Fp8Recipe,
+    FrontEnd, MainGradsDtype, MainParamsDtype, MomentDtype, Normalization, OffloadModule,
+    OptimizerKind, PositionEmbedding, ProjectorKind, ProjectorNorm, RecomputeGranularity,
+    RecomputeMethod, RecomputeModule, RouterDtype, RouterScore, SoftmaxType, TokenDispatcher,
+    TransformerImpl,
 };
 use super::field::Decimal;
 use super::fields::FieldId;
@@ -118,16 +119,20 @@ macro_rules! typed_choices {
 
 typed_choices!(
     AttentionBackend,
+    AttentionVariant,
     CpCommType,
     CrossEntropyFusion,
     Fp8Format,
     Fp8Recipe,
+    FrontEnd,
     MainGradsDtype,
     MainParamsDtype,
     MomentDtype,
     Normalization,
     OptimizerKind,
     PositionEmbedding,
+    ProjectorKind,
+    ProjectorNorm,
     RecomputeGranularity,
     RecomputeMethod,
     RouterDtype,

@@ -76,7 +76,10 @@ impl Serialize for Estimate<'_> {
             "worst_module": worst.module,
             "modules": List(|| modules().map(|(m, e)| ModuleResult(self.config, m, e))),
             "warnings": List(|| self.checked.warnings().map(|p| p.message.as_str())),
-            "assumptions": List(|| memory::assumptions(self.config).into_iter()),
+            "assumptions": List(|| {
+                let freezing = memory::freezing(self.config, self.result);
+                memory::assumptions(self.config).into_iter().chain(freezing)
+            }),
         })
     }
 }

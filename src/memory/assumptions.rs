@@ -1,6 +1,8 @@
 //! What the estimate of a job takes for granted, in words.
 
+use super::Estimate;
 use crate::config::job::{Config, Precision};
+use crate::units::Bytes;
 
 /// The assumptions in force for a job.
 #[must_use]
@@ -23,6 +25,32 @@ pub fn assumptions(config: &Config) -> Vec<String> {
         }
         list.push(String::from(
             "MLA without query compression has no norm in linear_q_proj, as in Megatron-Core 0.16; later versions add one.",
+        ));
+    }
+    list
+}
+
+/// What freezing saves, module by module, in words.
+#[must_use]
+pub fn freezing(config: &Config, estimate: &Estimate) -> Vec<String> {
+    let mut list = Vec::new();
+    for (m, result) in config.modules().iter().zip(&estimate.modules) {
+        let saved = result
+            .stages
+            .iter()
+            .map(|stage| stage.saved_by_freezing)
+            .max();
+        let Some(saved) = saved.filter(|saved| *saved > Bytes::ZERO) else {
+            continue;
+        };
+        let frozen = match (m.args().frozen, m.args().projector_frozen) {
+            (true, false) if m.ends().projector.is_some() => " is frozen except its projector",
+            (true, _) => " is frozen",
+            (false, _) => " has a frozen projector",
+        };
+        list.push(format!(
+            "{}{frozen}: no gradients and optimizer states, which saves up to {saved:#} on a GPU.",
+            m.name()
         ));
     }
     list

@@ -10,7 +10,7 @@ use crate::memory::states::{Having, StateRules};
 use crate::model::sizes::Sizes;
 use crate::model::tape::block;
 use crate::model::tensor::{Component, Holding, ParamTensor};
-use crate::model::{Architecture, PartCounts, PartKind};
+use crate::model::{Architecture, PartCounts, PartKind, trained};
 use crate::parallel::stages::Chunk;
 use crate::source::{
     BUFFER_LAYOUT, CUBLAS_WORKSPACE, DUMMY_WGRAD, MEMORY_BUFFER, ROPE_TABLE, Source,
@@ -52,6 +52,8 @@ struct Aligned {
     /// Bytes that rounding every tensor to whole blocks adds to weights, and to each state in fp32.
     weights: u64,
     fp32: u64,
+    /// The same for weights that are not trained: they are in no buffer.
+    frozen: u64,
 }
 
 /// Elements that a tensor's start in a buffer is a multiple of.
@@ -76,7 +78,7 @@ impl BufferRules {
         let m = sizes.m;
         let a = &m.args;
         let te = a.transformer_impl != TransformerImpl::Local;
-        let output = chunks.iter().any(|chunk| chunk.output);
+        let output = m.ends.is_language() && chunks.iter().any(|chunk| chunk.output);
         let count = |kind: PartKind| -> u64 {
             parts
                 .iter()
@@ -85,7 +87,7 @@ impl BufferRules {
         };
         let mtp_moe =
             count(PartKind::MtpLayer) > 0 && m.is_moe_layer(a.num_layers.saturating_sub(1));
-        let moe = count(PartKind::MoeLayer) > 0 || mtp_moe;
+        let moe = count(PartKind::MoeLayer) + count(PartKind::LinearMoeLayer) > 0 || mtp_moe;
         let mut out = Vec::with_capacity(8);
         let mut push = |what, bytes, source| {
             if bytes > 0 {
@@ -123,7 +125,7 @@ impl BufferRules {
                     TE_CUBLAS_WORKSPACE,
                 );
             }
-            if a.gradient_accumulation_fusion && !a.frozen {
+            if a.gradient_accumulation_fusion {
                 push(
                     "stand-ins for weight gradients, one a shape",
                     self.stand_ins(sizes, parts, output),
@@ -164,7 +166,7 @@ impl BufferRules {
                 shapes.extend_from_slice(linears);
             }
         }
-        if output {
+        if output && trained(sizes.m, Component::OutputLayer) {
             shapes.push((
                 sizes.m.padded_vocab_size / sizes.m.tp.max(1),
                 sizes.m.args.hidden_size,
@@ -236,6 +238,7 @@ impl Aligned {
         add(&mut self.in_buffer, other.in_buffer);
         add(&mut self.weights, other.weights);
         add(&mut self.fp32, other.fp32);
+        add(&mut self.frozen, other.frozen);
     }
 }
 
@@ -246,7 +249,7 @@ impl Aligned {
 /// still share one buffer.
 fn added(m: &Module, rules: &StateRules, held: Aligned, shared: &[u64], expert: bool) -> u64 {
     if held.elements == 0 && shared.is_empty() {
-        return 0;
+        return held.frozen;
     }
     let buckets = Bucket::ALL
         .into_iter()
@@ -258,7 +261,8 @@ fn added(m: &Module, rules: &StateRules, held: Aligned, shared: &[u64], expert: 
             .count();
         let states = u64::try_from(fp32).unwrap_or(0).saturating_sub(2);
         return held
-            .weights
+            .frozen
+            .saturating_add(held.weights)
             .saturating_add(held.fp32.saturating_mul(states));
     }
     let ranks = if expert {
@@ -282,7 +286,7 @@ fn added(m: &Module, rules: &StateRules, held: Aligned, shared: &[u64], expert: 
             .saturating_sub(rule.bytes_of(count(plain)))
             .0
     };
-    buckets.map(more).fold(0, u64::saturating_add)
+    buckets.map(more).fold(held.frozen, u64::saturating_add)
 }
 
 fn least_common_multiple(a: u64, b: u64) -> u64 {
@@ -298,7 +302,9 @@ fn padding(m: &Module, tensors: &[ParamTensor]) -> PartPadding {
     let tied = !m.args.untie_embeddings_and_output_weights && m.pp > 1;
     for tensor in tensors {
         let (each, count) = one_tensor(m, tensor);
-        if tied
+        let is_trained = trained(m, tensor.component);
+        if is_trained
+            && tied
             && matches!(
                 tensor.component,
                 Component::Embedding | Component::OutputLayer
@@ -316,12 +322,22 @@ fn padding(m: &Module, tensors: &[ParamTensor]) -> PartPadding {
         };
         let width = m.precision.bytes();
         let rounding = |bytes: u64| block(bytes) - bytes;
+        if !is_trained {
+            let frozen = rounding(each.saturating_mul(width));
+            let aligned = Aligned {
+                frozen,
+                ..Aligned::default()
+            };
+            into.add(aligned, count);
+            continue;
+        }
         into.add(
             Aligned {
                 elements: each,
                 in_buffer: each.div_ceil(ALIGNMENT).saturating_mul(ALIGNMENT),
                 weights: rounding(each.saturating_mul(width)),
                 fp32: rounding(each.saturating_mul(4)),
+                frozen: 0,
             },
             count,
         );
@@ -346,7 +362,7 @@ fn one_tensor(m: &Module, tensor: &ParamTensor) -> (u64, u64) {
 fn linears(m: &Module, tensors: &[ParamTensor]) -> Vec<(u64, u64)> {
     let matrices = tensors
         .iter()
-        .filter(|t| t.dimensions == 2 && t.name.contains("weight"));
+        .filter(|t| t.dimensions == 2 && t.name.contains("weight") && trained(m, t.component));
     let linear = matrices.filter(|t| {
         !matches!(
             t.component,
@@ -354,6 +370,7 @@ fn linears(m: &Module, tensors: &[ParamTensor]) -> Vec<(u64, u64)> {
                 | Component::SharedExpertGate
                 | Component::Embedding
                 | Component::PositionEmbedding
+                | Component::FixedPositions
                 | Component::OutputLayer
         )
     });

@@ -158,7 +158,7 @@ fn state_line(
         for tensor in architecture
             .parameters(kind)
             .iter()
-            .filter(|t| bucket.holds(t.holding))
+            .filter(|t| bucket.holds(t.holding) && rules.has(bucket, t.component))
         {
             let bytes = share.next(tensor, times);
             if bytes == Bytes::ZERO {
@@ -285,6 +285,8 @@ fn part_symbol(kind: PartKind) -> &'static str {
         PartKind::DenseLayer => "dense layers",
         PartKind::MoeLayer => "MoE layers",
         PartKind::MtpLayer => "MTP depths",
+        PartKind::LinearDenseLayer => "dense layers with linear attention",
+        PartKind::LinearMoeLayer => "MoE layers with linear attention",
         _ => "copies",
     }
 }
@@ -298,15 +300,24 @@ fn part_id(kind: PartKind) -> &'static str {
         PartKind::OutputLayer => "output_layer",
         PartKind::MtpEmbedding => "mtp_embedding",
         PartKind::MtpLayer => "mtp",
+        PartKind::LinearDenseLayer => "linear_dense",
+        PartKind::LinearMoeLayer => "linear_moe",
+        PartKind::Projector => "projector",
     }
 }
 
 fn prefix(kind: PartKind) -> &'static str {
     match kind {
-        PartKind::DenseLayer | PartKind::MoeLayer => "decoder.layers.*.",
+        PartKind::DenseLayer
+        | PartKind::MoeLayer
+        | PartKind::LinearDenseLayer
+        | PartKind::LinearMoeLayer => "decoder.layers.*.",
         PartKind::FinalNorm => "decoder.",
         PartKind::MtpLayer => "mtp.layers.*.",
-        PartKind::Embedding | PartKind::OutputLayer | PartKind::MtpEmbedding => "",
+        PartKind::Embedding
+        | PartKind::OutputLayer
+        | PartKind::MtpEmbedding
+        | PartKind::Projector => "",
     }
 }
 

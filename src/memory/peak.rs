@@ -228,6 +228,7 @@ impl<'a> Stages<'a> {
             total,
             steady,
             peak: total,
+            saved_by_freezing: self.rules.saved_by_freezing(&held),
             moment,
             in_flight,
         }
@@ -268,7 +269,7 @@ impl<'a> Stages<'a> {
             let mut count = Count::default();
             for (.., c) in held
                 .iter()
-                .filter(|(_, _, holding, _)| bucket.holds(*holding))
+                .filter(|(c, _, holding, _)| bucket.holds(*holding) && self.rules.has(bucket, *c))
             {
                 count.elements = count.elements.saturating_add(c.elements);
                 count.matrices = count.matrices.saturating_add(c.matrices);

@@ -9,6 +9,8 @@ use crate::config::choices::{
 use crate::config::field::Decimal;
 use crate::config::fields::Args;
 use crate::config::job::{Module, Precision};
+use crate::model::tensor::Component;
+use crate::model::trained;
 use crate::units::Bytes;
 
 /// Which parameters have a state.
@@ -64,6 +66,7 @@ impl StateRule {
 pub struct StateRules {
     dense: [StateRule; 5],
     expert: [StateRule; 5],
+    trained: [bool; Component::COUNT],
 }
 
 impl StateRules {
@@ -73,6 +76,7 @@ impl StateRules {
         Self {
             dense: rules(m, m.dense_shard()),
             expert: rules(m, m.expert_shard()),
+            trained: Component::ALL.map(|component| trained(m, component)),
         }
     }
 
@@ -92,9 +96,48 @@ impl StateRules {
     /// Bytes of one bucket for these parameters.
     #[must_use]
     pub fn bytes(&self, bucket: Bucket, held: &Parameters) -> Bytes {
+        self.bytes_where(bucket, held, |component| self.has(bucket, component))
+    }
+
+    /// Whether parameters of a component have the state of a bucket: frozen ones have only weights.
+    #[must_use]
+    pub fn has(&self, bucket: Bucket, component: Component) -> bool {
+        let weights = matches!(bucket.state(), Some((State::Weights, _)));
+        weights || self.is_trained(component)
+    }
+
+    fn is_trained(&self, component: Component) -> bool {
+        self.trained
+            .get(component as usize)
+            .copied()
+            .unwrap_or(true)
+    }
+
+    /// What the frozen ones of these parameters would need besides, were they trained.
+    #[must_use]
+    pub fn saved_by_freezing(&self, held: &Parameters) -> Bytes {
+        if self.trained.iter().all(|trained| *trained) {
+            return Bytes::ZERO;
+        }
+        // Positions that are made of sines are never trained.
+        let could = |component| component != Component::FixedPositions;
+        let all = |bucket| self.bytes_where(bucket, held, could);
+        Bucket::ALL
+            .into_iter()
+            .filter(|bucket| !matches!(bucket.state(), None | Some((State::Weights, _))))
+            .map(|bucket| all(bucket).saturating_sub(self.bytes(bucket, held)))
+            .sum()
+    }
+
+    fn bytes_where(
+        &self,
+        bucket: Bucket,
+        held: &Parameters,
+        has: impl Fn(Component) -> bool,
+    ) -> Bytes {
         let mut sum = Count::default();
-        for (_, _, holding, count) in held.iter() {
-            if bucket.holds(holding) {
+        for (component, _, holding, count) in held.iter() {
+            if bucket.holds(holding) && has(component) {
                 sum.elements = sum.elements.saturating_add(count.elements);
                 sum.matrices = sum.matrices.saturating_add(count.matrices);
             }
@@ -113,15 +156,6 @@ fn rules(m: &Module, shard: u64) -> [StateRule; 5] {
         on_gpu: Decimal::ONE,
     };
     let weights = whole(width);
-    if a.frozen {
-        return [
-            weights,
-            StateRule::NONE,
-            StateRule::NONE,
-            StateRule::NONE,
-            StateRule::NONE,
-        ];
-    }
     let on_gpu = if a.optimizer_cpu_offload {
         Decimal(Decimal::ONE.0 - a.optimizer_offload_fraction.0.min(Decimal::ONE.0))
     } else {
@@ -190,7 +224,7 @@ fn optimizer_holds_main_params(a: &Args) -> bool {
 #[must_use]
 pub(crate) fn gradient_copy_bytes(m: &Module) -> u64 {
     let half = main_grad_bytes(m) == 2 && m.precision != Precision::Fp32;
-    if half && !m.args.frozen && !optimizer_holds_main_params(&m.args) {
+    if half && !optimizer_holds_main_params(&m.args) {
         4
     } else {
         0
@@ -203,7 +237,7 @@ pub(crate) fn gradient_copy_bytes(m: &Module) -> u64 {
 pub(crate) fn moment_copy_bytes(m: &Module) -> u64 {
     let a = &m.args;
     let copied = |dtype| matches!(dtype, MomentDtype::Fp16 | MomentDtype::Fp8);
-    let aware = a.use_precision_aware_optimizer && !a.frozen && a.optimizer == OptimizerKind::Adam;
+    let aware = a.use_precision_aware_optimizer && a.optimizer == OptimizerKind::Adam;
     let moments = u64::from(copied(a.exp_avg_dtype)) + u64::from(copied(a.exp_avg_sq_dtype));
     if aware { 4 * moments } else { 0 }
 }

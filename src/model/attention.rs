@@ -8,7 +8,7 @@ use super::tensor::{Component, Holding, ParamTensor, Shape, factor};
 use super::{hidden, tp};
 use crate::config::choices::SoftmaxType;
 use crate::config::job::Module;
-use crate::source::{ATTENTION_SINKS, SELF_ATTENTION};
+use crate::source::{ATTENTION_SINKS, INTERNVIT_ATTENTION, SELF_ATTENTION};
 
 /// Parameters of one attention block.
 ///
@@ -16,7 +16,11 @@ use crate::source::{ATTENTION_SINKS, SELF_ATTENTION};
 /// part and gathers the keys and values it needs.
 pub(crate) fn parameters(m: &Module, out: &mut Vec<ParamTensor>) {
     let (heads, groups) = (m.args.num_attention_heads, m.num_query_groups);
-    let qkv = factor("(n_q + 2·n_kv)", heads + 2 * groups);
+    let qkv = if m.args.attention_output_gate {
+        factor("(2·n_q + 2·n_kv)", 2 * heads + 2 * groups)
+    } else {
+        factor("(n_q + 2·n_kv)", heads + 2 * groups)
+    };
     let (n_q, d) = (factor("n_q", heads), factor("d", m.kv_channels));
     let mut push = |component, name, shape, holding, dimensions| {
         out.push(ParamTensor {
@@ -42,7 +46,10 @@ pub(crate) fn parameters(m: &Module, out: &mut Vec<ParamTensor>) {
         Holding::TpSharded,
         2,
     );
-    if m.args.add_bias_linear || m.args.add_qkv_bias {
+    // Norms over all heads come with InternViT's attention, which has no bias there.
+    let qkv_bias =
+        (m.args.add_bias_linear && !m.args.qk_layernorm_all_heads) || m.args.add_qkv_bias;
+    if qkv_bias {
         let shape = Shape::of(&[qkv, d]).over(tp(m));
         push(
             Component::AttentionBias,
@@ -63,7 +70,15 @@ pub(crate) fn parameters(m: &Module, out: &mut Vec<ParamTensor>) {
         );
     }
     sinks(m, out);
-    if m.args.qk_layernorm {
+    if m.args.qk_layernorm && m.args.qk_layernorm_all_heads {
+        for name in ["self_attention.q_layernorm", "self_attention.k_layernorm"] {
+            let mut tensor = norm(m, Component::QkLayernorm, name, d, INTERNVIT_ATTENTION);
+            let parts = factor("(weight + bias)", m.norm_parts());
+            tensor.shape = Shape::of(&[parts, n_q, d]).over(tp(m));
+            tensor.holding = Holding::TpSharded;
+            out.push(tensor);
+        }
+    } else if m.args.qk_layernorm {
         out.push(norm(
             m,
             Component::QkLayernorm,

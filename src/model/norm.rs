@@ -4,7 +4,7 @@ pub(crate) mod ops;
 
 use super::tensor::{Component, Factor, Holding, ParamTensor, Shape, factor};
 use crate::config::job::Module;
-use crate::source::{FINAL_NORM, LAYER_NORMS, Source};
+use crate::source::{FINAL_NORM, LAYER_NORMS, LAYER_SCALING, Source};
 
 /// A norm over `width`: a weight, and a bias too with `LayerNorm`. Norms are replicated.
 pub(crate) fn norm(
@@ -46,6 +46,22 @@ pub(crate) fn layer_norms(m: &Module, out: &mut Vec<ParamTensor>) {
         hidden,
         LAYER_NORMS,
     ));
+}
+
+/// Learned factors on what attention and MLP add to the residual stream.
+pub(crate) fn layer_scaling(m: &Module, out: &mut Vec<ParamTensor>) {
+    if m.args.layer_scaling {
+        for name in ["ls1", "ls2"] {
+            out.push(ParamTensor {
+                component: Component::LayerScaling,
+                name,
+                shape: Shape::of(&[super::hidden(m)]),
+                holding: Holding::Replicated,
+                dimensions: 1,
+                source: LAYER_SCALING,
+            });
+        }
+    }
 }
 
 /// The norm after the last layer.

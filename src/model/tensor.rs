@@ -168,11 +168,25 @@ pub enum Component {
     FinalLayernorm,
     /// Output layer.
     OutputLayer,
+    /// What an encoder starts with: patch embedding or convolutions over sound.
+    FrontEnd,
+    /// Learned tokens before the patches.
+    ClassToken,
+    /// Positions that are parameters but never trained.
+    FixedPositions,
+    /// The norms before the first and after the last layer of an encoder.
+    EncoderNorm,
+    /// Learned factors on the output of attention and MLP.
+    LayerScaling,
+    /// Linear attention.
+    LinearAttention,
+    /// The layers between an encoder and the language model.
+    Projector,
 }
 
 impl Component {
     /// How many components there are.
-    pub const COUNT: usize = 20;
+    pub const COUNT: usize = 27;
     /// All components, in the order in which they are listed.
     pub const ALL: [Self; Self::COUNT] = [
         Self::Embedding,
@@ -195,6 +209,13 @@ impl Component {
         Self::EhProj,
         Self::FinalLayernorm,
         Self::OutputLayer,
+        Self::FrontEnd,
+        Self::ClassToken,
+        Self::FixedPositions,
+        Self::EncoderNorm,
+        Self::LayerScaling,
+        Self::LinearAttention,
+        Self::Projector,
     ];
 
     /// The component's id, for the decoder or for the MTP block.
@@ -236,6 +257,15 @@ impl Component {
             (Self::EhProj, _) => "mtp_eh_proj",
             (Self::FinalLayernorm, false) => "final_layernorm",
             (Self::FinalLayernorm, true) => "mtp_final_layernorm",
+            (Self::FrontEnd, _) => "front_end",
+            (Self::ClassToken, _) => "class_token",
+            (Self::FixedPositions, _) => "fixed_positions",
+            (Self::EncoderNorm, _) => "encoder_norm",
+            (Self::LayerScaling, false) => "layer_scaling",
+            (Self::LayerScaling, true) => "mtp_layer_scaling",
+            (Self::LinearAttention, false) => "linear_attention",
+            (Self::LinearAttention, true) => "mtp_linear_attention",
+            (Self::Projector, _) => "projector",
         }
     }
 
@@ -263,6 +293,13 @@ impl Component {
             Self::EhProj => "MTP projection",
             Self::FinalLayernorm => "Final norm",
             Self::OutputLayer => "Output layer",
+            Self::FrontEnd => "Front end",
+            Self::ClassToken => "Class tokens",
+            Self::FixedPositions => "Fixed positions",
+            Self::EncoderNorm => "Encoder norms",
+            Self::LayerScaling => "Layer scaling",
+            Self::LinearAttention => "Linear attention",
+            Self::Projector => "Projector",
         }
     }
 }

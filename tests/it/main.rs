@@ -18,6 +18,7 @@ mod export;
 mod formats;
 mod framework_reports;
 mod memory;
+mod modules;
 mod oracle;
 mod parallel;
 mod parameters;

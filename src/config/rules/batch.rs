@@ -6,6 +6,10 @@ use crate::config::problem::{Problem, or_list};
 use crate::value::Value;
 
 pub(super) fn global_batch(d: &Draft<'_>, problems: &mut Vec<Problem>) {
+    if d.place.followed_samples().is_some() {
+        // The language model's own check says it.
+        return;
+    }
     let step = d.a.micro_batch_size.saturating_mul(d.dp);
     let batch = d.global_batch_size;
     if !batch.is_multiple_of(step) {

@@ -133,6 +133,9 @@ pub(super) fn activations(d: &Draft<'_>, problems: &mut Vec<Problem>) {
 }
 
 pub(super) fn vocabulary(d: &Draft<'_>, problems: &mut Vec<Problem>) {
+    if !d.ends.is_language() {
+        return;
+    }
     match (d.a.vocab_size, d.a.padded_vocab_size) {
         (None, None) => problems.push(d.error(
             "vocabulary",
@@ -165,7 +168,7 @@ pub(super) fn vocabulary(d: &Draft<'_>, problems: &mut Vec<Problem>) {
 }
 
 pub(super) fn positions(d: &Draft<'_>, problems: &mut Vec<Problem>) {
-    let Some(longest) = d.a.max_position_embeddings else {
+    let Some(longest) = d.a.max_position_embeddings.filter(|_| d.ends.is_language()) else {
         return;
     };
     let fields = [F::seq_length, F::max_position_embeddings];

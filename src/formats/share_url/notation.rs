@@ -53,7 +53,7 @@ pub(super) fn read(id: FieldId, text: &str) -> Result<Value, String> {
         return Ok(Value::Null);
     }
     let full = match id {
-        FieldId::moe_layer_freq => read_pattern(text),
+        FieldId::moe_layer_freq | FieldId::linear_attention_freq => read_pattern(text),
         FieldId::pipeline_model_parallel_layout => read_layout(text),
         FieldId::recompute_modules | FieldId::offload_modules if text == EMPTY => {
             Some(String::new())

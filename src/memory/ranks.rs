@@ -1,0 +1,94 @@
+//! The memory of one rank: the stages that it runs, of one module or of several that share ranks.
+
+use super::bucket::Bucket;
+use super::{Estimate, StageEstimate, StageRef};
+use crate::config::job::{Config, Module};
+use crate::units::Bytes;
+
+/// What one rank needs.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RankMemory {
+    /// The rank.
+    pub rank: u64,
+    /// The stages that it runs, one a module.
+    pub stages: Vec<StageRef>,
+    /// Bytes by bucket, indexed by [`Bucket`].
+    pub memory: [Bytes; Bucket::COUNT],
+    /// All buckets together.
+    pub total: Bytes,
+}
+
+/// What a rank of the job needs; `None` for a rank that no module has.
+#[must_use]
+pub fn rank_memory(config: &Config, estimate: &Estimate, rank: u64) -> Option<RankMemory> {
+    rank_of(config.modules(), estimate, rank)
+}
+
+/// The rank that needs most; the first of them when several do.
+///
+/// All ranks of a stage need the same, so only the first rank of each stage is looked at: among ranks
+/// with the same stages it is the first one.
+#[must_use]
+pub(super) fn worst_rank(config: &Config, estimate: &Estimate) -> Option<RankMemory> {
+    let modules = config.modules();
+    let mut firsts: Vec<u64> = modules
+        .iter()
+        .flat_map(|m| {
+            let stage = ranks_of_stage(m);
+            (0..m.pp).map(move |pp| m.rank_offset + pp * stage)
+        })
+        .collect();
+    firsts.sort_unstable();
+    firsts.dedup();
+    let ranks = firsts
+        .into_iter()
+        .filter_map(|rank| rank_of(modules, estimate, rank));
+    ranks.reduce(|worst, next| {
+        if next.total > worst.total {
+            next
+        } else {
+            worst
+        }
+    })
+}
+
+fn ranks_of_stage(m: &Module) -> u64 {
+    m.tp * m.cp * m.dp
+}
+
+fn rank_of(modules: &[Module], estimate: &Estimate, rank: u64) -> Option<RankMemory> {
+    let mut found = RankMemory {
+        rank,
+        stages: Vec::new(),
+        memory: [Bytes::ZERO; Bucket::COUNT],
+        total: Bytes::ZERO,
+    };
+    for (module, (m, e)) in modules.iter().zip(&estimate.modules).enumerate() {
+        // Pipeline stages follow each other in the module's span.
+        let stage = rank
+            .checked_sub(m.rank_offset)
+            .and_then(|rank| usize::try_from(rank / ranks_of_stage(m)).ok())
+            .and_then(|pp_rank| Some((pp_rank, e.stages.get(pp_rank)?)));
+        if let Some((pp_rank, stage)) = stage {
+            found.add(StageRef { module, pp_rank }, stage);
+        }
+    }
+    (!found.stages.is_empty()).then_some(found)
+}
+
+impl RankMemory {
+    fn add(&mut self, at: StageRef, stage: &StageEstimate) {
+        self.stages.push(at);
+        for (into, from) in self.memory.iter_mut().zip(&stage.memory) {
+            *into += *from;
+        }
+        self.total += stage.total;
+    }
+
+    /// Bytes of one bucket.
+    #[must_use]
+    pub fn bytes(&self, bucket: Bucket) -> Bytes {
+        #[allow(clippy::indexing_slicing, reason = "one entry for every bucket")]
+        self.memory[bucket as usize]
+    }
+}

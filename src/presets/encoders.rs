@@ -1,0 +1,100 @@
+//! Encoder presets: the image and sound encoders of well-known models, each with its source.
+//!
+//! Their files have this calculator's own field names, since Hugging Face has no common ones for encoders.
+
+use super::{Published, count, list, settings, text};
+use crate::config::raw::Settings;
+use crate::formats::json;
+use crate::formats::node::Node;
+
+/// An encoder preset as a menu shows it.
+#[derive(Clone, Copy, Debug)]
+pub struct Encoder {
+    /// Name in links; never reused for another encoder.
+    pub id: &'static str,
+    /// Counts corrections of the same encoder.
+    pub version: u32,
+    /// Name for people.
+    pub name: &'static str,
+    /// Who published it.
+    pub organization: &'static str,
+    /// Parameters as published.
+    pub parameters: u64,
+    text: &'static str,
+}
+
+/// What an encoder's file says.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Contents {
+    /// Where its sizes are published.
+    pub source_url: String,
+    /// When they were read there, as year and month.
+    pub source_date: String,
+    /// The published size.
+    pub published: Published,
+    /// Its fields.
+    pub settings: Settings,
+    /// What a user should know about it.
+    pub notes: Vec<String>,
+}
+
+impl Encoder {
+    /// Reads the preset's file. None would mean that the program itself is damaged; a test reads them all.
+    #[must_use]
+    pub fn contents(&self) -> Option<Contents> {
+        let root = json::parse(self.text).ok()?;
+        let source = root.get("source")?;
+        let published = root.get("published_parameters")?;
+        Some(Contents {
+            source_url: text(source.get("url")?)?,
+            source_date: text(source.get("date")?)?,
+            published: Published {
+                total: count(published.get("total")?)?,
+                tolerance: count(published.get("tolerance")?)?,
+                with_mtp: false,
+                active: None,
+                note: text(published.get("note")?)?,
+            },
+            settings: settings(root.get("settings")?)?,
+            notes: texts(root.get("notes")?)?,
+        })
+    }
+}
+
+/// The texts of a list.
+pub(super) fn texts(node: &Node) -> Option<Vec<String>> {
+    list(node)?.iter().map(text).collect()
+}
+
+/// The encoder with an id.
+#[must_use]
+pub fn by_id(id: &str) -> Option<&'static Encoder> {
+    ENCODERS.iter().find(|encoder| encoder.id == id)
+}
+
+macro_rules! encoder {
+    ($id:literal, $name:literal, $organization:literal, $parameters:literal) => {
+        Encoder {
+            id: $id,
+            version: 1,
+            name: $name,
+            organization: $organization,
+            parameters: $parameters,
+            text: include_str!(concat!("encoders/", $id, ".json")),
+        }
+    };
+}
+
+/// Every encoder, in the order of the menu.
+#[rustfmt::skip]
+pub static ENCODERS: &[Encoder] = &[
+    encoder!("clip-vit-l-14-336", "CLIP ViT-L/14 336 px", "OpenAI", 303_507_456),
+    encoder!("siglip-so400m-14-384", "SigLIP SO400M/14 384 px", "Google", 412_987_248),
+    encoder!("qwen2.5-vl-vit", "Qwen2.5-VL ViT", "Alibaba", 676_550_144),
+    encoder!("qwen3-vl-vit", "Qwen3-VL ViT", "Alibaba", 576_388_336),
+    encoder!("qwen3.5-vl-vit", "Qwen3.5-VL ViT", "Alibaba", 460_730_096),
+    encoder!("internvit-300m-448", "InternViT 300M 448 px", "OpenGVLab", 304_012_288),
+    encoder!("internvit-6b-448", "InternViT 6B 448 px", "OpenGVLab", 5_540_000_000),
+    encoder!("whisper-base", "Whisper base encoder", "OpenAI", 20_590_592),
+    encoder!("whisper-large-v3", "Whisper large-v3 encoder", "OpenAI", 636_968_960),
+];

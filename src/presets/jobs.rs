@@ -1,0 +1,105 @@
+//! Job presets: several modules that are known to run together, with their layout.
+//!
+//! A module's file entry names a model or encoder preset and adds its own fields.
+
+use super::encoders::{self, texts};
+use super::{list, settings, text};
+use crate::config::fields::FieldId;
+use crate::config::raw::{RawJob, RawModule, Settings};
+use crate::formats::json;
+use crate::formats::node::Node;
+
+/// A job preset as a menu shows it.
+#[derive(Clone, Copy, Debug)]
+pub struct JobPreset {
+    /// Name in links; never reused for another job.
+    pub id: &'static str,
+    /// Counts corrections of the same job.
+    pub version: u32,
+    /// Name for people.
+    pub name: &'static str,
+    text: &'static str,
+}
+
+/// What a job's file says.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Contents {
+    /// Where the job comes from, or that it is a suggestion.
+    pub source: String,
+    /// What a user should know about it.
+    pub notes: Vec<String>,
+    /// The job itself.
+    pub job: RawJob,
+}
+
+impl JobPreset {
+    /// Reads the preset's file. None would mean that the program itself is damaged; a test reads them all.
+    #[must_use]
+    pub fn contents(&self) -> Option<Contents> {
+        let root = json::parse(self.text).ok()?;
+        let modules = list(root.get("modules")?)?.iter().map(module);
+        Some(Contents {
+            source: text(root.get("source")?)?,
+            notes: texts(root.get("notes")?)?,
+            job: RawJob {
+                shared: settings(root.get("settings")?)?,
+                modules: modules.collect::<Option<_>>()?,
+                ..RawJob::default()
+            },
+        })
+    }
+}
+
+fn module(node: &Node) -> Option<RawModule> {
+    let mut own = match node.get("preset") {
+        Some(preset) => preset_settings(&text(preset)?)?,
+        None => Settings::default(),
+    };
+    let given = node.get("settings")?;
+    own.overlay(&settings(given)?);
+    Some(RawModule {
+        name: text(node.get("name")?)?,
+        rank_offset: given.get("rank_offset").map(Node::to_value),
+        settings: own,
+    })
+}
+
+/// The fields of a model or encoder preset.
+fn preset_settings(id: &str) -> Option<Settings> {
+    if let Some(encoder) = encoders::by_id(id) {
+        return Some(encoder.contents()?.settings);
+    }
+    let mut model = super::by_id(id)?.contents()?.model;
+    // The precision is the job's to choose, whatever its checkpoint was saved in.
+    model.unset(FieldId::bf16);
+    model.unset(FieldId::fp16);
+    Some(model)
+}
+
+/// The job with an id.
+#[must_use]
+pub fn by_id(id: &str) -> Option<&'static JobPreset> {
+    JOBS.iter().find(|job| job.id == id)
+}
+
+macro_rules! job {
+    ($id:literal, $name:literal) => {
+        JobPreset {
+            id: $id,
+            version: 1,
+            name: $name,
+            text: include_str!(concat!("jobs/", $id, ".json")),
+        }
+    };
+}
+
+/// Every job, in the order of the menu.
+#[rustfmt::skip]
+pub static JOBS: &[JobPreset] = &[
+    job!("llava-7b", "LLaVA 7B: CLIP ViT-L/14 and Vicuna 7B"),
+    job!("llava-audio-7b", "LLaVA 7B with sound: CLIP, Whisper base and Vicuna 7B"),
+    job!("qwen2.5-vl-7b", "Qwen2.5-VL 7B"),
+    job!("qwen3-vl-8b", "Qwen3-VL 8B"),
+    job!("internvl3-8b", "InternVL3 8B: InternViT 300M and Qwen2.5 7B"),
+    job!("qwen3.5-vl-27b", "Qwen3.5-VL 27B"),
+];

@@ -1,0 +1,229 @@
+//! Parameters of encoders and projectors, by component and holding.
+
+use std::collections::BTreeMap;
+
+use megatron_memory::config::check;
+use megatron_memory::config::fields::FieldId;
+use megatron_memory::config::raw::{RawJob, Settings};
+use megatron_memory::memory::{Estimate, estimate};
+use megatron_memory::model::tensor::Holding;
+use megatron_memory::presets::encoders::{self, ENCODERS};
+use megatron_memory::value::Value;
+
+/// An encoder alone, with changes.
+fn alone(id: &str, changes: &[(&str, Value)]) -> Estimate {
+    let contents = encoders::by_id(id).unwrap().contents().unwrap();
+    let mut shared: Settings = contents.settings;
+    for (name, value) in changes {
+        shared.set(FieldId::by_name(name).unwrap(), value.clone());
+    }
+    let raw = RawJob {
+        shared,
+        ..RawJob::default()
+    };
+    let checked = check(&raw);
+    let config = checked
+        .config
+        .unwrap_or_else(|| panic!("{id}: {:?}", checked.problems));
+    estimate(&config)
+}
+
+fn text(text: &str) -> Value {
+    Value::Text(text.to_owned())
+}
+
+/// What the published numbers leave out.
+fn without_projector(id: &str) -> Vec<(&'static str, Value)> {
+    if id.starts_with("internvit") {
+        vec![("projector", text("none"))]
+    } else {
+        // The merger of Qwen's encoders puts out the hidden size of the model that they belong to.
+        let output = match id {
+            "qwen2.5-vl-vit" => 3584,
+            "qwen3-vl-vit" => 4096,
+            _ => 5120,
+        };
+        vec![("projector_output_size", Value::Int(output))]
+    }
+}
+
+#[test]
+fn encoders_have_their_published_sizes() {
+    for encoder in ENCODERS {
+        let published = encoder.contents().unwrap().published;
+        let result = alone(encoder.id, &without_projector(encoder.id));
+        let total = result.modules[0].parameters.total();
+        assert!(
+            total.abs_diff(published.total) <= published.tolerance,
+            "{}: {total}, published {}",
+            encoder.id,
+            published.total
+        );
+        assert_eq!(published.total, encoder.parameters);
+    }
+}
+
+/// Where Megatron differs from the checkpoint, the difference is exactly what the file's note says.
+#[test]
+fn differences_from_published_sizes_are_explained() {
+    let difference = |id: &str| {
+        let published = encoders::by_id(id).unwrap().parameters;
+        let total = alone(id, &without_projector(id)).modules[0]
+            .parameters
+            .total();
+        i128::from(total) - i128::from(published)
+    };
+    // A weight and a bias of 1024 in the norm after the class token.
+    assert_eq!(difference("clip-vit-l-14-336"), -2 * 1024);
+    // A bias on the keys of every layer.
+    assert_eq!(difference("whisper-large-v3"), 32 * 1280);
+    assert_eq!(difference("whisper-base"), 6 * 512);
+    assert_eq!(
+        difference("internvit-6b-448"),
+        5_536_496_000 - 5_540_000_000
+    );
+}
+
+#[test]
+fn the_list_is_the_folder() {
+    for (folder, mut listed) in [
+        (
+            "encoders",
+            ENCODERS.iter().map(|e| e.id).collect::<Vec<_>>(),
+        ),
+        (
+            "jobs",
+            megatron_memory::presets::jobs::JOBS
+                .iter()
+                .map(|job| job.id)
+                .collect(),
+        ),
+    ] {
+        let path = format!("{}/src/presets/{folder}", env!("CARGO_MANIFEST_DIR"));
+        let mut files: Vec<String> = std::fs::read_dir(path)
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        files.sort();
+        listed.sort_unstable();
+        let listed: Vec<String> = listed.iter().map(|id| format!("{id}.json")).collect();
+        assert_eq!(files, listed);
+    }
+}
+
+fn by_holding(estimate: &Estimate) -> BTreeMap<(&'static str, &'static str), u64> {
+    let mut counts = BTreeMap::new();
+    for (component, mtp, holding, count) in estimate.modules[0].stages[0].parameters().iter() {
+        let holding = match holding {
+            Holding::TpSharded => "sharded",
+            Holding::Replicated => "replicated",
+            Holding::Expert => "expert",
+        };
+        *counts.entry((component.id(mtp), holding)).or_insert(0) += count.elements;
+    }
+    counts
+}
+
+/// CLIP on two tensor-parallel ranks: everything before the layers is on both.
+#[test]
+fn front_ends_are_replicated_and_projectors_split() {
+    let changes = [
+        ("tensor_model_parallel_size", Value::Int(2)),
+        ("projector", text("mlp")),
+        ("projector_output_size", Value::Int(4096)),
+    ];
+    let counts = by_holding(&alone("clip-vit-l-14-336", &changes));
+    let (h, f, layers) = (1024, 4096, 24);
+    let expected = BTreeMap::from([
+        (("front_end", "replicated"), 14 * 14 * 3 * h),
+        (("class_token", "replicated"), h),
+        (("position_embedding", "replicated"), 577 * h),
+        (("encoder_norm", "replicated"), 2 * h),
+        (("layernorm", "replicated"), layers * 4 * h),
+        (("attention", "sharded"), layers * 4 * h * h / 2),
+        (("attention_bias", "sharded"), layers * 3 * h / 2),
+        (("attention_bias", "replicated"), layers * h),
+        (("dense_mlp", "sharded"), layers * 2 * h * f / 2),
+        (("dense_mlp_bias", "sharded"), layers * f / 2),
+        (("dense_mlp_bias", "replicated"), layers * h),
+        (
+            ("projector", "sharded"),
+            (h * 4096 + 4096 + 4096 * 4096) / 2,
+        ),
+        (("projector", "replicated"), 4096),
+    ]);
+    assert_eq!(counts, expected);
+}
+
+/// An affine projector is one column-parallel layer, bias and all.
+#[test]
+fn affine_projectors_have_one_layer() {
+    let changes = [
+        ("tensor_model_parallel_size", Value::Int(2)),
+        ("projector", text("affine")),
+        ("projector_output_size", Value::Int(4096)),
+    ];
+    let counts = by_holding(&alone("clip-vit-l-14-336", &changes));
+    assert_eq!(counts[&("projector", "sharded")], (1024 + 1) * 4096 / 2);
+    assert!(!counts.contains_key(&("projector", "replicated")));
+}
+
+/// `InternViT`'s norms on queries and keys span the heads of a rank.
+#[test]
+fn norms_over_all_heads_are_split() {
+    let changes = [
+        ("tensor_model_parallel_size", Value::Int(8)),
+        ("num_attention_heads", Value::Int(32)),
+        ("projector", text("none")),
+    ];
+    let counts = by_holding(&alone("internvit-6b-448", &changes));
+    assert_eq!(counts[&("qk_layernorm", "sharded")], 45 * 2 * 32 * 128 / 8);
+    assert_eq!(counts[&("layer_scaling", "replicated")], 45 * 2 * 3200);
+    assert!(!counts.contains_key(&("attention_bias", "sharded")));
+}
+
+/// Whisper's positions are a parameter that is never trained.
+#[test]
+fn fixed_positions_have_weights_but_no_gradients() {
+    let bf16 = ("bf16", Value::Bool(true));
+    let result = alone("whisper-base", &[bf16]);
+    let stage = &result.modules[0].stages[0];
+    let trained = stage.parameters().total() - 1500 * 512;
+    assert_eq!(stage.memory[0].0, 2 * stage.parameters().total());
+    let states: u64 = stage.memory[2..10].iter().map(|bytes| bytes.0).sum();
+    assert_eq!(states, 16 * trained);
+}
+
+/// Gated delta nets: three layers of four, with the published size of Qwen3.5-27B without its multi-token
+/// prediction and its vision tower.
+#[test]
+fn linear_attention_layers_are_counted() {
+    let job = megatron_memory::presets::jobs::by_id("qwen3.5-vl-27b").unwrap();
+    let checked = check(&job.contents().unwrap().job);
+    let config = checked.config.unwrap();
+    let result = estimate(&config);
+    let language = &result.modules[0].parameters;
+    // The checkpoint has 27 781 427 952 parameters: 460 730 096 in the vision tower, and 424 699 392 in
+    // multi-token prediction.
+    assert_eq!(language.total(), 27_781_427_952 - 460_730_096 - 424_699_392);
+    let linear: u64 = language
+        .components()
+        .filter(|(component, ..)| component.id(false) == "linear_attention")
+        .map(|(.., count)| count)
+        .sum();
+    let (keys, values) = (16 * 128, 48 * 128);
+    let one = 5120 * (2 * keys + 2 * values + 2 * 48)
+        + (2 * keys + values) * 4
+        + 2 * 48
+        + 128
+        + values * 5120;
+    assert_eq!(linear, 48 * one);
+    // Everything in it but the norm is split over TP 4, and half of the layers are on each stage.
+    let local: u64 = result.modules[0].stages[0]
+        .parameters()
+        .components()
+        .filter(|(component, ..)| component.id(false) == "linear_attention")
+        .map(|(.., count)| count)
+        .sum();
+    assert_eq!(local, 24 * ((one - 128) / 4 + 128));
+}

@@ -74,6 +74,7 @@ impl Serialize for Estimate<'_> {
         object!(serializer, {
             "worst_stage": worst.pp_rank,
             "worst_module": worst.module,
+            "worst_rank": WorstRank(self.config, &self.result.worst_rank),
             "modules": List(|| modules().map(|(m, e)| ModuleResult(self.config, m, e))),
             "warnings": List(|| self.checked.warnings().map(|p| p.message.as_str())),
             "assumptions": List(|| {
@@ -231,6 +232,38 @@ impl Serialize for Memory<'_> {
         }
         map.serialize_field("total", &Exact(self.0.total.0))?;
         map.end()
+    }
+}
+
+/// Bytes by bucket, and their total.
+pub(super) struct Buckets<'a>(pub(super) &'a [Bytes; Bucket::COUNT], pub(super) Bytes);
+
+impl Serialize for Buckets<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_struct("", 0)?;
+        for (bucket, Bytes(bytes)) in Bucket::ALL.iter().zip(self.0) {
+            map.serialize_field(bucket.id(), &Exact(*bytes))?;
+        }
+        map.serialize_field("total", &Exact(self.1.0))?;
+        map.end()
+    }
+}
+
+/// The rank that needs most.
+struct WorstRank<'a>(&'a Config, &'a memory::RankMemory);
+
+impl Serialize for WorstRank<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Self(config, worst) = self;
+        let names = || {
+            let stages = worst.stages.iter();
+            stages.filter_map(|at| config.modules().get(at.module).map(Module::name))
+        };
+        object!(serializer, {
+            "rank": Exact(worst.rank),
+            "modules": List(names),
+            "memory": Buckets(&worst.memory, worst.total),
+        })
     }
 }
 

@@ -4,7 +4,7 @@ use serde::Serialize;
 use serde::ser::{SerializeStruct, Serializer};
 use wasm_bindgen::prelude::*;
 
-use super::output::{Exact, List};
+use super::output::{Buckets, Exact, List};
 use super::{read, refusal, write};
 use crate::config::check;
 use crate::config::job::{Config, Module};
@@ -114,7 +114,8 @@ pub fn rank_groups(
     }))
 }
 
-/// What one rank is: its module, coordinates, process groups, random seeds and memory.
+/// What one rank is: its module, coordinates, process groups, random seeds and memory. On a rank that
+/// several modules share, these are the first module's, `modules` has all, and the memory is the rank's.
 ///
 /// # Errors
 /// Throws for a job that cannot run, and for a rank that no module has.
@@ -132,7 +133,7 @@ pub fn rank_info(
     let rank = if rank < 0.0 { u64::MAX } else { rank as u64 };
     let estimate = memory::estimate(&config);
     let mut found = Vec::new();
-    for (m, estimate) in config.modules().iter().zip(&estimate.modules) {
+    for (m, result) in config.modules().iter().zip(&estimate.modules) {
         let grids = m.rank_grids().map_err(|r| raised(&r))?;
         let (Some(place), Some(seeds)) =
             (grids.coordinates(rank), grids.seeds(rank, &m.seed_rule()))
@@ -141,9 +142,9 @@ pub fn rank_info(
         };
         let stage = usize::try_from(place.pp)
             .ok()
-            .and_then(|pp| estimate.stages.get(pp));
+            .and_then(|pp| result.stages.get(pp));
         if let Some(stage) = stage {
-            found.push(RankInfo {
+            found.push(ModuleOfRank {
                 rank,
                 m,
                 place,
@@ -153,9 +154,13 @@ pub fn rank_info(
             });
         }
     }
-    match found.first() {
-        Some(info) => write(info),
-        None => Err(failure(&format!(
+    match (found.first(), memory::rank_memory(&config, &estimate, rank)) {
+        (Some(first), Some(memory)) => write(&RankInfo {
+            first,
+            modules: &found,
+            memory: &memory,
+        }),
+        _ => Err(failure(&format!(
             "no module has rank {rank}; the job has ranks 0 to {}",
             config.world_size().saturating_sub(1)
         ))),
@@ -235,6 +240,28 @@ impl Serialize for Number {
 }
 
 struct RankInfo<'a> {
+    first: &'a ModuleOfRank<'a>,
+    modules: &'a [ModuleOfRank<'a>],
+    memory: &'a memory::RankMemory,
+}
+
+impl Serialize for RankInfo<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let first = self.first;
+        object!(serializer, {
+            "rank": Exact(first.rank),
+            "module": first.m.name(),
+            "coordinates": Views(first.place),
+            "groups": Groups(first),
+            "seeds": SeedsOf(first.seeds),
+            "memory": Buckets(&self.memory.memory, self.memory.total),
+            "modules": self.modules,
+        })
+    }
+}
+
+/// What a rank is to one of its modules.
+struct ModuleOfRank<'a> {
     rank: u64,
     m: &'a Module,
     place: Coordinates,
@@ -243,10 +270,9 @@ struct RankInfo<'a> {
     stage: &'a memory::StageEstimate,
 }
 
-impl Serialize for RankInfo<'_> {
+impl Serialize for ModuleOfRank<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         object!(serializer, {
-            "rank": Exact(self.rank),
             "module": self.m.name(),
             "coordinates": Views(self.place),
             "groups": Groups(self),
@@ -298,7 +324,7 @@ impl Serialize for SeedsOf {
 }
 
 /// The members of every process group that the rank is in; groups of more than 4096 ranks by size only.
-struct Groups<'a>(&'a RankInfo<'a>);
+struct Groups<'a>(&'a ModuleOfRank<'a>);
 
 impl Serialize for Groups<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

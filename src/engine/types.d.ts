@@ -75,6 +75,8 @@ export interface Estimate {
   worst_stage: number;
   /** Index of its module. */
   worst_module: number;
+  /** The rank that needs most, the modules that run on it, and its bytes by bucket with their `total`. */
+  worst_rank: { rank: Exact; modules: string[]; memory: Record<string, Exact> };
   modules: ModuleEstimate[];
   warnings: string[];
   assumptions: string[];
@@ -116,9 +118,8 @@ export interface ComponentSpec {
   result: ModuleParallelism;
 }
 
-/** What one rank is. */
-export interface RankInfo {
-  rank: Exact;
+/** What a rank is to one of its modules. */
+export interface ModuleOfRank {
   module: string;
   coordinates: {
     dense: { tp: number; cp: number; dp: number; pp: number };
@@ -129,6 +130,13 @@ export interface RankInfo {
   seeds: { base: Exact; tensor_parallel: Exact; expert_parallel: Exact };
   /** Bytes by bucket, and their `total`. */
   memory: Record<string, Exact>;
+}
+
+/** What one rank is: its first module, and the memory of all its modules. */
+export interface RankInfo extends ModuleOfRank {
+  rank: Exact;
+  /** Every module that runs on it, each with its own part of the memory. */
+  modules: ModuleOfRank[];
 }
 
 /** An exception that ends one of the frameworks' estimators. */

@@ -12,7 +12,7 @@ use super::history::History;
 use super::notices::Notices;
 use super::theme::Theme;
 use super::values::{canonical, same};
-use crate::config::field::{Default, Level};
+use crate::config::field::{Default, Group, Level};
 use crate::config::fields::FieldId;
 use crate::config::job::{Config, Module};
 use crate::config::problem::Problem;
@@ -97,9 +97,9 @@ pub struct State {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Disclosure {
     /// Whether the group is open.
-    pub open: [bool; 9],
+    pub open: [bool; Group::ALL.len()],
     /// The highest level of field that shows.
-    pub level: [Level; 9],
+    pub level: [Level; Group::ALL.len()],
 }
 
 impl State {

@@ -144,7 +144,8 @@ pub(crate) fn all() -> Result<(), Error> {
     if built {
         report.step("what dist/ holds", || limits(dist));
         report.step("engine in Node", || {
-            runner(Command::new("node").args(["--test", "tests/engine.test.mjs"]))
+            let tests = ["tests/engine.test.mjs", "tests/modules.test.mjs"];
+            runner(Command::new("node").arg("--test").args(tests))
         });
         let axe = tools::axe();
         if let Err(error) = &axe {

@@ -2,7 +2,7 @@
 
 use leptos::prelude::{Get, With};
 
-use crate::config::choices::RecomputeGranularity;
+use crate::config::choices::{FrontEnd, RecomputeGranularity};
 use crate::config::field::Group;
 use crate::config::fields::FieldId;
 use crate::config::job::Precision;
@@ -65,6 +65,12 @@ pub(super) fn essence(group: Group, state: State, outcome: &Outcome) -> Option<S
             format!("{sharded}{}, {precision}", a.optimizer.name())
         }
         Group::Kernels => format!("{} attention", a.attention_backend.name()),
+        Group::Encoder => String::from(match module.ends().front_end {
+            FrontEnd::Tokens => "reads tokens",
+            FrontEnd::Patches => "reads images",
+            FrontEnd::Audio => "reads sound",
+            FrontEnd::Features => "reads vectors",
+        }),
         Group::Hardware => {
             let id = state
                 .sheet

@@ -15,7 +15,7 @@ impl Disclosure {
         Self {
             open: Group::ALL
                 .map(|g| matches!(g, Group::Parallelism | Group::Batch | Group::Hardware)),
-            level: [Level::Essential; 9],
+            level: [Level::Essential; Group::ALL.len()],
         }
     }
 

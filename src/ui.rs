@@ -6,12 +6,11 @@
     reason = "components are used by naming them in a view, own their properties, and come with public helpers"
 )]
 
-pub mod amount;
 mod browser;
-pub mod catalog;
 mod form;
 mod header;
 mod history;
+mod link;
 mod notices;
 mod presets_bar;
 mod results;
@@ -24,26 +23,20 @@ mod values;
 
 use leptos::prelude::*;
 
-use crate::config::raw::RawJob;
-
 use form::Form;
 use header::Header;
 use notices::NoticeBoard;
 use results::Results;
 use shortcuts::Shortcuts;
-use state::{Sheet, State};
 use summary::Summary;
 
 /// The whole page.
 #[component]
 pub fn App() -> impl IntoView {
-    let first = Sheet::preset(catalog::FIRST).unwrap_or_else(|| Sheet {
-        preset: None,
-        job: RawJob::default(),
-    });
-    let state = State::new(first);
+    let state = link::open();
     provide_context(state);
     shortcuts::listen(state);
+    link::keep(state);
     // A link to a fragment would overwrite the one that holds the settings.
     let skip = move |event: leptos::ev::MouseEvent| {
         event.prevent_default();

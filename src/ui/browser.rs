@@ -6,7 +6,9 @@ use std::cell::RefCell;
 
 use leptos::leptos_dom::helpers::TimeoutHandle;
 use leptos::prelude::{request_animation_frame, set_timeout_with_handle};
-use leptos::wasm_bindgen::JsCast;
+use leptos::task::spawn_local;
+use leptos::wasm_bindgen::{JsCast, JsValue};
+use wasm_bindgen_futures::JsFuture;
 use web_sys::{Document, HtmlDialogElement, HtmlElement, HtmlInputElement, Storage, Window};
 
 fn window() -> Option<Window> {
@@ -31,6 +33,46 @@ pub(crate) fn focus(id: impl Into<String>) {
     });
 }
 
+/// The address's fragment with its `#`; empty where there is none.
+pub(crate) fn fragment() -> String {
+    let fragment = window().and_then(|window| window.location().hash().ok());
+    fragment.unwrap_or_default()
+}
+
+/// The page's address with another fragment.
+pub(crate) fn address(fragment: &str) -> String {
+    let address = window().and_then(|window| window.location().href().ok());
+    let address = address.unwrap_or_default();
+    let page = address
+        .split_once('#')
+        .map_or(address.as_str(), |(page, _)| page);
+    format!("{page}{fragment}")
+}
+
+/// Changes the fragment, as a new entry of the browser's history or in place of the current one. Some
+/// browsers refuse when it happens too often; the next change then brings the address up to date.
+pub(crate) fn write_fragment(fragment: &str, entry: bool) {
+    let Some(history) = window().and_then(|window| window.history().ok()) else {
+        return;
+    };
+    let _ = if entry {
+        history.push_state_with_url(&JsValue::NULL, "", Some(fragment))
+    } else {
+        history.replace_state_with_url(&JsValue::NULL, "", Some(fragment))
+    };
+}
+
+/// Puts text on the clipboard and then says whether that was allowed.
+pub(crate) fn copy(text: &str, done: impl FnOnce(bool) + 'static) {
+    // Pages that were not loaded over a secure connection have no clipboard at all.
+    let clipboard = window().map(|window| window.navigator().clipboard());
+    let Some(clipboard) = clipboard.filter(|clipboard| !clipboard.is_undefined()) else {
+        return done(false);
+    };
+    let written = JsFuture::from(clipboard.write_text(text));
+    spawn_local(async move { done(written.await.is_ok()) });
+}
+
 /// Moves the focus to the first element that matches.
 pub(crate) fn focus_first(selector: &str) {
     let found = document().and_then(|document| document.query_selector(selector).ok().flatten());
@@ -40,11 +82,12 @@ pub(crate) fn focus_first(selector: &str) {
 }
 
 /// Selects all text of the input with this id.
-pub(crate) fn select(id: &str) {
-    if let Some(input) = element(id).and_then(|e| e.dyn_into::<HtmlInputElement>().ok()) {
-        let _ = input.focus();
-        input.select();
-    }
+pub(crate) fn select(id: &'static str) {
+    request_animation_frame(move || {
+        if let Some(input) = element(id).and_then(|e| e.dyn_into::<HtmlInputElement>().ok()) {
+            input.select();
+        }
+    });
 }
 
 /// The id of the element that has the focus; empty when none has.

@@ -3,29 +3,46 @@
 use leptos::prelude::*;
 
 use super::browser;
+use super::link;
 use super::presets_bar::PresetsBar;
 use super::shortcuts::SHORTCUTS;
-use super::state::{Sheet, state};
+use super::state::state;
 use super::theme::{ThemeButton, UnitSwitch};
+use crate::config::fields::FieldId;
+use crate::formats::state::Setup;
+
+/// The ids of the dialog with the link and of the link in it.
+const LINK: &str = "link";
+const LINK_TEXT: &str = "link-text";
 
 /// The header.
 #[component]
 pub fn Header() -> impl IntoView {
     let state = state();
     let pristine = Memo::new(move |_| {
-        let sheet = state.sheet.read();
-        state.baseline.with(|base| sheet.job == **base)
+        let plain = state
+            .setup
+            .with(|s| s.job.modules.is_empty() && s.job.unknown.is_empty());
+        plain && !FieldId::ALL.iter().any(|id| state.changed(*id))
     });
     let reset = move |_| {
-        let preset = state.sheet.with_untracked(|s| s.preset.clone());
+        let preset = state.setup.with_untracked(|s| s.preset.clone());
         let job = state.baseline.get_untracked();
-        state.jump(Sheet {
+        state.jump(Setup {
             preset,
             job: (*job).clone(),
         });
         state
             .notices
             .offer_undo("All settings are those of the preset again.");
+    };
+    let shown = RwSignal::new(String::new());
+    let copy = move |_| {
+        link::copy(state, move |address| {
+            shown.set(address);
+            browser::open_dialog(LINK);
+            browser::select(LINK_TEXT);
+        });
     };
     view! {
         <header class="header">
@@ -52,6 +69,7 @@ pub fn Header() -> impl IntoView {
                 </button>
                 <button type="button" disabled=pristine on:click=reset>"Reset"</button>
             </div>
+            <button type="button" class="share" on:click=copy>"Copy link"</button>
             <div class="looks">
                 <UnitSwitch />
                 <ThemeButton />
@@ -65,5 +83,13 @@ pub fn Header() -> impl IntoView {
                 </button>
             </div>
         </header>
+        <dialog id=LINK class="help" aria-labelledby="link-title">
+            <h2 id="link-title">"Copy this link"</h2>
+            <p>"The browser does not let the page use the clipboard."</p>
+            <input id=LINK_TEXT type="text" readonly aria-label="Link" prop:value=shown />
+            <form method="dialog">
+                <button>"Close"</button>
+            </form>
+        </dialog>
     }
 }

@@ -2,12 +2,14 @@
 
 use leptos::prelude::*;
 
-use super::catalog::{MODELS, job};
-use super::state::{Sheet, State, state};
+use super::state::{State, state};
+use super::values::same;
 use crate::config::check;
 use crate::config::field::Group;
 use crate::config::fields::FieldId;
 use crate::config::raw::RawJob;
+use crate::formats::state::{PresetRef, Setup};
+use crate::presets::{PRESETS, Preset, by_id};
 
 /// Settings that belong to a model; the others say how it is trained.
 fn of_model(id: FieldId) -> bool {
@@ -36,15 +38,16 @@ fn trained_as(preset: &RawJob, now: &RawJob) -> RawJob {
 /// Takes over a model. Settings that were changed stay where the model can be trained with them;
 /// otherwise, and where nothing was changed, the job suggested for the model comes with it.
 fn pick(state: State, id: &str) {
-    let (Some(preset), Some(model)) = (job(id), MODELS.iter().find(|m| m.id == id)) else {
+    let Some(model) = by_id(id) else {
         return;
     };
-    let now = state.sheet.get_untracked();
+    let preset = Setup::of_preset(model).job;
+    let now = state.setup.get_untracked();
     let untouched = state.baseline.with_untracked(|base| {
         FieldId::ALL
             .iter()
             .filter(|id| !of_model(**id))
-            .all(|id| now.job.shared.get(*id) == base.shared.get(*id))
+            .all(|id| same(id.field(), now.job.shared.get(*id), base.shared.get(*id)))
     });
     let name = model.name;
     let kept = trained_as(&preset, &now.job);
@@ -60,8 +63,8 @@ fn pick(state: State, id: &str) {
             format!("{name} cannot run with your parallelism: its suggested job is set instead.");
         (preset, said)
     };
-    state.jump(Sheet {
-        preset: Some(id.to_owned()),
+    state.jump(Setup {
+        preset: Some(PresetRef::from(model)),
         job,
     });
     state.notices.offer_undo(said);
@@ -71,24 +74,20 @@ fn pick(state: State, id: &str) {
 #[component]
 pub fn PresetsBar() -> impl IntoView {
     let state = state();
-    let preset = Memo::new(move |_| state.sheet.with(|s| s.preset.clone()));
+    let preset = Memo::new(move |_| state.setup.with(|s| s.preset.clone()));
     let mut families: Vec<&str> = Vec::new();
-    for model in MODELS {
+    for model in PRESETS {
         if !families.contains(&model.family) {
             families.push(model.family);
         }
     }
-    let option = move |id: &'static str, name: &'static str| {
-        let chosen = move || preset.read().as_deref() == Some(id);
-        view! { <option value=id prop:selected=chosen>{name}</option> }
+    let option = move |model: &'static Preset| {
+        let chosen = move || preset.read().as_ref().is_some_and(|p| p.id == model.id);
+        view! { <option value=model.id prop:selected=chosen>{model.name}</option> }
     };
     let family = move |family: &'static str| {
-        let models = MODELS.iter().filter(|model| model.family == family);
-        view! {
-            <optgroup label=family>
-                {models.map(|model| option(model.id, model.name)).collect_view()}
-            </optgroup>
-        }
+        let models = PRESETS.iter().filter(|model| model.family == family);
+        view! { <optgroup label=family>{models.map(option).collect_view()}</optgroup> }
     };
     view! {
         <label class="preset">

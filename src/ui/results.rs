@@ -3,6 +3,7 @@
 use leptos::prelude::*;
 
 use super::state::state;
+use crate::report::amount::Scale;
 
 /// All results below the headline.
 #[component]
@@ -23,7 +24,7 @@ pub fn Results() -> impl IntoView {
                     <tr>
                         <th scope="row">{rank}</th>
                         <td>{layers}</td>
-                        <td>{state.unit.get().show(stage.total)}</td>
+                        <td>{Scale::coarse(state.unit.get()).amount(stage.total)}</td>
                     </tr>
                 }
             })

@@ -1,4 +1,4 @@
-//! What the page knows: one sheet of raw settings, and everything that follows from it.
+//! What the page knows: one setup of raw settings, and everything that follows from it.
 //!
 //! Views read memos and call the methods here; nothing else changes a setting.
 
@@ -6,8 +6,6 @@ use std::sync::Arc;
 
 use leptos::prelude::*;
 
-use super::amount::Unit;
-use super::catalog;
 use super::history::History;
 use super::notices::Notices;
 use super::theme::Theme;
@@ -18,28 +16,22 @@ use crate::config::job::{Config, Module};
 use crate::config::problem::Problem;
 use crate::config::raw::RawJob;
 use crate::config::{Checked, check};
+use crate::formats::state::{Setup, ShareState, View};
 use crate::memory::{Estimate, StageRef, estimate};
-use crate::units::Bytes;
+use crate::presets;
+use crate::report::amount::Unit;
+use crate::report::target::Target;
 use crate::value::Value;
 
-/// All that a link carries and undo takes back.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Sheet {
-    /// The preset that the settings started from; none after an import.
-    pub preset: Option<String>,
-    /// The settings.
-    pub job: RawJob,
-}
+/// The preset of a first visit: a mixture of experts on a cluster of a real size.
+const FIRST: &str = "deepseek-v3";
 
-impl Sheet {
-    /// A preset as it comes.
-    #[must_use]
-    pub fn preset(id: &str) -> Option<Self> {
-        Some(Self {
-            preset: Some(id.to_owned()),
-            job: catalog::job(id)?,
-        })
-    }
+/// What a page without a link shows.
+#[must_use]
+pub fn first_setup() -> Setup {
+    presets::by_id(FIRST)
+        .map(Setup::of_preset)
+        .unwrap_or_default()
 }
 
 /// A valid job and what it needs.
@@ -63,7 +55,7 @@ impl Outcome {
 #[derive(Clone, Copy)]
 pub struct State {
     /// The settings.
-    pub sheet: RwSignal<Sheet>,
+    pub setup: RwSignal<Setup>,
     /// The module that the form edits.
     pub module: RwSignal<usize>,
     /// What the settings are compared with: the preset, or nothing but defaults.
@@ -74,12 +66,14 @@ pub struct State {
     pub outcome: Memo<Option<Arc<Outcome>>>,
     /// Whether the settings are invalid, so that the outcome is an older one.
     pub stale: Memo<bool>,
-    /// Memory of one GPU that a process can use.
-    pub capacity: Memo<Option<Bytes>>,
+    /// A pinned job to compare with.
+    pub compare: RwSignal<Option<Setup>>,
+    /// The chosen tab of the results, by a name of its own.
+    pub tab: RwSignal<Option<String>>,
     /// The stage that the reader chose; none for the worst.
     pub stage: RwSignal<Option<StageRef>>,
     /// What the pointer or the focus is on, the same in every view.
-    pub highlight: RwSignal<Option<String>>,
+    pub highlight: RwSignal<Option<Target>>,
     /// The unit of memory.
     pub unit: RwSignal<Unit>,
     /// Light, dark, or as the system has it.
@@ -90,7 +84,7 @@ pub struct State {
     pub jumps: RwSignal<u32>,
     /// Which sections are open, and how far.
     pub disclosure: RwSignal<Disclosure>,
-    history: RwSignal<History<Sheet, FieldId>>,
+    history: RwSignal<History<Setup, FieldId>>,
 }
 
 /// Which sections of the form are open, one entry a group, and the level shown in each.
@@ -103,20 +97,28 @@ pub struct Disclosure {
 }
 
 impl State {
-    /// The state of a page that shows this sheet.
+    /// The state of a page that shows this.
     #[must_use]
-    pub fn new(sheet: Sheet) -> Self {
-        let sheet = RwSignal::new(sheet);
-        let preset = Memo::new(move |_| sheet.with(|s| s.preset.clone()));
+    pub fn new(share: ShareState) -> Self {
+        let setup = RwSignal::new(share.setup);
+        let preset = Memo::new(move |_| setup.with(|s| s.preset.clone()));
         let baseline = Memo::new_with_compare(
             move |_| {
-                let job = preset.with(|id| id.as_deref().and_then(catalog::job));
-                Arc::new(job.unwrap_or_default())
+                let preset = preset.get();
+                let shared = Setup {
+                    preset,
+                    ..Setup::default()
+                }
+                .base();
+                Arc::new(RawJob {
+                    shared,
+                    ..RawJob::default()
+                })
             },
             |_, _| true,
         );
         let checked = Memo::new_with_compare(
-            move |_| Arc::new(sheet.with(|s| check(&s.job))),
+            move |_| Arc::new(setup.with(|s| check(&s.job))),
             |_, _| true,
         );
         let outcome = Memo::new_with_compare(
@@ -135,19 +137,16 @@ impl State {
                 (old, new) => old.is_some() != new.is_some(),
             },
         );
-        let capacity = Memo::new(move |_| {
-            let typed = outcome.with(|o| o.as_ref().and_then(|o| o.config.gpu_memory()));
-            typed.or_else(|| sheet.with(|s| chosen_gpu(&s.job)).map(|gpu| gpu.usable))
-        });
         Self {
-            sheet,
+            setup,
             module: RwSignal::new(0),
             baseline,
             checked,
             outcome,
             stale: Memo::new(move |_| checked.read().config.is_none()),
-            capacity,
-            stage: RwSignal::new(None),
+            compare: RwSignal::new(share.compare),
+            tab: RwSignal::new(share.view.tab),
+            stage: RwSignal::new(share.view.stage),
             highlight: RwSignal::new(None),
             unit: RwSignal::new(super::theme::stored_unit()),
             theme: RwSignal::new(Theme::stored()),
@@ -161,7 +160,7 @@ impl State {
     /// The raw value that counts for a field; none for its default.
     pub fn value(self, id: FieldId) -> Option<Value> {
         let module = self.module.get();
-        self.sheet.with(|s| s.job.get(module, id).cloned())
+        self.setup.with(|s| s.job.get(module, id).cloned())
     }
 
     /// The value that the field is reset to; none for its default.
@@ -173,7 +172,7 @@ impl State {
     /// Whether the field differs from what it is reset to.
     pub fn changed(self, id: FieldId) -> bool {
         let module = self.module.get();
-        self.sheet.with(|s| {
+        self.setup.with(|s| {
             self.baseline
                 .with(|base| !same(id.field(), s.job.get(module, id), base.get(module, id)))
         })
@@ -207,7 +206,7 @@ impl State {
         } else {
             Value::Text(text)
         };
-        let before = self.sheet.get_untracked();
+        let before = self.setup.get_untracked();
         self.history.update(|h| h.typed(id, before));
         self.put(id, value);
     }
@@ -216,7 +215,7 @@ impl State {
     pub fn leave(self, id: FieldId) {
         let module = self.module.get_untracked();
         let now = self
-            .sheet
+            .setup
             .with_untracked(|s| s.job.get(module, id).cloned());
         if let Some(now) = now
             && let Some(plain) = canonical(id.field(), &now)
@@ -224,13 +223,13 @@ impl State {
         {
             self.put(id, plain);
         }
-        self.sheet
+        self.setup
             .with_untracked(|now| self.history.update(|h| h.pause(now)));
     }
 
     /// Whether the field has been typed into since it was entered, so that the browser's own undo applies.
     pub fn typing_in(self, id: FieldId) -> bool {
-        self.sheet
+        self.setup
             .with_untracked(|now| self.history.with_untracked(|h| h.typing_in(&id, now)))
     }
 
@@ -242,7 +241,7 @@ impl State {
 
     /// Sets a field in a step that further ones of its kind join, as when an arrow key is held down.
     pub fn nudge(self, id: FieldId, value: Value) {
-        let before = self.sheet.get_untracked();
+        let before = self.setup.get_untracked();
         self.history.update(|h| h.typed(id, before));
         self.put(id, value);
     }
@@ -251,7 +250,7 @@ impl State {
     pub fn reset(self, ids: impl IntoIterator<Item = FieldId>) {
         self.remember();
         let module = self.module.get_untracked();
-        self.sheet.update(|s| {
+        self.setup.update(|s| {
             self.baseline.with_untracked(|base| {
                 for id in ids {
                     let place = s.job.place(module, id);
@@ -264,12 +263,33 @@ impl State {
         });
     }
 
-    /// Replaces the whole sheet: an entry in the browser's history as well as a step to undo.
-    pub fn jump(self, sheet: Sheet) {
+    /// Replaces the whole setup: an entry in the browser's history as well as a step to undo.
+    pub fn jump(self, setup: Setup) {
         self.remember();
-        self.sheet.set(sheet);
+        self.setup.set(setup);
         self.stage.set(None);
         self.jumps.update(|jumps| *jumps += 1);
+    }
+
+    /// Shows what a link says. That it came from the browser's history makes it no less a step to undo.
+    pub fn restore(self, share: ShareState) {
+        self.remember();
+        self.setup.set(share.setup);
+        self.compare.set(share.compare);
+        self.tab.set(share.view.tab);
+        self.stage.set(share.view.stage);
+    }
+
+    /// What a link to this page says.
+    pub fn share(self) -> ShareState {
+        ShareState {
+            setup: self.setup.get(),
+            compare: self.compare.get(),
+            view: View {
+                tab: self.tab.get(),
+                stage: self.stage.get(),
+            },
+        }
     }
 
     /// Takes the last step back; false when there is none.
@@ -292,32 +312,21 @@ impl State {
         self.history.with(History::can_redo)
     }
 
-    fn travel(self, go: fn(&mut History<Sheet, FieldId>, Sheet) -> Option<Sheet>) -> bool {
-        let now = self.sheet.get_untracked();
+    fn travel(self, go: fn(&mut History<Setup, FieldId>, Setup) -> Option<Setup>) -> bool {
+        let now = self.setup.get_untracked();
         let there = self.history.try_update(|h| go(h, now)).flatten();
-        there.map(|sheet| self.sheet.set(sheet)).is_some()
+        there.map(|setup| self.setup.set(setup)).is_some()
     }
 
     fn remember(self) {
-        let before = self.sheet.get_untracked();
+        let before = self.setup.get_untracked();
         self.history.update(|h| h.step(before));
     }
 
     fn put(self, id: FieldId, value: Value) {
         let module = self.module.get_untracked();
-        self.sheet.update(|s| s.job.put(module, id, value));
+        self.setup.update(|s| s.job.put(module, id, value));
     }
-}
-
-/// The GPU that the job names, where it is a known one.
-fn chosen_gpu(job: &RawJob) -> Option<catalog::Gpu> {
-    let Some(Value::Text(id)) = job.shared.get(FieldId::gpu) else {
-        return None;
-    };
-    catalog::GPUS
-        .iter()
-        .find(|gpu| gpu.id == id.trim())
-        .copied()
 }
 
 /// The state that [`App`](super::App) provides.

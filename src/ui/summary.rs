@@ -2,128 +2,75 @@
 
 use leptos::prelude::*;
 
-use super::amount::{Unit, percent, thousandths};
 use super::browser;
 use super::form::control_id;
-use super::state::{State, state};
+use super::state::{Outcome, State, state};
 use crate::config::field::Field;
 use crate::config::problem::{Problem, Severity};
-use crate::memory::StageRef;
 use crate::memory::bucket::Bucket;
+use crate::report::amount::{Scale, percent};
+use crate::report::summary::{self as report, Verdict};
 use crate::units::Bytes;
 
-/// Above this part of the GPU's memory, in percent, a job is called tight: the allocator's fragments
-/// and the libraries' own buffers are not in the total.
-const TIGHT: u64 = 80;
-
-/// Whether a job fits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Verdict {
-    Fits,
-    Tight,
-    Over,
-    /// No GPU was chosen.
-    Open,
-}
-
-impl Verdict {
-    fn of(total: Bytes, capacity: Option<Bytes>) -> Self {
-        match capacity {
-            None => Self::Open,
-            Some(capacity) if total > capacity => Self::Over,
-            Some(capacity) if thousandths(total.0, capacity.0) > TIGHT * 10 => Self::Tight,
-            Some(_) => Self::Fits,
-        }
-    }
-
-    const fn words(self) -> &'static str {
-        match self {
-            Self::Fits => "Fits",
-            Self::Tight => "Tight",
-            Self::Over => "Does not fit",
-            Self::Open => "No GPU chosen",
-        }
-    }
-
-    const fn id(self) -> &'static str {
-        match self {
-            Self::Fits => "fits",
-            Self::Tight => "tight",
-            Self::Over => "over",
-            Self::Open => "open",
-        }
-    }
-
-    const fn icon(self) -> &'static str {
-        match self {
-            Self::Fits => "M3 8.5l3.5 3.5L13 4.5",
-            Self::Tight => "M8 3v6M8 12v1",
-            Self::Over => "M4 4l8 8M12 4l-8 8",
-            Self::Open => "M4 8h8",
-        }
+/// The outline of a verdict's icon.
+const fn icon(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Fits => "M3 8.5l3.5 3.5L13 4.5",
+        Verdict::Tight => "M8 3v6M8 12v1",
+        Verdict::DoesNotFit => "M4 4l8 8M12 4l-8 8",
+        Verdict::Unknown => "M4 8h8",
     }
 }
 
 /// All that the headline says.
 #[derive(Clone, Debug, PartialEq)]
 struct Headline {
-    total: Bytes,
-    capacity: Option<Bytes>,
-    verdict: Verdict,
-    worst: StageRef,
-    stages: usize,
-    module: Option<String>,
+    summary: report::Summary,
+    place: String,
     memory: [Bytes; Bucket::COUNT],
 }
 
 impl Headline {
     fn of(state: State) -> Option<Self> {
         let outcome = state.outcome.read();
-        let outcome = outcome.as_ref()?;
-        let (estimate, capacity) = (&outcome.estimate, state.capacity.get());
-        let heaviest = estimate.worst_stage()?;
-        let modules = outcome.config.modules();
+        let Outcome { config, estimate } = outcome.as_ref()?.as_ref();
+        let summary = report::Summary::new(config, estimate);
+        let stages = estimate.modules.iter().map(|m| m.stages.len()).sum();
+        let place = match stages {
+            1 => String::from("on every GPU: all layers are one stage"),
+            _ => format!(
+                "on each GPU of the heaviest of {stages} stages, {}",
+                report::stage_name(config, summary.worst)
+            ),
+        };
         Some(Self {
-            total: heaviest.total,
-            capacity,
-            verdict: Verdict::of(heaviest.total, capacity),
-            worst: estimate.worst,
-            stages: estimate.modules.get(estimate.worst.module)?.stages.len(),
-            module: (modules.len() > 1)
-                .then(|| {
-                    modules
-                        .get(estimate.worst.module)
-                        .map(|m| m.name().to_owned())
-                })
-                .flatten(),
-            memory: heaviest.memory,
+            summary,
+            place,
+            memory: estimate.worst_stage()?.memory,
         })
     }
 
-    fn place(&self) -> String {
-        let module = self.module.as_ref().map(|name| format!("{name}, "));
-        let module = module.unwrap_or_default();
-        match self.stages {
-            1 => format!("{module}on every GPU: there is one stage"),
-            stages => format!(
-                "{module}on the GPUs of the worst stage, rank {} of {stages}",
-                self.worst.pp_rank
-            ),
-        }
-    }
-
-    fn headroom(&self, unit: Unit) -> String {
-        let Some(capacity) = self.capacity else {
+    fn headroom(&self, scale: Scale) -> String {
+        let (Some(gpu), Some(difference)) = (self.summary.gpu, self.summary.difference()) else {
             return String::from("choose one under Hardware");
         };
-        let share = |part: Bytes| percent(part.0, capacity.0);
-        if self.total > capacity {
-            let over = self.total.saturating_sub(capacity);
-            format!("{} too much, {} %", unit.show(over), share(over))
-        } else {
-            let free = capacity.saturating_sub(self.total);
-            format!("{} free, {} %", unit.show(free), share(free))
-        }
+        let what = match self.summary.verdict {
+            Verdict::DoesNotFit => "too much",
+            _ => "free",
+        };
+        format!(
+            "{} {what}, {}",
+            scale.amount(difference),
+            percent(difference, gpu)
+        )
+    }
+
+    fn gpu(&self, scale: Scale) -> String {
+        let gpu = self
+            .summary
+            .gpu
+            .map(|gpu| format!(" of {}", scale.amount(gpu)));
+        gpu.unwrap_or_default()
     }
 }
 
@@ -141,13 +88,13 @@ pub(super) fn sentence(state: State) -> String {
     let Some(headline) = Headline::of(state) else {
         return String::new();
     };
-    let unit = state.unit.get();
+    let scale = Scale::coarse(state.unit.get());
     format!(
         "{}. {} {}. {}.",
-        headline.verdict.words(),
-        unit.show(headline.total),
-        headline.place(),
-        headline.headroom(unit)
+        headline.summary.verdict.words(),
+        scale.amount(headline.summary.total),
+        headline.place,
+        headline.headroom(scale)
     )
 }
 
@@ -157,14 +104,19 @@ pub fn Summary() -> impl IntoView {
     let state = state();
     let unit = state.unit;
     let headline = Memo::new(move |_| Headline::of(state));
-    let say = move |what: fn(&Headline, Unit) -> String| {
-        move || headline.read().as_ref().map(|h| what(h, unit.get()))
+    let say = move |what: fn(&Headline, Scale) -> String| {
+        move || {
+            headline
+                .read()
+                .as_ref()
+                .map(|h| what(h, Scale::coarse(unit.get())))
+        }
     };
     let verdict = Memo::new(move |_| {
+        let headline = headline.read();
         headline
-            .read()
             .as_ref()
-            .map_or(Verdict::Open, |h| h.verdict)
+            .map_or(Verdict::Unknown, |h| h.summary.verdict)
     });
     view! {
         <section
@@ -175,23 +127,22 @@ pub fn Summary() -> impl IntoView {
         >
             <div class="summary-figures">
                 <p class="total">
-                    <strong data-testid="total">{say(|h, unit| unit.number(h.total))}</strong>
+                    <strong data-testid="total">{say(|h, scale| scale.number(h.summary.total))}</strong>
                     " "
-                    {move || unit.get().name()}
+                    {move || unit.get().symbol()}
                     <span class="of">
-                        {say(|h, unit| h.capacity.map_or_else(String::new, |c| format!(" of {}", unit.show(c))))}
-                    </span>
+                        {say(Headline::gpu)}</span>
                 </p>
                 <p class="verdict">
                     <svg viewBox="0 0 16 16" aria-hidden="true">
-                        <path d=move || verdict.get().icon() />
+                        <path d=move || icon(verdict.get()) />
                     </svg>
                     <strong data-testid="verdict">{move || verdict.get().words()}</strong>
                     <span class="headroom">{say(Headline::headroom)}</span>
                 </p>
             </div>
             <Meter headline />
-            <p class="where">{say(|h, _| h.place())}</p>
+            <p class="where">{say(|h, _| h.place.clone())}</p>
             <p class="missing">{missing()}</p>
             <Trouble />
         </section>
@@ -203,12 +154,13 @@ pub fn Summary() -> impl IntoView {
 fn Meter(headline: Memo<Option<Headline>>) -> impl IntoView {
     let full = Memo::new(move |_| {
         let headline = headline.read();
-        headline
-            .as_ref()
-            .map_or(0, |h| h.total.max(h.capacity.unwrap_or_default()).0)
+        headline.as_ref().map_or(0, |h| {
+            h.summary.total.max(h.summary.gpu.unwrap_or_default()).0
+        })
     });
     let width = move |part: u64| {
-        let share = thousandths(part, full.get());
+        // A CSS length of four digits is finer than any screen.
+        let share = u128::from(part) * 1000 / u128::from(full.get().max(1));
         format!("{}.{}%", share / 10, share % 10)
     };
     let segment = move |bucket: Bucket| {
@@ -231,7 +183,7 @@ fn Meter(headline: Memo<Option<Headline>>) -> impl IntoView {
         let headline = headline.read();
         headline
             .as_ref()
-            .and_then(|h| h.capacity)
+            .and_then(|h| h.summary.gpu)
             .map(|capacity| width(capacity.0))
     };
     view! {

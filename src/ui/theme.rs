@@ -2,9 +2,9 @@
 
 use leptos::prelude::*;
 
-use super::amount::Unit;
 use super::browser;
 use super::state::state;
+use crate::report::amount::Unit;
 
 const THEME: &str = "theme";
 const UNIT: &str = "unit";
@@ -52,8 +52,8 @@ impl Theme {
 /// The unit of the last visit.
 pub(super) fn stored_unit() -> Unit {
     match browser::stored(UNIT).as_deref() {
-        Some("GB") => Unit::GB,
-        _ => Unit::GiB,
+        Some("GB") => Unit::Gb,
+        _ => Unit::Gib,
     }
 }
 
@@ -82,14 +82,14 @@ pub fn UnitSwitch() -> impl IntoView {
     let button = move |this: Unit| {
         let choose = move |_| {
             unit.set(this);
-            browser::store(UNIT, this.name());
+            browser::store(UNIT, this.symbol());
         };
         let pressed = move || if unit.get() == this { "true" } else { "false" };
-        view! { <button type="button" aria-pressed=pressed on:click=choose>{this.name()}</button> }
+        view! { <button type="button" aria-pressed=pressed on:click=choose>{this.symbol()}</button> }
     };
     view! {
         <div class="segments" role="group" aria-label="Unit of memory">
-            {[Unit::GiB, Unit::GB].map(button).collect_view()}
+            {Unit::ALL.map(button).collect_view()}
         </div>
     }
 }

@@ -7,7 +7,7 @@ use super::derived::resolved;
 use super::field::control_id;
 use crate::config::field::{Default, Field, Group, Kind};
 use crate::config::fields::FieldId;
-use crate::ui::catalog::GPUS;
+use crate::config::gpus::GPUS;
 use crate::ui::state::State;
 use crate::ui::step::{Step, step};
 use crate::ui::values::{has, shown, toggled};
@@ -24,9 +24,11 @@ pub(super) fn control(state: State, id: FieldId, invalid: Memo<bool>) -> AnyView
         Kind::Int { .. } => {
             let stepper = matches!(field.group, Group::Parallelism | Group::Batch);
             view! {
-                {stepper.then(|| step_button(state, id, Step::Down))}
-                {text(state, id, invalid)}
-                {stepper.then(|| step_button(state, id, Step::Up))}
+                <span class="stepper" class:plain=!stepper>
+                    {stepper.then(|| step_button(state, id, Step::Down))}
+                    {text(state, id, invalid)}
+                    {stepper.then(|| step_button(state, id, Step::Up))}
+                </span>
             }
             .into_any()
         }
@@ -110,7 +112,7 @@ fn keys(state: State, id: FieldId, event: &KeyboardEvent) {
 
 fn take(state: State, id: FieldId, to: Step) {
     let module = state.module.get_untracked();
-    let there = state.sheet.with_untracked(|s| {
+    let there = state.setup.with_untracked(|s| {
         // From an empty field, the way starts at what it stands for.
         let job = &s.job;
         let outcome = state.outcome.read_untracked();

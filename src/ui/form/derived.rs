@@ -6,6 +6,7 @@ use crate::config::field::Group;
 use crate::config::fields::FieldId;
 use crate::config::job::Module;
 use crate::parallel::stages::Chunk;
+use crate::report::amount::parameters;
 use crate::ui::state::state;
 
 /// The number that a left-out field stands for.
@@ -63,7 +64,7 @@ fn chips(group: Group, module: &Module) -> Vec<Chip> {
             let tokens = d.global_batch_size.saturating_mul(args.seq_length);
             vec![
                 ("micro batches", d.num_microbatches.to_string()),
-                ("tokens in a step", crate::ui::amount::magnitude(tokens)),
+                ("tokens in a step", parameters(tokens)),
             ]
         }
         _ => Vec::new(),

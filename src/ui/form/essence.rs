@@ -5,9 +5,9 @@ use leptos::prelude::{Get, With};
 use crate::config::choices::{FrontEnd, RecomputeGranularity};
 use crate::config::field::Group;
 use crate::config::fields::FieldId;
+use crate::config::gpus;
 use crate::config::job::Precision;
-use crate::ui::amount::magnitude;
-use crate::ui::catalog::GPUS;
+use crate::report::amount::parameters;
 use crate::ui::state::{Outcome, State};
 use crate::ui::values::shown;
 
@@ -21,12 +21,12 @@ pub(super) fn essence(group: Group, state: State, outcome: &Outcome) -> Option<S
             let estimate = outcome.estimate.modules.get(index)?;
             let total = estimate.parameters.total();
             if estimate.active_parameters == total {
-                format!("{} parameters", magnitude(total))
+                format!("{} parameters", parameters(total))
             } else {
                 format!(
                     "{}, {} active",
-                    magnitude(total),
-                    magnitude(estimate.active_parameters)
+                    parameters(total),
+                    parameters(estimate.active_parameters)
                 )
             }
         }
@@ -73,10 +73,9 @@ pub(super) fn essence(group: Group, state: State, outcome: &Outcome) -> Option<S
         }),
         Group::Hardware => {
             let id = state
-                .sheet
+                .setup
                 .with(|s| shown(FieldId::gpu.field(), s.job.get(index, FieldId::gpu)));
-            let gpu = GPUS.iter().find(|gpu| gpu.id == id);
-            gpu.map_or(id, |gpu| gpu.name.to_owned())
+            gpus::by_id(&id).map_or(id, |gpu| gpu.name.to_owned())
         }
     })
 }

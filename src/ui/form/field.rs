@@ -72,7 +72,7 @@ pub(super) fn FieldRow(id: FieldId) -> impl IntoView {
             class:field-invalid=invalid
         >
             <div class="field-name">
-                <label id=label_id.clone() for=(!group).then(|| key.clone())>{field.label}</label>
+                <label id=label_id for=(!group).then(|| key.clone())>{field.label}</label>
                 <button
                     type="button"
                     class="tip"
@@ -83,9 +83,6 @@ pub(super) fn FieldRow(id: FieldId) -> impl IntoView {
                 >
                     "?"
                 </button>
-                <code class="flag">{flag(field)}</code>
-            </div>
-            <div class="field-control">
                 <button
                     type="button"
                     class="reset"
@@ -96,6 +93,9 @@ pub(super) fn FieldRow(id: FieldId) -> impl IntoView {
                 >
                     "↺"
                 </button>
+                <code class="flag">{flag(field)}</code>
+            </div>
+            <div class="field-control">
                 {control(state, id, invalid)}
                 <span class="unit">{field.unit}</span>
             </div>

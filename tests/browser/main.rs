@@ -17,4 +17,6 @@ mod server;
 mod webdriver;
 
 mod accessibility;
+mod form;
+mod link;
 mod loading;

@@ -1,0 +1,231 @@
+//! The form: what happens to what a visitor types, and how to get from one legal job to another.
+
+use serde_json::json;
+
+use super::page::Page;
+
+const BACKSPACE: &str = "\u{E003}";
+const ENTER: &str = "\u{E007}";
+const TAB: &str = "\u{E004}";
+const SHIFT: &str = "\u{E008}";
+const CTRL: &str = "\u{E009}";
+const NULL: &str = "\u{E000}";
+const END: &str = "\u{E010}";
+const HOME: &str = "\u{E011}";
+const UP: &str = "\u{E013}";
+const DOWN: &str = "\u{E015}";
+
+/// Llama 3 8B on 8 GPUs, TP 1: small enough to know every answer.
+const SMALL: &str = "v1;m=llama3-8b@1;gpus=8;tp=1;pp=1;cp=1;gbs=64;sp=0";
+
+fn total(page: &Page) -> String {
+    page.text("[data-testid=total]")
+}
+
+fn open_section(page: &Page, title: &str) {
+    let button = format!(
+        "[...document.querySelectorAll('.section-line')].find((b) => b.innerText.startsWith({}))",
+        json!(title)
+    );
+    page.eval(&format!(
+        "{button}.ariaExpanded === 'true' || {button}.click()"
+    ));
+    page.until(&format!("{button}.ariaExpanded === 'true'"));
+}
+
+#[test]
+fn keys_arrive_in_the_order_in_which_they_are_typed() {
+    let page = Page::open(SMALL);
+    open_section(&page, "Optimizer");
+    open_section(&page, "MoE");
+    page.eval("document.querySelectorAll('.section-foot button').forEach((b) => b.innerText.includes('more') && b.click())");
+    page.until("document.getElementById('field-imb')");
+    page.fill("#field-imb", "42.5");
+    assert_eq!(page.value("#field-imb"), "42.5");
+    page.fill("#field-seq", "8_192");
+    assert_eq!(page.value("#field-seq"), "8_192");
+}
+
+#[test]
+fn a_number_is_understood_as_people_write_it_and_shown_plainly_when_its_field_is_left() {
+    let page = Page::open(SMALL);
+    for (typed, plain) in [
+        ("128k", "131072"),
+        ("4_096", "4096"),
+        ("4,096", "4096"),
+        ("1e6", "1000000"),
+    ] {
+        page.fill("#field-seq", typed);
+        assert_eq!(page.value("#field-seq"), typed);
+        page.press(TAB);
+        page.until(&format!(
+            "document.getElementById('field-seq').value === '{plain}'"
+        ));
+    }
+}
+
+#[test]
+fn an_invalid_value_stays_as_typed_beside_its_problem_and_the_last_result_stays_too() {
+    let page = Page::open(SMALL);
+    let before = total(&page);
+    for typed in ["1e", "0", "-3", "many", "1e99", "1000000000000000000"] {
+        page.fill("#field-seq", typed);
+        page.until("document.getElementById('field-seq').ariaInvalid === 'true'");
+        assert_eq!(page.value("#field-seq"), typed);
+        assert!(page.shows("#field-seq-problems .problem"), "{typed}");
+        assert!(page.shows("[data-testid=stale]"), "{typed}");
+        assert_eq!(total(&page), before, "{typed}");
+        page.press(TAB);
+        assert_eq!(page.value("#field-seq"), typed);
+    }
+    page.fill("#field-seq", "");
+    page.until("document.getElementById('field-seq').ariaInvalid === 'true'");
+    page.fill("#field-seq", "4096");
+    page.until("document.getElementById('field-seq').ariaInvalid === 'false'");
+    assert!(!page.shows("[data-testid=stale]"));
+    assert_eq!(page.complaints(), Vec::<String>::new());
+}
+
+#[test]
+fn a_problem_stands_beside_every_field_involved_and_offers_a_way_out() {
+    let page = Page::open(SMALL);
+    page.fill("#field-tp", "3");
+    page.until("document.getElementById('field-tp').ariaInvalid === 'true'");
+    assert!(page.text("#field-gpus-problems").contains("world_size"));
+    assert!(page.text("#field-tp-problems").contains("num_attention_heads"));
+    page.eval("[...document.querySelectorAll('#field-tp-problems .fix')].find((b) => b.innerText === 'TP = 2').click()");
+    page.until("document.getElementById('field-tp').ariaInvalid === 'false'");
+    assert_eq!(page.value("#field-tp"), "2");
+    page.until("document.activeElement.id === 'field-tp'");
+}
+
+#[test]
+fn arrow_keys_step_through_legal_values_only() {
+    let page = Page::open(SMALL);
+    page.click("#field-tp");
+    for expected in ["2", "4", "8"] {
+        page.press(UP);
+        page.until(&format!("document.getElementById('field-tp').value === '{expected}'"));
+        assert!(!page.shows("[data-testid=stale]"), "{expected}");
+    }
+    page.press(DOWN);
+    page.until("document.getElementById('field-tp').value === '4'");
+    page.press(HOME);
+    page.until("document.getElementById('field-tp').value === '1'");
+    page.press(END);
+    page.until("document.getElementById('field-tp').value === '8'");
+    page.press(&format!("{SHIFT}{DOWN}{NULL}"));
+    page.until("document.getElementById('field-tp').value === '4'");
+    page.click("#field-gpus");
+    page.press(UP);
+    page.until("document.getElementById('field-gpus').value === '12'");
+}
+
+#[test]
+fn the_wheel_changes_no_number() {
+    let page = Page::open(SMALL);
+    page.click("#field-tp");
+    page.eval("document.getElementById('field-tp').dispatchEvent(new WheelEvent('wheel', { deltaY: -120, bubbles: true }))");
+    assert_eq!(page.value("#field-tp"), "1");
+}
+
+#[test]
+fn a_run_of_keys_is_one_step_to_undo_and_fifty_steps_can_be_undone() {
+    let page = Page::open(SMALL);
+    let before = total(&page);
+    page.fill("#field-gpus", "1024");
+    page.press(TAB);
+    page.click(".header h1");
+    page.press(&format!("{CTRL}z{NULL}"));
+    page.until("document.getElementById('field-gpus').value === '8'");
+    assert_eq!(total(&page), before);
+    page.press(&format!("{CTRL}{SHIFT}z{NULL}"));
+    page.until("document.getElementById('field-gpus').value === '1024'");
+    for _ in 0..26 {
+        page.click("#field-sp");
+        page.click("#field-sp");
+    }
+    page.click(".header h1");
+    for _ in 0..53 {
+        page.press(&format!("{CTRL}z{NULL}"));
+    }
+    page.until("document.getElementById('field-gpus').value === '8'");
+}
+
+#[test]
+fn a_changed_field_can_be_reset_and_so_can_everything() {
+    let page = Page::open("v1;m=llama3-8b@1");
+    let (before, tp) = (total(&page), page.value("#field-tp"));
+    assert!(!page.shows(".field-changed"));
+    page.click("#field-tp");
+    page.press(UP);
+    page.until("document.querySelector('.field-changed #field-tp')");
+    page.click(".field-changed .reset");
+    page.until("!document.querySelector('.field-changed')");
+    assert_eq!(page.value("#field-tp"), tp);
+    page.fill("#field-mbs", "7");
+    page.eval("[...document.querySelectorAll('.header button')].find((b) => b.innerText === 'Reset').click()");
+    page.until("!document.querySelector('.field-changed')");
+    assert_eq!(total(&page), before);
+    page.eval("[...document.querySelectorAll('.notice button')].find((b) => b.innerText === 'Undo').click()");
+    page.until("document.getElementById('field-mbs').value === '7'");
+}
+
+#[test]
+fn a_field_is_found_by_any_name_and_gets_the_focus() {
+    let page = Page::open("");
+    for (name, id) in [
+        ("--q-lora-rank", "field-qlora"),
+        ("n_routed_experts", "field-E"),
+        ("activation checkpointing", "field-rc"),
+        ("ddp bucket", "field-bucket"),
+    ] {
+        page.fill("#search", name);
+        page.until("document.querySelector('.matches button')");
+        page.press(ENTER);
+        page.until(&format!("document.activeElement.id === '{id}'"));
+    }
+}
+
+#[test]
+fn another_model_keeps_the_parallelism_that_was_set_where_it_can() {
+    let page = Page::open("v1;m=llama3-8b@1;gpus=64;tp=8;pp=2;cp=1;vpp=null;gbs=512");
+    let pick = |id: &str| {
+        page.eval(&format!(
+            "(() => {{ const s = document.getElementById('preset'); s.value = '{id}'; s.dispatchEvent(new Event('change', {{ bubbles: true }})); }})()"
+        ));
+        page.until(&format!("location.hash.includes('m={id}')"));
+    };
+    pick("llama3-70b");
+    assert_eq!(page.value("#field-pp"), "2");
+    assert_eq!(page.value("#field-tp"), "8");
+    assert!(page.text(".notice").contains("your parallelism"));
+    page.eval("[...document.querySelectorAll('.notice button')].find((b) => b.innerText === 'Undo').click()");
+    page.until("document.getElementById('preset').value === 'llama3-8b'");
+    assert_eq!(page.value("#field-gpus"), "64");
+}
+
+#[test]
+fn derived_sizes_follow() {
+    let page = Page::open(SMALL);
+    let derived = || page.text("#section-3 .chips").replace('\n', " ");
+    assert!(derived().contains("DP 8"), "{}", derived());
+    page.click("#field-tp");
+    page.press(UP);
+    page.until("document.querySelector('#section-3 .chips').innerText.includes('4')");
+    assert!(derived().contains("DP 4"), "{}", derived());
+}
+
+#[test]
+fn emptied_and_unknown_start_over() {
+    // A field that may be absent is absent when it is emptied, and its problem-free rule shows instead.
+    let page = Page::open(SMALL);
+    page.click("#field-gbs");
+    page.press(&format!("{CTRL}a{NULL}{BACKSPACE}"));
+    page.until("document.getElementById('field-gbs').value === ''");
+    assert!(!page.shows("[data-testid=stale]"));
+    assert_eq!(
+        page.eval("document.getElementById('field-gbs').placeholder"),
+        "8"
+    );
+}

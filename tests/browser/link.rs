@@ -1,0 +1,77 @@
+//! The address: what it restores, what it says, and where Back leads.
+
+use super::page::Page;
+
+const UP: &str = "\u{E013}";
+const TAB: &str = "\u{E004}";
+
+#[test]
+fn a_reload_restores_what_was_set() {
+    let page = Page::open("v1;m=llama3-8b@1");
+    page.fill("#field-seq", "16k");
+    page.press(TAB);
+    page.until("location.hash.includes('seq=16384')");
+    let (link, total) = (page.fragment(), page.text("[data-testid=total]"));
+    page.load(&link);
+    assert_eq!(page.value("#field-seq"), "16384");
+    assert_eq!(page.text("[data-testid=total]"), total);
+    assert_eq!(page.fragment(), link);
+}
+
+#[test]
+fn keystrokes_are_no_entries_of_the_history_and_presets_are() {
+    let page = Page::open("v1;m=llama3-8b@1");
+    let entries = page.eval("history.length");
+    page.click("#field-tp");
+    page.press(UP);
+    page.until("location.hash.includes('tp=')");
+    assert_eq!(page.eval("history.length"), entries);
+    let typed = page.fragment();
+    page.eval(
+        "(() => { const s = document.getElementById('preset'); s.value = 'deepseek-v3'; s.dispatchEvent(new Event('change', { bubbles: true })); })()",
+    );
+    page.until("location.hash.includes('deepseek-v3')");
+    page.eval("history.back()");
+    page.until("document.getElementById('preset').value === 'llama3-8b'");
+    assert_eq!(page.fragment(), typed);
+    page.eval("history.forward()");
+    page.until("document.getElementById('preset').value === 'deepseek-v3'");
+}
+
+#[test]
+fn a_preset_as_it_is_has_the_shortest_link() {
+    let page = Page::open("v1;m=llama3-8b@1");
+    page.click("#field-tp");
+    page.press(UP);
+    page.until("location.hash.includes(';tp=')");
+    page.eval("document.querySelector('.field-changed .reset').click()");
+    page.until("location.hash === '#v1;m=llama3-8b@1'");
+}
+
+#[test]
+fn a_damaged_newer_or_oversized_link_is_named_and_the_page_works() {
+    let long = format!("v1;m=llama3-8b@1;x={}", "9".repeat(9000));
+    for link in [
+        "v1;m=llama3-8b@1;tp=eight",
+        "v1;m=no-such-model@1",
+        "v9;m=llama3-8b@1",
+        "z1:AAAA",
+        "%%%",
+        &long,
+    ] {
+        let page = Page::open(link);
+        assert!(page.shows(".notice"), "{link}");
+        assert_ne!(page.text("[data-testid=total]"), "", "{link}");
+        assert_eq!(page.complaints(), Vec::<String>::new(), "{link}");
+    }
+}
+
+#[test]
+fn an_unknown_key_is_kept_for_the_next_reader() {
+    let page = Page::open("v1;m=llama3-8b@1;novel=7");
+    assert!(page.text(".summary").contains("novel"));
+    page.click("#field-tp");
+    page.press(UP);
+    page.until("location.hash.includes(';tp=')");
+    assert!(page.fragment().contains("novel=7"));
+}

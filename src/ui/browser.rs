@@ -2,13 +2,13 @@
 //! a browser denies is done without.
 
 use core::time::Duration;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
 
 use leptos::leptos_dom::helpers::TimeoutHandle;
 use leptos::prelude::{request_animation_frame, set_timeout_with_handle};
-use leptos::task::spawn_local;
+use leptos::wasm_bindgen::prelude::Closure;
 use leptos::wasm_bindgen::{JsCast, JsValue};
-use wasm_bindgen_futures::JsFuture;
 use web_sys::{Document, HtmlDialogElement, HtmlElement, HtmlInputElement, Storage, Window};
 
 fn window() -> Option<Window> {
@@ -69,8 +69,19 @@ pub(crate) fn copy(text: &str, done: impl FnOnce(bool) + 'static) {
     let Some(clipboard) = clipboard.filter(|clipboard| !clipboard.is_undefined()) else {
         return done(false);
     };
-    let written = JsFuture::from(clipboard.write_text(text));
-    spawn_local(async move { done(written.await.is_ok()) });
+    let done = Rc::new(Cell::new(Some(done)));
+    let say = |allowed: bool| {
+        let done = Rc::clone(&done);
+        Closure::once(move |_: JsValue| {
+            if let Some(done) = done.take() {
+                done(allowed);
+            }
+        })
+    };
+    let (written, denied) = (say(true), say(false));
+    let _ = clipboard.write_text(text).then2(&written, &denied);
+    written.forget();
+    denied.forget();
 }
 
 /// Moves the focus to the first element that matches.

@@ -16,7 +16,7 @@ use crate::formats::state::{Setup, ShareState};
 const PAUSE: Duration = Duration::from_millis(250);
 
 /// The state of a page that has just been opened.
-pub(super) fn open() -> State {
+pub(super) fn open() -> &'static State {
     let (share, notices) = read();
     let state = State::new(share);
     tell(state, &notices);
@@ -32,7 +32,7 @@ fn read() -> (ShareState, Vec<Notice>) {
     (share, notices)
 }
 
-fn tell(state: State, notices: &[Notice]) {
+fn tell(state: &'static State, notices: &[Notice]) {
     if !notices.is_empty() {
         let texts: Vec<String> = notices.iter().take(6).map(Notice::to_string).collect();
         state
@@ -81,7 +81,7 @@ impl Keeper {
     }
 
     /// Takes over what the address says now, unless it is what was written there.
-    fn follow(&self, state: State) {
+    fn follow(&self, state: &'static State) {
         let fragment = browser::fragment();
         if *self.fragment.borrow() == fragment {
             return;
@@ -97,7 +97,7 @@ impl Keeper {
 }
 
 /// Keeps the address and the state together as long as the page is there.
-pub(super) fn keep(state: State) {
+pub(super) fn keep(state: &'static State) {
     let keeper = Rc::new(Keeper {
         settled: RefCell::new(untrack(|| state.share())),
         waiting: RefCell::new(None),
@@ -126,11 +126,11 @@ pub(super) fn keep(state: State) {
         window_event_listener(ev::focusout, move |_| blur.flush()),
         window_event_listener(ev::pagehide, move |_| hide.flush()),
     ];
-    on_cleanup(move || listeners.into_iter().for_each(|listener| listener.remove()));
+    on_cleanup(move || listeners.into_iter().for_each(WindowListenerHandle::remove));
 }
 
 /// Puts the link on the clipboard; `denied` gets the address where the browser does not allow that.
-pub(super) fn copy(state: State, denied: impl Fn(String) + 'static) {
+pub(super) fn copy(state: &'static State, denied: impl Fn(String) + 'static) {
     let address = browser::address(&encode(&untrack(|| state.share())));
     let text = address.clone();
     browser::copy(&address, move |copied| {

@@ -81,7 +81,7 @@ pub fn NoticeBoard() -> impl IntoView {
 }
 
 /// Reads out the verdict, or the problems, once the reader has paused for a second.
-fn speak_results(state: State) {
+fn speak_results(state: &'static State) {
     let timer = Rc::new(Timer::default());
     let sentence = Memo::new(move |_| {
         let checked = state.checked.read();

@@ -37,7 +37,7 @@ fn trained_as(preset: &RawJob, now: &RawJob) -> RawJob {
 
 /// Takes over a model. Settings that were changed stay where the model can be trained with them;
 /// otherwise, and where nothing was changed, the job suggested for the model comes with it.
-fn pick(state: State, id: &str) {
+fn pick(state: &'static State, id: &str) {
     let Some(model) = by_id(id) else {
         return;
     };

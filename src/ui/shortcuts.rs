@@ -80,7 +80,7 @@ const WORDS: &[(&str, &str)] = &[
     ("GiB, GB", "2^30 and 10^9 bytes."),
 ];
 
-fn keys(state: State, event: &KeyboardEvent) {
+fn keys(state: &'static State, event: &KeyboardEvent) {
     let command = event.ctrl_key() || event.meta_key();
     match event.key().as_str() {
         "z" | "Z" if command && !event.alt_key() => {
@@ -120,7 +120,7 @@ fn keys(state: State, event: &KeyboardEvent) {
 }
 
 /// Listens for shortcuts as long as the page is there.
-pub(super) fn listen(state: State) {
+pub(super) fn listen(state: &'static State) {
     let handle = window_event_listener(ev::keydown, move |event| keys(state, &event));
     on_cleanup(move || handle.remove());
 }

@@ -16,7 +16,7 @@ use crate::config::job::{Config, Module};
 use crate::config::problem::Problem;
 use crate::config::raw::RawJob;
 use crate::config::{Checked, check};
-use crate::formats::state::{Setup, ShareState, View};
+use crate::formats::state::{Place, Setup, ShareState, View};
 use crate::memory::{Estimate, StageRef, estimate};
 use crate::presets;
 use crate::report::amount::Unit;
@@ -51,8 +51,7 @@ impl Outcome {
     }
 }
 
-/// The state of the page; a handle that is copied into every view.
-#[derive(Clone, Copy)]
+/// The state of the page. There is one, it lives as long as the page, and every view has a reference to it.
 pub struct State {
     /// The settings.
     pub setup: RwSignal<Setup>,
@@ -99,7 +98,7 @@ pub struct Disclosure {
 impl State {
     /// The state of a page that shows this.
     #[must_use]
-    pub fn new(share: ShareState) -> Self {
+    pub fn new(share: ShareState) -> &'static Self {
         let setup = RwSignal::new(share.setup);
         let preset = Memo::new(move |_| setup.with(|s| s.preset.clone()));
         let baseline = Memo::new_with_compare(
@@ -137,7 +136,7 @@ impl State {
                 (old, new) => old.is_some() != new.is_some(),
             },
         );
-        Self {
+        Box::leak(Box::new(Self {
             setup,
             module: RwSignal::new(0),
             baseline,
@@ -146,7 +145,7 @@ impl State {
             stale: Memo::new(move |_| checked.read().config.is_none()),
             compare: RwSignal::new(share.compare),
             tab: RwSignal::new(share.view.tab),
-            stage: RwSignal::new(share.view.stage),
+            stage: RwSignal::new(share.view.stage.map(stage_at)),
             highlight: RwSignal::new(None),
             unit: RwSignal::new(super::theme::stored_unit()),
             theme: RwSignal::new(Theme::stored()),
@@ -154,23 +153,23 @@ impl State {
             jumps: RwSignal::new(0),
             disclosure: RwSignal::new(Disclosure::first()),
             history: RwSignal::new(History::default()),
-        }
+        }))
     }
 
     /// The raw value that counts for a field; none for its default.
-    pub fn value(self, id: FieldId) -> Option<Value> {
+    pub fn value(&self, id: FieldId) -> Option<Value> {
         let module = self.module.get();
         self.setup.with(|s| s.job.get(module, id).cloned())
     }
 
     /// The value that the field is reset to; none for its default.
-    pub fn base(self, id: FieldId) -> Option<Value> {
+    pub fn base(&self, id: FieldId) -> Option<Value> {
         let module = self.module.get();
         self.baseline.with(|base| base.get(module, id).cloned())
     }
 
     /// Whether the field differs from what it is reset to.
-    pub fn changed(self, id: FieldId) -> bool {
+    pub fn changed(&self, id: FieldId) -> bool {
         let module = self.module.get();
         self.setup.with(|s| {
             self.baseline
@@ -179,7 +178,7 @@ impl State {
     }
 
     /// The problems that involve the field.
-    pub fn problems(self, id: FieldId) -> Vec<Problem> {
+    pub fn problems(&self, id: FieldId) -> Vec<Problem> {
         let module = self.module.get();
         let checked = self.checked.read();
         let involved = |p: &&Problem| p.module == module && p.fields.contains(&id);
@@ -187,7 +186,7 @@ impl State {
     }
 
     /// The stage that the results are about: the chosen one, where it exists, or the worst.
-    pub fn shown_stage(self) -> Option<StageRef> {
+    pub fn shown_stage(&self) -> Option<StageRef> {
         let outcome = self.outcome.read();
         let estimate = &outcome.as_ref()?.estimate;
         let exists = |at: &StageRef| {
@@ -198,7 +197,7 @@ impl State {
     }
 
     /// A keystroke: the field holds this text now, valid or not.
-    pub fn type_into(self, id: FieldId, text: String) {
+    pub fn type_into(&self, id: FieldId, text: String) {
         // An emptied field that may be absent is absent; any other keeps what it shows and says what is wrong.
         let absent = text.is_empty() && matches!(id.field().default, Default::Derived(_));
         let value = if absent {
@@ -212,7 +211,7 @@ impl State {
     }
 
     /// The end of typing: a valid field shows its plain value from now on.
-    pub fn leave(self, id: FieldId) {
+    pub fn leave(&self, id: FieldId) {
         let module = self.module.get_untracked();
         let now = self
             .setup
@@ -228,26 +227,26 @@ impl State {
     }
 
     /// Whether the field has been typed into since it was entered, so that the browser's own undo applies.
-    pub fn typing_in(self, id: FieldId) -> bool {
+    pub fn typing_in(&self, id: FieldId) -> bool {
         self.setup
             .with_untracked(|now| self.history.with_untracked(|h| h.typing_in(&id, now)))
     }
 
     /// Sets a field in one step.
-    pub fn set(self, id: FieldId, value: Value) {
+    pub fn set(&self, id: FieldId, value: Value) {
         self.remember();
         self.put(id, value);
     }
 
     /// Sets a field in a step that further ones of its kind join, as when an arrow key is held down.
-    pub fn nudge(self, id: FieldId, value: Value) {
+    pub fn nudge(&self, id: FieldId, value: Value) {
         let before = self.setup.get_untracked();
         self.history.update(|h| h.typed(id, before));
         self.put(id, value);
     }
 
     /// Puts fields back to the preset's values, or to their defaults where there is no preset.
-    pub fn reset(self, ids: impl IntoIterator<Item = FieldId>) {
+    pub fn reset(&self, ids: impl IntoIterator<Item = FieldId>) {
         self.remember();
         let module = self.module.get_untracked();
         self.setup.update(|s| {
@@ -264,7 +263,7 @@ impl State {
     }
 
     /// Replaces the whole setup: an entry in the browser's history as well as a step to undo.
-    pub fn jump(self, setup: Setup) {
+    pub fn jump(&self, setup: Setup) {
         self.remember();
         self.setup.set(setup);
         self.stage.set(None);
@@ -272,64 +271,78 @@ impl State {
     }
 
     /// Shows what a link says. That it came from the browser's history makes it no less a step to undo.
-    pub fn restore(self, share: ShareState) {
+    pub fn restore(&self, share: ShareState) {
         self.remember();
         self.setup.set(share.setup);
         self.compare.set(share.compare);
         self.tab.set(share.view.tab);
-        self.stage.set(share.view.stage);
+        self.stage.set(share.view.stage.map(stage_at));
     }
 
     /// What a link to this page says.
-    pub fn share(self) -> ShareState {
+    pub fn share(&self) -> ShareState {
         ShareState {
             setup: self.setup.get(),
             compare: self.compare.get(),
             view: View {
                 tab: self.tab.get(),
-                stage: self.stage.get(),
+                stage: self.stage.get().and_then(place_of),
             },
         }
     }
 
     /// Takes the last step back; false when there is none.
-    pub fn undo(self) -> bool {
+    pub fn undo(&self) -> bool {
         self.travel(History::undo)
     }
 
     /// Takes the last undone step again; false when there is none.
-    pub fn redo(self) -> bool {
+    pub fn redo(&self) -> bool {
         self.travel(History::redo)
     }
 
     /// Whether there is a step to undo.
-    pub fn can_undo(self) -> bool {
+    pub fn can_undo(&self) -> bool {
         self.history.with(History::can_undo)
     }
 
     /// Whether there is a step to redo.
-    pub fn can_redo(self) -> bool {
+    pub fn can_redo(&self) -> bool {
         self.history.with(History::can_redo)
     }
 
-    fn travel(self, go: fn(&mut History<Setup, FieldId>, Setup) -> Option<Setup>) -> bool {
+    fn travel(&self, go: fn(&mut History<Setup, FieldId>, Setup) -> Option<Setup>) -> bool {
         let now = self.setup.get_untracked();
         let there = self.history.try_update(|h| go(h, now)).flatten();
         there.map(|setup| self.setup.set(setup)).is_some()
     }
 
-    fn remember(self) {
+    fn remember(&self) {
         let before = self.setup.get_untracked();
         self.history.update(|h| h.step(before));
     }
 
-    fn put(self, id: FieldId, value: Value) {
+    fn put(&self, id: FieldId, value: Value) {
         let module = self.module.get_untracked();
         self.setup.update(|s| s.job.put(module, id, value));
     }
 }
 
+fn stage_at(place: Place) -> StageRef {
+    StageRef {
+        module: place.module.into(),
+        pp_rank: place.pp_rank.into(),
+    }
+}
+
+fn place_of(stage: StageRef) -> Option<Place> {
+    Some(Place {
+        module: stage.module.try_into().ok()?,
+        pp_rank: stage.pp_rank.try_into().ok()?,
+    })
+}
+
 /// The state that [`App`](super::App) provides.
-pub fn state() -> State {
+pub fn state() -> &'static State {
     expect_context()
 }

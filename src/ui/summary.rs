@@ -31,7 +31,7 @@ struct Headline {
 }
 
 impl Headline {
-    fn of(state: State) -> Option<Self> {
+    fn of(state: &'static State) -> Option<Self> {
         let outcome = state.outcome.read();
         let Outcome { config, estimate } = outcome.as_ref()?.as_ref();
         let summary = report::Summary::new(config, estimate);
@@ -74,17 +74,12 @@ impl Headline {
     }
 }
 
-/// What the total leaves out; nothing once everything is in it.
-#[allow(
-    clippy::unnecessary_wraps,
-    reason = "nothing is missing once activations are counted"
-)]
-const fn missing() -> Option<&'static str> {
-    Some("Weights, gradients and optimizer states only: activations are not in the total yet.")
-}
+/// What the total leaves out.
+const MISSING: &str = "The most that PyTorch allocates at any moment of a step. Not in it: the CUDA context, \
+    NCCL's buffers, and the allocator's gaps.";
 
 /// The headline as one sentence.
-pub(super) fn sentence(state: State) -> String {
+pub(super) fn sentence(state: &'static State) -> String {
     let Some(headline) = Headline::of(state) else {
         return String::new();
     };
@@ -143,7 +138,7 @@ pub fn Summary() -> impl IntoView {
             </div>
             <Meter headline />
             <p class="where">{say(|h, _| h.place.clone())}</p>
-            <p class="missing">{missing()}</p>
+            <p class="missing">{MISSING}</p>
             <Trouble />
         </section>
     }

@@ -92,7 +92,10 @@ fn a_problem_stands_beside_every_field_involved_and_offers_a_way_out() {
     page.fill("#field-tp", "3");
     page.until("document.getElementById('field-tp').ariaInvalid === 'true'");
     assert!(page.text("#field-gpus-problems").contains("world_size"));
-    assert!(page.text("#field-tp-problems").contains("num_attention_heads"));
+    assert!(
+        page.text("#field-tp-problems")
+            .contains("num_attention_heads")
+    );
     page.eval("[...document.querySelectorAll('#field-tp-problems .fix')].find((b) => b.innerText === 'TP = 2').click()");
     page.until("document.getElementById('field-tp').ariaInvalid === 'false'");
     assert_eq!(page.value("#field-tp"), "2");
@@ -105,7 +108,9 @@ fn arrow_keys_step_through_legal_values_only() {
     page.click("#field-tp");
     for expected in ["2", "4", "8"] {
         page.press(UP);
-        page.until(&format!("document.getElementById('field-tp').value === '{expected}'"));
+        page.until(&format!(
+            "document.getElementById('field-tp').value === '{expected}'"
+        ));
         assert!(!page.shows("[data-testid=stale]"), "{expected}");
     }
     page.press(DOWN);

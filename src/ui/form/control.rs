@@ -14,7 +14,7 @@ use crate::ui::values::{has, shown, toggled};
 use crate::value::Value;
 
 /// The control of a field.
-pub(super) fn control(state: State, id: FieldId, invalid: Memo<bool>) -> AnyView {
+pub(super) fn control(state: &'static State, id: FieldId, invalid: Memo<bool>) -> AnyView {
     let field = id.field();
     match field.kind {
         _ if id == FieldId::gpu => gpu(state, id),
@@ -45,7 +45,7 @@ fn truth(on: bool) -> &'static str {
 }
 
 /// What was typed stays as it was typed until the field is left and what it holds is valid.
-fn text(state: State, id: FieldId, invalid: Memo<bool>) -> AnyView {
+fn text(state: &'static State, id: FieldId, invalid: Memo<bool>) -> AnyView {
     let field = id.field();
     let typed = Memo::new(move |_| shown(field, state.value(id).as_ref()));
     let placeholder = Memo::new(move |_| placeholder(state, id));
@@ -76,7 +76,7 @@ fn text(state: State, id: FieldId, invalid: Memo<bool>) -> AnyView {
     .into_any()
 }
 
-fn placeholder(state: State, id: FieldId) -> String {
+fn placeholder(state: &'static State, id: FieldId) -> String {
     let Default::Derived(rule) = id.field().default else {
         return String::new();
     };
@@ -89,7 +89,7 @@ fn placeholder(state: State, id: FieldId) -> String {
     }
 }
 
-fn keys(state: State, id: FieldId, event: &KeyboardEvent) {
+fn keys(state: &'static State, id: FieldId, event: &KeyboardEvent) {
     if event.alt_key() || event.ctrl_key() || event.meta_key() {
         return;
     }
@@ -110,7 +110,7 @@ fn keys(state: State, id: FieldId, event: &KeyboardEvent) {
     take(state, id, to);
 }
 
-fn take(state: State, id: FieldId, to: Step) {
+fn take(state: &'static State, id: FieldId, to: Step) {
     let module = state.module.get_untracked();
     let there = state.setup.with_untracked(|s| {
         // From an empty field, the way starts at what it stands for.
@@ -134,7 +134,7 @@ fn take(state: State, id: FieldId, to: Step) {
 }
 
 /// For the pointer; the keyboard has the arrow keys in the field.
-fn step_button(state: State, id: FieldId, to: Step) -> AnyView {
+fn step_button(state: &'static State, id: FieldId, to: Step) -> AnyView {
     let (sign, verb) = if to == Step::Up {
         ("+", "Increase")
     } else {
@@ -154,7 +154,7 @@ fn step_button(state: State, id: FieldId, to: Step) -> AnyView {
     .into_any()
 }
 
-fn switch(state: State, id: FieldId, invalid: Memo<bool>) -> AnyView {
+fn switch(state: &'static State, id: FieldId, invalid: Memo<bool>) -> AnyView {
     let field = id.field();
     let on = Memo::new(move |_| has(field, state.value(id).as_ref(), 0));
     view! {
@@ -173,7 +173,7 @@ fn switch(state: State, id: FieldId, invalid: Memo<bool>) -> AnyView {
 }
 
 fn select(
-    state: State,
+    state: &'static State,
     id: FieldId,
     names: &'static [&'static str],
     invalid: Memo<bool>,
@@ -218,7 +218,7 @@ fn select(
     .into_any()
 }
 
-fn gpu(state: State, id: FieldId) -> AnyView {
+fn gpu(state: &'static State, id: FieldId) -> AnyView {
     let field = id.field();
     let chosen = Memo::new(move |_| shown(field, state.value(id).as_ref()));
     let choose = move |event| {
@@ -244,7 +244,7 @@ fn gpu(state: State, id: FieldId) -> AnyView {
     .into_any()
 }
 
-fn checkboxes(state: State, id: FieldId, names: &'static [&'static str]) -> AnyView {
+fn checkboxes(state: &'static State, id: FieldId, names: &'static [&'static str]) -> AnyView {
     let field = id.field();
     let boxes = names.iter().enumerate().map(|(index, name)| {
         let on = Memo::new(move |_| has(field, state.value(id).as_ref(), index));

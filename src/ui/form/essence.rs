@@ -12,7 +12,7 @@ use crate::ui::state::{Outcome, State};
 use crate::ui::values::shown;
 
 /// The essence of a group for the module that the form edits.
-pub(super) fn essence(group: Group, state: State, outcome: &Outcome) -> Option<String> {
+pub(super) fn essence(group: Group, state: &'static State, outcome: &Outcome) -> Option<String> {
     let index = state.module.get();
     let module = outcome.module(index)?;
     let (a, d) = (module.args(), module.derived());

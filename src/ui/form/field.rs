@@ -111,7 +111,7 @@ pub(super) fn FieldRow(id: FieldId) -> impl IntoView {
     }
 }
 
-fn base_text(state: State, id: FieldId) -> String {
+fn base_text(state: &'static State, id: FieldId) -> String {
     let text = shown(id.field(), state.base(id).as_ref());
     if text.is_empty() {
         String::from("nothing")
@@ -120,7 +120,7 @@ fn base_text(state: State, id: FieldId) -> String {
     }
 }
 
-fn help(state: State, id: FieldId) -> AnyView {
+fn help(state: &'static State, id: FieldId) -> AnyView {
     let field = id.field();
     let missing = match default(field) {
         Value::Null => format!("Left out: {}.", field.default),
@@ -141,7 +141,7 @@ fn help(state: State, id: FieldId) -> AnyView {
     .into_any()
 }
 
-fn problem(state: State, id: FieldId, problem: Problem) -> AnyView {
+fn problem(state: &'static State, id: FieldId, problem: Problem) -> AnyView {
     let fixes = problem.fixes.into_iter().take(4).map(|fix| {
         let label = fix_label(&fix);
         let apply = move |_| {

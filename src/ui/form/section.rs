@@ -65,7 +65,7 @@ fn count(group: Group, level: Level) -> usize {
 }
 
 /// Fields of the group that have a problem which keeps the job from running.
-fn errors(state: State, group: Group) -> usize {
+fn errors(state: &'static State, group: Group) -> usize {
     let checked = state.checked.read();
     let bad = |id: &FieldId| checked.errors().any(|p| p.fields.contains(id));
     fields(group).filter(bad).count()
@@ -114,7 +114,7 @@ pub(super) fn Section(group: Group) -> impl IntoView {
     }
 }
 
-fn body_view(state: State, group: Group, level: Memo<Level>) -> AnyView {
+fn body_view(state: &'static State, group: Group, level: Memo<Level>) -> AnyView {
     let block = move |at: Level| {
         move || {
             (level.get() >= at).then(|| {

@@ -26,7 +26,7 @@ use leptos::prelude::*;
 use form::Form;
 use header::Header;
 use notices::NoticeBoard;
-use results::Results;
+use results::{Results, View};
 use shortcuts::Shortcuts;
 use summary::Summary;
 
@@ -35,6 +35,7 @@ use summary::Summary;
 pub fn App() -> impl IntoView {
     let state = link::open();
     provide_context(state);
+    View::provide();
     shortcuts::listen(state);
     link::keep(state);
     // A link to a fragment would overwrite the one that holds the settings.

@@ -123,9 +123,9 @@ impl Bucket {
             Self::ExpAvgSqExpert => "Expert exp_avg_sq",
             Self::Buffers => "Buffers",
             Self::ActivationsResidual => "Residual and norms",
-            Self::ActivationsAttention => "Attention",
-            Self::ActivationsMlp => "MLP",
-            Self::ActivationsExperts => "Experts",
+            Self::ActivationsAttention => "Attention activations",
+            Self::ActivationsMlp => "MLP activations",
+            Self::ActivationsExperts => "Expert activations",
             Self::ActivationsOutput => "Embedding and loss",
             Self::Transients => "Only at the peak",
         }

@@ -216,6 +216,7 @@ fn meaning(symbol: &str) -> String {
         "MoE layers" => "Layers with routed experts on this stage",
         "MTP depths" => "MTP depths on this stage",
         "copies" => "Copies on this stage",
+        "alive" => "How many of them are alive at the fullest moment",
         _ => "",
     };
     if !own.is_empty() {

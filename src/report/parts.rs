@@ -43,13 +43,16 @@ pub fn by_bucket(lines: &[Line]) -> Vec<Part> {
         .collect()
 }
 
-/// One row a component over all buckets, largest first; a bucket without components is its own row.
+/// One row a component over all buckets of model states, largest first; every other bucket is a row of
+/// its own, as what it consists of is no part of the model.
 #[must_use]
 pub fn by_component(lines: &[Line]) -> Vec<Part> {
     let mut rows: Vec<Part> = Vec::new();
     for bucket in lines {
-        if bucket.children.is_empty() {
+        let of_states = bucket_of(&bucket.id).is_some_and(|bucket| bucket.state().is_some());
+        if !of_states || bucket.children.is_empty() {
             rows.extend(by_bucket(core::slice::from_ref(bucket)));
+            continue;
         }
         for line in &bucket.children {
             let component = line

@@ -9,7 +9,10 @@ use leptos::leptos_dom::helpers::TimeoutHandle;
 use leptos::prelude::{request_animation_frame, set_timeout_with_handle};
 use leptos::wasm_bindgen::prelude::Closure;
 use leptos::wasm_bindgen::{JsCast, JsValue};
-use web_sys::{Document, HtmlDialogElement, HtmlElement, HtmlInputElement, Storage, Window};
+use web_sys::{
+    Document, Element, Event, HtmlDialogElement, HtmlElement, HtmlInputElement, ResizeObserver,
+    Storage, Window,
+};
 
 fn window() -> Option<Window> {
     web_sys::window()
@@ -27,8 +30,10 @@ fn element(id: &str) -> Option<HtmlElement> {
 pub(crate) fn focus(id: impl Into<String>) {
     let id = id.into();
     request_animation_frame(move || {
-        if let Some(element) = element(&id) {
-            let _ = element.focus();
+        let element = document().and_then(|document| document.get_element_by_id(&id));
+        // SVG elements take the focus in the same way, but are no HTML elements.
+        if let Some(element) = element {
+            let _ = element.unchecked_ref::<HtmlElement>().focus();
         }
     });
 }
@@ -132,6 +137,27 @@ pub(crate) fn mark_root(name: &str, value: Option<&str>) {
             Some(value) => root.set_attribute(name, value),
             None => root.remove_attribute(name),
         };
+    }
+}
+
+/// Where an event happened: the `data-at` of the nearest element that has one.
+pub(crate) fn place(event: &Event) -> Option<String> {
+    let target: Element = event.target()?.dyn_into().ok()?;
+    target
+        .closest("[data-at]")
+        .ok()
+        .flatten()?
+        .get_attribute("data-at")
+}
+
+/// Tells the width of an element in pixels, now and whenever it changes, as long as the page lives.
+pub(crate) fn watch_width(element: &Element, tell: impl Fn(i32) + 'static) {
+    tell(element.client_width());
+    let watched = element.clone();
+    let tell = Closure::<dyn Fn()>::new(move || tell(watched.client_width()));
+    if let Ok(observer) = ResizeObserver::new(tell.as_ref().unchecked_ref()) {
+        observer.observe(element);
+        tell.forget();
     }
 }
 

@@ -1,48 +1,37 @@
 //! The right side of the page: what every stage needs, and why.
+//!
+//! Everything here is about a [`Target`]. Pointing at one, or moving the focus to it, lights up all that
+//! is about the same; choosing it shows its stage, and explains its number.
+
+mod bar;
+mod detail;
+mod explain;
+mod frameworks;
+mod picture;
+mod stages;
+mod table;
+mod view;
 
 use leptos::prelude::*;
 
 use super::state::state;
-use crate::report::amount::Scale;
+pub(super) use bar::HeadlineBar;
+use detail::Detail;
+use frameworks::Frameworks;
+use stages::Stages;
+use table::Numbers;
+pub(super) use view::View;
 
 /// All results below the headline.
 #[component]
 pub fn Results() -> impl IntoView {
     let state = state();
-    let rows = move || {
-        let outcome = state.outcome.read();
-        let modules = outcome.iter().flat_map(|o| &o.estimate.modules);
-        let stages = modules.flat_map(|m| m.stages.iter().enumerate());
-        stages
-            .map(|(rank, stage)| {
-                let layers: u32 = stage
-                    .chunks
-                    .iter()
-                    .map(|c| c.layers.end - c.layers.start)
-                    .sum();
-                view! {
-                    <tr>
-                        <th scope="row">{rank}</th>
-                        <td>{layers}</td>
-                        <td>{Scale::coarse(state.unit.get()).amount(stage.total)}</td>
-                    </tr>
-                }
-            })
-            .collect_view()
-    };
     view! {
         <div class="results" class:stale=state.stale>
-            <table>
-                <caption>"Memory of one GPU of every pipeline stage"</caption>
-                <thead>
-                    <tr>
-                        <th scope="col">"Stage"</th>
-                        <th scope="col">"Layers"</th>
-                        <th scope="col">"Total"</th>
-                    </tr>
-                </thead>
-                <tbody>{rows}</tbody>
-            </table>
+            <Stages />
+            <Detail />
+            <Frameworks />
+            <Numbers />
         </div>
     }
 }

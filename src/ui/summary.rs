@@ -4,6 +4,7 @@ use leptos::prelude::*;
 
 use super::browser;
 use super::form::control_id;
+use super::results::HeadlineBar;
 use super::state::{Outcome, State, state};
 use crate::config::field::Field;
 use crate::config::problem::{Problem, Severity};
@@ -137,6 +138,7 @@ pub fn Summary() -> impl IntoView {
                 </p>
             </div>
             <Meter headline />
+            <HeadlineBar />
             <p class="where">{say(|h, _| h.place.clone())}</p>
             <p class="missing">{MISSING}</p>
             <Trouble />

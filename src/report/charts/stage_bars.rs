@@ -18,7 +18,7 @@ pub const CHART: Chart = Chart {
 };
 
 const HEIGHT: Px = Px::of(230);
-const TOP: Px = Px::of(24);
+const TOP: Px = Px::of(30);
 const BOTTOM: Px = Px::of(24);
 const LEFT: Px = Px::of(34);
 /// The narrowest slot of a bar; more stages than fit share a bar.
@@ -82,9 +82,15 @@ fn draw(subject: &Subject<'_>) -> Scene {
                 name,
             ));
         }
+        let holds = |slot: &Slot<'_>| slot.stages.iter().any(|(place, _)| *place == subject.stage);
+        let chosen = slots.iter().position(holds);
         for (i, slot) in slots.iter().enumerate() {
             if let Some((place, stage)) = slot.shown(subject.stage) {
-                let labeled = i % every == 0;
+                // The chosen bar's label takes precedence over those that it would touch.
+                let labeled = match chosen {
+                    Some(chosen) if i.abs_diff(chosen) < every => i == chosen,
+                    _ => i % every == 0,
+                };
                 let column = Column {
                     x,
                     width: slot_width,

@@ -1,0 +1,81 @@
+//! What the results have in common: the chosen stage's lines, what is lit, and what is explained.
+
+use std::sync::Arc;
+
+use leptos::prelude::*;
+
+use super::super::state::{Outcome, State, state};
+use crate::memory::StageRef;
+use crate::memory::line::{Line, stage_lines};
+use crate::report::charts::Subject;
+use crate::report::scene::Px;
+use crate::report::target::Target;
+
+/// The state of the results; a handle that is copied into every view.
+#[derive(Clone, Copy)]
+pub(in super::super) struct View {
+    /// The page's own state.
+    pub(super) state: &'static State,
+    /// The stage that is shown; none before the first valid job.
+    pub(super) stage: Memo<Option<StageRef>>,
+    /// Its lines.
+    pub(super) lines: Memo<Arc<Vec<Line>>>,
+    /// What the pointer or the focus is on.
+    pub(super) lit: RwSignal<Option<Target>>,
+    /// The path of the number that is explained; empty for the whole stage.
+    pub(super) path: RwSignal<String>,
+}
+
+impl View {
+    /// The results of the page's state, which every view finds in its context.
+    pub(in super::super) fn provide() {
+        let state = state();
+        let shown = Memo::new(move |_| state.shown_stage());
+        let lines = Memo::new(move |_| {
+            let outcome = state.outcome.read();
+            let lines = outcome
+                .as_ref()
+                .zip(shown.get())
+                .map(|(outcome, stage)| stage_lines(&outcome.config, &outcome.estimate, stage));
+            Arc::new(lines.unwrap_or_default())
+        });
+        provide_context(Self {
+            state,
+            stage: shown,
+            lines,
+            lit: state.highlight,
+            path: RwSignal::new(String::new()),
+        });
+    }
+
+    /// Makes something of the shown outcome; nothing before the first valid job. Tracks everything that
+    /// goes into it.
+    pub(super) fn with<T>(self, width: Px, make: impl FnOnce(&Subject<'_>) -> T) -> Option<T> {
+        let outcome = self.state.outcome.read();
+        let outcome: &Outcome = outcome.as_ref()?;
+        let lines = self.lines.read();
+        Some(make(&Subject {
+            config: &outcome.config,
+            estimate: &outcome.estimate,
+            stage: self.stage.get()?,
+            lines: &lines,
+            unit: self.state.unit.get(),
+            width,
+        }))
+    }
+
+    /// Shows a target's stage, and explains its number where it is one.
+    pub(super) fn choose(self, target: &Target) {
+        if target.stage.is_some() && target.stage != self.stage.get_untracked() {
+            self.state.stage.set(target.stage);
+        }
+        if !target.path.is_empty() {
+            self.path.set(target.path.clone());
+        }
+    }
+}
+
+/// The results' state that [`View::provide`] provided.
+pub(super) fn view() -> View {
+    expect_context()
+}

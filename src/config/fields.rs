@@ -311,7 +311,7 @@ fields! {
     /// Scaling, masking and softmax in one kernel.
     masked_softmax_fusion: bool = Field::flag(true).at(Kernels, All, "msf", "Fused masked softmax");
     /// Softmax of unfused attention in fp32.
-    attention_softmax_in_fp32: bool = Field::flag(true).at(Kernels, All, "asfp32", "fp32 softmax");
+    attention_softmax_in_fp32: bool = Field::flag(false).at(Kernels, All, "asfp32", "fp32 softmax");
     /// Scale queries and keys by the layer number.
     apply_query_key_layer_scaling: bool = Field::flag(false).at(Kernels, All, "qkls", "Q/K layer scaling");
     /// Weight gradients are added to the main gradients inside the matrix product.

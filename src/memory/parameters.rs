@@ -22,12 +22,15 @@ pub struct Count {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Parameters {
     counts: [[Count; 3]; ROWS],
+    /// All rows together, kept up to date because every bucket of every stage asks for them.
+    held: [Count; 3],
 }
 
 impl Default for Parameters {
     fn default() -> Self {
         Self {
             counts: [[Count::default(); 3]; ROWS],
+            held: [Count::default(); 3],
         }
     }
 }
@@ -44,12 +47,11 @@ impl Parameters {
 
     /// All counts that are not zero, in the order of [`Component::ALL`], the decoder first.
     pub fn iter(&self) -> impl Iterator<Item = (Component, bool, Holding, Count)> {
-        const HOLDINGS: [Holding; 3] = [Holding::TpSharded, Holding::Replicated, Holding::Expert];
         let rows = [false, true]
             .into_iter()
             .flat_map(|mtp| Component::ALL.map(|component| (component, mtp)));
         rows.zip(&self.counts).flat_map(|((component, mtp), row)| {
-            HOLDINGS
+            Holding::ALL
                 .into_iter()
                 .zip(row)
                 .filter(|(_, c)| c.elements > 0)
@@ -69,20 +71,22 @@ impl Parameters {
             .filter(|(_, _, elements)| *elements > 0)
     }
 
+    /// The count of one holding.
+    #[must_use]
+    pub fn held_count(&self, holding: Holding) -> Count {
+        self.held.get(holding as usize).copied().unwrap_or_default()
+    }
+
     /// Elements in one holding.
     #[must_use]
     pub fn held(&self, holding: Holding) -> u64 {
-        self.counts
-            .iter()
-            .filter_map(|row| row.get(holding as usize))
-            .map(|c| c.elements)
-            .sum()
+        self.held_count(holding).elements
     }
 
     /// All elements.
     #[must_use]
     pub fn total(&self) -> u64 {
-        self.counts.iter().flatten().map(|c| c.elements).sum()
+        self.held.iter().map(|c| c.elements).sum()
     }
 
     /// Elements that one token meets, when these are the counts of a whole model.
@@ -98,33 +102,40 @@ impl Parameters {
     }
 
     fn add(&mut self, entry: &Entry, times: u64) {
-        if let Some(count) = self
+        let holding = entry.holding as usize;
+        let count = self
             .counts
             .get_mut(entry.row)
-            .and_then(|row| row.get_mut(entry.holding as usize))
-        {
-            count.elements = count
-                .elements
-                .saturating_add(entry.count.elements.saturating_mul(times));
-            count.matrices = count
-                .matrices
-                .saturating_add(entry.count.matrices.saturating_mul(times));
+            .and_then(|row| row.get_mut(holding));
+        for count in count.into_iter().chain(self.held.get_mut(holding)) {
+            count.add(entry.count, times);
         }
     }
 }
 
+impl Count {
+    /// Adds so many times another count.
+    pub(super) fn add(&mut self, other: Self, times: u64) {
+        self.elements = self
+            .elements
+            .saturating_add(other.elements.saturating_mul(times));
+        self.matrices = self
+            .matrices
+            .saturating_add(other.matrices.saturating_mul(times));
+    }
+}
+
 impl<'a> Sum<&'a Self> for Parameters {
-    fn sum<I: Iterator<Item = &'a Self>>(items: I) -> Self {
-        let mut total = Self::default();
+    fn sum<I: Iterator<Item = &'a Self>>(mut items: I) -> Self {
+        let mut total = items.next().cloned().unwrap_or_default();
         for item in items {
-            for (into, from) in total
+            let rows = total
                 .counts
                 .iter_mut()
                 .flatten()
-                .zip(item.counts.iter().flatten())
-            {
-                into.elements = into.elements.saturating_add(from.elements);
-                into.matrices = into.matrices.saturating_add(from.matrices);
+                .zip(item.counts.iter().flatten());
+            for (into, from) in rows.chain(total.held.iter_mut().zip(&item.held)) {
+                into.add(*from, 1);
             }
         }
         total

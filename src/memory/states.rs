@@ -9,7 +9,7 @@ use crate::config::choices::{
 use crate::config::field::Decimal;
 use crate::config::fields::Args;
 use crate::config::job::{Module, Precision};
-use crate::model::tensor::Component;
+use crate::model::tensor::{Component, Holding};
 use crate::model::trained;
 use crate::units::Bytes;
 
@@ -67,16 +67,20 @@ pub struct StateRules {
     dense: [StateRule; 5],
     expert: [StateRule; 5],
     trained: [bool; Component::COUNT],
+    /// Whether only positions that are made of sines are not trained.
+    all_trained: bool,
 }
 
 impl StateRules {
     /// The rules that follow from a module's precision and optimizer.
     #[must_use]
     pub fn new(m: &Module) -> Self {
+        let may = |component: Component| component != Component::FixedPositions;
         Self {
             dense: rules(m, m.dense_shard()),
             expert: rules(m, m.expert_shard()),
             trained: Component::ALL.map(|component| trained(m, component)),
+            all_trained: Component::ALL.into_iter().all(|c| trained(m, c) || !may(c)),
         }
     }
 
@@ -96,7 +100,19 @@ impl StateRules {
     /// Bytes of one bucket for these parameters.
     #[must_use]
     pub fn bytes(&self, bucket: Bucket, held: &Parameters) -> Bytes {
-        self.bytes_where(bucket, held, |component| self.has(bucket, component))
+        let fixed = held.count(Component::FixedPositions, false, Holding::Replicated);
+        if !self.all_trained || fixed != Count::default() {
+            return self.bytes_where(bucket, held, |component| self.has(bucket, component));
+        }
+        // The common case, without a look at every component.
+        let mut sum = Count::default();
+        for holding in Holding::ALL
+            .into_iter()
+            .filter(|holding| bucket.holds(*holding))
+        {
+            sum.add(held.held_count(holding), 1);
+        }
+        self.rule(bucket).bytes_of(sum)
     }
 
     /// Whether parameters of a component have the state of a bucket: frozen ones have only weights.
@@ -138,8 +154,7 @@ impl StateRules {
         let mut sum = Count::default();
         for (component, _, holding, count) in held.iter() {
             if bucket.holds(holding) && has(component) {
-                sum.elements = sum.elements.saturating_add(count.elements);
-                sum.matrices = sum.matrices.saturating_add(count.matrices);
+                sum.add(count, 1);
             }
         }
         self.rule(bucket).bytes_of(sum)

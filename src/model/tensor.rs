@@ -124,6 +124,11 @@ pub enum Holding {
     Expert,
 }
 
+impl Holding {
+    /// All holdings in order.
+    pub const ALL: [Self; 3] = [Self::TpSharded, Self::Replicated, Self::Expert];
+}
+
 /// What part of a model a parameter belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]

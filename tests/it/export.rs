@@ -76,7 +76,6 @@ fn flags_are_those_that_differ_from_the_defaults() {
     --fp8-format hybrid
     --attention-dropout 0
     --no-rope-fusion
-    --attention-softmax-in-fp32
 )
 torchrun --nproc_per_node 8 --nnodes 4 pretrain_gpt.py "${MEGATRON_ARGS[@]}"
 "#;

@@ -192,7 +192,6 @@ torchrun --nproc_per_node 8 --nnodes 4 pretrain_gpt.py "${ARGS[@]}"
         ("--use-megatron-fsdp", Fate::NotModelled),
         ("--lr", Fate::Ignored),
         ("--wrong-flag", Fate::Unknown),
-        ("attention_softmax_in_fp32", Fate::Defaulted),
     ] {
         assert_eq!(fate(&import, key), expected, "{key}");
     }

@@ -253,8 +253,16 @@ pub(crate) fn tp(m: &Module) -> Factor {
 }
 
 /// What one transformer layer does, from the residual stream to the residual stream.
-pub(crate) fn layer_ops(sizes: &Sizes<'_>, tape: &mut Tape, is_moe: bool, x: TensorId) -> TensorId {
-    let attention = if sizes.m.args.multi_latent_attention {
+pub(crate) fn layer_ops(
+    sizes: &Sizes<'_>,
+    tape: &mut Tape,
+    is_linear: bool,
+    is_moe: bool,
+    x: TensorId,
+) -> TensorId {
+    let attention = if is_linear {
+        linear_attention::ops::ops(sizes, tape, x)
+    } else if sizes.m.args.multi_latent_attention {
         mla::ops::ops(sizes, tape, x)
     } else {
         attention::ops::ops(sizes, tape, x)
@@ -271,19 +279,34 @@ pub(crate) fn layer_ops(sizes: &Sizes<'_>, tape: &mut Tape, is_moe: bool, x: Ten
 
 /// The tape of one decoder layer.
 #[must_use]
-pub fn layer_tape(sizes: &Sizes<'_>, is_moe: bool) -> Tape {
+pub fn layer_tape(sizes: &Sizes<'_>, is_linear: bool, is_moe: bool) -> Tape {
     let mut tape = Tape::new(Family::Residual, crate::source::BIAS_DROPOUT);
     let x = tape.tensor("layer input", sizes.residual(), sizes.width());
     tape.input = Some(x);
-    tape.output = Some(layer_ops(sizes, &mut tape, is_moe, x));
+    tape.output = Some(layer_ops(sizes, &mut tape, is_linear, is_moe, x));
+    if detached(sizes.m) {
+        tape.detach();
+    }
     tape
 }
 
-/// The tape of the embedding.
+/// Whether nothing in a module is trained before its projector, so that autograd has no part in it.
+fn detached(m: &Module) -> bool {
+    m.args.frozen && !m.ends.is_language()
+}
+
+/// The tape of the embedding or of an encoder's front end.
 #[must_use]
 pub fn embedding_tape(sizes: &Sizes<'_>) -> Tape {
     let mut tape = Tape::new(Family::Output, crate::source::EMBEDDING);
-    embedding::ops::ops(sizes, &mut tape);
+    if sizes.m.ends.is_language() {
+        embedding::ops::ops(sizes, &mut tape);
+    } else {
+        front_end::ops::ops(sizes, &mut tape);
+    }
+    if detached(sizes.m) {
+        tape.detach();
+    }
     tape
 }
 
@@ -292,6 +315,10 @@ pub fn embedding_tape(sizes: &Sizes<'_>) -> Tape {
 pub fn head_tape(sizes: &Sizes<'_>, depths: u64, output: bool) -> Tape {
     let mut tape = Tape::new(Family::Residual, crate::source::FINAL_NORM);
     let x = tape.tensor("output of the last layer", sizes.residual(), sizes.width());
-    loss::ops(sizes, &mut tape, x, depths, output);
+    if sizes.m.ends.is_language() {
+        loss::ops(sizes, &mut tape, x, depths, output);
+    } else {
+        projector::ops::ops(sizes, &mut tape, x);
+    }
     tape
 }

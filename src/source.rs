@@ -163,6 +163,14 @@ pub const MTP: Source = Source::megatron(
     "megatron/core/transformer/multi_token_prediction.py",
     "MultiTokenPredictionLayer",
 );
+/// Where the outputs of encoders join the embedded text.
+pub const MIMO_MODEL: Source =
+    Source::megatron("megatron/core/models/mimo/model/base.py", "MimoModel");
+/// Tensors between modules on different ranks.
+pub const BRIDGE_COMMUNICATOR: Source = Source::megatron(
+    "megatron/core/pipeline_parallel/bridge_communicator.py",
+    "BridgeCommunicator",
+);
 /// Image encoders: patches, class tokens, positions and the norm before the layers.
 pub const CLIP_VIT: Source = Source::megatron(
     "megatron/core/models/vision/clip_vit_model.py",

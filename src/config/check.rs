@@ -1,7 +1,7 @@
 //! From a raw job to a checked one, or to the list of everything that is wrong with it.
 
 use super::choices::{OptimizerKind, RecomputeGranularity};
-use super::ends::{Ends, Language, Place, knows_tokens};
+use super::ends::{Boundary, Ends, Language, Place, connect, knows_tokens};
 use super::field::{Decimal, Default, Kind};
 use super::fields::{Args, FieldId};
 use super::gpus;
@@ -73,6 +73,7 @@ pub fn check(raw: &RawJob) -> Checked {
             modules.push(draft.finish(name.to_owned(), stages));
         }
     }
+    connect(&mut modules);
     let gpu_memory = gpu_memory(raw, &mut problems);
     let config = (modules.len() == raw.module_count()).then_some(Config {
         world_size,
@@ -301,6 +302,7 @@ impl<'a> Draft<'a> {
             padded_vocab_size: self.padded_vocab_size,
             max_position_embeddings: a.max_position_embeddings.unwrap_or(a.seq_length),
             ends: self.ends,
+            boundary: Boundary::default(),
             moe,
             mtp_num_layers: self.mtp_num_layers,
             global_batch_size: self.global_batch_size,

@@ -3,6 +3,7 @@
 
 use super::choices::{AttentionVariant, FrontEnd, PositionEmbedding, ProjectorKind};
 use super::fields::{Args, FieldId};
+use super::job::Module;
 use super::parse::{Parsed, parse};
 use super::raw::RawJob;
 use super::spans::Span;
@@ -257,4 +258,74 @@ pub(super) fn is_linear(a: &Args, index: u64) -> bool {
             LayerPattern::Every(n) => !(index.saturating_add(1)).is_multiple_of((*n).max(1)),
             LayerPattern::List(_) => a.linear_attention_freq.is_moe(index),
         }
+}
+
+/// What passes between a module and others on each of its ranks, and where it stands in their pipeline.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Boundary {
+    /// Bytes of a micro batch that the first stage gets from other modules on other ranks.
+    pub(crate) received: u64,
+    /// Bytes of a micro batch that the last stage sends to the language model.
+    pub(crate) sent: u64,
+    /// Pipeline stages of other modules before its first.
+    pub(crate) stages_before: u64,
+    /// Pipeline stages of the language model after its last.
+    pub(crate) stages_after: u64,
+}
+
+/// Joins encoders to the language model: their outputs arrive at its first stage, and their stages come before
+/// it in one pipeline as long as the longest path (`compute_total_pipeline_stages`).
+pub(super) fn connect(modules: &mut [Module]) {
+    let Some(language) = modules.iter().find(|m| m.name == LANGUAGE_MODULE) else {
+        return;
+    };
+    let (first, ranks, pp, dp) = (
+        language.rank_offset,
+        language.ranks(),
+        language.pp,
+        language.dp,
+    );
+    let apart = |m: &Module| {
+        m.name != LANGUAGE_MODULE
+            && (m.rank_offset >= first.saturating_add(ranks)
+                || first >= m.rank_offset.saturating_add(m.ranks()))
+    };
+    let before = modules.iter().filter(|m| apart(m)).map(|m| m.pp).max();
+    let before = before.unwrap_or(0);
+    let mut received = 0u64;
+    for m in modules.iter_mut().filter(|m| apart(m)) {
+        let sent = m.output_bytes();
+        // What replicas of the encoder send is dealt out to the replicas of the language model.
+        let share = u128::from(sent) * u128::from(m.dp) / u128::from(dp.max(1));
+        received = received.saturating_add(u64::try_from(share).unwrap_or(u64::MAX));
+        m.boundary.sent = sent;
+        // A shorter path starts as early as the longest: more of its micro batches wait.
+        m.boundary.stages_after = pp + before - m.pp;
+    }
+    for m in modules.iter_mut().filter(|m| m.name == LANGUAGE_MODULE) {
+        m.boundary.received = received;
+        m.boundary.stages_before = before;
+    }
+}
+
+impl Module {
+    /// Bytes of a micro batch that the module puts out on each of its ranks.
+    fn output_bytes(&self) -> u64 {
+        let a = &self.args;
+        let class = if self.ends.front_end == FrontEnd::Patches {
+            a.class_token_len
+        } else {
+            0
+        };
+        let merge = a.spatial_merge_size.saturating_mul(a.spatial_merge_size);
+        let tokens = (self.ends.tokens.saturating_sub(class).max(1) / merge.max(1)).max(1);
+        let width = match self.ends.projector {
+            Some(projector) => projector.output,
+            None => a.hidden_size.saturating_mul(merge),
+        };
+        tokens
+            .saturating_mul(a.micro_batch_size)
+            .saturating_mul(width)
+            .saturating_mul(self.precision.bytes())
+    }
 }

@@ -1,7 +1,7 @@
 //! A checked job: every value typed, every default filled in, every derived size computed.
 
 use super::choices::Normalization;
-use super::ends::{self, Ends};
+use super::ends::{self, Boundary, Ends};
 use super::field::Decimal;
 use super::fields::Args;
 use super::pattern::LayerPattern;
@@ -72,6 +72,8 @@ pub struct Module {
     pub(crate) num_microbatches: u64,
     /// What the module gets in and gives out.
     pub(crate) ends: Ends,
+    /// What passes between it and other modules.
+    pub(crate) boundary: Boundary,
     /// Which layers each stage and chunk holds.
     pub(crate) stages: StageLayout,
     /// Training precision.

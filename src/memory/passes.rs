@@ -23,6 +23,10 @@ pub enum SegmentKind {
     Dense,
     /// A decoder layer with routed experts.
     Moe,
+    /// A decoder layer with linear attention and a dense MLP.
+    LinearDense,
+    /// A decoder layer with linear attention and routed experts.
+    LinearMoe,
     /// What follows the layers: final norm, MTP, output layer, loss.
     Head,
 }
@@ -35,6 +39,8 @@ impl SegmentKind {
             Self::Embedding => "embedding",
             Self::Dense => "dense layer",
             Self::Moe => "MoE layer",
+            Self::LinearDense => "dense layer with linear attention",
+            Self::LinearMoe => "MoE layer with linear attention",
             Self::Head => "output",
         }
     }
@@ -50,8 +56,8 @@ pub(crate) struct Reel {
 /// The tapes of a module, each reduced once.
 pub(crate) struct Tapes<'a> {
     sizes: Sizes<'a>,
-    dense: Option<Reel>,
-    moe: Option<Reel>,
+    /// One for each kind of layer: dense or MoE, with softmax or with linear attention.
+    layers: [[Option<Reel>; 2]; 2],
     embedding: Reel,
     /// One for each way in which a chunk can end.
     heads: Vec<((u32, bool), Reel)>,
@@ -88,9 +94,10 @@ impl<'a> Tapes<'a> {
     /// The tapes of a module whose chunks are these.
     pub(crate) fn new(m: &'a Module, savers: Savers) -> Self {
         let sizes = Sizes::new(m);
-        let layer = |moe: bool| {
-            let any = (0..m.args.num_layers).any(|layer| m.is_moe_layer(layer) == moe);
-            any.then(|| reduced(layer_tape(&sizes, moe), savers))
+        let layer = |linear: bool, moe: bool| {
+            let any = (0..m.args.num_layers)
+                .any(|layer| m.is_linear_layer(layer) == linear && m.is_moe_layer(layer) == moe);
+            any.then(|| reduced(layer_tape(&sizes, linear, moe), savers))
         };
         let mut heads: Vec<((u32, bool), Reel)> = Vec::new();
         for chunk in m.stages.chunks() {
@@ -102,8 +109,7 @@ impl<'a> Tapes<'a> {
         }
         Self {
             sizes,
-            dense: layer(false),
-            moe: layer(true),
+            layers: [false, true].map(|linear| [false, true].map(|moe| layer(linear, moe))),
             embedding: reduced(embedding_tape(&sizes), savers),
             heads,
             mask: attention_mask(m),
@@ -117,10 +123,13 @@ impl<'a> Tapes<'a> {
 
     /// The tape of one kind of segment of a chunk.
     pub(crate) fn tape(&self, kind: SegmentKind, chunk: &Chunk) -> Option<&Reel> {
+        let [[dense, moe], [linear_dense, linear_moe]] = &self.layers;
         match kind {
             SegmentKind::Embedding => Some(&self.embedding),
-            SegmentKind::Dense => self.dense.as_ref(),
-            SegmentKind::Moe => self.moe.as_ref(),
+            SegmentKind::Dense => dense.as_ref(),
+            SegmentKind::Moe => moe.as_ref(),
+            SegmentKind::LinearDense => linear_dense.as_ref(),
+            SegmentKind::LinearMoe => linear_moe.as_ref(),
             SegmentKind::Head => {
                 let key = (chunk.mtp, chunk.output);
                 let head = self.heads.iter().find(|(other, _)| *other == key);
@@ -235,8 +244,16 @@ impl ChunkPasses {
                 .saturating_mul(tapes.sizes().width()),
         );
         let mut passes = Self {
-            received: if chunk.embedding { 0 } else { residual },
-            sent: if chunk.output { 0 } else { residual },
+            received: if chunk.embedding {
+                block(m.boundary.received)
+            } else {
+                residual
+            },
+            sent: if chunk.output {
+                block(m.boundary.sent)
+            } else {
+                residual
+            },
             ..Self::default()
         };
         let recomputed = segments.iter().any(|s| s.group.is_some());
@@ -256,7 +273,9 @@ impl ChunkPasses {
             Some(_) => !passes.distributed,
             None => s.reduced.keeps_input,
         });
-        passes.received_kept = if chunk.embedding || keeps {
+        passes.received_kept = if chunk.embedding {
+            passes.received
+        } else if keeps {
             0
         } else {
             residual
@@ -430,20 +449,20 @@ fn segments(m: &Module, tapes: &Tapes<'_>, chunk: &Chunk) -> Vec<Segment> {
         push(SegmentKind::Embedding, None);
     }
     for layer in chunk.layers.clone() {
-        let moe = m.is_moe_layer(u64::from(layer));
-        push(
-            if moe {
-                SegmentKind::Moe
-            } else {
-                SegmentKind::Dense
-            },
-            Some(layer),
-        );
+        let index = u64::from(layer);
+        let kind = match (m.is_linear_layer(index), m.is_moe_layer(index)) {
+            (false, false) => SegmentKind::Dense,
+            (false, true) => SegmentKind::Moe,
+            (true, false) => SegmentKind::LinearDense,
+            (true, true) => SegmentKind::LinearMoe,
+        };
+        push(kind, Some(layer));
     }
     if chunk.output || chunk.mtp > 0 {
         push(SegmentKind::Head, None);
     }
-    if a.recompute_granularity != Some(RecomputeGranularity::Full) {
+    let detached = a.frozen && !m.ends.is_language();
+    if detached || a.recompute_granularity != Some(RecomputeGranularity::Full) {
         return out;
     }
     let first = usize::from(chunk.embedding);

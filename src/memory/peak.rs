@@ -145,9 +145,20 @@ impl<'a> Stages<'a> {
     pub(crate) fn replay(&self, pp_rank: u32) -> Replay {
         let m = self.m;
         let narrow = |n: u64| u32::try_from(n).unwrap_or(u32::MAX);
+        // Modules on other ranks are stages of the same pipeline; none of them can interleave.
+        let (before, after) = if m.stages.vpp().is_none() {
+            let boundary = &m.boundary;
+            (
+                narrow(boundary.stages_before),
+                narrow(boundary.stages_after),
+            )
+        } else {
+            (0, 0)
+        };
+        let pipeline = m.stages.pp().saturating_add(before).saturating_add(after);
         let schedule = Schedule::new(ScheduleInput {
-            pp: m.stages.pp(),
-            pp_rank,
+            pp: pipeline,
+            pp_rank: before.saturating_add(pp_rank),
             vpp: m.stages.vpp(),
             num_microbatches: narrow(m.num_microbatches),
             microbatch_group_size_per_vp_stage: m
@@ -156,8 +167,8 @@ impl<'a> Stages<'a> {
                 .map(narrow),
             overlap_moe_expert_parallel_comm: m.args.overlap_moe_expert_parallel_comm,
         });
-        let pipelined = m.stages.pp() > 1;
-        let last = pp_rank + 1 == m.stages.pp();
+        let pipelined = pipeline > 1;
+        let last = after == 0 && pp_rank + 1 == m.stages.pp();
         let plain = pipelined && m.stages.vpp().is_none();
         let held = plain && !last;
         let chunks: Vec<ChunkPasses> = m

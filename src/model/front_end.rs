@@ -1,6 +1,8 @@
 //! What an encoder starts with: patches of images or a sound's spectrum, class tokens, positions, and
 //! the norms around its layers. All of it is replicated over tensor-parallel ranks.
 
+pub(crate) mod ops;
+
 use super::hidden;
 use super::norm::norm;
 use super::tensor::{Component, Holding, ParamTensor, Shape, factor};

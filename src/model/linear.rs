@@ -17,17 +17,23 @@ pub(crate) struct Linear {
     pub(crate) weight: Shape,
 }
 
-/// Without gradient accumulation fusion the weight's gradient is a tensor before it is added up.
+/// Without gradient accumulation fusion the weight's gradient is a tensor before it is added up; frozen weights
+/// have none.
 pub(crate) fn weight_gradient(sizes: &Sizes<'_>, tape: &mut Tape, weight: Shape) -> Vec<TensorId> {
-    let separate = !sizes.m.args.gradient_accumulation_fusion;
+    let separate = !sizes.m.args.gradient_accumulation_fusion && !sizes.m.args.frozen;
     tape.tensor_if(separate, "weight gradient", weight, sizes.width())
+}
+
+/// What a linear layer keeps for its weight's gradient: nothing when the weight is frozen.
+fn for_weight<'t>(sizes: &Sizes<'_>, kept: &'t [TensorId]) -> &'t [TensorId] {
+    if sizes.m.args.frozen { &[] } else { kept }
 }
 
 /// Keeps its input as it is, on every rank the whole of it.
 pub(crate) fn plain(sizes: &Sizes<'_>, tape: &mut Tape, linear: Linear) {
     let gradient = weight_gradient(sizes, tape, linear.weight);
     tape.op(linear.name, &[linear.input], &[linear.output])
-        .saves(&[linear.input])
+        .saves(for_weight(sizes, &[linear.input]))
         .backward(&gradient);
 }
 
@@ -57,7 +63,7 @@ pub(crate) fn column_keeping(
     );
     let gradient = weight_gradient(sizes, tape, linear.weight);
     tape.op(linear.name, &[linear.input], &[linear.output])
-        .saves(kept)
+        .saves(for_weight(sizes, kept))
         .forward(&gathered)
         .backward(&again)
         .backward(&sum)
@@ -95,7 +101,9 @@ pub(crate) fn norm_column(
     let shape = if parallel { whole } else { own };
     let sum = tape.tensor("gradient of the norm's output", shape, sizes.width());
     let gradient = weight_gradient(sizes, tape, linear.weight);
-    saved.insert(1, output);
+    if let [_] = for_weight(sizes, &[output]) {
+        saved.insert(1, output);
+    }
     tape.op(linear.name, &[linear.input], &[linear.output])
         .saves(&saved)
         .forward(&gathered)
@@ -119,7 +127,7 @@ pub(crate) fn row(sizes: &Sizes<'_>, tape: &mut Tape, linear: Linear) {
     let gathered = tape.tensor_if(parallel, "gathered output gradient", whole, sizes.width());
     let gradient = weight_gradient(sizes, tape, linear.weight);
     tape.op(linear.name, &[linear.input], &[linear.output])
-        .saves(&[linear.input])
+        .saves(for_weight(sizes, &[linear.input]))
         .forward(&sum)
         .backward(&gathered)
         .backward(&gradient);

@@ -1,5 +1,7 @@
 //! Linear attention: the gated delta net of Qwen3-Next and Qwen3.5.
 
+pub(crate) mod ops;
+
 use super::norm::norm;
 use super::tensor::{Component, Holding, ParamTensor, Shape, factor};
 use super::{hidden, tp};

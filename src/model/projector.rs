@@ -1,6 +1,8 @@
 //! The layers between an encoder and the language model: one linear layer, or two with an activation
 //! between them, perhaps after a norm, perhaps over merged patches.
 
+pub(crate) mod ops;
+
 use super::norm::norm;
 use super::tensor::{Component, Factor, Holding, ParamTensor, Shape, factor};
 use super::{hidden, tp};

@@ -287,6 +287,19 @@ impl Tape {
             .extend((start..self.ops.len()).map(|op| (module, op)));
     }
 
+    /// Takes it out of autograd: nothing is kept and nothing has a gradient, because nothing is trained so far.
+    pub(crate) fn detach(&mut self) {
+        for op in &mut self.ops {
+            op.saves.clear();
+            op.backward.clear();
+            for input in &mut op.inputs {
+                input.1 = Gradient::None;
+            }
+        }
+        self.sections.clear();
+        self.offloads.clear();
+    }
+
     /// One of its tensors.
     #[must_use]
     pub fn get(&self, id: TensorId) -> Option<&ActivationTensor> {

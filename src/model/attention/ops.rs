@@ -45,6 +45,12 @@ impl Heads {
     /// Queries, keys and values side by side.
     pub(crate) fn all(m: &Module) -> Self {
         let heads = m.args.num_attention_heads;
+        if m.args.attention_output_gate {
+            return Self {
+                count: factor("(2·n_q + 2·n_kv)", 2 * heads + 2 * m.num_query_groups),
+                split: true,
+            };
+        }
         if m.num_query_groups >= m.tp {
             Self {
                 count: factor("(n_q + 2·n_kv)", heads + 2 * m.num_query_groups),
@@ -107,9 +113,14 @@ pub(crate) fn ops(sizes: &Sizes<'_>, tape: &mut Tape, input: TensorId) -> Tensor
     );
     let start = tape.here();
     tape.at(Family::Residual, TE_LAYERNORM_LINEAR);
+    let gates = u64::from(m.args.attention_output_gate) * m.args.num_attention_heads;
     let weight_heads = factor(
-        "(n_q + 2·n_kv)",
-        m.args.num_attention_heads + 2 * m.num_query_groups,
+        if gates > 0 {
+            "(2·n_q + 2·n_kv)"
+        } else {
+            "(n_q + 2·n_kv)"
+        },
+        m.args.num_attention_heads + gates + 2 * m.num_query_groups,
     );
     let linear = Linear {
         name: "linear_qkv",
@@ -179,7 +190,10 @@ pub(crate) fn ops(sizes: &Sizes<'_>, tape: &mut Tape, input: TensorId) -> Tensor
             v_width: head,
         },
     };
-    let context = core::ops(sizes, tape, &inputs);
+    let mut context = core::ops(sizes, tape, &inputs);
+    if gates > 0 {
+        context = output_gate(sizes, tape, qkv, context);
+    }
     project(
         sizes,
         tape,
@@ -188,6 +202,18 @@ pub(crate) fn ops(sizes: &Sizes<'_>, tape: &mut Tape, input: TensorId) -> Tensor
         normed,
         input,
     )
+}
+
+/// Multiplies the output of attention by the sigmoid of its gate, which is copied out of the projection.
+fn output_gate(sizes: &Sizes<'_>, tape: &mut Tape, qkv: TensorId, context: TensorId) -> TensorId {
+    let head = factor("d", sizes.m.kv_channels);
+    let shape = Heads::queries(sizes.m).tokens(sizes, head);
+    tape.at(Family::Attention, SELF_ATTENTION);
+    let gate = tape.tensor("output gate", shape, sizes.width());
+    let gated = tape.tensor("gated output of attention", shape, sizes.width());
+    tape.op("output_gate", &[context, qkv], &[gated])
+        .saves(&[context, gate]);
+    gated
 }
 
 /// `linear_proj`; the norm before attention can be run again from here on.

@@ -4,25 +4,42 @@ use crate::model::hidden;
 use crate::model::sizes::Sizes;
 use crate::model::tape::{Family, Tape, TensorId};
 use crate::model::tensor::{Shape, factor};
-use crate::source::EMBEDDING;
+use crate::source::{EMBEDDING, MIMO_MODEL};
 
 /// The embedding of the first stage. It keeps token numbers, which are too small to list, and with
 /// dropout a mask; its weight's gradient is dense, whatever few rows were read.
 pub(crate) fn ops(sizes: &Sizes<'_>, tape: &mut Tape) {
     tape.at(Family::Output, EMBEDDING);
     let embedded = lookup(sizes, tape, "word_embeddings", "embedded tokens");
-    let mut output = embedded;
+    let mut output = join(sizes, tape, embedded);
     if sizes.hidden_dropout() {
+        let before = output;
         let mask = tape.tensor("dropout mask", sizes.residual(), 1);
         output = tape.tensor(
             "embedded tokens after dropout",
             sizes.residual(),
             sizes.width(),
         );
-        tape.op("embedding_dropout", &[embedded], &[output])
+        tape.op("embedding_dropout", &[before], &[output])
             .saves(&[mask]);
     }
     tape.output = Some(output);
+}
+
+/// The outputs of encoders take the places that the text keeps for them (`align_embeddings_by_token_positions`).
+fn join(sizes: &Sizes<'_>, tape: &mut Tape, embedded: TensorId) -> TensorId {
+    if sizes.m.boundary.received == 0 {
+        return embedded;
+    }
+    tape.at(Family::Output, MIMO_MODEL);
+    let width = sizes.width();
+    let mask = tape.tensor("places of the encoders' tokens", sizes.tokens(&[]), 1);
+    let joined = tape.tensor("text and encoders' tokens", sizes.gathered(), width);
+    let turned = tape.tensor("input of the first layer", sizes.residual(), width);
+    tape.op("masked_scatter", &[embedded], &[joined])
+        .saves(&[mask]);
+    tape.op("contiguous", &[joined], &[turned]);
+    turned
 }
 
 /// Looks up this rank's part of the vocabulary.
@@ -41,9 +58,14 @@ pub(crate) fn lookup(
     );
     let weight =
         Shape::of(&[factor("V", m.padded_vocab_size), hidden(m)]).over(super::super::tp(m));
-    let gradient = tape.tensor("gradient of the word embedding", weight, sizes.width());
+    let gradient = tape.tensor_if(
+        !m.args.frozen,
+        "gradient of the word embedding",
+        weight,
+        sizes.width(),
+    );
     tape.op(name, &[], &[output])
         .forward(&[partial])
-        .backward(&[gradient]);
+        .backward(&gradient);
     output
 }

@@ -60,8 +60,9 @@ pub(crate) fn ops(sizes: &Sizes<'_>, tape: &mut Tape, states: TensorId) -> Tenso
     tape.op("MTP gather", &[projected], &[input])
         .forward(&whole)
         .backward(&whole);
-    let moe = m.is_moe_layer(m.args.num_layers.saturating_sub(1));
-    let output = layer_ops(sizes, tape, moe, input);
+    let last = m.args.num_layers.saturating_sub(1);
+    let (linear, moe) = (m.is_linear_layer(last), m.is_moe_layer(last));
+    let output = layer_ops(sizes, tape, linear, moe, input);
     // Full recompute with method uniform runs projection and layer again from their two inputs.
     tape.section(None, start, &[embedded, states]);
     tape.at(Family::Output, MTP);

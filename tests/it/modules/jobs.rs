@@ -5,6 +5,7 @@ use megatron_memory::config::field::Scope;
 use megatron_memory::config::fields::FieldId;
 use megatron_memory::config::raw::{RawJob, RawModule};
 use megatron_memory::memory::bucket::Bucket;
+use megatron_memory::memory::line::stage_lines;
 use megatron_memory::memory::{StageRef, estimate, freezing, rank_memory};
 use megatron_memory::presets::PRESETS;
 use megatron_memory::presets::jobs::{self, JOBS};
@@ -452,5 +453,43 @@ fn single_modules_are_plain_jobs() {
             preset.id
         );
         assert_eq!(plain.modules()[0].derived(), listed.modules()[0].derived());
+    }
+}
+
+/// Lines add up to buckets on every stage of every preset job, whatever is frozen.
+#[test]
+fn lines_add_up() {
+    for preset in JOBS {
+        for frozen in [None, Some(false), Some(true)] {
+            let mut job = preset.contents().unwrap().job;
+            for module in &mut job.modules {
+                if let Some(frozen) = frozen {
+                    module.settings.set(FieldId::frozen, Value::Bool(frozen));
+                }
+            }
+            let config = check(&job).config.unwrap();
+            let result = estimate(&config);
+            for (module, e) in result.modules.iter().enumerate() {
+                for (pp_rank, stage) in e.stages.iter().enumerate() {
+                    let lines = stage_lines(&config, &result, StageRef { module, pp_rank });
+                    let place = format!(
+                        "{} module {module} stage {pp_rank} frozen {frozen:?}",
+                        preset.id
+                    );
+                    for bucket in Bucket::ALL {
+                        let line = lines.iter().find(|line| line.id == bucket.id());
+                        let bytes = line.map_or(0, |line| line.bytes.0);
+                        assert_eq!(bytes, stage.bytes(bucket).0, "{place} {}", bucket.id());
+                        if let Some(line) = line {
+                            assert_eq!(
+                                line.children.iter().map(|c| c.bytes.0).sum::<u64>(),
+                                bytes,
+                                "{place}"
+                            );
+                        }
+                    }
+                }
+            }
+        }
     }
 }

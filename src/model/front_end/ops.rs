@@ -1,0 +1,127 @@
+//! What front ends keep, and how they lay tokens out for the layers.
+
+use crate::config::choices::{FrontEnd, PositionEmbedding};
+use crate::config::job::Module;
+use crate::model::hidden;
+use crate::model::norm::ops::residual_norm;
+use crate::model::sizes::Sizes;
+use crate::model::tape::{Family, Tape, TensorId};
+use crate::model::tensor::{Factor, Shape, factor};
+use crate::source::{CLIP_VIT, MIMO_MODEL, WHISPER_ENCODER};
+
+/// The front end, up to the residual stream of the first layer. It keeps its pixels or spectra for the
+/// gradient of the first convolution; they have no gradient themselves.
+pub(crate) fn ops(sizes: &Sizes<'_>, tape: &mut Tape) {
+    let m = sizes.m;
+    let mut x = match m.ends.front_end {
+        FrontEnd::Patches => patches(sizes, tape),
+        FrontEnd::Audio => audio(sizes, tape),
+        FrontEnd::Tokens | FrontEnd::Features => {
+            tape.at(Family::Output, MIMO_MODEL);
+            let features = tape.tensor("features", sizes.residual(), sizes.width());
+            tape.op("features", &[], &[features]);
+            features
+        }
+    };
+    if m.ends.position_rows > 0 {
+        let placed = tape.tensor("tokens with positions", sizes.gathered(), sizes.width());
+        let rows = factor("positions", m.ends.position_rows);
+        let table = Shape::of(&[rows, hidden(m)]);
+        let trained = m.ends.front_end == FrontEnd::Patches;
+        let gradient = tape.tensor_if(
+            trained,
+            "gradient of the position table",
+            table,
+            sizes.width(),
+        );
+        tape.op("position_embeddings", &[x], &[placed])
+            .backward(&gradient);
+        x = placed;
+    }
+    if m.args.encoder_pre_norm {
+        x = residual_norm(sizes, tape, "ln_pre", "output of ln_pre", x);
+    }
+    if item_first(m) {
+        // Items come first in convolutions, tokens come first in layers.
+        let turned = tape.tensor("tokens of all items", sizes.residual(), sizes.width());
+        tape.op("contiguous", &[x], &[turned]);
+        x = turned;
+    }
+    tape.output = Some(x);
+}
+
+/// Whether items are a dimension of their own, as in encoders with learned positions; encoders with rotary
+/// positions have the tokens of all items in one row.
+pub(crate) fn item_first(m: &Module) -> bool {
+    m.args.position_embedding_type == PositionEmbedding::LearnedAbsolute
+        && m.ends.front_end != FrontEnd::Features
+}
+
+/// Tokens of one item without class tokens.
+pub(crate) fn patch_count(m: &Module) -> u64 {
+    let class = if m.ends.front_end == FrontEnd::Patches {
+        m.args.class_token_len
+    } else {
+        0
+    };
+    m.ends.tokens.saturating_sub(class).max(1)
+}
+
+/// Something for so many tokens of every item.
+pub(crate) fn of_items(m: &Module, tokens: Factor, widths: [Factor; 2]) -> Shape {
+    let items = factor("b", m.args.micro_batch_size);
+    Shape::of(&[tokens, items, widths[0], widths[1]]).over(factor("CP", m.cp))
+}
+
+fn patches(sizes: &Sizes<'_>, tape: &mut Tape) -> TensorId {
+    let (m, a) = (sizes.m, &sizes.m.args);
+    tape.at(Family::Output, CLIP_VIT);
+    let count = factor("patches", patch_count(m));
+    let area = factor("p²", a.patch_dim.saturating_mul(a.patch_dim));
+    let depth = factor(
+        "(c_in·p_t)",
+        a.num_channels.saturating_mul(a.temporal_patch_size),
+    );
+    let pixels = tape.tensor("pixels", of_items(m, count, [area, depth]), sizes.width());
+    let embedded = tape.tensor(
+        "embedded patches",
+        of_items(m, count, [hidden(m), Factor::NONE]),
+        sizes.width(),
+    );
+    tape.op("conv1", &[], &[embedded])
+        .saves(&[pixels])
+        .forward(&[pixels]);
+    if a.class_token_len == 0 {
+        return embedded;
+    }
+    let joined = tape.tensor("patches with class tokens", sizes.gathered(), sizes.width());
+    tape.op("class_token", &[embedded], &[joined]);
+    joined
+}
+
+fn audio(sizes: &Sizes<'_>, tape: &mut Tape) -> TensorId {
+    let m = sizes.m;
+    tape.at(Family::Output, WHISPER_ENCODER);
+    let frames = factor("2·s", m.ends.tokens.saturating_mul(2));
+    let bands = factor("n_mel", m.args.num_mel_bins);
+    let width = sizes.width();
+    let wide = of_items(m, frames, [hidden(m), Factor::NONE]);
+    let spectrum = tape.tensor(
+        "spectrum",
+        of_items(m, frames, [bands, Factor::NONE]),
+        width,
+    );
+    let first = tape.tensor("output of conv1", wide, width);
+    let first_active = tape.tensor("output of conv1 after GELU", wide, width);
+    let second = tape.tensor("output of conv2", sizes.gathered(), width);
+    let second_active = tape.tensor("output of conv2 after GELU", sizes.gathered(), width);
+    tape.op("conv1", &[], &[first])
+        .saves(&[spectrum])
+        .forward(&[spectrum]);
+    tape.op("gelu", &[first], &[first_active]).saves(&[first]);
+    tape.op("conv2", &[first_active], &[second])
+        .saves(&[first_active]);
+    tape.op("gelu", &[second], &[second_active])
+        .saves(&[second]);
+    second_active
+}

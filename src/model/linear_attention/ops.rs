@@ -1,0 +1,116 @@
+//! What a gated delta net keeps: its convolution's input, queries, keys, values and gates of its kernel, and
+//! the gated norm.
+
+use crate::model::linear::{Linear, norm_column, row};
+use crate::model::sizes::Sizes;
+use crate::model::tape::{Family, Tape, TensorId};
+use crate::model::tensor::{Shape, factor};
+use crate::model::{hidden, tp};
+use crate::source::{GATED_DELTA_NET, TE_LAYERNORM_LINEAR, TE_LINEAR};
+
+/// Tokens of one chunk of the kernel.
+const CHUNK: u64 = 64;
+
+/// One gated delta net from the residual stream to the output of `out_proj`.
+pub(crate) fn ops(sizes: &Sizes<'_>, tape: &mut Tape, input: TensorId) -> TensorId {
+    let (m, bytes) = (sizes.m, sizes.width());
+    let a = &m.args;
+    let keys = a.linear_num_key_heads.saturating_mul(a.linear_key_head_dim);
+    let heads = factor("n_lv", a.linear_num_value_heads);
+    let (key_width, value_width) = (
+        factor("d_lk", a.linear_key_head_dim),
+        factor("d_lv", a.linear_value_head_dim),
+    );
+    let values = a
+        .linear_num_value_heads
+        .saturating_mul(a.linear_value_head_dim);
+    let joined = keys.saturating_mul(2).saturating_add(values);
+    let projected = joined
+        .saturating_add(values)
+        .saturating_add(a.linear_num_value_heads.saturating_mul(2));
+    let wide = factor("(2·n_lk·d_lk + 2·n_lv·d_lv + 2·n_lv)", projected);
+    let channels = factor("(2·n_lk·d_lk + n_lv·d_lv)", joined);
+
+    tape.at(Family::Attention, TE_LAYERNORM_LINEAR);
+    let all = tape.tensor(
+        "queries, keys, values and gates",
+        sizes.columns(&[wide]),
+        bytes,
+    );
+    tape.at(Family::Residual, TE_LAYERNORM_LINEAR);
+    let linear = Linear {
+        name: "in_proj",
+        input,
+        width: hidden(m),
+        output: all,
+        weight: Shape::of(&[wide, hidden(m)]).over(tp(m)),
+    };
+    norm_column(sizes, tape, "input_layernorm", linear, hidden(m));
+
+    tape.at(Family::Attention, GATED_DELTA_NET);
+    let mut tensor = |what, shape, width| tape.tensor(what, shape, width);
+    let turned = tensor(
+        "queries, keys and values by channel",
+        sizes.columns(&[channels]),
+        bytes,
+    );
+    let mixed = tensor(
+        "output of the convolution",
+        sizes.columns(&[channels]),
+        bytes,
+    );
+    let q = tensor(
+        "queries of every value head",
+        sizes.columns(&[heads, key_width]),
+        bytes,
+    );
+    let k = tensor(
+        "keys of every value head",
+        sizes.columns(&[heads, key_width]),
+        bytes,
+    );
+    let v = tensor("values", sizes.columns(&[heads, value_width]), bytes);
+    let decay = tensor("decay of every head in fp32", sizes.columns(&[heads]), 4);
+    let strength = tensor(
+        "writing strength of every head",
+        sizes.columns(&[heads]),
+        bytes,
+    );
+    let chunk = factor("64", CHUNK);
+    let inverse = tensor(
+        "inverse of every chunk",
+        sizes.columns(&[heads, chunk]),
+        bytes,
+    );
+    let out = tensor(
+        "output of the delta rule",
+        sizes.columns(&[heads, value_width]),
+        bytes,
+    );
+    let stats = tensor("norm statistics", sizes.columns(&[heads]), 4);
+    let normed = tensor("normed output", sizes.columns(&[heads, value_width]), bytes);
+    let gate = tensor("gate in fp32", sizes.columns(&[heads, value_width]), 4);
+    let gated = tensor("gated output", sizes.columns(&[heads, value_width]), bytes);
+    let output = tensor("attention branch", sizes.residual(), bytes);
+    tape.op("conv1d", &[all], &[turned, mixed]).saves(&[turned]);
+    tape.op("split", &[mixed, all], &[q, k, v, decay, strength])
+        .saves(&[all]);
+    tape.op("gated_delta_rule", &[q, k, v, decay, strength], &[out])
+        .saves(&[q, k, v, decay, strength, inverse]);
+    tape.op("out_norm", &[out], &[normed]).saves(&[out, stats]);
+    tape.op("gate", &[normed, all], &[gated])
+        .saves(&[normed, gate]);
+    tape.at(Family::Attention, TE_LINEAR);
+    row(
+        sizes,
+        tape,
+        Linear {
+            name: "out_proj",
+            input: gated,
+            width: value_width,
+            output,
+            weight: Shape::of(&[heads, value_width, hidden(m)]).over(tp(m)),
+        },
+    );
+    output
+}

@@ -346,7 +346,7 @@ impl ChunkPasses {
                 let mut usage = *base;
                 usage.add(&high.usage, 1);
                 if held && !holds {
-                    usage.add_to(TRANSIENT, self.residual);
+                    usage.add_to(TRANSIENT, self.sent);
                 }
                 best.offer(ChunkHigh::of(usage, at, high, Turn::Backward));
                 index = at;
@@ -355,7 +355,7 @@ impl ChunkPasses {
             let mut base = before.get(first).copied().unwrap_or_default();
             base.add_to(Family::Residual as usize, self.input_kept);
             if held && end <= last {
-                base.add_to(TRANSIENT, self.residual);
+                base.add_to(TRANSIENT, self.sent);
             }
             self.group_high(first..end, base, &mut best);
             index = first;

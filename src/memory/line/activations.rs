@@ -11,7 +11,7 @@ use crate::model::tape::replay::{TRANSIENT, alive_at, kept_tensors};
 use crate::model::tape::{ActivationTensor, Family};
 use crate::parallel::schedule::Moment;
 use crate::parallel::stages::Chunk;
-use crate::source::{ATTENTION_MASK, RECOMPUTE, SCHEDULES, Source};
+use crate::source::{ATTENTION_MASK, BRIDGE_COMMUNICATOR, RECOMPUTE, SCHEDULES, Source};
 use crate::units::Bytes;
 
 /// A tensor that is alive some number of times.
@@ -244,13 +244,12 @@ impl View<'_> {
             times,
             ATTENTION_MASK,
         );
-        terms.plain(
-            "received input",
-            RESIDUAL,
-            p.received_kept,
-            times,
-            SCHEDULES,
-        );
+        let (what, source) = if self.chunk.embedding {
+            ("outputs of the encoders", BRIDGE_COMMUNICATOR)
+        } else {
+            ("received input", SCHEDULES)
+        };
+        terms.plain(what, RESIDUAL, p.received_kept, times, source);
         for (index, segment) in p.segments.iter().enumerate().take(segments) {
             match segment.group {
                 None => self.segment(segment.kind, None, times, terms),
@@ -320,14 +319,14 @@ impl View<'_> {
             self.kept(high.segment, 1, terms);
             self.alive(high, held, false, false, terms);
             if held && high.segment != last {
-                terms.plain("received gradient", TRANSIENT, p.residual, 1, SCHEDULES);
+                terms.plain("received gradient", TRANSIENT, p.sent, 1, SCHEDULES);
             }
             return;
         };
         self.kept(first, 1, terms);
         self.group_input(1, terms);
         if held && end <= last {
-            terms.plain("received gradient", TRANSIENT, p.residual, 1, SCHEDULES);
+            terms.plain("received gradient", TRANSIENT, p.sent, 1, SCHEDULES);
         }
         self.group_before(first..high.segment, terms);
         self.alive(

@@ -5,7 +5,7 @@ use megatron_memory::config::field::Scope;
 use megatron_memory::config::fields::FieldId;
 use megatron_memory::config::raw::{RawJob, RawModule};
 use megatron_memory::memory::bucket::Bucket;
-use megatron_memory::memory::line::stage_lines;
+use megatron_memory::memory::line::{Line, stage_lines};
 use megatron_memory::memory::{StageRef, estimate, freezing, rank_memory};
 use megatron_memory::presets::PRESETS;
 use megatron_memory::presets::jobs::{self, JOBS};
@@ -492,4 +492,91 @@ fn lines_add_up() {
             }
         }
     }
+}
+
+/// The amount under a label in the lines of a stage, wherever it stands.
+fn labelled(lines: &[Line], label: &str) -> u64 {
+    let own = |line: &Line| {
+        if line.children.is_empty() && line.label.contains(label) {
+            line.bytes.0
+        } else {
+            labelled(&line.children, label)
+        }
+    };
+    lines.iter().map(own).sum()
+}
+
+/// What encoders send arrives at the language model's first stage, and every micro batch in flight keeps it.
+#[test]
+fn outputs_of_encoders_wait_at_the_first_stage() {
+    let config = checked(&pair()).config.unwrap();
+    let result = estimate(&config);
+    let at = StageRef {
+        module: 0,
+        pp_rank: 0,
+    };
+    let stage = &result.modules[0].stages[0];
+    // Two samples with an image of 14 · 14 patches, 1024 wide, in bf16; one micro batch at a time.
+    assert_eq!(stage.in_flight, [1]);
+    let lines = stage_lines(&config, &result, at);
+    assert_eq!(
+        labelled(&lines, "outputs of the encoders"),
+        2 * 196 * 1024 * 2
+    );
+    // Alone, the language model gets nothing.
+    let mut alone = pair();
+    alone["modules"].as_array_mut().unwrap().pop();
+    alone["world_size"] = json!(4);
+    let config = checked(&alone).config.unwrap();
+    let result = estimate(&config);
+    assert_eq!(
+        labelled(
+            &stage_lines(&config, &result, at),
+            "outputs of the encoders"
+        ),
+        0
+    );
+}
+
+/// Encoders and the language model are stages of one pipeline (`compute_total_pipeline_stages`).
+#[test]
+fn encoders_run_ahead_of_the_language_model() {
+    let alive = |job: Json| -> Vec<u32> {
+        let config = checked(&job).config.unwrap();
+        let result = estimate(&config);
+        let stages = result.modules.iter().flat_map(|m| &m.stages);
+        stages.map(|stage| stage.in_flight[0]).collect()
+    };
+    let mut job = pair();
+    job["global_batch_size"] = json!(64);
+    // Language stages first: one of one, then the encoder's one before it.
+    assert_eq!(alive(job.clone()), [1, 2]);
+    let job = change(
+        job,
+        0,
+        json!({"data_parallel_size": 2, "pipeline_model_parallel_size": 2}),
+    );
+    assert_eq!(alive(job), [2, 1, 3]);
+}
+
+/// A frozen encoder keeps only what its projector needs; frozen linear layers keep no inputs.
+#[test]
+fn frozen_modules_keep_less() {
+    let kept = |job: &Json, module: usize| {
+        let config = checked(job).config.unwrap();
+        let stage = &estimate(&config).modules[module].stages[0];
+        let buckets = Bucket::ALL
+            .into_iter()
+            .filter(|b| b.usage().is_some_and(|use_| use_ < 5));
+        buckets.map(|bucket| stage.bytes(bucket).0).sum::<u64>()
+    };
+    let frozen = change(pair(), 1, json!({"frozen": true}));
+    let (trained, without) = (kept(&pair(), 1), kept(&frozen, 1));
+    assert!(without * 4 < trained, "{without} of {trained}");
+    let frozen = change(pair(), 0, json!({"frozen": true}));
+    let (trained, without) = (kept(&pair(), 0), kept(&frozen, 0));
+    assert!(
+        without < trained && without * 2 > trained,
+        "{without} of {trained}"
+    );
 }

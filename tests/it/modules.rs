@@ -1,6 +1,7 @@
 //! Jobs of several modules: encoders, projectors, what freezing saves, and ranks that modules share.
 
 mod jobs;
+mod measured;
 mod parameters;
 
 use megatron_memory::config::problem::Problem;

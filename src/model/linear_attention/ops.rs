@@ -12,6 +12,10 @@ use crate::source::{GATED_DELTA_NET, TE_LAYERNORM_LINEAR, TE_LINEAR};
 const CHUNK: u64 = 64;
 
 /// One gated delta net from the residual stream to the output of `out_proj`.
+#[allow(
+    clippy::too_many_lines,
+    reason = "one tensor and one operation after the other, in the order of the forward pass"
+)]
 pub(crate) fn ops(sizes: &Sizes<'_>, tape: &mut Tape, input: TensorId) -> TensorId {
     let (m, bytes) = (sizes.m, sizes.width());
     let a = &m.args;

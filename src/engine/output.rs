@@ -19,6 +19,13 @@ const MAX_SAFE_INTEGER: u64 = (1 << 53) - 1;
 /// A whole number: a JavaScript number where that is exact, a `BigInt` beyond.
 pub(super) struct Exact(pub(super) u64);
 
+impl Exact {
+    /// A place in a list.
+    fn index(index: usize) -> Self {
+        Self(u64::try_from(index).unwrap_or(u64::MAX))
+    }
+}
+
 impl Serialize for Exact {
     #[allow(
         clippy::cast_precision_loss,
@@ -72,8 +79,8 @@ impl Serialize for Estimate<'_> {
         let modules = || self.config.modules().iter().zip(&self.result.modules);
         let worst = self.result.worst;
         object!(serializer, {
-            "worst_stage": worst.pp_rank,
-            "worst_module": worst.module,
+            "worst_stage": Exact::index(worst.pp_rank),
+            "worst_module": Exact::index(worst.module),
             "worst_rank": WorstRank(self.config, &self.result.worst_rank),
             "modules": List(|| modules().map(|(m, e)| ModuleResult(self.config, m, e))),
             "warnings": List(|| self.checked.warnings().map(|p| p.message.as_str())),
@@ -199,7 +206,7 @@ impl Serialize for Stage<'_> {
                 .map(|(vp_stage, chunk)| Chunk { vp_stage, chunk })
         };
         object!(serializer, {
-            "pp_rank": self.pp_rank,
+            "pp_rank": Exact::index(self.pp_rank),
             "chunks": List(chunks),
             "memory": Memory(self.stage),
         })
@@ -214,7 +221,7 @@ struct Chunk<'a> {
 impl Serialize for Chunk<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         object!(serializer, {
-            "vp_stage": self.vp_stage,
+            "vp_stage": Exact::index(self.vp_stage),
             "layers": List(|| self.chunk.layers.clone()),
             "parameters": HeldParameters(&self.chunk.parameters),
         })
@@ -280,7 +287,7 @@ impl Serialize for Problem<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let Self(problem) = self;
         object!(serializer, {
-            "module": problem.module,
+            "module": Exact::index(problem.module),
             "fields": List(|| problem.fields.iter().map(|f| f.field().name)),
             "severity": match problem.severity {
                 problem::Severity::Error => "error",

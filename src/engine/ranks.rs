@@ -98,9 +98,7 @@ pub fn rank_groups(
                 .ok_or_else(|| failure(&format!("there is no dimension named {name}")))
         })
         .collect::<Result<_, _>>()?;
-    let groups = grids
-        .view(view)
-        .partition(&dims, MemberOrder::LastListedFastest);
+    let groups = grids.view(view).partition(&dims, MemberOrder::Ascending);
     let groups = groups.ok_or_else(|| {
         failure("the view does not have all of these dimensions, or one came twice")
     })?;

@@ -63,17 +63,17 @@ pub(crate) fn ops(sizes: &Sizes<'_>, tape: &mut Tape, input: TensorId) -> Tensor
         sizes.columns(&[channels]),
         bytes,
     );
-    let q = tensor(
+    let queries = tensor(
         "queries of every value head",
         sizes.columns(&[heads, key_width]),
         bytes,
     );
-    let k = tensor(
+    let all_keys = tensor(
         "keys of every value head",
         sizes.columns(&[heads, key_width]),
         bytes,
     );
-    let v = tensor("values", sizes.columns(&[heads, value_width]), bytes);
+    let all_values = tensor("values", sizes.columns(&[heads, value_width]), bytes);
     let decay = tensor("decay of every head in fp32", sizes.columns(&[heads]), 4);
     let strength = tensor(
         "writing strength of every head",
@@ -97,10 +97,18 @@ pub(crate) fn ops(sizes: &Sizes<'_>, tape: &mut Tape, input: TensorId) -> Tensor
     let gated = tensor("gated output", sizes.columns(&[heads, value_width]), bytes);
     let output = tensor("attention branch", sizes.residual(), bytes);
     tape.op("conv1d", &[all], &[turned, mixed]).saves(&[turned]);
-    tape.op("split", &[mixed, all], &[q, k, v, decay, strength])
-        .saves(&[all]);
-    tape.op("gated_delta_rule", &[q, k, v, decay, strength], &[out])
-        .saves(&[q, k, v, decay, strength, inverse]);
+    tape.op(
+        "split",
+        &[mixed, all],
+        &[queries, all_keys, all_values, decay, strength],
+    )
+    .saves(&[all]);
+    tape.op(
+        "gated_delta_rule",
+        &[queries, all_keys, all_values, decay, strength],
+        &[out],
+    )
+    .saves(&[queries, all_keys, all_values, decay, strength, inverse]);
     tape.op("out_norm", &[out], &[normed]).saves(&[out, stats]);
     tape.op("gate", &[normed, all], &[gated])
         .saves(&[normed, gate]);

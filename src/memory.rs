@@ -1,20 +1,25 @@
 //! How much memory every pipeline stage of a checked job needs. [`estimate`] is the only entry point:
 //! total, deterministic, and in whole bytes.
 
+pub mod allowance;
 mod assumptions;
 pub mod bucket;
 pub mod buffers;
+pub mod ledger;
 pub mod line;
+mod pair;
 pub mod parameters;
 pub mod passes;
 pub mod peak;
 pub mod ranks;
 pub mod states;
+mod timeline;
 
 use core::ops::Range;
 
 pub use assumptions::{assumptions, freezing};
 pub use ranks::{RankMemory, rank_memory};
+pub use timeline::{Timeline, TimelinePoint, timeline};
 
 use crate::config::job::{Config, Module};
 use crate::model::{Architecture, PartCounts, whole_model_parts};

@@ -369,3 +369,15 @@ pub const OPTIMIZER_STEP: Source = Source::megatron(
     "megatron/core/optimizer/distrib_optimizer.py",
     "DistributedOptimizer._copy_model_grads_to_main_grads",
 );
+/// Reserved beside allocated memory in published runs.
+pub const RESERVED_RATIO: Source = Source {
+    origin: Origin::Page,
+    place: "https://github.com/MooreThreads/SimuMax/blob/4dcaae513ba7679d56c116a17cd4a691ec41e252/docs/b200/b200_release_v1.2_summary.json",
+    symbol: "max_reserved_mb over max_allocated_mb",
+};
+/// A CUDA context and a NCCL communicator.
+pub const CUDA_CONTEXT: Source = Source {
+    origin: Origin::Page,
+    place: "https://okoge-kaz.github.io/tools/memory-estimator",
+    symbol: "CUDA context 300 to 500 MB, NCCL about 0.5 GB a communicator",
+};

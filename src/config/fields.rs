@@ -328,6 +328,16 @@ fields! {
     cublas_workspace_kib: Option<u64> = Field::derived(0, 10_000_000, "32 MiB from Hopper on, 8.125 MiB before").at(Hardware, All, "cublas", "cuBLAS workspace").unit("KiB").job().own();
     /// Workspace of one cuBLAS stream of Transformer Engine; one is in use, and four more for grouped experts. Left out, 32 MiB and 1 KiB from Hopper on, 4 MiB before.
     te_cublas_workspace_kib: Option<u64> = Field::derived(0, 10_000_000, "32 MiB and 1 KiB from Hopper on, 4 MiB before").at(Hardware, All, "tecublas", "TE cuBLAS workspace").unit("KiB").job().own();
+    /// The least that the allocator reserves for each byte in use. Published runs without fragmentation: 1.03 to 1.09.
+    reserved_over_allocated_low: Decimal = Field::decimal(1_000_000, 10_000_000, 1_030_000).at(Hardware, All, "reslo", "Reserved over allocated, low").job().own();
+    /// The most that the allocator reserves for each byte in use. Published runs without fragmentation: 1.03 to 1.09.
+    reserved_over_allocated_high: Decimal = Field::decimal(1_000_000, 10_000_000, 1_090_000).at(Hardware, All, "reshi", "Reserved over allocated, high").job().own();
+    /// Memory of a CUDA context, outside the allocator.
+    cuda_context_mib: u64 = Field::int(0, 1_000_000, 500).at(Hardware, All, "cudactx", "CUDA context").unit("MiB").job().own();
+    /// Memory of a NCCL communicator, outside the allocator; every process group has one.
+    nccl_mib_per_group: u64 = Field::int(0, 1_000_000, 500).at(Hardware, All, "nccl", "NCCL per process group").unit("MiB").job().own();
+    /// Memory of captured CUDA graphs.
+    cuda_graphs_mib: u64 = Field::int(0, 10_000_000, 0).at(Hardware, All, "graphs", "CUDA graphs").unit("MiB").job().own();
     /// GPUs of one node.
     gpus_per_node: u64 = Field::int(1, 65_536, 8).at(Hardware, More, "node", "GPUs per node").job().own();
 

@@ -209,6 +209,8 @@ pub(crate) struct Segment {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ChunkPasses {
     pub(crate) segments: Vec<Segment>,
+    /// What is kept of the segments before each.
+    before: Vec<Usage>,
     /// What one live microbatch keeps.
     pub(crate) kept: Usage,
     pub(crate) kept_total: u64,
@@ -283,9 +285,9 @@ impl ChunkPasses {
         let mut kept = Usage::default();
         kept.add_to(Family::Attention as usize, passes.kept_mask);
         kept.add_to(Family::Residual as usize, passes.received_kept);
-        let mut before = Vec::with_capacity(segments.len());
+        passes.before.reserve(segments.len());
         for (index, segment) in segments.iter().enumerate() {
-            before.push(kept);
+            passes.before.push(kept);
             match segment.group {
                 None => kept.add(&segment.reduced.kept, 1),
                 Some((first, _)) if first == index => {
@@ -297,70 +299,88 @@ impl ChunkPasses {
         passes.kept = kept;
         passes.kept_total = kept.total();
         passes.segments = segments;
-        passes.forward = passes.forward_high(&before);
-        passes.backward = passes.backward_high(&before, held);
+        passes.forward = passes.forward_high();
+        passes.backward = passes.backward_high(held);
         passes
     }
 
-    fn forward_high(&self, before: &[Usage]) -> ChunkHigh {
+    /// What is kept of the segments before one; of all of them when there is no such segment.
+    pub(crate) fn before(&self, index: usize) -> Usage {
+        self.before.get(index).copied().unwrap_or(self.kept)
+    }
+
+    fn forward_high(&self) -> ChunkHigh {
         let mut best = ChunkHigh::default();
-        for (index, (segment, base)) in self.segments.iter().zip(before).enumerate() {
-            let mut usage = *base;
-            usage.add_to(TRANSIENT, self.passing_mask);
-            let high = if let Some((first, _)) = segment.group {
-                let again = segment.reduced.without_autograd;
-                if first == index {
-                    usage.add(&again.usage, 1);
-                    if self.distributed {
-                        usage.add_to(Family::Residual as usize, self.input_kept);
-                    }
-                } else {
-                    // The group's input is in `base`; this layer's input is only passed on.
-                    usage.add_to(TRANSIENT, again.usage.total());
-                }
-                again
-            } else {
-                usage.add(&segment.reduced.forward.usage, 1);
-                segment.reduced.forward
-            };
-            best.offer(ChunkHigh::of(usage, index, high, Turn::Forward));
+        for index in 0..self.segments.len() {
+            best.offer(self.forward_at(index));
         }
         best
     }
 
-    fn backward_high(&self, before: &[Usage], held: bool) -> ChunkHigh {
-        let mut best = ChunkHigh::default();
-        let last = self.segments.len().saturating_sub(1);
-        let mut index = self.segments.len();
-        while let Some(at) = index.checked_sub(1) {
-            let (Some(segment), Some(base)) = (self.segments.get(at), before.get(at)) else {
-                break;
-            };
-            let Some((first, end)) = segment.group else {
-                let holds = held && at == last;
-                let high = if holds {
-                    segment.reduced.backward_held
-                } else {
-                    segment.reduced.backward
-                };
-                let mut usage = *base;
-                usage.add(&high.usage, 1);
-                if held && !holds {
-                    usage.add_to(TRANSIENT, self.sent);
-                }
-                best.offer(ChunkHigh::of(usage, at, high, Turn::Backward));
-                index = at;
-                continue;
-            };
-            let mut base = before.get(first).copied().unwrap_or_default();
-            base.add_to(Family::Residual as usize, self.input_kept);
-            if held && end <= last {
-                base.add_to(TRANSIENT, self.sent);
+    /// The heaviest moment of one segment's forward pass.
+    pub(crate) fn forward_at(&self, index: usize) -> ChunkHigh {
+        let Some(segment) = self.segments.get(index) else {
+            return ChunkHigh::default();
+        };
+        let mut usage = self.before(index);
+        usage.add_to(TRANSIENT, self.passing_mask);
+        let Some((first, _)) = segment.group else {
+            usage.add(&segment.reduced.forward.usage, 1);
+            return ChunkHigh::of(usage, index, segment.reduced.forward, Turn::Forward);
+        };
+        let high = segment.reduced.without_autograd;
+        if first == index {
+            usage.add(&high.usage, 1);
+            if self.distributed {
+                usage.add_to(Family::Residual as usize, self.input_kept);
             }
-            self.group_high(first..end, base, &mut best);
-            index = first;
+        } else {
+            // The group's input is kept already; this layer's input is only passed on.
+            usage.add_to(TRANSIENT, high.usage.total());
+        }
+        ChunkHigh::of(usage, index, high, Turn::Forward)
+    }
+
+    fn backward_high(&self, held: bool) -> ChunkHigh {
+        let mut best = ChunkHigh::default();
+        let mut index = self.segments.len();
+        while index > 0 {
+            let (high, first) = self.backward_at(index - 1, held);
+            best.offer(high);
+            index = first.min(index - 1);
         }
         best
+    }
+
+    /// The heaviest moment of one segment's backward pass, or of its whole group's, and the first segment of that.
+    pub(crate) fn backward_at(&self, index: usize, held: bool) -> (ChunkHigh, usize) {
+        let last = self.segments.len().saturating_sub(1);
+        let Some(segment) = self.segments.get(index) else {
+            return (ChunkHigh::default(), 0);
+        };
+        let mut best = ChunkHigh::default();
+        let Some((first, end)) = segment.group else {
+            let holds = held && index == last;
+            let high = if holds {
+                segment.reduced.backward_held
+            } else {
+                segment.reduced.backward
+            };
+            let mut usage = self.before(index);
+            usage.add(&high.usage, 1);
+            if held && !holds {
+                usage.add_to(TRANSIENT, self.sent);
+            }
+            best.offer(ChunkHigh::of(usage, index, high, Turn::Backward));
+            return (best, index);
+        };
+        let mut base = self.before(first);
+        base.add_to(Family::Residual as usize, self.input_kept);
+        if held && end <= last {
+            base.add_to(TRANSIENT, self.sent);
+        }
+        self.group_high(first..end, base, &mut best);
+        (best, first)
     }
 
     /// A group of layers that kept only its input: forward once more, then backward. The gradient it was called

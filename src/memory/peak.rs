@@ -1,12 +1,14 @@
 //! What a pipeline stage holds between steps, and its heaviest moment.
 
+use core::cell::RefCell;
 use core::fmt;
 
 use super::bucket::Bucket;
 use super::buffers::{Buffer, BufferRules};
-use super::parameters::{Count, Parameters, PartTable};
+use super::pair::{PairHigh, pair};
+use super::parameters::{Parameters, PartTable};
 use super::passes::{ChunkHigh, ChunkPasses, Tapes, Turn, savers};
-use super::states::{StateRules, gradient_copy_bytes, moment_copy_bytes};
+use super::states::{Held, StateRules, gradient_copy_bytes, moment_copy_bytes};
 use super::{ChunkEstimate, StageEstimate};
 use crate::config::job::Module;
 use crate::model::sizes::Sizes;
@@ -95,6 +97,8 @@ pub(crate) struct Replay {
     pub(crate) chunks: Vec<ChunkPasses>,
     pub(crate) weights: Vec<ChunkBytes>,
     pub(crate) held: bool,
+    /// Pairs of chunks whose passes run at once, as far as they were asked for.
+    pairs: RefCell<Vec<((u32, u32), PairHigh)>>,
 }
 
 impl<'a> Stages<'a> {
@@ -193,6 +197,7 @@ impl<'a> Stages<'a> {
             chunks,
             weights,
             held,
+            pairs: RefCell::default(),
         }
     }
 
@@ -200,7 +205,9 @@ impl<'a> Stages<'a> {
     pub(crate) fn estimate(&self, pp_rank: u32) -> StageEstimate {
         let chunks = self.chunks(pp_rank);
         let held: Parameters = chunks.iter().map(|chunk| &chunk.parameters).sum();
-        let mut memory = Bucket::ALL.map(|bucket| self.rules.bytes(bucket, &held));
+        let saved_by_freezing = self.rules.saved_by_freezing(&held);
+        let held = self.rules.held(&held);
+        let mut memory = self.rules.memory(&held);
         let buffers = self
             .buffers(pp_rank, &chunks)
             .iter()
@@ -213,7 +220,7 @@ impl<'a> Stages<'a> {
         let idle = replay.idle();
         let steady = persistent + idle + copies.kept;
         let step = steady + copies.during;
-        let moment = replay.schedule.peak(&replay.weights);
+        let moment = replay.peak();
         let replayed = persistent + Bytes(u64::try_from(moment.bytes).unwrap_or(u64::MAX));
         let (usage, moment, in_flight) = if step >= replayed {
             let mut usage = Usage::default();
@@ -239,14 +246,14 @@ impl<'a> Stages<'a> {
             total,
             steady,
             peak: total,
-            saved_by_freezing: self.rules.saved_by_freezing(&held),
+            saved_by_freezing,
             moment,
             in_flight,
         }
     }
 
     /// What is alive in the optimizer step besides what stays.
-    pub(crate) fn optimizer_step(&self, replay: &Replay, held: &Parameters) -> [Leftover; 3] {
+    pub(crate) fn optimizer_step(&self, replay: &Replay, held: &Held) -> [Leftover; 3] {
         let copies = self.optimizer_copies(held);
         let of = |what, bytes: Bytes, source| Leftover {
             what,
@@ -265,7 +272,7 @@ impl<'a> Stages<'a> {
     }
 
     /// What the optimizer step copies.
-    pub(crate) fn optimizer_copies(&self, held: &Parameters) -> Copies {
+    pub(crate) fn optimizer_copies(&self, held: &Held) -> Copies {
         let each = (gradient_copy_bytes(self.m), moment_copy_bytes(self.m));
         let mut copies = Copies {
             kept: Bytes::ZERO,
@@ -275,16 +282,9 @@ impl<'a> Stages<'a> {
             return copies;
         }
         // Both are as long as the optimizer's shard, which the second moment's rule describes.
-        for bucket in [Bucket::ExpAvgDense, Bucket::ExpAvgExpert] {
+        for (bucket, expert) in [(Bucket::ExpAvgDense, false), (Bucket::ExpAvgExpert, true)] {
             let mut rule = self.rules.rule(bucket);
-            let mut count = Count::default();
-            for (.., c) in held
-                .iter()
-                .filter(|(c, _, holding, _)| bucket.holds(*holding) && self.rules.has(bucket, *c))
-            {
-                count.elements = count.elements.saturating_add(c.elements);
-                count.matrices = count.matrices.saturating_add(c.matrices);
-            }
+            let count = held.trained(expert);
             rule.bytes = each.0;
             copies.kept += rule.bytes_of(count);
             rule.bytes = each.1;
@@ -311,6 +311,44 @@ pub(crate) struct Copies {
 }
 
 impl Replay {
+    /// The heaviest moment.
+    pub(crate) fn peak(&self) -> Moment {
+        self.schedule
+            .peak_with(&self.weights, &|up, down| self.pair(up, down).total)
+    }
+
+    /// Heaviest moments of equal shares of the steps.
+    pub(crate) fn timeline(&self, points: u32) -> Vec<Moment> {
+        let pair = |up, down| self.pair(up, down).total;
+        self.schedule.timeline_with(&self.weights, &pair, points)
+    }
+
+    /// A forward pass of one chunk and a backward pass of another at once.
+    pub(crate) fn pair(&self, up: u32, down: u32) -> PairHigh {
+        let known = self
+            .pairs
+            .borrow()
+            .iter()
+            .find(|(of, _)| *of == (up, down))
+            .map(|(_, pair)| *pair);
+        known.unwrap_or_else(|| {
+            let chunk = |index: u32| self.chunks.get(index as usize);
+            let high = chunk(up)
+                .zip(chunk(down))
+                .map(|(up, down)| pair(up, down))
+                .unwrap_or_default();
+            self.pairs.borrow_mut().push(((up, down), high));
+            high
+        })
+    }
+
+    /// Of a step with both passes: the two chunks and their heaviest moment.
+    pub(crate) fn both(&self, moment: &Moment) -> Option<(u32, u32, PairHigh)> {
+        let step = self.schedule.step(moment.step)?;
+        let (up, down) = (step.forward?.chunk, step.backward?.chunk);
+        Some((up, down, self.pair(up, down)))
+    }
+
     /// What chunks hold between steps.
     pub(crate) fn idle(&self) -> Bytes {
         self.weights.iter().map(|w| Bytes(w.idle)).sum()
@@ -340,24 +378,53 @@ impl Replay {
     /// Bytes by use at a moment.
     pub(crate) fn usage(&self, moment: &Moment) -> Usage {
         let mut usage = Usage::default();
-        let at_work = self.pass(moment);
+        let both = self.both(moment);
+        let at_work = if both.is_some() {
+            None
+        } else {
+            self.pass(moment)
+        };
         for (index, (passes, live)) in self.chunks.iter().zip(&moment.live).enumerate() {
-            let working = u64::from(at_work.as_ref().is_some_and(|(chunk, ..)| *chunk == index));
-            usage.add(&passes.kept, u64::from(*live).saturating_sub(working));
+            let working = at_work.as_ref().is_some_and(|(chunk, ..)| *chunk == index)
+                || both.is_some_and(|(_, down, _)| down as usize == index);
+            usage.add(
+                &passes.kept,
+                u64::from(*live).saturating_sub(u64::from(working)),
+            );
         }
         if let Some((_, high, _)) = at_work {
             usage.add(&high.usage, 1);
+        }
+        if let Some((.., pair)) = both {
+            usage.add(&pair.usage, 1);
         }
         usage.add_to(TRANSIENT, u64::try_from(moment.left).unwrap_or(u64::MAX));
         usage
     }
 
-    fn moment(&self, tapes: &Tapes<'_>, m: &Module, pp_rank: u32, moment: &Moment) -> PeakMoment {
-        let Some((chunk, high, backward)) = self.pass(moment) else {
+    pub(crate) fn moment(
+        &self,
+        tapes: &Tapes<'_>,
+        m: &Module,
+        pp_rank: u32,
+        moment: &Moment,
+    ) -> PeakMoment {
+        let step = self.schedule.step(moment.step);
+        let (forward, backward) = step.map_or((None, None), |step| (step.forward, step.backward));
+        let pair = self.both(moment).map(|(.., pair)| pair);
+        let at_work = match &pair {
+            Some(pair) if !pair.forward => backward,
+            _ => forward.or(backward),
+        };
+        let Some(at_work) = at_work else {
             return PeakMoment::default();
         };
-        let step = self.schedule.step(moment.step);
-        let at_work = step.and_then(|step| step.forward.or(step.backward));
+        let chunk = at_work.chunk as usize;
+        let backward = Some(at_work) == backward && !pair.is_some_and(|pair| pair.forward);
+        let high = pair
+            .map(|pair| pair.high)
+            .or_else(|| self.pass(moment).map(|(_, high, _)| *high));
+        let high = high.unwrap_or_default();
         let passes = self.chunks.get(chunk);
         let segment = passes.and_then(|passes| passes.segments.get(high.segment));
         let place = m.stages.rank(pp_rank).get(chunk);
@@ -376,7 +443,7 @@ impl Replay {
             step: Some(moment.step),
             phase: step.map(|step| step.phase),
             chunk: u32::try_from(chunk).unwrap_or(u32::MAX),
-            microbatch: at_work.map_or(0, |pass| pass.microbatch),
+            microbatch: at_work.microbatch,
             part: segment.map_or("", |s| s.kind.label()),
             layer: segment.and_then(|s| s.layer),
             op,

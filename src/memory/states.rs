@@ -97,7 +97,7 @@ impl StateRules {
             .unwrap_or(StateRule::NONE)
     }
 
-    /// Bytes of one bucket for these parameters.
+    /// Bytes of every bucket of states for these parameters, and nothing in the other buckets.
     #[must_use]
     pub fn bytes(&self, bucket: Bucket, held: &Parameters) -> Bytes {
         let fixed = held.count(Component::FixedPositions, false, Holding::Replicated);
@@ -158,6 +158,60 @@ impl StateRules {
             }
         }
         self.rule(bucket).bytes_of(sum)
+    }
+
+    /// What these parameters come to, once for all buckets.
+    #[must_use]
+    pub fn held(&self, parameters: &Parameters) -> Held {
+        let mut held = Held::default();
+        for (component, _, holding, count) in parameters.iter() {
+            let expert = usize::from(holding == Holding::Expert);
+            let trained = self.is_trained(component).then_some(&mut held.trained);
+            for into in [Some(&mut held.all), trained].into_iter().flatten() {
+                if let Some(into) = into.get_mut(expert) {
+                    into.elements = into.elements.saturating_add(count.elements);
+                    into.matrices = into.matrices.saturating_add(count.matrices);
+                }
+            }
+        }
+        held
+    }
+
+    /// Bytes of every bucket of states for these parameters, and nothing in the other buckets.
+    #[must_use]
+    pub fn memory(&self, held: &Held) -> [Bytes; Bucket::COUNT] {
+        Bucket::ALL.map(|bucket| match bucket.state() {
+            Some((State::Weights, expert)) => self.rule(bucket).bytes_of(held.all(expert)),
+            Some((_, expert)) => self.rule(bucket).bytes_of(held.trained(expert)),
+            None => Bytes::ZERO,
+        })
+    }
+}
+
+/// Parameters on one rank, as far as their states go: dense ones and routed experts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Held {
+    all: [Count; 2],
+    trained: [Count; 2],
+}
+
+impl Held {
+    /// All routed experts, or all other parameters.
+    #[must_use]
+    pub fn all(&self, expert: bool) -> Count {
+        self.all
+            .get(usize::from(expert))
+            .copied()
+            .unwrap_or_default()
+    }
+
+    /// Those of them that are trained.
+    #[must_use]
+    pub fn trained(&self, expert: bool) -> Count {
+        self.trained
+            .get(usize::from(expert))
+            .copied()
+            .unwrap_or_default()
     }
 }
 

@@ -1,6 +1,7 @@
 //! Linear layers: what they keep, and what sequence parallelism gathers around them.
 
 use super::norm;
+use super::norm::ops::NormNames;
 use super::sizes::Sizes;
 use super::tape::{Tape, TensorId};
 use super::tensor::{Factor, Shape};
@@ -75,14 +76,21 @@ pub(crate) fn column_keeping(
 pub(crate) fn norm_column(
     sizes: &Sizes<'_>,
     tape: &mut Tape,
-    norm_name: &'static str,
+    names: NormNames,
     linear: Linear,
     normed: Factor,
 ) -> TensorId {
-    let output = tape.tensor("norm output", sizes.own_tokens(&[normed]), sizes.width());
-    let mut saved = norm::ops::saved(sizes, tape, linear.input, |w| sizes.own_tokens(w), normed);
+    let output = tape.tensor(names.output, sizes.own_tokens(&[normed]), sizes.width());
+    let mut saved = norm::ops::saved(
+        sizes,
+        tape,
+        names,
+        linear.input,
+        |w| sizes.own_tokens(w),
+        normed,
+    );
     if !sizes.kernels.norm_in_linear {
-        tape.op(norm_name, &[linear.input], &[output]).saves(&saved);
+        tape.op(names.op, &[linear.input], &[output]).saves(&saved);
         column(
             sizes,
             tape,

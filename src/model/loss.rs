@@ -1,6 +1,6 @@
 //! Final norm, output layer and loss: what the last stage does after its layers.
 
-use super::norm::ops::residual_norm;
+use super::norm::ops::{FINAL, residual_norm};
 use super::sizes::Sizes;
 use super::tape::{Family, Gradient, Tape, TensorId};
 use super::tensor::{Shape, factor};
@@ -16,7 +16,7 @@ use crate::source::{
 pub(crate) fn ops(sizes: &Sizes<'_>, tape: &mut Tape, x: TensorId, depths: u64, output: bool) {
     tape.input = Some(x);
     tape.at(Family::Output, FINAL_NORM);
-    let normed = residual_norm(sizes, tape, "final_layernorm", "final norm output", x);
+    let normed = residual_norm(sizes, tape, FINAL, x);
     let mut hidden_states = normed;
     let mut predicted = Vec::new();
     for _ in 0..depths {

@@ -26,7 +26,7 @@ mod peak;
 mod problem;
 
 use order::Order;
-pub use peak::{ChunkBytes, Moment};
+pub use peak::{ChunkBytes, Moment, PairBytes};
 pub use problem::ScheduleProblem;
 
 /// A schedule has no more chunks than this, so that all work is bounded; real jobs have a few dozen.

@@ -94,12 +94,12 @@ pub(super) fn lines(stages: &Stages<'_>, pp_rank: u32, held: &StageEstimate) -> 
             what,
             bytes,
             source,
-        } in stages.optimizer_step(&replay, &held.parameters())
+        } in stages.optimizer_step(&replay, &stages.rules.held(&held.parameters()))
         {
             terms.plain(what, TRANSIENT, bytes, 1, source);
         }
     } else {
-        let moment = replay.schedule.peak(&replay.weights);
+        let moment = replay.peak();
         at_moment(stages, pp_rank, &replay, &moment, &mut terms);
     }
     Bucket::ALL
@@ -194,25 +194,44 @@ fn at_moment(
     terms: &mut Terms,
 ) {
     let chunks = stages.m.stages.rank(pp_rank);
-    let at_work = replay.pass(moment);
-    for (index, (passes, live)) in replay.chunks.iter().zip(&moment.live).enumerate() {
-        let Some(chunk) = chunks.get(index) else {
-            continue;
-        };
-        let view = View {
+    let view = |index: usize| -> Option<View<'_>> {
+        Some(View {
             tapes: &stages.tapes,
-            chunk,
-            passes,
-        };
+            chunk: chunks.get(index)?,
+            passes: replay.chunks.get(index)?,
+        })
+    };
+    let both = replay.both(moment);
+    let at_work = if both.is_some() {
+        None
+    } else {
+        replay.pass(moment)
+    };
+    for (index, live) in moment.live.iter().enumerate() {
+        let Some(view) = view(index) else { continue };
         let working = at_work.as_ref().is_some_and(|(chunk, ..)| *chunk == index);
-        view.kept(
-            passes.segments.len(),
-            u64::from(*live).saturating_sub(u64::from(working)),
-            terms,
-        );
+        let down = both.is_some_and(|(_, down, _)| down as usize == index);
+        let others = u64::from(*live).saturating_sub(u64::from(working || down));
+        view.kept(view.passes.segments.len(), others, terms);
         if let Some((_, high, _)) = at_work.filter(|_| working) {
             view.high(high, replay.held, terms);
         }
+    }
+    if let Some((up, down, pair)) = both {
+        let (at_work, other) = if pair.forward { (up, down) } else { (down, up) };
+        if let Some(view) = view(at_work as usize) {
+            view.high(&pair.high, false, terms);
+        }
+        if let Some(view) = view(other as usize).filter(|_| pair.kept > 0) {
+            view.kept(pair.kept, 1, terms);
+        }
+        terms.plain(
+            "tensor on its way to the next layer",
+            TRANSIENT,
+            pair.passing,
+            1,
+            SCHEDULES,
+        );
     }
     let left = u64::try_from(moment.left).unwrap_or(u64::MAX);
     terms.plain(

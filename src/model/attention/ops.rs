@@ -5,6 +5,7 @@ use crate::config::choices::OffloadModule;
 use crate::config::job::Module;
 use crate::model::kernels::{NormKernel, rotary};
 use crate::model::linear::{Linear, norm_column, row};
+use crate::model::norm::ops::INPUT;
 use crate::model::sizes::Sizes;
 use crate::model::tape::{Family, Tape, TensorId};
 use crate::model::tensor::{Factor, Shape, factor};
@@ -129,7 +130,7 @@ pub(crate) fn ops(sizes: &Sizes<'_>, tape: &mut Tape, input: TensorId) -> Tensor
         output: qkv,
         weight: Shape::of(&[weight_heads, head, hidden(m)]).over(tp(m)),
     };
-    let first = norm_column(sizes, tape, "input_layernorm", linear, hidden(m));
+    let first = norm_column(sizes, tape, INPUT, linear, hidden(m));
     let normed = (!sizes.kernels.norm_in_linear).then_some((start, first));
     tape.offload(OffloadModule::AttnNorm, start);
     tape.offload(OffloadModule::QkvLinear, tape.here() - 1);

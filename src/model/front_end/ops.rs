@@ -3,7 +3,7 @@
 use crate::config::choices::{FrontEnd, PositionEmbedding};
 use crate::config::job::Module;
 use crate::model::hidden;
-use crate::model::norm::ops::residual_norm;
+use crate::model::norm::ops::{BEFORE_LAYERS, residual_norm};
 use crate::model::sizes::Sizes;
 use crate::model::tape::{Family, Tape, TensorId};
 use crate::model::tensor::{Factor, Shape, factor};
@@ -39,7 +39,7 @@ pub(crate) fn ops(sizes: &Sizes<'_>, tape: &mut Tape) {
         x = placed;
     }
     if m.args.encoder_pre_norm {
-        x = residual_norm(sizes, tape, "ln_pre", "output of ln_pre", x);
+        x = residual_norm(sizes, tape, BEFORE_LAYERS, x);
     }
     if item_first(m) {
         // Items come first in convolutions, tokens come first in layers.

@@ -2,6 +2,7 @@
 //! the gated norm.
 
 use crate::model::linear::{Linear, norm_column, row};
+use crate::model::norm::ops::INPUT;
 use crate::model::sizes::Sizes;
 use crate::model::tape::{Family, Tape, TensorId};
 use crate::model::tensor::{Shape, factor};
@@ -49,7 +50,7 @@ pub(crate) fn ops(sizes: &Sizes<'_>, tape: &mut Tape, input: TensorId) -> Tensor
         output: all,
         weight: Shape::of(&[wide, hidden(m)]).over(tp(m)),
     };
-    norm_column(sizes, tape, "input_layernorm", linear, hidden(m));
+    norm_column(sizes, tape, INPUT, linear, hidden(m));
 
     tape.at(Family::Attention, GATED_DELTA_NET);
     let mut tensor = |what, shape, width| tape.tensor(what, shape, width);

@@ -4,7 +4,7 @@ use crate::config::choices::{OffloadModule, RecomputeModule};
 use crate::model::attention::core::{self, Inputs};
 use crate::model::attention::ops::{Heads, project, rope_tables};
 use crate::model::linear::{Linear, column, norm_column, plain};
-use crate::model::norm::ops::residual_norm;
+use crate::model::norm::ops::{INPUT, KEY_VALUE, NormNames, QUERY, residual_norm, saved};
 use crate::model::sizes::Sizes;
 use crate::model::tape::{Family, Tape, TensorId};
 use crate::model::tensor::{Factor, Shape, factor};
@@ -21,10 +21,11 @@ pub(crate) fn ops(sizes: &Sizes<'_>, tape: &mut Tape, input: TensorId) -> Tensor
 
     tape.at(Family::Residual, MLA);
     let start = tape.here();
-    let normed = residual_norm(sizes, tape, "input_layernorm", "norm output", input);
+    let normed = residual_norm(sizes, tape, INPUT, input);
     tape.offload(OffloadModule::AttnNorm, start);
     let down = compress(sizes, tape, normed);
 
+    let down = norm_apart(sizes, tape, down);
     tape.at(Family::Attention, MLA);
     let again = tape.here();
     let n_q = factor("n_q", args.num_attention_heads);
@@ -34,6 +35,7 @@ pub(crate) fn ops(sizes: &Sizes<'_>, tape: &mut Tape, input: TensorId) -> Tensor
         up(
             sizes,
             tape,
+            QUERY,
             Linear {
                 name: "linear_q_up_proj",
                 input: compressed,
@@ -54,7 +56,7 @@ pub(crate) fn ops(sizes: &Sizes<'_>, tape: &mut Tape, input: TensorId) -> Tensor
         };
         // Norms on queries and keys come with the projections that follow them; this is one of them then.
         if args.qk_layernorm && args.mla_q_proj_layernorm {
-            norm_column(sizes, tape, "layernorm", linear, hidden(m));
+            norm_column(sizes, tape, QUERY, linear, hidden(m));
         } else {
             column(sizes, tape, linear);
         }
@@ -70,6 +72,7 @@ pub(crate) fn ops(sizes: &Sizes<'_>, tape: &mut Tape, input: TensorId) -> Tensor
     up(
         sizes,
         tape,
+        KEY_VALUE,
         Linear {
             name: "linear_kv_up_proj",
             input: down.keys_values,
@@ -160,10 +163,33 @@ fn compress(sizes: &Sizes<'_>, tape: &mut Tape, normed: TensorId) -> Compressed 
     }
 }
 
-/// An up projection; with norms on queries and keys it has one before it.
-fn up(sizes: &Sizes<'_>, tape: &mut Tape, linear: Linear, normed: Factor) {
-    if sizes.m.args.qk_layernorm {
-        norm_column(sizes, tape, "layernorm", linear, normed);
+/// Norms on the compressed tensors, where they are not part of the up projections.
+fn norm_apart(sizes: &Sizes<'_>, tape: &mut Tape, down: Compressed) -> Compressed {
+    if !sizes.m.args.qk_layernorm || sizes.kernels.norm_in_linear {
+        return down;
+    }
+    let mut norm = |names: NormNames, input, width| {
+        let output = tape.tensor(names.output, sizes.own_tokens(&[width]), sizes.width());
+        let kept = saved(sizes, tape, names, input, |w| sizes.own_tokens(w), width);
+        tape.op(names.op, &[input], &[output]).saves(&kept);
+        output
+    };
+    Compressed {
+        queries: down
+            .queries
+            .map(|(input, rank)| (norm(QUERY, input, rank), rank)),
+        keys_values: norm(
+            KEY_VALUE,
+            down.keys_values,
+            factor("r_kv", sizes.m.args.kv_lora_rank),
+        ),
+    }
+}
+
+/// An up projection; with norms on queries and keys it has one in it, unless that is an operation of its own.
+fn up(sizes: &Sizes<'_>, tape: &mut Tape, norm: NormNames, linear: Linear, normed: Factor) {
+    if sizes.m.args.qk_layernorm && sizes.kernels.norm_in_linear {
+        norm_column(sizes, tape, norm, linear, normed);
     } else {
         column(
             sizes,

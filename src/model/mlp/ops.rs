@@ -3,6 +3,7 @@
 use super::fc1_width;
 use crate::config::choices::{OffloadModule, RecomputeModule};
 use crate::model::linear::{Linear, norm_column, row};
+use crate::model::norm::ops::PRE_MLP;
 use crate::model::sizes::Sizes;
 use crate::model::tape::{Family, Tape, TensorId};
 use crate::model::tensor::{Shape, factor};
@@ -25,7 +26,7 @@ pub(crate) fn ops(sizes: &Sizes<'_>, tape: &mut Tape, x: TensorId) -> TensorId {
         output: inner,
         weight: Shape::of(&[fc1, hidden(m)]).over(tp(m)),
     };
-    let norm = norm_column(sizes, tape, "pre_mlp_layernorm", linear, hidden(m));
+    let norm = norm_column(sizes, tape, PRE_MLP, linear, hidden(m));
     tape.offload(OffloadModule::MlpNorm, start);
     tape.at(Family::Mlp, BIAS_ACTIVATION);
     let activated = tape.tensor(

@@ -81,12 +81,10 @@ pub(crate) fn ops(
     tape.op("experts.linear_fc2", &[activated], &[output])
         .saves(&[activated])
         .backward(&gradient);
-    tape.discarding_section(
-        RecomputeModule::MoeAct,
-        start..end,
-        &[raw, probabilities],
-        &[activated],
-    );
+    if m.args.moe_grouped_gemm {
+        let keeps = [raw, probabilities];
+        tape.discarding_section(RecomputeModule::MoeAct, start..end, &keeps, &[activated]);
+    }
     output
 }
 

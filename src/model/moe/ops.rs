@@ -5,7 +5,7 @@ use super::experts;
 use crate::config::choices::{OffloadModule, RecomputeModule, RouterDtype};
 use crate::config::job::{Module, Moe};
 use crate::model::linear::{Linear, plain};
-use crate::model::norm::ops::residual_norm;
+use crate::model::norm::ops::{PRE_MLP, residual_norm};
 use crate::model::sizes::Sizes;
 use crate::model::tape::{Family, Gradient, Tape, TensorId};
 use crate::model::tensor::{Factor, Shape, factor};
@@ -79,7 +79,7 @@ pub(crate) fn ops(sizes: &Sizes<'_>, tape: &mut Tape, moe: &Moe, x: TensorId) ->
     let (m, bytes) = (sizes.m, sizes.width());
     tape.at(Family::Residual, TE_LAYERNORM_LINEAR);
     let norm = tape.here();
-    let normed = residual_norm(sizes, tape, "pre_mlp_layernorm", "pre-MLP norm output", x);
+    let normed = residual_norm(sizes, tape, PRE_MLP, x);
     tape.offload(OffloadModule::MlpNorm, norm);
     let start = tape.here();
     router(sizes, tape, moe, normed);

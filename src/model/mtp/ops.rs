@@ -1,7 +1,7 @@
 //! What one MTP depth keeps.
 
 use crate::model::linear::weight_gradient;
-use crate::model::norm::ops::residual_norm;
+use crate::model::norm::ops::{ENORM, HNORM, MTP_FINAL, residual_norm};
 use crate::model::sizes::Sizes;
 use crate::model::tape::{Family, Tape, TensorId};
 use crate::model::tensor::{Shape, factor};
@@ -14,8 +14,8 @@ pub(crate) fn ops(sizes: &Sizes<'_>, tape: &mut Tape, states: TensorId) -> Tenso
     tape.at(Family::Output, MTP);
     let embedded = embedding::ops::lookup(sizes, tape, "MTP embedding", "MTP: embedded tokens");
     let start = tape.here();
-    let enorm = residual_norm(sizes, tape, "enorm", "MTP: normed embedding", embedded);
-    let hnorm = residual_norm(sizes, tape, "hnorm", "MTP: normed hidden states", states);
+    let enorm = residual_norm(sizes, tape, ENORM, embedded);
+    let hnorm = residual_norm(sizes, tape, HNORM, states);
     let both = factor("2·h", 2 * m.args.hidden_size);
     let joined = tape.tensor(
         "MTP: embedding beside hidden states",
@@ -66,11 +66,5 @@ pub(crate) fn ops(sizes: &Sizes<'_>, tape: &mut Tape, states: TensorId) -> Tenso
     // Full recompute with method uniform runs projection and layer again from their two inputs.
     tape.section(None, start, &[embedded, states]);
     tape.at(Family::Output, MTP);
-    residual_norm(
-        sizes,
-        tape,
-        "MTP final_layernorm",
-        "MTP: final norm output",
-        output,
-    )
+    residual_norm(sizes, tape, MTP_FINAL, output)
 }

@@ -4,7 +4,7 @@ use crate::config::choices::ProjectorNorm;
 use crate::config::ends::Projector;
 use crate::config::job::Module;
 use crate::model::front_end::ops::{item_first, of_items, patch_count};
-use crate::model::norm::ops::{residual_norm, saved};
+use crate::model::norm::ops::{AFTER_LAYERS, PROJECTOR_NORM, residual_norm, saved};
 use crate::model::sizes::Sizes;
 use crate::model::tape::{Family, Gradient, Tape, TensorId};
 use crate::model::tensor::{Factor, Shape, factor};
@@ -19,7 +19,7 @@ pub(crate) fn ops(sizes: &Sizes<'_>, tape: &mut Tape, input: TensorId) {
     let before = tape.here();
     let mut x = input;
     if m.args.encoder_post_norm {
-        x = residual_norm(sizes, tape, "ln_post", "output of ln_post", x);
+        x = residual_norm(sizes, tape, AFTER_LAYERS, x);
     }
     let one = Factor::NONE;
     let count = factor("patches", patch_count(m));
@@ -97,7 +97,7 @@ fn layers(
         let rows = |widths: &[Factor]| -> Shape {
             of_items(m, tokens, [widths.first().copied().unwrap_or(one), one])
         };
-        let kept = saved(sizes, tape, x, rows, each);
+        let kept = saved(sizes, tape, PROJECTOR_NORM, x, rows, each);
         tape.op("norm", &[x], &[normed]).saves(&kept);
         x = normed;
     }

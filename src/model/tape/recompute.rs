@@ -1,6 +1,6 @@
 //! Which tensors of a tape are kept after its forward pass when some modules are recomputed or offloaded.
 
-use super::{Section, Tape, TensorId};
+use super::{ActivationTensor, Section, Tape, TensorId};
 use crate::config::NameSet;
 use crate::config::choices::{OffloadModule, RecomputeModule};
 
@@ -104,6 +104,16 @@ impl Plan {
     pub(crate) fn runs_again(&self, op: usize) -> bool {
         self.again.iter().any(|s| s.ops.contains(&op))
     }
+}
+
+/// What stays alive between the passes of a tape, each tensor once.
+#[must_use]
+pub fn kept(tape: &Tape, savers: Savers) -> Vec<ActivationTensor> {
+    let plan = Plan::new(tape, savers);
+    let ids = super::replay::kept_tensors(&plan);
+    ids.into_iter()
+        .filter_map(|id| tape.get(id).copied())
+        .collect()
 }
 
 /// The sections that these savers run again. One that lies within another is left out: the outer one

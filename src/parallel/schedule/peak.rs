@@ -33,7 +33,8 @@ pub struct Moment {
     pub step: u64,
     /// Bytes kept for live microbatches, plus what only this step needs.
     pub bytes: u128,
-    /// Live microbatches of each chunk during the step, the one that it works on included.
+    /// Live microbatches of each chunk during the step, the one that it works on included; of a step with both passes
+    /// only the one of its backward pass.
     pub live: Vec<u32>,
     /// Of the bytes, those that chunks without a live microbatch and earlier backward passes left behind.
     pub left: u128,
@@ -48,10 +49,15 @@ struct Best {
     left: u128,
 }
 
+/// What a step with both passes has alive of the two microbatches at work, given the chunks of its forward and of its
+/// backward pass.
+pub type PairBytes<'a> = &'a dyn Fn(u32, u32) -> u64;
+
 /// A walk over runs of steps.
 struct Walk<'a> {
     schedule: &'a Schedule,
     chunks: &'a [ChunkBytes],
+    pair: Option<PairBytes<'a>>,
     /// The weight of what is kept before the next step.
     kept: u128,
     best: Option<Best>,
@@ -62,22 +68,48 @@ impl Schedule {
     /// and those missing weigh nothing.
     ///
     /// During a forward pass everything it will have saved counts, during a backward pass everything it is
-    /// about to free; while both run at once, the larger of what is kept before and after.
+    /// about to free; while both run at once, the larger of the two.
     #[must_use]
     pub fn peak(&self, chunks: &[ChunkBytes]) -> Moment {
-        self.peak_between(chunks, 0, self.len())
+        self.peak_between(chunks, None, 0, self.len())
+    }
+
+    /// The same where steps with both passes have a weight of their own.
+    #[must_use]
+    pub fn peak_with(&self, chunks: &[ChunkBytes], pair: PairBytes<'_>) -> Moment {
+        self.peak_between(chunks, Some(pair), 0, self.len())
     }
 
     /// At most `points` moments, each the peak of an equal share of the steps: for a chart.
     #[must_use]
     pub fn timeline(&self, chunks: &[ChunkBytes], points: u32) -> Vec<Moment> {
+        self.shares(chunks, None, points)
+    }
+
+    /// The same where steps with both passes have a weight of their own.
+    #[must_use]
+    pub fn timeline_with(
+        &self,
+        chunks: &[ChunkBytes],
+        pair: PairBytes<'_>,
+        points: u32,
+    ) -> Vec<Moment> {
+        self.shares(chunks, Some(pair), points)
+    }
+
+    fn shares(
+        &self,
+        chunks: &[ChunkBytes],
+        pair: Option<PairBytes<'_>>,
+        points: u32,
+    ) -> Vec<Moment> {
         let points = u64::from(points).min(self.len());
         let edge = |point: u64| {
             let step = u128::from(self.len()) * u128::from(point) / u128::from(points.max(1));
             u64::try_from(step).unwrap_or(u64::MAX)
         };
         (0..points)
-            .map(|point| self.peak_between(chunks, edge(point), edge(point + 1)))
+            .map(|point| self.peak_between(chunks, pair, edge(point), edge(point + 1)))
             .collect()
     }
 
@@ -93,10 +125,17 @@ impl Schedule {
     }
 
     /// The first peak among the steps from `start` to before `end`.
-    fn peak_between(&self, chunks: &[ChunkBytes], start: u64, end: u64) -> Moment {
+    fn peak_between(
+        &self,
+        chunks: &[ChunkBytes],
+        pair: Option<PairBytes<'_>>,
+        start: u64,
+        end: u64,
+    ) -> Moment {
         let mut walk = Walk {
             schedule: self,
             chunks,
+            pair,
             kept: 0,
             best: None,
         };
@@ -268,17 +307,12 @@ impl Walk<'_> {
         let idle = self.idle(first, [chunks.0, chunks.1]);
         let (to_end, to_begin) = self.left(first.1);
         if self.schedule.paired {
-            let (kept, done) = if grows {
-                (kept_after(self.kept, turns), (done.0 + 1, done.1 + 1))
-            } else {
-                (kept, done)
-            };
-            self.offer(
-                step + before,
-                kept + forward + backward,
-                done,
-                to_end + idle,
+            let both = self.pair.map_or_else(
+                || u128::from(up.stored.max(down.stored)) + forward + backward,
+                |pair| u128::from(pair(chunks.0, chunks.1)),
             );
+            let others = kept.saturating_sub(u128::from(down.stored));
+            self.offer(step + before, others + both, done, to_end + idle);
         } else {
             let kept = kept + u128::from(up.stored);
             let done = (done.0 + 1, done.1);

@@ -1,8 +1,9 @@
 //! What holds for every job.
 
+use megatron_memory::memory::allowance::band;
 use megatron_memory::memory::bucket::Bucket;
 use megatron_memory::memory::line::{Line, stage_lines};
-use megatron_memory::memory::{StageRef, estimate};
+use megatron_memory::memory::{StageRef, estimate, timeline};
 use megatron_memory::units::Bytes;
 use proptest::prelude::*;
 use serde_json::json;
@@ -54,6 +55,15 @@ proptest! {
             prop_assert_eq!(sum, stage.total);
             prop_assert_eq!(stage.peak, stage.total);
             prop_assert!(stage.steady <= stage.peak);
+            let place = StageRef { module: 0, pp_rank };
+            let timeline = timeline(&config, place, 20).unwrap();
+            for point in &timeline.points {
+                prop_assert_eq!(point.memory.iter().copied().sum::<Bytes>(), point.total);
+            }
+            let most = timeline.points.iter().map(|point| point.total).max().unwrap();
+            prop_assert_eq!(most.max(timeline.steady), stage.peak);
+            let band = band(&config.modules()[0], stage.peak);
+            prop_assert!(stage.peak < band.low && band.low < band.high);
             let lines = stage_lines(&config, &estimate, StageRef { module: 0, pp_rank });
             lines.iter().for_each(adds_up);
             for bucket in Bucket::ALL {

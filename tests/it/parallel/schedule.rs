@@ -335,12 +335,7 @@ fn heaviest(input: ScheduleInput, chunks: &[ChunkBytes], from: usize, to: usize)
             }
         }
         let single_forward = passes.len() == 1 && passes[0].0;
-        let grows = kept(&after) > kept(&live);
-        let during = if single_forward || (passes.len() == 2 && grows) {
-            &after
-        } else {
-            &live
-        };
+        let during = if single_forward { &after } else { &live };
         let mut left = u128::from(behind.input_grad);
         if single_forward {
             left += u128::from(behind.output_grad);
@@ -350,7 +345,13 @@ fn heaviest(input: ScheduleInput, chunks: &[ChunkBytes], from: usize, to: usize)
                 left += u128::from(weight(chunk).idle);
             }
         }
-        let bytes = kept(during) + only_now + left;
+        // While both run at once, the larger of what is kept before and after.
+        let most = if passes.len() == 2 {
+            kept(&after).max(kept(&live))
+        } else {
+            kept(during)
+        };
+        let bytes = most + only_now + left;
         if (from..to).contains(&index) && best.as_ref().is_none_or(|b| bytes > b.bytes) {
             best = Some(Moment {
                 step: index as u64,

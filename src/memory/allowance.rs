@@ -1,0 +1,104 @@
+//! What the device shows on top of PyTorch's allocations: fragmentation, CUDA context, NCCL, CUDA graphs.
+//!
+//! None of it can be derived from a job, so it is never mixed into the prediction: it makes a band above it. Every
+//! constant is an input field with a default that somebody measured.
+
+use crate::config::fields::FieldId;
+use crate::config::job::Module;
+use crate::source::{CUDA_CONTEXT, RESERVED_RATIO, Source};
+use crate::units::Bytes;
+
+/// One allowance.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Allowance {
+    /// What it is for.
+    pub what: &'static str,
+    /// The least it takes.
+    pub low: Bytes,
+    /// The most it takes.
+    pub high: Bytes,
+    /// The field that sets it.
+    pub field: FieldId,
+    /// Who measured its default.
+    pub source: Source,
+}
+
+/// What a device may show for a stage.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Band {
+    /// The least.
+    pub low: Bytes,
+    /// The most.
+    pub high: Bytes,
+    /// What is between the prediction and these.
+    pub allowances: [Allowance; 4],
+}
+
+/// The band above a predicted peak.
+#[must_use]
+pub fn band(m: &Module, peak: Bytes) -> Band {
+    let a = &m.args;
+    let above =
+        |ratio: crate::config::field::Decimal| Bytes(ratio.scale_up(peak.0)).saturating_sub(peak);
+    let fixed = |what, field, mib: u64, source| Allowance {
+        what,
+        low: Bytes::mib(mib),
+        high: Bytes::mib(mib),
+        field,
+        source,
+    };
+    let low = a
+        .reserved_over_allocated_low
+        .min(a.reserved_over_allocated_high);
+    let nccl = a.nccl_mib_per_group.saturating_mul(process_groups(m));
+    let allowances = [
+        Allowance {
+            what: "memory that the allocator reserves but does not use",
+            low: above(low),
+            high: above(a.reserved_over_allocated_high),
+            field: FieldId::reserved_over_allocated_high,
+            source: RESERVED_RATIO,
+        },
+        fixed(
+            "CUDA context",
+            FieldId::cuda_context_mib,
+            a.cuda_context_mib,
+            CUDA_CONTEXT,
+        ),
+        Allowance {
+            // A communicator allocates its buffers when it is first used.
+            low: Bytes::ZERO,
+            ..fixed(
+                "NCCL buffers of every process group",
+                FieldId::nccl_mib_per_group,
+                nccl,
+                CUDA_CONTEXT,
+            )
+        },
+        fixed(
+            "CUDA graphs",
+            FieldId::cuda_graphs_mib,
+            a.cuda_graphs_mib,
+            CUDA_CONTEXT,
+        ),
+    ];
+    Band {
+        low: peak + allowances.iter().map(|allowance| allowance.low).sum(),
+        high: peak + allowances.iter().map(|allowance| allowance.high).sum(),
+        allowances,
+    }
+}
+
+/// Process groups of more than one rank that a rank talks in.
+#[must_use]
+pub fn process_groups(m: &Module) -> u64 {
+    let sizes = [m.tp, m.cp, m.pp, m.dp * m.cp, m.ep, m.etp, m.edp];
+    let moe = m.moe.is_some();
+    let dense = sizes.iter().take(4).filter(|size| **size > 1).count();
+    let expert = sizes
+        .iter()
+        .skip(4)
+        .filter(|size| **size > 1 && moe)
+        .count();
+    u64::try_from(dense + expert).unwrap_or(u64::MAX)
+}

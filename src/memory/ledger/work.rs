@@ -1,0 +1,100 @@
+//! How many matrix products a choice runs a second time.
+
+use super::Choice;
+use crate::config::choices::RecomputeModule;
+use crate::config::job::Module;
+
+/// Multiplications of one layer for one token, in matrix products only, split over no ranks: shares are what matters.
+#[derive(Clone, Copy, Default)]
+struct Layer {
+    projections: u128,
+    /// The up projections of MLA, which are part of the projections.
+    up: u128,
+    scores: u128,
+    mlp: u128,
+    shared: u128,
+}
+
+fn layer(m: &Module, is_moe: bool) -> Layer {
+    let a = &m.args;
+    let wide = u128::from;
+    let (hidden, heads, tokens) = (
+        wide(a.hidden_size),
+        wide(a.num_attention_heads),
+        wide(a.seq_length),
+    );
+    let mut out = Layer::default();
+    if a.multi_latent_attention {
+        let query = wide(a.qk_head_dim + a.qk_pos_emb_head_dim);
+        let (rank, value) = (wide(a.kv_lora_rank), wide(a.v_head_dim));
+        let down = hidden * (rank + wide(a.qk_pos_emb_head_dim))
+            + a.q_lora_rank.map_or(0, |rank| hidden * wide(rank));
+        out.up = heads * query * a.q_lora_rank.map_or(hidden, wide)
+            + heads * (wide(a.qk_head_dim) + value) * rank;
+        out.projections = down + out.up + heads * value * hidden;
+        out.scores = tokens * heads * (query + value);
+    } else {
+        let width = wide(m.kv_channels);
+        out.projections = hidden * width * (2 * heads + 2 * wide(m.num_query_groups));
+        out.scores = 2 * tokens * heads * width;
+    }
+    let matrices = if m.activation.gated() { 3 } else { 2 };
+    match &m.moe {
+        Some(moe) if is_moe => {
+            let inner = a.moe_latent_size.map_or(hidden, wide);
+            out.shared = matrices * hidden * wide(moe.shared);
+            let routed = matrices * inner * wide(moe.ffn_hidden_size) * wide(moe.topk);
+            let latent = if a.moe_latent_size.is_some() {
+                2 * hidden * inner
+            } else {
+                0
+            };
+            out.mlp = out.shared + routed + latent + hidden * wide(moe.num_experts);
+        }
+        _ => out.mlp = matrices * hidden * wide(m.ffn_hidden_size),
+    }
+    out
+}
+
+/// What a choice runs again, in millionths of the forward pass of a stage.
+pub(super) fn recomputed_ppm(m: &Module, pp_rank: u32, choice: Choice) -> u64 {
+    let mut whole = 0u128;
+    let mut again = 0u128;
+    for chunk in m.stages.rank(pp_rank) {
+        for (index, number) in (0u64..).zip(chunk.layers.clone()) {
+            let is_moe = m.is_moe_layer(u64::from(number));
+            let layer = layer(m, is_moe);
+            let all = layer.projections + layer.scores + layer.mlp;
+            whole += all;
+            again += match choice {
+                Choice::Nothing | Choice::Offload(_) => 0,
+                Choice::Uniform(_) => all,
+                Choice::Block(layers) => {
+                    if index < layers {
+                        all
+                    } else {
+                        0
+                    }
+                }
+                Choice::Selective(modules) => {
+                    let has = |module| modules.contains(module);
+                    let part = |has: bool, work: u128| if has { work } else { 0 };
+                    let moe = is_moe && has(RecomputeModule::Moe);
+                    part(has(RecomputeModule::CoreAttn), layer.scores)
+                        + part(has(RecomputeModule::MlaUpProj), layer.up)
+                        + part(has(RecomputeModule::Mlp) && !is_moe, layer.mlp)
+                        + part(moe, layer.mlp)
+                        + part(
+                            has(RecomputeModule::SharedExperts) && is_moe && !moe,
+                            layer.shared,
+                        )
+                }
+            };
+        }
+        if chunk.output {
+            whole += u128::from(m.args.hidden_size) * u128::from(m.padded_vocab_size);
+        }
+    }
+    let ppm = (again * 1_000_000).checked_div(whole).unwrap_or(0);
+    u64::try_from(ppm).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,77 @@
+//! Memory over the steps of one iteration.
+
+use super::StageRef;
+use super::bucket::Bucket;
+use super::parameters::PartTable;
+use super::peak::{PeakMoment, Stages};
+use crate::config::job::Config;
+use crate::model::Architecture;
+use crate::units::Bytes;
+
+/// What a stage holds during some steps.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TimelinePoint {
+    /// The heaviest of these steps, counted from 0.
+    pub step: u64,
+    /// Bytes by bucket during it.
+    pub memory: [Bytes; Bucket::COUNT],
+    /// All buckets together.
+    pub total: Bytes,
+    /// What the stage does then.
+    pub moment: PeakMoment,
+    /// Live micro batches of each chunk.
+    pub in_flight: Vec<u32>,
+}
+
+/// The forward and backward passes of one iteration on a stage.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Timeline {
+    /// How many steps there are.
+    pub steps: u64,
+    /// At most as many points as asked for, each the heaviest moment of an equal share of the steps.
+    pub points: Vec<TimelinePoint>,
+    /// What stays between optimizer steps.
+    pub steady: Bytes,
+}
+
+/// More points than this are not drawn.
+const MAX_POINTS: u32 = 4096;
+
+/// The timeline of one stage; `None` when there is no such stage.
+#[must_use]
+pub fn timeline(config: &Config, stage: StageRef, points: u32) -> Option<Timeline> {
+    let m = config.modules().get(stage.module)?;
+    let pp_rank = u32::try_from(stage.pp_rank)
+        .ok()
+        .filter(|rank| *rank < m.stages.pp())?;
+    let architecture = Architecture::new(m);
+    let local = PartTable::local(&architecture);
+    let stages = Stages::new(m, &architecture, &local);
+    let held = stages.estimate(pp_rank);
+    let replay = stages.replay(pp_rank);
+    let moments = replay.timeline(points.min(MAX_POINTS));
+    let points = moments
+        .into_iter()
+        .map(|moment| {
+            let usage = replay.usage(&moment);
+            let mut memory = held.memory;
+            for (slot, bucket) in memory.iter_mut().zip(Bucket::ALL) {
+                if let Some(index) = bucket.usage() {
+                    *slot = Bytes(usage.0.get(index).copied().unwrap_or(0));
+                }
+            }
+            TimelinePoint {
+                step: moment.step,
+                total: memory.iter().copied().sum(),
+                memory,
+                moment: replay.moment(&stages.tapes, m, pp_rank, &moment),
+                in_flight: moment.live,
+            }
+        })
+        .collect();
+    Some(Timeline {
+        steps: replay.schedule.len(),
+        points,
+        steady: held.steady,
+    })
+}

@@ -12,6 +12,7 @@ mod header;
 mod history;
 mod link;
 mod notices;
+mod parts;
 mod presets_bar;
 mod results;
 mod shortcuts;

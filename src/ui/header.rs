@@ -4,6 +4,7 @@ use leptos::prelude::*;
 
 use super::browser;
 use super::link;
+use super::parts::{click, text, yes};
 use super::presets_bar::PresetsBar;
 use super::shortcuts::SHORTCUTS;
 use super::state::state;
@@ -25,7 +26,7 @@ pub fn Header() -> impl IntoView {
             .with(|s| s.job.modules.is_empty() && s.job.unknown.is_empty());
         plain && !FieldId::ALL.iter().any(|id| state.changed(*id))
     });
-    let reset = move |_| {
+    let reset = move || {
         let preset = state.setup.with_untracked(|s| s.preset.clone());
         let job = state.baseline.get_untracked();
         state.jump(Setup {
@@ -37,7 +38,7 @@ pub fn Header() -> impl IntoView {
             .offer_undo("All settings are those of the preset again.");
     };
     let shown = RwSignal::new(String::new());
-    let copy = move |_| {
+    let copy = move || {
         link::copy(state, move |address| {
             shown.set(address);
             browser::open_dialog(LINK);
@@ -51,25 +52,25 @@ pub fn Header() -> impl IntoView {
             <div class="actions" role="group" aria-label="Settings">
                 <button
                     type="button"
-                    disabled=move || !state.can_undo()
-                    on:click=move |_| {
+                    disabled=yes(move || !state.can_undo())
+                    on:click=click(move || {
                         state.undo();
-                    }
+                    })
                 >
                     "Undo"
                 </button>
                 <button
                     type="button"
-                    disabled=move || !state.can_redo()
-                    on:click=move |_| {
+                    disabled=yes(move || !state.can_redo())
+                    on:click=click(move || {
                         state.redo();
-                    }
+                    })
                 >
                     "Redo"
                 </button>
-                <button type="button" disabled=pristine on:click=reset>"Reset"</button>
+                <button type="button" disabled=yes(move || pristine.get()) on:click=click(reset)>"Reset"</button>
             </div>
-            <button type="button" class="share" on:click=copy>"Copy link"</button>
+            <button type="button" class="share" on:click=click(copy)>"Copy link"</button>
             <div class="looks">
                 <UnitSwitch />
                 <ThemeButton />
@@ -77,7 +78,7 @@ pub fn Header() -> impl IntoView {
                     type="button"
                     class="quiet"
                     aria-haspopup="dialog"
-                    on:click=move |_| browser::open_dialog(SHORTCUTS)
+                    on:click=click(|| browser::open_dialog(SHORTCUTS))
                 >
                     "Help"
                 </button>
@@ -86,7 +87,7 @@ pub fn Header() -> impl IntoView {
         <dialog id=LINK class="help" aria-labelledby="link-title">
             <h2 id="link-title">"Copy this link"</h2>
             <p>"The browser does not let the page use the clipboard."</p>
-            <input id=LINK_TEXT type="text" readonly aria-label="Link" prop:value=shown />
+            <input id=LINK_TEXT type="text" readonly aria-label="Link" prop:value=text(move || shown.get()) />
             <form method="dialog">
                 <button>"Close"</button>
             </form>

@@ -6,6 +6,7 @@ use std::rc::Rc;
 use leptos::prelude::*;
 
 use super::browser::Timer;
+use super::parts::{button, text, yes};
 use super::state::{State, state};
 use crate::config::problem::Severity;
 
@@ -60,22 +61,16 @@ pub fn NoticeBoard() -> impl IntoView {
     let state = state();
     let Notices { shown, spoken } = state.notices;
     speak_results(state);
-    let undo = move |_| {
+    let undo = move || {
         state.undo();
         shown.set(None);
     };
     view! {
         <p class="unseen" role="status" data-testid="spoken">{spoken}</p>
-        <div class="notice" hidden=move || shown.read().is_none()>
-            <p>{move || shown.get().map(|n| n.text)}</p>
-            <button
-                type="button"
-                hidden=move || shown.read().as_ref().is_none_or(|n| !n.undo)
-                on:click=undo
-            >
-                "Undo"
-            </button>
-            <button type="button" class="quiet" on:click=move |_| shown.set(None)>"Dismiss"</button>
+        <div class="notice" hidden=yes(move || shown.read().is_none())>
+            <p>{text(move || shown.get().map(|n| n.text).unwrap_or_default())}</p>
+            {button("", "Undo", yes(move || shown.read().as_ref().is_none_or(|n| !n.undo)), undo)}
+            {button("quiet", "Dismiss", yes(|| false), move || shown.set(None))}
         </div>
     }
 }

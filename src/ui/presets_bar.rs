@@ -2,6 +2,7 @@
 
 use leptos::prelude::*;
 
+use super::parts::{input, option, yes};
 use super::state::{State, state};
 use super::values::same;
 use crate::config::check;
@@ -81,19 +82,19 @@ pub fn PresetsBar() -> impl IntoView {
             families.push(model.family);
         }
     }
-    let option = move |model: &'static Preset| {
+    let entry = move |model: &'static Preset| {
         let chosen = move || preset.read().as_ref().is_some_and(|p| p.id == model.id);
-        view! { <option value=model.id prop:selected=chosen>{model.name}</option> }
+        option(model.id, model.name, yes(chosen))
     };
     let family = move |family: &'static str| {
         let models = PRESETS.iter().filter(|model| model.family == family);
-        view! { <optgroup label=family>{models.map(option).collect_view()}</optgroup> }
+        view! { <optgroup label=family>{models.map(entry).collect_view()}</optgroup> }
     };
     view! {
         <label class="preset">
             <span class="unseen">"Model"</span>
-            <select id="preset" on:change=move |event| pick(state, &event_target_value(&event))>
-                <option value="" disabled hidden prop:selected=move || preset.read().is_none()>
+            <select id="preset" on:change=input(move |event| pick(state, &event_target_value(&event)))>
+                <option value="" disabled hidden prop:selected=yes(move || preset.read().is_none())>
                     "No preset"
                 </option>
                 {families.into_iter().map(family).collect_view()}

@@ -4,6 +4,7 @@ use leptos::prelude::*;
 
 use super::browser;
 use super::form::control_id;
+use super::parts::{block, button, text, yes};
 use super::results::HeadlineBar;
 use super::state::{Outcome, State, state};
 use crate::config::field::Field;
@@ -101,12 +102,13 @@ pub fn Summary() -> impl IntoView {
     let unit = state.unit;
     let headline = Memo::new(move |_| Headline::of(state));
     let say = move |what: fn(&Headline, Scale) -> String| {
-        move || {
-            headline
-                .read()
+        text(move || {
+            let headline = headline.read();
+            let said = headline
                 .as_ref()
-                .map(|h| what(h, Scale::coarse(unit.get())))
-        }
+                .map(|h| what(h, Scale::coarse(unit.get())));
+            said.unwrap_or_default()
+        })
     };
     let verdict = Memo::new(move |_| {
         let headline = headline.read();
@@ -117,23 +119,23 @@ pub fn Summary() -> impl IntoView {
     view! {
         <section
             class="summary"
-            class:stale=state.stale
-            data-verdict=move || verdict.get().id()
+            class:stale=yes(move || state.stale.get())
+            data-verdict=text(move || verdict.get().id().to_owned())
             aria-label="Memory of one GPU"
         >
             <div class="summary-figures">
                 <p class="total">
                     <strong data-testid="total">{say(|h, scale| scale.number(h.summary.total))}</strong>
                     " "
-                    {move || unit.get().symbol()}
+                    {text(move || unit.get().symbol().to_owned())}
                     <span class="of">
                         {say(Headline::gpu)}</span>
                 </p>
                 <p class="verdict">
                     <svg viewBox="0 0 16 16" aria-hidden="true">
-                        <path d=move || icon(verdict.get()) />
+                        <path d=text(move || icon(verdict.get()).to_owned()) />
                     </svg>
-                    <strong data-testid="verdict">{move || verdict.get().words()}</strong>
+                    <strong data-testid="verdict">{text(move || verdict.get().words().to_owned())}</strong>
                     <span class="headroom">{say(Headline::headroom)}</span>
                 </p>
             </div>
@@ -171,8 +173,8 @@ fn Meter(headline: Memo<Option<Headline>>) -> impl IntoView {
         view! {
             <span
                 class=format!("meter-part bucket-{}", bucket.id())
-                style:width=move || width(bytes.get().0)
-                hidden=move || bytes.get() == Bytes::ZERO
+                style:width=text(move || width(bytes.get().0))
+                hidden=yes(move || bytes.get() == Bytes::ZERO)
             ></span>
         }
     };
@@ -186,7 +188,7 @@ fn Meter(headline: Memo<Option<Headline>>) -> impl IntoView {
     view! {
         <div class="meter" aria-hidden="true">
             {Bucket::ALL.map(segment).collect_view()}
-            <span class="meter-mark" hidden=move || mark().is_none() style:left=mark></span>
+            <span class="meter-mark" hidden=yes(move || mark().is_none()) style:left=text(move || mark().unwrap_or_default())></span>
         </div>
     }
 }
@@ -200,7 +202,7 @@ fn Trouble() -> impl IntoView {
         let checked = checked.read();
         checked.errors().find_map(|p| p.fields.first().copied())
     };
-    let go = move |_| {
+    let go = move || {
         if let Some(id) = first() {
             let field: &Field = id.field();
             state.disclosure.update(|d| d.reveal(field));
@@ -230,12 +232,13 @@ fn Trouble() -> impl IntoView {
         texts
             .map(|text| view! { <p class="homeless">{text}</p> })
             .collect_view()
+            .into_any()
     };
     view! {
-        <div class="trouble" hidden=move || !state.stale.get()>
-            <p data-testid="stale">{stale}</p>
-            <button type="button" class="link" on:click=go>"Go to the first"</button>
+        <div class="trouble" hidden=yes(move || !state.stale.get())>
+            <p data-testid="stale">{text(stale)}</p>
+            {button("link", "Go to the first", yes(|| false), go)}
         </div>
-        {homeless}
+        {block(homeless)}
     }
 }

@@ -3,6 +3,7 @@
 use leptos::prelude::*;
 
 use super::browser;
+use super::parts::{aria, click, text};
 use super::state::state;
 use crate::report::amount::Unit;
 
@@ -61,16 +62,16 @@ pub(super) fn stored_unit() -> Unit {
 #[component]
 pub fn ThemeButton() -> impl IntoView {
     let theme = state().theme;
-    let turn = move |_| {
+    let turn = move || {
         let next = theme.get_untracked().next();
         theme.set(next);
         browser::store(THEME, next.name());
         browser::mark_root("data-theme", (next != Theme::Auto).then(|| next.name()));
     };
     view! {
-        <button type="button" class="quiet" on:click=turn>
+        <button type="button" class="quiet" on:click=click(turn)>
             <span class="theme-icon" aria-hidden="true"></span>
-            {move || format!("Theme: {}", theme.get().name())}
+            {text(move || format!("Theme: {}", theme.get().name()))}
         </button>
     }
 }
@@ -80,12 +81,12 @@ pub fn ThemeButton() -> impl IntoView {
 pub fn UnitSwitch() -> impl IntoView {
     let unit = state().unit;
     let button = move |this: Unit| {
-        let choose = move |_| {
+        let choose = move || {
             unit.set(this);
             browser::store(UNIT, this.symbol());
         };
-        let pressed = move || if unit.get() == this { "true" } else { "false" };
-        view! { <button type="button" aria-pressed=pressed on:click=choose>{this.symbol()}</button> }
+        let pressed = aria(move || unit.get() == this);
+        view! { <button type="button" aria-pressed=pressed on:click=click(choose)>{this.symbol()}</button> }
     };
     view! {
         <div class="segments" role="group" aria-label="Unit of memory">

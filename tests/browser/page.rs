@@ -171,7 +171,8 @@ impl Page {
         self.browser.type_keys(selector, keys);
     }
 
-    /// Presses keys wherever the focus is; `\u{E004}` is Tab, `\u{E007}` Enter, `\u{E00C}` Escape.
+    /// Presses keys wherever the focus is; `\u{E004}` is Tab, `\u{E007}` Enter, `\u{E00C}` Escape. Modifiers such as
+    /// `\u{E009}`, Control, stay down until `\u{E000}`.
     #[track_caller]
     pub(crate) fn press(&self, keys: &str) {
         self.browser.press(keys);

@@ -98,10 +98,18 @@ impl Browser {
     /// Presses keys wherever the focus is.
     pub(crate) fn press(&self, keys: &str) {
         let one = |kind: &str, key: char| json!({ "type": kind, "value": key });
-        let strokes: Vec<_> = keys
-            .chars()
-            .flat_map(|key| [one("keyDown", key), one("keyUp", key)])
-            .collect();
+        let mut strokes = Vec::new();
+        let mut held = Vec::new();
+        for key in keys.chars() {
+            match key {
+                '\u{E000}' => strokes.extend(held.drain(..).map(|key| one("keyUp", key))),
+                '\u{E008}'..='\u{E00A}' | '\u{E03D}' => {
+                    strokes.push(one("keyDown", key));
+                    held.push(key);
+                }
+                key => strokes.extend([one("keyDown", key), one("keyUp", key)]),
+            }
+        }
         let keyboard = json!({ "type": "key", "id": "keyboard", "actions": strokes });
         self.call("POST", "/actions", &json!({ "actions": [keyboard] }));
     }

@@ -8,6 +8,7 @@ use super::field::control_id;
 use crate::config::field::{Default, Field, Group, Kind};
 use crate::config::fields::FieldId;
 use crate::config::gpus::GPUS;
+use crate::ui::parts::{aria, click, input, option, text, yes};
 use crate::ui::state::State;
 use crate::ui::step::{Step, step};
 use crate::ui::values::{has, shown, toggled};
@@ -24,15 +25,17 @@ pub(super) fn control(state: &'static State, id: FieldId, invalid: Memo<bool>) -
         Kind::Int { .. } => {
             let stepper = matches!(field.group, Group::Parallelism | Group::Batch);
             view! {
-                <span class="stepper" class:plain=!stepper>
+                <span class="stepper" class:plain=yes(move || !stepper)>
                     {stepper.then(|| step_button(state, id, Step::Down))}
-                    {text(state, id, invalid)}
+                    {text_box(state, id, invalid)}
                     {stepper.then(|| step_button(state, id, Step::Up))}
                 </span>
             }
             .into_any()
         }
-        Kind::Decimal { .. } | Kind::LayerPattern | Kind::Text { .. } => text(state, id, invalid),
+        Kind::Decimal { .. } | Kind::LayerPattern | Kind::Text { .. } => {
+            text_box(state, id, invalid)
+        }
     }
 }
 
@@ -40,12 +43,8 @@ fn describedby(field: &Field) -> String {
     format!("{}-problems", control_id(field))
 }
 
-fn truth(on: bool) -> &'static str {
-    if on { "true" } else { "false" }
-}
-
 /// What was typed stays as it was typed until the field is left and what it holds is valid.
-fn text(state: &'static State, id: FieldId, invalid: Memo<bool>) -> AnyView {
+fn text_box(state: &'static State, id: FieldId, invalid: Memo<bool>) -> AnyView {
     let field = id.field();
     let typed = Memo::new(move |_| shown(field, state.value(id).as_ref()));
     let placeholder = Memo::new(move |_| placeholder(state, id));
@@ -58,17 +57,17 @@ fn text(state: &'static State, id: FieldId, invalid: Memo<bool>) -> AnyView {
     view! {
         <input
             id=control_id(field)
-            class:number=number
+            class:number=yes(move || number)
             type="text"
             inputmode=keypad
             autocomplete="off"
             autocapitalize="off"
             spellcheck="false"
             aria-describedby=describedby(field)
-            aria-invalid=move || truth(invalid.get())
-            placeholder=placeholder
-            prop:value=typed
-            on:input=move |event| state.type_into(id, event_target_value(&event))
+            aria-invalid=aria(move || invalid.get())
+            placeholder=text(move || placeholder.get())
+            prop:value=text(move || typed.get())
+            on:input=input(move |event| state.type_into(id, event_target_value(&event)))
             on:blur=move |_| state.leave(id)
             on:keydown=move |event| keys(state, id, &event)
         />
@@ -146,7 +145,7 @@ fn step_button(state: &'static State, id: FieldId, to: Step) -> AnyView {
             class="step"
             tabindex="-1"
             aria-label=format!("{verb} {}", id.field().label)
-            on:click=move |_| take(state, id, to)
+            on:click=click(move || take(state, id, to))
         >
             {sign}
         </button>
@@ -164,9 +163,11 @@ fn switch(state: &'static State, id: FieldId, invalid: Memo<bool>) -> AnyView {
             type="checkbox"
             role="switch"
             aria-describedby=describedby(field)
-            aria-invalid=move || truth(invalid.get())
-            prop:checked=on
-            on:change=move |event| state.set(id, Value::Bool(event_target_checked(&event)))
+            aria-invalid=aria(move || invalid.get())
+            prop:checked=yes(move || on.get())
+            on:change=input(move |event| {
+                state.set(id, Value::Bool(event_target_checked(&event)));
+            })
         />
     }
     .into_any()
@@ -198,20 +199,18 @@ fn select(
             },
         );
     };
-    let options = names.iter().enumerate().map(|(index, name)| {
-        view! { <option value=*name prop:selected=move || chosen.get() == Some(index)>{*name}</option> }
-    });
+    let options = names
+        .iter()
+        .enumerate()
+        .map(|(index, name)| option(name, name, yes(move || chosen.get() == Some(index))));
     view! {
         <select
             id=control_id(field)
             aria-describedby=describedby(field)
-            aria-invalid=move || truth(invalid.get())
-            on:change=choose
+            aria-invalid=aria(move || invalid.get())
+            on:change=input(choose)
         >
-            {none
-                .map(|rule| {
-                    view! { <option value="" prop:selected=move || chosen.get().is_none()>{rule}</option> }
-                })}
+            {none.map(|rule| option("", rule, yes(move || chosen.get().is_none())))}
             {options.collect_view()}
         </select>
     }
@@ -232,12 +231,12 @@ fn gpu(state: &'static State, id: FieldId) -> AnyView {
             },
         );
     };
-    let options = GPUS.iter().map(|gpu| {
-        view! { <option value=gpu.id prop:selected=move || *chosen.read() == gpu.id>{gpu.name}</option> }
-    });
+    let options = GPUS
+        .iter()
+        .map(|gpu| option(gpu.id, gpu.name, yes(move || *chosen.read() == gpu.id)));
     view! {
-        <select id=control_id(field) aria-describedby=describedby(field) on:change=choose>
-            <option value="" prop:selected=move || chosen.read().is_empty()>"none"</option>
+        <select id=control_id(field) aria-describedby=describedby(field) on:change=input(choose)>
+            {option("", "none", yes(move || chosen.read().is_empty()))}
             {options.collect_view()}
         </select>
     }
@@ -260,7 +259,7 @@ fn checkboxes(state: &'static State, id: FieldId, names: &'static [&'static str]
         };
         view! {
             <label class="box">
-                <input id=key type="checkbox" prop:checked=on on:change=toggle />
+                <input id=key type="checkbox" prop:checked=yes(move || on.get()) on:change=input(toggle) />
                 {*name}
             </label>
         }

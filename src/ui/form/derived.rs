@@ -7,7 +7,8 @@ use crate::config::fields::FieldId;
 use crate::config::job::Module;
 use crate::parallel::stages::Chunk;
 use crate::report::amount::parameters;
-use crate::ui::state::state;
+use crate::ui::parts::{block, yes};
+use crate::ui::state::State;
 
 /// The number that a left-out field stands for.
 pub(super) fn resolved(id: FieldId, module: &Module) -> Option<u64> {
@@ -72,9 +73,7 @@ fn chips(group: Group, module: &Module) -> Vec<Chip> {
 }
 
 /// The derived values of a group.
-#[component]
-pub(super) fn Derived(group: Group) -> impl IntoView {
-    let state = state();
+pub(super) fn derived(state: &'static State, group: Group) -> AnyView {
     let chips = Memo::new(move |_| {
         let outcome = state.outcome.read();
         let module = outcome.as_ref().and_then(|o| o.module(state.module.get()));
@@ -91,11 +90,12 @@ pub(super) fn Derived(group: Group) -> impl IntoView {
     view! {
         <dl
             class="chips"
-            class:stale=state.stale
-            hidden=move || chips.read().is_empty()
+            class:stale=yes(move || state.stale.get())
+            hidden=yes(move || chips.read().is_empty())
             aria-label="Derived"
         >
-            {move || chips.get().into_iter().map(chip).collect_view()}
+            {block(move || chips.get().into_iter().map(chip).collect_view().into_any())}
         </dl>
     }
+    .into_any()
 }

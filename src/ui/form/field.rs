@@ -7,7 +7,8 @@ use crate::config::field::{Field, Kind};
 use crate::config::fields::FieldId;
 use crate::config::problem::{Fix, Problem, Severity};
 use crate::ui::browser;
-use crate::ui::state::{State, state};
+use crate::ui::parts::{aria, block, button, click, nothing, text, yes};
+use crate::ui::state::State;
 use crate::ui::values::{default, shown};
 use crate::value::Value;
 
@@ -36,9 +37,7 @@ pub(crate) fn flag(field: &Field) -> String {
 }
 
 /// A row of the form.
-#[component]
-pub(super) fn FieldRow(id: FieldId) -> impl IntoView {
-    let state = state();
+pub(super) fn field_row(state: &'static State, id: FieldId) -> AnyView {
     let field = id.field();
     let key = control_id(field);
     let (label_id, help_id, problems_id) = (
@@ -59,7 +58,7 @@ pub(super) fn FieldRow(id: FieldId) -> impl IntoView {
     let group = matches!(field.kind, Kind::Set(_));
     let back = {
         let key = key.clone();
-        move |_| {
+        move || {
             state.reset([id]);
             browser::focus(key.clone());
         }
@@ -68,8 +67,8 @@ pub(super) fn FieldRow(id: FieldId) -> impl IntoView {
         <div
             class="field"
             class:field-wide=matches!(field.kind, Kind::Set(_) | Kind::LayerPattern) || field.key == "layout"
-            class:field-changed=changed
-            class:field-invalid=invalid
+            class:field-changed=yes(move || changed.get())
+            class:field-invalid=yes(move || invalid.get())
         >
             <div class="field-name">
                 <label id=label_id for=(!group).then(|| key.clone())>{field.label}</label>
@@ -77,19 +76,19 @@ pub(super) fn FieldRow(id: FieldId) -> impl IntoView {
                     type="button"
                     class="tip"
                     aria-label=format!("About {}", field.label)
-                    aria-expanded=move || if open.get() { "true" } else { "false" }
+                    aria-expanded=aria(move || open.get())
                     aria-controls=help_id.clone()
-                    on:click=move |_| open.update(|open| *open = !*open)
+                    on:click=click(move || open.update(|open| *open = !*open))
                 >
                     "?"
                 </button>
                 <button
                     type="button"
                     class="reset"
-                    class:gone=move || !changed.get()
+                    class:gone=yes(move || !changed.get())
                     aria-label=format!("Reset {}", field.label)
-                    title=move || format!("Reset to {}", base_text(state, id))
-                    on:click=back
+                    title=text(move || format!("Reset to {}", base_text(state, id)))
+                    on:click=click(back)
                 >
                     "↺"
                 </button>
@@ -99,16 +98,21 @@ pub(super) fn FieldRow(id: FieldId) -> impl IntoView {
                 {control(state, id, invalid)}
                 <span class="unit">{field.unit}</span>
             </div>
-            <div class="field-help" id=help_id hidden=move || !open.get()>
-                {move || open.get().then(|| help(state, id))}
+            <div class="field-help" id=help_id hidden=yes(move || !open.get())>
+                {block(move || match open.get() {
+                    true => help(state, id),
+                    false => nothing(),
+                })}
             </div>
             <div class="field-problems" id=problems_id>
-                {move || {
-                    problems.get().into_iter().map(|p| problem(state, id, p)).collect_view()
-                }}
+                {block(move || {
+                    let rows = problems.get().into_iter().map(|p| problem(state, id, p));
+                    rows.collect_view().into_any()
+                })}
             </div>
         </div>
     }
+    .into_any()
 }
 
 fn base_text(state: &'static State, id: FieldId) -> String {
@@ -144,12 +148,12 @@ fn help(state: &'static State, id: FieldId) -> AnyView {
 fn problem(state: &'static State, id: FieldId, problem: Problem) -> AnyView {
     let fixes = problem.fixes.into_iter().take(4).map(|fix| {
         let label = fix_label(&fix);
-        let apply = move |_| {
+        let apply = move || {
             state.set(fix.field, fix.value.clone());
             // The button goes with the problem; the focus must not be lost with it.
             browser::focus(control_id(id.field()));
         };
-        view! { <button type="button" class="fix" on:click=apply>{label}</button> }
+        button("fix", label, yes(|| false), apply)
     });
     let class = match problem.severity {
         Severity::Error => "problem problem-error",

@@ -7,6 +7,7 @@ use super::field::{control_id, flag};
 use crate::config::field::Field;
 use crate::config::fields::FieldId;
 use crate::ui::browser;
+use crate::ui::parts::{block, click, input, text, yes};
 use crate::ui::state::state;
 
 /// The id of the search box.
@@ -16,7 +17,7 @@ const SHOWN: usize = 12;
 
 /// How well a field matches the words; nothing where one of them is nowhere.
 fn score(field: &Field, words: &[String]) -> Option<usize> {
-    let plain = |text: &str| text.to_lowercase().replace(['-', '_'], " ");
+    let plain = |text: &str| text.to_ascii_lowercase().replace(['-', '_'], " ");
     let names = [
         plain(field.name),
         plain(field.label),
@@ -45,7 +46,7 @@ fn score(field: &Field, words: &[String]) -> Option<usize> {
 }
 
 fn matches(query: &str) -> Vec<FieldId> {
-    let query = query.to_lowercase().replace(['-', '_'], " ");
+    let query = query.to_ascii_lowercase().replace(['-', '_'], " ");
     let words: Vec<String> = query.split_whitespace().map(str::to_owned).collect();
     if words.is_empty() {
         return Vec::new();
@@ -94,7 +95,7 @@ pub(super) fn Search() -> impl IntoView {
         let field = id.field();
         view! {
             <li>
-                <button type="button" on:click=move |_| go(id)>
+                <button type="button" on:click=click(move || go(id))>
                     <span>{field.label}</span>
                     <code>{flag(field)}</code>
                 </button>
@@ -111,13 +112,13 @@ pub(super) fn Search() -> impl IntoView {
                 autocomplete="off"
                 spellcheck="false"
                 prop:value=query
-                on:input=move |event| query.set(event_target_value(&event))
+                on:input=input(move |event| query.set(event_target_value(&event)))
                 on:keydown=keys
             />
-            <ul class="matches" hidden=move || found.read().is_empty()>
-                {move || found.get().into_iter().map(entry).collect_view()}
+            <ul class="matches" hidden=yes(move || found.read().is_empty())>
+                {block(move || found.get().into_iter().map(entry).collect_view().into_any())}
             </ul>
-            <p class="faint" role="status">{said}</p>
+            <p class="faint" role="status">{text(said)}</p>
         </div>
     }
 }

@@ -2,12 +2,13 @@
 
 use leptos::prelude::*;
 
-use super::derived::Derived;
+use super::derived::derived;
 use super::essence::essence;
-use super::field::FieldRow;
+use super::field::field_row;
 use crate::config::field::{Field, Group, Level};
 use crate::config::fields::FieldId;
-use crate::ui::state::{Disclosure, State, state};
+use crate::ui::parts::{aria, block, button, click, nothing, text, yes};
+use crate::ui::state::{Disclosure, State};
 
 impl Disclosure {
     /// What is open on a first visit: how ranks share the work, and the batch.
@@ -72,9 +73,7 @@ fn errors(state: &'static State, group: Group) -> usize {
 }
 
 /// A section.
-#[component]
-pub(super) fn Section(group: Group) -> impl IntoView {
-    let state = state();
+pub(super) fn section(state: &'static State, group: Group) -> AnyView {
     let disclosure = state.disclosure;
     let open = Memo::new(move |_| disclosure.read().is_open(group));
     let level = Memo::new(move |_| disclosure.read().level(group));
@@ -93,35 +92,43 @@ pub(super) fn Section(group: Group) -> impl IntoView {
                 <button
                     type="button"
                     class="section-line"
-                    aria-expanded=move || if open.get() { "true" } else { "false" }
+                    aria-expanded=aria(move || open.get())
                     aria-controls=body.clone()
-                    on:click=move |_| disclosure.update(|d| d.toggle(group))
+                    on:click=click(move || disclosure.update(|d| d.toggle(group)))
                 >
                     <span class="section-title">{group.title()}</span>
-                    <span class="section-errors" hidden=move || errors.get() == 0>
-                        {move || match errors.get() {
+                    <span class="section-errors" hidden=yes(move || errors.get() == 0)>
+                        {text(move || match errors.get() {
                             1 => String::from("1 problem"),
                             n => format!("{n} problems"),
-                        }}
+                        })}
                     </span>
-                    <span class="section-essence">{essence}</span>
+                    <span class="section-essence">{text(move || essence.get())}</span>
                 </button>
             </h2>
-            <div class="section-body" id=body hidden=move || !open.get()>
-                {move || open.get().then(|| body_view(state, group, level))}
+            <div class="section-body" id=body hidden=yes(move || !open.get())>
+                {block(move || match open.get() {
+                    true => body_view(state, group, level),
+                    false => nothing(),
+                })}
             </div>
         </section>
     }
+    .into_any()
 }
 
 fn body_view(state: &'static State, group: Group, level: Memo<Level>) -> AnyView {
-    let block = move |at: Level| {
-        move || {
-            (level.get() >= at).then(|| {
-                let rows = fields(group).filter(move |id| id.field().level == at);
-                rows.map(|id| view! { <FieldRow id /> }).collect_view()
-            })
-        }
+    let rows = move |at: Level| {
+        let shown = Memo::new(move |_| level.get() >= at);
+        block(move || {
+            if !shown.get() {
+                return nothing();
+            }
+            let rows = fields(group).filter(move |id| id.field().level == at);
+            rows.map(|id| field_row(state, id))
+                .collect_view()
+                .into_any()
+        })
     };
     let changed = Memo::new(move |_| fields(group).any(|id| state.changed(id)));
     let (essential, more, all) = (
@@ -129,48 +136,33 @@ fn body_view(state: &'static State, group: Group, level: Memo<Level>) -> AnyView
         count(group, Level::More),
         count(group, Level::All),
     );
-    let show = move |to: Level| move |_| state.disclosure.update(|d| d.set_level(group, to));
+    let reveal = move |to: Level, label: String, hidden: Signal<bool>| {
+        button("link", label, hidden, move || {
+            state.disclosure.update(|d| d.set_level(group, to));
+        })
+    };
+    let no_more = yes(move || more == essential || level.get() != Level::Essential);
+    let no_all = yes(move || {
+        all == more
+            || level.get() == Level::All
+            || (level.get() == Level::Essential && more > essential)
+    });
+    let no_fewer = yes(move || level.get() == Level::Essential);
     view! {
-        {block(Level::Essential)}
-        <Derived group />
-        {block(Level::More)}
-        {block(Level::All)}
+        {rows(Level::Essential)}
+        {derived(state, group)}
+        {rows(Level::More)}
+        {rows(Level::All)}
         <div class="section-foot">
-            <button
-                type="button"
-                class="link"
-                hidden=move || more == essential || level.get() != Level::Essential
-                on:click=show(Level::More)
-            >
-                {format!("{} more", more - essential)}
-            </button>
-            <button
-                type="button"
-                class="link"
-                hidden=move || {
-                    all == more || level.get() == Level::All
-                        || (level.get() == Level::Essential && more > essential)
-                }
-                on:click=show(Level::All)
-            >
-                {format!("all {all} flags")}
-            </button>
-            <button
-                type="button"
-                class="link"
-                hidden=move || level.get() == Level::Essential
-                on:click=show(Level::Essential)
-            >
-                "fewer"
-            </button>
-            <button
-                type="button"
-                class="link section-reset"
-                hidden=move || !changed.get()
-                on:click=move |_| state.reset(fields(group))
-            >
-                "Reset section"
-            </button>
+            {reveal(Level::More, format!("{} more", more - essential), no_more)}
+            {reveal(Level::All, format!("all {all} flags"), no_all)}
+            {reveal(Level::Essential, String::from("fewer"), no_fewer)}
+            {button(
+                "link section-reset",
+                "Reset section",
+                yes(move || !changed.get()),
+                move || state.reset(fields(group)),
+            )}
         </div>
     }
     .into_any()

@@ -4,7 +4,7 @@ use leptos::prelude::*;
 
 use super::browser;
 use super::link;
-use super::parts::{click, text, yes};
+use super::parts::{click, memo, text, yes};
 use super::presets_bar::PresetsBar;
 use super::shortcuts::SHORTCUTS;
 use super::state::state;
@@ -20,7 +20,7 @@ const LINK_TEXT: &str = "link-text";
 #[component]
 pub fn Header() -> impl IntoView {
     let state = state();
-    let pristine = Memo::new(move |_| {
+    let pristine = memo(move || {
         let plain = state
             .setup
             .with(|s| s.job.modules.is_empty() && s.job.unknown.is_empty());

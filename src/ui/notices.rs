@@ -6,7 +6,7 @@ use std::rc::Rc;
 use leptos::prelude::*;
 
 use super::browser::Timer;
-use super::parts::{button, text, yes};
+use super::parts::{button, memo, text, yes};
 use super::state::{State, state};
 use crate::config::problem::Severity;
 
@@ -78,7 +78,7 @@ pub fn NoticeBoard() -> impl IntoView {
 /// Reads out the verdict, or the problems, once the reader has paused for a second.
 fn speak_results(state: &'static State) {
     let timer = Rc::new(Timer::default());
-    let sentence = Memo::new(move |_| {
+    let sentence = memo(move || {
         let checked = state.checked.read();
         let errors = || {
             checked

@@ -21,6 +21,21 @@ pub(crate) fn aria(read: impl Fn() -> bool + Send + Sync + 'static) -> Signal<St
     text(move || String::from(if read() { "true" } else { "false" }))
 }
 
+/// A value that is worked out when what it reads changes, and tells on only when it has become another.
+pub(crate) fn memo<T>(read: impl Fn() -> T + Send + Sync + 'static) -> Memo<T>
+where
+    T: PartialEq + Send + Sync + 'static,
+{
+    erased(Box::new(read))
+}
+
+fn erased<T>(read: Box<dyn Fn() -> T + Send + Sync>) -> Memo<T>
+where
+    T: PartialEq + Send + Sync + 'static,
+{
+    Memo::new(move |_| read())
+}
+
 /// A part of the page that is drawn anew when what it reads changes.
 pub(crate) fn block(
     draw: impl FnMut() -> AnyView + Send + 'static,
@@ -34,13 +49,17 @@ pub(crate) fn click(mut act: impl FnMut() + 'static) -> Box<dyn FnMut(MouseEvent
 }
 
 /// What a new value of a control does.
-pub(crate) fn input(mut take: impl FnMut(Event) + 'static) -> Box<dyn FnMut(Event)> {
-    Box::new(move |event| take(event))
+pub(crate) fn input(take: impl FnMut(Event) + 'static) -> Box<dyn FnMut(Event)> {
+    Box::new(take)
 }
 
-/// Nothing.
-pub(crate) fn nothing() -> AnyView {
-    ().into_any()
+/// A part of the page that is there only as long as `open`.
+pub(crate) fn block_if(
+    open: impl Fn() -> bool + Send + Sync + 'static,
+    mut draw: impl FnMut() -> AnyView + Send + 'static,
+) -> Box<dyn FnMut() -> AnyView + Send> {
+    let open = memo(open);
+    block(move || if open.get() { draw() } else { ().into_any() })
 }
 
 /// A button that is there unless `hidden`.

@@ -2,7 +2,7 @@
 
 use leptos::prelude::*;
 
-use super::parts::{input, option, yes};
+use super::parts::{input, memo, option, yes};
 use super::state::{State, state};
 use super::values::same;
 use crate::config::check;
@@ -75,7 +75,7 @@ fn pick(state: &'static State, id: &str) {
 #[component]
 pub fn PresetsBar() -> impl IntoView {
     let state = state();
-    let preset = Memo::new(move |_| state.setup.with(|s| s.preset.clone()));
+    let preset = memo(move || state.setup.with(|s| s.preset.clone()));
     let mut families: Vec<&str> = Vec::new();
     for model in PRESETS {
         if !families.contains(&model.family) {

@@ -4,7 +4,7 @@ use leptos::prelude::*;
 
 use super::browser;
 use super::form::control_id;
-use super::parts::{block, button, text, yes};
+use super::parts::{block, button, memo, text, yes};
 use super::results::HeadlineBar;
 use super::state::{Outcome, State, state};
 use crate::config::field::Field;
@@ -100,7 +100,7 @@ pub(super) fn sentence(state: &'static State) -> String {
 pub fn Summary() -> impl IntoView {
     let state = state();
     let unit = state.unit;
-    let headline = Memo::new(move |_| Headline::of(state));
+    let headline = memo(move || Headline::of(state));
     let say = move |what: fn(&Headline, Scale) -> String| {
         text(move || {
             let headline = headline.read();
@@ -110,7 +110,7 @@ pub fn Summary() -> impl IntoView {
             said.unwrap_or_default()
         })
     };
-    let verdict = Memo::new(move |_| {
+    let verdict = memo(move || {
         let headline = headline.read();
         headline
             .as_ref()
@@ -151,7 +151,7 @@ pub fn Summary() -> impl IntoView {
 /// The buckets of the worst stage on one line, with the GPU's memory as its end or as a mark in it.
 #[component]
 fn Meter(headline: Memo<Option<Headline>>) -> impl IntoView {
-    let full = Memo::new(move |_| {
+    let full = memo(move || {
         let headline = headline.read();
         headline.as_ref().map_or(0, |h| {
             h.summary.total.max(h.summary.gpu.unwrap_or_default()).0
@@ -163,7 +163,7 @@ fn Meter(headline: Memo<Option<Headline>>) -> impl IntoView {
         format!("{}.{}%", share / 10, share % 10)
     };
     let segment = move |bucket: Bucket| {
-        let bytes = Memo::new(move |_| {
+        let bytes = memo(move || {
             let headline = headline.read();
             let memory = headline.as_ref().map(|h| h.memory);
             memory

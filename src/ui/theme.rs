@@ -71,7 +71,9 @@ pub fn ThemeButton() -> impl IntoView {
     view! {
         <button type="button" class="quiet" on:click=click(turn)>
             <span class="theme-icon" aria-hidden="true"></span>
+            <span class="theme-name">
             {text(move || format!("Theme: {}", theme.get().name()))}
+            </span>
         </button>
     }
 }

@@ -8,7 +8,7 @@ use super::field::control_id;
 use crate::config::field::{Default, Field, Group, Kind};
 use crate::config::fields::FieldId;
 use crate::config::gpus::GPUS;
-use crate::ui::parts::{aria, click, input, option, text, yes};
+use crate::ui::parts::{aria, click, input, memo, option, text, yes};
 use crate::ui::state::State;
 use crate::ui::step::{Step, step};
 use crate::ui::values::{has, shown, toggled};
@@ -46,8 +46,8 @@ fn describedby(field: &Field) -> String {
 /// What was typed stays as it was typed until the field is left and what it holds is valid.
 fn text_box(state: &'static State, id: FieldId, invalid: Memo<bool>) -> AnyView {
     let field = id.field();
-    let typed = Memo::new(move |_| shown(field, state.value(id).as_ref()));
-    let placeholder = Memo::new(move |_| placeholder(state, id));
+    let typed = memo(move || shown(field, state.value(id).as_ref()));
+    let placeholder = memo(move || placeholder(state, id));
     let keypad = match field.kind {
         Kind::Int { .. } => "numeric",
         Kind::Decimal { .. } => "decimal",
@@ -155,7 +155,7 @@ fn step_button(state: &'static State, id: FieldId, to: Step) -> AnyView {
 
 fn switch(state: &'static State, id: FieldId, invalid: Memo<bool>) -> AnyView {
     let field = id.field();
-    let on = Memo::new(move |_| has(field, state.value(id).as_ref(), 0));
+    let on = memo(move || has(field, state.value(id).as_ref(), 0));
     view! {
         <input
             id=control_id(field)
@@ -184,7 +184,7 @@ fn select(
         Default::Derived(rule) => Some(rule),
         _ => None,
     };
-    let chosen = Memo::new(move |_| {
+    let chosen = memo(move || {
         let value = state.value(id);
         (0..names.len()).find(|index| has(field, value.as_ref(), *index))
     });
@@ -219,7 +219,7 @@ fn select(
 
 fn gpu(state: &'static State, id: FieldId) -> AnyView {
     let field = id.field();
-    let chosen = Memo::new(move |_| shown(field, state.value(id).as_ref()));
+    let chosen = memo(move || shown(field, state.value(id).as_ref()));
     let choose = move |event| {
         let name = event_target_value(&event);
         state.set(
@@ -246,7 +246,7 @@ fn gpu(state: &'static State, id: FieldId) -> AnyView {
 fn checkboxes(state: &'static State, id: FieldId, names: &'static [&'static str]) -> AnyView {
     let field = id.field();
     let boxes = names.iter().enumerate().map(|(index, name)| {
-        let on = Memo::new(move |_| has(field, state.value(id).as_ref(), index));
+        let on = memo(move || has(field, state.value(id).as_ref(), index));
         let toggle = move |_| {
             let value = state.value(id);
             state.set(id, toggled(field, value.as_ref(), index));

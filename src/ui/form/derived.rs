@@ -7,7 +7,7 @@ use crate::config::fields::FieldId;
 use crate::config::job::Module;
 use crate::parallel::stages::Chunk;
 use crate::report::amount::parameters;
-use crate::ui::parts::{block, yes};
+use crate::ui::parts::{block, memo, yes};
 use crate::ui::state::State;
 
 /// The number that a left-out field stands for.
@@ -74,7 +74,7 @@ fn chips(group: Group, module: &Module) -> Vec<Chip> {
 
 /// The derived values of a group.
 pub(super) fn derived(state: &'static State, group: Group) -> AnyView {
-    let chips = Memo::new(move |_| {
+    let chips = memo(move || {
         let outcome = state.outcome.read();
         let module = outcome.as_ref().and_then(|o| o.module(state.module.get()));
         module.map(|m| chips(group, m)).unwrap_or_default()

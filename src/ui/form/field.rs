@@ -7,7 +7,7 @@ use crate::config::field::{Field, Kind};
 use crate::config::fields::FieldId;
 use crate::config::problem::{Fix, Problem, Severity};
 use crate::ui::browser;
-use crate::ui::parts::{aria, block, button, click, nothing, text, yes};
+use crate::ui::parts::{aria, block, block_if, button, click, memo, text, yes};
 use crate::ui::state::State;
 use crate::ui::values::{default, shown};
 use crate::value::Value;
@@ -46,9 +46,9 @@ pub(super) fn field_row(state: &'static State, id: FieldId) -> AnyView {
         format!("{key}-problems"),
     );
     let open = RwSignal::new(false);
-    let changed = Memo::new(move |_| state.changed(id));
-    let problems = Memo::new(move |_| state.problems(id));
-    let invalid = Memo::new(move |_| {
+    let changed = memo(move || state.changed(id));
+    let problems = memo(move || state.problems(id));
+    let invalid = memo(move || {
         problems
             .read()
             .iter()
@@ -96,13 +96,10 @@ pub(super) fn field_row(state: &'static State, id: FieldId) -> AnyView {
             </div>
             <div class="field-control">
                 {control(state, id, invalid)}
-                <span class="unit">{field.unit}</span>
+                <span class="unit">{if field.unit == field.label { "" } else { field.unit }}</span>
             </div>
             <div class="field-help" id=help_id hidden=yes(move || !open.get())>
-                {block(move || match open.get() {
-                    true => help(state, id),
-                    false => nothing(),
-                })}
+                {block_if(move || open.get(), move || help(state, id))}
             </div>
             <div class="field-problems" id=problems_id>
                 {block(move || {

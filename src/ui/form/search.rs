@@ -7,7 +7,7 @@ use super::field::{control_id, flag};
 use crate::config::field::Field;
 use crate::config::fields::FieldId;
 use crate::ui::browser;
-use crate::ui::parts::{block, click, input, text, yes};
+use crate::ui::parts::{block, click, input, memo, text, yes};
 use crate::ui::state::state;
 
 /// The id of the search box.
@@ -65,7 +65,7 @@ fn matches(query: &str) -> Vec<FieldId> {
 pub(super) fn Search() -> impl IntoView {
     let state = state();
     let query = RwSignal::new(String::new());
-    let found = Memo::new(move |_| matches(&query.read()));
+    let found = memo(move || matches(&query.read()));
     let go = move |id: FieldId| {
         query.set(String::new());
         state.disclosure.update(|d| d.reveal(id.field()));

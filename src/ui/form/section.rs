@@ -7,7 +7,7 @@ use super::essence::essence;
 use super::field::field_row;
 use crate::config::field::{Field, Group, Level};
 use crate::config::fields::FieldId;
-use crate::ui::parts::{aria, block, button, click, nothing, text, yes};
+use crate::ui::parts::{aria, block_if, button, click, memo, text, yes};
 use crate::ui::state::{Disclosure, State};
 
 impl Disclosure {
@@ -75,16 +75,16 @@ fn errors(state: &'static State, group: Group) -> usize {
 /// A section.
 pub(super) fn section(state: &'static State, group: Group) -> AnyView {
     let disclosure = state.disclosure;
-    let open = Memo::new(move |_| disclosure.read().is_open(group));
-    let level = Memo::new(move |_| disclosure.read().level(group));
-    let essence = Memo::new(move |_| {
+    let open = memo(move || disclosure.read().is_open(group));
+    let level = memo(move || disclosure.read().level(group));
+    let essence = memo(move || {
         let outcome = state.outcome.read();
         outcome
             .as_ref()
             .and_then(|o| essence(group, state, o))
             .unwrap_or_default()
     });
-    let errors = Memo::new(move |_| errors(state, group));
+    let errors = memo(move || errors(state, group));
     let body = format!("section-{}", group as usize);
     view! {
         <section class="section">
@@ -107,10 +107,7 @@ pub(super) fn section(state: &'static State, group: Group) -> AnyView {
                 </button>
             </h2>
             <div class="section-body" id=body hidden=yes(move || !open.get())>
-                {block(move || match open.get() {
-                    true => body_view(state, group, level),
-                    false => nothing(),
-                })}
+                {block_if(move || open.get(), move || body_view(state, group, level))}
             </div>
         </section>
     }
@@ -119,18 +116,17 @@ pub(super) fn section(state: &'static State, group: Group) -> AnyView {
 
 fn body_view(state: &'static State, group: Group, level: Memo<Level>) -> AnyView {
     let rows = move |at: Level| {
-        let shown = Memo::new(move |_| level.get() >= at);
-        block(move || {
-            if !shown.get() {
-                return nothing();
-            }
-            let rows = fields(group).filter(move |id| id.field().level == at);
-            rows.map(|id| field_row(state, id))
-                .collect_view()
-                .into_any()
-        })
+        block_if(
+            move || level.get() >= at,
+            move || {
+                let rows = fields(group).filter(move |id| id.field().level == at);
+                rows.map(|id| field_row(state, id))
+                    .collect_view()
+                    .into_any()
+            },
+        )
     };
-    let changed = Memo::new(move |_| fields(group).any(|id| state.changed(id)));
+    let changed = memo(move || fields(group).any(|id| state.changed(id)));
     let (essential, more, all) = (
         count(group, Level::Essential),
         count(group, Level::More),

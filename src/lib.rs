@@ -44,6 +44,7 @@ pub mod value;
 pub mod config;
 pub mod memory;
 pub mod model;
+mod order;
 pub mod parallel;
 pub mod source;
 pub mod units;

@@ -316,19 +316,28 @@ impl<'a> Draft<'a> {
         }
     }
 
-    /// An error about `fields`.
-    pub(super) fn error(&self, rule: &'static str, fields: &[FieldId], message: String) -> Problem {
-        Problem::error(self.module, rule, fields, message)
-    }
-
-    /// A warning about `fields`.
-    pub(super) fn warning(
+    /// Reports an error about `fields`; what it returns takes the changes that would mend it.
+    #[inline(never)] // Every rule calls it; one copy keeps the page small.
+    pub(super) fn error<'p>(
         &self,
+        problems: &'p mut Vec<Problem>,
         rule: &'static str,
         fields: &[FieldId],
         message: String,
-    ) -> Problem {
-        Problem::warning(self.module, rule, fields, message)
+    ) -> &'p mut Problem {
+        problems.push_mut(Problem::error(self.module, rule, fields, message))
+    }
+
+    /// Reports a warning about `fields`.
+    #[inline(never)]
+    pub(super) fn warning<'p>(
+        &self,
+        problems: &'p mut Vec<Problem>,
+        rule: &'static str,
+        fields: &[FieldId],
+        message: String,
+    ) -> &'p mut Problem {
+        problems.push_mut(Problem::warning(self.module, rule, fields, message))
     }
 
     /// Sizes near the current TP that the test accepts.

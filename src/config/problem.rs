@@ -3,6 +3,7 @@
 use core::fmt;
 
 use super::fields::FieldId;
+use crate::order::sort_by_key;
 use crate::parallel::mimo::Repair;
 use crate::value::Value;
 
@@ -78,16 +79,16 @@ impl Problem {
 
     /// Adds a change that would mend it.
     #[inline(never)]
-    pub(crate) fn fix(mut self, field: FieldId, value: Value) -> Self {
+    pub(crate) fn fix(&mut self, field: FieldId, value: Value) -> &mut Self {
         self.fixes.push(Fix { field, value });
         self
     }
 
     /// Adds changes to `field`, one for each value.
     #[inline(never)]
-    pub(crate) fn fix_each(mut self, field: FieldId, values: &[u64]) -> Self {
+    pub(crate) fn fix_each(&mut self, field: FieldId, values: &[u64]) -> &mut Self {
         for value in values {
-            self = self.fix(field, Value::Int((*value).into()));
+            self.fix(field, Value::Int((*value).into()));
         }
         self
     }
@@ -139,7 +140,7 @@ pub(crate) fn near_matches(
 /// Numbers as words, in order: `4, 8 or 16`.
 pub(crate) fn or_list(values: &[u64]) -> String {
     let mut values = values.to_vec();
-    values.sort_unstable();
+    sort_by_key(&mut values, |v| *v);
     let texts: Vec<String> = values.iter().map(u64::to_string).collect();
     match texts.split_last() {
         None => String::from("none"),

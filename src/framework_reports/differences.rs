@@ -14,6 +14,7 @@ use crate::memory::states::{StateRule, StateRules};
 use crate::memory::{ModuleEstimate, StageEstimate};
 use crate::model::tensor::{Component, Holding, ParamTensor};
 use crate::model::{Architecture, PartKind};
+use crate::order::sort_by_key;
 use crate::units::Bytes;
 
 /// A framework with an estimator of its own.
@@ -98,7 +99,9 @@ pub fn differences(m: &Module, estimate: &ModuleEstimate) -> Vec<Difference> {
         .iter()
         .filter_map(|reason| reason(&job))
         .collect();
-    found.sort_by_key(|difference| core::cmp::Reverse(difference.effect.size()));
+    sort_by_key(&mut found, |difference| {
+        core::cmp::Reverse(difference.effect.size())
+    });
     found
 }
 

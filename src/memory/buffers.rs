@@ -11,6 +11,7 @@ use crate::model::sizes::Sizes;
 use crate::model::tape::block;
 use crate::model::tensor::{Component, Holding, ParamTensor};
 use crate::model::{Architecture, PartCounts, PartKind, trained};
+use crate::order::sort_by_key;
 use crate::parallel::stages::Chunk;
 use crate::source::{
     BUFFER_LAYOUT, CUBLAS_WORKSPACE, DUMMY_WGRAD, MEMORY_BUFFER, ROPE_TABLE, Source,
@@ -172,7 +173,7 @@ impl BufferRules {
                 sizes.m.args.hidden_size,
             ));
         }
-        shapes.sort_unstable();
+        sort_by_key(&mut shapes, |shape| *shape);
         shapes.dedup();
         let bytes = |(rows, columns): &(u64, u64)| {
             block(rows.saturating_mul(*columns).saturating_mul(sizes.width()))

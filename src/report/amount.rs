@@ -1,5 +1,6 @@
 //! Numbers for people, in whole-number arithmetic: what is shown never depends on a float.
 
+use crate::order::sort_by_key;
 use crate::units::Bytes;
 
 /// The unit of every amount of memory on the page.
@@ -95,7 +96,9 @@ impl Scale {
             .zip(&mut steps)
             .map(|(part, steps)| (scaled(part) % unit, steps))
             .collect();
-        by_remainder.sort_by_key(|(remainder, _)| core::cmp::Reverse(*remainder));
+        sort_by_key(&mut by_remainder, |(remainder, _)| {
+            core::cmp::Reverse(*remainder)
+        });
         let missing = usize::try_from(missing).unwrap_or(usize::MAX);
         for (_, steps) in by_remainder.into_iter().take(missing) {
             *steps += 1;

@@ -89,19 +89,17 @@ impl Table {
     /// The rows in another order; equal ones stay in the order of the stages.
     #[must_use]
     pub fn sorted(mut self, order: Order) -> Self {
-        let column = |bucket| self.buckets.iter().position(|b| *b == bucket);
-        match order {
-            Order::Stage => self.rows.sort_by_key(|row| row.stage),
-            Order::Total => self
-                .rows
-                .sort_by_key(|row| (core::cmp::Reverse(row.total), row.stage)),
-            Order::Bucket(bucket) => {
-                let column = column(bucket);
-                let amount = |row: &Row| column.and_then(|i| row.bytes.get(i)).copied();
-                self.rows
-                    .sort_by_key(|row| (core::cmp::Reverse(amount(row)), row.stage));
-            }
-        }
+        let column = match order {
+            Order::Bucket(bucket) => self.buckets.iter().position(|b| *b == bucket),
+            Order::Stage | Order::Total => None,
+        };
+        let amount = |row: &Row| match order {
+            Order::Stage => None,
+            Order::Total => Some(row.total),
+            Order::Bucket(_) => column.and_then(|i| row.bytes.get(i)).copied(),
+        };
+        self.rows
+            .sort_by_key(|row| (core::cmp::Reverse(amount(row)), row.stage));
         self
     }
 

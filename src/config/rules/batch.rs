@@ -18,8 +18,7 @@ pub(super) fn global_batch(d: &Draft<'_>, problems: &mut Vec<Problem>) {
             .into_iter()
             .filter(|n| *n > 0)
             .collect();
-        problems.push(
-            d.error(
+        d.error(problems,
                 "global_batch",
                 &[F::global_batch_size, F::micro_batch_size, F::world_size],
                 format!(
@@ -29,8 +28,7 @@ pub(super) fn global_batch(d: &Draft<'_>, problems: &mut Vec<Problem>) {
                     or_list(&near)
                 ),
             )
-            .fix_each(F::global_batch_size, &near),
-        );
+            .fix_each(F::global_batch_size, &near);
     }
 }
 
@@ -55,20 +53,24 @@ pub(super) fn interleaving(d: &Draft<'_>, problems: &mut Vec<Problem>) {
         F::pipeline_model_parallel_size,
     ];
     if group < d.pp {
-        problems.push(
-            d.error(
-                "microbatch_group",
-                &fields,
-                format!("microbatch_group_size_per_virtual_pipeline_stage {group} must be at least PP {}", d.pp),
-            )
-            .fix(F::microbatch_group_size_per_virtual_pipeline_stage, Value::Null),
+        d.error(
+            problems,
+            "microbatch_group",
+            &fields,
+            format!(
+                "microbatch_group_size_per_virtual_pipeline_stage {group} must be at least PP {}",
+                d.pp
+            ),
+        )
+        .fix(
+            F::microbatch_group_size_per_virtual_pipeline_stage,
+            Value::Null,
         );
     } else if group > d.num_microbatches {
         let batch = group
             .saturating_mul(d.a.micro_batch_size)
             .saturating_mul(d.dp);
-        problems.push(
-            d.warning(
+        d.warning(problems,
                 "microbatches_fill_group",
                 &[F::global_batch_size, F::virtual_pipeline_model_parallel_size, F::pipeline_model_parallel_size],
                 format!(
@@ -76,7 +78,6 @@ pub(super) fn interleaving(d: &Draft<'_>, problems: &mut Vec<Problem>) {
                     d.num_microbatches
                 ),
             )
-            .fix(F::global_batch_size, Value::Int(batch.into())),
-        );
+            .fix(F::global_batch_size, Value::Int(batch.into()));
     }
 }

@@ -26,52 +26,49 @@ pub(super) fn images(d: &Draft<'_>, problems: &mut Vec<Problem>) {
         } else {
             String::new()
         };
-        problems.push(
-            d.error(
-                "image_by_patch",
-                &[field, F::patch_dim, F::spatial_merge_size],
-                format!(
-                    "{} {side} must be a multiple of patch_dim {patch}{merged}; {} would work",
-                    field.field().name,
-                    or_list(&near)
-                ),
-            )
-            .fix_each(field, &near),
-        );
+        d.error(
+            problems,
+            "image_by_patch",
+            &[field, F::patch_dim, F::spatial_merge_size],
+            format!(
+                "{} {side} must be a multiple of patch_dim {patch}{merged}; {} would work",
+                field.field().name,
+                or_list(&near)
+            ),
+        )
+        .fix_each(field, &near);
     }
     let stated = d
         .place
         .own_seq_length
         .filter(|stated| *stated != d.ends.tokens);
     if let (Some(stated), Some(_)) = (stated, d.a.img_h) {
-        problems.push(
-            d.warning(
-                "tokens_of_image",
-                &[F::seq_length, F::img_h, F::patch_dim, F::class_token_len],
-                format!(
-                    "seq_length {stated} of {} is ignored: its images have {} tokens",
-                    d.place.name, d.ends.tokens
-                ),
-            )
-            .fix(F::seq_length, Value::Null),
-        );
+        d.warning(
+            problems,
+            "tokens_of_image",
+            &[F::seq_length, F::img_h, F::patch_dim, F::class_token_len],
+            format!(
+                "seq_length {stated} of {} is ignored: its images have {} tokens",
+                d.place.name, d.ends.tokens
+            ),
+        )
+        .fix(F::seq_length, Value::Null);
     }
 }
 
 /// Megatron's image and audio encoders hold both their ends on every stage, or refuse stages.
 pub(super) fn stages(d: &Draft<'_>, problems: &mut Vec<Problem>) {
     if d.pp > 1 && matches!(d.ends.front_end, FrontEnd::Patches | FrontEnd::Audio) {
-        problems.push(
-            d.warning(
-                "encoder_stages",
-                &[F::pipeline_model_parallel_size, F::front_end],
-                format!(
-                    "{} has PP {}, which none of Megatron's image and audio encoders supports",
-                    d.place.name, d.pp
-                ),
-            )
-            .fix(F::pipeline_model_parallel_size, Value::Int(1)),
-        );
+        d.warning(
+            problems,
+            "encoder_stages",
+            &[F::pipeline_model_parallel_size, F::front_end],
+            format!(
+                "{} has PP {}, which none of Megatron's image and audio encoders supports",
+                d.place.name, d.pp
+            ),
+        )
+        .fix(F::pipeline_model_parallel_size, Value::Int(1));
     }
 }
 
@@ -83,14 +80,12 @@ pub(super) fn projector(d: &Draft<'_>, problems: &mut Vec<Problem>) {
         && d.a.projector != ProjectorKind::None
         && !d.ends.is_language()
     {
-        problems.push(
-            d.error(
+        d.error(problems,
                 "projector_output",
                 &[F::projector_output_size, F::hidden_size],
                 format!("projector_output_size {given} of {} must be the language model's hidden_size {hidden}", d.place.name),
             )
-            .fix(F::projector_output_size, Value::Null),
-        );
+            .fix(F::projector_output_size, Value::Null);
     }
     let Some(projector) = d.ends.projector else {
         return;
@@ -101,8 +96,7 @@ pub(super) fn projector(d: &Draft<'_>, problems: &mut Vec<Problem>) {
     };
     if !split.is_multiple_of(d.tp) {
         let near = near_divisors(split, d.tp, 3);
-        problems.push(
-            d.error(
+        d.error(problems,
                 "projector_by_tp",
                 &[field, F::tensor_model_parallel_size],
                 format!(
@@ -111,8 +105,7 @@ pub(super) fn projector(d: &Draft<'_>, problems: &mut Vec<Problem>) {
                     or_list(&near)
                 ),
             )
-            .fix_each(F::tensor_model_parallel_size, &near),
-        );
+            .fix_each(F::tensor_model_parallel_size, &near);
     }
 }
 
@@ -124,8 +117,8 @@ pub(super) fn micro_batch(d: &Draft<'_>, problems: &mut Vec<Problem>) {
     };
     let fields = [F::micro_batch_size, F::data_parallel_size];
     match d.place.own_micro_batch_size {
-        Some(given) if given.saturating_mul(d.dp) != samples => problems.push(
-            d.error(
+        Some(given) if given.saturating_mul(d.dp) != samples => {
+            d.error(problems,
                 "module_micro_batch",
                 &fields,
                 format!(
@@ -133,18 +126,20 @@ pub(super) fn micro_batch(d: &Draft<'_>, problems: &mut Vec<Problem>) {
                     d.place.name, d.dp
                 ),
             )
-            .fix(F::micro_batch_size, Value::Null),
-        ),
-        None if !samples.is_multiple_of(d.dp) => problems.push(
-            d.warning(
+            .fix(F::micro_batch_size, Value::Null);
+        }
+
+        None if !samples.is_multiple_of(d.dp) => {
+            d.warning(problems,
                 "module_micro_batch",
                 &fields,
                 format!(
                     "the {samples} samples of a micro batch of the language model do not divide over DP {} of {}: some of its ranks would have nothing to do",
                     d.dp, d.place.name
                 ),
-            ),
-        ),
+            );
+        }
+
         _ => {}
     }
 }

@@ -13,14 +13,12 @@ pub(super) fn heads(d: &Draft<'_>, problems: &mut Vec<Problem>) {
     let (keys, values) = (d.a.linear_num_key_heads, d.a.linear_num_value_heads);
     if !values.is_multiple_of(keys) {
         let near = near_divisors(values, keys, 3);
-        problems.push(
-            d.error(
+        d.error(problems,
                 "linear_heads",
                 &[F::linear_num_value_heads, F::linear_num_key_heads],
                 format!("linear_num_value_heads {values} must be a multiple of linear_num_key_heads {keys}; {} would work", or_list(&near)),
             )
-            .fix_each(F::linear_num_key_heads, &near),
-        );
+            .fix_each(F::linear_num_key_heads, &near);
     }
     let ranks = d.tp.saturating_mul(d.cp);
     for (field, heads) in [
@@ -28,7 +26,8 @@ pub(super) fn heads(d: &Draft<'_>, problems: &mut Vec<Problem>) {
         (F::linear_num_value_heads, values),
     ] {
         if !heads.is_multiple_of(ranks) {
-            problems.push(d.error(
+            d.error(
+                problems,
                 "linear_heads_by_ranks",
                 &[
                     field,
@@ -41,7 +40,7 @@ pub(super) fn heads(d: &Draft<'_>, problems: &mut Vec<Problem>) {
                     d.tp,
                     d.cp
                 ),
-            ));
+            );
         }
     }
 }
@@ -52,13 +51,12 @@ pub(super) fn pattern(d: &Draft<'_>, problems: &mut Vec<Problem>) {
     };
     let (given, layers) = (list.len(), d.a.num_layers);
     if d.a.experimental_attention_variant.is_some() && u64::try_from(given) != Ok(layers) {
-        problems.push(
-            d.error(
-                "linear_attention_freq",
-                &[F::linear_attention_freq, F::num_layers],
-                format!("linear_attention_freq lists {given} layers, but num_layers is {layers}"),
-            )
-            .fix(F::linear_attention_freq, Value::Int(4)),
-        );
+        d.error(
+            problems,
+            "linear_attention_freq",
+            &[F::linear_attention_freq, F::num_layers],
+            format!("linear_attention_freq lists {given} layers, but num_layers is {layers}"),
+        )
+        .fix(F::linear_attention_freq, Value::Int(4));
     }
 }

@@ -10,8 +10,7 @@ pub(super) fn heads(d: &Draft<'_>, problems: &mut Vec<Problem>) {
     let heads = d.a.num_attention_heads;
     if !heads.is_multiple_of(d.tp) {
         let near = d.near_tp(&|_| true);
-        problems.push(
-            d.error(
+        d.error(problems,
                 "heads_by_tp",
                 &[F::tensor_model_parallel_size, F::num_attention_heads],
                 format!(
@@ -20,21 +19,22 @@ pub(super) fn heads(d: &Draft<'_>, problems: &mut Vec<Problem>) {
                     or_list(&near)
                 ),
             )
-            .fix_each(F::tensor_model_parallel_size, &near),
-        );
+            .fix_each(F::tensor_model_parallel_size, &near);
     }
     if d.a.kv_channels.is_none()
         && !d.a.multi_latent_attention
         && !d.a.hidden_size.is_multiple_of(heads)
     {
-        problems.push(
-            d.error(
-                "head_width",
-                &[F::kv_channels, F::hidden_size, F::num_attention_heads],
-                format!("hidden_size {} is not a multiple of num_attention_heads {heads}: give kv_channels", d.a.hidden_size),
-            )
-            .fix(F::kv_channels, Value::Int(128)),
-        );
+        d.error(
+            problems,
+            "head_width",
+            &[F::kv_channels, F::hidden_size, F::num_attention_heads],
+            format!(
+                "hidden_size {} is not a multiple of num_attention_heads {heads}: give kv_channels",
+                d.a.hidden_size
+            ),
+        )
+        .fix(F::kv_channels, Value::Int(128));
     }
 }
 
@@ -45,19 +45,20 @@ pub(super) fn query_groups(d: &Draft<'_>, problems: &mut Vec<Problem>) {
     let (groups, heads) = (d.num_query_groups, d.a.num_attention_heads);
     if !heads.is_multiple_of(groups) {
         let near = near_divisors(heads, groups, 3);
-        problems.push(
-            d.error(
-                "heads_by_groups",
-                &[F::num_query_groups, F::num_attention_heads],
-                format!("num_query_groups {groups} must divide num_attention_heads {heads}; {} would work", or_list(&near)),
-            )
-            .fix_each(F::num_query_groups, &near),
-        );
+        d.error(
+            problems,
+            "heads_by_groups",
+            &[F::num_query_groups, F::num_attention_heads],
+            format!(
+                "num_query_groups {groups} must divide num_attention_heads {heads}; {} would work",
+                or_list(&near)
+            ),
+        )
+        .fix_each(F::num_query_groups, &near);
     }
     if !groups.is_multiple_of(d.tp) && !d.tp.is_multiple_of(groups) {
         let near = d.near_tp(&|tp| groups.is_multiple_of(tp) || tp.is_multiple_of(groups));
-        problems.push(
-            d.error(
+        d.error(problems,
                 "groups_by_tp",
                 &[F::tensor_model_parallel_size, F::num_query_groups],
                 format!(
@@ -66,21 +67,19 @@ pub(super) fn query_groups(d: &Draft<'_>, problems: &mut Vec<Problem>) {
                     or_list(&near)
                 ),
             )
-            .fix_each(F::tensor_model_parallel_size, &near),
-        );
+            .fix_each(F::tensor_model_parallel_size, &near);
     }
 }
 
 pub(super) fn latent_attention(d: &Draft<'_>, problems: &mut Vec<Problem>) {
     if d.a.multi_latent_attention && d.a.group_query_attention {
-        problems.push(
-            d.error(
-                "mla_excludes_gqa",
-                &[F::multi_latent_attention, F::group_query_attention],
-                String::from("group_query_attention and multi_latent_attention exclude each other"),
-            )
-            .fix(F::group_query_attention, Value::Bool(false)),
-        );
+        d.error(
+            problems,
+            "mla_excludes_gqa",
+            &[F::multi_latent_attention, F::group_query_attention],
+            String::from("group_query_attention and multi_latent_attention exclude each other"),
+        )
+        .fix(F::group_query_attention, Value::Bool(false));
     }
 }
 
@@ -93,14 +92,12 @@ pub(super) fn widths(d: &Draft<'_>, problems: &mut Vec<Problem>) {
         if d.a.ffn_hidden_size.is_none() {
             fields.push(F::hidden_size);
         }
-        problems.push(
-            d.error(
+        d.error(problems,
                 "ffn_by_tp",
                 &fields,
                 format!("ffn_hidden_size {f} must be a multiple of tensor_model_parallel_size {}; {} would work", d.tp, or_list(&near)),
             )
-            .fix_each(F::ffn_hidden_size, &near),
-        );
+            .fix_each(F::ffn_hidden_size, &near);
     }
 }
 
@@ -117,18 +114,17 @@ pub(super) fn activations(d: &Draft<'_>, problems: &mut Vec<Problem>) {
         .map(|(_, field)| *field)
         .collect();
     if let [first, .., last] = on.as_slice() {
-        problems.push(
-            d.error(
-                "one_activation",
-                &on,
-                format!(
-                    "{} and {} exclude each other: an MLP has one activation",
-                    first.field().name,
-                    last.field().name
-                ),
-            )
-            .fix(*last, Value::Bool(false)),
-        );
+        d.error(
+            problems,
+            "one_activation",
+            &on,
+            format!(
+                "{} and {} exclude each other: an MLP has one activation",
+                first.field().name,
+                last.field().name
+            ),
+        )
+        .fix(*last, Value::Bool(false));
     }
 }
 
@@ -137,33 +133,37 @@ pub(super) fn vocabulary(d: &Draft<'_>, problems: &mut Vec<Problem>) {
         return;
     }
     match (d.a.vocab_size, d.a.padded_vocab_size) {
-        (None, None) => problems.push(d.error(
+        (None, None) => {
+            d.error(problems,
             "vocabulary",
             &[F::vocab_size],
             String::from("vocab_size must be given (Megatron-LM takes it from the tokenizer), or padded_vocab_size"),
-        )),
-        (Some(vocab), Some(padded)) if padded < vocab => problems.push(
+        );
+        }
+
+        (Some(vocab), Some(padded)) if padded < vocab => {
             d.error(
+                problems,
                 "padded_vocabulary",
                 &[F::padded_vocab_size, F::vocab_size],
                 format!("padded_vocab_size {padded} is smaller than vocab_size {vocab}"),
             )
-            .fix(F::padded_vocab_size, Value::Null),
-        ),
+            .fix(F::padded_vocab_size, Value::Null);
+        }
+
         _ => {}
     }
     if !d.padded_vocab_size.is_multiple_of(d.tp) && d.a.padded_vocab_size.is_some() {
-        problems.push(
-            d.error(
-                "padded_vocabulary_by_tp",
-                &[F::padded_vocab_size, F::tensor_model_parallel_size],
-                format!(
-                    "padded_vocab_size {} must be a multiple of tensor_model_parallel_size {}",
-                    d.padded_vocab_size, d.tp
-                ),
-            )
-            .fix(F::padded_vocab_size, Value::Null),
-        );
+        d.error(
+            problems,
+            "padded_vocabulary_by_tp",
+            &[F::padded_vocab_size, F::tensor_model_parallel_size],
+            format!(
+                "padded_vocab_size {} must be a multiple of tensor_model_parallel_size {}",
+                d.padded_vocab_size, d.tp
+            ),
+        )
+        .fix(F::padded_vocab_size, Value::Null);
     }
 }
 
@@ -181,20 +181,22 @@ pub(super) fn positions(d: &Draft<'_>, problems: &mut Vec<Problem>) {
         // arguments but the model itself has no limit, and nothing in memory depends on it.
         let problem = if d.a.position_embedding_type == PositionEmbedding::LearnedAbsolute {
             d.error(
+                problems,
                 "positions",
                 &fields,
                 format!("{message}: the table of learned positions is too short"),
             )
         } else {
             d.warning(
+                problems,
                 "positions",
                 &fields,
                 format!("{message}; Megatron-LM asks for at least that many"),
             )
         };
-        problems.push(problem.fix(
+        problem.fix(
             F::max_position_embeddings,
             Value::Int(d.a.seq_length.into()),
-        ));
+        );
     }
 }

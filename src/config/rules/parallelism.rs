@@ -14,8 +14,7 @@ pub(super) fn world(d: &Draft<'_>, problems: &mut Vec<Problem>) {
         F::context_parallel_size,
     ];
     if d.world_size < copy {
-        problems.push(
-            d.error(
+        d.error(problems,
                 "world_holds_one_copy",
                 &fields,
                 format!(
@@ -23,13 +22,11 @@ pub(super) fn world(d: &Draft<'_>, problems: &mut Vec<Problem>) {
                     d.world_size, d.tp, d.pp, d.cp
                 ),
             )
-            .fix(F::world_size, Value::Int(copy.into())),
-        );
+            .fix(F::world_size, Value::Int(copy.into()));
     } else if !d.world_size.is_multiple_of(copy) {
         let below = d.world_size / copy * copy;
         let near = [below, below.saturating_add(copy)];
-        problems.push(
-            d.error(
+        d.error(problems,
                 "world_by_copy",
                 &fields,
                 format!(
@@ -41,11 +38,9 @@ pub(super) fn world(d: &Draft<'_>, problems: &mut Vec<Problem>) {
                     or_list(&near)
                 ),
             )
-            .fix_each(F::world_size, &near),
-        );
+            .fix_each(F::world_size, &near);
     } else if let Some(dp) = d.a.data_parallel_size.filter(|dp| *dp != d.dp) {
-        problems.push(
-            d.error(
+        d.error(problems,
                 "data_parallel_size",
                 &[F::data_parallel_size, F::world_size],
                 format!(
@@ -54,8 +49,7 @@ pub(super) fn world(d: &Draft<'_>, problems: &mut Vec<Problem>) {
                 ),
             )
             .fix(F::data_parallel_size, Value::Null)
-            .fix(F::world_size, Value::Int((u128::from(copy) * u128::from(dp)).try_into().unwrap_or(i128::MAX))),
-        );
+            .fix(F::world_size, Value::Int((u128::from(copy) * u128::from(dp)).try_into().unwrap_or(i128::MAX)));
     }
 }
 
@@ -83,8 +77,7 @@ pub(super) fn experts(d: &Draft<'_>, problems: &mut Vec<Problem>) {
             ([], etp) => format!("ETP {} would work", or_list(etp)),
             (ep, _) => format!("EP {} would work", or_list(ep)),
         };
-        problems.push(
-            d.error(
+        d.error(problems,
                 "expert_grid",
                 &[
                     F::expert_model_parallel_size,
@@ -99,8 +92,7 @@ pub(super) fn experts(d: &Draft<'_>, problems: &mut Vec<Problem>) {
                 ),
             )
             .fix_each(F::expert_model_parallel_size, &expert_near)
-            .fix_each(F::expert_tensor_parallel_size, &tensor_near),
-        );
+            .fix_each(F::expert_tensor_parallel_size, &tensor_near);
     }
 }
 
@@ -110,36 +102,33 @@ pub(super) fn sequence(d: &Draft<'_>, problems: &mut Vec<Problem>) {
         let near = near_matches(s, s.saturating_add(2 * d.cp), 2, &|n| {
             n.is_multiple_of(2 * d.cp)
         });
-        problems.push(
-            d.error(
-                "sequence_by_cp",
-                &[F::seq_length, F::context_parallel_size],
-                format!(
-                    "seq_length {s} must be a multiple of 2 · CP = {}; {} would work",
-                    2 * d.cp,
-                    or_list(&near)
-                ),
-            )
-            .fix_each(F::seq_length, &near),
-        );
+        d.error(
+            problems,
+            "sequence_by_cp",
+            &[F::seq_length, F::context_parallel_size],
+            format!(
+                "seq_length {s} must be a multiple of 2 · CP = {}; {} would work",
+                2 * d.cp,
+                or_list(&near)
+            ),
+        )
+        .fix_each(F::seq_length, &near);
     }
     if !d.a.sequence_parallel {
         return;
     }
     if d.tp == 1 {
-        problems.push(
-            d.warning(
-                "sequence_parallel_needs_tp",
-                &[F::sequence_parallel, F::tensor_model_parallel_size],
-                String::from("Megatron-LM turns sequence_parallel off with TP 1"),
-            )
-            .fix(F::sequence_parallel, Value::Bool(false)),
-        );
+        d.warning(
+            problems,
+            "sequence_parallel_needs_tp",
+            &[F::sequence_parallel, F::tensor_model_parallel_size],
+            String::from("Megatron-LM turns sequence_parallel off with TP 1"),
+        )
+        .fix(F::sequence_parallel, Value::Bool(false));
     } else if !(s / d.cp).is_multiple_of(d.tp) {
         let step = d.tp.saturating_mul(d.cp);
         let near = near_matches(s, s.saturating_add(step), 2, &|n| n.is_multiple_of(step));
-        problems.push(
-            d.error(
+        d.error(problems,
                 "sequence_by_tp",
                 &[F::seq_length, F::tensor_model_parallel_size, F::sequence_parallel],
                 format!(
@@ -149,7 +138,6 @@ pub(super) fn sequence(d: &Draft<'_>, problems: &mut Vec<Problem>) {
                     or_list(&near)
                 ),
             )
-            .fix_each(F::seq_length, &near),
-        );
+            .fix_each(F::seq_length, &near);
     }
 }

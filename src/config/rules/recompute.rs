@@ -12,23 +12,21 @@ pub(super) fn granularity(d: &Draft<'_>, problems: &mut Vec<Problem>) {
     let a = d.a;
     if d.full_recompute() {
         if a.recompute_method.is_none() {
-            problems.push(
-                d.error(
-                    "full_needs_method",
-                    &[F::recompute_method, F::recompute_granularity],
-                    String::from(
-                        "recompute_granularity full needs recompute_method uniform or block",
-                    ),
-                )
-                .fix(F::recompute_method, Value::Text(String::from("uniform")))
-                .fix(F::recompute_method, Value::Text(String::from("block"))),
-            );
+            d.error(
+                problems,
+                "full_needs_method",
+                &[F::recompute_method, F::recompute_granularity],
+                String::from("recompute_granularity full needs recompute_method uniform or block"),
+            )
+            .fix(F::recompute_method, Value::Text(String::from("uniform")))
+            .fix(F::recompute_method, Value::Text(String::from("block")));
         }
         // A group of no layers has no meaning; with block, 0 recomputed layers are legal.
         let least = u64::from(a.recompute_method != Some(RecomputeMethod::Block));
         match a.recompute_num_layers {
-            Some(n) if n > a.num_layers => problems.push(
+            Some(n) if n > a.num_layers => {
                 d.error(
+                    problems,
                     "recompute_layers",
                     &[F::recompute_num_layers, F::num_layers],
                     format!(
@@ -39,19 +37,21 @@ pub(super) fn granularity(d: &Draft<'_>, problems: &mut Vec<Problem>) {
                 .fix(
                     F::recompute_num_layers,
                     Value::Int(a.num_layers.div_ceil(d.pp).into()),
-                ),
-            ),
+                );
+            }
+
             Some(n) if n >= least => {}
-            _ => problems.push(
+            _ => {
                 d.error(
+                    problems,
                     "full_needs_layers",
                     &[F::recompute_num_layers, F::recompute_granularity],
                     String::from(
                         "recompute_granularity full needs recompute_num_layers of at least 1",
                     ),
                 )
-                .fix(F::recompute_num_layers, Value::Int(1)),
-            ),
+                .fix(F::recompute_num_layers, Value::Int(1));
+            }
         }
     }
     if d.selective_recompute() {
@@ -60,17 +60,16 @@ pub(super) fn granularity(d: &Draft<'_>, problems: &mut Vec<Problem>) {
             (a.recompute_num_layers.is_some(), F::recompute_num_layers),
         ] {
             if set {
-                problems.push(
-                    d.error(
-                        "selective_excludes",
-                        &[field, F::recompute_granularity],
-                        format!(
-                            "recompute_granularity selective takes no {}",
-                            field.field().name
-                        ),
-                    )
-                    .fix(field, Value::Null),
-                );
+                d.error(
+                    problems,
+                    "selective_excludes",
+                    &[field, F::recompute_granularity],
+                    format!(
+                        "recompute_granularity selective takes no {}",
+                        field.field().name
+                    ),
+                )
+                .fix(field, Value::Null);
             }
         }
     }
@@ -85,19 +84,18 @@ pub(super) fn granularity(d: &Draft<'_>, problems: &mut Vec<Problem>) {
             None
         };
         if let Some(reason) = reason {
-            problems.push(
-                d.error(
-                    "distribute_saved_activations",
-                    &[
-                        F::distribute_saved_activations,
-                        F::tensor_model_parallel_size,
-                        F::recompute_granularity,
-                        F::sequence_parallel,
-                    ],
-                    format!("distribute_saved_activations {reason}"),
-                )
-                .fix(F::distribute_saved_activations, Value::Bool(false)),
-            );
+            d.error(
+                problems,
+                "distribute_saved_activations",
+                &[
+                    F::distribute_saved_activations,
+                    F::tensor_model_parallel_size,
+                    F::recompute_granularity,
+                    F::sequence_parallel,
+                ],
+                format!("distribute_saved_activations {reason}"),
+            )
+            .fix(F::distribute_saved_activations, Value::Bool(false));
         }
     }
 }
@@ -109,7 +107,12 @@ pub(super) fn modules(d: &Draft<'_>, problems: &mut Vec<Problem>) {
     let (a, chosen) = (d.a, d.a.recompute_modules);
     let mut refuse = |refused: bool, rule, field: F, message: &str| {
         if refused {
-            problems.push(d.error(rule, &[F::recompute_modules, field], message.to_owned()));
+            d.error(
+                problems,
+                rule,
+                &[F::recompute_modules, field],
+                message.to_owned(),
+            );
         }
     };
     refuse(
@@ -167,10 +170,8 @@ pub(super) fn offloading(d: &Draft<'_>, problems: &mut Vec<Problem>) {
         for (refused, other, reason) in refusals {
             if refused {
                 let message = format!("cpu_offloading_num_layers {reason}");
-                problems.push(
-                    d.error("cpu_offloading", &[field, other], message)
-                        .fix(field, Value::Int(0)),
-                );
+                d.error(problems, "cpu_offloading", &[field, other], message)
+                    .fix(field, Value::Int(0));
             }
         }
     }
@@ -182,20 +183,33 @@ pub(super) fn offloading(d: &Draft<'_>, problems: &mut Vec<Problem>) {
         let message = String::from(
             "fine_grained_activation_offloading needs transformer_impl transformer_engine",
         );
-        problems.push(d.error("offload_needs_te", &[field, F::transformer_impl], message));
+        d.error(
+            problems,
+            "offload_needs_te",
+            &[field, F::transformer_impl],
+            message,
+        );
     }
     if a.offload_modules.is_empty() {
         let message = String::from("fine_grained_activation_offloading needs offload_modules");
-        problems.push(
-            d.error("offload_modules", &[field, F::offload_modules], message)
-                .fix(F::offload_modules, Value::Text(String::from("core_attn"))),
-        );
+        d.error(
+            problems,
+            "offload_modules",
+            &[field, F::offload_modules],
+            message,
+        )
+        .fix(F::offload_modules, Value::Text(String::from("core_attn")));
     }
     if a.offload_modules.contains(OffloadModule::AttnProj)
         && !a.offload_modules.contains(OffloadModule::CoreAttn)
     {
         let message =
             String::from("offload module attn_proj needs core_attn: it is core attention's output");
-        problems.push(d.error("offload_attn_proj", &[F::offload_modules], message));
+        d.error(
+            problems,
+            "offload_attn_proj",
+            &[F::offload_modules],
+            message,
+        );
     }
 }

@@ -20,14 +20,13 @@ pub(crate) fn stages(d: &Draft<'_>, problems: &mut Vec<Problem>) -> Option<Stage
         None => None,
         Some(Ok(layout)) => Some(layout),
         Some(Err(error)) => {
-            problems.push(
-                d.error(
-                    "layout",
-                    &[F::pipeline_model_parallel_layout],
-                    format!("pipeline_model_parallel_layout: {error}"),
-                )
-                .fix(F::pipeline_model_parallel_layout, Value::Null),
-            );
+            d.error(
+                problems,
+                "layout",
+                &[F::pipeline_model_parallel_layout],
+                format!("pipeline_model_parallel_layout: {error}"),
+            )
+            .fix(F::pipeline_model_parallel_layout, Value::Null);
             return None;
         }
     };
@@ -68,10 +67,8 @@ pub(crate) fn stages(d: &Draft<'_>, problems: &mut Vec<Problem>) -> Option<Stage
                 F::pipeline_model_parallel_layout,
             ];
             let field = F::virtual_pipeline_model_parallel_size;
-            problems.push(
-                d.error("vpp_twice", &fields, message)
-                    .fix(field, Value::Null),
-            );
+            d.error(problems, "vpp_twice", &fields, message)
+                .fix(field, Value::Null);
             return None;
         }
         Err(found) => Err(found),
@@ -79,19 +76,21 @@ pub(crate) fn stages(d: &Draft<'_>, problems: &mut Vec<Problem>) -> Option<Stage
     match split {
         Ok(stages) => Some(stages),
         Err(found) => {
-            problems.extend(found.iter().map(|problem| report(d, problem)));
+            for problem in &found {
+                report(d, problem, problems);
+            }
             None
         }
     }
 }
 
-fn report(d: &Draft<'_>, problem: &StageProblem) -> Problem {
+fn report(d: &Draft<'_>, problem: &StageProblem, problems: &mut Vec<Problem>) {
     let fields: Vec<F> = problem
         .fields()
         .into_iter()
         .filter_map(F::by_name)
         .collect();
-    let reported = d.error("stages", &fields, problem.to_string());
+    let reported = d.error(problems, "stages", &fields, problem.to_string());
     let each = |values: &[u32]| values.iter().map(|v| u64::from(*v)).collect::<Vec<_>>();
     let pp = F::pipeline_model_parallel_size;
     match problem {
@@ -100,31 +99,31 @@ fn report(d: &Draft<'_>, problem: &StageProblem) -> Problem {
             last_rank_layers,
             ..
         } => {
-            let reported = reported.fix_each(pp, &each(near_pp));
-            match last_rank_layers {
-                Some(n) => {
-                    reported.fix(F::decoder_last_pipeline_num_layers, Value::Int((*n).into()))
-                }
-                None => reported,
+            reported.fix_each(pp, &each(near_pp));
+            if let Some(n) = last_rank_layers {
+                reported.fix(F::decoder_last_pipeline_num_layers, Value::Int((*n).into()));
             }
         }
-        StageProblem::LayoutStages { near_pp, .. } => reported.fix_each(pp, &each(near_pp)),
+        StageProblem::LayoutStages { near_pp, .. } => {
+            reported.fix_each(pp, &each(near_pp));
+        }
         StageProblem::ChunksOfRank { near_vpp, .. } => {
-            reported.fix_each(F::virtual_pipeline_model_parallel_size, &each(near_vpp))
+            reported.fix_each(F::virtual_pipeline_model_parallel_size, &each(near_vpp));
         }
         StageProblem::LayersPerVirtualStage { near, .. } => {
-            reported.fix_each(F::num_layers_per_virtual_pipeline_stage, &each(near))
+            reported.fix_each(F::num_layers_per_virtual_pipeline_stage, &each(near));
         }
         StageProblem::InterleavedNeedsPipeline { .. } => {
-            reported.fix(F::virtual_pipeline_model_parallel_size, Value::Null)
+            reported.fix(F::virtual_pipeline_model_parallel_size, Value::Null);
         }
         StageProblem::UnevenRest {
             fits: Some((field, n)),
             ..
-        } => match F::by_name(field) {
-            Some(field) => reported.fix(field, Value::Int((*n).into())),
-            None => reported,
-        },
-        _ => reported,
+        } => {
+            if let Some(field) = F::by_name(field) {
+                reported.fix(field, Value::Int((*n).into()));
+            }
+        }
+        _ => {}
     }
 }

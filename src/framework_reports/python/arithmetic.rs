@@ -9,17 +9,17 @@ use super::{Fault, Object, Py};
 impl Py {
     /// `self // other`.
     pub(in super::super) fn floor_div(self, other: impl Into<Self>) -> Self {
-        apply(self, other.into(), |a, b| floor_divide("//", a, b))
+        apply(self, other.into(), "//", floor_divide)
     }
 
     /// `self //= other`, which differs in its messages.
     pub(in super::super) fn floor_div_assigned(self, other: impl Into<Self>) -> Self {
-        apply(self, other.into(), |a, b| floor_divide("//=", a, b))
+        apply(self, other.into(), "//=", floor_divide)
     }
 
     /// `self /= other`, which differs in its messages.
     pub(in super::super) fn div_assigned(self, other: impl Into<Self>) -> Self {
-        apply(self, other.into(), |a, b| divide("/=", a, b))
+        apply(self, other.into(), "/=", divide)
     }
 }
 
@@ -30,7 +30,7 @@ macro_rules! operator {
             type Output = Py;
 
             fn $method(self, right: R) -> Py {
-                apply(self, right.into(), |a, b| $function($symbol, a, b))
+                apply(self, right.into(), $symbol, $function)
             }
         }
 
@@ -38,7 +38,7 @@ macro_rules! operator {
             type Output = Py;
 
             fn $method(self, right: Py) -> Py {
-                apply(self.into(), right, |a, b| $function($symbol, a, b))
+                apply(self.into(), right, $symbol, $function)
             }
         }
 
@@ -46,7 +46,7 @@ macro_rules! operator {
             type Output = Py;
 
             fn $method(self, right: Py) -> Py {
-                apply(self.into(), right, |a, b| $function($symbol, a, b))
+                apply(self.into(), right, $symbol, $function)
             }
         }
     };
@@ -59,19 +59,24 @@ operator!(Div, div, "/", divide);
 
 impl<R: Into<Py>> AddAssign<R> for Py {
     fn add_assign(&mut self, right: R) {
-        *self = apply(*self, right.into(), |a, b| add("+=", a, b));
+        *self = apply(*self, right.into(), "+=", add);
     }
 }
 
 impl<R: Into<Py>> MulAssign<R> for Py {
     fn mul_assign(&mut self, right: R) {
-        *self = apply(*self, right.into(), |a, b| multiply("*=", a, b));
+        *self = apply(*self, right.into(), "*=", multiply);
     }
 }
 
-fn apply(left: Py, right: Py, operator: impl Fn(Object, Object) -> Result<Object, Fault>) -> Py {
+/// What an operator does with two objects; its symbol is for the message.
+type Operator = fn(&'static str, Object, Object) -> Result<Object, Fault>;
+
+/// Applies an operator, unless an operand has failed already: then the first failure stays.
+#[inline(never)] // The reports are made of these; one copy keeps the page small.
+fn apply(left: Py, right: Py, symbol: &'static str, operator: Operator) -> Py {
     let result = match (left.0, right.0) {
-        (Ok(a), Ok(b)) => operator(a, b),
+        (Ok(a), Ok(b)) => operator(symbol, a, b),
         (Err(fault), _) | (_, Err(fault)) => Err(fault),
     };
     Py(result)

@@ -14,6 +14,7 @@ pub(in super::super) struct Namespace<'a>(pub(in super::super) &'a Value);
 
 impl<'a> Namespace<'a> {
     /// `self.name`, untouched.
+    #[inline(never)]
     pub(in super::super) fn raw(self, name: &'static str) -> Result<&'a Value, Fault> {
         self.0.get(name).ok_or(Fault::Attribute {
             of: match self.0 {
@@ -25,6 +26,7 @@ impl<'a> Namespace<'a> {
     }
 
     /// `self.name` in a formula.
+    #[inline(never)]
     pub(in super::super) fn get(self, name: &'static str) -> Py {
         self.raw(name).map_or_else(Py::from, Py::from)
     }

@@ -130,6 +130,7 @@ pub(in super::super) struct Py(pub(super) Result<Object, Fault>);
 
 impl Py {
     /// Ends a statement: what follows is only reached without an exception.
+    #[inline(never)]
     pub(in super::super) fn now(self) -> Result<Self, Fault> {
         self.0.map(|_| self)
     }
@@ -231,6 +232,7 @@ impl Py {
     }
 }
 
+#[inline(never)]
 fn order(symbol: &'static str, left: Object, right: Object) -> Result<Option<Ordering>, Fault> {
     match (left.number(), right.number()) {
         (Some(a), Some(b)) => Ok(a.order(b)),

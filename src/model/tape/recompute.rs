@@ -3,6 +3,7 @@
 use super::{ActivationTensor, Section, Tape, TensorId};
 use crate::config::NameSet;
 use crate::config::choices::{OffloadModule, RecomputeModule};
+use crate::order::sort_by_key;
 
 /// What is recomputed or offloaded instead of kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,7 +81,7 @@ impl Plan {
         for kept in &mut keeps {
             kept.retain(|id| !withheld.get(id.0 as usize).copied().unwrap_or(false));
         }
-        fetched.sort_unstable();
+        sort_by_key(&mut fetched, |id| *id);
         fetched.dedup();
         Self {
             keeps,
@@ -137,6 +138,6 @@ fn active(tape: &Tape, savers: Savers) -> Vec<Section> {
                 && outer.ops.len() > s.ops.len()
         })
     });
-    sections.sort_by_key(|s| s.ops.start);
+    sort_by_key(&mut sections, |s| s.ops.start);
     sections
 }

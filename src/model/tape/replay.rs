@@ -5,6 +5,7 @@
 
 use super::recompute::Plan;
 use super::{ActivationTensor, Family, Gradient, Section, Tape, TensorId};
+use crate::order::sort_by_key;
 
 /// How many kinds of use there are: the families of kept tensors, and what is not kept.
 pub const USES: usize = 6;
@@ -141,7 +142,7 @@ pub(crate) fn alive_at(tape: &Tape, plan: &Plan, pass: PassKind, moment: usize) 
 /// The tensors that a plan keeps, each once.
 pub(crate) fn kept_tensors(plan: &Plan) -> Vec<TensorId> {
     let mut ids: Vec<TensorId> = plan.keeps.iter().flatten().copied().collect();
-    ids.sort_unstable();
+    sort_by_key(&mut ids, |id| *id);
     ids.dedup();
     ids
 }

@@ -2,6 +2,7 @@
 
 use super::super::python::{Exception, Refusal, repr, repr_texts};
 use super::{Grid, MemberOrder, Partition};
+use crate::order::sort_by_key;
 
 /// The name of the view that a grid is made with.
 const BASE: &str = "base";
@@ -139,7 +140,7 @@ impl CommGrid {
         let name = view.unwrap_or(BASE);
         let Some(view) = self.view(name) else {
             let mut known: Vec<_> = self.views.iter().map(|view| view.name.as_str()).collect();
-            known.sort_unstable();
+            sort_by_key(&mut known, |name| *name);
             let message = format!(
                 "View {} is not registered. Registered views: {}",
                 repr(name),

@@ -6,6 +6,7 @@ use super::input::{integer, python_str};
 use super::{
     Field, ModuleInput, ModuleParallelism, ModuleRef, Problem, Repair, Rule, divide, product,
 };
+use crate::order::sort_by_key;
 use crate::parallel::python::{Exception, Refusal};
 use crate::value::Value;
 
@@ -33,9 +34,9 @@ pub(super) fn check_module(
         }
     }
     // DP is looked at after the offset.
-    report
-        .problems
-        .sort_by_key(|problem| problem.field == Some(Field::DataParallelSize));
+    sort_by_key(&mut report.problems, |problem| {
+        problem.field == Some(Field::DataParallelSize)
+    });
     let sizes_known = report
         .problems
         .iter()

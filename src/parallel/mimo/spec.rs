@@ -4,6 +4,7 @@
 //! `name=tp=N[,pp=N,dp=N,cp=N,ep=N,etp=N,rank_offset=N]`
 
 use super::{Field, ModuleParallelism, divide};
+use crate::order::sort_by_key;
 use crate::parallel::python::{Exception, NotAnInt, Refusal, int, repr, repr_texts, strip};
 
 /// Reads one component spec into a name and what it sets; nothing is checked beyond the notation.
@@ -36,7 +37,7 @@ pub fn parse_component_spec(raw: &str) -> Result<(String, ModuleParallelism), Re
         let (key, value) = (strip(key), strip(value));
         let Some(field) = Field::ALL.into_iter().find(|field| field.key() == key) else {
             let mut keys = Field::ALL.map(Field::key);
-            keys.sort_unstable();
+            sort_by_key(&mut keys, |key| *key);
             let keys = repr_texts(keys);
             return Err(refuse(format!(
                 ": unknown key {}. Supported keys: {keys}",

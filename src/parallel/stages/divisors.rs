@@ -1,5 +1,7 @@
 //! Numbers that would have divided: what hints are made of.
 
+use crate::order::sort_by_key;
+
 /// How many alternatives a hint names.
 const NAMED: usize = 4;
 
@@ -16,9 +18,9 @@ pub(super) fn near_divisors(n: u32, wanted: u32) -> Vec<u32> {
         }
         d += 1;
     }
-    all.sort_by_key(|d| (d.abs_diff(wanted), *d));
+    sort_by_key(&mut all, |d| (d.abs_diff(wanted), *d));
     all.truncate(NAMED);
-    all.sort_unstable();
+    sort_by_key(&mut all, |d| *d);
     all
 }
 

@@ -63,8 +63,7 @@ fn arrows_point_down() {
             "config" => core(&["model", "memory"]),
             "model" => core(&["memory"]),
             "memory" => core(&[]),
-            "formats" => vec!["ui", "engine", "report", "memory", "model"],
-            "presets" => vec!["ui", "engine", "report", "memory", "model"],
+            "formats" | "presets" => vec!["ui", "engine", "report", "memory", "model"],
             "report" | "export" | "evidence" => vec!["ui", "engine"],
             _ => vec![],
         }
@@ -148,16 +147,19 @@ fn every_field_says_what_it_is() {
             field.key
         );
         let legal = match (field.kind, field.default) {
-            (_, Default::Required | Default::Derived(_)) => true,
-            (Kind::Int { min, max }, Default::Int(n)) => (min..=max).contains(&n),
-            (Kind::Decimal { min, max }, Default::Decimal(n)) => (min..=max).contains(&n),
-            (Kind::Flag, Default::Flag(_)) | (Kind::LayerPattern, Default::Int(1)) => true,
+            (Kind::Int { min, max }, Default::Int(n))
+            | (Kind::Decimal { min, max }, Default::Decimal(n)) => (min..=max).contains(&n),
             (Kind::Choice(names), Default::Choice(name)) => names.contains(&name),
             (Kind::Set(names), Default::Set(list)) => list
                 .split(',')
                 .filter(|n| !n.is_empty())
                 .all(|n| names.contains(&n)),
-            _ => false,
+            (_, default) => matches!(
+                (field.kind, default),
+                (_, Default::Required | Default::Derived(_))
+                    | (Kind::Flag, Default::Flag(_))
+                    | (Kind::LayerPattern, Default::Int(1))
+            ),
         };
         assert!(legal, "{name}: the default does not fit the kind");
         assert_eq!(FieldId::by_name(name), Some(*id));

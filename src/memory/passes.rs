@@ -65,7 +65,8 @@ pub(crate) struct Tapes<'a> {
 }
 
 /// What is recomputed or offloaded within a layer.
-pub(crate) fn savers(m: &Module) -> Savers {
+#[must_use]
+pub fn savers(m: &Module) -> Savers {
     let a = &m.args;
     let selective = a.recompute_granularity == Some(RecomputeGranularity::Selective);
     let full = a.recompute_granularity == Some(RecomputeGranularity::Full);

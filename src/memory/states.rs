@@ -97,7 +97,7 @@ impl StateRules {
             .unwrap_or(StateRule::NONE)
     }
 
-    /// Bytes of every bucket of states for these parameters, and nothing in the other buckets.
+    /// Bytes of one bucket for these parameters.
     #[must_use]
     pub fn bytes(&self, bucket: Bucket, held: &Parameters) -> Bytes {
         let fixed = held.count(Component::FixedPositions, false, Holding::Replicated);
@@ -132,7 +132,7 @@ impl StateRules {
     /// What the frozen ones of these parameters would need besides, were they trained.
     #[must_use]
     pub fn saved_by_freezing(&self, held: &Parameters) -> Bytes {
-        if self.trained.iter().all(|trained| *trained) {
+        if self.all_trained {
             return Bytes::ZERO;
         }
         // Positions that are made of sines are never trained.

@@ -3,7 +3,11 @@
 use megatron_memory::memory::allowance::band;
 use megatron_memory::memory::bucket::Bucket;
 use megatron_memory::memory::line::{Line, stage_lines};
+use megatron_memory::memory::passes::savers as savers_of;
 use megatron_memory::memory::{StageRef, estimate, timeline};
+use megatron_memory::model::layer_tape;
+use megatron_memory::model::sizes::Sizes;
+use megatron_memory::model::tape::{ActivationTensor, recompute};
 use megatron_memory::units::Bytes;
 use proptest::prelude::*;
 use serde_json::json;
@@ -72,5 +76,63 @@ proptest! {
                 prop_assert_eq!(bytes, stage.bytes(bucket), "{} at {}", bucket.id(), stage.moment);
             }
         }
+    }
+}
+
+/// What one live micro batch keeps on the worst stage, all activation buckets together.
+fn kept(job: &serde_json::Value) -> u64 {
+    let config = config(job);
+    let m = &config.modules()[0];
+    let sizes = Sizes::new(m);
+    let moe = job.get("num_experts").is_some();
+    let tape = layer_tape(&sizes, false, moe);
+    let savers = savers_of(m);
+    let tensors = recompute::kept(&tape, savers);
+    tensors.iter().map(ActivationTensor::allocated).sum()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    /// Full recompute keeps the layer's input, which is no more than any selective choice, which is no more than nothing
+    /// recomputed; further modules only save more.
+    #[test]
+    fn recompute_never_keeps_more(job in any_job(), chosen in prop::sample::subsequence(vec!["core_attn", "layernorm", "mlp", "moe", "moe_act", "shared_experts", "mla_up_proj"], 0..7)) {
+        let legal = |module: &&str| match *module {
+            "mla_up_proj" => job.get("multi_latent_attention").is_some(),
+            "moe_act" | "moe" | "shared_experts" => job.get("num_experts").is_some(),
+            // Fused attention keeps copies of queries, keys and values; to run it again keeps the whole fused
+            // projection that they are views of, which is more where heads share keys.
+            "core_attn" => job["attention_backend"] == "unfused",
+            _ => true,
+        };
+        let chosen: Vec<&str> = chosen.into_iter().filter(legal).collect();
+        let selective = |modules: &[&str]| {
+            kept(&with(&job, &json!({"recompute_granularity": "selective", "recompute_modules": modules})))
+        };
+        let none = kept(&job);
+        let mut before = none;
+        for count in 0..=chosen.len() {
+            let now = selective(&chosen[..count]);
+            prop_assert!(now <= before, "{:?}: {} but {}", &chosen[..count], now, before);
+            before = now;
+        }
+        let config = config(&job);
+        let sizes = Sizes::new(&config.modules()[0]);
+        let input = sizes.residual().elements() * sizes.width();
+        prop_assert!(input <= before);
+    }
+
+    /// More tensor parallelism never keeps more on a rank.
+    #[test]
+    fn tensor_parallelism_never_keeps_more(job in any_job()) {
+        let tp = job["tensor_model_parallel_size"].as_u64().unwrap();
+        let moe = job.get("num_experts").is_some();
+        let ranks = job["world_size"].as_u64().unwrap();
+        let more = json!({
+            "tensor_model_parallel_size": 2 * tp, "world_size": 2 * ranks,
+            "sequence_parallel": job["sequence_parallel"].as_bool().unwrap() || moe,
+        });
+        prop_assert!(kept(&with(&job, &more)) <= kept(&job));
     }
 }

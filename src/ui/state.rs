@@ -122,13 +122,17 @@ impl State {
         );
         let outcome = Memo::new_with_compare(
             move |last: Option<&Option<Arc<Outcome>>>| {
-                let checked = checked.read();
-                match &checked.config {
-                    Some(config) => Some(Arc::new(Outcome {
+                let of = |config: &Config| {
+                    Arc::new(Outcome {
                         estimate: estimate(config),
                         config: config.clone(),
-                    })),
-                    None => last.cloned().flatten(),
+                    })
+                };
+                // A link may open on a job that cannot run: until one can, its preset stands in.
+                let preset = || check(&baseline.read_untracked()).config.as_ref().map(of);
+                match &checked.read().config {
+                    Some(config) => Some(of(config)),
+                    None => last.cloned().flatten().or_else(preset),
                 }
             },
             |old, new| match (old.and_then(Option::as_ref), new.and_then(Option::as_ref)) {

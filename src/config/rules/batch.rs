@@ -10,6 +10,11 @@ pub(super) fn global_batch(d: &Draft<'_>, problems: &mut Vec<Problem>) {
         // The language model's own check says it.
         return;
     }
+    let copy = d.tp.saturating_mul(d.pp).saturating_mul(d.cp);
+    if !d.world_size.is_multiple_of(copy) {
+        // Without a whole number of copies there is no DP to speak of.
+        return;
+    }
     let step = d.a.micro_batch_size.saturating_mul(d.dp);
     let batch = d.global_batch_size;
     if !batch.is_multiple_of(step) {

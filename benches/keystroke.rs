@@ -40,6 +40,7 @@ const WATCH: &str = "\
 fn main() {
     let page = Page::open("");
     page.eval(&format!("(() => {{ {WATCH} }})()"));
+    page.click("#field-mbs");
     let mut work = Vec::new();
     for turn in 0..2 * KEYS {
         let before = page.busy();

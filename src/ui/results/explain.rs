@@ -81,7 +81,7 @@ pub(super) fn Explain() -> impl IntoView {
         })
     };
     view! {
-        <aside class="explain" aria-label="Explanation" data-testid="explain">
+        <section class="explain" aria-label="Explanation" data-testid="explain">
             <header>
                 <button type="button" class="link up" hidden=move || above().is_none() on:click=up>
                     "↑ up"
@@ -96,7 +96,7 @@ pub(super) fn Explain() -> impl IntoView {
             {how}
             <p class="confidence">{text(|e| e.confidence)}</p>
             {source}
-        </aside>
+        </section>
     }
 }
 

@@ -64,7 +64,7 @@ pub(super) fn Frameworks() -> impl IntoView {
         let reports = shown.iter().flat_map(|shown| &shown.reports);
         reports
             .filter(|report| !report.printed.is_empty())
-            .map(|report| view! { <h4>{report.framework.name()}</h4> <pre>{report.printed.clone()}</pre> })
+            .map(|report| view! { <h3>{report.framework.name()}</h3> <pre>{report.printed.clone()}</pre> })
             .collect_view()
     };
     view! {
@@ -73,7 +73,7 @@ pub(super) fn Frameworks() -> impl IntoView {
                 <h2 id="frameworks-title">"What the framework's log will print"</h2>
                 <p class="panel-note">"closed formulas, shown to match a log; not a prediction"</p>
             </header>
-            <div class="table-scroll">
+            <div class="table-scroll" tabindex="0" role="region" aria-labelledby="frameworks-title">
                 <table>
                     <thead>
                         <tr>

@@ -6,6 +6,7 @@
 pub mod amount;
 pub mod charts;
 pub mod explain;
+pub mod markup;
 pub mod parts;
 pub mod readout;
 pub mod scene;

@@ -1,139 +1,105 @@
 //! A picture as an SVG file that stands by itself.
 
-use core::fmt::Write;
-
+use crate::report::markup::{Markup, tag};
 use crate::report::scene::{Class, Drawing, Scene, Shape};
 
-/// The file's text. `style` is a style sheet for the pictures' classes; it is put inside as it is, so
-/// it must come from the program and not from a user.
+/// The file's text. `style` is a style sheet for the pictures' classes.
 #[must_use]
 pub fn document(scene: &Scene, style: &str) -> String {
-    let (width, height) = (scene.width, scene.height);
-    let mut file = format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"scene scene-{}\" width=\"{width}\" height=\"{height}\" \
-         viewBox=\"0 0 {width} {height}\" role=\"img\">\n",
-        scene.id
-    );
-    line(
-        &mut file,
-        1,
-        &format!("<title>{}</title>", escaped(&scene.title)),
-    );
-    line(
-        &mut file,
-        1,
-        &format!("<desc>{}</desc>", escaped(&scene.description)),
-    );
+    let (width, height) = (scene.width.to_string(), scene.height.to_string());
+    let mut file = tag("svg")
+        .with("xmlns", "http://www.w3.org/2000/svg")
+        .class(format!("scene scene-{}", scene.id))
+        .with("viewBox", format!("0 0 {width} {height}"))
+        .with("width", width)
+        .with("height", height)
+        .with("role", "img")
+        .child(tag("title").text(scene.title.clone()))
+        .child(tag("desc").text(scene.description.clone()));
     if !style.is_empty() {
-        line(&mut file, 1, &format!("<style>{style}</style>"));
+        file = file.child(tag("style").text(style));
     }
-    line(&mut file, 1, &texture(scene));
-    for drawing in &scene.behind {
-        draw(&mut file, 1, scene, drawing);
-    }
-    for mark in &scene.marks {
+    file = file.child(texture(scene.id));
+    // What only catches the pointer has no place in a file.
+    let drawn = |drawings: &[Drawing]| -> Vec<Markup> {
+        let seen = drawings
+            .iter()
+            .filter(|drawing| drawing.class != Class::Reach);
+        seen.flat_map(|drawing| shapes(scene.id, drawing, ""))
+            .collect()
+    };
+    let marks = scene.marks.iter().map(|mark| {
         let chosen = if mark.chosen { " chosen" } else { "" };
-        line(
-            &mut file,
-            1,
-            &format!("<g class=\"mark {}{chosen}\">", mark.class.names()),
-        );
-        line(
-            &mut file,
-            2,
-            &format!("<title>{}</title>", escaped(&mark.label)),
-        );
-        for drawing in &mark.drawings {
-            draw(&mut file, 2, scene, drawing);
-        }
-        line(&mut file, 1, "</g>");
-    }
-    for drawing in &scene.before {
-        draw(&mut file, 1, scene, drawing);
-    }
-    file += "</svg>\n";
-    file
+        tag("g")
+            .class(format!("mark {}{chosen}", mark.class.names()))
+            .child(tag("title").text(mark.label.clone()))
+            .children(drawn(&mark.drawings))
+    });
+    file.children(drawn(&scene.behind))
+        .children(marks)
+        .children(drawn(&scene.before))
+        .to_string()
 }
 
-/// The name of the texture that a scene's textured shapes are overlaid with.
+/// The elements of a drawing: its shape with `more` classes, and its texture where it has one.
 #[must_use]
-pub fn texture_id(scene_id: &str) -> String {
-    format!("texture-{scene_id}")
+pub fn shapes(scene: &str, drawing: &Drawing, more: &str) -> Vec<Markup> {
+    let class = format!("{}{more}", drawing.class.names());
+    let shape = match &drawing.shape {
+        Shape::Rect { .. } => tag("rect"),
+        Shape::Line { .. } => tag("line"),
+        Shape::Text { .. } => tag("text"),
+    };
+    let mut shapes = vec![place(shape.class(class), &drawing.shape)];
+    if drawing.class.textured() {
+        let texture = tag("rect").class(format!("textured{more}"));
+        let texture = texture.with("fill", format!("url(#{})", texture_id(scene)));
+        shapes.push(place(texture, &drawing.shape));
+    }
+    shapes
 }
 
-fn texture(scene: &Scene) -> String {
-    format!(
-        "<defs><pattern id=\"{}\" width=\"5\" height=\"5\" patternUnits=\"userSpaceOnUse\" \
-         patternTransform=\"rotate(45)\"><rect class=\"texture\" width=\"1.5\" height=\"5\"/></pattern></defs>",
-        texture_id(scene.id)
-    )
-}
-
-fn draw(file: &mut String, depth: usize, scene: &Scene, drawing: &Drawing) {
-    let class = drawing.class.names();
-    match &drawing.shape {
-        // What only catches the pointer has no place in a file.
-        Shape::Rect { .. } if drawing.class == Class::Reach => {}
+fn place(element: Markup, shape: &Shape) -> Markup {
+    match shape {
         Shape::Rect {
             x,
             y,
             width,
             height,
-        } => {
-            let place = format!("x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\"");
-            line(file, depth, &format!("<rect class=\"{class}\" {place}/>"));
-            if drawing.class.textured() {
-                let texture = texture_id(scene.id);
-                line(
-                    file,
-                    depth,
-                    &format!("<rect fill=\"url(#{texture})\" {place}/>"),
-                );
-            }
-        }
-        Shape::Line {
-            from: (x1, y1),
-            to: (x2, y2),
-        } => {
-            line(
-                file,
-                depth,
-                &format!(
-                    "<line class=\"{class}\" x1=\"{x1}\" y1=\"{y1}\" x2=\"{x2}\" y2=\"{y2}\"/>"
-                ),
-            );
-        }
-        Shape::Text { x, y, anchor, text } => {
-            let anchor = anchor.name();
-            let text = escaped(text);
-            line(
-                file,
-                depth,
-                &format!(
-                    "<text class=\"{class}\" x=\"{x}\" y=\"{y}\" text-anchor=\"{anchor}\">{text}</text>"
-                ),
-            );
-        }
+        } => element
+            .with("x", x.to_string())
+            .with("y", y.to_string())
+            .with("width", width.to_string())
+            .with("height", height.to_string()),
+        Shape::Line { from, to } => element
+            .with("x1", from.0.to_string())
+            .with("y1", from.1.to_string())
+            .with("x2", to.0.to_string())
+            .with("y2", to.1.to_string()),
+        Shape::Text { x, y, anchor, text } => element
+            .with("x", x.to_string())
+            .with("y", y.to_string())
+            .with("text-anchor", anchor.name())
+            .text(text.clone()),
     }
 }
 
-fn line(file: &mut String, depth: usize, text: &str) {
-    // Writing to a string cannot fail.
-    let _ = writeln!(file, "{:1$}{text}", "", depth * 2);
+/// The texture that the textured shapes of a scene are overlaid with.
+#[must_use]
+pub fn texture(scene: &str) -> Markup {
+    let line = tag("rect")
+        .class("texture")
+        .with("width", "1.5")
+        .with("height", "5");
+    let pattern = tag("pattern")
+        .with("id", texture_id(scene))
+        .with("width", "5")
+        .with("height", "5")
+        .with("patternUnits", "userSpaceOnUse")
+        .with("patternTransform", "rotate(45)");
+    tag("defs").child(pattern.child(line))
 }
 
-fn escaped(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '"' => out.push_str("&quot;"),
-            // Not allowed in XML at all.
-            c if c.is_control() => out.push(' '),
-            c => out.push(c),
-        }
-    }
-    out
+fn texture_id(scene: &str) -> String {
+    format!("texture-{scene}")
 }

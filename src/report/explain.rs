@@ -117,12 +117,12 @@ fn one(line: &Line, unit: Unit) -> Explanation {
                 })
                 .collect(),
         },
-        None => sum(
-            line.children
-                .iter()
-                .map(|c| (c.id.clone(), c.label.clone(), c.bytes)),
-            unit,
-        ),
+        None => {
+            let mut children: Vec<&Line> = line.children.iter().collect();
+            children.sort_by_key(|child| core::cmp::Reverse(child.bytes));
+            let children = children.into_iter();
+            sum(children.map(|c| (c.id.clone(), c.label.clone(), c.bytes)), unit)
+        }
     };
     Explanation {
         path: line.id.clone(),

@@ -1,6 +1,8 @@
 //! The browser, as far as the page needs it. Nothing else names `web_sys`, and nothing here fails: what
 //! a browser denies is done without.
 
+mod patch;
+
 use core::time::Duration;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -13,6 +15,8 @@ use web_sys::{
     Document, Element, Event, HtmlDialogElement, HtmlElement, HtmlInputElement, ResizeObserver,
     Storage, Window,
 };
+
+pub(crate) use patch::Patch;
 
 fn window() -> Option<Window> {
     web_sys::window()

@@ -3,35 +3,38 @@
 //! Everything here is about a [`Target`]. Pointing at one, or moving the focus to it, lights up all that
 //! is about the same; choosing it shows its stage, and explains its number.
 
-mod bar;
 mod detail;
 mod explain;
 mod frameworks;
 mod picture;
+mod shown;
 mod stages;
 mod table;
 mod view;
 
 use leptos::prelude::*;
 
-use super::state::state;
-pub(super) use bar::HeadlineBar;
-use detail::Detail;
-use frameworks::Frameworks;
-use stages::Stages;
-use table::Numbers;
+use super::parts::yes;
+use crate::report::charts::bucket_bar;
+use picture::{Purpose, picture};
 pub(super) use view::View;
 
 /// All results below the headline.
 #[component]
 pub fn Results() -> impl IntoView {
-    let state = state();
+    let view = view::view();
     view! {
-        <div class="results" class:stale=state.stale>
-            <Stages />
-            <Detail />
-            <Frameworks />
-            <Numbers />
+        <div class="results" class:stale=yes(move || view.state.stale.get())>
+            {stages::stages(view)} {detail::detail(view)} {frameworks::frameworks(view)}
+            {table::numbers(view)}
         </div>
     }
+}
+
+/// The worst stage's buckets end to end, against the GPU.
+#[component]
+pub(super) fn HeadlineBar() -> impl IntoView {
+    let chart = Signal::stored(bucket_bar::CHART);
+    let bar = picture(view::view(), "headline", chart, Purpose::Buttons);
+    view! { <div class="headline-bar">{bar}</div> }
 }

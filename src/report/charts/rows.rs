@@ -15,7 +15,7 @@ const GAP: Px = Px::of(10);
 const NAMES: Px = Px::of(168);
 const NUMBERS: Px = Px::of(88);
 /// A bar that shows something is at least this wide.
-const LEAST: Px = Px(50);
+const LEAST: Px = Px(150);
 
 /// The picture of a stage's parts. Numbers add up to the stage's total.
 pub(super) fn draw(id: &'static str, title: &str, subject: &Subject<'_>, parts: &[Part]) -> Scene {

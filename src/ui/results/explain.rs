@@ -1,126 +1,148 @@
 //! The explanation of one number: formula, values, result, source.
 
-use leptos::either::Either;
 use leptos::prelude::*;
 
-use super::view::view;
-use crate::report::explain::{Explanation, How, Term, explain};
+use super::picture::{number, when_lit};
+use super::shown::{Gesture, shown};
+use super::view::View;
+use crate::report::explain::{Explanation, Factor, How, Term, explain};
+use crate::report::markup::{Markup, tag};
 use crate::report::target::Target;
 
 /// The explanation of the number that was chosen last, or of the whole stage.
-#[component]
-pub(super) fn Explain() -> impl IntoView {
-    let view = view();
-    let explanation = Memo::new(move |_| {
-        let (lines, path, unit) = (view.lines.read(), view.path.read(), view.state.unit.get());
-        // Another job may not have what was chosen: then the next larger thing is explained.
-        let mut path = path.as_str();
-        loop {
-            if let Some(explanation) = explain(&lines, path, unit) {
-                return explanation;
-            }
-            path = path.rsplit_once('/').map_or("", |(above, _)| above);
+pub(super) fn explanation(view: View) -> AnyView {
+    let shows = Memo::new(move |_| nearest(&view, &view.path.read()));
+    let draw = move || panel(&view, &shows.read());
+    shown("explain", draw, move |gesture| act(&view, &shows, gesture))
+}
+
+/// The explanation of a path, or of the next larger thing that this stage has.
+fn nearest(view: &View, mut path: &str) -> Explanation {
+    let (lines, unit) = (view.lines.read(), view.state.unit.get());
+    loop {
+        if let Some(explanation) = explain(&lines, path, unit) {
+            return explanation;
         }
-    });
-    let text = move |of: fn(&Explanation) -> &str| move || of(&explanation.read()).to_owned();
-    let above = move || {
-        let path = explanation.read().path.clone();
-        let above = path
-            .rsplit_once('/')
-            .map_or("", |(above, _)| above.trim_start_matches('*'));
-        (!path.is_empty()).then(|| above.to_owned())
-    };
-    let up = move |_| {
-        let (lines, unit) = (view.lines.get_untracked(), view.state.unit.get_untracked());
-        let Some(path) = above() else { return };
-        // Tensors lie more than one step below their component.
-        let mut path = path.as_str();
-        while explain(&lines, path, unit).is_none() {
-            path = path.rsplit_once('/').map_or("", |(above, _)| above);
-        }
-        view.path.set(path.to_owned());
-    };
-    let how = move || match &explanation.read().how {
+        path = above(path);
+    }
+}
+
+fn above(path: &str) -> &str {
+    let above = path.rsplit_once('/').map_or("", |(above, _)| above);
+    above.trim_start_matches('*')
+}
+
+fn panel(view: &View, shows: &Explanation) -> Vec<Markup> {
+    let mut head = tag("header").child(tag("h3").text(shows.title.clone()));
+    if !shows.path.is_empty() {
+        let up = tag("button")
+            .with("type", "button")
+            .class("link up")
+            .with("data-at", "up");
+        head = head.child(up.text("↑ up"));
+    }
+    let amount = tag("p")
+        .class("explain-amount")
+        .child(tag("strong").text(shows.amount.clone()))
+        .child(tag("span").text(shows.exact.clone()));
+    let mut panel = vec![
+        head.child(amount),
+        tag("p").class("what").text(shows.what.clone()),
+    ];
+    match &shows.how {
         How::Product {
             symbols,
             values,
             legend,
         } => {
-            let factors = legend.iter().map(|factor| {
-                view! {
-                    <tr>
-                        <th scope="row">{factor.symbol}</th>
-                        <td class="number">{factor.value.clone()}</td>
-                        <td>{factor.meaning.clone()}</td>
-                    </tr>
-                }
-            });
-            Either::Left(view! {
-                <div class="formula">
-                    <p>{symbols.clone()}</p>
-                    <p>"= "{values.clone()}</p>
-                    <p>"= "{text(|e| &e.exact)}</p>
-                </div>
-                <table class="symbols">
-                    <caption class="unseen">"Symbols"</caption>
-                    <tbody>{factors.collect_view()}</tbody>
-                </table>
-            })
+            let steps = [
+                symbols.clone(),
+                format!("= {values}"),
+                format!("= {}", shows.exact),
+            ];
+            let steps = steps.map(|step| tag("p").text(step));
+            panel.push(tag("div").class("formula").children(steps));
+            let rows = tag("tbody").children(legend.iter().map(factor));
+            panel.push(
+                tag("table")
+                    .class("symbols")
+                    .with("aria-label", "Symbols")
+                    .child(rows),
+            );
         }
-        How::Sum(terms) => Either::Right(view! {
-            <ul class="terms">{terms.iter().map(term).collect_view()}</ul>
-        }),
-    };
-    let source = move || {
-        explanation.read().source.map(|source| {
-            view! {
-                <p class="source">
-                    <a href=source.url() target="_blank" rel="noreferrer">{source.title()}</a>
-                </p>
-            }
-        })
-    };
-    view! {
-        <section class="explain" aria-label="Explanation" data-testid="explain">
-            <header>
-                <button type="button" class="link up" hidden=move || above().is_none() on:click=up>
-                    "↑ up"
-                </button>
-                <h3>{text(|e| &e.title)}</h3>
-                <p class="explain-amount">
-                    <strong>{text(|e| &e.amount)}</strong>
-                    <span>{text(|e| &e.exact)}</span>
-                </p>
-            </header>
-            <p class="what">{text(|e| &e.what)}</p>
-            {how}
-            <p class="confidence">{text(|e| e.confidence)}</p>
-            {source}
-        </section>
+        How::Sum(terms) => {
+            let terms = terms
+                .iter()
+                .enumerate()
+                .map(|(i, term)| self::term(view, i, term));
+            panel.push(tag("ul").class("terms").children(terms));
+        }
     }
+    panel.push(tag("p").class("confidence").text(shows.confidence));
+    if let Some(source) = &shows.source {
+        let link = tag("a")
+            .with("href", source.url())
+            .with("target", "_blank")
+            .with("rel", "noreferrer");
+        panel.push(tag("p").class("source").child(link.text(source.title())));
+    }
+    let section = tag("section")
+        .with("aria-label", "Explanation")
+        .with("data-testid", "explain");
+    vec![section.children(panel)]
 }
 
-fn term(term: &Term) -> impl IntoView + use<> {
-    let view = view();
-    let path = term.path.clone();
-    let stage = view.stage.get_untracked();
+fn factor(factor: &Factor) -> Markup {
+    tag("tr")
+        .child(tag("th").with("scope", "row").text(factor.symbol))
+        .child(tag("td").class("number").text(factor.value.clone()))
+        .child(tag("td").text(factor.meaning.clone()))
+}
+
+fn term(view: &View, i: usize, term: &Term) -> Markup {
+    let lit = view.lit.read();
     let target = Target {
-        stage,
+        stage: view.stage.get(),
         path: term.path.clone(),
     };
-    let lit = target.clone();
-    view! {
-        <li class:lit=move || view.lit.read().as_ref().is_some_and(|lit| lit.lights(&target))>
-            <button
-                type="button"
-                on:click=move |_| view.path.set(path.clone())
-                on:pointerenter=move |_| view.lit.set(Some(lit.clone()))
-                on:pointerleave=move |_| view.lit.set(None)
-            >
-                <span class="term-label">{term.label.clone()}</span>
-                <span class="number">{term.number.clone()}</span>
-                <span class="number share">{term.percent.clone()}</span>
-            </button>
-        </li>
+    let button = tag("button")
+        .with("type", "button")
+        .with("data-at", i.to_string())
+        .child(tag("span").class("term-label").text(term.label.clone()))
+        .child(tag("span").class("number").text(term.number.clone()))
+        .child(tag("span").class("number share").text(term.percent.clone()));
+    tag("li")
+        .class(when_lit(lit.as_ref(), Some(&target)).trim_start())
+        .child(button)
+}
+
+fn act(view: &View, shows: &Memo<Explanation>, gesture: Gesture<'_>) -> bool {
+    let shows = shows.read_untracked();
+    let path = |place: &str| match &shows.how {
+        How::Sum(terms) => terms.get(number(place)?).map(|term| term.path.clone()),
+        How::Product { .. } => None,
+    };
+    let target = |place| {
+        path(place).map(|path| Target {
+            stage: view.stage.get_untracked(),
+            path,
+        })
+    };
+    match gesture {
+        Gesture::Choose("up") => {
+            let path = untrack(|| nearest(view, above(&shows.path)).path);
+            drop(shows);
+            view.path.set(path);
+        }
+        Gesture::Choose(place) => {
+            if let Some(path) = path(place) {
+                drop(shows);
+                view.path.set(path);
+            }
+        }
+        Gesture::Point(place) | Gesture::Focus(place) => view.lit.set(target(place)),
+        Gesture::Leave => view.lit.set(None),
+        Gesture::Press(..) => {}
     }
+    false
 }

@@ -2,11 +2,13 @@
 
 use leptos::prelude::*;
 
-use super::view::view;
+use super::shown::shown;
+use super::view::View;
 use crate::framework_reports::differences::{Difference, Effect, differences};
 use crate::framework_reports::job::{Amounts, reports};
 use crate::memory::StageEstimate;
 use crate::report::amount::Scale;
+use crate::report::markup::{Markup, tag};
 use crate::units::Bytes;
 
 /// Both reports of the shown module.
@@ -19,53 +21,14 @@ struct Shown {
 }
 
 /// The frameworks' reports beside the estimate.
-#[component]
-pub(super) fn Frameworks() -> impl IntoView {
-    let view = view();
-    let shown = Memo::new(move |_| {
-        let outcome = view.state.outcome.read();
-        let outcome = outcome.as_ref()?;
-        let module = view.stage.get()?.module;
-        let (m, estimate) = (
-            outcome.config.modules().get(module)?,
-            outcome.estimate.modules.get(module)?,
-        );
-        let states = estimate.stages.iter().map(StageEstimate::states).max()?;
-        Some(Shown {
-            reports: reports(m).amounts(),
-            reasons: differences(m, estimate),
-            states,
-        })
-    });
-    let scale = move || Scale::fine(view.state.unit.get());
-    let rows = move || {
-        let (shown, scale) = (shown.read(), scale());
-        let rows = shown
-            .iter()
-            .flat_map(|shown| shown.reports.iter().map(move |r| (r, shown.states)));
-        rows.map(|(report, states)| row(report, states, scale))
-            .collect_view()
-    };
-    let ours = move || {
-        shown
+pub(super) fn frameworks(view: View) -> AnyView {
+    let shows = Memo::new(move |_| compare(&view));
+    let draw = move || {
+        let scale = Scale::fine(view.state.unit.get());
+        shows
             .read()
             .as_ref()
-            .map(|shown| scale().amount(shown.states))
-    };
-    let reasons = move || {
-        let (shown, scale) = (shown.read(), scale());
-        let reasons = shown.iter().flat_map(|shown| &shown.reasons);
-        reasons
-            .map(|difference| reason(difference, scale))
-            .collect_view()
-    };
-    let printed = move || {
-        let shown = shown.read();
-        let reports = shown.iter().flat_map(|shown| &shown.reports);
-        reports
-            .filter(|report| !report.printed.is_empty())
-            .map(|report| view! { <h3>{report.framework.name()}</h3> <pre>{report.printed.clone()}</pre> })
-            .collect_view()
+            .map_or_else(Vec::new, |shows| panel(shows, scale))
     };
     view! {
         <section class="panel frameworks" aria-labelledby="frameworks-title">
@@ -73,52 +36,85 @@ pub(super) fn Frameworks() -> impl IntoView {
                 <h2 id="frameworks-title">"What the framework's log will print"</h2>
                 <p class="panel-note">"closed formulas, shown to match a log; not a prediction"</p>
             </header>
-            <div class="table-scroll" tabindex="0" role="region" aria-labelledby="frameworks-title">
-                <table>
-                    <thead>
-                        <tr>
-                            <th scope="col">"Report"</th>
-                            <th scope="col">"Weights and optimizer"</th>
-                            <th scope="col">"Against this page"</th>
-                            <th scope="col">"Activations"</th>
-                        </tr>
-                    </thead>
-                    <tbody>
-                        {rows}
-                        <tr class="ours">
-                            <th scope="row">"This page"</th>
-                            <td>{ours}</td>
-                            <td></td>
-                            <td></td>
-                        </tr>
-                    </tbody>
-                </table>
-            </div>
-            <details>
-                <summary>"Why different?"</summary>
-                <ul class="reasons">{reasons}</ul>
-            </details>
-            <details>
-                <summary>"The printed text"</summary>
-                {printed}
-            </details>
+            {shown("frameworks-reports", draw, |_| false)}
         </section>
     }
+    .into_any()
 }
 
-fn row(report: &Amounts, states: Bytes, scale: Scale) -> impl IntoView + use<> {
+fn compare(view: &View) -> Option<Shown> {
+    let outcome = view.state.outcome.read();
+    let outcome = outcome.as_ref()?;
+    let module = view.stage.get()?.module;
+    let m = outcome.config.modules().get(module)?;
+    let estimate = outcome.estimate.modules.get(module)?;
+    Some(Shown {
+        reports: reports(m).amounts(),
+        reasons: differences(m, estimate),
+        states: estimate.stages.iter().map(StageEstimate::states).max()?,
+    })
+}
+
+fn panel(shown: &Shown, scale: Scale) -> Vec<Markup> {
+    let headings = [
+        "Report",
+        "Weights and optimizer",
+        "Against this page",
+        "Activations",
+    ];
+    let headings = headings.map(|heading| tag("th").with("scope", "col").text(heading));
+    let ours = tag("tr")
+        .class("ours")
+        .child(tag("th").with("scope", "row").text("This page"))
+        .children(
+            [scale.amount(shown.states), String::new(), String::new()]
+                .map(|cell| tag("td").text(cell)),
+        );
+    let rows = shown
+        .reports
+        .iter()
+        .map(|report| row(report, shown.states, scale));
+    let table = tag("table")
+        .child(tag("thead").child(tag("tr").children(headings)))
+        .child(tag("tbody").children(rows).child(ours));
+    let scroll = tag("div")
+        .class("table-scroll")
+        .with("tabindex", "0")
+        .with("role", "region")
+        .with("aria-labelledby", "frameworks-title");
+    let reasons = shown
+        .reasons
+        .iter()
+        .map(|difference| reason(difference, scale));
+    let why = tag("details")
+        .child(tag("summary").text("Why different?"))
+        .child(tag("ul").class("reasons").children(reasons));
+    let printed = shown
+        .reports
+        .iter()
+        .filter(|report| !report.printed.is_empty());
+    let printed = printed.flat_map(|report| {
+        [
+            tag("h3").text(report.framework.name()),
+            tag("pre").text(report.printed.clone()),
+        ]
+    });
+    let log = tag("details")
+        .child(tag("summary").text("The printed text"))
+        .children(printed);
+    vec![scroll.child(table), why, log]
+}
+
+fn row(report: &Amounts, states: Bytes, scale: Scale) -> Markup {
     let (amount, difference) = match &report.states {
         Ok(bytes) => (scale.amount(*bytes), signed(*bytes, states, scale)),
         Err(error) => (error.to_string(), String::new()),
     };
-    view! {
-        <tr>
-            <th scope="row">{report.framework.name()}</th>
-            <td>{amount}</td>
-            <td>{difference}</td>
-            <td>{report.activations.map_or_else(|| String::from("not printed"), |bytes| scale.amount(bytes))}</td>
-        </tr>
-    }
+    let activations = report.activations.map(|bytes| scale.amount(bytes));
+    let activations = activations.unwrap_or_else(|| String::from("not printed"));
+    tag("tr")
+        .child(tag("th").with("scope", "row").text(report.framework.name()))
+        .children([amount, difference, activations].map(|cell| tag("td").text(cell)))
 }
 
 /// How much more or less than another amount, with sign and share.
@@ -136,7 +132,7 @@ fn signed(amount: Bytes, than: Bytes, scale: Scale) -> String {
     )
 }
 
-fn reason(difference: &Difference, scale: Scale) -> impl IntoView + use<> {
+fn reason(difference: &Difference, scale: Scale) -> Markup {
     let effect = match difference.effect {
         Effect::Less(bytes) => format!("−{}", scale.amount(bytes)),
         Effect::More(bytes) => format!("+{}", scale.amount(bytes)),
@@ -147,11 +143,8 @@ fn reason(difference: &Difference, scale: Scale) -> impl IntoView + use<> {
         .iter()
         .map(|framework| framework.name())
         .collect();
-    view! {
-        <li>
-            <span class="who">{names.join(", ")}</span>
-            <span class="why">{difference.text.clone()}</span>
-            <span class="effect">{effect}</span>
-        </li>
-    }
+    tag("li")
+        .child(tag("span").class("who").text(names.join(", ")))
+        .child(tag("span").class("why").text(difference.text.clone()))
+        .child(tag("span").class("effect").text(effect))
 }

@@ -1,11 +1,13 @@
 //! The same numbers as in the charts, as a table.
 
-use leptos::ev::{MouseEvent, PointerEvent};
 use leptos::prelude::*;
 
 use super::super::browser;
-use super::view::{View, view};
-use crate::memory::bucket::Bucket;
+use super::super::parts::{button, text, yes};
+use super::picture::{number, when_lit};
+use super::shown::{Gesture, shown};
+use super::view::View;
+use crate::report::markup::{Markup, tag};
 use crate::report::table::{Order, Row, Table};
 use crate::report::target::Target;
 
@@ -13,184 +15,176 @@ use crate::report::target::Target;
 const MOST: usize = 128;
 
 /// The table of all stages.
-#[component]
-pub(super) fn Numbers() -> impl IntoView {
-    let view = view();
+pub(super) fn numbers(view: View) -> AnyView {
     let order = RwSignal::new(Order::Stage);
     let table = Memo::new(move |_| {
         let outcome = view.state.outcome.read();
-        let table = outcome
-            .as_ref()
-            .map(|o| Table::new(&o.config, &o.estimate, view.state.unit.get()));
-        table.map(|table| table.sorted(order.get()))
+        let outcome = outcome.as_ref()?;
+        let table = Table::new(&outcome.config, &outcome.estimate, view.state.unit.get());
+        Some(table.sorted(order.get()))
     });
-    let columns = Memo::new(move |_| {
-        let table = table.read();
-        table
-            .as_ref()
-            .map(|table| table.buckets.clone())
-            .unwrap_or_default()
-    });
-    let sorted = move |by: Order| {
-        move || {
-            if order.get() == by {
-                if by == Order::Stage {
-                    "ascending"
-                } else {
-                    "descending"
-                }
-            } else {
-                "none"
-            }
-        }
-    };
-    let heading = move |by: Order, label: &'static str| {
-        view! {
-            <th scope="col" aria-sort=sorted(by)>
-                <button type="button" on:click=move |_| order.set(by)>{label}</button>
-            </th>
-        }
-    };
-    let headings = move || {
-        let buckets = columns.read();
-        buckets
-            .iter()
-            .map(|bucket| heading(Order::Bucket(*bucket), bucket.label()))
-            .collect_view()
-    };
-    let rows = move || {
-        let (table, lit, shown) = (table.read(), view.lit.read(), view.stage.get());
-        let table = table.as_ref();
-        let rows = table
-            .iter()
-            .flat_map(|table| table.rows.iter().take(MOST))
-            .enumerate();
-        rows.map(|(i, row)| {
-            let buckets = table.map_or(&[][..], |table| &table.buckets);
-            self::row(i, row, buckets, lit.as_ref(), shown == Some(row.stage))
-        })
-        .collect_view()
-    };
-    let hands = Hands { table, view };
-    let copied = RwSignal::new(None);
-    let copy = move |_| {
+    let copied = RwSignal::new("Copy as TSV");
+    let copy = move || {
         if let Some(table) = table.read_untracked().as_ref() {
-            browser::copy(&table.tsv(), move |allowed| copied.set(Some(allowed)));
+            let say = |allowed| {
+                if allowed {
+                    "Copied"
+                } else {
+                    "The browser denies copying"
+                }
+            };
+            browser::copy(&table.tsv(), move |allowed| copied.set(say(allowed)));
         }
     };
-    let copy_label = move || match copied.get() {
-        None => "Copy as TSV",
-        Some(true) => "Copied",
-        Some(false) => "The browser denies copying",
-    };
-    let left_out = move || {
-        let rows = table.read().as_ref().map_or(0, |table| table.rows.len());
-        (rows > MOST).then(|| format!("The first {MOST} of {rows} rows; copying gives them all."))
-    };
+    let hands = Hands { view, table, order };
     view! {
         <section class="panel numbers" aria-labelledby="numbers-title">
             <header class="panel-head">
                 <h2 id="numbers-title">"All numbers"</h2>
-                <p class="panel-note">{move || view.state.unit.get().symbol()}" on each GPU"</p>
-                <button type="button" class="link" aria-live="polite" on:click=copy data-testid="copy-table">
-                    {copy_label}
-                </button>
+                <p class="panel-note">
+                    {text(move || format!("{} on each GPU", view.state.unit.get().symbol()))}
+                </p>
+                {button("link", "Copy as TSV", yes(|| false), copy)}
+                <p class="panel-note" role="status">
+                    {text(move || match copied.get() {
+                        "Copy as TSV" => String::new(),
+                        said => said.to_owned(),
+                    })}
+                </p>
             </header>
             <div class="table-scroll" tabindex="0" role="region" aria-labelledby="numbers-title">
-                <table on:pointerover=move |event| hands.point(&event) on:pointerleave=move |_| view.lit.set(None) on:click=move |event| hands.choose(&event)>
-                    <thead>
-                        <tr>
-                            {heading(Order::Stage, "Stage")} <th scope="col">"Layers"</th> {headings}
-                            {heading(Order::Total, "Total")}
-                        </tr>
-                    </thead>
-                    <tbody>{rows}</tbody>
-                </table>
+                {shown("numbers-table", move || hands.draw(), move |gesture| hands.act(gesture))}
             </div>
-            <p class="panel-note">{left_out}</p>
         </section>
     }
+    .into_any()
 }
 
-/// What the pointer does to the table.
+/// What the table shows, and what the reader does to it.
 #[derive(Clone, Copy)]
 struct Hands {
-    table: Memo<Option<Table>>,
     view: View,
+    table: Memo<Option<Table>>,
+    order: RwSignal<Order>,
 }
 
 impl Hands {
+    fn draw(&self) -> Vec<Markup> {
+        let (table, lit) = (self.table.read(), self.view.lit.read());
+        let Some(table) = table.as_ref() else {
+            return Vec::new();
+        };
+        let buckets = table.buckets.iter().enumerate();
+        let buckets = buckets.map(|(i, bucket)| {
+            self.heading(format!("b.{i}"), Order::Bucket(*bucket), bucket.label())
+        });
+        let headings = tag("tr")
+            .child(self.heading(String::from("s"), Order::Stage, "Stage"))
+            .child(tag("th").with("scope", "col").text("Layers"))
+            .children(buckets)
+            .child(self.heading(String::from("t"), Order::Total, "Total"));
+        let rows = table.rows.iter().take(MOST).enumerate();
+        let rows = rows.map(|(i, row)| self.row(i, row, table, lit.as_ref()));
+        let body = tag("table")
+            .child(tag("thead").child(headings))
+            .child(tag("tbody").children(rows));
+        let mut shown = vec![body];
+        if table.rows.len() > MOST {
+            let text = format!(
+                "The first {MOST} of {} rows; copying gives them all.",
+                table.rows.len()
+            );
+            shown.push(tag("p").class("panel-note").text(text));
+        }
+        shown
+    }
+
+    fn heading(&self, place: String, by: Order, label: &str) -> Markup {
+        let sorted = match by {
+            _ if self.order.get() != by => "none",
+            Order::Stage => "ascending",
+            _ => "descending",
+        };
+        let button = tag("button")
+            .with("type", "button")
+            .with("data-at", place)
+            .text(label);
+        tag("th")
+            .with("scope", "col")
+            .with("aria-sort", sorted)
+            .child(button)
+    }
+
+    fn row(&self, i: usize, row: &Row, table: &Table, lit: Option<&Target>) -> Markup {
+        let shown = self.view.stage.get() == Some(row.stage);
+        let cells = table.buckets.iter().zip(&row.numbers).enumerate();
+        let cells = cells.map(|(j, (bucket, number))| {
+            let nothing = number.trim_matches(['0', '.']).is_empty();
+            let lit = when_lit(lit, Some(&row.cell(*bucket)));
+            tag("td")
+                .class(format!("{}{lit}", if nothing { "none" } else { "some" }))
+                .with("data-at", format!("{i}.{j}"))
+                .text(number.clone())
+        });
+        let button = tag("button")
+            .with("type", "button")
+            .with("aria-pressed", if shown { "true" } else { "false" })
+            .text(row.name.clone());
+        let chosen = if shown { " chosen" } else { "" };
+        let lit = when_lit(lit, Some(&Target::stage(row.stage)));
+        tag("tr")
+            .class(format!("verdict-{}{chosen}{lit}", row.verdict.id()))
+            .with("data-at", i.to_string())
+            .child(tag("th").with("scope", "row").child(button))
+            .child(tag("td").text(row.layers.clone()))
+            .children(cells)
+            .child(tag("td").class("total-cell").text(row.total_number.clone()))
+    }
+
     /// What a place, such as `3` for a row or `3.1` for a cell of it, is about.
-    fn target(&self, event: &MouseEvent) -> Option<Target> {
-        let place = browser::place(event)?;
-        let (row, column) = place.split_once('.').unwrap_or((&place, ""));
+    fn target(&self, place: &str) -> Option<Target> {
         let table = self.table.read_untracked();
         let table = table.as_ref()?;
-        let row = table.rows.get(row.parse::<usize>().ok()?)?;
-        let bucket = column
-            .parse()
-            .ok()
-            .and_then(|i: usize| table.buckets.get(i));
+        let row = table.rows.get(number(place)?)?;
+        let column = place.split_once('.').and_then(|(_, column)| number(column));
+        let bucket = column.and_then(|column| table.buckets.get(column));
         Some(bucket.map_or_else(|| Target::stage(row.stage), |bucket| row.cell(*bucket)))
     }
 
-    fn point(&self, event: &PointerEvent) {
-        self.view.lit.set(self.target(event));
-    }
-
-    fn choose(&self, event: &MouseEvent) {
-        if let Some(target) = self.target(event) {
-            if target.path.is_empty() {
-                self.view.path.set(String::new());
+    /// What the button of a heading sorts by.
+    fn order(&self, place: &str) -> Option<Order> {
+        match place.split_once('.') {
+            Some(("b", i)) => {
+                let table = self.table.read_untracked();
+                table
+                    .as_ref()?
+                    .buckets
+                    .get(number(i)?)
+                    .copied()
+                    .map(Order::Bucket)
             }
-            self.view.choose(&target);
+            _ if place == "s" => Some(Order::Stage),
+            _ if place == "t" => Some(Order::Total),
+            _ => None,
         }
     }
-}
 
-fn row(
-    i: usize,
-    row: &Row,
-    buckets: &[Bucket],
-    lit: Option<&Target>,
-    shown: bool,
-) -> impl IntoView + use<> {
-    let lights = |target: &Target| lit.is_some_and(|lit| lit.lights(target));
-    let cells = buckets
-        .iter()
-        .zip(&row.numbers)
-        .enumerate()
-        .map(|(j, (bucket, number))| {
-            let class = match (
-                lights(&row.cell(*bucket)),
-                number.trim_matches(['0', '.']).is_empty(),
-            ) {
-                (true, _) => "lit",
-                (false, true) => "none",
-                (false, false) => "",
-            };
-            view! { <td class=class data-at=format!("{i}.{j}")>{number.clone()}</td> }
-        });
-    let class = format!(
-        "verdict-{}{}{}",
-        row.verdict.id(),
-        if shown { " chosen" } else { "" },
-        if lights(&Target::stage(row.stage)) {
-            " lit"
-        } else {
-            ""
+    fn act(&self, gesture: Gesture<'_>) -> bool {
+        match gesture {
+            Gesture::Point(place) | Gesture::Focus(place) => self.view.lit.set(self.target(place)),
+            Gesture::Leave => self.view.lit.set(None),
+            Gesture::Choose(place) => {
+                if let Some(order) = self.order(place) {
+                    self.order.set(order);
+                } else if let Some(target) = self.target(place) {
+                    if target.path.is_empty() {
+                        self.view.path.set(String::new());
+                    }
+                    self.view.choose(&target);
+                }
+            }
+            Gesture::Press(..) => {}
         }
-    );
-    view! {
-        <tr class=class data-at=i.to_string()>
-            <th scope="row">
-                <button type="button" aria-pressed=if shown { "true" } else { "false" }>
-                    {row.name.clone()}
-                </button>
-            </th>
-            <td>{row.layers.clone()}</td>
-            {cells.collect_view()}
-            <td class="total-cell">{row.total_number.clone()}</td>
-        </tr>
+        false
     }
 }

@@ -1,0 +1,111 @@
+//! Elements with attributes, as SVG and HTML have them: one tree that a file prints and a page shows.
+
+use core::fmt;
+
+/// An element.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Markup {
+    /// Its name.
+    pub tag: &'static str,
+    /// Its attributes.
+    pub attributes: Vec<(&'static str, String)>,
+    /// Its text, when it has no children.
+    pub text: String,
+    /// What is inside.
+    pub children: Vec<Markup>,
+}
+
+/// An empty element.
+#[must_use]
+pub fn tag(tag: &'static str) -> Markup {
+    Markup {
+        tag,
+        ..Markup::default()
+    }
+}
+
+impl Markup {
+    /// The element with one more attribute.
+    #[must_use]
+    pub fn with(mut self, name: &'static str, value: impl Into<String>) -> Self {
+        self.attributes.push((name, value.into()));
+        self
+    }
+
+    /// The element with this class, where it is not empty.
+    #[must_use]
+    pub fn class(self, class: impl Into<String>) -> Self {
+        let class = class.into();
+        if class.is_empty() {
+            self
+        } else {
+            self.with("class", class)
+        }
+    }
+
+    /// The element with this text.
+    #[must_use]
+    pub fn text(mut self, text: impl Into<String>) -> Self {
+        self.text = text.into();
+        self
+    }
+
+    /// The element with one more child.
+    #[must_use]
+    pub fn child(mut self, child: Self) -> Self {
+        self.children.push(child);
+        self
+    }
+
+    /// The element with more children.
+    #[must_use]
+    pub fn children(mut self, children: impl IntoIterator<Item = Self>) -> Self {
+        self.children.extend(children);
+        self
+    }
+
+    fn write(&self, f: &mut fmt::Formatter<'_>, depth: usize) -> fmt::Result {
+        write!(f, "{:1$}<{2}", "", depth * 2, self.tag)?;
+        for (name, value) in &self.attributes {
+            write!(f, " {name}=\"")?;
+            escape(f, value)?;
+            f.write_str("\"")?;
+        }
+        if self.children.is_empty() {
+            if self.text.is_empty() {
+                return f.write_str("/>\n");
+            }
+            f.write_str(">")?;
+            escape(f, &self.text)?;
+            return writeln!(f, "</{}>", self.tag);
+        }
+        f.write_str(">\n")?;
+        for child in &self.children {
+            child.write(f, depth + 1)?;
+        }
+        writeln!(f, "{:1$}</{2}>", "", depth * 2, self.tag)
+    }
+}
+
+/// The element as XML, an element a line.
+impl fmt::Display for Markup {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.write(f, 0)
+    }
+}
+
+fn escape(f: &mut fmt::Formatter<'_>, text: &str) -> fmt::Result {
+    use fmt::Write;
+    for c in text.chars() {
+        match c {
+            '&' => f.write_str("&amp;")?,
+            '<' => f.write_str("&lt;")?,
+            '>' => f.write_str("&gt;")?,
+            '"' => f.write_str("&quot;")?,
+            // Not allowed in XML at all.
+            c if c.is_control() => f.write_str(" ")?,
+            c => f.write_char(c)?,
+        }
+    }
+    Ok(())
+}

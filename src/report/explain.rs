@@ -117,12 +117,7 @@ fn one(line: &Line, unit: Unit) -> Explanation {
                 })
                 .collect(),
         },
-        None => {
-            let mut children: Vec<&Line> = line.children.iter().collect();
-            children.sort_by_key(|child| core::cmp::Reverse(child.bytes));
-            let children = children.into_iter();
-            sum(children.map(|c| (c.id.clone(), c.label.clone(), c.bytes)), unit)
-        }
+        None => largest_first(&line.children, unit),
     };
     Explanation {
         path: line.id.clone(),
@@ -134,6 +129,16 @@ fn one(line: &Line, unit: Unit) -> Explanation {
         source: Some(line.source),
         confidence: confidence(line.confidence),
     }
+}
+
+fn largest_first(lines: &[Line], unit: Unit) -> How {
+    let mut lines: Vec<&Line> = lines.iter().collect();
+    lines.sort_by_key(|line| core::cmp::Reverse(line.bytes));
+    let terms = lines.into_iter();
+    sum(
+        terms.map(|l| (l.id.clone(), l.label.clone(), l.bytes)),
+        unit,
+    )
 }
 
 fn component(lines: &[Line], part: &Part, unit: Unit) -> Explanation {

@@ -14,7 +14,7 @@ use core::fmt;
 use super::node::Node;
 
 /// Longest text that [`parse`] looks at, in bytes.
-pub const MAX_BYTES: usize = 5_000_000;
+pub const MAX_BYTES: usize = 1_000_000;
 /// How many lists and maps may be open at once.
 pub const MAX_DEPTH: usize = 64;
 /// How many values one text may hold, those of aliases included.

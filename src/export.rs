@@ -5,6 +5,7 @@ pub mod bridge;
 pub mod json;
 pub mod links;
 pub mod megatron_args;
+pub mod style;
 pub mod svg;
 pub mod tables;
 

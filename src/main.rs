@@ -16,6 +16,11 @@ fn main() {
         .and_then(|element| element.dyn_into::<web_sys::HtmlElement>().ok());
     if let Some(app) = app {
         app.set_text_content(None);
-        mount::mount_to(app, megatron_memory::ui::App).forget();
+        // The same module serves the page and, in frames of other pages, its parts.
+        if app.get_attribute("data-root").as_deref() == Some("embed") {
+            mount::mount_to(app, megatron_memory::ui::Embed).forget();
+        } else {
+            mount::mount_to(app, megatron_memory::ui::App).forget();
+        }
     }
 }

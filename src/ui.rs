@@ -7,6 +7,7 @@
 )]
 
 mod browser;
+mod embed;
 mod form;
 mod header;
 mod history;
@@ -24,6 +25,7 @@ mod values;
 
 use leptos::prelude::*;
 
+pub use embed::Embed;
 use form::Form;
 use header::Header;
 use notices::NoticeBoard;

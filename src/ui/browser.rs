@@ -48,6 +48,12 @@ pub(crate) fn fragment() -> String {
     fragment.unwrap_or_default()
 }
 
+/// The address's query with its `?`; empty where there is none.
+pub(crate) fn query() -> String {
+    let query = window().and_then(|window| window.location().search().ok());
+    query.unwrap_or_default()
+}
+
 /// The page's address with another fragment.
 pub(crate) fn address(fragment: &str) -> String {
     let address = window().and_then(|window| window.location().href().ok());

@@ -12,7 +12,8 @@ use leptos::prelude::*;
 pub(crate) use field::control_id;
 
 use crate::config::field::Group;
-use crate::ui::state::state;
+use crate::config::fields::FieldId;
+use crate::ui::state::{State, state};
 use search::Search;
 use section::section;
 
@@ -26,4 +27,13 @@ pub fn Form() -> impl IntoView {
             {Group::ALL.map(|group| section(state, group)).collect_view()}
         </div>
     }
+}
+
+/// Some fields without their sections.
+pub(super) fn rows(state: &'static State, fields: Vec<FieldId>) -> AnyView {
+    fields
+        .into_iter()
+        .map(|id| field::field_row(state, id))
+        .collect_view()
+        .into_any()
 }

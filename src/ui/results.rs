@@ -17,16 +17,18 @@ use leptos::prelude::*;
 use super::parts::yes;
 use crate::report::charts::bucket_bar;
 use picture::{Purpose, picture};
-pub(super) use view::View;
+pub(super) use stages::stages;
+pub(super) use table::numbers;
+pub(super) use view::{View, view};
 
 /// All results below the headline.
 #[component]
 pub fn Results() -> impl IntoView {
-    let view = view::view();
+    let view = view();
     view! {
         <div class="results" class:stale=yes(move || view.state.stale.get())>
-            {stages::stages(view)} {detail::detail(view)} {frameworks::frameworks(view)}
-            {table::numbers(view)}
+            {stages(view)} {detail::detail(view)} {frameworks::frameworks(view)}
+            {numbers(view)}
         </div>
     }
 }
@@ -35,6 +37,6 @@ pub fn Results() -> impl IntoView {
 #[component]
 pub(super) fn HeadlineBar() -> impl IntoView {
     let chart = Signal::stored(bucket_bar::CHART);
-    let bar = picture(view::view(), "headline", chart, Purpose::Buttons);
+    let bar = picture(view(), "headline", chart, Purpose::Buttons);
     view! { <div class="headline-bar">{bar}</div> }
 }

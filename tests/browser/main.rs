@@ -14,9 +14,12 @@
 mod page;
 #[path = "../../src/bin/xtask/server.rs"]
 mod server;
+mod site;
 mod webdriver;
 
 mod accessibility;
+mod docs;
+mod embed;
 mod form;
 mod link;
 mod loading;

@@ -87,6 +87,22 @@ impl Page {
         self.browser.go(&format!("{}{mark}{fragment}", *SITE));
     }
 
+    /// Goes to a page of any site.
+    pub(crate) fn visit(&self, address: &str) {
+        self.browser.go(address);
+    }
+
+    /// From now on, looks into the frame that a JavaScript expression finds.
+    #[track_caller]
+    pub(crate) fn enter(&self, frame: &str) {
+        self.browser.frame(Some(frame));
+    }
+
+    /// From now on, looks at the whole page again.
+    pub(crate) fn leave(&self) {
+        self.browser.frame(None);
+    }
+
     /// The value of a JavaScript expression.
     #[track_caller]
     pub(crate) fn eval(&self, expression: &str) -> Value {

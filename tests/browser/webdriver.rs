@@ -77,6 +77,14 @@ impl Browser {
         )
     }
 
+    /// Goes into the frame that an expression finds, or back to the page around all of them.
+    pub(crate) fn frame(&self, expression: Option<&str>) {
+        let frame = expression.map_or(Value::Null, |expression| {
+            self.script(&format!("return ({expression})"), &json!([]))
+        });
+        self.call("POST", "/frame", &json!({ "id": frame }));
+    }
+
     /// Scrolls to the element and clicks its middle; fails when something covers it.
     pub(crate) fn click(&self, selector: &str) {
         self.call(

@@ -166,10 +166,12 @@ fn stamp(stage: &Path) -> Result<(), Error> {
     for file in files(stage)? {
         fs::read(stage.join(file))?.hash(&mut hasher);
     }
-    Ok(fs::write(
-        document,
-        page.replace("?v=0\"", &format!("?v={:016x}\"", hasher.finish())),
-    )?)
+    let version = format!("?v={:016x}\"", hasher.finish());
+    for document in ["index.html", "embed.html"].map(|name| stage.join(name)) {
+        let stamped = fs::read_to_string(&document)?.replace("?v=0\"", &version);
+        fs::write(document, stamped)?;
+    }
+    Ok(())
 }
 
 /// The files of `folder` in alphabetical order, as one text.

@@ -8,7 +8,7 @@ use super::{Error, dist::files};
 ///
 /// The goals are 150 000 for the app and 110 000 for the engine. Both are above them; these ceilings keep
 /// them from growing until they are brought down, and come down with every step.
-const CEILINGS: [(&str, &[&str], usize); 4] = [
+const CEILINGS: [(&str, &[&str], usize); 6] = [
     ("app", &["megatron-memory_bg.wasm"], 420_000),
     ("engine", &["api/megatron_memory_bg.wasm"], 200_000),
     (
@@ -17,6 +17,9 @@ const CEILINGS: [(&str, &[&str], usize); 4] = [
         10_000,
     ),
     ("styles", &["style.css"], 12_000),
+    // Beside the app itself and its styles, which the embed shares with the page.
+    ("what an embed adds", &["embed.html", "frame.js"], 3_000),
+    ("what a host page loads", &["embed.js"], 2_000),
 ];
 
 /// The sizes of one row of [`CEILINGS`] in bytes.

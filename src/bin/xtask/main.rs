@@ -7,11 +7,14 @@
 mod bench;
 mod command;
 mod dist;
+mod docs;
 mod evidence;
+mod fuzz;
 mod limits;
 mod names;
 mod serve;
 mod server;
+mod svg;
 mod test;
 mod tools;
 
@@ -26,10 +29,13 @@ type Error = Box<dyn std::error::Error>;
 const HELP: &str = "\
 cargo xtask serve [--port N] [--release]   build, serve and reload the page while you edit
 cargo xtask test                           every test, in the built page too
+cargo xtask test docs                      embeds in real documentation sites, each built with its own tools
 cargo xtask check                          the quick part of that: format, lints, core tests
 cargo xtask build [--dev]                  the page and the JavaScript API, in dist/
 cargo xtask bench                          times and sizes, as Markdown
 cargo xtask evidence                       every measured run beside its prediction; updates README.md
+cargo xtask svg LINK [--chart NAME]        the picture of a link, for pages without scripts
+cargo xtask fuzz [--millions N] [READER]   every reader, or one, fed with mutations of tests/corpus
 ";
 
 fn main() -> ExitCode {
@@ -54,8 +60,11 @@ fn run() -> Result<(), Error> {
         ["serve", ref options @ ..] => serve::from_options(options),
         ["check"] => test::check(),
         ["test"] => test::all(),
+        ["test", "docs"] => test::documentation(),
         ["bench"] => bench::all(),
         ["evidence"] => evidence::report(),
+        ["fuzz", ref options @ ..] => fuzz::from_options(options),
+        ["svg", ref options @ ..] => svg::print(options),
         ["finish"] => dist::finish_for_trunk(),
         ["wasm-test-runner", ..] => Ok(wasm_bindgen_test_runner::run_cli_with_args(&arguments)?),
         // For Trunk where it cannot download its own: a script `wasm-bindgen` on the path that calls this.

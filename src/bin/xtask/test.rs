@@ -11,7 +11,7 @@ use super::{
     Error,
     command::{WASM, watch},
     dist::{self, Mode},
-    limits, tools,
+    docs, limits, tools,
 };
 
 /// The verdicts so far.
@@ -158,6 +158,28 @@ pub(crate) fn all() -> Result<(), Error> {
         }
         report.step("built page in a browser", || browser(axe.ok().as_deref()));
     }
+    report.end()
+}
+
+/// Embeds in the documentation sites that can be built here, in a browser.
+pub(crate) fn documentation() -> Result<(), Error> {
+    tools::for_tests()?;
+    let mut report = Report::default();
+    if !Path::new("dist/embed.html").exists() {
+        return Err("build the page first: cargo xtask build".into());
+    }
+    for (site, built) in docs::build() {
+        match built {
+            Ok(()) => report.note("ok", site, None, Vec::new()),
+            Err(error) => report.note("SKIPPED", site, None, vec![error.to_string()]),
+        }
+    }
+    report.step("embeds in these sites", || {
+        let mut command = Command::new("cargo");
+        command.args(["test", "--no-default-features", "--features", "browser"]);
+        command.args(["--test", "browser", "--", "--ignored", "docs::"]);
+        runner(command.env("DOCS_SITES", docs::sites().canonicalize()?))
+    });
     report.end()
 }
 

@@ -14,7 +14,7 @@ use crate::report::target::Target;
 use crate::units::Bytes;
 
 /// The chart of all stages with its line of data and its legend.
-pub(super) fn stages(view: View) -> AnyView {
+pub(in super::super) fn stages(view: View) -> AnyView {
     let chart = Signal::stored(stage_bars::CHART);
     view! {
         <section class="panel stages" aria-labelledby="stages-title">

@@ -15,7 +15,7 @@ use crate::report::target::Target;
 const MOST: usize = 128;
 
 /// The table of all stages.
-pub(super) fn numbers(view: View) -> AnyView {
+pub(in super::super) fn numbers(view: View) -> AnyView {
     let order = RwSignal::new(Order::Stage);
     let table = Memo::new(move |_| {
         let outcome = view.state.outcome.read();

@@ -1,0 +1,81 @@
+//! Sites with embeds: pages of any text, beside a calculator under `/calculator/`, on an origin of their own.
+
+use std::{
+    net::TcpListener,
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex},
+    thread,
+};
+
+use super::server::{self, Response};
+
+/// As static hosts send them: files may be kept for a while, and read from anywhere.
+const HEADERS: &str = "Cache-Control: max-age=600\r\nAccess-Control-Allow-Origin: *\r\nX-Content-Type-Options: nosniff\r\n";
+
+/// The calculator's address in the sources of `tests/embed`.
+const CALCULATOR: &str = "https://calculator.example/";
+
+/// The start of every page; without the first line browsers imitate their ancestors.
+const HEAD: &str =
+    "<!doctype html><meta charset=utf-8><link rel=icon href=data:,><title>Documentation</title>";
+
+pub(crate) struct Site {
+    pub(crate) address: String,
+    requests: Arc<Mutex<Vec<String>>>,
+}
+
+impl Site {
+    /// A built site in a folder, in which the calculator's address is that of another site.
+    pub(crate) fn of_folder(folder: PathBuf, calculator: &Self) -> Self {
+        let calculator = calculator.calculator();
+        Self::serve(move |path| {
+            let mut response = server::file(&folder, path);
+            if response.kind.starts_with("text/")
+                && let Ok(text) = String::from_utf8(response.body.clone())
+            {
+                response.body = text.replace(CALCULATOR, &calculator).into_bytes();
+            }
+            response
+        })
+    }
+
+    /// A site with one page, `/`; `body` may be empty where only the calculator is of use.
+    pub(crate) fn new(body: impl Into<String>) -> Self {
+        let (dist, body) = (
+            Path::new(env!("CARGO_MANIFEST_DIR")).join("dist"),
+            body.into(),
+        );
+        Self::serve(move |path| match path.strip_prefix("/calculator/") {
+            Some(path) => server::file(&dist, path),
+            None if path == "/" => {
+                Response::ok("text/html; charset=utf-8", format!("{HEAD}{body}"))
+            }
+            None => Response::missing(),
+        })
+    }
+
+    fn serve(respond: impl Fn(&str) -> Response + Send + Sync + 'static) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = format!("http://{}/", listener.local_addr().unwrap());
+        let requests = Arc::new(Mutex::new(Vec::new()));
+        let seen = Arc::clone(&requests);
+        let respond = move |path: &str| {
+            seen.lock().unwrap().push(path.to_owned());
+            respond(path)
+        };
+        thread::spawn(move || server::serve(&listener, HEADERS, respond));
+        Self { address, requests }
+    }
+
+    /// The address of its calculator.
+    pub(crate) fn calculator(&self) -> String {
+        format!("{}calculator/", self.address)
+    }
+
+    /// What was requested, in alphabetical order.
+    pub(crate) fn requests(&self) -> Vec<String> {
+        let mut requests = self.requests.lock().unwrap().clone();
+        requests.sort();
+        requests
+    }
+}

@@ -1,0 +1,1 @@
+document.head.append(Object.assign(document.createElement("script"), { src: "https://calculator.example/embed.js" }));

@@ -7,6 +7,9 @@
 mod ignored;
 mod table;
 
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
 pub use table::FLAGS;
 
 /// How many words a flag takes.
@@ -52,25 +55,32 @@ pub enum Known {
     },
 }
 
-/// What is known about the flag `name` (no leading dashes; underscores count as dashes).
-#[must_use]
-pub fn find(name: &str) -> Option<Known> {
-    let same = |known: &str| super::shell::same_name(known, name);
-    if let Some(spec) = FLAGS.iter().find(|spec| same(spec.name)) {
-        return Some(Known::Relevant(spec));
-    }
-    let lists = [
+/// Every flag by its name with dashes.
+static BY_NAME: LazyLock<BTreeMap<String, Known>> = LazyLock::new(|| {
+    let relevant = FLAGS.iter().map(|spec| (spec.name, Known::Relevant(spec)));
+    let ignored = [
         (ignored::SWITCHES, Arity::Switch),
         (ignored::ONE, Arity::One),
         (ignored::MANY, Arity::Many),
     ];
-    for (names, arity) in lists {
-        if names.split_ascii_whitespace().any(same) {
-            return Some(Known::Irrelevant(arity));
-        }
+    let ignored = ignored.into_iter().flat_map(|(names, arity)| {
+        let names = names.split_ascii_whitespace();
+        names.map(move |name| (name, Known::Irrelevant(arity)))
+    });
+    let retired = ignored::RETIRED
+        .iter()
+        .map(|&(name, arity, successor)| (name, Known::Retired { arity, successor }));
+    let mut by_name = BTreeMap::new();
+    for (name, known) in relevant.chain(ignored).chain(retired) {
+        by_name.entry(name.replace('_', "-")).or_insert(known);
     }
-    let retired = ignored::RETIRED.iter().find(|(known, ..)| same(known));
-    retired.map(|&(_, arity, successor)| Known::Retired { arity, successor })
+    by_name
+});
+
+/// What is known about the flag `name` (no leading dashes; underscores count as dashes).
+#[must_use]
+pub fn find(name: &str) -> Option<Known> {
+    BY_NAME.get(&name.replace('_', "-")).copied()
 }
 
 /// How many words the flag `name` takes, when it is known.

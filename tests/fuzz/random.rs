@@ -1,6 +1,6 @@
 //! Numbers that look random and are the same every time.
 
-/// The generator SplitMix64.
+/// The generator `SplitMix64`.
 pub(crate) struct Random(u64);
 
 impl Random {

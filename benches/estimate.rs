@@ -28,7 +28,7 @@ fn estimate(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("DeepSeek-V3 on 2048 GPUs");
     group.bench_function("check", |bencher| bencher.iter(|| check(black_box(&raw))));
     group.bench_function("estimate", |bencher| {
-        bencher.iter(|| memory::estimate(black_box(&config)))
+        bencher.iter(|| memory::estimate(black_box(&config)));
     });
     group.bench_function("lines of the worst stage", |bencher| {
         bencher.iter(|| stage_lines(black_box(&config), black_box(&result), result.worst));

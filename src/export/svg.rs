@@ -10,9 +10,9 @@ pub fn document(scene: &Scene, style: &str) -> String {
     let mut file = tag("svg")
         .with("xmlns", "http://www.w3.org/2000/svg")
         .class(format!("scene scene-{}", scene.id))
+        .with("width", width.clone())
+        .with("height", height.clone())
         .with("viewBox", format!("0 0 {width} {height}"))
-        .with("width", width)
-        .with("height", height)
         .with("role", "img")
         .child(tag("title").text(scene.title.clone()))
         .child(tag("desc").text(scene.description.clone()));

@@ -76,6 +76,6 @@ impl View {
 }
 
 /// The results' state that [`View::provide`] provided.
-pub(super) fn view() -> View {
+pub(in super::super) fn view() -> View {
     expect_context()
 }

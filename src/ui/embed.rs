@@ -41,6 +41,7 @@ pub fn Embed() -> impl IntoView {
     };
     view! {
         <main class="embed-parts" data-view=asked.part.name()>
+            <h1 class="unseen">"Megatron Memory"</h1>
             <Summary />
             {settings(&asked)}
             <div class="results-pane">{results}</div>

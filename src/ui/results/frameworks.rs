@@ -80,7 +80,7 @@ fn panel(shown: &Shown, scale: Scale) -> Vec<Markup> {
     let scroll = tag("div")
         .class("table-scroll")
         .with("tabindex", "0")
-        .with("role", "region")
+        .with("role", "group")
         .with("aria-labelledby", "frameworks-title");
     let reasons = shown
         .reasons

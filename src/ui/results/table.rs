@@ -52,7 +52,7 @@ pub(in super::super) fn numbers(view: View) -> AnyView {
                     })}
                 </p>
             </header>
-            <div class="table-scroll" tabindex="0" role="region" aria-labelledby="numbers-title">
+            <div class="table-scroll" tabindex="0" role="group" aria-labelledby="numbers-title">
                 {shown("numbers-table", move || hands.draw(), move |gesture| hands.act(gesture))}
             </div>
         </section>

@@ -299,7 +299,7 @@ fn verl_counts_tokens_prompts_and_gpus() {
 fn slime_adds_flags_to_megatrons() {
     let import = read(
         "python3 train.py --actor-num-nodes 4 --actor-num-gpus-per-node 8 --num-layers 48 --hidden-size 2048 \
-         --hf-checkpoint /root/model --max-tokens-per-gpu 8192 --use-dynamic-batch-size \
+         --hf-checkpoint /models/llama --max-tokens-per-gpu 8192 --use-dynamic-batch-size \
          --context-parallel-size 4 --rollout-batch-size 32 --n-samples-per-prompt 8 --colocate",
     );
     assert_eq!(import.dialect, "slime");

@@ -1,8 +1,9 @@
 //! Plain data as it arrives from outside: a JSON-like tree that nothing has checked yet.
 
+use core::cell::Cell;
 use core::fmt;
 
-use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde::de::{Deserialize, DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 
 /// A value from a JSON file, a JavaScript object, a form field or a launch script.
 ///
@@ -101,15 +102,60 @@ fn write_json_string(f: &mut fmt::Formatter<'_>, text: &str) -> fmt::Result {
     f.write_str("\"")
 }
 
+/// How deep lists and maps may be nested. Nothing that a job says needs more than five levels.
+const DEEPEST: u32 = 32;
+/// How many values there may be in all. A thousand modules with everything set stay below.
+const MOST: u32 = 1 << 18;
+
+/// Reads any plain data.
+///
+/// # Errors
+/// What is not plain data, is nested too deep or is too long, as an object that contains itself is.
 impl<'de> Deserialize<'de> for Value {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(ValueVisitor)
+        let left = Cell::new(MOST);
+        let reader = Reader {
+            depth: DEEPEST,
+            left: &left,
+        };
+        reader.deserialize(deserializer)
     }
 }
 
-struct ValueVisitor;
+/// Reads one value, with what is left of the limits.
+#[derive(Clone, Copy)]
+struct Reader<'a> {
+    depth: u32,
+    left: &'a Cell<u32>,
+}
 
-impl<'de> Visitor<'de> for ValueVisitor {
+impl<'a> Reader<'a> {
+    /// The reader of what is inside.
+    fn inside<E: Error>(self) -> Result<Reader<'a>, E> {
+        match self.depth.checked_sub(1) {
+            Some(depth) => Ok(Self { depth, ..self }),
+            None => Err(E::custom(format_args!(
+                "lists and objects may be nested {DEEPEST} deep"
+            ))),
+        }
+    }
+}
+
+impl<'de> DeserializeSeed<'de> for Reader<'_> {
+    type Value = Value;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
+        let Some(left) = self.left.get().checked_sub(1) else {
+            return Err(D::Error::custom(format_args!(
+                "more than {MOST} values are too many"
+            )));
+        };
+        self.left.set(left);
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Reader<'_> {
     type Value = Value;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -125,7 +171,7 @@ impl<'de> Visitor<'de> for ValueVisitor {
     }
 
     fn visit_some<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
-        Value::deserialize(deserializer)
+        self.deserialize(deserializer)
     }
 
     fn visit_bool<E>(self, b: bool) -> Result<Value, E> {
@@ -157,17 +203,19 @@ impl<'de> Visitor<'de> for ValueVisitor {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Value, A::Error> {
+        let inside = self.inside()?;
         let mut items = Vec::new();
-        while let Some(item) = seq.next_element()? {
+        while let Some(item) = seq.next_element_seed(inside)? {
             items.push(item);
         }
         Ok(Value::List(items))
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Value, A::Error> {
+        let inside = self.inside()?;
         let mut entries = Vec::new();
-        while let Some(entry) = map.next_entry()? {
-            entries.push(entry);
+        while let Some(key) = map.next_key()? {
+            entries.push((key, map.next_value_seed(inside)?));
         }
         Ok(Value::Map(entries))
     }

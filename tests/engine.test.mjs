@@ -106,6 +106,17 @@ test("Megatron-LM's report has every field of every record", () => {
   assert.ok(records.length > 400);
 });
 
+test("an object that contains itself, or is nested without end, is refused", () => {
+  const inside = {};
+  inside.num_layers = inside;
+  assert.throws(() => engine.estimate(inside), /nested 32 deep/);
+  const twice = {};
+  Object.assign(twice, { a: twice, b: twice });
+  assert.throws(() => engine.validate(twice), /nested|too many/);
+  const wide = { modules: new Array(300_000).fill(1) };
+  assert.throws(() => engine.validate(wide), /too many/);
+});
+
 test("Megatron-Bridge's report has every field of every record, or throws its cause", () => {
   const { records } = json("reference/megatron_bridge_estimate.json");
   for (const record of records) {

@@ -25,3 +25,4 @@ mod parameters;
 mod presets;
 mod report;
 mod tidy;
+mod value;

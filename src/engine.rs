@@ -13,6 +13,7 @@ macro_rules! object {
     }};
 }
 
+mod arguments;
 mod output;
 pub mod ranks;
 pub mod reports;
@@ -99,4 +100,9 @@ fn refusal(problems: &[crate::config::problem::Problem]) -> Result<JsValue, JsVa
     let problems: Vec<_> = problems.iter().map(output::Problem::new).collect();
     js_sys::Reflect::set(&error, &JsValue::from_str("problems"), &write(&problems)?)?;
     Ok(error.into())
+}
+
+/// An error with this message.
+fn failure(message: &str) -> JsValue {
+    js_sys::Error::new(message).into()
 }

@@ -98,7 +98,9 @@ test("a rank knows its module, coordinates, groups, seeds and memory", () => {
       const ep = record.rank_groups[name].expert.ep.find((ranks) => ranks.includes(rank));
       assert.equal(ep[expert.ep], rank);
     }
-    assert.throws(() => engine.rankInfo(job(record), record.world_size), /no module has rank/);
+    for (const rank of [record.world_size, -1, 2 ** 70, 10n ** 30n]) {
+      assert.throws(() => engine.rankInfo(job(record), rank), /no module has this rank/);
+    }
   }
 });
 
@@ -131,4 +133,21 @@ test("one module in a list is the plain job", () => {
   const { world_size, ...settings } = { ...tiny, world_size: 8, tensor_model_parallel_size: 2, expert_model_parallel_size: 2 };
   const listed = engine.estimate({ world_size, modules: [{ name: "language", ...settings }] });
   assert.deepEqual(listed, engine.estimate({ world_size, ...settings }));
+});
+
+test("arguments of the wrong kind are refused by name", () => {
+  const alone = { ...tiny, world_size: 8 };
+  for (const wrong of [undefined, null, 5, {}, Symbol("spec")]) {
+    assert.throws(() => engine.parseComponentSpec(wrong), /spec must be a string/);
+    assert.throws(() => engine.rankGroups(alone, wrong, "dense", "tp"), /moduleName must be a string/);
+    assert.throws(() => engine.rankGroups(alone, "language", wrong, "tp"), /view must be a string/);
+  }
+  assert.throws(() => engine.rankGroups(alone, "language", "dense", [1]), /dims must hold nothing but strings/);
+  assert.throws(() => engine.buildLayout("language=tp=1", 8), /specs must be an array of strings/);
+  assert.throws(() => engine.buildLayout([{}], 8), /specs must hold nothing but strings/);
+  for (const wrong of ["8", 1.5, NaN, {}]) {
+    assert.throws(() => engine.buildLayout(["language=tp=1"], wrong), /worldSize must be a whole number/);
+    assert.throws(() => engine.rankInfo(alone, wrong), /rank must be a whole number/);
+  }
+  assert.equal(engine.parseComponentSpec("a=tp=999999999999999999999").result.tensor_model_parallel_size, 999999999999999999999n);
 });

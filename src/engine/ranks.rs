@@ -5,7 +5,7 @@ use serde::ser::{SerializeStruct, Serializer};
 use wasm_bindgen::prelude::*;
 
 use super::output::{Buckets, Exact, List};
-use super::{read, refusal, write};
+use super::{arguments, failure, read, refusal, write};
 use crate::config::check;
 use crate::config::job::{Config, Module};
 use crate::config::raw::RawJob;
@@ -15,7 +15,6 @@ use crate::parallel::groups::seeds::Seeds;
 use crate::parallel::groups::{Coordinates, Dim, MemberOrder, RankGrids, View};
 use crate::parallel::mimo::{Field, ModuleParallelism, spec};
 use crate::parallel::python::Refusal;
-use crate::value::Value;
 
 /// Longer lists of ranks than this are refused: they would fill the page's memory.
 const MOST_RANKS: u64 = 1 << 20;
@@ -25,8 +24,11 @@ const MOST_RANKS: u64 = 1 << 20;
 /// # Errors
 /// Throws what MegatronMIMO's own parser raises: the exception's class is the error's name.
 #[wasm_bindgen(js_name = parseComponentSpec, unchecked_return_type = "ComponentSpec")]
-pub fn parse_component_spec(text: &str) -> Result<JsValue, JsValue> {
-    let (name, parallelism) = spec::parse_component_spec(text).map_err(|r| raised(&r))?;
+pub fn parse_component_spec(
+    #[wasm_bindgen(unchecked_param_type = "string")] spec: &JsValue,
+) -> Result<JsValue, JsValue> {
+    let text = arguments::text(spec, "spec")?;
+    let (name, parallelism) = spec::parse_component_spec(&text).map_err(|r| raised(&r))?;
     write(&ComponentSpec {
         name: &name,
         result: Parallelism(&parallelism),
@@ -37,17 +39,18 @@ pub fn parse_component_spec(text: &str) -> Result<JsValue, JsValue> {
 ///
 /// # Errors
 /// Throws what MegatronMIMO raises.
-#[allow(
-    clippy::needless_pass_by_value,
-    reason = "JavaScript hands the list over"
-)]
 #[wasm_bindgen(js_name = buildLayout, unchecked_return_type = "Record<string, ModuleParallelism>")]
-pub fn build_layout(specs: Vec<String>, world_size: Option<f64>) -> Result<JsValue, JsValue> {
-    #[allow(
-        clippy::cast_possible_truncation,
-        reason = "sizes beyond 2^53 cannot arrive as JavaScript numbers"
-    )]
-    let world_size = world_size.map(|n| n as i128);
+pub fn build_layout(
+    #[wasm_bindgen(unchecked_param_type = "string[]")] specs: JsValue,
+    #[wasm_bindgen(js_name = worldSize, unchecked_optional_param_type = "number | null")]
+    world_size: JsValue,
+) -> Result<JsValue, JsValue> {
+    let specs = arguments::texts(specs, "specs")?;
+    let world_size = if world_size.is_null() || world_size.is_undefined() {
+        None
+    } else {
+        Some(arguments::whole(world_size, "worldSize")?)
+    };
     let modules = spec::build_layout(&specs, world_size).map_err(|r| raised(&r))?;
     write(&Layout(&modules))
 }
@@ -59,16 +62,18 @@ pub fn build_layout(specs: Vec<String>, world_size: Option<f64>) -> Result<JsVal
 #[wasm_bindgen(js_name = rankGroups, unchecked_return_type = "number[][]")]
 pub fn rank_groups(
     #[wasm_bindgen(unchecked_param_type = "Job")] job: JsValue,
-    module_name: &str,
-    #[wasm_bindgen(unchecked_param_type = "'dense' | 'expert'")] view: &str,
+    #[wasm_bindgen(js_name = moduleName, unchecked_param_type = "string")] module_name: &JsValue,
+    #[wasm_bindgen(unchecked_param_type = "'dense' | 'expert'")] view: &JsValue,
     #[wasm_bindgen(unchecked_param_type = "string | string[]")] dims: JsValue,
 ) -> Result<JsValue, JsValue> {
+    let module_name = arguments::text(module_name, "moduleName")?;
+    let view = arguments::text(view, "view")?;
     let config = checked(job)?;
     let module = config.modules().iter().find(|m| m.name() == module_name);
     let module =
         module.ok_or_else(|| failure(&format!("the job has no module named {module_name}")))?;
     let grids = module.rank_grids().map_err(|r| raised(&r))?;
-    let view = match view {
+    let view = match view.as_str() {
         "dense" => View::Dense,
         "expert" => View::Expert,
         other => {
@@ -77,19 +82,9 @@ pub fn rank_groups(
             )));
         }
     };
-    let names = match read(dims)? {
-        Value::Text(text) => text.split('-').map(str::to_owned).collect(),
-        Value::List(items) => items
-            .iter()
-            .filter_map(|v| {
-                if let Value::Text(t) = v {
-                    Some(t.clone())
-                } else {
-                    None
-                }
-            })
-            .collect(),
-        _ => Vec::new(),
+    let names = match dims.as_string() {
+        Some(text) => text.split('-').map(str::to_owned).collect(),
+        None => arguments::texts(dims, "dims")?,
     };
     let dims: Vec<Dim> = names
         .iter()
@@ -120,15 +115,12 @@ pub fn rank_groups(
 #[wasm_bindgen(js_name = rankInfo, unchecked_return_type = "RankInfo")]
 pub fn rank_info(
     #[wasm_bindgen(unchecked_param_type = "Job")] job: JsValue,
-    rank: f64,
+    #[wasm_bindgen(unchecked_param_type = "number")] rank: JsValue,
 ) -> Result<JsValue, JsValue> {
+    let rank = arguments::whole(rank, "rank")?;
     let config = checked(job)?;
-    #[allow(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "negative and huge ranks saturate to ranks that no module has"
-    )]
-    let rank = if rank < 0.0 { u64::MAX } else { rank as u64 };
+    // No module has a rank that does not fit.
+    let rank = u64::try_from(rank).unwrap_or(u64::MAX);
     let estimate = memory::estimate(&config);
     let mut found = Vec::new();
     for (m, result) in config.modules().iter().zip(&estimate.modules) {
@@ -159,7 +151,7 @@ pub fn rank_info(
             memory: &memory,
         }),
         _ => Err(failure(&format!(
-            "no module has rank {rank}; the job has ranks 0 to {}",
+            "no module has this rank; the job has ranks 0 to {}",
             config.world_size().saturating_sub(1)
         ))),
     }
@@ -171,10 +163,6 @@ fn checked(job: JsValue) -> Result<Config, JsValue> {
         Some(config) => Ok(config),
         None => Err(refusal(&checked.problems)?),
     }
-}
-
-fn failure(message: &str) -> JsValue {
-    js_sys::Error::new(message).into()
 }
 
 /// The error that a refusal of the framework becomes.
@@ -225,14 +213,13 @@ enum Number {
 }
 
 impl Serialize for Number {
-    #[allow(
-        clippy::cast_precision_loss,
-        reason = "negative sizes are small, and only ever shown back"
-    )]
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
             Self::Exact(n) => n.serialize(serializer),
-            Self::Other(n) => serializer.serialize_f64(*n as f64),
+            Self::Other(n) => match i32::try_from(*n) {
+                Ok(n) => serializer.serialize_i32(n),
+                Err(_) => serializer.serialize_i128(*n),
+            },
         }
     }
 }

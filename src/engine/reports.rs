@@ -61,7 +61,7 @@ fn exception(cause: &PythonError) -> js_sys::Error {
 /// JavaScript has one kind of number: what is whole there is an `int` for Python.
 fn python(value: Value) -> Value {
     match value {
-        Value::Float(x) => whole(x).map_or(Value::Float(x), Value::Int),
+        Value::Float(x) => whole_number(x).map_or(Value::Float(x), Value::Int),
         Value::List(items) => Value::List(items.into_iter().map(python).collect()),
         Value::Map(entries) => Value::Map(
             entries
@@ -79,7 +79,7 @@ fn python(value: Value) -> Value {
     clippy::float_cmp,
     reason = "the cast is kept only where it loses nothing"
 )]
-fn whole(x: f64) -> Option<i128> {
+pub(super) fn whole_number(x: f64) -> Option<i128> {
     // The largest float below 2^127 is a whole number; a larger one saturates to 2^127 - 1, which no
     // float equals.
     let int = x as i128;

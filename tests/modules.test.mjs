@@ -98,7 +98,7 @@ test("a rank knows its module, coordinates, groups, seeds and memory", () => {
       const ep = record.rank_groups[name].expert.ep.find((ranks) => ranks.includes(rank));
       assert.equal(ep[expert.ep], rank);
     }
-    for (const rank of [record.world_size, -1, 2 ** 70, 10n ** 30n]) {
+    for (const rank of [record.world_size, -1, 2 ** 70, 10n ** 18n]) {
       assert.throws(() => engine.rankInfo(job(record), rank), /no module has this rank/);
     }
   }

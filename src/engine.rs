@@ -15,6 +15,7 @@ macro_rules! object {
 
 mod arguments;
 mod output;
+mod peaks;
 pub mod ranks;
 pub mod reports;
 
@@ -36,21 +37,31 @@ pub fn version() -> String {
     env!("CARGO_PKG_VERSION").to_owned()
 }
 
-/// Memory of every pipeline stage of a job in the public JSON form.
+/// Memory of every pipeline stage of a job in the public JSON form. `options` ask for more: the memory of one `rank`,
+/// the `timeline` of an iteration, the `ledger` of what recomputing would save. The job may have the same keys.
 ///
 /// # Errors
 /// Throws an `Error` whose `problems` lists everything that is wrong with the job.
 #[wasm_bindgen(unchecked_return_type = "Estimate")]
 pub fn estimate(
     #[wasm_bindgen(unchecked_param_type = "Job")] config: JsValue,
+    #[wasm_bindgen(unchecked_optional_param_type = "EstimateOptions")] options: JsValue,
 ) -> Result<JsValue, JsValue> {
-    let raw = RawJob::from_value(&read(config)?);
+    let mut job = read(config)?;
+    let request = peaks::Request::take(&mut job, &read(options)?);
+    let raw = RawJob::from_value(&job);
     let checked = check(&raw);
     let Some(config) = &checked.config else {
         return Err(refusal(&checked.problems)?);
     };
     let estimate = memory::estimate(config);
-    let result = write(&output::Estimate::new(config, &estimate, &checked))?;
+    let result = write(&output::Estimate {
+        job: &raw,
+        config,
+        result: &estimate,
+        checked: &checked,
+        request,
+    })?;
     // The top level repeats the first module: the same objects, not copies of them.
     let modules = js_sys::Reflect::get(&result, &JsValue::from_str("modules"))?;
     let first = js_sys::Reflect::get_u32(&modules, 0)?;

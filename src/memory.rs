@@ -74,7 +74,7 @@ pub struct StageEstimate {
     pub peak: Bytes,
     /// When that is.
     pub moment: PeakMoment,
-    /// Micro batches of each chunk that are alive at that moment.
+    /// Micro batches of each chunk that are alive at the heaviest moment of the forward and backward passes.
     pub in_flight: Vec<u32>,
     /// What frozen parameters would need besides, were they trained: gradients and optimizer states.
     pub saved_by_freezing: Bytes,

@@ -141,3 +141,68 @@ test("an estimate carries both reports and why they differ", () => {
   assert.ok(shard.more_bytes > 0 && shard.more_bytes < stages[0].memory.total);
   assert.equal(shard.less_bytes, null);
 });
+
+const sum = (memory) => Object.entries(memory).reduce((all, [key, bytes]) => key === "total" ? all : all + bytes, 0);
+
+test("every stage says when its peak is and what is alive then", () => {
+  const { stages } = engine.estimate({ ...dense, global_batch_size: 32 });
+  assert.deepEqual(stages.map(({ in_flight }) => in_flight), [[4], [3], [2], [1]]);
+  for (const stage of stages) {
+    assert.equal(stage.peak_bytes, stage.memory.total);
+    assert.ok(stage.steady_bytes < stage.peak_bytes);
+    assert.ok(stage.peak_moment.description.includes(stage.peak_moment.pass));
+    assert.equal(stage.timeline, undefined);
+    const { low_bytes, high_bytes, parts } = stage.allowances;
+    const of = (key) => parts.reduce((all, part) => all + part[key], stage.peak_bytes);
+    assert.deepEqual([low_bytes, high_bytes], [of("low_bytes"), of("high_bytes")]);
+    assert.ok(low_bytes < high_bytes && low_bytes > stage.peak_bytes);
+  }
+});
+
+test("timelines have a point a step, and their highest one is the peak", () => {
+  const { stages } = engine.estimate({ ...dense, global_batch_size: 32 }, { timeline: true });
+  for (const { timeline, peak_moment, peak_bytes } of stages) {
+    assert.deepEqual([timeline.steps, timeline.points.length], [32, 32]);
+    for (const { memory } of timeline.points) assert.equal(sum(memory), memory.total);
+    const highest = timeline.points.reduce((a, b) => (b.memory.total > a.memory.total ? b : a));
+    assert.deepEqual([highest.memory.total, highest.moment], [peak_bytes, peak_moment]);
+  }
+  const few = engine.estimate({ ...dense, global_batch_size: 32, timeline: 5 });
+  assert.deepEqual(few.warnings, []);
+  assert.ok(few.stages.every(({ timeline, peak_bytes }) =>
+    timeline.points.length <= 5 && timeline.points.some(({ memory }) => memory.total === peak_bytes)));
+});
+
+test("a rank can be asked for", () => {
+  const whole = engine.estimate(dense);
+  assert.equal(whole.rank, null);
+  for (const rank of [0, 3, 7]) {
+    const { rank: report, stages } = engine.estimate(dense, { rank, timeline: true });
+    const stage = whole.stages[rank >> 1];
+    assert.equal(report.rank, rank);
+    assert.deepEqual(report.memory, stage.memory);
+    assert.deepEqual([report.steady_bytes, report.peak_bytes], [stage.steady_bytes, stage.peak_bytes]);
+    const [{ module, pp_rank, peak_moment, timeline }] = report.stages;
+    assert.deepEqual([module, pp_rank, peak_moment], ["language", rank >> 1, stage.peak_moment]);
+    assert.ok(timeline.points.length > 0 && stages.every(({ timeline }) => timeline === undefined));
+    assert.deepEqual(engine.estimate({ ...dense, rank }).rank.memory, report.memory);
+  }
+  assert.equal(engine.estimate(dense, { rank: 8 }).rank, null);
+});
+
+test("the ledger lists what every choice saves, and its settings make it so", () => {
+  const { ledger, stages, worst_stage } = engine.estimate({ ...dense, attention_backend: "unfused" }, { ledger: true });
+  assert.deepEqual(ledger.filter(({ current }) => current).map(({ choice }) => choice), ["nothing"]);
+  const peak = stages[worst_stage].peak_bytes;
+  for (const { settings, saves_bytes, peak_bytes, refused, recomputed_flops } of ledger) {
+    const job = { ...dense, attention_backend: "unfused", ...settings };
+    if (refused) {
+      assert.throws(() => engine.estimate(job), (error) => error.message.includes(refused));
+      continue;
+    }
+    assert.equal(engine.estimate(job).stages[worst_stage].peak_bytes, peak_bytes);
+    assert.equal(peak - peak_bytes, saves_bytes);
+    assert.equal(recomputed_flops > 0, Boolean(settings.recompute_granularity));
+  }
+  assert.ok(ledger.find(({ choice }) => choice === "core_attn").saves_bytes > 0);
+});

@@ -2,13 +2,15 @@
 
 use serde::ser::{Serialize, SerializeSeq, SerializeStruct, Serializer};
 
+use super::peaks::{Ledger, Peak, Request};
 use super::reports::Reports;
 use crate::config::Checked;
 use crate::config::job::{Config, Module};
 use crate::config::problem;
+use crate::config::raw::RawJob;
 use crate::memory::bucket::Bucket;
 use crate::memory::parameters::Parameters;
-use crate::memory::{self, ChunkEstimate, ModuleEstimate, StageEstimate};
+use crate::memory::{self, ChunkEstimate, ModuleEstimate, StageEstimate, StageRef};
 use crate::model::tensor::Holding;
 use crate::units::Bytes;
 use crate::value::Value;
@@ -54,56 +56,68 @@ impl<T: Serialize, I: Iterator<Item = T>, F: Fn() -> I> Serialize for List<F> {
 }
 
 /// The result of `estimate`.
+#[derive(Clone, Copy)]
 pub(super) struct Estimate<'a> {
-    config: &'a Config,
-    result: &'a memory::Estimate,
-    checked: &'a Checked,
-}
-
-impl<'a> Estimate<'a> {
-    pub(super) fn new(
-        config: &'a Config,
-        result: &'a memory::Estimate,
-        checked: &'a Checked,
-    ) -> Self {
-        Self {
-            config,
-            result,
-            checked,
-        }
-    }
+    pub(super) job: &'a RawJob,
+    pub(super) config: &'a Config,
+    pub(super) result: &'a memory::Estimate,
+    pub(super) checked: &'a Checked,
+    pub(super) request: Request,
 }
 
 impl Serialize for Estimate<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let modules = || self.config.modules().iter().zip(&self.result.modules);
-        let worst = self.result.worst;
+        let (config, result) = (self.config, self.result);
+        let worst = result.worst;
+        let rank = self.request.rank;
+        let rank = rank.and_then(|rank| memory::rank_memory(config, result, rank));
         object!(serializer, {
             "worst_stage": Exact::index(worst.pp_rank),
             "worst_module": Exact::index(worst.module),
-            "worst_rank": WorstRank(self.config, &self.result.worst_rank),
-            "modules": List(|| modules().map(|(m, e)| ModuleResult(self.config, m, e))),
+            "worst_rank": WorstRank(config, &result.worst_rank),
+            "rank": rank.as_ref().map(|rank| Rank(self, rank)),
+            "ledger": self.request.ledger.then(|| {
+                let at = rank.as_ref().and_then(|rank| rank.stages.first());
+                Ledger(self.job, *at.unwrap_or(&worst))
+            }),
+            "modules": List(|| (0..config.modules().len()).map(|index| ModuleResult(self, index))),
             "warnings": List(|| self.checked.warnings().map(|p| p.message.as_str())),
             "assumptions": List(|| {
-                let freezing = memory::freezing(self.config, self.result);
-                memory::assumptions(self.config).into_iter().chain(freezing)
+                let freezing = memory::freezing(config, result);
+                memory::assumptions(config).into_iter().chain(freezing)
             }),
         })
     }
 }
 
-struct ModuleResult<'a>(&'a Config, &'a Module, &'a ModuleEstimate);
+struct ModuleResult<'a>(&'a Estimate<'a>, usize);
 
 impl Serialize for ModuleResult<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let Self(config, m, estimate) = self;
+        let Self(all, index) = *self;
+        let module = all.config.modules().get(index);
+        let Some((m, estimate)) = module.zip(all.result.modules.get(index)) else {
+            return serializer.serialize_unit();
+        };
+        let stages = || {
+            (0..estimate.stages.len()).filter_map(|pp_rank| {
+                Stage::new(
+                    all,
+                    StageRef {
+                        module: index,
+                        pp_rank,
+                    },
+                    false,
+                )
+            })
+        };
         object!(serializer, {
             "name": m.name(),
             "rank_offset": Exact(m.rank_offset()),
             "ranks": Exact(m.ranks()),
-            "derived": Derived(config, m),
+            "derived": Derived(all.config, m),
             "parameters": ModelParameters(estimate),
-            "stages": Stages(estimate),
+            "stages": List(stages),
             "reports": Reports(m, estimate),
         })
     }
@@ -177,39 +191,98 @@ impl Serialize for Components<'_> {
     }
 }
 
-struct Stages<'a>(&'a ModuleEstimate);
-
-impl Serialize for Stages<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_seq(
-            self.0
-                .stages
-                .iter()
-                .enumerate()
-                .map(|(pp_rank, stage)| Stage { pp_rank, stage }),
-        )
-    }
-}
-
+/// One stage with its chunks and its peak.
 struct Stage<'a> {
     pp_rank: usize,
-    stage: &'a StageEstimate,
+    held: &'a StageEstimate,
+    peak: Peak<'a>,
+}
+
+impl<'a> Stage<'a> {
+    /// A stage of the result, `chosen` where its rank was asked for. Timelines are of the chosen stages alone if
+    /// there are any.
+    fn new(all: &Estimate<'a>, at: StageRef, chosen: bool) -> Option<Self> {
+        let held = all.result.stage(at)?;
+        let modules = all.result.modules.iter();
+        let timelines = match (all.request.rank, chosen) {
+            (None, _) => modules.map(|module| module.stages.len()).sum(),
+            (Some(_), true) => modules.count(),
+            (Some(_), false) => 0,
+        };
+        Some(Self {
+            pp_rank: at.pp_rank,
+            held,
+            peak: Peak {
+                config: all.config,
+                request: all.request,
+                at,
+                stage: held,
+                timelines,
+            },
+        })
+    }
 }
 
 impl Serialize for Stage<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let chunks = || {
-            self.stage
+            self.held
                 .chunks
                 .iter()
                 .enumerate()
                 .map(|(vp_stage, chunk)| Chunk { vp_stage, chunk })
         };
+        let mut object = serializer.serialize_struct("", 0)?;
+        object.serialize_field("pp_rank", &Exact::index(self.pp_rank))?;
+        object.serialize_field("chunks", &List(chunks))?;
+        object.serialize_field("memory", &Memory(self.held))?;
+        self.peak.write(&mut object)?;
+        object.end()
+    }
+}
+
+/// The rank that was asked for: what it has in all, and each of its stages.
+struct Rank<'a>(&'a Estimate<'a>, &'a memory::RankMemory);
+
+impl Serialize for Rank<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Self(all, rank) = self;
+        let stages = || {
+            let found = rank.stages.iter();
+            found.filter_map(|at| Some((*at, all.result.stage(*at)?)))
+        };
+        let steady: Bytes = stages().map(|(_, stage)| stage.steady).sum();
         object!(serializer, {
-            "pp_rank": Exact::index(self.pp_rank),
-            "chunks": List(chunks),
-            "memory": Memory(self.stage),
+            "rank": Exact(rank.rank),
+            "memory": Buckets(&rank.memory, rank.total),
+            "steady_bytes": Exact(steady.0),
+            "peak_bytes": Exact(rank.total.0),
+            "stages": List(|| rank.stages.iter().filter_map(|at| {
+                let name = all.config.modules().get(at.module)?.name();
+                Some(StageOfRank(name, Stage::new(all, *at, true)?))
+            })),
         })
+    }
+}
+
+struct StageOfRank<'a>(&'a str, Stage<'a>);
+
+impl Serialize for StageOfRank<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Self(
+            name,
+            Stage {
+                pp_rank,
+                held,
+                peak,
+            },
+        ) = self;
+        let mut object = serializer.serialize_struct("", 0)?;
+        object.serialize_field("module", name)?;
+        object.serialize_field("pp_rank", &Exact::index(*pp_rank))?;
+        object.serialize_field("memory", &Memory(held))?;
+        peak.write(&mut object)?;
+        object.end()
     }
 }
 
@@ -309,7 +382,7 @@ impl Serialize for Fix<'_> {
 }
 
 /// Plain data as it is.
-struct Plain<'a>(&'a Value);
+pub(super) struct Plain<'a>(pub(super) &'a Value);
 
 impl Serialize for Plain<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

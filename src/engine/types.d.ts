@@ -36,8 +36,89 @@ export interface Chunk {
 export interface Stage {
   pp_rank: number;
   chunks: Chunk[];
-  /** Bytes by bucket, and their `total`. */
+  /** Bytes by bucket at the heaviest moment, and their `total`. */
   memory: Record<string, Exact>;
+  /** What stays between optimizer steps: `torch.cuda.memory_allocated`. */
+  steady_bytes: Exact;
+  /** The heaviest moment: `torch.cuda.max_memory_allocated`. The same as `memory.total`. */
+  peak_bytes: Exact;
+  peak_moment: Moment;
+  /** Micro batches of each chunk that are alive at the heaviest moment of the forward and backward passes. */
+  in_flight: number[];
+  /** What the device shows on top: never part of the prediction. */
+  allowances: Allowances;
+  /** With the option `timeline`; with `rank`, only on the stages of that rank. */
+  timeline?: Timeline;
+}
+
+/** What a rank does at some moment. */
+export interface Moment {
+  /** All of it in words. */
+  description: string;
+  pass: "forward pass" | "backward pass" | "recompute in the backward pass" | "optimizer step";
+  /** The part of the schedule; `null` in the optimizer step. */
+  phase: "warm-up" | "steady" | "cool-down" | null;
+  /** The step of the schedule, counted from 0. */
+  step: Exact | null;
+  chunk: number;
+  microbatch: number;
+  /** What is at work, such as `MoE layer`. */
+  part: string;
+  /** The decoder layer, counted over the whole model from 0. */
+  layer: number | null;
+  operation: string;
+}
+
+/** Memory over the passes of one iteration. */
+export interface Timeline {
+  steps: Exact;
+  /** At most as many points as asked for, each the heaviest step of an equal share of them. */
+  points: { step: Exact; memory: Record<string, Exact>; moment: Moment; in_flight: number[] }[];
+}
+
+/** A band above a peak: what the allocator reserves, CUDA context, NCCL, CUDA graphs. */
+export interface Allowances {
+  low_bytes: Exact;
+  high_bytes: Exact;
+  parts: { what: string; low_bytes: Exact; high_bytes: Exact; /** The argument that sets it. */ field: string; source: string }[];
+}
+
+/** What one way of recomputing or offloading would save. */
+export interface Saving {
+  choice: string;
+  /** The arguments that make it; `null` means the default. */
+  settings: Record<string, unknown>;
+  /** Whether the job has it. */
+  current: boolean;
+  /** Less than the job's own peak on that stage; negative where it gets worse. All numbers are `null` where it is refused. */
+  saves_bytes: number | null;
+  peak_bytes: Exact | null;
+  /** The rank that needs most then. */
+  worst_rank_bytes: Exact | null;
+  /** What runs a second time, on one GPU in one iteration, and in millionths of a forward pass. */
+  recomputed_flops: Exact | null;
+  recomputed_ppm: Exact | null;
+  /** Why Megatron refuses it for this job. */
+  refused: string | null;
+}
+
+/** What `estimate` reports besides. A job may have the same keys. */
+export interface EstimateOptions {
+  /** A global rank to report on. */
+  rank?: number;
+  /** Timelines of one point a step, at most 4096, or of at most so many points. */
+  timeline?: boolean | number;
+  /** What each way of recomputing would save, on the rank's first stage or on the one that needs most. */
+  ledger?: boolean;
+}
+
+/** What one rank needs. Modules may share ranks: each has a stage on it. */
+export interface RankReport {
+  rank: Exact;
+  memory: Record<string, Exact>;
+  steady_bytes: Exact;
+  peak_bytes: Exact;
+  stages: (Omit<Stage, "chunks"> & { module: string })[];
 }
 
 export interface Derived {
@@ -77,6 +158,10 @@ export interface Estimate {
   worst_module: number;
   /** The rank that needs most, the modules that run on it, and its bytes by bucket with their `total`. */
   worst_rank: { rank: Exact; modules: string[]; memory: Record<string, Exact> };
+  /** With the option `rank`, where a module has that rank. */
+  rank: RankReport | null;
+  /** With the option `ledger`. */
+  ledger: Saving[] | null;
   modules: ModuleEstimate[];
   warnings: string[];
   assumptions: string[];

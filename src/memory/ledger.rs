@@ -1,15 +1,15 @@
 //! What each way of recomputing or offloading would save on the stage that needs most, and what it would cost.
 
-use super::StageRef;
-use super::parameters::PartTable;
-use super::peak::Stages;
-use crate::config::NameSet;
+use super::{Estimate, StageRef, estimate};
 use crate::config::choices::{
-    OffloadModule, RecomputeGranularity, RecomputeMethod, RecomputeModule,
+    OffloadModule, RecomputeGranularity, RecomputeMethod, RecomputeModule, TransformerImpl,
 };
-use crate::config::job::{Config, Module};
-use crate::model::Architecture;
+use crate::config::fields::FieldId;
+use crate::config::job::Module;
+use crate::config::raw::RawJob;
+use crate::config::{NameSet, check};
 use crate::units::Bytes;
+use crate::value::Value;
 
 mod work;
 
@@ -29,59 +29,140 @@ pub enum Choice {
 }
 
 /// What one choice comes to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Saving {
     /// The choice.
     pub choice: Choice,
     /// Whether the job has it now.
     pub current: bool,
+    /// What it saves, or why Megatron refuses it for this job.
+    pub result: Result<Saved, String>,
+}
+
+/// What one choice saves and costs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Saved {
     /// The peak of the stage that needs most now.
     pub peak: Bytes,
     /// How much less than the job's own peak that is; negative where it gets worse.
     pub saves: i64,
-    /// The peak of the stage that needs most then.
+    /// The peak of the rank that needs most then.
     pub worst: Bytes,
     /// Matrix products that run a second time, in millionths of those of a forward pass of the stage.
     pub recomputed_ppm: u64,
+    /// The same as floating-point operations of one GPU in one iteration.
+    pub recomputed_flops: u64,
 }
 
-/// The savings of every choice that Megatron accepts for a job, each against the job as it is, on the stage that sets
-/// its peak.
+impl Choice {
+    /// The settings that make it, a null for those that go back to their default.
+    #[must_use]
+    pub fn settings(self) -> Vec<(FieldId, Value)> {
+        use FieldId as F;
+        let text = |name: &str| Value::Text(name.to_owned());
+        if let Self::Offload(modules) = self {
+            let names = modules.iter().map(|module| text(module.name()));
+            return vec![
+                (F::fine_grained_activation_offloading, Value::Bool(true)),
+                (F::offload_modules, Value::List(names.collect())),
+            ];
+        }
+        let mut settings: Vec<_> = [
+            F::recompute_granularity,
+            F::recompute_method,
+            F::recompute_num_layers,
+            F::distribute_saved_activations,
+            F::fine_grained_activation_offloading,
+            F::cpu_offloading_num_layers,
+        ]
+        .map(|field| (field, Value::Null))
+        .into();
+        let mut set = |field, value| settings.push((field, value));
+        match self {
+            Self::Selective(modules) => {
+                let names = modules.iter().map(|module| text(module.name()));
+                set(F::recompute_granularity, text("selective"));
+                set(F::recompute_modules, Value::List(names.collect()));
+            }
+            Self::Uniform(layers) | Self::Block(layers) => {
+                let method = if matches!(self, Self::Uniform(_)) {
+                    RecomputeMethod::Uniform
+                } else {
+                    RecomputeMethod::Block
+                };
+                set(F::recompute_granularity, text("full"));
+                set(F::recompute_method, text(method.name()));
+                set(F::recompute_num_layers, Value::Int(layers.into()));
+            }
+            Self::Nothing | Self::Offload(_) => {}
+        }
+        settings
+    }
+
+    /// The choice in words.
+    #[must_use]
+    pub fn label(self) -> String {
+        let joined = |names: Vec<&str>| names.join(" + ");
+        match self {
+            Self::Nothing => String::from("nothing"),
+            Self::Selective(modules) => joined(modules.iter().map(RecomputeModule::name).collect()),
+            Self::Uniform(1) => String::from("full, every layer"),
+            Self::Uniform(layers) => format!("full, groups of {layers} layers"),
+            Self::Block(1) => String::from("full, 1 layer of a chunk"),
+            Self::Block(layers) => format!("full, {layers} layers of a chunk"),
+            Self::Offload(modules) => {
+                let names = joined(modules.iter().map(OffloadModule::name).collect());
+                format!("offload {names}")
+            }
+        }
+    }
+}
+
+/// The savings of every choice for a job, each against the job as it is, on one of its stages: the one that needs
+/// most, as a rule. Empty where the job is refused or has no such stage.
 #[must_use]
-pub fn ledger(config: &Config, stage: StageRef) -> Vec<Saving> {
-    let Some(m) = config.modules().get(stage.module) else {
+pub fn ledger(job: &RawJob, stage: StageRef) -> Vec<Saving> {
+    let Some(config) = check(job).config else {
         return Vec::new();
     };
-    let Some(pp_rank) = u32::try_from(stage.pp_rank)
-        .ok()
-        .filter(|rank| *rank < m.stages.pp())
+    let peak = |estimate: &Estimate| estimate.stage(stage).map(|stage| stage.total);
+    let (Some(m), Some(now)) = (config.modules().get(stage.module), peak(&estimate(&config)))
     else {
         return Vec::new();
     };
-    let architecture = Architecture::new(m);
-    let local = PartTable::local(&architecture);
-    let peaks = |m: &Module| {
-        let stages = Stages::new(m, &architecture, &local);
-        let all = (0..m.stages.pp()).map(|rank| stages.estimate(rank).peak);
-        let peaks: Vec<Bytes> = all.collect();
-        let own = peaks.get(pp_rank as usize).copied().unwrap_or(Bytes::ZERO);
-        (own, peaks.into_iter().max().unwrap_or(Bytes::ZERO))
-    };
-    let (now, _) = peaks(m);
     let current = current(m);
+    let result = |choice: Choice| {
+        if choice == current {
+            return Ok((now, estimate(&config).worst_rank.total));
+        }
+        let mut other = job.clone();
+        for (field, value) in choice.settings() {
+            other.put(stage.module, field, value);
+        }
+        let checked = check(&other);
+        let refused = || {
+            let reasons: Vec<&str> = checked.errors().map(|p| p.message.as_str()).collect();
+            reasons.join("; ")
+        };
+        let then = estimate(checked.config.as_ref().ok_or_else(refused)?);
+        Ok((peak(&then).unwrap_or(now), then.worst_rank.total))
+    };
     choices(m)
         .into_iter()
-        .map(|choice| {
-            let (peak, worst) = peaks(&with(m, choice));
-            let signed = |bytes: Bytes| i64::try_from(bytes.0).unwrap_or(i64::MAX);
-            Saving {
-                choice,
-                current: choice == current,
-                peak,
-                saves: signed(now).saturating_sub(signed(peak)),
-                worst,
-                recomputed_ppm: work::recomputed_ppm(m, pp_rank, choice),
-            }
+        .map(|choice| Saving {
+            choice,
+            current: choice == current,
+            result: result(choice).map(|(peak, worst)| {
+                let signed = |bytes: Bytes| i64::try_from(bytes.0).unwrap_or(i64::MAX);
+                let work = work::recomputed(m, stage.pp_rank, choice);
+                Saved {
+                    peak,
+                    saves: signed(now).saturating_sub(signed(peak)),
+                    worst,
+                    recomputed_ppm: work.ppm,
+                    recomputed_flops: work.flops,
+                }
+            }),
         })
         .collect()
 }
@@ -99,14 +180,14 @@ fn current(m: &Module) -> Choice {
     }
 }
 
-/// The choices that Megatron accepts for a module: nothing, every module by itself, all that are cheap, all, whole
-/// layers; and offloading.
+/// The choices that make sense for a module: nothing, every module by itself, all that are cheap, all, whole layers;
+/// and offloading.
 fn choices(m: &Module) -> Vec<Choice> {
     use RecomputeModule as R;
     let a = &m.args;
     let moe = m.moe.as_ref();
     let dense_layers = moe.is_none() || (0..a.num_layers).any(|layer| !m.is_moe_layer(layer));
-    let allowed = |module: &R| match module {
+    let sensible = |module: &R| match module {
         R::CoreAttn => true,
         R::Layernorm => a.multi_latent_attention || moe.is_some(),
         R::Mlp => dense_layers,
@@ -115,50 +196,36 @@ fn choices(m: &Module) -> Vec<Choice> {
         R::Moe => moe.is_some(),
         R::SharedExperts => moe.is_some_and(|moe| moe.shared > 0) && !a.moe_shared_expert_overlap,
     };
-    let modules: Vec<R> = R::ALL.iter().copied().filter(allowed).collect();
-    let set = NameSet::<R>::of;
+    let modules: Vec<R> = R::ALL.iter().copied().filter(sensible).collect();
     let mut out = vec![Choice::Nothing];
-    out.extend(
-        modules
-            .iter()
-            .map(|module| Choice::Selective(set(&[*module]))),
-    );
-    let cheap = |module: &&R| {
-        matches!(
-            module,
-            R::Layernorm | R::MlaUpProj | R::MoeAct | R::CoreAttn
-        )
-    };
-    let cheap: Vec<R> = modules.iter().filter(cheap).copied().collect();
-    if cheap.len() > 1 {
-        out.push(Choice::Selective(set(&cheap)));
+    let mut recompute = |modules: &[R]| out.push(Choice::Selective(NameSet::<R>::of(modules)));
+    for module in &modules {
+        recompute(&[*module]);
     }
-    out.push(Choice::Selective(set(&modules)));
-    let chunk = m
-        .stages
-        .chunks()
+    let cheap = [R::CoreAttn, R::Layernorm, R::MlaUpProj, R::MoeAct];
+    let cheap: Vec<R> = modules
         .iter()
-        .map(|chunk| u64::from(chunk.num_layers()))
-        .max()
-        .unwrap_or(1);
+        .filter(|module| cheap.contains(module))
+        .copied()
+        .collect();
+    if cheap.len() > 1 {
+        recompute(&cheap);
+    }
+    recompute(&modules);
+    let chunks = m.stages.chunks().iter();
+    let chunk = chunks.map(|chunk| u64::from(chunk.num_layers())).max();
+    let chunk = chunk.unwrap_or(1).max(1);
     out.push(Choice::Uniform(1));
     if chunk > 1 {
         out.push(Choice::Uniform(chunk));
         out.push(Choice::Block(chunk.div_ceil(2)));
     }
-    out.push(Choice::Block(chunk.max(1)));
-    if a.transformer_impl == crate::config::choices::TransformerImpl::TransformerEngine
-        && moe.is_some()
-    {
+    out.push(Choice::Block(chunk));
+    if a.transformer_impl == TransformerImpl::TransformerEngine && moe.is_some() {
         use OffloadModule as O;
-        out.push(Choice::Offload(NameSet::<O>::of(&[
-            O::CoreAttn,
-            O::AttnProj,
-        ])));
-        out.push(Choice::Offload(NameSet::<O>::of(&[
-            O::ExpertFc1,
-            O::MoeAct,
-        ])));
+        let mut offload = |modules: &[O]| out.push(Choice::Offload(NameSet::<O>::of(modules)));
+        offload(&[O::CoreAttn, O::AttnProj]);
+        offload(&[O::ExpertFc1, O::MoeAct]);
     }
     let now = current(m);
     if !out.contains(&now) {
@@ -166,34 +233,4 @@ fn choices(m: &Module) -> Vec<Choice> {
     }
     out.dedup();
     out
-}
-
-/// The module with another choice.
-fn with(m: &Module, choice: Choice) -> Module {
-    let mut m = m.clone();
-    let a = &mut m.args;
-    if !matches!(choice, Choice::Offload(_)) {
-        a.recompute_granularity = None;
-        a.recompute_method = None;
-        a.fine_grained_activation_offloading = false;
-    }
-    let mut full = |method, layers| {
-        a.recompute_granularity = Some(RecomputeGranularity::Full);
-        a.recompute_method = Some(method);
-        a.recompute_num_layers = Some(layers);
-    };
-    match choice {
-        Choice::Nothing => {}
-        Choice::Uniform(layers) => full(RecomputeMethod::Uniform, layers),
-        Choice::Block(layers) => full(RecomputeMethod::Block, layers),
-        Choice::Selective(modules) => {
-            a.recompute_granularity = Some(RecomputeGranularity::Selective);
-            a.recompute_modules = modules;
-        }
-        Choice::Offload(modules) => {
-            a.fine_grained_activation_offloading = true;
-            a.offload_modules = modules;
-        }
-    }
-    m
 }

@@ -54,14 +54,25 @@ pub struct PeakMoment {
     pub op: &'static str,
 }
 
+impl PassName {
+    /// The pass in words.
+    #[must_use]
+    pub const fn label(self) -> &'static str {
+        match self {
+            Self::Forward => "forward pass",
+            Self::Backward => "backward pass",
+            Self::Recompute => "recompute in the backward pass",
+            Self::OptimizerStep => "optimizer step",
+        }
+    }
+}
+
 impl fmt::Display for PeakMoment {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let pass = match self.pass {
-            PassName::Forward => "forward pass",
-            PassName::Backward => "backward pass",
-            PassName::Recompute => "recompute in the backward pass",
-            PassName::OptimizerStep => return f.write_str("optimizer step"),
-        };
+        let pass = self.pass.label();
+        if self.pass == PassName::OptimizerStep {
+            return f.write_str(pass);
+        }
         write!(
             f,
             "{pass} of micro batch {}, chunk {}, {}",
@@ -225,7 +236,7 @@ impl<'a> Stages<'a> {
         let (usage, moment, in_flight) = if step >= replayed {
             let mut usage = Usage::default();
             usage.add_to(TRANSIENT, (idle + copies.kept + copies.during).0);
-            (usage, PeakMoment::default(), vec![0; chunks.len()])
+            (usage, PeakMoment::default(), moment.live)
         } else {
             let at = replay.moment(&self.tapes, self.m, pp_rank, &moment);
             (replay.usage(&moment), at, moment.live)

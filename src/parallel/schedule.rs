@@ -69,6 +69,18 @@ pub enum Phase {
     CoolDown,
 }
 
+impl Phase {
+    /// The part's name.
+    #[must_use]
+    pub const fn label(self) -> &'static str {
+        match self {
+            Self::WarmUp => "warm-up",
+            Self::Steady => "steady",
+            Self::CoolDown => "cool-down",
+        }
+    }
+}
+
 /// What a rank does at one moment: one pass, or with EP overlap two at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Step {

@@ -56,11 +56,19 @@ fn layer(m: &Module, is_moe: bool) -> Layer {
     out
 }
 
-/// What a choice runs again, in millionths of the forward pass of a stage.
-pub(super) fn recomputed_ppm(m: &Module, pp_rank: u32, choice: Choice) -> u64 {
+/// What a choice runs again.
+pub(super) struct Work {
+    /// In millionths of the forward pass of a stage.
+    pub(super) ppm: u64,
+    /// As floating-point operations of one GPU in one iteration.
+    pub(super) flops: u64,
+}
+
+/// What a choice runs again on a stage.
+pub(super) fn recomputed(m: &Module, pp_rank: usize, choice: Choice) -> Work {
     let mut whole = 0u128;
     let mut again = 0u128;
-    for chunk in m.stages.rank(pp_rank) {
+    for chunk in m.stages.rank(u32::try_from(pp_rank).unwrap_or(u32::MAX)) {
         for (index, number) in (0u64..).zip(chunk.layers.clone()) {
             let is_moe = m.is_moe_layer(u64::from(number));
             let layer = layer(m, is_moe);
@@ -95,6 +103,14 @@ pub(super) fn recomputed_ppm(m: &Module, pp_rank: u32, choice: Choice) -> u64 {
             whole += u128::from(m.args.hidden_size) * u128::from(m.padded_vocab_size);
         }
     }
-    let ppm = (again * 1_000_000).checked_div(whole).unwrap_or(0);
-    u64::try_from(ppm).unwrap_or(u64::MAX)
+    let narrow = |n: u128| u64::try_from(n).unwrap_or(u64::MAX);
+    // A multiplication and an addition for every token of every micro batch, split over the ranks of a model.
+    let tokens = u128::from(m.args.seq_length)
+        .saturating_mul(u128::from(m.args.micro_batch_size))
+        .saturating_mul(u128::from(m.num_microbatches));
+    let flops = again.saturating_mul(2).saturating_mul(tokens);
+    Work {
+        ppm: narrow((again * 1_000_000).checked_div(whole).unwrap_or(0)),
+        flops: narrow(flops / u128::from(m.tp * m.cp).max(1)),
+    }
 }

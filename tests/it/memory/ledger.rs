@@ -1,7 +1,9 @@
 //! What recompute saves, and what it costs.
 
+use megatron_memory::config::check;
+use megatron_memory::config::raw::RawJob;
+use megatron_memory::memory::estimate;
 use megatron_memory::memory::ledger::{Choice, ledger};
-use megatron_memory::memory::{StageRef, estimate};
 use proptest::prelude::*;
 
 use super::jobs::{any_job, config};
@@ -11,19 +13,31 @@ proptest! {
 
     #[test]
     fn the_ledger_is_what_estimates_say(job in any_job()) {
-        let config = config(&job);
-        let now = estimate(&config);
-        let rows = ledger(&config, StageRef { module: 0, pp_rank: now.worst.pp_rank });
+        let now = estimate(&config(&job));
+        let at = now.worst;
+        let job = RawJob::from_value(&serde_json::from_value(job).unwrap());
+        let rows = ledger(&job, at);
         prop_assert_eq!(rows.iter().filter(|row| row.current).count(), 1);
         let peak = now.worst_stage().unwrap().peak;
         for row in &rows {
-            let saves = i64::try_from(peak.0).unwrap() - i64::try_from(row.peak.0).unwrap();
-            prop_assert_eq!(row.saves, saves);
-            prop_assert!(row.worst >= row.peak);
-            prop_assert!(row.recomputed_ppm <= 1_000_000);
+            let mut then = job.clone();
+            for (field, value) in row.choice.settings() {
+                then.put(at.module, field, value);
+            }
+            let checked = check(&then);
+            let Ok(saved) = &row.result else {
+                prop_assert!(checked.config.is_none());
+                continue;
+            };
+            let then = estimate(&checked.config.unwrap());
+            prop_assert_eq!(saved.peak, then.stage(at).unwrap().peak);
+            prop_assert_eq!(saved.worst, then.worst_rank.total);
+            prop_assert_eq!(saved.saves, i64::try_from(peak.0).unwrap() - i64::try_from(saved.peak.0).unwrap());
+            prop_assert!(saved.recomputed_ppm <= 1_000_000);
+            prop_assert_eq!(saved.recomputed_ppm > 0, saved.recomputed_flops > 0);
             match row.choice {
-                Choice::Nothing => prop_assert_eq!((row.saves, row.recomputed_ppm), (0, 0)),
-                Choice::Uniform(_) => prop_assert!(row.recomputed_ppm > 0),
+                Choice::Nothing => prop_assert_eq!(saved.recomputed_ppm, 0),
+                Choice::Uniform(_) => prop_assert!(saved.recomputed_ppm > 0),
                 _ => {}
             }
         }

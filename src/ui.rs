@@ -17,6 +17,7 @@ mod parts;
 mod presets_bar;
 mod results;
 mod shortcuts;
+mod shown;
 pub mod state;
 mod step;
 mod summary;

@@ -32,6 +32,12 @@ impl Markup {
         self
     }
 
+    /// The element with an attribute that is there or not, such as `hidden`.
+    #[must_use]
+    pub fn mark(self, name: &'static str, on: bool) -> Self {
+        if on { self.with(name, "") } else { self }
+    }
+
     /// The element with this class, where it is not empty.
     #[must_use]
     pub fn class(self, class: impl Into<String>) -> Self {

@@ -12,11 +12,12 @@ use leptos::prelude::{request_animation_frame, set_timeout_with_handle};
 use leptos::wasm_bindgen::prelude::Closure;
 use leptos::wasm_bindgen::{JsCast, JsValue};
 use web_sys::{
-    Document, Element, Event, HtmlDialogElement, HtmlElement, HtmlInputElement, ResizeObserver,
-    Storage, Window,
+    Document, Element, HtmlDialogElement, HtmlElement, HtmlInputElement, KeyboardEvent,
+    ResizeObserver, Storage, Window,
 };
 
 pub(crate) use patch::Patch;
+pub(crate) use web_sys::Event;
 
 fn window() -> Option<Window> {
     web_sys::window()
@@ -158,6 +159,48 @@ pub(crate) fn place(event: &Event) -> Option<String> {
         .ok()
         .flatten()?
         .get_attribute("data-at")
+}
+
+/// Listens to some kinds of events on an element and in it, as long as the page lives.
+pub(crate) fn listen(element: &Element, kinds: &[&str], hear: Box<dyn Fn(&Event)>) {
+    let hear = Closure::<dyn Fn(Event)>::new(move |event: Event| hear(&event));
+    for kind in kinds {
+        let _ = element.add_event_listener_with_callback(kind, hear.as_ref().unchecked_ref());
+    }
+    hear.forget();
+}
+
+/// The key that was pressed, after its modifiers: `Ctrl+Alt+Shift+ArrowUp`. Shift is named only before keys that write
+/// nothing, and the command key counts as Ctrl.
+pub(crate) fn key(event: &Event) -> String {
+    let event: &KeyboardEvent = event.unchecked_ref();
+    let key = event.key();
+    let shift = event.shift_key() && key.chars().nth(1).is_some();
+    let mut name = String::new();
+    for (down, modifier) in [
+        (event.ctrl_key() || event.meta_key(), "Ctrl+"),
+        (event.alt_key(), "Alt+"),
+        (shift, "Shift+"),
+    ] {
+        if down {
+            name.push_str(modifier);
+        }
+    }
+    name.push_str(&key);
+    name
+}
+
+/// What the control that an event happened to holds: its text, or for a checkbox `true` or `false`.
+pub(crate) fn text(event: &Event) -> String {
+    let Some(target) = event.target() else {
+        return String::new();
+    };
+    // All kinds of controls have these properties under the same names.
+    let control: &HtmlInputElement = target.unchecked_ref();
+    match control.get_attribute("type").as_deref() {
+        Some("checkbox") => String::from(if control.checked() { "true" } else { "false" }),
+        _ => control.value(),
+    }
 }
 
 /// Tells the width of an element in pixels, now and whenever it changes, as long as the page lives.

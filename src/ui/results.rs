@@ -7,7 +7,6 @@ mod detail;
 mod explain;
 mod frameworks;
 mod picture;
-mod shown;
 mod stages;
 mod table;
 mod view;

@@ -1,9 +1,16 @@
 //! Shows a tree of elements, and changes nothing but what differs from the tree before.
 //!
-//! Charts and tables are hundreds of elements that change together with every keystroke. A signal for
-//! each of their attributes would be more code and more work than comparing two trees.
+//! The page is hundreds of elements that change together with every keystroke. A signal for each of their
+//! attributes would be more code and more work than comparing two trees.
+//!
+//! An element with an `id` stays the same element wherever it goes among its siblings; the others are told
+//! apart by where they stand. What an input holds follows the tree, but is written only where it differs
+//! from what the reader sees there, so that the caret stays where it is.
 
-use web_sys::Element;
+use std::collections::VecDeque;
+
+use leptos::wasm_bindgen::JsCast;
+use web_sys::{Element, HtmlInputElement};
 
 use crate::report::markup::Markup;
 
@@ -29,47 +36,79 @@ impl Patch {
     }
 }
 
+fn attribute<'a>(element: &'a Markup, name: &str) -> Option<&'a str> {
+    let mut attributes = element.attributes.iter();
+    attributes
+        .find(|(other, _)| *other == name)
+        .map(|(_, value)| value.as_str())
+}
+
+/// Whether one can become the other.
+fn same(old: &Markup, new: &Markup) -> bool {
+    old.tag == new.tag && attribute(old, "id") == attribute(new, "id")
+}
+
 fn children(parent: &Element, old: &[Markup], new: &[Markup]) {
     let mut at = parent.first_element_child();
-    for (i, new) in new.iter().enumerate() {
-        let old = old.get(i);
-        match (at.take(), old) {
-            (Some(element), Some(old)) if old.tag == new.tag => {
-                change(&element, old, new);
-                at = element.next_element_sibling();
-            }
-            (found, _) => {
-                let Some(element) = create(parent, new) else {
-                    continue;
-                };
-                match found {
-                    Some(found) => {
-                        let _ = parent.replace_child(&element, &found);
-                    }
-                    None => {
-                        let _ = parent.append_child(&element);
-                    }
-                }
-                at = element.next_element_sibling();
-            }
+    // Most often nothing has come, gone or moved.
+    if old.len() == new.len() && old.iter().zip(new).all(|(old, new)| same(old, new)) {
+        for (old, new) in old.iter().zip(new) {
+            let Some(element) = at else { return };
+            change(&element, old, new);
+            at = element.next_element_sibling();
+        }
+        return;
+    }
+    let mut left: VecDeque<(Element, &Markup)> = VecDeque::with_capacity(old.len());
+    for old in old {
+        let Some(element) = at else { break };
+        at = element.next_element_sibling();
+        left.push_back((element, old));
+    }
+    for (i, new_one) in new.iter().enumerate() {
+        // What is not wanted any more goes first: what stands behind it need not move, and keeps the focus.
+        let rest = new.get(i..).unwrap_or_default();
+        while let Some((gone, _)) =
+            left.pop_front_if(|(_, old)| !rest.iter().any(|new| same(old, new)))
+        {
+            gone.remove();
+        }
+        let stays = left.front().is_some_and(|(_, old)| same(old, new_one));
+        let kept = if stays {
+            Some(0)
+        } else if attribute(new_one, "id").is_some() {
+            left.iter().position(|(_, old)| same(old, new_one))
+        } else {
+            None
+        };
+        let element = if let Some((element, old)) = kept.and_then(|at| left.remove(at)) {
+            change(&element, old, new_one);
+            element
+        } else if let Some(element) = create(parent, new_one) {
+            element
+        } else {
+            continue;
+        };
+        if !stays {
+            let next = left.front().map(|(next, _)| next.as_ref());
+            let _ = parent.insert_before(&element, next);
         }
     }
-    while let Some(element) = at {
-        at = element.next_element_sibling();
-        element.remove();
+    for (gone, _) in left {
+        gone.remove();
     }
 }
 
 fn change(element: &Element, old: &Markup, new: &Markup) {
     if old.attributes != new.attributes {
         for (name, _) in &old.attributes {
-            if !new.attributes.iter().any(|(other, _)| other == name) {
+            if attribute(new, name).is_none() {
                 let _ = element.remove_attribute(name);
             }
         }
-        for attribute in &new.attributes {
-            if !old.attributes.contains(attribute) {
-                let _ = element.set_attribute(attribute.0, &attribute.1);
+        for (name, value) in &new.attributes {
+            if attribute(old, name) != Some(value) && !is_held(new.tag, name) {
+                let _ = element.set_attribute(name, value);
             }
         }
     }
@@ -84,6 +123,34 @@ fn change(element: &Element, old: &Markup, new: &Markup) {
             element.set_text_content(None);
         }
         children(element, &old.children, &new.children);
+    }
+    // After the children, since a list can only hold what it offers.
+    if matches!(new.tag, "input" | "select" | "textarea") {
+        hold(element.unchecked_ref(), new);
+    }
+}
+
+/// Whether this is what a control holds: no attribute, since the reader changes it too.
+fn is_held(tag: &str, name: &str) -> bool {
+    match name {
+        "value" => matches!(tag, "input" | "select" | "textarea"),
+        "checked" => tag == "input",
+        _ => false,
+    }
+}
+
+/// Makes a control hold what it should. All kinds have these properties under the same names.
+fn hold(control: &HtmlInputElement, new: &Markup) {
+    if let Some(value) = attribute(new, "value")
+        && control.value() != value
+    {
+        control.set_value(value);
+    }
+    if matches!(attribute(new, "type"), Some("checkbox" | "radio")) {
+        let checked = attribute(new, "checked").is_some();
+        if control.checked() != checked {
+            control.set_checked(checked);
+        }
     }
 }
 

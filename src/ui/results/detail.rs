@@ -3,9 +3,9 @@
 use leptos::prelude::*;
 
 use super::super::browser;
+use super::super::shown::{Gesture, shown};
 use super::explain::explanation;
 use super::picture::{Purpose, number, picture};
-use super::shown::{Gesture, shown};
 use super::view::View;
 use crate::report::charts::{Chart, buckets, components};
 use crate::report::markup::{Markup, tag};

@@ -2,8 +2,8 @@
 
 use leptos::prelude::*;
 
+use super::super::shown::{Gesture, shown};
 use super::picture::{number, when_lit};
-use super::shown::{Gesture, shown};
 use super::view::View;
 use crate::report::explain::{Explanation, Factor, How, Term, explain};
 use crate::report::markup::{Markup, tag};
@@ -142,7 +142,7 @@ fn act(view: &View, shows: &Memo<Explanation>, gesture: Gesture<'_>) -> bool {
         }
         Gesture::Point(place) | Gesture::Focus(place) => view.lit.set(target(place)),
         Gesture::Leave => view.lit.set(None),
-        Gesture::Press(..) => {}
+        _ => {}
     }
     false
 }

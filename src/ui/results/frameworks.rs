@@ -2,7 +2,7 @@
 
 use leptos::prelude::*;
 
-use super::shown::shown;
+use super::super::shown::shown;
 use super::view::View;
 use crate::framework_reports::differences::{Difference, Effect, differences};
 use crate::framework_reports::job::{Amounts, reports};

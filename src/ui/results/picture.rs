@@ -3,7 +3,7 @@
 use leptos::prelude::*;
 
 use super::super::browser;
-use super::shown::{Gesture, shown_at_width};
+use super::super::shown::{Gesture, shown_at_width};
 use super::view::View;
 use crate::export::svg::{shapes, texture};
 use crate::report::charts::Chart;
@@ -164,6 +164,7 @@ impl Hands {
                 }
             }
             Gesture::Press(place, key) => return self.press(place, key),
+            _ => {}
         }
         false
     }

@@ -2,8 +2,8 @@
 
 use leptos::prelude::*;
 
+use super::super::shown::{Gesture, shown};
 use super::picture::{Purpose, picture, when_lit};
-use super::shown::{Gesture, shown};
 use super::view::View;
 use crate::memory::bucket::Bucket;
 use crate::report::charts::stage_bars;

@@ -4,8 +4,8 @@ use leptos::prelude::*;
 
 use super::super::browser;
 use super::super::parts::{button, text, yes};
+use super::super::shown::{Gesture, shown};
 use super::picture::{number, when_lit};
-use super::shown::{Gesture, shown};
 use super::view::View;
 use crate::report::markup::{Markup, tag};
 use crate::report::table::{Order, Row, Table};
@@ -183,7 +183,7 @@ impl Hands {
                     self.view.choose(&target);
                 }
             }
-            Gesture::Press(..) => {}
+            _ => {}
         }
         false
     }

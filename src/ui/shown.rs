@@ -1,0 +1,117 @@
+//! A part of the page: a tree of elements that follows the state, and what the reader does to it.
+//!
+//! One listener serves a whole tree. An element that something can be done to says by `data-at` which it
+//! is; what is done inside of it counts as done to it, unless an element between has a place of its own.
+
+use leptos::html::Div;
+use leptos::prelude::*;
+
+use super::browser::{self, Event, Patch};
+use crate::report::markup::Markup;
+
+/// What the reader does, and to which place.
+#[derive(Clone, Copy, Debug)]
+#[allow(
+    dead_code,
+    reason = "the whole language of gestures, whatever the panels of today obey"
+)]
+pub(crate) enum Gesture<'a> {
+    /// Points at it.
+    Point(&'a str),
+    /// Points at nothing any more, or moves the focus away.
+    Leave,
+    /// Moves the focus to it.
+    Focus(&'a str),
+    /// Moves the focus away from it.
+    Blur(&'a str),
+    /// Clicks or taps it.
+    Choose(&'a str),
+    /// Presses a key there, named as browsers do, after the modifiers in the order of `Ctrl+Alt+Shift+ArrowUp`. Shift
+    /// is named only before keys that write nothing: `?` is `?`. The command key counts as Ctrl.
+    Press(&'a str, &'a str),
+    /// Types: the text that the control holds now.
+    Input(&'a str, &'a str),
+    /// Settles on a value: the control's text, or for a checkbox `true` or `false`.
+    Change(&'a str, &'a str),
+    /// Submits the form.
+    Submit(&'a str),
+}
+
+/// The kinds of events that gestures are made of.
+const EVENTS: &[&str] = &[
+    "pointerover",
+    "pointerleave",
+    "focusin",
+    "focusout",
+    "click",
+    "keydown",
+    "input",
+    "change",
+    "submit",
+];
+
+/// Handles a gesture; true when the browser must not.
+type Hands = Box<dyn Fn(Gesture<'_>) -> bool>;
+
+/// A part of the page that shows `draw` and obeys `hands`.
+pub(crate) fn shown(
+    class: &'static str,
+    draw: impl Fn() -> Vec<Markup> + 'static,
+    hands: impl Fn(Gesture<'_>) -> bool + 'static,
+) -> AnyView {
+    erased(class, None, Box::new(draw), Box::new(hands))
+}
+
+/// The same, telling its width in pixels.
+pub(crate) fn shown_at_width(
+    class: &'static str,
+    width: RwSignal<i32>,
+    draw: impl Fn() -> Vec<Markup> + 'static,
+    hands: impl Fn(Gesture<'_>) -> bool + 'static,
+) -> AnyView {
+    erased(class, Some(width), Box::new(draw), Box::new(hands))
+}
+
+fn erased(
+    class: &'static str,
+    width: Option<RwSignal<i32>>,
+    draw: Box<dyn Fn() -> Vec<Markup>>,
+    hands: Hands,
+) -> AnyView {
+    let root = NodeRef::<Div>::new();
+    root.on_load(move |root| {
+        if let Some(width) = width {
+            browser::watch_width(&root, move |new| width.set(new));
+        }
+        let mut patch = Patch::new(&root);
+        Effect::new(move |_| patch.show(draw()));
+        browser::listen(&root, EVENTS, Box::new(move |event| act(event, &hands)));
+    });
+    view! { <div class=class node_ref=root></div> }.into_any()
+}
+
+/// Hands an event on as the gestures that it is.
+fn act(event: &Event, hands: &Hands) {
+    let kind = event.type_();
+    let place = browser::place(event);
+    let handled = match (kind.as_str(), place.as_deref()) {
+        ("pointerover", Some(place)) => hands(Gesture::Point(place)),
+        ("pointerover" | "pointerleave", _) => hands(Gesture::Leave),
+        ("focusin", Some(place)) => hands(Gesture::Focus(place)),
+        ("focusout", place) => {
+            if let Some(place) = place {
+                hands(Gesture::Blur(place));
+            }
+            hands(Gesture::Leave)
+        }
+        ("click", Some(place)) => hands(Gesture::Choose(place)),
+        ("keydown", Some(place)) => hands(Gesture::Press(place, &browser::key(event))),
+        ("input", Some(place)) => hands(Gesture::Input(place, &browser::text(event))),
+        ("change", Some(place)) => hands(Gesture::Change(place, &browser::text(event))),
+        ("submit", Some(place)) => hands(Gesture::Submit(place)),
+        _ => false,
+    };
+    if handled {
+        event.prevent_default();
+    }
+}

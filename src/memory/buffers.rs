@@ -4,12 +4,12 @@ use crate::config::choices::{
     AttentionBackend, PositionEmbedding, TokenDispatcher, TransformerImpl,
 };
 use crate::config::job::{GpuGeneration, Module};
-use crate::memory::bucket::Bucket;
+use crate::memory::bucket::{Bucket, State};
 use crate::memory::parameters::Count;
 use crate::memory::states::{Having, StateRules};
 use crate::model::sizes::Sizes;
 use crate::model::tape::block;
-use crate::model::tensor::{Component, Holding, ParamTensor};
+use crate::model::tensor::{Component, Holding, ParamTensor, Shape, factor};
 use crate::model::{Architecture, PartCounts, PartKind, trained};
 use crate::order::sort_by_key;
 use crate::parallel::stages::Chunk;
@@ -17,6 +17,7 @@ use crate::source::{
     BUFFER_LAYOUT, CUBLAS_WORKSPACE, DUMMY_WGRAD, MEMORY_BUFFER, ROPE_TABLE, Source,
     TE_CUBLAS_WORKSPACE,
 };
+use crate::units::Bytes;
 
 /// A buffer that stays.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,8 +26,28 @@ pub struct Buffer {
     pub what: &'static str,
     /// Its bytes.
     pub bytes: u64,
+    /// Its shape; empty where it is a sum.
+    pub shape: Shape,
+    /// Bytes of an element.
+    pub width: u64,
     /// Who makes it.
     pub source: Source,
+}
+
+/// What a stage has buffers for.
+pub(crate) struct Site<'a> {
+    pub(crate) sizes: Sizes<'a>,
+    pub(crate) rules: &'a StateRules,
+    pub(crate) chunks: &'a [Chunk],
+    pub(crate) parts: Vec<PartCounts>,
+}
+
+/// What padding adds to a bucket of states.
+pub(crate) struct Padding {
+    pub(crate) bucket: Bucket,
+    /// Elements without and with padding, where a whole buffer is padded.
+    pub(crate) elements: Option<(u64, u64)>,
+    pub(crate) bytes: u64,
 }
 
 /// What [`buffers`] needs of a module, computed once.
@@ -69,78 +90,75 @@ impl BufferRules {
     }
 
     /// The buffers of one stage.
-    pub(crate) fn buffers(
-        &self,
-        sizes: &Sizes<'_>,
-        rules: &StateRules,
-        chunks: &[Chunk],
-        parts: &[PartCounts],
-    ) -> Vec<Buffer> {
-        let m = sizes.m;
+    pub(crate) fn buffers(&self, site: &Site<'_>) -> Vec<Buffer> {
+        let m = site.sizes.m;
         let a = &m.args;
         let te = a.transformer_impl != TransformerImpl::Local;
-        let output = m.ends.is_language() && chunks.iter().any(|chunk| chunk.output);
+        let output = site.output();
         let count = |kind: PartKind| -> u64 {
-            parts
-                .iter()
-                .filter_map(|parts| parts.get(kind as usize))
-                .sum()
+            let parts = site.parts.iter();
+            parts.filter_map(|parts| parts.get(kind as usize)).sum()
         };
         let mtp_moe =
             count(PartKind::MtpLayer) > 0 && m.is_moe_layer(a.num_layers.saturating_sub(1));
         let moe = count(PartKind::MoeLayer) + count(PartKind::LinearMoeLayer) > 0 || mtp_moe;
         let mut out = Vec::with_capacity(8);
-        let mut push = |what, bytes, source| {
+        let mut push = |what, shape: Shape, width, bytes, source| {
             if bytes > 0 {
                 out.push(Buffer {
                     what,
                     bytes,
+                    shape,
+                    width,
                     source,
                 });
             }
         };
-        push(
-            "padding of parameter, gradient and optimizer buffers",
-            self.padding(m, rules, parts),
-            BUFFER_LAYOUT,
-        );
+        let mut padding = 0u64;
+        self.each_padding(site, &mut |term| {
+            padding = padding.saturating_add(term.bytes);
+        });
+        let sum = Shape::of(&[]);
+        push(PADDING, sum, 1, padding, BUFFER_LAYOUT);
+        let mut workspace = |what, handles, kib, source| {
+            let shape = Shape::of(&[factor("handles", handles), factor("KiB", kib)]);
+            let bytes = block(shape.elements().saturating_mul(1024));
+            push(what, shape, 1024, bytes, source);
+        };
         let unfused = a.attention_backend == AttentionBackend::Unfused;
         if output || moe || !te || unfused {
-            push(
-                "two cuBLAS workspaces of PyTorch",
-                2 * block(workspace(m)),
-                CUBLAS_WORKSPACE,
-            );
+            let kib = workspace_kib(m);
+            workspace("cuBLAS workspaces of PyTorch", 2, kib, CUBLAS_WORKSPACE);
         }
         if te {
-            let workspace = block(te_workspace(m));
-            push(
-                "cuBLAS workspace of Transformer Engine",
-                workspace,
-                TE_CUBLAS_WORKSPACE,
-            );
+            let kib = te_workspace_kib(m);
+            let what = "cuBLAS workspace of Transformer Engine";
+            workspace(what, 1, kib, TE_CUBLAS_WORKSPACE);
             if moe && a.moe_grouped_gemm {
-                push(
-                    "four more for grouped experts",
-                    4 * workspace,
+                workspace(
+                    "more of them for grouped experts",
+                    4,
+                    kib,
                     TE_CUBLAS_WORKSPACE,
                 );
             }
             if a.gradient_accumulation_fusion {
-                push(
-                    "stand-ins for weight gradients, one a shape",
-                    self.stand_ins(sizes, parts, output),
-                    DUMMY_WGRAD,
-                );
+                let width = site.sizes.width();
+                let bytes = |(rows, columns): (u64, u64)| {
+                    block(rows.saturating_mul(columns).saturating_mul(width))
+                };
+                let shapes = self.stand_ins(site).into_iter();
+                let bytes = shapes.map(bytes).fold(0, u64::saturating_add);
+                push(STAND_INS, sum, width, bytes, DUMMY_WGRAD);
             }
         }
-        shared(sizes, output, moe, &mut push);
+        shared(&site.sizes, output, moe, &mut push);
         out
     }
 
-    fn padding(&self, m: &Module, rules: &StateRules, parts: &[PartCounts]) -> u64 {
-        let mut bytes = 0u64;
-        for counts in parts {
+    /// What padding adds to every bucket of states of every chunk.
+    pub(crate) fn each_padding(&self, site: &Site<'_>, add: &mut dyn FnMut(Padding)) {
+        for counts in &site.parts {
             let mut dense = Aligned::default();
             let mut expert = Aligned::default();
             let mut shared = Vec::new();
@@ -151,83 +169,81 @@ impl BufferRules {
                     shared.push(part.shared);
                 }
             }
-            bytes = bytes.saturating_add(added(m, rules, dense, &shared, false));
-            bytes = bytes.saturating_add(added(m, rules, expert, &[], true));
+            added(site, dense, &shared, false, add);
+            added(site, expert, &[], true, add);
         }
-        bytes
     }
 
-    fn stand_ins(&self, sizes: &Sizes<'_>, parts: &[PartCounts], output: bool) -> u64 {
+    /// The distinct shapes of the linear layers' weights.
+    pub(crate) fn stand_ins(&self, site: &Site<'_>) -> Vec<(u64, u64)> {
+        let m = site.sizes.m;
         let mut shapes: Vec<(u64, u64)> = Vec::new();
         for (index, linears) in self.linears.iter().enumerate() {
-            if parts
-                .iter()
-                .any(|counts| counts.get(index).is_some_and(|n| *n > 0))
-            {
+            let has = |counts: &PartCounts| counts.get(index).is_some_and(|n| *n > 0);
+            if site.parts.iter().any(has) {
                 shapes.extend_from_slice(linears);
             }
         }
-        if output && trained(sizes.m, Component::OutputLayer) {
-            shapes.push((
-                sizes.m.padded_vocab_size / sizes.m.tp.max(1),
-                sizes.m.args.hidden_size,
-            ));
+        if site.output() && trained(m, Component::OutputLayer) {
+            shapes.push((m.padded_vocab_size / m.tp.max(1), m.args.hidden_size));
         }
         sort_by_key(&mut shapes, |shape| *shape);
         shapes.dedup();
-        let bytes = |(rows, columns): &(u64, u64)| {
-            block(rows.saturating_mul(*columns).saturating_mul(sizes.width()))
-        };
-        shapes.iter().map(bytes).fold(0, u64::saturating_add)
+        shapes
     }
 }
+
+impl Site<'_> {
+    fn output(&self) -> bool {
+        self.sizes.m.ends.is_language() && self.chunks.iter().any(|chunk| chunk.output)
+    }
+}
+
+/// Names of the buffers that are sums.
+pub(crate) const PADDING: &str = "padding of parameter, gradient and optimizer buffers";
+pub(crate) const STAND_INS: &str = "stand-ins for weight gradients, one a shape";
 
 /// Tables and buffers that all layers share.
 fn shared(
     sizes: &Sizes<'_>,
     output: bool,
     moe: bool,
-    push: &mut impl FnMut(&'static str, u64, Source),
+    push: &mut impl FnMut(&'static str, Shape, u64, u64, Source),
 ) {
     let (m, a) = (sizes.m, &sizes.m.args);
+    let mut push = |what, shape: Shape, width, source| {
+        let bytes = block(shape.elements().saturating_mul(width));
+        push(what, shape, width, bytes, source);
+    };
+    let (cp, sequence) = (factor("CP", m.cp), factor("s", a.seq_length));
     if rotary_table(m) {
         let width = if a.multi_latent_attention {
-            a.qk_pos_emb_head_dim
+            factor("d_rope", a.qk_pos_emb_head_dim)
         } else {
-            m.kv_channels
+            factor("d", m.kv_channels)
         };
-        let bytes = (a.seq_length / m.cp.max(1))
-            .saturating_mul(width)
-            .saturating_mul(4);
-        push("rotary frequencies in fp32", block(bytes), ROPE_TABLE);
+        let shape = Shape::of(&[sequence, width]).over(cp);
+        push("rotary frequencies in fp32", shape, 4, ROPE_TABLE);
     }
     if a.moe_token_dispatcher_type == TokenDispatcher::AllGather && moe && (m.ep > 1 || m.etp > 1) {
-        let tokens = sizes.residual().elements().saturating_mul(sizes.width());
-        push(
-            "buffer for the tokens of all expert-parallel ranks",
-            block(tokens.saturating_mul(m.ep).saturating_mul(m.etp)),
-            MEMORY_BUFFER,
-        );
+        let ranks = factor("(EP·ETP)", m.ep.saturating_mul(m.etp));
+        let shape = sizes.own_tokens(&[factor("h", a.hidden_size), ranks]);
+        let what = "buffer for the tokens of all expert-parallel ranks";
+        push(what, shape, sizes.width(), MEMORY_BUFFER);
     }
     if m.sequence_parallel && output {
-        push(
-            "buffer for the gathered input of the output layer",
-            block(sizes.gathered().elements().saturating_mul(sizes.width())),
-            MEMORY_BUFFER,
-        );
+        let what = "buffer for the gathered input of the output layer";
+        push(what, sizes.gathered(), sizes.width(), MEMORY_BUFFER);
     }
     if a.transformer_impl == TransformerImpl::Local {
-        let heads = u128::from(a.num_attention_heads / m.tp.max(1));
-        let scores = u128::from(a.micro_batch_size)
-            * heads
-            * u128::from(a.seq_length)
-            * u128::from(a.seq_length);
-        let bytes = scores * u128::from(sizes.width()) / u128::from(m.cp.max(1));
-        push(
-            "buffer for attention scores",
-            block(u64::try_from(bytes).unwrap_or(u64::MAX / 2)),
-            MEMORY_BUFFER,
+        let (batch, heads) = (
+            factor("b", a.micro_batch_size),
+            factor("n_q", a.num_attention_heads),
         );
+        let shape = Shape::of(&[batch, heads, sequence, sequence]);
+        let shape = shape.over(factor("TP", m.tp)).over(cp);
+        let what = "buffer for attention scores";
+        push(what, shape, sizes.width(), MEMORY_BUFFER);
     }
 }
 
@@ -248,23 +264,44 @@ impl Aligned {
 /// With the distributed optimizer a bucket ends at a multiple of what all its ranks can share evenly; a tied
 /// embedding has a bucket of its own. Without it, every parameter is an allocation of its own, while gradients
 /// still share one buffer.
-fn added(m: &Module, rules: &StateRules, held: Aligned, shared: &[u64], expert: bool) -> u64 {
+fn added(
+    site: &Site<'_>,
+    held: Aligned,
+    shared: &[u64],
+    expert: bool,
+    add: &mut dyn FnMut(Padding),
+) {
+    let (m, rules) = (site.sizes.m, site.rules);
+    let weights = if expert {
+        Bucket::WeightsExpert
+    } else {
+        Bucket::WeightsDense
+    };
+    let mut rounded = |bucket, bytes| {
+        add(Padding {
+            bucket,
+            elements: None,
+            bytes,
+        });
+    };
+    rounded(weights, held.frozen);
     if held.elements == 0 && shared.is_empty() {
-        return held.frozen;
+        return;
     }
     let buckets = Bucket::ALL
         .into_iter()
-        .filter(|b| b.state().is_some_and(|(_, e)| e == expert));
+        .filter_map(|bucket| Some((bucket, bucket.state()?)))
+        .filter(|(_, (_, e))| *e == expert);
     if !m.args.use_distributed_optimizer {
-        let fp32 = buckets
-            .clone()
-            .filter(|b| rules.rule(*b).having == Having::All)
-            .count();
-        let states = u64::try_from(fp32).unwrap_or(0).saturating_sub(2);
-        return held
-            .frozen
-            .saturating_add(held.weights)
-            .saturating_add(held.fp32.saturating_mul(states));
+        for (bucket, (state, _)) in buckets {
+            match state {
+                State::Weights => rounded(bucket, held.weights),
+                State::MainGrads => {}
+                _ if rules.rule(bucket).having == Having::All => rounded(bucket, held.fp32),
+                _ => {}
+            }
+        }
+        return;
     }
     let ranks = if expert {
         m.expert_shard()
@@ -281,13 +318,17 @@ fn added(m: &Module, rules: &StateRules, held: Aligned, shared: &[u64], expert: 
         elements,
         matrices: 0,
     };
-    let more = |bucket: Bucket| {
+    for (bucket, _) in buckets {
         let rule = rules.rule(bucket);
-        rule.bytes_of(count(padded))
-            .saturating_sub(rule.bytes_of(count(plain)))
-            .0
-    };
-    buckets.map(more).fold(held.frozen, u64::saturating_add)
+        let Bytes(bytes) = rule
+            .bytes_of(count(padded))
+            .saturating_sub(rule.bytes_of(count(plain)));
+        add(Padding {
+            bucket,
+            elements: Some((plain, padded)),
+            bytes,
+        });
+    }
 }
 
 fn least_common_multiple(a: u64, b: u64) -> u64 {
@@ -405,26 +446,20 @@ fn rotary_table(m: &Module) -> bool {
     )
 }
 
-fn workspace(m: &Module) -> u64 {
+fn workspace_kib(m: &Module) -> u64 {
     let default = if m.gpu_generation() == GpuGeneration::Ampere {
         8320
     } else {
         32 * 1024
     };
-    m.args
-        .cublas_workspace_kib
-        .unwrap_or(default)
-        .saturating_mul(1024)
+    m.args.cublas_workspace_kib.unwrap_or(default)
 }
 
-fn te_workspace(m: &Module) -> u64 {
+fn te_workspace_kib(m: &Module) -> u64 {
     let default = if m.gpu_generation() == GpuGeneration::Ampere {
         4 * 1024
     } else {
         32 * 1024 + 1
     };
-    m.args
-        .te_cublas_workspace_kib
-        .unwrap_or(default)
-        .saturating_mul(1024)
+    m.args.te_cublas_workspace_kib.unwrap_or(default)
 }

@@ -3,15 +3,15 @@
 //! Only the stage that someone looks at is itemised; the estimate of all stages needs no text.
 
 mod activations;
+mod buffers;
 
 use super::bucket::{Bucket, State};
-use super::buffers::Buffer;
 use super::parameters::{Count, PartTable};
 use super::peak::Stages;
 use super::states::{Having, StateRule, StateRules};
 use super::{ChunkEstimate, Estimate, StageRef};
 use crate::config::job::{Config, Module};
-use crate::model::tensor::{Component, Holding, ParamTensor};
+use crate::model::tensor::{Component, Holding, ParamTensor, Shape};
 use crate::model::{Architecture, PartKind};
 use crate::source::{
     DISTRIBUTED_OPTIMIZER, GRAD_BUFFER, MAIN_PARAMS, OPTIMIZER, OPTIMIZER_CONFIG, Source,
@@ -82,12 +82,7 @@ pub fn stage_lines(config: &Config, estimate: &Estimate, stage: StageRef) -> Vec
     let mut lines: Vec<Line> = buckets
         .map(|bucket| state_line(m, &architecture, &stages.rules, &held.chunks, bucket))
         .collect();
-    let buffers = stages.buffers(pp_rank, &held.chunks);
-    if !buffers.is_empty() {
-        let children = buffers.iter().map(buffer_line).collect();
-        let what = ("Small things that stay for the whole run", GRAD_BUFFER);
-        lines.push(parent(Bucket::Buffers, what, children));
-    }
+    lines.extend(buffers::line(&stages, pp_rank, &held.chunks));
     lines.extend(activations::lines(&stages, pp_rank, held));
     lines
 }
@@ -122,22 +117,29 @@ fn sum(each: u64, times: u64) -> Formula {
     }
 }
 
-fn buffer_line(buffer: &Buffer) -> Line {
-    let id: String = buffer
-        .what
-        .chars()
-        .map(|c| if c.is_alphanumeric() { c } else { '_' })
-        .collect();
-    Line {
-        id: format!("{}/{id}", Bucket::Buffers.id()),
-        label: buffer.what.to_owned(),
-        bytes: Bytes(buffer.bytes),
-        what: buffer.what.to_owned(),
-        formula: Some(sum(buffer.bytes, 1)),
-        source: buffer.source,
-        confidence: Confidence::Modelled,
-        children: Vec::new(),
+/// The formula of a shape with elements of so many bytes, so many times. `rounded` says that the product was rounded
+/// up to whole blocks of the allocator.
+fn product(shape: &Shape, width: u64, times: u64, rounded: bool) -> Formula {
+    let all = shape.factors().chain(shape.divisors());
+    let mut legend: Vec<_> = all.map(|f| (f.symbol, f.value)).collect();
+    let (mut symbols, mut values) = (shape.to_string(), shape.substituted());
+    if times > 1 {
+        symbols = format!("alive · {symbols}");
+        values = format!("{times} · {values}");
+        legend.insert(0, ("alive", times));
     }
+    let blocks = if rounded { ", in blocks of 512 B" } else { "" };
+    Formula {
+        symbols: format!("{symbols} · {width} B{blocks}"),
+        values: format!("{values} · {width} B{blocks}"),
+        legend,
+    }
+}
+
+/// A name as a part of a path.
+fn id(label: &str) -> String {
+    let part = |c: char| if c.is_alphanumeric() { c } else { '_' };
+    label.chars().map(part).collect()
 }
 
 fn state_line(

@@ -4,19 +4,18 @@ use core::cell::RefCell;
 use core::fmt;
 
 use super::bucket::Bucket;
-use super::buffers::{Buffer, BufferRules};
+use super::buffers::{BufferRules, Site};
 use super::pair::{PairHigh, pair};
 use super::parameters::{Parameters, PartTable};
 use super::passes::{ChunkHigh, ChunkPasses, Tapes, Turn, savers};
-use super::states::{Held, StateRules, gradient_copy_bytes, moment_copy_bytes};
+use super::states::{Held, StateRule, StateRules, gradient_copy_bytes, moment_copy_bytes};
 use super::{ChunkEstimate, StageEstimate};
 use crate::config::job::Module;
 use crate::model::sizes::Sizes;
 use crate::model::tape::recompute::Savers;
 use crate::model::tape::replay::{TRANSIENT, Usage};
-use crate::model::{Architecture, PartCounts, chunk_parts};
+use crate::model::{Architecture, chunk_parts};
 use crate::parallel::schedule::{ChunkBytes, Moment, Phase, Schedule, ScheduleInput};
-use crate::source::{INPUT_TENSOR, OPTIMIZER_STEP, Source};
 use crate::units::Bytes;
 
 /// What a rank does at its heaviest moment.
@@ -99,7 +98,7 @@ pub(crate) struct Stages<'a> {
     pub(crate) tapes: Tapes<'a>,
     pub(crate) rules: StateRules,
     local: &'a PartTable,
-    buffers: BufferRules,
+    pub(crate) buffers: BufferRules,
 }
 
 /// What one stage does, ready to be asked about any moment.
@@ -148,12 +147,14 @@ impl<'a> Stages<'a> {
             .collect()
     }
 
-    /// The buffers that stay on a stage.
-    pub(crate) fn buffers(&self, pp_rank: u32, chunks: &[ChunkEstimate]) -> Vec<Buffer> {
-        let parts: Vec<PartCounts> = chunks.iter().map(|chunk| chunk.parts).collect();
-        let stage = self.m.stages.rank(pp_rank);
-        self.buffers
-            .buffers(&Sizes::new(self.m), &self.rules, stage, &parts)
+    /// What a stage has buffers for.
+    pub(crate) fn site<'s>(&'s self, pp_rank: u32, chunks: &[ChunkEstimate]) -> Site<'s> {
+        Site {
+            sizes: Sizes::new(self.m),
+            rules: &self.rules,
+            chunks: self.m.stages.rank(pp_rank),
+            parts: chunks.iter().map(|chunk| chunk.parts).collect(),
+        }
     }
 
     /// The schedule of a stage with the weight of every chunk.
@@ -219,11 +220,8 @@ impl<'a> Stages<'a> {
         let saved_by_freezing = self.rules.saved_by_freezing(&held);
         let held = self.rules.held(&held);
         let mut memory = self.rules.memory(&held);
-        let buffers = self
-            .buffers(pp_rank, &chunks)
-            .iter()
-            .map(|b| Bytes(b.bytes))
-            .sum();
+        let buffers = self.buffers.buffers(&self.site(pp_rank, &chunks));
+        let buffers = buffers.iter().map(|b| Bytes(b.bytes)).sum();
         set(&mut memory, Bucket::Buffers, buffers);
         let persistent: Bytes = memory.iter().copied().sum();
         let replay = self.replay(pp_rank);
@@ -263,25 +261,6 @@ impl<'a> Stages<'a> {
         }
     }
 
-    /// What is alive in the optimizer step besides what stays.
-    pub(crate) fn optimizer_step(&self, replay: &Replay, held: &Held) -> [Leftover; 3] {
-        let copies = self.optimizer_copies(held);
-        let of = |what, bytes: Bytes, source| Leftover {
-            what,
-            bytes: bytes.0,
-            source,
-        };
-        [
-            of(
-                "last input of each chunk and its gradient",
-                replay.idle(),
-                INPUT_TENSOR,
-            ),
-            of("gradients copied to fp32", copies.kept, OPTIMIZER_STEP),
-            of("moments copied to fp32", copies.during, OPTIMIZER_STEP),
-        ]
-    }
-
     /// What the optimizer step copies.
     pub(crate) fn optimizer_copies(&self, held: &Held) -> Copies {
         let each = (gradient_copy_bytes(self.m), moment_copy_bytes(self.m));
@@ -292,24 +271,29 @@ impl<'a> Stages<'a> {
         if each == (0, 0) {
             return copies;
         }
-        // Both are as long as the optimizer's shard, which the second moment's rule describes.
-        for (bucket, expert) in [(Bucket::ExpAvgDense, false), (Bucket::ExpAvgExpert, true)] {
-            let mut rule = self.rules.rule(bucket);
-            let count = held.trained(expert);
-            rule.bytes = each.0;
-            copies.kept += rule.bytes_of(count);
-            rule.bytes = each.1;
-            copies.during += rule.bytes_of(count);
+        for expert in [false, true] {
+            copies.kept += self
+                .copy_rule(expert, each.0)
+                .bytes_of(held.trained(expert));
+            copies.during += self
+                .copy_rule(expert, each.1)
+                .bytes_of(held.trained(expert));
         }
         copies
     }
-}
 
-/// Something that a finished pass or the optimizer step leaves behind.
-pub(crate) struct Leftover {
-    pub(crate) what: &'static str,
-    pub(crate) bytes: u64,
-    pub(crate) source: Source,
+    /// How copies of so many bytes are held: as the optimizer's shard, which the first moment's rule describes.
+    pub(crate) fn copy_rule(&self, expert: bool, bytes: u64) -> StateRule {
+        let bucket = if expert {
+            Bucket::ExpAvgExpert
+        } else {
+            Bucket::ExpAvgDense
+        };
+        StateRule {
+            bytes,
+            ..self.rules.rule(bucket)
+        }
+    }
 }
 
 /// Copies that the optimizer step makes.

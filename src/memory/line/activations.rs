@@ -2,16 +2,20 @@
 
 use core::ops::Range;
 
-use super::{Confidence, Formula, Line};
+use super::{Confidence, Line};
 use crate::memory::bucket::Bucket;
 use crate::memory::passes::{ChunkHigh, ChunkPasses, Reel, SegmentKind, Tapes, Turn};
-use crate::memory::peak::{Leftover, Replay, Stages};
+use crate::memory::peak::{Replay, Stages};
+use crate::memory::states::{gradient_copy_bytes, moment_copy_bytes};
 use crate::memory::{StageEstimate, peak};
 use crate::model::tape::replay::{TRANSIENT, alive_at, kept_tensors};
-use crate::model::tape::{ActivationTensor, Family};
+use crate::model::tape::{ActivationTensor, Family, block};
+use crate::model::tensor::{Shape, factor};
 use crate::parallel::schedule::Moment;
 use crate::parallel::stages::Chunk;
-use crate::source::{ATTENTION_MASK, BRIDGE_COMMUNICATOR, RECOMPUTE, SCHEDULES, Source};
+use crate::source::{
+    ATTENTION_MASK, BRIDGE_COMMUNICATOR, INPUT_TENSOR, OPTIMIZER_STEP, RECOMPUTE, SCHEDULES, Source,
+};
 use crate::units::Bytes;
 
 /// A tensor that is alive some number of times.
@@ -23,20 +27,24 @@ struct Term {
     /// Bytes of one, as the allocator hands them out.
     each: u64,
     times: u64,
-    formula: Option<ActivationTensor>,
+    /// The shape of one, and the bytes of its elements.
+    formula: Option<(Shape, u64)>,
     source: Source,
 }
 
 /// Collects terms, equal ones together.
-#[derive(Default)]
-struct Terms(Vec<Term>);
+struct Terms {
+    all: Vec<Term>,
+    /// The residual stream: what stages and layers pass on.
+    stream: (Shape, u64),
+}
 
 impl Terms {
     fn push(&mut self, term: Term) {
         if term.each == 0 || term.times == 0 {
             return;
         }
-        let same = self.0.iter_mut().find(|other| {
+        let same = self.all.iter_mut().find(|other| {
             (
                 other.part,
                 other.what,
@@ -47,7 +55,7 @@ impl Terms {
         });
         match same {
             Some(other) => other.times += term.times,
-            None => self.0.push(term),
+            None => self.all.push(term),
         }
     }
 
@@ -66,12 +74,20 @@ impl Terms {
             usage,
             each: tensor.allocated(),
             times,
-            formula: Some(*tensor),
+            formula: Some((tensor.shape, tensor.width)),
             source: tensor.source,
         });
     }
 
+    /// Bytes that have no tensor on a tape: mostly what stages and layers pass on.
     fn plain(&mut self, what: &'static str, usage: usize, each: u64, times: u64, source: Source) {
+        let (shape, width) = self.stream;
+        let one = block(shape.elements().saturating_mul(width));
+        let streams = each.checked_div(one).filter(|n| n * one == each);
+        let (each, times, formula) = match streams {
+            Some(streams) => (one, times.saturating_mul(streams), Some(self.stream)),
+            None => (each, times, None),
+        };
         self.push(Term {
             part: "",
             what,
@@ -79,7 +95,28 @@ impl Terms {
             usage,
             each,
             times,
-            formula: None,
+            formula,
+            source,
+        });
+    }
+
+    /// A tensor of a shape of its own.
+    fn shaped(
+        &mut self,
+        what: &'static str,
+        usage: usize,
+        (shape, width): (Shape, u64),
+        times: u64,
+        source: Source,
+    ) {
+        self.push(Term {
+            part: "",
+            what,
+            gradient: false,
+            usage,
+            each: block(shape.elements().saturating_mul(width)),
+            times,
+            formula: Some((shape, width)),
             source,
         });
     }
@@ -88,16 +125,13 @@ impl Terms {
 /// The lines of all activation buckets of a stage.
 pub(super) fn lines(stages: &Stages<'_>, pp_rank: u32, held: &StageEstimate) -> Vec<Line> {
     let replay = stages.replay(pp_rank);
-    let mut terms = Terms::default();
+    let sizes = stages.tapes.sizes();
+    let mut terms = Terms {
+        all: Vec::new(),
+        stream: (sizes.residual(), sizes.width()),
+    };
     if held.moment.pass == peak::PassName::OptimizerStep {
-        for Leftover {
-            what,
-            bytes,
-            source,
-        } in stages.optimizer_step(&replay, &stages.rules.held(&held.parameters()))
-        {
-            terms.plain(what, TRANSIENT, bytes, 1, source);
-        }
+        optimizer_step(stages, &replay, held, &mut terms);
     } else {
         let moment = replay.peak();
         at_moment(stages, pp_rank, &replay, &moment, &mut terms);
@@ -107,7 +141,7 @@ pub(super) fn lines(stages: &Stages<'_>, pp_rank: u32, held: &StageEstimate) -> 
         .filter_map(|bucket| {
             let usage = bucket.usage()?;
             let children: Vec<Line> = terms
-                .0
+                .all
                 .iter()
                 .filter(|term| term.usage == usage)
                 .map(|term| line(bucket, term))
@@ -115,6 +149,37 @@ pub(super) fn lines(stages: &Stages<'_>, pp_rank: u32, held: &StageEstimate) -> 
             (!children.is_empty()).then(|| super::parent(bucket, describe(bucket), children))
         })
         .collect()
+}
+
+/// What is alive in the optimizer step besides what stays.
+fn optimizer_step(stages: &Stages<'_>, replay: &Replay, held: &StageEstimate, terms: &mut Terms) {
+    let what = "last input of each chunk and its gradient";
+    terms.plain(what, TRANSIENT, replay.idle().0, 1, INPUT_TENSOR);
+    let count = stages.rules.held(&held.parameters());
+    for (what, bytes) in [
+        ("gradients copied to fp32", gradient_copy_bytes(stages.m)),
+        ("moments copied to fp32", moment_copy_bytes(stages.m)),
+    ] {
+        for (expert, part, symbol) in [
+            (false, "dense parameters", "(DP·CP)"),
+            (true, "routed experts", "EDP"),
+        ] {
+            let rule = stages.copy_rule(expert, bytes);
+            let Bytes(all) = rule.bytes_of(count.trained(expert));
+            let shape = Shape::of(&[factor("parameters", count.trained(expert).elements)]);
+            let shape = shape.over(factor(symbol, rule.shard));
+            terms.push(Term {
+                part,
+                what,
+                gradient: false,
+                usage: TRANSIENT,
+                each: all,
+                times: 1,
+                formula: Some((shape, bytes)),
+                source: OPTIMIZER_STEP,
+            });
+        }
+    }
 }
 
 fn describe(bucket: Bucket) -> (&'static str, Source) {
@@ -138,16 +203,15 @@ fn line(bucket: Bucket, term: &Term) -> Line {
         format!("{}: ", term.part)
     };
     let label = format!("{part}{of}{}", term.what);
-    let id: String = label
-        .chars()
-        .map(|c| if c.is_alphanumeric() { c } else { '_' })
-        .collect();
     let formula = match &term.formula {
-        Some(tensor) => formula(tensor, term.times),
+        Some((shape, width)) => {
+            let each = shape.elements().saturating_mul(*width);
+            super::product(shape, *width, term.times, each != term.each)
+        }
         None => super::sum(term.each, term.times),
     };
     Line {
-        id: format!("{}/{id}", bucket.id()),
+        id: format!("{}/{}", bucket.id(), super::id(&label)),
         bytes: Bytes(term.each.saturating_mul(term.times)),
         what: match term.times {
             1 => format!("{of}{}", term.what),
@@ -158,31 +222,6 @@ fn line(bucket: Bucket, term: &Term) -> Line {
         source: term.source,
         confidence: Confidence::Modelled,
         children: Vec::new(),
-    }
-}
-
-fn formula(tensor: &ActivationTensor, times: u64) -> Formula {
-    let shape = &tensor.shape;
-    let mut legend: Vec<_> = shape
-        .factors()
-        .chain(shape.divisors())
-        .map(|f| (f.symbol, f.value))
-        .collect();
-    let (mut symbols, mut values) = (shape.to_string(), shape.substituted());
-    if times > 1 {
-        symbols = format!("alive · {symbols}");
-        values = format!("{times} · {values}");
-        legend.insert(0, ("alive", times));
-    }
-    let rounded = if tensor.bytes() == tensor.allocated() {
-        ""
-    } else {
-        ", in blocks of 512 B"
-    };
-    Formula {
-        symbols: format!("{symbols} · {} B{rounded}", tensor.width),
-        values: format!("{values} · {} B{rounded}", tensor.width),
-        legend,
     }
 }
 
@@ -256,13 +295,7 @@ impl View<'_> {
     /// What the first segments keep for so many micro batches.
     fn kept(&self, segments: usize, times: u64, terms: &mut Terms) {
         let p = self.passes;
-        terms.plain(
-            "attention mask",
-            Family::Attention as usize,
-            p.kept_mask,
-            times,
-            ATTENTION_MASK,
-        );
+        self.mask(Family::Attention as usize, p.kept_mask, times, terms);
         let (what, source) = if self.chunk.embedding {
             ("outputs of the encoders", BRIDGE_COMMUNICATOR)
         } else {
@@ -279,13 +312,23 @@ impl View<'_> {
     }
 
     fn group_input(&self, times: u64, terms: &mut Terms) {
-        terms.plain(
-            "input of recomputed layers",
-            RESIDUAL,
-            self.passes.input_kept,
-            times,
-            RECOMPUTE,
+        let what = "input of recomputed layers";
+        let (mut shape, width) = terms.stream;
+        if self.passes.distributed {
+            shape = shape.over(factor("TP", self.tapes.sizes().m.tp));
+        }
+        terms.shaped(what, RESIDUAL, (shape, width), times, RECOMPUTE);
+    }
+
+    fn mask(&self, usage: usize, bytes: u64, times: u64, terms: &mut Terms) {
+        let m = self.tapes.sizes().m;
+        let (s, b) = (
+            factor("s", m.args.seq_length),
+            factor("b", m.args.micro_batch_size),
         );
+        let shape = Shape::of(&[s, s, b]).over(factor("CP", m.cp));
+        let times = if bytes > 0 { times } else { 0 };
+        terms.shaped("attention mask", usage, (shape, 1), times, ATTENTION_MASK);
     }
 
     /// What one segment keeps; as a transient when it is recomputed, then without its input where that is counted already.
@@ -314,13 +357,7 @@ impl View<'_> {
         };
         let last = p.segments.len().saturating_sub(1);
         if high.turn == Turn::Forward {
-            terms.plain(
-                "attention mask",
-                TRANSIENT,
-                p.passing_mask,
-                1,
-                ATTENTION_MASK,
-            );
+            self.mask(TRANSIENT, p.passing_mask, 1, terms);
             self.kept(high.segment, 1, terms);
             match segment.group {
                 None => self.alive(high, held, false, false, terms),

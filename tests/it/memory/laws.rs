@@ -19,7 +19,11 @@ fn adds_up(line: &Line) {
         let sum: Bytes = line.children.iter().map(|child| child.bytes).sum();
         assert_eq!(sum, line.bytes, "{}", line.id);
         line.children.iter().for_each(adds_up);
+        return;
     }
+    let formula = line.formula.as_ref().expect("a product or a sum");
+    let bare = formula.legend.iter().any(|(symbol, _)| *symbol == "bytes");
+    assert!(!bare, "{} has no factors: {formula:?}", line.id);
 }
 
 fn savers() -> impl Strategy<Value = serde_json::Value> {

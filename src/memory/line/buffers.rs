@@ -1,0 +1,126 @@
+//! The buffers that stay, as lines: products of factors, or sums of such.
+
+use super::{Confidence, Formula, Line, id, parent, product};
+use crate::memory::ChunkEstimate;
+use crate::memory::bucket::Bucket;
+use crate::memory::buffers::{Buffer, PADDING, STAND_INS};
+use crate::memory::peak::Stages;
+use crate::model::tape::block;
+use crate::model::tensor::{Shape, factor};
+use crate::source::{GRAD_BUFFER, Source};
+use crate::units::Bytes;
+
+/// The line of the bucket of buffers; none where it is empty.
+pub(super) fn line(stages: &Stages<'_>, pp_rank: u32, chunks: &[ChunkEstimate]) -> Option<Line> {
+    let site = stages.site(pp_rank, chunks);
+    let buffers = stages.buffers.buffers(&site);
+    let buffer = |buffer: &Buffer| {
+        let Buffer { what, source, .. } = *buffer;
+        let rounded = |bytes: u64| block(bytes) != bytes;
+        let mut children: Vec<Line> = Vec::new();
+        if what == PADDING {
+            stages.buffers.each_padding(&site, &mut |term| {
+                if term.bytes > 0 {
+                    let formula = padding(stages, term.bucket, term.elements);
+                    let label = term.bucket.label();
+                    children.push(leaf(what, label, term.bytes, source, Some(formula)));
+                }
+            });
+        } else if what == STAND_INS {
+            for (rows, columns) in stages.buffers.stand_ins(&site) {
+                let shape = Shape::of(&[factor("rows", rows), factor("columns", columns)]);
+                let bytes = shape.elements().saturating_mul(buffer.width);
+                let formula = product(&shape, buffer.width, 1, rounded(bytes));
+                let label = format!("{rows} × {columns}");
+                children.push(leaf(what, &label, block(bytes), source, Some(formula)));
+            }
+        } else {
+            let bytes = buffer.shape.elements().saturating_mul(buffer.width);
+            let formula = product(&buffer.shape, buffer.width, 1, rounded(bytes));
+            return leaf("", what, buffer.bytes, source, Some(formula));
+        }
+        Line {
+            children: merged(children),
+            ..leaf("", what, buffer.bytes, source, None)
+        }
+    };
+    let what = ("Small things that stay for the whole run", GRAD_BUFFER);
+    let lines: Vec<Line> = buffers.iter().map(buffer).collect();
+    (!lines.is_empty()).then(|| parent(Bucket::Buffers, what, lines))
+}
+
+fn leaf(of: &str, label: &str, bytes: u64, source: Source, formula: Option<Formula>) -> Line {
+    let above = if of.is_empty() {
+        String::new()
+    } else {
+        format!("{}/", id(of))
+    };
+    let what = if of.is_empty() { label } else { of };
+    Line {
+        id: format!("{}/{above}{}", Bucket::Buffers.id(), id(label)),
+        label: label.to_owned(),
+        bytes: Bytes(bytes),
+        what: what.to_owned(),
+        formula,
+        source,
+        confidence: Confidence::Modelled,
+        children: Vec::new(),
+    }
+}
+
+/// Chunks with the same name as one line: a sum where they differ.
+fn merged(lines: Vec<Line>) -> Vec<Line> {
+    let mut out: Vec<Line> = Vec::new();
+    for line in lines {
+        match out.iter_mut().find(|other| other.id == line.id) {
+            Some(other) => {
+                if other.children.is_empty() {
+                    let first = Line {
+                        id: format!("{}/0", other.id),
+                        ..other.clone()
+                    };
+                    other.formula = None;
+                    other.children.push(first);
+                }
+                other.bytes += line.bytes;
+                let id = format!("{}/{}", other.id, other.children.len());
+                other.children.push(Line { id, ..line });
+            }
+            None => out.push(line),
+        }
+    }
+    out
+}
+
+/// What padding a buffer of states adds.
+fn padding(stages: &Stages<'_>, bucket: Bucket, elements: Option<(u64, u64)>) -> Formula {
+    let Some((plain, padded)) = elements else {
+        return Formula {
+            symbols: String::from("every parameter in blocks of 512 B"),
+            values: String::from("what the blocks have more than their parameters"),
+            legend: Vec::new(),
+        };
+    };
+    let rule = stages.rules.rule(bucket);
+    let split = |of: String| match rule.shard {
+        1 => of,
+        _ => format!("{of} / ranks"),
+    };
+    let values = format!("({padded} − {plain})");
+    let mut legend = vec![("padded", padded), ("elements", plain)];
+    if rule.shard > 1 {
+        legend.push(("ranks", rule.shard));
+    }
+    Formula {
+        symbols: format!(
+            "{} · {} B",
+            split(String::from("(padded − elements)")),
+            rule.bytes
+        ),
+        values: match rule.shard {
+            1 => format!("{values} · {} B", rule.bytes),
+            shard => format!("{values} / {shard} · {} B", rule.bytes),
+        },
+        legend,
+    }
+}

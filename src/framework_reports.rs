@@ -20,7 +20,7 @@ pub mod megatron_lm;
 
 pub use python::PythonError;
 
-use python::{Fault, Py};
+use python::Py;
 
 /// The frameworks' "MB": 1024 · 1024 bytes.
 const MEGABYTE: i32 = 1 << 20;
@@ -37,17 +37,20 @@ struct Interleaving {
 
 impl Interleaving {
     /// One microbatch more per virtual stage than the pipeline is deep, relative to that depth.
-    fn new(pipeline_size: Py, virtual_size: Py) -> Result<Self, PythonError> {
-        let penalty = (1 + ((pipeline_size - 1) / (pipeline_size * virtual_size))).now()?;
-        let in_flight = (penalty * pipeline_size).ceil_text()?;
-        Ok(Self { penalty, in_flight })
+    fn new(pipeline_size: Py, virtual_size: Py) -> Self {
+        let penalty = 1 + ((pipeline_size - 1) / (pipeline_size * virtual_size));
+        let in_flight = (penalty * pipeline_size).ceil_text();
+        Self { penalty, in_flight }
     }
 
-    fn lines(&self) -> Result<String, Fault> {
-        Ok(format!(
-            "Memory penalty from interleaved schedule: {}\nNumber of in-flight microbatches: {}\n",
-            self.penalty.fixed(2)?,
-            self.in_flight
-        ))
+    fn lines(&self) -> String {
+        [
+            "Memory penalty from interleaved schedule: ",
+            &self.penalty.fixed(2),
+            "\nNumber of in-flight microbatches: ",
+            &self.in_flight,
+            "\n",
+        ]
+        .concat()
     }
 }

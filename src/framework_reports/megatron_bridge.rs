@@ -13,7 +13,7 @@ mod stages;
 
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
-use super::python::{Fault, Namespace, Py, PythonError, fixed, int, is_none, truth};
+use super::python::{Namespace, Py, PythonError, fixed, int, is_none, raise, run, truth};
 use super::{BILLION, GIGABYTE, MEGABYTE};
 use crate::value::Value;
 
@@ -64,7 +64,7 @@ pub struct MegatronBridgeReport {
 pub fn report(input: &Value) -> MegatronBridgeReport {
     static NOTHING: Value = Value::Map(Vec::new());
     let section = |name| Namespace(input.get(name).unwrap_or(&NOTHING));
-    let job = Job {
+    let job = || Job {
         model: section("model"),
         train: section("train"),
         num_microbatches: input
@@ -73,12 +73,12 @@ pub fn report(input: &Value) -> MegatronBridgeReport {
             .map(Py::from),
     };
     let include_activation = input.get("include_activation").is_none_or(truth);
-    let (report_error, report_verbose_stdout) = match print_report(job) {
+    let (report_error, report_verbose_stdout) = match run(|| print_report(job())) {
         Ok(text) => (None, text),
         Err(error) => (Some(error), String::new()),
     };
     MegatronBridgeReport {
-        estimate: estimate::estimate(job, include_activation),
+        estimate: run(|| estimate::estimate(job(), include_activation)),
         report_error,
         report_verbose_stdout,
     }
@@ -93,11 +93,11 @@ struct Job<'a> {
 }
 
 /// `report_theoretical_memory`: the verbose text.
-fn print_report(job: Job<'_>) -> Result<String, PythonError> {
+fn print_report(job: Job<'_>) -> String {
     let model = job.model;
     let with_activation =
-        model.truth("sequence_parallel")? && model.is_text("recompute_granularity", "selective")?;
-    let estimate = estimate::estimate(job, with_activation)?;
+        model.truth("sequence_parallel") && model.is_text("recompute_granularity", "selective");
+    let estimate = estimate::estimate(job, with_activation);
     let megabytes = |bytes: f64| bytes / f64::from(MEGABYTE);
     let weights = megabytes(estimate.weight_and_optimizer_bytes);
     let mut text = estimate.parameter_summary();
@@ -112,31 +112,31 @@ fn print_report(job: Job<'_>) -> Result<String, PythonError> {
     } else {
         text += " MB\n";
     }
-    Ok(text)
+    text
 }
 
 /// The positive integer `config.name`, or `default` where it is missing or null.
-fn positive_or(config: Namespace<'_>, name: &str, default: i32) -> Result<Py, PythonError> {
+fn positive_or(config: Namespace<'_>, name: &str, default: i32) -> Py {
     let Some(value) = config.get_some(name) else {
-        return Ok(default.into());
+        return default.into();
     };
-    let value = int(value)?;
-    if value.is_at_most(0)? {
-        return Err(PythonError::value(format!("{name} must be positive")));
+    let value = int(value);
+    if value.is_at_most(0) {
+        raise("ValueError", &[name, " must be positive"]);
     }
-    Ok(value)
+    value
 }
 
 /// The integer `config.name`, not negative, or `default` where it is missing or null.
-fn non_negative_or(config: Namespace<'_>, name: &str, default: Py) -> Result<Py, PythonError> {
+fn non_negative_or(config: Namespace<'_>, name: &str, default: Py) -> Py {
     let Some(value) = config.get_some(name) else {
-        return Ok(default);
+        return default;
     };
-    let value = int(value)?;
-    if value.is_below(0)? {
-        return Err(PythonError::value(format!("{name} must be non-negative")));
+    let value = int(value);
+    if value.is_below(0) {
+        raise("ValueError", &[name, " must be non-negative"]);
     }
-    Ok(value)
+    value
 }
 
 impl Serialize for MegatronBridgeReport {

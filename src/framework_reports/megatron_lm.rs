@@ -12,8 +12,8 @@ mod weights;
 
 use serde::ser::{Serialize, SerializeStruct, Serializer};
 
-use super::python::{Namespace, Py, PythonError, is_none};
-use super::{BILLION, Fault, MEGABYTE};
+use super::python::{Namespace, Py, PythonError, has_raised, is_none, run};
+use super::{BILLION, MEGABYTE};
 use crate::value::Value;
 
 /// What Megatron-LM's estimator computes and prints for one job.
@@ -58,21 +58,15 @@ pub struct MegatronLmReport {
 ///   `recompute_granularity`.
 #[must_use]
 pub fn report(args: &Value, num_microbatches: Option<&Value>) -> MegatronLmReport {
-    let job = Job {
-        args: Namespace(args),
-        num_microbatches: num_microbatches
-            .filter(|number| !is_none(number))
-            .map(Py::from),
+    let run_quietly = |formula: fn(Job<'_>, &mut Stdout) -> Py| {
+        run(|| formula(Job::new(args, num_microbatches), &mut Stdout::quiet()).float())
     };
-    let mut quiet = Stdout::quiet();
     let mut stdout = Stdout::verbose();
     MegatronLmReport {
-        weight_and_optimizer_bytes: bytes(weights::compute(job, &mut quiet)),
-        activation_bytes: bytes(activations::with_sequence_parallelism(job, &mut quiet)),
-        activation_bytes_without_sp: bytes(activations::without_sequence_parallelism(
-            job, &mut quiet,
-        )),
-        report_mb: print_report(job, &mut stdout),
+        weight_and_optimizer_bytes: run_quietly(weights::compute),
+        activation_bytes: run_quietly(activations::with_sequence_parallelism),
+        activation_bytes_without_sp: run_quietly(activations::without_sequence_parallelism),
+        report_mb: run(|| print_report(Job::new(args, num_microbatches), &mut stdout)),
         report_verbose_stdout: stdout.text,
     }
 }
@@ -84,41 +78,48 @@ struct Job<'a> {
     num_microbatches: Option<Py>,
 }
 
-fn bytes(result: Result<Py, PythonError>) -> Result<f64, PythonError> {
-    Ok(result?.float()?)
+impl<'a> Job<'a> {
+    fn new(args: &'a Value, num_microbatches: Option<&Value>) -> Self {
+        Self {
+            args: Namespace(args),
+            num_microbatches: num_microbatches
+                .filter(|number| !is_none(number))
+                .map(Py::from),
+        }
+    }
 }
 
-fn print_report(job: Job<'_>, stdout: &mut Stdout) -> Result<Option<[f64; 3]>, PythonError> {
+fn print_report(job: Job<'_>, stdout: &mut Stdout) -> Option<[f64; 3]> {
     let args = job.args;
-    if !args.is_none("hybrid_layer_pattern")? {
-        stdout.line(
+    if !args.is_none("hybrid_layer_pattern") {
+        stdout.line(&[
             "Theoretical memory footprints not yet supported for hybrid Mamba-Transformer models.",
-        );
-        return Ok(None);
+        ]);
+        return None;
     }
-    let weights = (weights::compute(job, stdout)? / MEGABYTE).now()?;
+    let weights = weights::compute(job, stdout) / MEGABYTE;
     let with_sequence_parallelism =
-        args.truth("sequence_parallel")? && args.is_text("recompute_granularity", "selective")?;
+        args.truth("sequence_parallel") && args.is_text("recompute_granularity", "selective");
     let activations = if with_sequence_parallelism {
-        stdout.line("compute_activation_memory with SP");
-        activations::with_sequence_parallelism(job, stdout)?
+        stdout.line(&["compute_activation_memory with SP"]);
+        activations::with_sequence_parallelism(job, stdout)
     } else {
-        stdout.line("compute_activation_memory_without_sp");
-        activations::without_sequence_parallelism(job, stdout)?
+        stdout.line(&["compute_activation_memory_without_sp"]);
+        activations::without_sequence_parallelism(job, stdout)
     };
-    let activations = (activations / MEGABYTE).now()?;
-    let total = (weights + activations).now()?;
-    stdout.line(&format!(
-        "Theoretical memory footprints: weight and optimizer={} MB, activation={} MB, total={} MB\n",
-        weights.fixed(2)?,
-        activations.fixed(2)?,
-        total.fixed(2)?
-    ));
-    Ok(Some([
-        weights.float()?,
-        activations.float()?,
-        total.float()?,
-    ]))
+    let activations = activations / MEGABYTE;
+    let amounts = [weights, activations, weights + activations];
+    let [weights, activations, total] = amounts.map(|amount| amount.fixed(2));
+    stdout.line(&[
+        "Theoretical memory footprints: weight and optimizer=",
+        &weights,
+        " MB, activation=",
+        &activations,
+        " MB, total=",
+        &total,
+        " MB\n",
+    ]);
+    Some(amounts.map(Py::float))
 }
 
 /// What a run prints.
@@ -142,28 +143,35 @@ impl Stdout {
         }
     }
 
-    fn line(&mut self, line: &str) {
-        self.text.push_str(line);
-        self.text.push('\n');
+    /// Prints text, unless an exception has been raised.
+    fn print(&mut self, text: &str) {
+        if !has_raised() {
+            self.text += text;
+        }
+    }
+
+    /// Prints a line, which comes in parts, unless an exception has been raised.
+    fn line(&mut self, parts: &[&str]) {
+        if !has_raised() {
+            self.text += &parts.concat();
+            self.text.push('\n');
+        }
     }
 
     /// One of the verbose lines about parameters, counted in billions.
-    fn billions(&mut self, what: &str, number: Py, style: Billions) -> Result<(), Fault> {
+    fn billions(&mut self, what: &str, number: Py, style: Billions) {
         if !self.verbose {
-            return Ok(());
+            return;
         }
-        let billions = (number / BILLION).now()?;
-        let text = match style {
-            Billions::Spaced => {
-                let text = billions.fixed(2)?;
-                let space = if text.starts_with('-') { "" } else { " " };
-                format!("{space}{text}")
-            }
-            Billions::Short => billions.fixed(2)?,
-            Billions::Long => billions.fixed(4)?,
+        let digits = if let Billions::Long = style { 4 } else { 2 };
+        let text = (number / BILLION).fixed(digits);
+        let is_spaced = matches!(style, Billions::Spaced) && !text.starts_with('-');
+        let before = if is_spaced {
+            " in billions:  "
+        } else {
+            " in billions: "
         };
-        self.line(&format!("{what} in billions: {text}"));
-        Ok(())
+        self.line(&[what, before, &text]);
     }
 }
 

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use serde::ser::SerializeMap;
 
-use super::super::python::{PythonError, fixed};
+use super::super::python::fixed;
 use super::parameters::ParameterCounts;
 use super::{BILLION, GIGABYTE, Job, MEGABYTE, activation, positive_or, shard};
 
@@ -80,16 +80,13 @@ impl MemoryComponent {
 }
 
 /// `estimate_training_memory`.
-pub(super) fn estimate(
-    job: Job<'_>,
-    include_activation: bool,
-) -> Result<TrainingMemory, PythonError> {
-    let counts = ParameterCounts::count(job.model)?;
-    let sizes = shard::Sizes::read(job.model)?;
+pub(super) fn estimate(job: Job<'_>, include_activation: bool) -> TrainingMemory {
+    let counts = ParameterCounts::count(job.model);
+    let sizes = shard::Sizes::read(job.model);
 
-    let dense_per_gpu = shard::dense_parameters(job.model, &counts, &sizes)?.float()?;
-    let dense_bytes = shard::dense_bytes_per_parameter(job.train, &sizes)?;
-    let dense_count = (counts.dense_transformer + counts.embeddings).float()?;
+    let dense_per_gpu = shard::dense_parameters(job.model, &counts, &sizes).float();
+    let dense_bytes = shard::dense_bytes_per_parameter(job.train, &sizes);
+    let dense_count = (counts.dense_transformer + counts.embeddings).float();
     let mut components = vec![MemoryComponent::parameters(
         "dense parameters and optimizer",
         dense_count,
@@ -99,8 +96,8 @@ pub(super) fn estimate(
 
     let has_routed_experts = counts.routed_experts > 0.0;
     if has_routed_experts {
-        let per_gpu = shard::routed_expert_parameters(job.model, &counts, &sizes)?.float()?;
-        let bytes = shard::expert_bytes_per_parameter(job.train, &sizes)?;
+        let per_gpu = shard::routed_expert_parameters(job.model, &counts, &sizes).float();
+        let bytes = shard::expert_bytes_per_parameter(job.train, &sizes);
         components.push(MemoryComponent::parameters(
             "routed expert parameters and optimizer",
             counts.routed_experts,
@@ -108,15 +105,11 @@ pub(super) fn estimate(
             bytes,
         ));
     }
-    let activation = if include_activation {
-        let bytes = activation::memory_bytes(job)?.float()?;
-        Some(MemoryComponent::bytes("activation", bytes))
-    } else {
-        None
-    };
-    let assumptions = assumptions(job, include_activation, has_routed_experts)?;
+    let activation = include_activation
+        .then(|| MemoryComponent::bytes("activation", activation::memory_bytes(job).float()));
+    let assumptions = assumptions(job, include_activation, has_routed_experts);
     let total_parameters =
-        (counts.dense_transformer + counts.routed_experts + counts.embeddings).float()?;
+        (counts.dense_transformer + counts.routed_experts + counts.embeddings).float();
 
     let weight_and_optimizer_bytes = components
         .iter()
@@ -137,47 +130,48 @@ pub(super) fn estimate(
     };
     estimate.formatted_mb = estimate.formatted("MB", MEGABYTE);
     estimate.formatted_gb = estimate.formatted("GB", GIGABYTE);
-    Ok(estimate)
+    estimate
 }
 
 impl TrainingMemory {
     /// `format_training_memory_estimate`.
     fn formatted(&self, unit: &str, scale: i32) -> String {
-        let total = ("total", self.total_memory_bytes);
-        let parts: Vec<String> = self
-            .components
-            .iter()
-            .chain(&self.activation)
-            .map(|component| (component.name, component.memory_bytes))
-            .chain([total])
-            .map(|(name, bytes)| format!("{name}={} {unit}", fixed(bytes / f64::from(scale), 2)))
-            .collect();
-        format!("Theoretical memory footprints: {}", parts.join(", "))
+        let mut text = String::from("Theoretical memory footprints: ");
+        let mut part = |name: &str, bytes: f64, end: &str| {
+            let amount = fixed(bytes / f64::from(scale), 2);
+            text += &[name, "=", &amount, " ", unit, end].concat();
+        };
+        for component in self.components.iter().chain(&self.activation) {
+            part(component.name, component.memory_bytes, ", ");
+        }
+        part("total", self.total_memory_bytes, "");
+        text
     }
 
     /// `_print_parameter_summary`.
     pub(super) fn parameter_summary(&self) -> String {
-        const KINDS: [&str; 2] = ["dense and embedding", "routed expert"];
-        let line = |what: &str, count: f64, digits| {
+        const KINDS: [&str; 2] = [
+            "Number of dense and embedding parameters",
+            "Number of routed expert parameters",
+        ];
+        let mut text = String::new();
+        let mut line = |what: &str, place: &str, count: f64, digits| {
             let billions = fixed(count / f64::from(BILLION), digits);
-            format!("{what} in billions: {billions}\n")
+            text += &[what, place, " in billions: ", &billions, "\n"].concat();
         };
-        let of_every = |what: &str, count: fn(&MemoryComponent) -> f64, digits| -> String {
-            let kinds = KINDS.iter().zip(&self.components);
-            kinds
-                .map(|(kind, part)| line(&format!("Number of {kind} {what}"), count(part), digits))
-                .collect()
-        };
-        [
-            of_every("parameters", |part| part.parameter_count, 2),
-            line("Total number of parameters", self.total_parameters, 2),
-            of_every(
-                "parameters in most loaded shard",
-                |part| part.parameter_count_per_gpu,
+        for (kind, part) in KINDS.iter().zip(&self.components) {
+            line(kind, "", part.parameter_count, 2);
+        }
+        line("Total number of parameters", "", self.total_parameters, 2);
+        for (kind, part) in KINDS.iter().zip(&self.components) {
+            line(
+                kind,
+                " in most loaded shard",
+                part.parameter_count_per_gpu,
                 4,
-            ),
-        ]
-        .concat()
+            );
+        }
+        text
     }
 
     /// Every field as an entry of the report's own map.
@@ -203,7 +197,7 @@ fn assumptions(
     job: Job<'_>,
     include_activation: bool,
     has_routed_experts: bool,
-) -> Result<Vec<&'static str>, PythonError> {
+) -> Vec<&'static str> {
     let mut assumptions = vec![
         "Reports the most-loaded GPU shard; runtime allocator, kernel workspace, and CUDA graph \
          buffers are excluded.",
@@ -219,7 +213,7 @@ fn assumptions(
              data-parallel shard size.",
         );
     }
-    if positive_or(job.model, "context_parallel_size", 1)?.exceeds(1)? {
+    if positive_or(job.model, "context_parallel_size", 1).exceeds(1) {
         assumptions.push(
             "Dense optimizer state and activations are divided across context parallel ranks.",
         );
@@ -231,5 +225,5 @@ fn assumptions(
              are not modeled.",
         );
     }
-    Ok(assumptions)
+    assumptions
 }

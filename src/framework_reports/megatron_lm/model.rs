@@ -3,7 +3,7 @@
 //! Statement by statement in Megatron-LM's order, because the first statement that fails decides the
 //! message; names follow its own.
 
-use super::super::python::{Namespace, Py, PythonError};
+use super::super::python::{Namespace, Py, raise};
 use super::pattern::LayerPattern;
 
 /// The model's switches and numbers of layers.
@@ -24,53 +24,49 @@ pub(super) struct Model {
 }
 
 impl Model {
-    pub(super) fn read(args: Namespace<'_>) -> Result<Self, PythonError> {
-        let query_projection_size =
-            (args.get("kv_channels") * args.get("num_attention_heads")).now()?;
-        let query_to_hidden_ratio = (query_projection_size / args.get("hidden_size")).now()?;
-        let grouped = args.truth("group_query_attention")?;
-        let is_moe = !args.is_none("num_experts")?;
+    pub(super) fn read(args: Namespace<'_>) -> Self {
+        let query_projection_size = args.get("kv_channels") * args.get("num_attention_heads");
+        let query_to_hidden_ratio = query_projection_size / args.get("hidden_size");
+        let grouped = args.truth("group_query_attention");
+        let is_moe = !args.is_none("num_experts");
         let num_experts = if is_moe {
             args.get("num_experts")
         } else {
             1.into()
         };
-        let gated_linear_multiplier = if args.truth("swiglu")? {
+        let gated_linear_multiplier = if args.truth("swiglu") {
             1.5.into()
         } else {
             1.into()
         };
-        let shared_expert_ffn_hidden_size = or_zero(args, "moe_shared_expert_intermediate_size")?;
+        let shared_expert_ffn_hidden_size = or_zero(args, "moe_shared_expert_intermediate_size");
 
-        let pattern = LayerPattern::read(args)?;
+        let pattern = LayerPattern::read(args);
         let num_layers = args.get("num_layers");
-        let num_dense_layers = (num_layers - pattern.sum()).now()?;
+        let num_dense_layers = num_layers - pattern.sum();
         let num_moe_layers = pattern.sum();
         let moe_ffn_hidden_size = if is_moe {
-            args.get("moe_ffn_hidden_size").now()?
+            args.get("moe_ffn_hidden_size")
         } else {
             0.into()
         };
-        if !(num_dense_layers + num_moe_layers).equals(num_layers)? {
-            return Err(PythonError::assertion(""));
+        if !(num_dense_layers + num_moe_layers).equals(num_layers) {
+            raise("AssertionError", &[]);
         }
-        let has_mtp = !args.is_none("mtp_num_layers")?;
+        let has_mtp = !args.is_none("mtp_num_layers");
         let (mtp_num_moe_layers, mtp_num_dense_layers) = if has_mtp {
-            let is_moe = pattern.last().now()?;
+            let is_moe = pattern.last();
             let mtp_num_layers = args.get("mtp_num_layers");
-            (
-                (is_moe * mtp_num_layers).now()?,
-                ((1 - is_moe) * mtp_num_layers).now()?,
-            )
+            (is_moe * mtp_num_layers, (1 - is_moe) * mtp_num_layers)
         } else {
             (0.into(), 0.into())
         };
-        let norm_size = if args.is_text("normalization", "RMSNorm")? {
+        let norm_size = if args.is_text("normalization", "RMSNorm") {
             1
         } else {
             2
         };
-        Ok(Self {
+        Self {
             query_to_hidden_ratio,
             grouped,
             num_experts,
@@ -84,15 +80,15 @@ impl Model {
             mtp_num_dense_layers,
             mtp_num_moe_layers,
             norm_size,
-        })
+        }
     }
 }
 
 /// `0 if args.name is None else args.name`.
-fn or_zero(args: Namespace<'_>, name: &'static str) -> Result<Py, PythonError> {
-    Ok(if args.is_none(name)? {
+fn or_zero(args: Namespace<'_>, name: &'static str) -> Py {
+    if args.is_none(name) {
         0.into()
     } else {
         args.get(name)
-    })
+    }
 }

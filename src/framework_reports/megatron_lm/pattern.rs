@@ -1,6 +1,6 @@
 //! Which layers Megatron-LM's estimator takes for mixture-of-experts layers.
 
-use super::super::python::{Fault, Namespace, Object, Py, PythonError, repr, str};
+use super::super::python::{Namespace, Object, Py, raise, repr, str};
 use crate::value::Value;
 
 /// The list with an entry per layer, 1 where the layer has experts, which only its sum, its last
@@ -17,37 +17,42 @@ pub(super) enum LayerPattern<'a> {
 }
 
 impl<'a> LayerPattern<'a> {
-    pub(super) fn read(args: Namespace<'a>) -> Result<Self, PythonError> {
-        if args.is_none("num_experts")? {
+    pub(super) fn read(args: Namespace<'a>) -> Self {
+        if args.is_none("num_experts") {
             let layers = args.get("num_layers");
-            (Py::from(Object::List) * layers).now()?;
-            return Ok(Self::Dense {
-                layers: layers.index()?,
-            });
+            let _ = Py::from(Object::List) * layers;
+            return Self::Dense {
+                layers: layers.index(),
+            };
         }
-        match args.raw("moe_layer_freq")? {
-            Value::List(listed) => {
-                let layers = args.raw("num_layers")?;
+        match args.raw("moe_layer_freq") {
+            freq @ Value::List(listed) => {
+                let layers = args.raw("num_layers");
                 let length = i128::try_from(listed.len()).unwrap_or(i128::MAX);
-                if !Py::from(layers).equals(length)? {
-                    return Err(PythonError::assertion(format!(
-                        "Invalid length of moe_layer_pattern: {length}, expected {}, \
-                         current moe layer pattern: {}",
-                        str(layers),
-                        repr(args.raw("moe_layer_freq")?)
-                    )));
+                if !Py::from(layers).equals(length) {
+                    raise(
+                        "AssertionError",
+                        &[
+                            "Invalid length of moe_layer_pattern: ",
+                            &length.to_string(),
+                            ", expected ",
+                            &str(layers),
+                            ", current moe layer pattern: ",
+                            &repr(freq),
+                        ],
+                    );
                 }
-                Ok(Self::Listed(listed))
+                Self::Listed(listed)
             }
             every @ (Value::Bool(_) | Value::Int(_)) => {
-                let layers = args.get("num_layers").index()?;
-                let every = Py::from(every).index()?;
+                let layers = args.get("num_layers").index();
+                let every = Py::from(every).index();
                 if layers > 0 {
-                    is_multiple_of(0, every)?;
+                    is_multiple_of(0, every);
                 }
-                Ok(Self::Periodic { every, layers })
+                Self::Periodic { every, layers }
             }
-            _ => Ok(Self::Unset),
+            _ => Self::Unset,
         }
     }
 
@@ -63,7 +68,7 @@ impl<'a> LayerPattern<'a> {
             Self::Listed(listed) => listed
                 .iter()
                 .fold(0.into(), |sum, layer| sum + Py::from(layer)),
-            Self::Unset => Fault::Unbound("moe_layer_pattern").into(),
+            Self::Unset => unset(),
         }
     }
 
@@ -72,22 +77,33 @@ impl<'a> LayerPattern<'a> {
         match self {
             Self::Dense { layers } if *layers > 0 => 0.into(),
             Self::Periodic { every, layers } if *layers > 0 => {
-                match is_multiple_of(layers - 1, *every) {
-                    Ok(is_moe) => i32::from(is_moe).into(),
-                    Err(fault) => fault.into(),
-                }
+                i32::from(is_multiple_of(layers - 1, *every)).into()
             }
             Self::Listed([.., last]) => last.into(),
-            Self::Dense { .. } | Self::Periodic { .. } | Self::Listed([]) => Fault::Index.into(),
-            Self::Unset => Fault::Unbound("moe_layer_pattern").into(),
+            Self::Dense { .. } | Self::Periodic { .. } | Self::Listed([]) => {
+                raise("IndexError", &["list index out of range"]);
+                0.into()
+            }
+            Self::Unset => unset(),
         }
     }
 }
 
+/// The pattern where no branch has set it.
+fn unset() -> Py {
+    raise(
+        "UnboundLocalError",
+        &[
+            "cannot access local variable 'moe_layer_pattern' where it is not associated with a value",
+        ],
+    );
+    0.into()
+}
+
 /// `layer % every == 0`.
-fn is_multiple_of(layer: i128, every: i128) -> Result<bool, Fault> {
+fn is_multiple_of(layer: i128, every: i128) -> bool {
     if every == 0 {
-        return Err(Fault::ZeroDivision("integer modulo by zero"));
+        raise("ZeroDivisionError", &["integer modulo by zero"]);
     }
-    Ok(layer.unsigned_abs().is_multiple_of(every.unsigned_abs()))
+    layer.unsigned_abs().is_multiple_of(every.unsigned_abs())
 }

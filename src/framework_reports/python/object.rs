@@ -2,7 +2,9 @@
 
 use core::cmp::Ordering;
 
-use super::{Fault, fixed, text::float_repr};
+use super::exception::{overflow, type_error};
+use super::text::float_repr;
+use super::{fixed, raise};
 use crate::value::Value;
 
 /// A Python object as far as arithmetic looks at it: numbers in full, the rest by its type alone.
@@ -100,13 +102,13 @@ fn int_against_float(a: i128, b: f64) -> Option<Ordering> {
 }
 
 /// The whole part of a float, still a float where it leaves 128 bits.
-pub(super) fn float_to_int(x: f64) -> Result<Object, Fault> {
-    match truncate(x) {
-        Some(i) => Ok(Object::Int(i)),
-        None if x.is_nan() => Err(Fault::NotANumber),
-        None if x.is_infinite() => Err(Fault::Infinite),
-        None => Ok(Object::Float(x)),
+pub(super) fn float_to_int(x: f64) -> Object {
+    if x.is_nan() {
+        raise("ValueError", &["cannot convert float NaN to integer"]);
+    } else if x.is_infinite() {
+        overflow("cannot convert float infinity to integer");
     }
+    truncate(x).map_or(Object::Float(x), Object::Int)
 }
 
 /// The whole part of a float, when it fits 128 bits.
@@ -120,162 +122,159 @@ fn truncate(x: f64) -> Option<i128> {
     (-LIMIT..LIMIT).contains(&x).then_some(x as i128)
 }
 
-/// An expression on its way through a formula: its object, or the first exception it met.
+/// An object of the [run](super::run), small enough to be handed around by value.
 ///
-/// Operands are evaluated before their operator and left before right, in Python and in Rust, so a
-/// formula written with these reports the exception that Python would have raised. Python goes no
-/// further than the statement that raised it: every statement ends with [`Py::now`].
+/// Operands are evaluated before their operator and left before right, in Python and in Rust, so that a
+/// formula raises the exception that Python would have raised.
 #[derive(Clone, Copy, Debug)]
-pub(in super::super) struct Py(pub(super) Result<Object, Fault>);
+pub(in super::super) struct Py(pub(super) usize);
 
 impl Py {
-    /// Ends a statement: what follows is only reached without an exception.
+    /// The number as float64.
     #[inline(never)]
-    pub(in super::super) fn now(self) -> Result<Self, Fault> {
-        self.0.map(|_| self)
+    pub(in super::super) fn float(self) -> f64 {
+        let object = self.object();
+        object.number().map_or_else(
+            || {
+                type_error(&["must be real number, not ", object.type_name()]);
+                f64::NAN
+            },
+            Number::float,
+        )
     }
 
-    /// The expression as float64.
-    pub(in super::super) fn float(self) -> Result<f64, Fault> {
-        let object = self.0?;
-        let number = object.number().ok_or(Fault::Real(object.type_name()))?;
-        Ok(number.float())
-    }
-
-    /// The expression where Python takes nothing but a whole number, as `range` does.
-    pub(in super::super) fn index(self) -> Result<i128, Fault> {
-        match self.0? {
-            Object::Bool(b) => Ok(b.into()),
-            Object::Int(i) => Ok(i),
-            other => Err(Fault::Range(other.type_name())),
+    /// The object where Python takes nothing but a whole number, as `range` does.
+    #[inline(never)]
+    pub(in super::super) fn index(self) -> i128 {
+        match self.object() {
+            Object::Bool(b) => b.into(),
+            Object::Int(i) => i,
+            other => {
+                type_error(&[
+                    "'",
+                    other.type_name(),
+                    "' object cannot be interpreted as an integer",
+                ]);
+                0
+            }
         }
     }
 
     /// A whole number, where a float stands for one that leaves 128 bits.
-    pub(in super::super) fn saturating_int(self) -> Result<i128, Fault> {
-        match self.0? {
-            Object::Float(x) => Ok(if x < 0.0 { i128::MIN } else { i128::MAX }),
+    #[inline(never)]
+    pub(in super::super) fn saturating_int(self) -> i128 {
+        match self.object() {
+            Object::Float(x) if x < 0.0 => i128::MIN,
+            Object::Float(_) => i128::MAX,
             _ => self.index(),
         }
     }
 
     /// `self > other`.
-    pub(in super::super) fn exceeds(self, other: impl Into<Self>) -> Result<bool, Fault> {
-        Ok(order(">", self.0?, other.into().0?)? == Some(Ordering::Greater))
+    pub(in super::super) fn exceeds(self, other: impl Into<Self>) -> bool {
+        order(">", self, other.into()) == Some(Ordering::Greater)
     }
 
     /// `self < other`.
-    pub(in super::super) fn is_below(self, other: impl Into<Self>) -> Result<bool, Fault> {
-        Ok(order("<", self.0?, other.into().0?)? == Some(Ordering::Less))
+    pub(in super::super) fn is_below(self, other: impl Into<Self>) -> bool {
+        order("<", self, other.into()) == Some(Ordering::Less)
     }
 
     /// `self <= other`.
-    pub(in super::super) fn is_at_most(self, other: impl Into<Self>) -> Result<bool, Fault> {
-        Ok(order("<=", self.0?, other.into().0?)?.is_some_and(Ordering::is_le))
+    pub(in super::super) fn is_at_most(self, other: impl Into<Self>) -> bool {
+        order("<=", self, other.into()).is_some_and(Ordering::is_le)
     }
 
     /// `self == other`, where one of them is a number.
-    pub(in super::super) fn equals(self, other: impl Into<Self>) -> Result<bool, Fault> {
-        let (a, b) = (self.0?, other.into().0?);
-        Ok(match (a.number(), b.number()) {
-            (Some(a), Some(b)) => a.order(b) == Some(Ordering::Equal),
-            _ => false,
-        })
+    pub(in super::super) fn equals(self, other: impl Into<Self>) -> bool {
+        let (a, b) = (self.object().number(), other.into().object().number());
+        matches!((a, b), (Some(a), Some(b)) if a.order(b) == Some(Ordering::Equal))
     }
 
     /// `min(self, other)`: the first unless the second is smaller.
-    pub(in super::super) fn min(self, other: impl Into<Self>) -> Self {
-        let other = other.into();
-        match other.is_below(self) {
-            Ok(true) => other,
-            Ok(false) => self,
-            Err(fault) => Self(Err(fault)),
-        }
+    pub(in super::super) fn min(self, other: Self) -> Self {
+        if other.is_below(self) { other } else { self }
     }
 
     /// `max(self, other)`: the first unless the second is larger.
-    pub(in super::super) fn max(self, other: impl Into<Self>) -> Self {
-        let other = other.into();
-        match other.exceeds(self) {
-            Ok(true) => other,
-            Ok(false) => self,
-            Err(fault) => Self(Err(fault)),
-        }
+    pub(in super::super) fn max(self, other: Self) -> Self {
+        if other.exceeds(self) { other } else { self }
     }
 
     /// `math.ceil(self)`.
     pub(in super::super) fn ceil(self) -> Self {
-        Self(self.float().and_then(|x| float_to_int(x.ceil())))
+        float_to_int(self.float().ceil()).into()
     }
 
     /// `math.ceil(self)` as text, with every digit.
-    pub(in super::super) fn ceil_text(self) -> Result<String, Fault> {
-        match self.ceil().0? {
-            Object::Float(whole) => Ok(fixed(whole, 0)),
-            _ => self.ceil().text(),
+    pub(in super::super) fn ceil_text(self) -> String {
+        let whole = self.ceil();
+        match whole.object() {
+            Object::Float(whole) => fixed(whole, 0),
+            _ => whole.text(),
         }
     }
 
     /// `str(self)` of a number.
-    pub(in super::super) fn text(self) -> Result<String, Fault> {
-        match self.0? {
-            Object::Bool(b) => Ok((if b { "True" } else { "False" }).to_owned()),
-            Object::Int(i) => Ok(i.to_string()),
-            Object::Float(x) => Ok(float_repr(x)),
-            other => Err(Fault::Real(other.type_name())),
+    pub(in super::super) fn text(self) -> String {
+        match self.object() {
+            Object::Bool(b) => String::from(if b { "True" } else { "False" }),
+            Object::Int(i) => i.to_string(),
+            Object::Float(x) => float_repr(x),
+            other => {
+                type_error(&["must be real number, not ", other.type_name()]);
+                String::new()
+            }
         }
     }
 
     /// `f"{self:.{digits}f}"`.
-    pub(in super::super) fn fixed(self, digits: usize) -> Result<String, Fault> {
-        Ok(fixed(self.float()?, digits))
+    pub(in super::super) fn fixed(self, digits: usize) -> String {
+        fixed(self.float(), digits)
     }
 }
 
 #[inline(never)]
-fn order(symbol: &'static str, left: Object, right: Object) -> Result<Option<Ordering>, Fault> {
-    match (left.number(), right.number()) {
-        (Some(a), Some(b)) => Ok(a.order(b)),
-        _ => Err(Fault::Order {
+fn order(symbol: &str, left: Py, right: Py) -> Option<Ordering> {
+    let (left, right) = (left.object(), right.object());
+    let (Some(a), Some(b)) = (left.number(), right.number()) else {
+        type_error(&[
+            "'",
             symbol,
-            left: left.type_name(),
-            right: right.type_name(),
-        }),
-    }
-}
-
-impl From<Object> for Py {
-    fn from(object: Object) -> Self {
-        Self(Ok(object))
-    }
+            "' not supported between instances of '",
+            left.type_name(),
+            "' and '",
+            right.type_name(),
+            "'",
+        ]);
+        return None;
+    };
+    a.order(b)
 }
 
 impl From<&Value> for Py {
+    #[inline(never)]
     fn from(value: &Value) -> Self {
-        Self(Ok(value.into()))
+        Object::from(value).into()
     }
 }
 
 impl From<i32> for Py {
+    #[inline(never)]
     fn from(i: i32) -> Self {
-        Self(Ok(Object::Int(i.into())))
+        Object::Int(i.into()).into()
     }
 }
 
 impl From<i128> for Py {
     fn from(i: i128) -> Self {
-        Self(Ok(Object::Int(i)))
+        Object::Int(i).into()
     }
 }
 
 impl From<f64> for Py {
+    #[inline(never)]
     fn from(x: f64) -> Self {
-        Self(Ok(Object::Float(x)))
-    }
-}
-
-impl From<Fault> for Py {
-    fn from(fault: Fault) -> Self {
-        Self(Err(fault))
+        Object::Float(x).into()
     }
 }

@@ -103,8 +103,7 @@ impl Setup {
         self.preset
             .as_ref()
             .and_then(PresetRef::find)
-            .and_then(Preset::contents)
-            .map(|contents| contents.raw_job().shared)
+            .map(Preset::settings)
             .unwrap_or_default()
     }
 

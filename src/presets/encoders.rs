@@ -2,7 +2,7 @@
 //!
 //! Their files have this calculator's own field names, since Hugging Face has no common ones for encoders.
 
-use super::{Published, count, list, settings, text};
+use super::{Published, count, fields, list, settings, text};
 use crate::config::raw::Settings;
 use crate::formats::json;
 use crate::formats::node::Node;
@@ -20,7 +20,6 @@ pub struct Encoder {
     pub organization: &'static str,
     /// Parameters as published.
     pub parameters: u64,
-    text: &'static str,
 }
 
 /// What an encoder's file says.
@@ -39,10 +38,17 @@ pub struct Contents {
 }
 
 impl Encoder {
+    /// Its fields.
+    #[must_use]
+    pub fn settings(&self) -> Settings {
+        settings::job(self.id).unwrap_or_default().shared
+    }
+
     /// Reads the preset's file. None would mean that the program itself is damaged; a test reads them all.
     #[must_use]
     pub fn contents(&self) -> Option<Contents> {
-        let root = json::parse(self.text).ok()?;
+        let file = ENCODERS.iter().position(|encoder| encoder.id == self.id)?;
+        let root = json::parse(FILES.get(file)?).ok()?;
         let source = root.get("source")?;
         let published = root.get("published_parameters")?;
         Some(Contents {
@@ -55,7 +61,7 @@ impl Encoder {
                 active: None,
                 note: text(published.get("note")?)?,
             },
-            settings: settings(root.get("settings")?)?,
+            settings: fields(root.get("settings")?)?,
             notes: texts(root.get("notes")?)?,
         })
     }
@@ -72,29 +78,30 @@ pub fn by_id(id: &str) -> Option<&'static Encoder> {
     ENCODERS.iter().find(|encoder| encoder.id == id)
 }
 
-macro_rules! encoder {
-    ($id:literal, $name:literal, $organization:literal, $parameters:literal) => {
-        Encoder {
+macro_rules! encoders {
+    ($(($id:literal, $name:literal, $organization:literal, $parameters:literal);)+) => {
+        /// Every encoder, in the order of the menu.
+        pub static ENCODERS: &[Encoder] = &[$(Encoder {
             id: $id,
             version: 1,
             name: $name,
             organization: $organization,
             parameters: $parameters,
-            text: include_str!(concat!("encoders/", $id, ".json")),
-        }
+        }),+];
+
+        /// Their files.
+        static FILES: &[&str] = &[$(include_str!(concat!("encoders/", $id, ".json"))),+];
     };
 }
 
-/// Every encoder, in the order of the menu.
-#[rustfmt::skip]
-pub static ENCODERS: &[Encoder] = &[
-    encoder!("clip-vit-l-14-336", "CLIP ViT-L/14 336 px", "OpenAI", 303_507_456),
-    encoder!("siglip-so400m-14-384", "SigLIP SO400M/14 384 px", "Google", 412_987_248),
-    encoder!("qwen2.5-vl-vit", "Qwen2.5-VL ViT", "Alibaba", 676_550_144),
-    encoder!("qwen3-vl-vit", "Qwen3-VL ViT", "Alibaba", 576_388_336),
-    encoder!("qwen3.5-vl-vit", "Qwen3.5-VL ViT", "Alibaba", 460_730_096),
-    encoder!("internvit-300m-448", "InternViT 300M 448 px", "OpenGVLab", 304_012_288),
-    encoder!("internvit-6b-448", "InternViT 6B 448 px", "OpenGVLab", 5_540_000_000),
-    encoder!("whisper-base", "Whisper base encoder", "OpenAI", 20_590_592),
-    encoder!("whisper-large-v3", "Whisper large-v3 encoder", "OpenAI", 636_968_960),
-];
+encoders! {
+    ("clip-vit-l-14-336", "CLIP ViT-L/14 336 px", "OpenAI", 303_507_456);
+    ("siglip-so400m-14-384", "SigLIP SO400M/14 384 px", "Google", 412_987_248);
+    ("qwen2.5-vl-vit", "Qwen2.5-VL ViT", "Alibaba", 676_550_144);
+    ("qwen3-vl-vit", "Qwen3-VL ViT", "Alibaba", 576_388_336);
+    ("qwen3.5-vl-vit", "Qwen3.5-VL ViT", "Alibaba", 460_730_096);
+    ("internvit-300m-448", "InternViT 300M 448 px", "OpenGVLab", 304_012_288);
+    ("internvit-6b-448", "InternViT 6B 448 px", "OpenGVLab", 5_540_000_000);
+    ("whisper-base", "Whisper base encoder", "OpenAI", 20_590_592);
+    ("whisper-large-v3", "Whisper large-v3 encoder", "OpenAI", 636_968_960);
+}

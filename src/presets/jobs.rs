@@ -3,7 +3,7 @@
 //! A module's file entry names a model or encoder preset and adds its own fields.
 
 use super::encoders::{self, texts};
-use super::{list, settings, text};
+use super::{fields, list, settings, text};
 use crate::config::fields::FieldId;
 use crate::config::raw::{RawJob, RawModule, Settings};
 use crate::formats::json;
@@ -18,7 +18,6 @@ pub struct JobPreset {
     pub version: u32,
     /// Name for people.
     pub name: &'static str,
-    text: &'static str,
 }
 
 /// What a job's file says.
@@ -33,16 +32,23 @@ pub struct Contents {
 }
 
 impl JobPreset {
+    /// The job.
+    #[must_use]
+    pub fn job(&self) -> RawJob {
+        settings::job(self.id).unwrap_or_default()
+    }
+
     /// Reads the preset's file. None would mean that the program itself is damaged; a test reads them all.
     #[must_use]
     pub fn contents(&self) -> Option<Contents> {
-        let root = json::parse(self.text).ok()?;
+        let file = JOBS.iter().position(|job| job.id == self.id)?;
+        let root = json::parse(FILES.get(file)?).ok()?;
         let modules = list(root.get("modules")?)?.iter().map(module);
         Some(Contents {
             source: text(root.get("source")?)?,
             notes: texts(root.get("notes")?)?,
             job: RawJob {
-                shared: settings(root.get("settings")?)?,
+                shared: fields(root.get("settings")?)?,
                 modules: modules.collect::<Option<_>>()?,
                 ..RawJob::default()
             },
@@ -56,7 +62,7 @@ fn module(node: &Node) -> Option<RawModule> {
         None => Settings::default(),
     };
     let given = node.get("settings")?;
-    own.overlay(&settings(given)?);
+    own.overlay(&fields(given)?);
     Some(RawModule {
         name: text(node.get("name")?)?,
         rank_offset: given.get("rank_offset").map(Node::to_value),
@@ -82,24 +88,21 @@ pub fn by_id(id: &str) -> Option<&'static JobPreset> {
     JOBS.iter().find(|job| job.id == id)
 }
 
-macro_rules! job {
-    ($id:literal, $name:literal) => {
-        JobPreset {
-            id: $id,
-            version: 1,
-            name: $name,
-            text: include_str!(concat!("jobs/", $id, ".json")),
-        }
+macro_rules! jobs {
+    ($(($id:literal, $name:literal);)+) => {
+        /// Every job, in the order of the menu.
+        pub static JOBS: &[JobPreset] = &[$(JobPreset { id: $id, version: 1, name: $name }),+];
+
+        /// Their files.
+        static FILES: &[&str] = &[$(include_str!(concat!("jobs/", $id, ".json"))),+];
     };
 }
 
-/// Every job, in the order of the menu.
-#[rustfmt::skip]
-pub static JOBS: &[JobPreset] = &[
-    job!("llava-7b", "LLaVA 7B: CLIP ViT-L/14 and Vicuna 7B"),
-    job!("llava-audio-7b", "LLaVA 7B with sound: CLIP, Whisper base and Vicuna 7B"),
-    job!("qwen2.5-vl-7b", "Qwen2.5-VL 7B"),
-    job!("qwen3-vl-8b", "Qwen3-VL 8B"),
-    job!("internvl3-8b", "InternVL3 8B: InternViT 300M and Qwen2.5 7B"),
-    job!("qwen3.5-vl-27b", "Qwen3.5-VL 27B"),
-];
+jobs! {
+    ("llava-7b", "LLaVA 7B: CLIP ViT-L/14 and Vicuna 7B");
+    ("llava-audio-7b", "LLaVA 7B with sound: CLIP, Whisper base and Vicuna 7B");
+    ("qwen2.5-vl-7b", "Qwen2.5-VL 7B");
+    ("qwen3-vl-8b", "Qwen3-VL 8B");
+    ("internvl3-8b", "InternVL3 8B: InternViT 300M and Qwen2.5 7B");
+    ("qwen3.5-vl-27b", "Qwen3.5-VL 27B");
+}

@@ -5,8 +5,10 @@ use megatron_memory::config::fields::FieldId;
 use megatron_memory::config::raw::RawJob;
 use megatron_memory::formats::report::Fate;
 use megatron_memory::memory::estimate;
+use megatron_memory::presets::encoders::ENCODERS;
 use megatron_memory::presets::gpus::{self, GPUS};
-use megatron_memory::presets::{self, Contents, PRESETS, Preset};
+use megatron_memory::presets::jobs::JOBS;
+use megatron_memory::presets::{self, Contents, PRESETS, Preset, settings};
 use megatron_memory::value::Value;
 use serde_json::Value as Json;
 
@@ -323,4 +325,26 @@ fn gpus_have_plausible_memory() {
     ids.dedup();
     assert_eq!(ids.len(), GPUS.len() + 1);
     assert_eq!(gpus::by_id(gpus::CUSTOM), None);
+}
+
+#[test]
+fn the_settings_are_what_the_files_say() {
+    let path = format!("{}/{}", env!("CARGO_MANIFEST_DIR"), settings::PATH);
+    let kept = std::fs::read_to_string(path).unwrap();
+    assert_eq!(
+        kept,
+        settings::lines().unwrap(),
+        "`cargo xtask presets` writes them anew"
+    );
+    for preset in PRESETS {
+        let job = contents(preset).raw_job();
+        assert_eq!(preset.settings(), job.shared, "{}", preset.id);
+    }
+    for encoder in ENCODERS {
+        let contents = encoder.contents().unwrap();
+        assert_eq!(encoder.settings(), contents.settings, "{}", encoder.id);
+    }
+    for job in JOBS {
+        assert_eq!(job.job(), job.contents().unwrap().job, "{}", job.id);
+    }
 }

@@ -21,6 +21,7 @@ mod tools;
 use std::{env, path::Path, process::ExitCode};
 
 use dist::Mode;
+use megatron_memory::presets::settings;
 use wasm_bindgen_cli::{wasm_bindgen, wasm_bindgen_test_runner};
 
 /// What went wrong, in words for the terminal.
@@ -34,6 +35,7 @@ cargo xtask check                          the quick part of that: format, lints
 cargo xtask build [--dev]                  the page and the JavaScript API, in dist/
 cargo xtask bench                          times and sizes, as Markdown
 cargo xtask evidence                       every measured run beside its prediction; updates README.md
+cargo xtask presets                        the fields of every preset, from the presets' files
 cargo xtask svg LINK [--chart NAME]        the picture of a link, for pages without scripts
 cargo xtask fuzz [--millions N] [READER]   every reader, or one, fed with mutations of tests/corpus
 ";
@@ -63,6 +65,7 @@ fn run() -> Result<(), Error> {
         ["test", "docs"] => test::documentation(),
         ["bench"] => bench::all(),
         ["evidence"] => evidence::report(),
+        ["presets"] => presets(),
         ["fuzz", ref options @ ..] => fuzz::from_options(options),
         ["svg", ref options @ ..] => svg::print(options),
         ["finish"] => dist::finish_for_trunk(),
@@ -75,4 +78,10 @@ fn run() -> Result<(), Error> {
         }
         _ => Err(format!("no task is called {:?}\n\n{HELP}", arguments.join(" ")).into()),
     }
+}
+
+/// Writes down what the readers make of the presets' files.
+fn presets() -> Result<(), Error> {
+    let lines = settings::lines().ok_or("a preset cannot be read")?;
+    Ok(std::fs::write(settings::PATH, lines)?)
 }

@@ -2,7 +2,7 @@
 //!
 //! The runs are data, in `src/evidence/runs`: numbers that somebody measured and published, with the
 //! complete job where it is known and the reason where the job is outside of what is modeled. They are
-//! not compiled in; the page fetches them and compares them itself.
+//! not compiled in: the page that shows them, `evidence.html`, is made when the calculator is built.
 
 mod compare;
 mod markdown;

@@ -4,6 +4,7 @@ use super::run::{Run, Stage};
 use crate::config::check;
 use crate::config::job::Module;
 use crate::framework_reports::job::reports;
+use crate::memory::allowance::{Band, band};
 use crate::memory::estimate;
 use crate::units::Bytes;
 
@@ -20,6 +21,8 @@ pub struct Comparison {
     pub steady_error: Option<Error>,
     /// Against the measured peak of allocated memory.
     pub peak_error: Option<Error>,
+    /// What the allocator may reserve, and the device show, for that peak.
+    pub band: Band,
     /// What the frameworks' own estimators predict.
     pub frameworks: Frameworks,
 }
@@ -78,6 +81,7 @@ pub fn compare(run: &Run) -> Option<Comparison> {
         peak: stage.peak,
         steady_error: error(stage.steady, run.measured.steady_allocated),
         peak_error: error(stage.peak, run.measured.peak_allocated),
+        band: band(config.modules().first()?, stage.peak),
         frameworks: frameworks(config.modules().first()?),
     })
 }

@@ -74,6 +74,7 @@ pub fn Header() -> impl IntoView {
             <div class="looks">
                 <UnitSwitch />
                 <ThemeButton />
+                <a class="quiet" href="./evidence.html">"Evidence"</a>
                 <button
                     type="button"
                     class="quiet"

@@ -20,6 +20,7 @@ mod webdriver;
 mod accessibility;
 mod docs;
 mod embed;
+mod evidence;
 mod form;
 mod link;
 mod loading;

@@ -87,6 +87,11 @@ impl Page {
         self.browser.go(&format!("{}{mark}{fragment}", *SITE));
     }
 
+    /// Goes to another file beside the page.
+    pub(crate) fn follow(&self, file: &str) {
+        self.browser.go(&format!("{}{file}", *SITE));
+    }
+
     /// Goes to a page of any site.
     pub(crate) fn visit(&self, address: &str) {
         self.browser.go(address);

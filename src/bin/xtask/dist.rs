@@ -91,7 +91,7 @@ fn app(mode: Mode, stage: &Path) -> Result<(), Error> {
 fn finish(mode: Mode, stage: &Path) -> Result<(), Error> {
     engine(mode, &stage.join("api"))?;
     fs::write(stage.join("style.css"), concatenated(Path::new("styles"))?)?;
-    fs::write(stage.join("evidence.json"), evidence::data()?)?;
+    fs::write(stage.join("evidence.html"), evidence::html()?)?;
     let web = Path::new("src/web");
     for file in files(web)? {
         fs::copy(web.join(&file), stage.join(&file))?;
@@ -167,7 +167,7 @@ fn stamp(stage: &Path) -> Result<(), Error> {
         fs::read(stage.join(file))?.hash(&mut hasher);
     }
     let version = format!("?v={:016x}\"", hasher.finish());
-    for document in ["index.html", "embed.html"].map(|name| stage.join(name)) {
+    for document in ["index.html", "embed.html", "evidence.html"].map(|name| stage.join(name)) {
         let stamped = fs::read_to_string(&document)?.replace("?v=0\"", &version);
         fs::write(document, stamped)?;
     }

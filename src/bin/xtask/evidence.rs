@@ -1,5 +1,8 @@
 //! The measured runs: as one file for the page, and compared with what is predicted for them.
 
+mod chart;
+mod page;
+
 use std::{fs, path::Path};
 
 use megatron_memory::evidence::{compare, read, short_table, table};
@@ -25,6 +28,13 @@ pub(crate) fn data() -> Result<String, Error> {
         lists.push(inner.trim().to_owned());
     }
     Ok(format!("[\n{}\n]\n", lists.join(",\n")))
+}
+
+/// The page with every run beside its prediction.
+pub(crate) fn html() -> Result<String, Error> {
+    let runs = read(&data()?)?;
+    let compared: Vec<_> = runs.iter().map(|run| (run, compare(run))).collect();
+    Ok(page::page(&compared))
 }
 
 /// Compares every run, prints the whole table, and brings the README's up to date.

@@ -135,6 +135,10 @@ impl Serialize for Timeline<'_> {
         object!(serializer, {
             "steps": Exact(timeline.steps),
             "points": List(|| timeline.points.iter().map(Point)),
+            "optimizer_step": {
+                let step = &timeline.optimizer_step;
+                Buckets(step, step.iter().copied().sum())
+            },
         })
     }
 }

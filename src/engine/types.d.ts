@@ -74,6 +74,8 @@ export interface Timeline {
   steps: Exact;
   /** At most as many points as asked for, each the heaviest step of an equal share of them. */
   points: { step: Exact; memory: Record<string, Exact>; moment: Moment; in_flight: number[] }[];
+  /** Bytes by bucket in the optimizer step that follows, and their `total`. */
+  optimizer_step: Record<string, Exact>;
 }
 
 /** A band above a peak: what the allocator reserves, CUDA context, NCCL, CUDA graphs. */

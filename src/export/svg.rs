@@ -1,5 +1,7 @@
 //! A picture as an SVG file that stands by itself.
 
+use core::fmt::Write as _;
+
 use crate::report::markup::{Markup, tag};
 use crate::report::scene::{Class, Drawing, Scene, Shape};
 
@@ -45,14 +47,15 @@ pub fn document(scene: &Scene, style: &str) -> String {
 #[must_use]
 pub fn shapes(scene: &str, drawing: &Drawing, more: &str) -> Vec<Markup> {
     let class = format!("{}{more}", drawing.class.names());
-    let shape = match &drawing.shape {
-        Shape::Rect { .. } => tag("rect"),
-        Shape::Line { .. } => tag("line"),
-        Shape::Text { .. } => tag("text"),
+    let name = match &drawing.shape {
+        Shape::Rect { .. } => "rect",
+        Shape::Area { .. } => "polygon",
+        Shape::Line { .. } => "line",
+        Shape::Text { .. } => "text",
     };
-    let mut shapes = vec![place(shape.class(class), &drawing.shape)];
+    let mut shapes = vec![place(tag(name).class(class), &drawing.shape)];
     if drawing.class.textured() {
-        let texture = tag("rect").class(format!("textured{more}"));
+        let texture = tag(name).class(format!("textured{more}"));
         let texture = texture.with("fill", format!("url(#{})", texture_id(scene)));
         shapes.push(place(texture, &drawing.shape));
     }
@@ -71,6 +74,13 @@ fn place(element: Markup, shape: &Shape) -> Markup {
             .with("y", y.to_string())
             .with("width", width.to_string())
             .with("height", height.to_string()),
+        Shape::Area { corners } => {
+            let mut points = String::with_capacity(corners.len() * 12);
+            for (x, y) in corners {
+                _ = write!(points, "{x},{y} ");
+            }
+            element.with("points", points)
+        }
         Shape::Line { from, to } => element
             .with("x1", from.0.to_string())
             .with("y1", from.1.to_string())

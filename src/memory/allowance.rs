@@ -24,7 +24,7 @@ pub struct Allowance {
 }
 
 /// What a device may show for a stage.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Band {
     /// The least.
     pub low: Bytes,

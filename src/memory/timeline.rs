@@ -6,6 +6,7 @@ use super::parameters::PartTable;
 use super::peak::{PeakMoment, Stages};
 use crate::config::job::Config;
 use crate::model::Architecture;
+use crate::model::tape::replay::{TRANSIENT, Usage};
 use crate::units::Bytes;
 
 /// What a stage holds during some steps.
@@ -30,6 +31,8 @@ pub struct Timeline {
     pub steps: u64,
     /// At most as many points as asked for, each the heaviest moment of an equal share of the steps.
     pub points: Vec<TimelinePoint>,
+    /// Bytes by bucket in the optimizer step that follows.
+    pub optimizer_step: [Bytes; Bucket::COUNT],
     /// What stays between optimizer steps.
     pub steady: Bytes,
 }
@@ -50,16 +53,19 @@ pub fn timeline(config: &Config, stage: StageRef, points: u32) -> Option<Timelin
     let held = stages.estimate(pp_rank);
     let replay = stages.replay(pp_rank);
     let moments = replay.timeline(points.min(MAX_POINTS));
+    let with = |usage: &Usage| {
+        let mut memory = held.memory;
+        for (slot, bucket) in memory.iter_mut().zip(Bucket::ALL) {
+            if let Some(index) = bucket.usage() {
+                *slot = Bytes(usage.0.get(index).copied().unwrap_or(0));
+            }
+        }
+        memory
+    };
     let points = moments
         .into_iter()
         .map(|moment| {
-            let usage = replay.usage(&moment);
-            let mut memory = held.memory;
-            for (slot, bucket) in memory.iter_mut().zip(Bucket::ALL) {
-                if let Some(index) = bucket.usage() {
-                    *slot = Bytes(usage.0.get(index).copied().unwrap_or(0));
-                }
-            }
+            let memory = with(&replay.usage(&moment));
             TimelinePoint {
                 step: moment.step,
                 total: memory.iter().copied().sum(),
@@ -69,9 +75,13 @@ pub fn timeline(config: &Config, stage: StageRef, points: u32) -> Option<Timelin
             }
         })
         .collect();
+    let copies = stages.optimizer_copies(&stages.rules.held(&held.parameters()));
+    let mut step = Usage::default();
+    step.add_to(TRANSIENT, (replay.idle() + copies.kept + copies.during).0);
     Some(Timeline {
         steps: replay.schedule.len(),
         points,
+        optimizer_step: with(&step),
         steady: held.steady,
     })
 }

@@ -1,10 +1,12 @@
 //! The charts: each draws one picture of an estimate.
 
+mod axis;
 pub mod bucket_bar;
 pub mod buckets;
 pub mod components;
 mod rows;
 pub mod stage_bars;
+pub mod timeline;
 
 use super::amount::Unit;
 use super::scene::{Px, Scene};
@@ -46,4 +48,5 @@ pub const CHARTS: &[Chart] = &[
     stage_bars::CHART,
     buckets::CHART,
     components::CHART,
+    timeline::CHART,
 ];

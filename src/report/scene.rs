@@ -105,6 +105,10 @@ pub enum Class {
     Other,
     /// Memory that stays free.
     Free,
+    /// What is not predicted but allowed for.
+    Band,
+    /// The line of the fullest moment.
+    Peak,
     /// The line of the GPU's memory.
     Gpu,
     /// The name of that line.
@@ -141,6 +145,8 @@ impl Class {
             Self::Bucket(bucket) => return format!("bucket bucket-{}", bucket.id()),
             Self::Other => "bucket bucket-other",
             Self::Free => "free",
+            Self::Band => "band",
+            Self::Peak => "peak",
             Self::Gpu => "gpu",
             Self::GpuLabel => "gpu-label",
             Self::Grid => "grid",
@@ -213,6 +219,11 @@ pub enum Shape {
         /// Height.
         height: Px,
     },
+    /// What lies between two outlines, each from left to right.
+    Area {
+        /// Corners, all the way round.
+        corners: Vec<(Px, Px)>,
+    },
     /// A straight line.
     Line {
         /// Where it starts: x and y.
@@ -256,6 +267,16 @@ impl Drawing {
                 width,
                 height,
             },
+            target: None,
+        }
+    }
+
+    /// An area with these corners, all the way round.
+    #[must_use]
+    pub fn area(class: Class, corners: Vec<(Px, Px)>) -> Self {
+        Self {
+            class,
+            shape: Shape::Area { corners },
             target: None,
         }
     }

@@ -1,6 +1,8 @@
 //! Whether the job fits, in one word and two numbers.
 
+use super::amount::Scale;
 use crate::config::job::Config;
+use crate::memory::allowance::band;
 use crate::memory::{Estimate, StageRef};
 use crate::units::{Bytes, GIB};
 
@@ -78,6 +80,8 @@ impl Verdict {
 /// The headline of an estimate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Summary {
+    /// What the device may show for it: the prediction with the least and the most of all allowances.
+    pub device: (Bytes, Bytes),
     /// The stage that needs most.
     pub worst: StageRef,
     /// What it needs on each of its GPUs.
@@ -96,12 +100,28 @@ impl Summary {
             .worst_stage()
             .map_or(Bytes::ZERO, |stage| stage.total);
         let gpu = config.gpu_memory();
+        let module = config.modules().get(estimate.worst.module);
         Self {
+            device: module.map_or((total, total), |m| {
+                let band = band(m, total);
+                (band.low, band.high)
+            }),
             worst: estimate.worst,
             total,
             gpu,
             verdict: Verdict::of(total, gpu),
         }
+    }
+
+    /// What the device may show, in words.
+    #[must_use]
+    pub fn device_words(&self, scale: Scale) -> String {
+        let (low, high) = self.device;
+        format!(
+            "{} to {} on the device, with fragmentation, CUDA context, NCCL and CUDA graphs",
+            scale.number(low),
+            scale.amount(high)
+        )
     }
 
     /// What stays free, or is missing when it does not fit; nothing without a GPU.

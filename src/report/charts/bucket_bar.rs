@@ -32,7 +32,7 @@ fn draw(subject: &Subject<'_>) -> Scene {
         .filter(|(_, bytes)| *bytes > Bytes::ZERO)
         .collect();
     let amounts: Vec<Bytes> = held.iter().map(|(_, bytes)| *bytes).collect();
-    let whole = summary.total.max(summary.gpu.unwrap_or(Bytes::ZERO));
+    let whole = summary.device.1.max(summary.gpu.unwrap_or(Bytes::ZERO));
     let at = |bytes: Bytes| subject.width.share(bytes.0.into(), whole.0.into());
     let size = |from: Px, to: Px| ((to - from).max(Px::ZERO), BAR);
 
@@ -41,6 +41,8 @@ fn draw(subject: &Subject<'_>) -> Scene {
         (Px::ZERO, TOP),
         (subject.width, BAR),
     )];
+    let (from, to) = (at(summary.total), at(summary.device.1));
+    behind.push(Drawing::rect(Class::Band, (from, TOP), size(from, to)));
     let mut marks = Vec::new();
     let mut below = Bytes::ZERO;
     for ((bucket, bytes), number) in held.iter().zip(scale.parts(&amounts)) {

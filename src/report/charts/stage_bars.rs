@@ -1,6 +1,8 @@
 //! A stacked bar a pipeline stage, with the line of the GPU.
 
+use super::axis::{Axis, HEIGHT, LEFT, TOP, gpu_within};
 use super::{Chart, Subject};
+use crate::memory::allowance::band;
 use crate::memory::bucket::Bucket;
 use crate::memory::{StageEstimate, StageRef};
 use crate::report::amount::Scale;
@@ -17,17 +19,11 @@ pub const CHART: Chart = Chart {
     draw,
 };
 
-const HEIGHT: Px = Px::of(230);
-const TOP: Px = Px::of(30);
-const BOTTOM: Px = Px::of(24);
-const LEFT: Px = Px::of(34);
 /// The narrowest slot of a bar; more stages than fit share a bar.
 const NARROWEST: Px = Px::of(7);
 /// The widest slot, so that one or two stages do not become walls.
 const WIDEST: Px = Px::of(72);
 const MODULE_GAP: Px = Px::of(18);
-/// A GPU with more than so many times what the fullest stage needs is beyond the axis.
-const OFF_SCALE: u64 = 4;
 
 /// Neighboring stages that share a bar.
 struct Slot<'a> {
@@ -54,10 +50,9 @@ impl<'a> Slot<'a> {
 fn draw(subject: &Subject<'_>) -> Scene {
     let summary = Summary::new(subject.config, subject.estimate);
     let scale = Scale::coarse(subject.unit);
-    let gpu = summary
-        .gpu
-        .filter(|gpu| gpu.0 / OFF_SCALE <= summary.total.0);
-    let axis = Axis::new(summary.total.max(gpu.unwrap_or(Bytes::ZERO)), subject);
+    let gpu = gpu_within(summary.gpu, summary.total);
+    let most = summary.device.1.max(gpu.unwrap_or(Bytes::ZERO));
+    let axis = Axis::new(most, subject);
     let mut behind = axis.grid(subject);
     let mut marks = Vec::new();
 
@@ -102,24 +97,7 @@ fn draw(subject: &Subject<'_>) -> Scene {
         }
         x += MODULE_GAP;
     }
-    let mut before = Vec::new();
-    if let Some(memory) = summary.gpu {
-        let name = format!("GPU {}", scale.amount(memory));
-        if gpu.is_some() {
-            let y = axis.y(memory);
-            before.push(Drawing::line(Class::Gpu, (LEFT, y), (subject.width, y)));
-            let place = (subject.width, y - Px::of(5));
-            before.push(Drawing::text(Class::GpuLabel, place, Anchor::End, name));
-        } else {
-            let place = (subject.width, Px::of(11));
-            before.push(Drawing::text(
-                Class::GpuLabel,
-                place,
-                Anchor::End,
-                format!("↑ {name}"),
-            ));
-        }
-    }
+    let before = axis.gpu(subject, summary.gpu, gpu.is_some());
     Scene {
         id: CHART.id,
         width: subject.width,
@@ -213,8 +191,12 @@ fn bar(
         let rect = Drawing::rect(Class::Bucket(bucket), (x, top), (width, bottom - top));
         drawings.push(rect.about(Target::line(place, bucket.id())));
     }
+    let device = subject.config.modules().get(place.module);
+    let device = device.map_or(stage.total, |m| band(m, stage.total).high);
+    let (high, low) = (axis.y(device), axis.y(stage.total));
+    drawings.push(Drawing::rect(Class::Band, (x, high), (width, low - high)));
     let number = scale.number(stage.total);
-    let top = axis.y(stage.total) - Px::of(6);
+    let top = axis.y(device) - Px::of(6);
     if Px::of_text(&number) <= column.width {
         drawings.push(Drawing::text(
             Class::Value,
@@ -262,75 +244,5 @@ fn bar(
         ),
         chosen: place == subject.stage,
         drawings,
-    }
-}
-
-/// The vertical axis.
-struct Axis {
-    top: Bytes,
-    step: Bytes,
-}
-
-impl Axis {
-    fn new(most: Bytes, subject: &Subject<'_>) -> Self {
-        // A twentieth of room above the highest thing, for its label.
-        let top = Bytes(most.0.saturating_add(most.0 / 20).max(1));
-        let unit = subject.unit.bytes();
-        let fits = |step: &u64| top.0 / step.max(&1) <= 5;
-        // 1, 2 and 5 times powers of ten of the unit, from its hundredth on.
-        let tens = (0..12).map(|n| 10u64.saturating_pow(n));
-        let steps = tens.flat_map(|ten| [1, 2, 5].map(|n| ten.saturating_mul(n)));
-        let step = steps
-            .map(|n| (unit / 100).saturating_mul(n))
-            .find(fits)
-            .unwrap_or(u64::MAX);
-        Self {
-            top,
-            step: Bytes(step),
-        }
-    }
-
-    fn y(&self, amount: Bytes) -> Px {
-        let room = HEIGHT - TOP - BOTTOM;
-        HEIGHT - BOTTOM - room.share(amount.0.into(), self.top.0.into())
-    }
-
-    fn grid(&self, subject: &Subject<'_>) -> Vec<Drawing> {
-        let unit = subject.unit.bytes();
-        // The hundredth of a GiB that steps start from is rounded down.
-        let decimals = if self.step.0 >= unit / 100 * 100 {
-            0
-        } else if self.step.0 >= unit / 10 {
-            1
-        } else {
-            2
-        };
-        let scale = Scale {
-            unit: subject.unit,
-            decimals,
-        };
-        let mut grid = Vec::new();
-        for n in 0..=5 {
-            let amount = self.step * n;
-            if amount > self.top {
-                break;
-            }
-            let y = self.y(amount);
-            grid.push(Drawing::line(Class::Grid, (LEFT, y), (subject.width, y)));
-            let place = (LEFT - Px::of(6), y + Px::of(4));
-            grid.push(Drawing::text(
-                Class::Tick,
-                place,
-                Anchor::End,
-                scale.number(amount),
-            ));
-        }
-        grid.push(Drawing::text(
-            Class::Tick,
-            (LEFT - Px::of(6), Px::of(11)),
-            Anchor::End,
-            subject.unit.symbol(),
-        ));
-        grid
     }
 }

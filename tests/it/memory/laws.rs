@@ -69,7 +69,9 @@ proptest! {
                 prop_assert_eq!(point.memory.iter().copied().sum::<Bytes>(), point.total);
             }
             let most = timeline.points.iter().map(|point| point.total).max().unwrap();
-            prop_assert_eq!(most.max(timeline.steady), stage.peak);
+            let step: Bytes = timeline.optimizer_step.iter().copied().sum();
+            prop_assert!(timeline.steady <= step);
+            prop_assert_eq!(most.max(step), stage.peak);
             let band = band(&config.modules()[0], stage.peak);
             prop_assert!(stage.peak < band.low && band.low < band.high);
             let lines = stage_lines(&config, &estimate, StageRef { module: 0, pp_rank });

@@ -4,7 +4,7 @@ use megatron_memory::export::svg::document;
 use megatron_memory::memory::StageRef;
 use megatron_memory::report::amount::Unit;
 use megatron_memory::report::charts::{
-    CHARTS, Subject, bucket_bar, buckets, components, stage_bars,
+    CHARTS, Subject, bucket_bar, buckets, components, stage_bars, timeline,
 };
 use megatron_memory::report::scene::{Class, Drawing, Px, Scene, Shape};
 use serde_json::json;
@@ -50,6 +50,10 @@ fn drawing(d: &Drawing) -> String {
             width,
             height,
         } => format!("{x},{y} {width}x{height}"),
+        Shape::Area { corners } => {
+            let corners = corners.iter().map(|(x, y)| format!("{x},{y}"));
+            corners.collect::<Vec<_>>().join(" ")
+        }
         Shape::Line {
             from: (x1, y1),
             to: (x2, y2),
@@ -83,6 +87,29 @@ fn a_stage_is_broken_down_by_bucket_and_by_component() {
     let job = Job::small(json!({}));
     snapshot("buckets", &text(&draw(&job, buckets::CHART, 500)));
     snapshot("components", &text(&draw(&job, components::CHART, 320)));
+}
+
+#[test]
+fn an_iteration_is_drawn_step_by_step() {
+    let job = Job::small(json!({"gpu_memory_mib": 1100, "global_batch_size": 16}));
+    let scene = draw(&job, timeline::CHART, 300);
+    snapshot("timeline", &text(&scene));
+    // The bands lie on each other without a gap: each one's upper outline is the next one's lower one.
+    let areas: Vec<_> = scene
+        .marks
+        .iter()
+        .flat_map(|mark| &mark.drawings)
+        .filter_map(|drawing| match &drawing.shape {
+            Shape::Area { corners } => Some(corners),
+            _ => None,
+        })
+        .collect();
+    assert!(areas.len() > 8);
+    for pair in areas.windows(2) {
+        let lower: Vec<_> = pair[1].iter().rev().collect();
+        let upper = pair[0].iter().take_while(|at| at.0 < scene.width);
+        assert!(upper.zip(lower).all(|(a, b)| a == b));
+    }
 }
 
 #[test]
@@ -144,6 +171,11 @@ fn pictures_stay_within_their_frame() {
                             assert!(*x >= Px::ZERO && *y >= Px::ZERO, "{place}");
                             assert!(*width >= Px::ZERO && *height >= Px::ZERO, "{place}");
                             assert!(*x + *width <= right && *y + *height <= bottom, "{place}");
+                        }
+                        Shape::Area { corners } => {
+                            let within =
+                                |(x, y): &(Px, Px)| *x <= right && *y <= bottom && *y >= Px::ZERO;
+                            assert!(corners.iter().all(within), "{place}");
                         }
                         Shape::Line { from, to } => {
                             assert!(

@@ -7,14 +7,15 @@
 )]
 
 mod browser;
+mod draw;
 mod embed;
 mod form;
 mod header;
 mod history;
 mod link;
 mod notices;
-mod parts;
 mod presets_bar;
+pub mod reactive;
 mod results;
 mod shortcuts;
 mod shown;
@@ -26,13 +27,10 @@ mod values;
 
 use leptos::prelude::*;
 
+use crate::report::markup::tag;
 pub use embed::Embed;
-use form::Form;
-use header::Header;
-use notices::NoticeBoard;
-use results::{Results, View};
-use shortcuts::Shortcuts;
-use summary::Summary;
+use results::View;
+use shown::frame;
 
 /// The whole page.
 #[component]
@@ -42,22 +40,21 @@ pub fn App() -> impl IntoView {
     View::provide();
     shortcuts::listen(state);
     link::keep(state);
-    // A link to a fragment would overwrite the one that holds the settings.
-    let skip = move |event: leptos::ev::MouseEvent| {
-        event.prevent_default();
-        browser::focus("results");
-    };
-    view! {
-        <a class="skip" href="#results" on:click=skip>"Skip to the results"</a>
-        <Header />
-        <main class="panes">
-            <Summary />
-            <Form />
-            <div class="results-pane" id="results" tabindex="-1" role="region" aria-label="Results">
-                <Results />
-            </div>
-        </main>
-        <NoticeBoard />
-        <Shortcuts />
-    }
+    let region = tag("div")
+        .class("results-pane")
+        .with("id", "results")
+        .with("tabindex", "-1")
+        .with("role", "region")
+        .with("aria-label", "Results");
+    let panes = vec![
+        summary::summary(state),
+        form::form(state),
+        frame(region, vec![results::results()]),
+    ];
+    vec![
+        header::header(state),
+        frame(tag("main").class("panes"), panes),
+        notices::board(state),
+        shortcuts::help(),
+    ]
 }

@@ -17,7 +17,7 @@ use crate::parallel::stages::StageLayout;
 use crate::units::Bytes;
 
 /// What checking a job gave.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Checked {
     /// The job, when nothing is wrong with it.
     pub config: Option<Config>,

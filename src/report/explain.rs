@@ -8,7 +8,7 @@ use crate::source::Source;
 use crate::units::Bytes;
 
 /// Everything there is to say about one number.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Explanation {
     /// The path of the number.
     pub path: String,
@@ -42,6 +42,13 @@ pub enum How {
     },
     /// A sum of other numbers, which add up to this one as they are shown.
     Sum(Vec<Term>),
+}
+
+/// A sum of nothing.
+impl Default for How {
+    fn default() -> Self {
+        Self::Sum(Vec::new())
+    }
 }
 
 /// A symbol of a formula.

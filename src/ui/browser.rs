@@ -4,7 +4,7 @@
 mod patch;
 
 use core::time::Duration;
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::rc::Rc;
 
 use leptos::leptos_dom::helpers::TimeoutHandle;
@@ -12,12 +12,12 @@ use leptos::prelude::{request_animation_frame, set_timeout_with_handle};
 use leptos::wasm_bindgen::prelude::Closure;
 use leptos::wasm_bindgen::{JsCast, JsValue};
 use web_sys::{
-    Document, Element, HtmlDialogElement, HtmlElement, HtmlInputElement, KeyboardEvent,
+    Document, EventTarget, HtmlDialogElement, HtmlElement, HtmlInputElement, KeyboardEvent,
     ResizeObserver, Storage, Window,
 };
 
 pub(crate) use patch::Patch;
-pub(crate) use web_sys::Event;
+pub(crate) use web_sys::{Element, Event};
 
 fn window() -> Option<Window> {
     web_sys::window()
@@ -34,13 +34,18 @@ fn element(id: &str) -> Option<HtmlElement> {
 /// Moves the focus to the element with this id once what is on its way to the page is there.
 pub(crate) fn focus(id: impl Into<String>) {
     let id = id.into();
-    request_animation_frame(move || {
+    soon(Box::new(move || {
         let element = document().and_then(|document| document.get_element_by_id(&id));
         // SVG elements take the focus in the same way, but are no HTML elements.
         if let Some(element) = element {
             let _ = element.unchecked_ref::<HtmlElement>().focus();
         }
-    });
+    }));
+}
+
+/// Acts once what is on its way to the page is there.
+fn soon(act: Box<dyn FnOnce()>) {
+    request_animation_frame(act);
 }
 
 /// The address's fragment with its `#`; empty where there is none.
@@ -79,22 +84,20 @@ pub(crate) fn write_fragment(fragment: &str, entry: bool) {
 }
 
 /// Puts text on the clipboard and then says whether that was allowed.
-pub(crate) fn copy(text: &str, done: impl FnOnce(bool) + 'static) {
+pub(crate) fn copy(text: &str, done: impl Fn(bool) + 'static) {
+    copy_boxed(text, Rc::new(done));
+}
+
+fn copy_boxed(text: &str, done: Rc<dyn Fn(bool)>) {
     // Pages that were not loaded over a secure connection have no clipboard at all.
     let clipboard = window().map(|window| window.navigator().clipboard());
     let Some(clipboard) = clipboard.filter(|clipboard| !clipboard.is_undefined()) else {
         return done(false);
     };
-    let done = Rc::new(Cell::new(Some(done)));
-    let say = |allowed: bool| {
+    let [written, denied] = [true, false].map(|allowed| {
         let done = Rc::clone(&done);
-        Closure::once(move |_: JsValue| {
-            if let Some(done) = done.take() {
-                done(allowed);
-            }
-        })
-    };
-    let (written, denied) = (say(true), say(false));
+        Closure::<dyn FnMut(JsValue)>::new(move |_| done(allowed))
+    });
     let _ = clipboard.write_text(text).then2(&written, &denied);
     written.forget();
     denied.forget();
@@ -110,11 +113,11 @@ pub(crate) fn focus_first(selector: &str) {
 
 /// Selects all text of the input with this id.
 pub(crate) fn select(id: &'static str) {
-    request_animation_frame(move || {
+    soon(Box::new(move || {
         if let Some(input) = element(id).and_then(|e| e.dyn_into::<HtmlInputElement>().ok()) {
             input.select();
         }
-    });
+    }));
 }
 
 /// The id of the element that has the focus; empty when none has.
@@ -161,13 +164,20 @@ pub(crate) fn place(event: &Event) -> Option<String> {
         .get_attribute("data-at")
 }
 
-/// Listens to some kinds of events on an element and in it, as long as the page lives.
-pub(crate) fn listen(element: &Element, kinds: &[&str], hear: Box<dyn Fn(&Event)>) {
+/// Listens to some kinds of events on something and in it, as long as the page lives.
+pub(crate) fn listen(to: &EventTarget, kinds: &[&str], hear: Box<dyn Fn(&Event)>) {
     let hear = Closure::<dyn Fn(Event)>::new(move |event: Event| hear(&event));
     for kind in kinds {
-        let _ = element.add_event_listener_with_callback(kind, hear.as_ref().unchecked_ref());
+        let _ = to.add_event_listener_with_callback(kind, hear.as_ref().unchecked_ref());
     }
     hear.forget();
+}
+
+/// Listens to the window.
+pub(crate) fn listen_everywhere(kinds: &[&str], hear: Box<dyn Fn(&Event)>) {
+    if let Some(window) = window() {
+        listen(&window, kinds, hear);
+    }
 }
 
 /// The key that was pressed, after its modifiers: `Ctrl+Alt+Shift+ArrowUp`. Shift is named only before keys that write
@@ -203,9 +213,8 @@ pub(crate) fn text(event: &Event) -> String {
     }
 }
 
-/// Tells the width of an element in pixels, now and whenever it changes, as long as the page lives.
-pub(crate) fn watch_width(element: &Element, tell: impl Fn(i32) + 'static) {
-    tell(element.client_width());
+/// Tells the width of an element in pixels as soon as it has one and whenever it changes, as long as the page lives.
+pub(crate) fn watch_width(element: &Element, tell: Box<dyn Fn(i32)>) {
     let watched = element.clone();
     let tell = Closure::<dyn Fn()>::new(move || tell(watched.client_width()));
     if let Ok(observer) = ResizeObserver::new(tell.as_ref().unchecked_ref()) {
@@ -236,7 +245,7 @@ pub(crate) struct Timer(RefCell<Option<TimeoutHandle>>);
 
 impl Timer {
     /// Runs `action` after `delay`, instead of what was still waiting.
-    pub(crate) fn restart(&self, delay: Duration, action: impl FnOnce() + 'static) {
+    pub(crate) fn restart(&self, delay: Duration, action: Box<dyn FnOnce()>) {
         self.stop();
         *self.0.borrow_mut() = set_timeout_with_handle(action, delay).ok();
     }

@@ -11,16 +11,19 @@ use core::fmt::Write;
 use leptos::prelude::*;
 
 use super::browser;
-use super::form::{Form, rows};
+use super::form::{form, rows};
 use super::link;
-use super::notices::NoticeBoard;
-use super::results::{Results, View, numbers, stages, view};
-use super::state::{State, state};
-use super::summary::Summary;
-use super::values::shown;
+use super::notices;
+use super::reactive::{Derived, effect};
+use super::results::{View, numbers, results, stages, view};
+use super::shown::{frame, shown};
+use super::state::State;
+use super::summary::summary;
+use super::values;
 use crate::config::field::{Group, Level};
 use crate::config::fields::FieldId;
 use crate::formats::share_url::encode;
+use crate::report::markup::tag;
 use presentation::{Part, Presentation};
 
 /// The whole embed.
@@ -31,39 +34,43 @@ pub fn Embed() -> impl IntoView {
     provide_context(state);
     View::provide();
     link::keep(state);
-    let hash = Memo::new(move |_| encode(&state.share()));
-    Effect::new(move |_| browser::mark_root("data-result", Some(&result(state, &hash.read()))));
-    let results = match asked.part {
-        Part::Full => view! { <Results /> }.into_any(),
-        Part::Table => numbers(view()),
-        Part::Timeline => stages(view()),
-        Part::Compact | Part::Bar => ().into_any(),
+    let hash = Derived::new(move || encode(&state.share()));
+    effect(move || browser::mark_root("data-result", Some(&result(state, &hash.read()))));
+    let shows = match asked.part {
+        Part::Full => vec![results()],
+        Part::Table => vec![numbers(view())],
+        Part::Timeline => vec![stages(view())],
+        Part::Compact | Part::Bar => Vec::new(),
     };
-    view! {
-        <main class="embed-parts" data-view=asked.part.name()>
-            <h1 class="unseen">"Megatron Memory"</h1>
-            <Summary />
-            {settings(&asked)}
-            <div class="results-pane">{results}</div>
-            <p class="embed-foot">
-                <a href=move || format!("./{}", hash.get()) target="_blank" rel="noopener">
-                    "Open in calculator"
-                </a>
-            </p>
-        </main>
-        <NoticeBoard />
-    }
+    let title = tag("h1").class("unseen").text("Megatron Memory");
+    let title = shown("whole", move || vec![title.clone()], |_| false);
+    let foot = move || {
+        let link = tag("a")
+            .with("href", format!("./{}", *hash.read()))
+            .with("target", "_blank")
+            .with("rel", "noopener")
+            .text("Open in calculator");
+        vec![link]
+    };
+    let mut parts = vec![title, summary(state)];
+    parts.append(&mut settings(state, &asked));
+    parts.push(frame(tag("div").class("results-pane"), shows));
+    parts.push(shown("embed-foot", foot, |_| false));
+    let main = tag("main")
+        .class("embed-parts")
+        .with("data-view", asked.part.name());
+    vec![frame(main, parts), notices::board(state)]
 }
 
 /// The inputs, and what cannot be changed here.
-fn settings(asked: &Presentation) -> AnyView {
+fn settings(state: &'static State, asked: &Presentation) -> Vec<AnyView> {
     let editable = if asked.readonly {
         Vec::new()
     } else {
         asked.fields.clone()
     };
     if asked.part == Part::Full && !asked.readonly && editable.is_empty() {
-        return view! { <Form /> }.into_any();
+        return vec![form(state)];
     }
     let named = asked.fields.iter().copied();
     let context = FieldId::ALL.iter().copied().filter(|id| {
@@ -74,29 +81,30 @@ fn settings(asked: &Presentation) -> AnyView {
     let surrounded = matches!(asked.part, Part::Full | Part::Compact);
     let mut locked: Vec<FieldId> = named.filter(|_| asked.readonly).collect();
     locked.extend(context.filter(|_| surrounded));
-    let any = !editable.is_empty();
-    view! {
-        {any.then(|| view! { <div class="form embed-inputs">{rows(state(), editable)}</div> })}
-        {fixed(locked)}
+    let mut parts = Vec::new();
+    if !editable.is_empty() {
+        parts.push(rows(state, editable));
     }
-    .into_any()
+    if !locked.is_empty() {
+        parts.push(fixed(state, locked));
+    }
+    parts
 }
 
 /// Settings as they are, for reading.
-fn fixed(fields: Vec<FieldId>) -> AnyView {
-    let state = state();
-    let none = fields.is_empty();
-    let entries = fields.into_iter().map(|id| {
-        let field = id.field();
-        let value = Memo::new(move |_| shown(field, state.value(id).as_ref()));
-        view! {
-            <div hidden=move || value.read().is_empty()>
-                <dt>{field.label}</dt>
-                <dd data-field=field.key>{value}</dd>
-            </div>
-        }
-    });
-    view! { <dl class="embed-fixed" hidden=none>{entries.collect_view()}</dl> }.into_any()
+fn fixed(state: &'static State, fields: Vec<FieldId>) -> AnyView {
+    let draw = move || {
+        let entries = fields.iter().map(|id| {
+            let field = id.field();
+            let value = values::shown(field, state.value(*id).as_ref());
+            tag("div")
+                .mark("hidden", value.is_empty())
+                .child(tag("dt").text(field.label))
+                .child(tag("dd").with("data-field", field.key).text(value))
+        });
+        vec![tag("dl").class("embed-fixed").children(entries)]
+    };
+    shown("whole", draw, |_| false)
 }
 
 /// The result as the page around gets it, as JSON: the link, and the bytes of every stage of every module.

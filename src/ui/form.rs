@@ -4,36 +4,127 @@ mod control;
 mod derived;
 mod essence;
 mod field;
+mod hands;
 pub(super) mod search;
 mod section;
 
-use leptos::prelude::*;
+use std::sync::{Arc, RwLockReadGuard};
+
+use leptos::prelude::AnyView;
 
 pub(crate) use field::control_id;
 
+use crate::config::Checked;
 use crate::config::field::Group;
 use crate::config::fields::FieldId;
-use crate::ui::state::{State, state};
-use search::Search;
-use section::section;
+use crate::config::problem::{Problem, Severity};
+use crate::config::raw::RawJob;
+use crate::formats::state::Setup;
+use crate::report::markup::tag;
+use crate::ui::reactive::Slot;
+use crate::ui::shown::{frame, shown};
+use crate::ui::state::{Outcome, State};
+use crate::ui::values::same;
+use crate::value::Value;
+use derived::resolved;
+
+/// The form's own state, beside the page's.
+#[derive(Clone, Copy)]
+struct Form {
+    state: &'static State,
+    /// Fields whose help is open.
+    tips: Slot<Vec<FieldId>>,
+}
 
 /// All sections, under the search box.
-#[component]
-pub fn Form() -> impl IntoView {
-    let state = state();
-    view! {
-        <div class="form" id="settings" tabindex="-1" role="region" aria-label="Settings">
-            <Search />
-            {Group::ALL.map(|group| section(state, group)).collect_view()}
-        </div>
-    }
+pub(super) fn form(state: &'static State) -> AnyView {
+    let form = Form::new(state);
+    let sections = shown(
+        "sections",
+        move || {
+            let sheet = form.sheet();
+            Group::ALL
+                .iter()
+                .map(|group| section::section(&sheet, *group))
+                .collect()
+        },
+        move |gesture| form.act(gesture),
+    );
+    let region = tag("div")
+        .class("form")
+        .with("id", "settings")
+        .with("tabindex", "-1")
+        .with("role", "region")
+        .with("aria-label", "Settings");
+    frame(region, vec![search::search(state), sections])
 }
 
 /// Some fields without their sections.
 pub(super) fn rows(state: &'static State, fields: Vec<FieldId>) -> AnyView {
-    fields
-        .into_iter()
-        .map(|id| field::field_row(state, id))
-        .collect_view()
-        .into_any()
+    let form = Form::new(state);
+    let draw = move || {
+        let sheet = form.sheet();
+        fields.iter().map(|id| field::row(&sheet, *id)).collect()
+    };
+    shown("form embed-inputs", draw, move |gesture| form.act(gesture))
+}
+
+impl Form {
+    fn new(state: &'static State) -> Self {
+        Self {
+            state,
+            tips: Slot::new(Vec::new()),
+        }
+    }
+
+    /// All that a drawing is about; what draws with it is drawn anew when any of it changes.
+    fn sheet(&self) -> Sheet {
+        let state = self.state;
+        Sheet {
+            state,
+            module: state.module.get(),
+            // First what works things out: nothing may be held then.
+            outcome: state.outcome.get(),
+            checked: state.checked.get(),
+            base: state.baseline.get(),
+            setup: state.setup.read(),
+            tips: self.tips.read(),
+        }
+    }
+}
+
+/// One moment of the form.
+struct Sheet {
+    state: &'static State,
+    module: usize,
+    outcome: Option<Arc<Outcome>>,
+    checked: Arc<Checked>,
+    base: Arc<RawJob>,
+    setup: RwLockReadGuard<'static, Setup>,
+    tips: RwLockReadGuard<'static, Vec<FieldId>>,
+}
+
+impl Sheet {
+    fn value(&self, id: FieldId) -> Option<&Value> {
+        self.setup.job.get(self.module, id)
+    }
+
+    fn changed(&self, id: FieldId) -> bool {
+        same(id.field(), self.value(id), self.base.get(self.module, id)).eq(&false)
+    }
+
+    /// The problems that involve a field of this module.
+    fn problems(&self, id: FieldId) -> impl Iterator<Item = &Problem> {
+        let involved = move |p: &&Problem| p.module == self.module && p.fields.contains(&id);
+        self.checked.problems.iter().filter(involved)
+    }
+
+    fn invalid(&self, id: FieldId) -> bool {
+        self.problems(id).any(|p| p.severity == Severity::Error)
+    }
+
+    /// The number that a left-out field stands for.
+    fn resolved(&self, id: FieldId) -> Option<u64> {
+        resolved(id, self.outcome.as_ref()?.module(self.module)?)
+    }
 }

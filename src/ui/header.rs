@@ -1,97 +1,174 @@
-//! The line at the top: the preset, what can be done with the sheet, and how the page looks.
+//! The line at the top: the preset, what can be done with the settings, and how the page looks.
 
-use leptos::prelude::*;
+use leptos::prelude::{AnyView, untrack};
 
 use super::browser;
+use super::draw::{aria, button, dialog};
 use super::link;
-use super::parts::{click, memo, text, yes};
-use super::presets_bar::PresetsBar;
+use super::presets_bar;
+use super::reactive::Slot;
 use super::shortcuts::SHORTCUTS;
-use super::state::state;
-use super::theme::{ThemeButton, UnitSwitch};
+use super::shown::{Gesture, shown};
+use super::state::State;
+use super::theme;
 use crate::config::fields::FieldId;
 use crate::formats::state::Setup;
+use crate::report::amount::Unit;
+use crate::report::markup::{Markup, tag};
 
 /// The ids of the dialog with the link and of the link in it.
 const LINK: &str = "link";
 const LINK_TEXT: &str = "link-text";
 
+/// Buttons that open a dialog: the dialog's id and the button's label.
+const DIALOGS: &[(&str, &str)] = &[];
+
 /// The header.
-#[component]
-pub fn Header() -> impl IntoView {
-    let state = state();
-    let pristine = memo(move || {
-        let plain = state
-            .setup
-            .with(|s| s.job.modules.is_empty() && s.job.unknown.is_empty());
-        plain && !FieldId::ALL.iter().any(|id| state.changed(*id))
-    });
-    let reset = move || {
-        let preset = state.setup.with_untracked(|s| s.preset.clone());
-        let job = state.baseline.get_untracked();
+pub(super) fn header(state: &'static State) -> AnyView {
+    let header = Header {
+        state,
+        address: Slot::new(String::new()),
+    };
+    shown(
+        "whole",
+        move || header.draw(),
+        move |gesture| header.act(gesture),
+    )
+}
+
+#[derive(Clone, Copy)]
+struct Header {
+    state: &'static State,
+    /// The link, where the clipboard does not take it.
+    address: Slot<String>,
+}
+
+impl Header {
+    fn draw(&self) -> Vec<Markup> {
+        let state = self.state;
+        let skip = tag("a")
+            .class("skip")
+            .with("href", "#results")
+            .with("data-at", "skip")
+            .text("Skip to the results");
+        let header = tag("header")
+            .class("header")
+            .child(tag("h1").text("Megatron Memory"))
+            .child(presets_bar::draw(state))
+            .child(self.actions())
+            .children(
+                DIALOGS
+                    .iter()
+                    .map(|(id, label)| button(*id, "", *label).with("aria-haspopup", "dialog")),
+            )
+            .child(button("copy", "share", "Copy link"))
+            .child(self.looks());
+        vec![skip, header, self.link()]
+    }
+
+    /// What can be done with the settings.
+    fn actions(&self) -> Markup {
+        let state = self.state;
+        let untouched = {
+            let setup = state.setup.read();
+            setup.job.modules.is_empty() && setup.job.unknown.is_empty()
+        };
+        let pristine = untouched && !FieldId::ALL.iter().any(|id| state.changed(*id));
+        tag("div")
+            .class("actions")
+            .with("role", "group")
+            .with("aria-label", "Settings")
+            .child(button("undo", "", "Undo").mark("disabled", !state.can_undo()))
+            .child(button("redo", "", "Redo").mark("disabled", !state.can_redo()))
+            .child(button("reset", "", "Reset").mark("disabled", pristine))
+    }
+
+    /// How the page looks.
+    fn looks(&self) -> Markup {
+        let (unit, theme) = (self.state.unit.get(), self.state.theme.get());
+        let units = Unit::ALL.map(|this| {
+            button(this.symbol(), "", this.symbol()).with("aria-pressed", aria(this == unit))
+        });
+        let units = tag("div")
+            .class("segments")
+            .with("role", "group")
+            .with("aria-label", "Unit of memory")
+            .children(units);
+        let icon = tag("span").class("theme-icon").with("aria-hidden", "true");
+        let name = tag("span").class("theme-name");
+        let theme = button("theme", "quiet", "")
+            .child(icon)
+            .child(name.text(format!("Theme: {}", theme.name())));
+        let evidence = tag("a").class("quiet").with("href", "./evidence.html");
+        let evidence = evidence.text("Evidence");
+        tag("div")
+            .class("looks")
+            .child(units)
+            .child(theme)
+            .child(evidence)
+            .child(button(SHORTCUTS, "quiet", "Help").with("aria-haspopup", "dialog"))
+    }
+
+    /// The dialog for browsers that deny the clipboard.
+    fn link(&self) -> Markup {
+        let text = tag("input")
+            .with("id", LINK_TEXT)
+            .with("type", "text")
+            .with("readonly", "")
+            .with("aria-label", "Link")
+            .with("value", self.address.get());
+        let why = tag("p").text("The browser does not let the page use the clipboard.");
+        dialog(LINK, "Copy this link", vec![why, text])
+    }
+
+    fn act(&self, gesture: Gesture<'_>) -> bool {
+        let state = self.state;
+        match gesture {
+            // A link to a fragment would overwrite the one that holds the settings.
+            Gesture::Choose("skip") => {
+                browser::focus("results");
+                return true;
+            }
+            Gesture::Choose("undo") => {
+                state.undo();
+            }
+            Gesture::Choose("redo") => {
+                state.redo();
+            }
+            Gesture::Choose("reset") => self.reset(),
+            Gesture::Choose("copy") => self.copy(),
+            Gesture::Choose("theme") => theme::turn(state),
+            Gesture::Choose(place) => {
+                if let Some(unit) = Unit::ALL.into_iter().find(|unit| unit.symbol() == place) {
+                    theme::set_unit(state, unit);
+                } else {
+                    browser::open_dialog(place);
+                }
+            }
+            Gesture::Change(presets_bar::PRESET, id) => presets_bar::pick(state, id),
+            _ => {}
+        }
+        false
+    }
+
+    fn reset(&self) {
+        let state = self.state;
+        let preset = state.setup.read_untracked().preset.clone();
+        let job = untrack(|| state.baseline.get());
         state.jump(Setup {
             preset,
             job: (*job).clone(),
         });
-        state
-            .notices
-            .offer_undo("All settings are those of the preset again.");
-    };
-    let shown = RwSignal::new(String::new());
-    let copy = move || {
-        link::copy(state, move |address| {
+        let said = "All settings are those of the preset again.";
+        state.notices.offer_undo(said);
+    }
+
+    fn copy(&self) {
+        let shown = self.address;
+        link::copy(self.state, move |address| {
             shown.set(address);
             browser::open_dialog(LINK);
             browser::select(LINK_TEXT);
         });
-    };
-    view! {
-        <header class="header">
-            <h1>"Megatron Memory"</h1>
-            <PresetsBar />
-            <div class="actions" role="group" aria-label="Settings">
-                <button
-                    type="button"
-                    disabled=yes(move || !state.can_undo())
-                    on:click=click(move || {
-                        state.undo();
-                    })
-                >
-                    "Undo"
-                </button>
-                <button
-                    type="button"
-                    disabled=yes(move || !state.can_redo())
-                    on:click=click(move || {
-                        state.redo();
-                    })
-                >
-                    "Redo"
-                </button>
-                <button type="button" disabled=yes(move || pristine.get()) on:click=click(reset)>"Reset"</button>
-            </div>
-            <button type="button" class="share" on:click=click(copy)>"Copy link"</button>
-            <div class="looks">
-                <UnitSwitch />
-                <ThemeButton />
-                <a class="quiet" href="./evidence.html">"Evidence"</a>
-                <button
-                    type="button"
-                    class="quiet"
-                    aria-haspopup="dialog"
-                    on:click=click(|| browser::open_dialog(SHORTCUTS))
-                >
-                    "Help"
-                </button>
-            </div>
-        </header>
-        <dialog id=LINK class="help" aria-labelledby="link-title">
-            <h2 id="link-title">"Copy this link"</h2>
-            <p>"The browser does not let the page use the clipboard."</p>
-            <input id=LINK_TEXT type="text" readonly aria-label="Link" prop:value=text(move || shown.get()) />
-            <form method="dialog">
-                <button>"Close"</button>
-            </form>
-        </dialog>
     }
 }

@@ -4,10 +4,10 @@ use core::time::Duration;
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use leptos::ev;
-use leptos::prelude::*;
+use leptos::prelude::untrack;
 
 use super::browser::{self, Timer};
+use super::reactive::effect;
 use super::state::{State, first_setup};
 use crate::formats::share_url::{Notice, decode, encode};
 use crate::formats::state::{Setup, ShareState};
@@ -56,7 +56,7 @@ impl Keeper {
     fn wait(self: &Rc<Self>, share: ShareState) {
         *self.waiting.borrow_mut() = Some(share);
         let keeper = Rc::clone(self);
-        self.timer.restart(PAUSE, move || keeper.flush());
+        self.timer.restart(PAUSE, Box::new(move || keeper.flush()));
     }
 
     /// Writes what waits.
@@ -105,9 +105,10 @@ pub(super) fn keep(state: &'static State) {
         timer: Timer::default(),
     });
     let writer = Rc::clone(&keeper);
-    Effect::new(move |before: Option<u32>| {
+    let mut before = None;
+    effect(move || {
         let (share, jumps) = (state.share(), state.jumps.get());
-        match before {
+        match before.replace(jumps) {
             // Back must lead to what was there before the jump, keystrokes included.
             Some(before) if before != jumps => {
                 writer.flush();
@@ -116,17 +117,13 @@ pub(super) fn keep(state: &'static State) {
             Some(_) => writer.wait(share),
             None => {}
         }
-        jumps
     });
-    let (back, hash) = (Rc::clone(&keeper), Rc::clone(&keeper));
-    let (blur, hide) = (Rc::clone(&keeper), keeper);
-    let listeners = [
-        window_event_listener(ev::popstate, move |_| back.follow(state)),
-        window_event_listener(ev::hashchange, move |_| hash.follow(state)),
-        window_event_listener(ev::focusout, move |_| blur.flush()),
-        window_event_listener(ev::pagehide, move |_| hide.flush()),
-    ];
-    on_cleanup(move || listeners.into_iter().for_each(WindowListenerHandle::remove));
+    let reader = Rc::clone(&keeper);
+    browser::listen_everywhere(
+        &["popstate", "hashchange"],
+        Box::new(move |_| reader.follow(state)),
+    );
+    browser::listen_everywhere(&["focusout", "pagehide"], Box::new(move |_| keeper.flush()));
 }
 
 /// Puts the link on the clipboard; `denied` gets the address where the browser does not allow that.
@@ -137,7 +134,7 @@ pub(super) fn copy(state: &'static State, denied: impl Fn(String) + 'static) {
         if copied {
             state.notices.tell("The link is on the clipboard.");
         } else {
-            denied(text);
+            denied(text.clone());
         }
     });
 }

@@ -3,12 +3,14 @@
 use core::time::Duration;
 use std::rc::Rc;
 
-use leptos::prelude::*;
+use leptos::prelude::AnyView;
 
 use super::browser::Timer;
-use super::parts::{button, memo, text, yes};
-use super::state::{State, state};
-use crate::config::problem::Severity;
+use super::draw::button;
+use super::reactive::{Derived, Slot, effect};
+use super::shown::{Gesture, shown};
+use super::state::State;
+use crate::report::markup::{Markup, tag};
 
 /// A message with what can be done about it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,15 +24,15 @@ pub struct Notice {
 /// Where messages are left.
 #[derive(Clone, Copy)]
 pub struct Notices {
-    shown: RwSignal<Option<Notice>>,
-    spoken: RwSignal<String>,
+    shown: Slot<Option<Notice>>,
+    spoken: Slot<String>,
 }
 
 impl Notices {
     pub(super) fn new() -> Self {
         Self {
-            shown: RwSignal::new(None),
-            spoken: RwSignal::new(String::new()),
+            shown: Slot::new(None),
+            spoken: Slot::new(String::new()),
         }
     }
 
@@ -55,48 +57,63 @@ impl Notices {
     }
 }
 
-/// The message at the edge of the page, and the lines for screen readers.
-#[component]
-pub fn NoticeBoard() -> impl IntoView {
-    let state = state();
-    let Notices { shown, spoken } = state.notices;
+/// The message at the edge of the page, and the line for screen readers.
+pub(super) fn board(state: &'static State) -> AnyView {
     speak_results(state);
-    let undo = move || {
-        state.undo();
-        shown.set(None);
-    };
-    view! {
-        <p class="unseen" role="status" data-testid="spoken">{spoken}</p>
-        <div class="notice" hidden=yes(move || shown.read().is_none())>
-            <p>{text(move || shown.get().map(|n| n.text).unwrap_or_default())}</p>
-            {button("", "Undo", yes(move || shown.read().as_ref().is_none_or(|n| !n.undo)), undo)}
-            {button("quiet", "Dismiss", yes(|| false), move || shown.set(None))}
-        </div>
+    let notices = state.notices;
+    shown(
+        "whole",
+        move || notices.draw(),
+        move |gesture| {
+            if let Gesture::Choose(place) = gesture {
+                if place == "undo" {
+                    state.undo();
+                }
+                notices.clear();
+            }
+            false
+        },
+    )
+}
+
+impl Notices {
+    fn draw(self) -> Vec<Markup> {
+        let notice = self.shown.read();
+        let undo = notice.as_ref().is_some_and(|notice| notice.undo);
+        let text = notice.as_ref().map(|notice| notice.text.clone());
+        let spoken = tag("p")
+            .class("unseen")
+            .with("role", "status")
+            .with("data-testid", "spoken")
+            .text(self.spoken.get());
+        let board = tag("div")
+            .class("notice")
+            .mark("hidden", notice.is_none())
+            .child(tag("p").text(text.unwrap_or_default()))
+            .child(button("undo", "", "Undo").mark("hidden", !undo))
+            .child(button("dismiss", "quiet", "Dismiss"));
+        vec![spoken, board]
     }
 }
 
 /// Reads out the verdict, or the problems, once the reader has paused for a second.
 fn speak_results(state: &'static State) {
     let timer = Rc::new(Timer::default());
-    let sentence = memo(move || {
-        let checked = state.checked.read();
-        let errors = || {
-            checked
-                .problems
-                .iter()
-                .filter(|p| p.severity == Severity::Error)
-        };
-        match errors().next() {
-            Some(first) => format!("{} problems. {first}", errors().count()),
+    let sentence = Derived::new(move || {
+        let checked = state.checked.get();
+        match checked.errors().next() {
+            Some(first) => format!("{} problems. {first}", checked.errors().count()),
             None => super::summary::sentence(state),
         }
     });
-    Effect::new(move |before: Option<()>| {
+    let mut first = true;
+    effect(move || {
         let sentence = sentence.get();
         // Nobody has done anything yet when the page opens.
-        if before.is_some() {
+        if !core::mem::take(&mut first) {
             let spoken = state.notices.spoken;
-            timer.restart(Duration::from_secs(1), move || spoken.set(sentence));
+            let say = move || spoken.set(sentence);
+            timer.restart(Duration::from_secs(1), Box::new(say));
         }
     });
 }

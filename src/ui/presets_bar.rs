@@ -1,16 +1,18 @@
 //! Picking a model.
 
-use leptos::prelude::*;
-
-use super::parts::{input, memo, option, yes};
-use super::state::{State, state};
+use super::draw::option;
+use super::state::State;
 use super::values::same;
 use crate::config::check;
 use crate::config::field::Group;
 use crate::config::fields::FieldId;
 use crate::config::raw::RawJob;
 use crate::formats::state::{PresetRef, Setup};
-use crate::presets::{PRESETS, Preset, by_id};
+use crate::presets::{PRESETS, by_id};
+use crate::report::markup::{Markup, tag};
+
+/// The list's id and place.
+pub(super) const PRESET: &str = "preset";
 
 /// Settings that belong to a model; the others say how it is trained.
 fn of_model(id: FieldId) -> bool {
@@ -38,18 +40,18 @@ fn trained_as(preset: &RawJob, now: &RawJob) -> RawJob {
 
 /// Takes over a model. Settings that were changed stay where the model can be trained with them;
 /// otherwise, and where nothing was changed, the job suggested for the model comes with it.
-fn pick(state: &'static State, id: &str) {
+pub(super) fn pick(state: &'static State, id: &str) {
     let Some(model) = by_id(id) else {
         return;
     };
     let preset = Setup::of_preset(model).job;
     let now = state.setup.get_untracked();
-    let untouched = state.baseline.with_untracked(|base| {
-        FieldId::ALL
-            .iter()
-            .filter(|id| !of_model(**id))
-            .all(|id| same(id.field(), now.job.shared.get(*id), base.shared.get(*id)))
-    });
+    let base = state.baseline.read_untracked();
+    let untouched = FieldId::ALL
+        .iter()
+        .filter(|id| !of_model(**id))
+        .all(|id| same(id.field(), now.job.shared.get(*id), base.shared.get(*id)));
+    drop(base);
     let name = model.name;
     let kept = trained_as(&preset, &now.job);
     let (job, said) = if untouched || !now.job.modules.is_empty() {
@@ -72,33 +74,32 @@ fn pick(state: &'static State, id: &str) {
 }
 
 /// The list of models.
-#[component]
-pub fn PresetsBar() -> impl IntoView {
-    let state = state();
-    let preset = memo(move || state.setup.with(|s| s.preset.clone()));
-    let mut families: Vec<&str> = Vec::new();
+pub(super) fn draw(state: &'static State) -> Markup {
+    let setup = state.setup.read();
+    let chosen = setup.preset.as_ref().map_or("", |preset| &preset.id);
+    let none = option("", "No preset")
+        .mark("disabled", true)
+        .mark("hidden", true);
+    let mut list = tag("select")
+        .with("id", PRESET)
+        .with("data-at", PRESET)
+        .with("value", chosen)
+        .child(none);
+    let mut families: Vec<(&str, Markup)> = Vec::new();
     for model in PRESETS {
-        if !families.contains(&model.family) {
-            families.push(model.family);
+        let entry = option(model.id, model.name);
+        let known = families.iter_mut().find(|(name, _)| *name == model.family);
+        if let Some((_, family)) = known {
+            family.children.push(entry);
+        } else {
+            let family = tag("optgroup").with("label", model.family);
+            families.push((model.family, family.child(entry)));
         }
     }
-    let entry = move |model: &'static Preset| {
-        let chosen = move || preset.read().as_ref().is_some_and(|p| p.id == model.id);
-        option(model.id, model.name, yes(chosen))
-    };
-    let family = move |family: &'static str| {
-        let models = PRESETS.iter().filter(|model| model.family == family);
-        view! { <optgroup label=family>{models.map(entry).collect_view()}</optgroup> }
-    };
-    view! {
-        <label class="preset">
-            <span class="unseen">"Model"</span>
-            <select id="preset" on:change=input(move |event| pick(state, &event_target_value(&event)))>
-                <option value="" disabled hidden prop:selected=yes(move || preset.read().is_none())>
-                    "No preset"
-                </option>
-                {families.into_iter().map(family).collect_view()}
-            </select>
-        </label>
-    }
+    list.children
+        .extend(families.into_iter().map(|(_, family)| family));
+    tag("label")
+        .class("preset")
+        .child(tag("span").class("unseen").text("Model"))
+        .child(list)
 }

@@ -6,36 +6,36 @@
 mod detail;
 mod explain;
 mod frameworks;
+mod panel;
 mod picture;
 mod stages;
 mod table;
 mod view;
 
-use leptos::prelude::*;
+use leptos::prelude::AnyView;
 
-use super::parts::yes;
+use super::shown::frame;
 use crate::report::charts::bucket_bar;
+use crate::report::markup::tag;
 use picture::{Purpose, picture};
 pub(super) use stages::stages;
 pub(super) use table::numbers;
 pub(super) use view::{View, view};
 
 /// All results below the headline.
-#[component]
-pub fn Results() -> impl IntoView {
+pub(super) fn results() -> AnyView {
     let view = view();
-    view! {
-        <div class="results" class:stale=yes(move || view.state.stale.get())>
-            {stages(view)} {detail::detail(view)} {frameworks::frameworks(view)}
-            {numbers(view)}
-        </div>
-    }
+    let panels = vec![
+        stages(view),
+        detail::detail(view),
+        frameworks::frameworks(view),
+        numbers(view),
+    ];
+    frame(tag("div").class("results"), panels)
 }
 
 /// The worst stage's buckets end to end, against the GPU.
-#[component]
-pub(super) fn HeadlineBar() -> impl IntoView {
-    let chart = Signal::stored(bucket_bar::CHART);
-    let bar = picture(view(), "headline", chart, Purpose::Buttons);
-    view! { <div class="headline-bar">{bar}</div> }
+pub(super) fn headline_bar() -> AnyView {
+    let bar = picture(view(), "headline", || bucket_bar::CHART, Purpose::Buttons);
+    frame(tag("div").class("headline-bar"), vec![bar])
 }

@@ -1,13 +1,15 @@
 //! Keyboard shortcuts, and the dialog that lists them and explains the words.
 
-use leptos::ev::{self, KeyboardEvent};
-use leptos::prelude::*;
+use leptos::prelude::AnyView;
 
-use super::browser;
+use super::browser::{self, Event};
+use super::draw::dialog;
 use super::form::control_id;
 use super::form::search::SEARCH;
+use super::shown::shown;
 use super::state::State;
 use crate::config::fields::FieldId;
+use crate::report::markup::{Markup, tag};
 
 /// The id of the dialog.
 pub(super) const SHORTCUTS: &str = "help";
@@ -80,69 +82,61 @@ const WORDS: &[(&str, &str)] = &[
     ("GiB, GB", "2^30 and 10^9 bytes."),
 ];
 
-fn keys(state: &'static State, event: &KeyboardEvent) {
-    let command = event.ctrl_key() || event.meta_key();
-    match event.key().as_str() {
-        "z" | "Z" if command && !event.alt_key() => {
+/// Obeys a key, wherever it is pressed; true when the browser must not.
+fn press(state: &'static State, key: &str) -> bool {
+    match key {
+        "Ctrl+z" | "Ctrl+Z" | "Ctrl+y" => {
             let focused = browser::focused();
-            let typing = FieldId::ALL
-                .iter()
-                .copied()
-                .find(|id| control_id(id.field()) == focused);
+            let mut all = FieldId::ALL.iter().copied();
+            let typing = all.find(|id| control_id(id.field()) == focused);
+            let own = typing.is_some_and(|id| state.typing_in(id)) || focused == SEARCH;
             // Within a run of keystrokes the browser's own undo is finer.
-            if typing.is_some_and(|id| state.typing_in(id)) || focused == SEARCH {
-                return;
+            if own && key != "Ctrl+y" {
+                return false;
             }
-            event.prevent_default();
-            let done = if event.shift_key() {
-                state.redo()
-            } else {
+            let done = if key == "Ctrl+z" {
                 state.undo()
+            } else {
+                state.redo()
             };
             if !done {
                 state.notices.tell("Nothing left to undo or redo.");
             }
         }
-        "y" if command => {
-            event.prevent_default();
-            state.redo();
-        }
-        "?" if !command && !browser::writing() => {
-            event.prevent_default();
-            browser::open_dialog(SHORTCUTS);
-        }
-        "/" if !command && !browser::writing() => {
-            event.prevent_default();
-            browser::focus(SEARCH);
-        }
-        _ => {}
+        "?" if !browser::writing() => browser::open_dialog(SHORTCUTS),
+        "/" if !browser::writing() => browser::focus(SEARCH),
+        _ => return false,
     }
+    true
 }
 
 /// Listens for shortcuts as long as the page is there.
 pub(super) fn listen(state: &'static State) {
-    let handle = window_event_listener(ev::keydown, move |event| keys(state, &event));
-    on_cleanup(move || handle.remove());
+    let hear = move |event: &Event| {
+        if press(state, &browser::key(event)) {
+            event.prevent_default();
+        }
+    };
+    browser::listen_everywhere(&["keydown"], Box::new(hear));
 }
 
 /// The dialog.
-#[component]
-pub fn Shortcuts() -> impl IntoView {
-    let entries = |list: &'static [(&str, &str)]| {
-        list.iter()
-            .map(|(name, text)| view! { <div><dt>{*name}</dt><dd>{*text}</dd></div> })
-            .collect_view()
+pub(super) fn help() -> AnyView {
+    let list = |entries: &[(&str, &str)]| {
+        tag("dl").children(entries.iter().map(|(name, text)| {
+            tag("div")
+                .child(tag("dt").text(*name))
+                .child(tag("dd").text(*text))
+        }))
     };
-    view! {
-        <dialog id=SHORTCUTS class="help" aria-labelledby="help-title">
-            <h2 id="help-title">"Help"</h2>
-            <h3>"Keys"</h3>
-            <dl>{entries(KEYS)}</dl>
-            <h3>"Words"</h3>
-            <dl>{entries(WORDS)}</dl>
-            <form method="dialog">
-                <button>"Close"</button>
-            </form>
-        </dialog>
-    }
+    let draw = move || {
+        let inside: Vec<Markup> = vec![
+            tag("h3").text("Keys"),
+            list(KEYS),
+            tag("h3").text("Words"),
+            list(WORDS),
+        ];
+        vec![dialog(SHORTCUTS, "Help", inside)]
+    };
+    shown("whole", draw, |_| false)
 }

@@ -3,11 +3,15 @@
 //! One listener serves a whole tree. An element that something can be done to says by `data-at` which it
 //! is; what is done inside of it counts as done to it, unless an element between has a place of its own.
 
-use leptos::html::Div;
+use std::cell::Cell;
+use std::rc::Rc;
+
+use leptos::html::custom;
 use leptos::prelude::*;
 
-use super::browser::{self, Event, Patch};
-use crate::report::markup::Markup;
+use super::browser::{self, Element, Event, Patch};
+use super::reactive::{Slot, effect};
+use crate::report::markup::{Markup, tag};
 
 /// What the reader does, and to which place.
 #[derive(Clone, Copy, Debug)]
@@ -65,7 +69,7 @@ pub(crate) fn shown(
 /// The same, telling its width in pixels.
 pub(crate) fn shown_at_width(
     class: &'static str,
-    width: RwSignal<i32>,
+    width: Slot<i32>,
     draw: impl Fn() -> Vec<Markup> + 'static,
     hands: impl Fn(Gesture<'_>) -> bool + 'static,
 ) -> AnyView {
@@ -74,20 +78,46 @@ pub(crate) fn shown_at_width(
 
 fn erased(
     class: &'static str,
-    width: Option<RwSignal<i32>>,
+    width: Option<Slot<i32>>,
     draw: Box<dyn Fn() -> Vec<Markup>>,
     hands: Hands,
 ) -> AnyView {
-    let root = NodeRef::<Div>::new();
-    root.on_load(move |root| {
+    let fill = move |root: &Element| {
         if let Some(width) = width {
-            browser::watch_width(&root, move |new| width.set(new));
+            browser::watch_width(root, Box::new(move |new| width.set(new)));
         }
-        let mut patch = Patch::new(&root);
-        Effect::new(move |_| patch.show(draw()));
-        browser::listen(&root, EVENTS, Box::new(move |event| act(event, &hands)));
-    });
-    view! { <div class=class node_ref=root></div> }.into_any()
+        let mut patch = Patch::new(root);
+        effect(move || patch.show(draw()));
+        browser::listen(root, EVENTS, Box::new(move |event| act(event, &hands)));
+    };
+    element(tag("div").class(class), Vec::new(), Box::new(fill))
+}
+
+/// A part of the page that never changes itself, with others in it.
+pub(crate) fn frame(shell: Markup, inside: Vec<AnyView>) -> AnyView {
+    element(shell, inside, Box::new(|_| ()))
+}
+
+/// What becomes of an element that has just been made.
+type Fill = Rc<Cell<Option<(Markup, Box<dyn FnOnce(&Element)>)>>>;
+
+/// The one type of element that the page is built from: each further one would be code of its own.
+fn element(shell: Markup, inside: Vec<AnyView>, fill: Box<dyn FnOnce(&Element)>) -> AnyView {
+    let name = shell.tag;
+    let fill: Fill = Rc::new(Cell::new(Some((shell, fill))));
+    custom(name)
+        .directive(fill_in, fill)
+        .child(inside)
+        .into_any()
+}
+
+fn fill_in(element: Element, fill: Fill) {
+    if let Some((shell, fill)) = fill.take() {
+        for (name, value) in &shell.attributes {
+            let _ = element.set_attribute(name, value);
+        }
+        fill(&element);
+    }
 }
 
 /// Hands an event on as the gestures that it is.

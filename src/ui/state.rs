@@ -4,16 +4,16 @@
 
 use std::sync::Arc;
 
-use leptos::prelude::*;
+use leptos::prelude::expect_context;
 
 use super::history::History;
 use super::notices::Notices;
+use super::reactive::{Derived, Slot};
 use super::theme::Theme;
 use super::values::{canonical, same};
 use crate::config::field::{Default, Group, Level};
 use crate::config::fields::FieldId;
 use crate::config::job::{Config, Module};
-use crate::config::problem::Problem;
 use crate::config::raw::RawJob;
 use crate::config::{Checked, check};
 use crate::formats::state::{Place, Setup, ShareState, View};
@@ -54,36 +54,36 @@ impl Outcome {
 /// The state of the page. There is one, it lives as long as the page, and every view has a reference to it.
 pub struct State {
     /// The settings.
-    pub setup: RwSignal<Setup>,
+    pub setup: Slot<Setup>,
     /// The module that the form edits.
-    pub module: RwSignal<usize>,
+    pub module: Slot<usize>,
     /// What the settings are compared with: the preset, or nothing but defaults.
-    pub baseline: Memo<Arc<RawJob>>,
+    pub baseline: Derived<Arc<RawJob>>,
     /// The settings' check.
-    pub checked: Memo<Arc<Checked>>,
+    pub checked: Derived<Arc<Checked>>,
     /// The last valid job and what it needs; none before the first valid one.
-    pub outcome: Memo<Option<Arc<Outcome>>>,
+    pub outcome: Derived<Option<Arc<Outcome>>>,
     /// Whether the settings are invalid, so that the outcome is an older one.
-    pub stale: Memo<bool>,
+    pub stale: Derived<bool>,
     /// A pinned job to compare with.
-    pub compare: RwSignal<Option<Setup>>,
+    pub compare: Slot<Option<Setup>>,
     /// The chosen tab of the results, by a name of its own.
-    pub tab: RwSignal<Option<String>>,
+    pub tab: Slot<Option<String>>,
     /// The stage that the reader chose; none for the worst.
-    pub stage: RwSignal<Option<StageRef>>,
+    pub stage: Slot<Option<StageRef>>,
     /// What the pointer or the focus is on, the same in every view.
-    pub highlight: RwSignal<Option<Target>>,
+    pub highlight: Slot<Option<Target>>,
     /// The unit of memory.
-    pub unit: RwSignal<Unit>,
+    pub unit: Slot<Unit>,
     /// Light, dark, or as the system has it.
-    pub theme: RwSignal<Theme>,
+    pub theme: Slot<Theme>,
     /// Passing messages.
     pub notices: Notices,
     /// Deliberate jumps so far; each is an entry in the browser's history.
-    pub jumps: RwSignal<u32>,
+    pub jumps: Slot<u32>,
     /// Which sections are open, and how far.
-    pub disclosure: RwSignal<Disclosure>,
-    history: RwSignal<History<Setup, FieldId>>,
+    pub disclosure: Slot<Disclosure>,
+    history: Slot<Steps>,
 }
 
 /// Which sections of the form are open, one entry a group, and the level shown in each.
@@ -99,94 +99,73 @@ impl State {
     /// The state of a page that shows this.
     #[must_use]
     pub fn new(share: ShareState) -> &'static Self {
-        let setup = RwSignal::new(share.setup);
-        let preset = Memo::new(move |_| setup.with(|s| s.preset.clone()));
-        let baseline = Memo::new_with_compare(
-            move |_| {
-                let preset = preset.get();
-                let shared = Setup {
-                    preset,
-                    ..Setup::default()
-                }
-                .base();
-                Arc::new(RawJob {
-                    shared,
-                    ..RawJob::default()
-                })
-            },
-            |_, _| true,
-        );
-        let checked = Memo::new_with_compare(
-            move |_| Arc::new(setup.with(|s| check(&s.job))),
-            |_, _| true,
-        );
-        let outcome = Memo::new_with_compare(
-            move |last: Option<&Option<Arc<Outcome>>>| {
-                let of = |config: &Config| {
-                    Arc::new(Outcome {
-                        estimate: estimate(config),
-                        config: config.clone(),
-                    })
-                };
+        let setup = Slot::new(share.setup);
+        // Only when another preset has been picked.
+        let preset = Derived::new(move || setup.read().preset.clone());
+        let baseline = Derived::following(move |_: &Arc<RawJob>| {
+            let of_preset = Setup {
+                preset: preset.get(),
+                ..Setup::default()
+            };
+            Some(Arc::new(RawJob {
+                shared: of_preset.base(),
+                ..RawJob::default()
+            }))
+        });
+        let checked =
+            Derived::following(move |_: &Arc<Checked>| Some(Arc::new(check(&setup.read().job))));
+        let outcome = Derived::following(move |last: &Option<Arc<Outcome>>| {
+            let of = |config: &Config| {
+                Some(Arc::new(Outcome {
+                    estimate: estimate(config),
+                    config: config.clone(),
+                }))
+            };
+            match &checked.read().config {
+                Some(config) => Some(of(config)),
                 // A link may open on a job that cannot run: until one can, its preset stands in.
-                let preset = || check(&baseline.read_untracked()).config.as_ref().map(of);
-                match &checked.read().config {
-                    Some(config) => Some(of(config)),
-                    None => last.cloned().flatten().or_else(preset),
+                None if last.is_none() => {
+                    let preset = check(&baseline.read_untracked()).config;
+                    preset.as_ref().map(of)
                 }
-            },
-            |old, new| match (old.and_then(Option::as_ref), new.and_then(Option::as_ref)) {
-                (Some(old), Some(new)) => !Arc::ptr_eq(old, new),
-                (old, new) => old.is_some() != new.is_some(),
-            },
-        );
+                None => None,
+            }
+        });
         Box::leak(Box::new(Self {
             setup,
-            module: RwSignal::new(0),
+            module: Slot::new(0),
             baseline,
             checked,
             outcome,
-            stale: Memo::new(move |_| checked.read().config.is_none()),
-            compare: RwSignal::new(share.compare),
-            tab: RwSignal::new(share.view.tab),
-            stage: RwSignal::new(share.view.stage.map(stage_at)),
-            highlight: RwSignal::new(None),
-            unit: RwSignal::new(super::theme::stored_unit()),
-            theme: RwSignal::new(Theme::stored()),
+            stale: Derived::new(move || checked.read().config.is_none()),
+            compare: Slot::new(share.compare),
+            tab: Slot::new(share.view.tab),
+            stage: Slot::new(share.view.stage.map(stage_at)),
+            highlight: Slot::new(None),
+            unit: Slot::new(super::theme::stored_unit()),
+            theme: Slot::new(Theme::stored()),
             notices: Notices::new(),
-            jumps: RwSignal::new(0),
-            disclosure: RwSignal::new(Disclosure::first()),
-            history: RwSignal::new(History::default()),
+            jumps: Slot::new(0),
+            disclosure: Slot::new(Disclosure::first()),
+            history: Slot::new(History::default()),
         }))
     }
 
     /// The raw value that counts for a field; none for its default.
     pub fn value(&self, id: FieldId) -> Option<Value> {
-        let module = self.module.get();
-        self.setup.with(|s| s.job.get(module, id).cloned())
+        self.setup.read().job.get(self.module.get(), id).cloned()
     }
 
     /// The value that the field is reset to; none for its default.
     pub fn base(&self, id: FieldId) -> Option<Value> {
-        let module = self.module.get();
-        self.baseline.with(|base| base.get(module, id).cloned())
+        self.baseline.read().get(self.module.get(), id).cloned()
     }
 
     /// Whether the field differs from what it is reset to.
     pub fn changed(&self, id: FieldId) -> bool {
-        let module = self.module.get();
-        self.setup.with(|s| {
-            self.baseline
-                .with(|base| !same(id.field(), s.job.get(module, id), base.get(module, id)))
-        })
-    }
-
-    /// The problems that involve the field.
-    pub fn problems(&self, id: FieldId) -> Vec<Problem> {
-        let module = self.module.get();
-        let checked = self.checked.read();
-        let involved = |p: &&Problem| p.module == module && p.fields.contains(&id);
-        checked.problems.iter().filter(involved).cloned().collect()
+        let (setup, base, module) = (self.setup.read(), self.baseline.read(), self.module.get());
+        let (now, base) = (setup.job.get(module, id), base.get(module, id));
+        !same(id.field(), now, base)
     }
 
     /// The stage that the results are about: the chosen one, where it exists, or the worst.
@@ -201,39 +180,35 @@ impl State {
     }
 
     /// A keystroke: the field holds this text now, valid or not.
-    pub fn type_into(&self, id: FieldId, text: String) {
+    pub fn type_into(&self, id: FieldId, text: &str) {
         // An emptied field that may be absent is absent; any other keeps what it shows and says what is wrong.
         let absent = text.is_empty() && matches!(id.field().default, Default::Derived(_));
         let value = if absent {
             Value::Null
         } else {
-            Value::Text(text)
+            Value::Text(text.to_owned())
         };
-        let before = self.setup.get_untracked();
-        self.history.update(|h| h.typed(id, before));
-        self.put(id, value);
+        self.nudge(id, value);
     }
 
     /// The end of typing: a valid field shows its plain value from now on.
     pub fn leave(&self, id: FieldId) {
         let module = self.module.get_untracked();
-        let now = self
-            .setup
-            .with_untracked(|s| s.job.get(module, id).cloned());
+        let now = self.setup.read_untracked().job.get(module, id).cloned();
         if let Some(now) = now
             && let Some(plain) = canonical(id.field(), &now)
             && plain != now
         {
             self.put(id, plain);
         }
-        self.setup
-            .with_untracked(|now| self.history.update(|h| h.pause(now)));
+        let setup = self.setup.read_untracked();
+        self.history.update(|h| h.pause(&setup));
     }
 
     /// Whether the field has been typed into since it was entered, so that the browser's own undo applies.
     pub fn typing_in(&self, id: FieldId) -> bool {
-        self.setup
-            .with_untracked(|now| self.history.with_untracked(|h| h.typing_in(&id, now)))
+        let setup = self.setup.read_untracked();
+        self.history.read_untracked().typing_in(&id, &setup)
     }
 
     /// Sets a field in one step.
@@ -253,16 +228,15 @@ impl State {
     pub fn reset(&self, ids: impl IntoIterator<Item = FieldId>) {
         self.remember();
         let module = self.module.get_untracked();
+        let base = self.baseline.read_untracked();
         self.setup.update(|s| {
-            self.baseline.with_untracked(|base| {
-                for id in ids {
-                    let place = s.job.place(module, id);
-                    match base.get(module, id) {
-                        Some(value) => place.set(id, value.clone()),
-                        None => place.unset(id),
-                    }
+            for id in ids {
+                let place = s.job.place(module, id);
+                match base.get(module, id) {
+                    Some(value) => place.set(id, value.clone()),
+                    None => place.unset(id),
                 }
-            });
+            }
         });
     }
 
@@ -307,17 +281,17 @@ impl State {
 
     /// Whether there is a step to undo.
     pub fn can_undo(&self) -> bool {
-        self.history.with(History::can_undo)
+        self.history.read().can_undo()
     }
 
     /// Whether there is a step to redo.
     pub fn can_redo(&self) -> bool {
-        self.history.with(History::can_redo)
+        self.history.read().can_redo()
     }
 
-    fn travel(&self, go: fn(&mut History<Setup, FieldId>, Setup) -> Option<Setup>) -> bool {
+    fn travel(&self, go: fn(&mut Steps, Setup) -> Option<Setup>) -> bool {
         let now = self.setup.get_untracked();
-        let there = self.history.try_update(|h| go(h, now)).flatten();
+        let there = self.history.update(|h| go(h, now));
         there.map(|setup| self.setup.set(setup)).is_some()
     }
 
@@ -331,6 +305,9 @@ impl State {
         self.setup.update(|s| s.job.put(module, id, value));
     }
 }
+
+/// The steps to undo and redo.
+type Steps = History<Setup, FieldId>;
 
 fn stage_at(place: Place) -> StageRef {
     StageRef {

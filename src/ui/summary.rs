@@ -1,16 +1,18 @@
 //! The headline: the worst stage's memory against the GPU's, in words, an icon and a color.
 
-use leptos::prelude::*;
+use leptos::prelude::{AnyView, untrack};
 
 use super::browser;
+use super::draw::button;
 use super::form::control_id;
-use super::parts::{block, button, memo, text, yes};
-use super::results::HeadlineBar;
-use super::state::{Outcome, State, state};
-use crate::config::field::Field;
-use crate::config::problem::{Problem, Severity};
+use super::reactive::effect;
+use super::results::headline_bar;
+use super::shown::{Gesture, frame, shown};
+use super::state::{Outcome, State};
+use crate::config::problem::Severity;
 use crate::memory::bucket::Bucket;
 use crate::report::amount::{Scale, percent};
+use crate::report::markup::{Markup, tag};
 use crate::report::summary::{self as report, Verdict};
 use crate::units::Bytes;
 
@@ -25,7 +27,6 @@ const fn icon(verdict: Verdict) -> &'static str {
 }
 
 /// All that the headline says.
-#[derive(Clone, Debug, PartialEq)]
 struct Headline {
     summary: report::Summary,
     place: String,
@@ -96,149 +97,134 @@ pub(super) fn sentence(state: &'static State) -> String {
 }
 
 /// The headline.
-#[component]
-pub fn Summary() -> impl IntoView {
-    let state = state();
-    let unit = state.unit;
-    let headline = memo(move || Headline::of(state));
-    let say = move |what: fn(&Headline, Scale) -> String| {
-        text(move || {
-            let headline = headline.read();
-            let said = headline
-                .as_ref()
-                .map(|h| what(h, Scale::coarse(unit.get())));
-            said.unwrap_or_default()
-        })
+pub(super) fn summary(state: &'static State) -> AnyView {
+    let section = tag("section")
+        .class("summary")
+        .with("aria-label", "Memory of one GPU");
+    // Everything that shows older numbers is dimmed.
+    effect(move || browser::mark_root("data-stale", state.stale.get().then_some("")));
+    let figures = shown("summary-head", move || figures(state), |_| false);
+    let notes = shown(
+        "summary-foot",
+        move || notes(state),
+        move |gesture| {
+            if let Gesture::Choose(_) = gesture {
+                go_to_first(state);
+            }
+            false
+        },
+    );
+    frame(section, vec![figures, headline_bar(), notes])
+}
+
+/// Total, GPU and verdict.
+fn figures(state: &'static State) -> Vec<Markup> {
+    let (headline, unit) = (Headline::of(state), state.unit.get());
+    let scale = Scale::coarse(unit);
+    let say = |what: fn(&Headline, Scale) -> String| {
+        let headline = headline.as_ref();
+        headline.map(|h| what(h, scale)).unwrap_or_default()
     };
-    let verdict = memo(move || {
-        let headline = headline.read();
-        headline
-            .as_ref()
-            .map_or(Verdict::Unknown, |h| h.summary.verdict)
-    });
-    view! {
-        <section
-            class="summary"
-            class:stale=yes(move || state.stale.get())
-            data-verdict=text(move || verdict.get().id().to_owned())
-            aria-label="Memory of one GPU"
-        >
-            <div class="summary-figures">
-                <p class="total">
-                    <strong data-testid="total">{say(|h, scale| scale.number(h.summary.total))}</strong>
-                    " "
-                    {text(move || unit.get().symbol().to_owned())}
-                    <span class="of">
-                        {say(Headline::gpu)}</span>
-                </p>
-                <p class="verdict">
-                    <svg viewBox="0 0 16 16" aria-hidden="true">
-                        <path d=text(move || icon(verdict.get()).to_owned()) />
-                    </svg>
-                    <strong data-testid="verdict">{text(move || verdict.get().words().to_owned())}</strong>
-                    <span class="headroom">{say(Headline::headroom)}</span>
-                </p>
-            </div>
-            <Meter headline />
-            <HeadlineBar />
-            <p class="where">{say(|h, _| h.place.clone())}</p>
-            <p class="missing">{MISSING}</p>
-            <Trouble />
-        </section>
-    }
+    let verdict = headline
+        .as_ref()
+        .map_or(Verdict::Unknown, |h| h.summary.verdict);
+    let number = tag("strong")
+        .with("data-testid", "total")
+        .text(say(|h, scale| scale.number(h.summary.total)));
+    let total = tag("p")
+        .class("total")
+        .child(number)
+        .child(tag("span").text(format!(" {}", unit.symbol())))
+        .child(tag("span").class("of").text(say(Headline::gpu)));
+    let sign = tag("svg")
+        .with("viewBox", "0 0 16 16")
+        .with("aria-hidden", "true")
+        .child(tag("path").with("d", icon(verdict)));
+    let words = tag("strong")
+        .with("data-testid", "verdict")
+        .text(verdict.words());
+    let verdict_line = tag("p")
+        .class("verdict")
+        .child(sign)
+        .child(words)
+        .child(tag("span").class("headroom").text(say(Headline::headroom)));
+    let figures = tag("div").class("summary-figures").child(total);
+    let colored = tag("div")
+        .with("data-verdict", verdict.id())
+        .child(figures.child(verdict_line));
+    vec![colored.children(headline.as_ref().map(meter))]
 }
 
 /// The buckets of the worst stage on one line, with the GPU's memory as its end or as a mark in it.
-#[component]
-fn Meter(headline: Memo<Option<Headline>>) -> impl IntoView {
-    let full = memo(move || {
-        let headline = headline.read();
-        headline.as_ref().map_or(0, |h| {
-            h.summary.total.max(h.summary.gpu.unwrap_or_default()).0
-        })
-    });
-    let width = move |part: u64| {
-        // A CSS length of four digits is finer than any screen.
-        let share = u128::from(part) * 1000 / u128::from(full.get().max(1));
-        format!("{}.{}%", share / 10, share % 10)
-    };
-    let segment = move |bucket: Bucket| {
-        let bytes = memo(move || {
-            let headline = headline.read();
-            let memory = headline.as_ref().map(|h| h.memory);
-            memory
-                .and_then(|m| m.get(bucket as usize).copied())
-                .unwrap_or_default()
-        });
-        view! {
-            <span
-                class=format!("meter-part bucket-{}", bucket.id())
-                style:width=text(move || width(bytes.get().0))
-                hidden=yes(move || bytes.get() == Bytes::ZERO)
-            ></span>
+fn meter(headline: &Headline) -> Markup {
+    let gpu = headline.summary.gpu;
+    let full = headline.summary.total.max(gpu.unwrap_or_default()).0.max(1);
+    // A thousandth is finer than any screen.
+    let share = |part: u64| u128::from(part) * 1000 / u128::from(full);
+    let mut meter = tag("svg")
+        .class("meter")
+        .with("viewBox", "0 0 1000 10")
+        .with("preserveAspectRatio", "none")
+        .with("aria-hidden", "true");
+    let mut at = 0;
+    for (bucket, bytes) in Bucket::ALL.iter().zip(headline.memory) {
+        let from = share(at);
+        at = at.saturating_add(bytes.0);
+        if bytes > Bytes::ZERO {
+            let part = tag("rect")
+                .class(format!("meter-part bucket-{}", bucket.id()))
+                .with("x", from.to_string())
+                .with("width", (share(at) - from).to_string())
+                .with("height", "10");
+            meter = meter.child(part);
         }
-    };
-    let mark = move || {
-        let headline = headline.read();
-        headline
-            .as_ref()
-            .and_then(|h| h.summary.gpu)
-            .map(|capacity| width(capacity.0))
-    };
-    view! {
-        <div class="meter" aria-hidden="true">
-            {Bucket::ALL.map(segment).collect_view()}
-            <span class="meter-mark" hidden=yes(move || mark().is_none()) style:left=text(move || mark().unwrap_or_default())></span>
-        </div>
     }
+    let mark = gpu.map(|gpu| {
+        let path = format!("M{} -4V14", share(gpu.0));
+        tag("path").class("meter-mark").with("d", path)
+    });
+    meter.children(mark)
 }
 
-/// What stands in the way of a result, and the way to its fields.
-#[component]
-fn Trouble() -> impl IntoView {
-    let state = state();
-    let checked = state.checked;
-    let first = move || {
-        let checked = checked.read();
-        checked.errors().find_map(|p| p.fields.first().copied())
+/// Where it is, what it leaves out, and what stands in the way of a result.
+fn notes(state: &'static State) -> Vec<Markup> {
+    let (headline, checked) = (Headline::of(state), state.checked.get());
+    let place = headline.as_ref().map(|h| h.place.clone());
+    let older = match headline {
+        Some(_) => "The numbers are those of the last valid settings.",
+        None => "There is no result yet.",
     };
-    let go = move || {
-        if let Some(id) = first() {
-            let field: &Field = id.field();
-            state.disclosure.update(|d| d.reveal(field));
-            browser::focus(control_id(field));
-        }
+    let said = match checked.errors().count() {
+        1 => format!("1 problem. {older}"),
+        n => format!("{n} problems. {older}"),
     };
-    let stale = move || {
-        let older = if state.outcome.read().is_some() {
-            "The numbers are those of the last valid settings."
-        } else {
-            "There is no result yet."
-        };
-        match checked.read().errors().count() {
-            1 => format!("1 problem. {older}"),
-            n => format!("{n} problems. {older}"),
-        }
-    };
+    let old = state.stale.get();
+    let trouble = tag("div")
+        .class("trouble")
+        .mark("hidden", !old)
+        .child(tag("p").with("data-testid", "stale").text(said))
+        .child(button("first", "link", "Go to the first"));
+    let mut notes = vec![
+        tag("p").class("where").text(place.unwrap_or_default()),
+        tag("p").class("missing").text(MISSING),
+        trouble,
+    ];
     // Warnings about keys that no field has have no field to stand beside.
-    let homeless = move || {
-        let checked = checked.read();
-        let homeless = |p: &&Problem| p.severity == Severity::Warning && p.fields.is_empty();
-        let texts = checked
-            .problems
-            .iter()
-            .filter(homeless)
-            .map(|p| p.message.clone());
-        texts
-            .map(|text| view! { <p class="homeless">{text}</p> })
-            .collect_view()
-            .into_any()
-    };
-    view! {
-        <div class="trouble" hidden=yes(move || !state.stale.get())>
-            <p data-testid="stale">{text(stale)}</p>
-            {button("link", "Go to the first", yes(|| false), go)}
-        </div>
-        {block(homeless)}
+    for problem in &checked.problems {
+        if problem.severity == Severity::Warning && problem.fields.is_empty() {
+            let text = problem.message.clone();
+            notes.push(tag("p").class("homeless").text(text));
+        }
+    }
+    notes
+}
+
+/// Opens and enters the first field that stands in the way.
+fn go_to_first(state: &'static State) {
+    let checked = untrack(|| state.checked.get());
+    let first = checked.errors().find_map(|p| p.fields.first().copied());
+    if let Some(id) = first {
+        state.disclosure.update(|d| d.reveal(id.field()));
+        browser::focus(control_id(id.field()));
     }
 }

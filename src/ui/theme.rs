@@ -1,10 +1,7 @@
 //! What a reader sets once for all visits: colors and the unit of memory.
 
-use leptos::prelude::*;
-
 use super::browser;
-use super::parts::{aria, click, text};
-use super::state::state;
+use super::state::State;
 use crate::report::amount::Unit;
 
 const THEME: &str = "theme";
@@ -25,7 +22,9 @@ pub enum Theme {
 impl Theme {
     const ALL: [Self; 3] = [Self::Auto, Self::Light, Self::Dark];
 
-    const fn name(self) -> &'static str {
+    /// Its name, also in style sheets.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
         match self {
             Self::Auto => "auto",
             Self::Light => "light",
@@ -58,41 +57,16 @@ pub(super) fn stored_unit() -> Unit {
     }
 }
 
-/// The switch between light, dark and the system's choice.
-#[component]
-pub fn ThemeButton() -> impl IntoView {
-    let theme = state().theme;
-    let turn = move || {
-        let next = theme.get_untracked().next();
-        theme.set(next);
-        browser::store(THEME, next.name());
-        browser::mark_root("data-theme", (next != Theme::Auto).then(|| next.name()));
-    };
-    view! {
-        <button type="button" class="quiet" on:click=click(turn)>
-            <span class="theme-icon" aria-hidden="true"></span>
-            <span class="theme-name">
-            {text(move || format!("Theme: {}", theme.get().name()))}
-            </span>
-        </button>
-    }
+/// Turns to the next theme.
+pub(super) fn turn(state: &State) {
+    let next = state.theme.get_untracked().next();
+    state.theme.set(next);
+    browser::store(THEME, next.name());
+    browser::mark_root("data-theme", (next != Theme::Auto).then(|| next.name()));
 }
 
-/// The switch between GiB and GB.
-#[component]
-pub fn UnitSwitch() -> impl IntoView {
-    let unit = state().unit;
-    let button = move |this: Unit| {
-        let choose = move || {
-            unit.set(this);
-            browser::store(UNIT, this.symbol());
-        };
-        let pressed = aria(move || unit.get() == this);
-        view! { <button type="button" aria-pressed=pressed on:click=click(choose)>{this.symbol()}</button> }
-    };
-    view! {
-        <div class="segments" role="group" aria-label="Unit of memory">
-            {Unit::ALL.map(button).collect_view()}
-        </div>
-    }
+/// Shows memory in this unit from now on.
+pub(super) fn set_unit(state: &State, unit: Unit) {
+    state.unit.set(unit);
+    browser::store(UNIT, unit.symbol());
 }

@@ -1,13 +1,43 @@
-//! What an accessibility checker finds in every state of the page.
+//! What an accessibility checker finds in every state of the page, and what a small screen shows.
 
 use super::page::Page;
+use super::site::Site;
 
 #[test]
+#[ignore = "needs the checker: cargo xtask test"]
 fn no_barriers_in_light_and_dark() {
     let page = Page::open("");
     for scheme in ["light", "dark"] {
         page.media("prefers-color-scheme", scheme);
         assert_eq!(page.barriers(), Vec::<String>::new(), "{scheme}");
+    }
+}
+
+#[test]
+#[ignore = "needs the checker: cargo xtask test"]
+fn no_barriers_beside_problems_and_with_everything_open() {
+    let page = Page::open("v1;m=llama3-8b@1;tp=3");
+    page.until("document.querySelector('.problem')");
+    assert_eq!(page.barriers(), Vec::<String>::new());
+    page.eval(
+        "document.querySelectorAll('.section-line[aria-expanded=false]').forEach((b) => b.click())",
+    );
+    page.until("!document.querySelector('.section-line[aria-expanded=false]')");
+    page.eval("document.querySelectorAll('.section-foot button').forEach((b) => b.innerText.startsWith('all') && b.click())");
+    page.eval("document.querySelectorAll('.tip').forEach((b) => b.click())");
+    assert_eq!(page.barriers(), Vec::<String>::new());
+}
+
+#[test]
+#[ignore = "needs the checker: cargo xtask test"]
+fn no_barriers_in_embeds() {
+    let site = Site::new("");
+    let page = Page::blank();
+    for view in ["full", "compact", "bar", "table", "timeline"] {
+        let address = site.calculator();
+        page.visit(&format!("{address}embed.html?view={view}#v1;m=llama3-8b@1"));
+        page.until("document.querySelector('[data-testid=total]')?.innerText");
+        assert_eq!(page.barriers(), Vec::<String>::new(), "{view}");
     }
 }
 

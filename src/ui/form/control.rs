@@ -1,278 +1,140 @@
 //! The control of a field, by its kind.
 
-use leptos::ev::KeyboardEvent;
-use leptos::prelude::*;
-
-use super::derived::resolved;
-use super::field::control_id;
+use super::Sheet;
+use super::field::{control_id, place};
 use crate::config::field::{Default, Field, Group, Kind};
 use crate::config::fields::FieldId;
 use crate::config::gpus::GPUS;
-use crate::ui::parts::{aria, click, input, memo, option, text, yes};
-use crate::ui::state::State;
-use crate::ui::step::{Step, step};
-use crate::ui::values::{has, shown, toggled};
-use crate::value::Value;
+use crate::report::markup::{Markup, tag};
+use crate::ui::draw::{aria, button, option};
+use crate::ui::values::{has, shown};
 
 /// The control of a field.
-pub(super) fn control(state: &'static State, id: FieldId, invalid: Memo<bool>) -> AnyView {
+pub(super) fn control(sheet: &Sheet, id: FieldId, invalid: bool) -> Markup {
     let field = id.field();
     match field.kind {
-        _ if id == FieldId::gpu => gpu(state, id),
-        Kind::Flag => switch(state, id, invalid),
-        Kind::Choice(names) => select(state, id, names, invalid),
-        Kind::Set(names) => checkboxes(state, id, names),
-        Kind::Int { .. } => {
-            let stepper = matches!(field.group, Group::Parallelism | Group::Batch);
-            view! {
-                <span class="stepper" class:plain=yes(move || !stepper)>
-                    {stepper.then(|| step_button(state, id, Step::Down))}
-                    {text_box(state, id, invalid)}
-                    {stepper.then(|| step_button(state, id, Step::Up))}
-                </span>
-            }
-            .into_any()
-        }
-        Kind::Decimal { .. } | Kind::LayerPattern | Kind::Text { .. } => {
-            text_box(state, id, invalid)
-        }
+        _ if id == FieldId::gpu => select(sheet, id, invalid),
+        Kind::Flag => switch(sheet, id, invalid),
+        Kind::Choice(_) => select(sheet, id, invalid),
+        Kind::Set(names) => checkboxes(sheet, id, names),
+        Kind::Int { .. } if steps(field) => tag("span")
+            .class("stepper")
+            .child(step_button(field, "down", "−", "Decrease"))
+            .child(text_box(sheet, id, invalid))
+            .child(step_button(field, "up", "+", "Increase")),
+        _ => text_box(sheet, id, invalid),
     }
 }
 
-fn describedby(field: &Field) -> String {
-    format!("{}-problems", control_id(field))
+/// Whether a number has buttons to step it.
+fn steps(field: &Field) -> bool {
+    matches!(field.group, Group::Parallelism | Group::Batch)
+}
+
+/// What all single controls have in common.
+fn named(control: Markup, field: &Field, invalid: bool) -> Markup {
+    control
+        .with("id", control_id(field))
+        .with("data-at", field.key)
+        .with(
+            "aria-describedby",
+            format!("{}-problems", control_id(field)),
+        )
+        .with("aria-invalid", aria(invalid))
 }
 
 /// What was typed stays as it was typed until the field is left and what it holds is valid.
-fn text_box(state: &'static State, id: FieldId, invalid: Memo<bool>) -> AnyView {
+fn text_box(sheet: &Sheet, id: FieldId, invalid: bool) -> Markup {
     let field = id.field();
-    let typed = memo(move || shown(field, state.value(id).as_ref()));
-    let placeholder = memo(move || placeholder(state, id));
-    let keypad = match field.kind {
-        Kind::Int { .. } => "numeric",
-        Kind::Decimal { .. } => "decimal",
-        _ => "text",
+    let (keypad, class) = match field.kind {
+        Kind::Int { .. } => ("numeric", "number"),
+        Kind::Decimal { .. } => ("decimal", "number"),
+        _ => ("text", ""),
     };
-    let number = matches!(field.kind, Kind::Int { .. } | Kind::Decimal { .. });
-    view! {
-        <input
-            id=control_id(field)
-            class:number=yes(move || number)
-            type="text"
-            inputmode=keypad
-            autocomplete="off"
-            autocapitalize="off"
-            spellcheck="false"
-            aria-describedby=describedby(field)
-            aria-invalid=aria(move || invalid.get())
-            placeholder=text(move || placeholder.get())
-            prop:value=text(move || typed.get())
-            on:input=input(move |event| state.type_into(id, event_target_value(&event)))
-            on:blur=move |_| state.leave(id)
-            on:keydown=move |event| keys(state, id, &event)
-        />
-    }
-    .into_any()
+    named(tag("input"), field, invalid)
+        .class(class)
+        .with("type", "text")
+        .with("inputmode", keypad)
+        .with("autocomplete", "off")
+        .with("autocapitalize", "off")
+        .with("spellcheck", "false")
+        .with("placeholder", placeholder(sheet, id))
+        .with("value", shown(field, sheet.value(id)))
 }
 
-fn placeholder(state: &'static State, id: FieldId) -> String {
+fn placeholder(sheet: &Sheet, id: FieldId) -> String {
     let Default::Derived(rule) = id.field().default else {
         return String::new();
     };
-    let outcome = state.outcome.read();
-    let module = outcome.as_ref().and_then(|o| o.module(state.module.get()));
-    match module.and_then(|module| resolved(id, module)) {
+    match sheet.resolved(id) {
         Some(number) => number.to_string(),
         None if rule.len() < 14 => rule.to_owned(),
         None => String::from("none"),
     }
 }
 
-fn keys(state: &'static State, id: FieldId, event: &KeyboardEvent) {
-    if event.alt_key() || event.ctrl_key() || event.meta_key() {
-        return;
-    }
-    let whole = matches!(id.field().kind, Kind::Int { .. });
-    // In other fields, Home and End are better used to move within the text.
-    let ends = id.field().group == Group::Parallelism && !event.shift_key();
-    let to = match event.key().as_str() {
-        "Enter" => return state.leave(id),
-        "ArrowUp" if whole && event.shift_key() => Step::Double,
-        "ArrowDown" if whole && event.shift_key() => Step::Halve,
-        "ArrowUp" if whole => Step::Up,
-        "ArrowDown" if whole => Step::Down,
-        "Home" if whole && ends => Step::First,
-        "End" if whole && ends => Step::Last,
-        _ => return,
-    };
-    event.prevent_default();
-    take(state, id, to);
-}
-
-fn take(state: &'static State, id: FieldId, to: Step) {
-    let module = state.module.get_untracked();
-    let there = state.setup.with_untracked(|s| {
-        // From an empty field, the way starts at what it stands for.
-        let job = &s.job;
-        let outcome = state.outcome.read_untracked();
-        let derived = outcome
-            .as_ref()
-            .and_then(|o| resolved(id, o.module(module)?));
-        match (job.get(module, id), derived) {
-            (None | Some(Value::Null), Some(derived)) => {
-                let mut job = job.clone();
-                job.put(module, id, Value::Int(derived.into()));
-                step(&job, module, id, to)
-            }
-            _ => step(job, module, id, to),
-        }
-    });
-    if let Some(there) = there {
-        state.nudge(id, Value::Int(there.into()));
-    }
-}
-
 /// For the pointer; the keyboard has the arrow keys in the field.
-fn step_button(state: &'static State, id: FieldId, to: Step) -> AnyView {
-    let (sign, verb) = if to == Step::Up {
-        ("+", "Increase")
-    } else {
-        ("−", "Decrease")
-    };
-    view! {
-        <button
-            type="button"
-            class="step"
-            tabindex="-1"
-            aria-label=format!("{verb} {}", id.field().label)
-            on:click=click(move || take(state, id, to))
-        >
-            {sign}
-        </button>
-    }
-    .into_any()
+fn step_button(field: &Field, part: &str, sign: &str, verb: &str) -> Markup {
+    button(place(field, part), "step", sign)
+        .with("tabindex", "-1")
+        .with("aria-label", format!("{verb} {}", field.label))
 }
 
-fn switch(state: &'static State, id: FieldId, invalid: Memo<bool>) -> AnyView {
+fn switch(sheet: &Sheet, id: FieldId, invalid: bool) -> Markup {
     let field = id.field();
-    let on = memo(move || has(field, state.value(id).as_ref(), 0));
-    view! {
-        <input
-            id=control_id(field)
-            class="switch"
-            type="checkbox"
-            role="switch"
-            aria-describedby=describedby(field)
-            aria-invalid=aria(move || invalid.get())
-            prop:checked=yes(move || on.get())
-            on:change=input(move |event| {
-                state.set(id, Value::Bool(event_target_checked(&event)));
-            })
-        />
-    }
-    .into_any()
+    named(tag("input"), field, invalid)
+        .class("switch")
+        .with("type", "checkbox")
+        .with("role", "switch")
+        .mark("checked", has(field, sheet.value(id), 0))
 }
 
-fn select(
-    state: &'static State,
-    id: FieldId,
-    names: &'static [&'static str],
-    invalid: Memo<bool>,
-) -> AnyView {
+fn select(sheet: &Sheet, id: FieldId, invalid: bool) -> Markup {
     let field = id.field();
-    let none = match field.default {
-        Default::Derived(rule) => Some(rule),
-        _ => None,
-    };
-    let chosen = memo(move || {
-        let value = state.value(id);
-        (0..names.len()).find(|index| has(field, value.as_ref(), *index))
-    });
-    let choose = move |event| {
-        let name = event_target_value(&event);
-        state.set(
-            id,
-            if name.is_empty() {
-                Value::Null
-            } else {
-                Value::Text(name)
-            },
-        );
-    };
-    let options = names
-        .iter()
-        .enumerate()
-        .map(|(index, name)| option(name, name, yes(move || chosen.get() == Some(index))));
-    view! {
-        <select
-            id=control_id(field)
-            aria-describedby=describedby(field)
-            aria-invalid=aria(move || invalid.get())
-            on:change=input(choose)
-        >
-            {none.map(|rule| option("", rule, yes(move || chosen.get().is_none())))}
-            {options.collect_view()}
-        </select>
+    let value = sheet.value(id);
+    let list = named(tag("select"), field, invalid);
+    if id == FieldId::gpu {
+        let gpus = GPUS.iter().map(|gpu| option(gpu.id, gpu.name));
+        let list = list.child(option("", "none")).children(gpus);
+        return list.with("value", shown(field, value));
     }
-    .into_any()
+    let Kind::Choice(names) = field.kind else {
+        return list;
+    };
+    let chosen = (0..names.len()).find(|index| has(field, value, *index));
+    let chosen = chosen.and_then(|index| names.get(index).copied());
+    let list = match field.default {
+        Default::Derived(rule) => list.child(option("", rule)),
+        _ => list,
+    };
+    list.children(names.iter().map(|name| option(name, name)))
+        .with("value", chosen.unwrap_or_default())
 }
 
-fn gpu(state: &'static State, id: FieldId) -> AnyView {
+fn checkboxes(sheet: &Sheet, id: FieldId, names: &[&str]) -> Markup {
     let field = id.field();
-    let chosen = memo(move || shown(field, state.value(id).as_ref()));
-    let choose = move |event| {
-        let name = event_target_value(&event);
-        state.set(
-            id,
-            if name.is_empty() {
-                Value::Null
-            } else {
-                Value::Text(name)
-            },
-        );
-    };
-    let options = GPUS
-        .iter()
-        .map(|gpu| option(gpu.id, gpu.name, yes(move || *chosen.read() == gpu.id)));
-    view! {
-        <select id=control_id(field) aria-describedby=describedby(field) on:change=input(choose)>
-            {option("", "none", yes(move || chosen.read().is_empty()))}
-            {options.collect_view()}
-        </select>
-    }
-    .into_any()
-}
-
-fn checkboxes(state: &'static State, id: FieldId, names: &'static [&'static str]) -> AnyView {
-    let field = id.field();
+    let key = control_id(field);
     let boxes = names.iter().enumerate().map(|(index, name)| {
-        let on = memo(move || has(field, state.value(id).as_ref(), index));
-        let toggle = move |_| {
-            let value = state.value(id);
-            state.set(id, toggled(field, value.as_ref(), index));
-        };
         // The first box answers to the field's own id, so that search and fixes can find it.
-        let key = if index == 0 {
-            control_id(field)
+        let own = if index == 0 {
+            key.clone()
         } else {
-            format!("{}-{index}", control_id(field))
+            format!("{key}-{index}")
         };
-        view! {
-            <label class="box">
-                <input id=key type="checkbox" prop:checked=yes(move || on.get()) on:change=input(toggle) />
-                {*name}
-            </label>
-        }
+        let input = tag("input")
+            .with("id", own)
+            .with("data-at", place(field, &format!("box.{index}")))
+            .with("type", "checkbox")
+            .mark("checked", has(field, sheet.value(id), index));
+        tag("label")
+            .class("box")
+            .child(input)
+            .child(tag("span").text(*name))
     });
-    view! {
-        <div
-            class="boxes"
-            role="group"
-            aria-labelledby=format!("{}-label", control_id(field))
-            aria-describedby=describedby(field)
-        >
-            {boxes.collect_view()}
-        </div>
-    }
-    .into_any()
+    tag("div")
+        .class("boxes")
+        .with("role", "group")
+        .with("aria-labelledby", format!("{key}-label"))
+        .with("aria-describedby", format!("{key}-problems"))
+        .children(boxes)
 }

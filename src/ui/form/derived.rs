@@ -1,14 +1,12 @@
 //! What follows from the fields, shown next to the ones that it follows from.
 
-use leptos::prelude::*;
-
+use super::Sheet;
 use crate::config::field::Group;
 use crate::config::fields::FieldId;
 use crate::config::job::Module;
 use crate::parallel::stages::Chunk;
 use crate::report::amount::parameters;
-use crate::ui::parts::{block, memo, yes};
-use crate::ui::state::State;
+use crate::report::markup::{Markup, tag};
 
 /// The number that a left-out field stands for.
 pub(super) fn resolved(id: FieldId, module: &Module) -> Option<u64> {
@@ -73,29 +71,18 @@ fn chips(group: Group, module: &Module) -> Vec<Chip> {
 }
 
 /// The derived values of a group.
-pub(super) fn derived(state: &'static State, group: Group) -> AnyView {
-    let chips = memo(move || {
-        let outcome = state.outcome.read();
-        let module = outcome.as_ref().and_then(|o| o.module(state.module.get()));
-        module.map(|m| chips(group, m)).unwrap_or_default()
-    });
-    let chip = |(name, value): Chip| {
-        view! {
-            <div class="chip">
-                <dt>{name}</dt>
-                <dd>{value}</dd>
-            </div>
-        }
-    };
-    view! {
-        <dl
-            class="chips"
-            class:stale=yes(move || state.stale.get())
-            hidden=yes(move || chips.read().is_empty())
-            aria-label="Derived"
-        >
-            {block(move || chips.get().into_iter().map(chip).collect_view().into_any())}
-        </dl>
-    }
-    .into_any()
+pub(super) fn derived(sheet: &Sheet, group: Group) -> Markup {
+    let module = sheet.outcome.as_ref().and_then(|o| o.module(sheet.module));
+    let chips = module.map(|m| chips(group, m)).unwrap_or_default();
+    tag("dl")
+        .class("chips")
+        .with("id", format!("chips-{}", group as usize))
+        .with("aria-label", "Derived")
+        .mark("hidden", chips.is_empty())
+        .children(chips.into_iter().map(|(name, value)| {
+            tag("div")
+                .class("chip")
+                .child(tag("dt").text(name))
+                .child(tag("dd").text(value))
+        }))
 }

@@ -1,19 +1,18 @@
 //! What a section's line says, so that a closed section still informs.
 
-use leptos::prelude::{Get, With};
-
+use super::Sheet;
 use crate::config::choices::{FrontEnd, RecomputeGranularity};
 use crate::config::field::Group;
 use crate::config::fields::FieldId;
 use crate::config::gpus;
 use crate::config::job::Precision;
 use crate::report::amount::parameters;
-use crate::ui::state::{Outcome, State};
+use crate::ui::state::Outcome;
 use crate::ui::values::shown;
 
 /// The essence of a group for the module that the form edits.
-pub(super) fn essence(group: Group, state: &'static State, outcome: &Outcome) -> Option<String> {
-    let index = state.module.get();
+pub(super) fn essence(group: Group, sheet: &Sheet, outcome: &Outcome) -> Option<String> {
+    let index = sheet.module;
     let module = outcome.module(index)?;
     let (a, d) = (module.args(), module.derived());
     Some(match group {
@@ -72,9 +71,7 @@ pub(super) fn essence(group: Group, state: &'static State, outcome: &Outcome) ->
             FrontEnd::Features => "reads vectors",
         }),
         Group::Hardware => {
-            let id = state
-                .setup
-                .with(|s| shown(FieldId::gpu.field(), s.job.get(index, FieldId::gpu)));
+            let id = shown(FieldId::gpu.field(), sheet.value(FieldId::gpu));
             gpus::by_id(&id).map_or(id, |gpu| gpu.name.to_owned())
         }
     })

@@ -1,14 +1,12 @@
 //! One field with everything around its control: label, Megatron's flag, help, reset, problems.
 
-use leptos::prelude::*;
-
+use super::Sheet;
 use super::control::control;
 use crate::config::field::{Field, Kind};
 use crate::config::fields::FieldId;
 use crate::config::problem::{Fix, Problem, Severity};
-use crate::ui::browser;
-use crate::ui::parts::{aria, block, block_if, button, click, memo, text, yes};
-use crate::ui::state::State;
+use crate::report::markup::{Markup, tag};
+use crate::ui::draw::{aria, button};
 use crate::ui::values::{default, shown};
 use crate::value::Value;
 
@@ -36,133 +34,122 @@ pub(crate) fn flag(field: &Field) -> String {
     }
 }
 
+/// The place of a part of a field: `tp/reset`.
+pub(super) fn place(field: &Field, part: &str) -> String {
+    format!("{}/{part}", field.key)
+}
+
 /// A row of the form.
-pub(super) fn field_row(state: &'static State, id: FieldId) -> AnyView {
+pub(super) fn row(sheet: &Sheet, id: FieldId) -> Markup {
     let field = id.field();
     let key = control_id(field);
-    let (label_id, help_id, problems_id) = (
-        format!("{key}-label"),
-        format!("{key}-help"),
-        format!("{key}-problems"),
-    );
-    let open = RwSignal::new(false);
-    let changed = memo(move || state.changed(id));
-    let problems = memo(move || state.problems(id));
-    let invalid = memo(move || {
-        problems
-            .read()
-            .iter()
-            .any(|p| p.severity == Severity::Error)
-    });
-    // A group of checkboxes has no single control that a label could point at.
-    let group = matches!(field.kind, Kind::Set(_));
-    let back = {
-        let key = key.clone();
-        move || {
-            state.reset([id]);
-            browser::focus(key.clone());
+    let (changed, invalid) = (sheet.changed(id), sheet.invalid(id));
+    let wide = matches!(field.kind, Kind::Set(_) | Kind::LayerPattern) || field.key == "layout";
+    let mut class = String::from("field");
+    for (on, name) in [
+        (wide, " field-wide"),
+        (changed, " field-changed"),
+        (invalid, " field-invalid"),
+    ] {
+        if on {
+            class.push_str(name);
         }
-    };
-    view! {
-        <div
-            class="field"
-            class:field-wide=matches!(field.kind, Kind::Set(_) | Kind::LayerPattern) || field.key == "layout"
-            class:field-changed=yes(move || changed.get())
-            class:field-invalid=yes(move || invalid.get())
-        >
-            <div class="field-name">
-                <label id=label_id for=(!group).then(|| key.clone())>{field.label}</label>
-                <button
-                    type="button"
-                    class="tip"
-                    aria-label=format!("About {}", field.label)
-                    aria-expanded=aria(move || open.get())
-                    aria-controls=help_id.clone()
-                    on:click=click(move || open.update(|open| *open = !*open))
-                >
-                    "?"
-                </button>
-                <button
-                    type="button"
-                    class="reset"
-                    class:gone=yes(move || !changed.get())
-                    aria-label=format!("Reset {}", field.label)
-                    title=text(move || format!("Reset to {}", base_text(state, id)))
-                    on:click=click(back)
-                >
-                    "↺"
-                </button>
-                <code class="flag">{flag(field)}</code>
-            </div>
-            <div class="field-control">
-                {control(state, id, invalid)}
-                <span class="unit">{if field.unit == field.label { "" } else { field.unit }}</span>
-            </div>
-            <div class="field-help" id=help_id hidden=yes(move || !open.get())>
-                {block_if(move || open.get(), move || help(state, id))}
-            </div>
-            <div class="field-problems" id=problems_id>
-                {block(move || {
-                    let rows = problems.get().into_iter().map(|p| problem(state, id, p));
-                    rows.collect_view().into_any()
-                })}
-            </div>
-        </div>
     }
-    .into_any()
-}
-
-fn base_text(state: &'static State, id: FieldId) -> String {
-    let text = shown(id.field(), state.base(id).as_ref());
-    if text.is_empty() {
-        String::from("nothing")
+    let unit = if field.unit == field.label {
+        ""
     } else {
-        text
-    }
+        field.unit
+    };
+    let control = tag("div")
+        .class("field-control")
+        .child(control(sheet, id, invalid))
+        .child(tag("span").class("unit").text(unit));
+    let problems = tag("div")
+        .class("field-problems")
+        .with("id", format!("{key}-problems"));
+    let rows = sheet.problems(id).enumerate();
+    let problems = problems.children(rows.map(|(i, each)| problem(field, i, each)));
+    tag("div")
+        .class(class)
+        .with("id", format!("row-{}", field.key))
+        .child(name(sheet, id, &key, changed))
+        .child(control)
+        .child(help(sheet, id, &key))
+        .child(problems)
 }
 
-fn help(state: &'static State, id: FieldId) -> AnyView {
+/// The label and what stands beside it.
+fn name(sheet: &Sheet, id: FieldId, key: &str, changed: bool) -> Markup {
     let field = id.field();
-    let missing = match default(field) {
+    let label = tag("label").with("id", format!("{key}-label"));
+    // A group of checkboxes has no single control that a label could point at.
+    let label = match field.kind {
+        Kind::Set(_) => label,
+        _ => label.with("for", key),
+    };
+    let base = shown(field, sheet.base.get(sheet.module, id));
+    let base = if base.is_empty() { "nothing" } else { &base };
+    let tip = button(place(field, "tip"), "tip", "?")
+        .with("aria-label", format!("About {}", field.label))
+        .with("aria-expanded", aria(sheet.tips.contains(&id)))
+        .with("aria-controls", format!("{key}-help"));
+    let reset = if changed { "reset" } else { "reset gone" };
+    let reset = button(place(field, "reset"), reset, "↺")
+        .with("aria-label", format!("Reset {}", field.label))
+        .with("title", format!("Reset to {base}"));
+    tag("div")
+        .class("field-name")
+        .child(label.text(field.label))
+        .child(tip)
+        .child(reset)
+        .child(tag("code").class("flag").text(flag(field)))
+}
+
+fn help(sheet: &Sheet, id: FieldId, key: &str) -> Markup {
+    let field = id.field();
+    let open = sheet.tips.contains(&id);
+    let help = tag("div")
+        .class("field-help")
+        .with("id", format!("{key}-help"))
+        .mark("hidden", !open);
+    if !open {
+        return help;
+    }
+    let mut rule = match default(field) {
         Value::Null => format!("Left out: {}.", field.default),
         _ => format!("Default: {}.", field.default),
     };
-    let preset = state
-        .base(id)
-        .map(|base| format!(" This preset: {}.", shown(field, Some(&base))));
+    if let Some(base) = sheet.base.get(sheet.module, id) {
+        rule.push_str(" This preset: ");
+        rule.push_str(&shown(field, Some(base)));
+        rule.push('.');
+    }
     let mut names = field.aliases.join(", ");
     if !names.is_empty() {
         names.insert_str(0, "Also known as ");
     }
-    view! {
-        <p>{field.help}</p>
-        <p class="faint">{missing}{preset}</p>
-        <p class="faint">{names}</p>
-    }
-    .into_any()
+    help.child(tag("p").text(field.help))
+        .child(tag("p").class("faint").text(rule))
+        .child(tag("p").class("faint").text(names))
 }
 
-fn problem(state: &'static State, id: FieldId, problem: Problem) -> AnyView {
-    let fixes = problem.fixes.into_iter().take(4).map(|fix| {
-        let label = fix_label(&fix);
-        let apply = move || {
-            state.set(fix.field, fix.value.clone());
-            // The button goes with the problem; the focus must not be lost with it.
-            browser::focus(control_id(id.field()));
-        };
-        button("fix", label, yes(|| false), apply)
-    });
+/// The most ways out that are offered for one problem.
+pub(super) const FIXES: usize = 4;
+
+fn problem(field: &Field, i: usize, problem: &Problem) -> Markup {
     let class = match problem.severity {
         Severity::Error => "problem problem-error",
         Severity::Warning => "problem problem-warning",
     };
-    view! {
-        <div class=class>
-            <p>{problem.message}</p>
-            {fixes.collect_view()}
-        </div>
-    }
-    .into_any()
+    let fixes = problem.fixes.iter().take(FIXES).enumerate();
+    let fixes = fixes.map(|(j, fix)| {
+        let at = place(field, &format!("fix.{i}.{j}"));
+        button(at, "fix", fix_label(fix))
+    });
+    tag("div")
+        .class(class)
+        .child(tag("p").text(problem.message.clone()))
+        .children(fixes)
 }
 
 fn fix_label(fix: &Fix) -> String {

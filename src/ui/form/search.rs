@@ -1,14 +1,16 @@
 //! Finding a field by any name that people have for it.
 
-use leptos::ev::KeyboardEvent;
-use leptos::prelude::*;
+use leptos::prelude::{AnyView, untrack};
 
 use super::field::{control_id, flag};
 use crate::config::field::Field;
 use crate::config::fields::FieldId;
+use crate::report::markup::{Markup, tag};
 use crate::ui::browser;
-use crate::ui::parts::{block, click, input, memo, text, yes};
-use crate::ui::state::state;
+use crate::ui::draw::button;
+use crate::ui::reactive::{Derived, Slot};
+use crate::ui::shown::{Gesture, shown};
+use crate::ui::state::State;
 
 /// The id of the search box.
 pub(in crate::ui) const SEARCH: &str = "search";
@@ -61,65 +63,93 @@ fn matches(query: &str) -> Vec<FieldId> {
 }
 
 /// The search box and its matches.
-#[component]
-pub(super) fn Search() -> impl IntoView {
-    let state = state();
-    let query = RwSignal::new(String::new());
-    let found = memo(move || matches(&query.read()));
-    let go = move |id: FieldId| {
-        query.set(String::new());
-        state.disclosure.update(|d| d.reveal(id.field()));
-        browser::focus(control_id(id.field()));
+pub(super) fn search(state: &'static State) -> AnyView {
+    let query = Slot::new(String::new());
+    let search = Search {
+        state,
+        query,
+        found: Derived::new(move || matches(&query.read())),
     };
-    let keys = move |event: KeyboardEvent| match event.key().as_str() {
-        "Enter" => {
-            if let Some(id) = found.with_untracked(|found| found.first().copied()) {
-                event.prevent_default();
-                go(id);
+    shown(
+        "whole",
+        move || search.draw(),
+        move |gesture| search.act(gesture),
+    )
+}
+
+#[derive(Clone, Copy)]
+struct Search {
+    state: &'static State,
+    query: Slot<String>,
+    found: Derived<Vec<FieldId>>,
+}
+
+impl Search {
+    fn draw(&self) -> Vec<Markup> {
+        let (found, query) = (self.found.read(), self.query.read());
+        let said = match (query.is_empty(), found.len()) {
+            (true, _) => String::new(),
+            (_, 0) => String::from("No field has this name."),
+            (_, 1) => String::from("1 field"),
+            (_, n) => format!("{n} fields"),
+        };
+        let input = tag("input")
+            .with("id", SEARCH)
+            .with("data-at", SEARCH)
+            .with("type", "search")
+            .with("placeholder", "Find a setting or flag")
+            .with(
+                "aria-label",
+                "Find a setting by its name, Megatron flag or Hugging Face key",
+            )
+            .with("autocomplete", "off")
+            .with("spellcheck", "false")
+            .with("value", query.clone());
+        let entries = found.iter().map(|id| {
+            let field = id.field();
+            let entry = button(field.key, "", "")
+                .child(tag("span").text(field.label))
+                .child(tag("code").text(flag(field)));
+            tag("li").child(entry)
+        });
+        let list = tag("ul")
+            .class("matches")
+            .mark("hidden", found.is_empty())
+            .children(entries);
+        let search = tag("div").class("search").with("role", "search");
+        let said = tag("p").class("faint").with("role", "status").text(said);
+        vec![search.child(input).child(list).child(said)]
+    }
+
+    fn act(&self, gesture: Gesture<'_>) -> bool {
+        match gesture {
+            Gesture::Input(SEARCH, text) => self.query.set(text.to_owned()),
+            Gesture::Press(SEARCH, "Enter") => {
+                let first = untrack(|| self.found.read().first().copied());
+                if let Some(id) = first {
+                    self.go(id);
+                    return true;
+                }
             }
+            Gesture::Press(SEARCH, "Escape") => self.query.set(String::new()),
+            Gesture::Press(SEARCH, "ArrowDown") => {
+                browser::focus_first(".matches button");
+                return true;
+            }
+            Gesture::Choose(place) => {
+                if let Some(id) = FieldId::by_key(place) {
+                    self.go(id);
+                }
+            }
+            _ => {}
         }
-        "Escape" => query.set(String::new()),
-        "ArrowDown" => {
-            event.prevent_default();
-            browser::focus_first(".matches button");
-        }
-        _ => {}
-    };
-    let said = move || match (query.read().is_empty(), found.read().len()) {
-        (true, _) => String::new(),
-        (_, 0) => String::from("No field has this name."),
-        (_, 1) => String::from("1 field"),
-        (_, n) => format!("{n} fields"),
-    };
-    let entry = move |id: FieldId| {
-        let field = id.field();
-        view! {
-            <li>
-                <button type="button" on:click=click(move || go(id))>
-                    <span>{field.label}</span>
-                    <code>{flag(field)}</code>
-                </button>
-            </li>
-        }
-    };
-    view! {
-        <div class="search" role="search">
-            <input
-                id=SEARCH
-                type="search"
-                placeholder="Find a setting or flag"
-                aria-label="Find a setting by its name, Megatron flag or Hugging Face key"
-                autocomplete="off"
-                spellcheck="false"
-                prop:value=query
-                on:input=input(move |event| query.set(event_target_value(&event)))
-                on:keydown=keys
-            />
-            <ul class="matches" hidden=yes(move || found.read().is_empty())>
-                {block(move || found.get().into_iter().map(entry).collect_view().into_any())}
-            </ul>
-            <p class="faint" role="status">{text(said)}</p>
-        </div>
+        false
+    }
+
+    fn go(&self, id: FieldId) {
+        self.query.set(String::new());
+        self.state.disclosure.update(|d| d.reveal(id.field()));
+        browser::focus(control_id(id.field()));
     }
 }
 

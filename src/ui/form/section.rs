@@ -1,14 +1,14 @@
 //! One section of the form: a line that says what is in it, and its fields in up to three steps.
 
-use leptos::prelude::*;
-
+use super::Sheet;
 use super::derived::derived;
 use super::essence::essence;
-use super::field::field_row;
+use super::field::row;
 use crate::config::field::{Field, Group, Level};
 use crate::config::fields::FieldId;
-use crate::ui::parts::{aria, block_if, button, click, memo, text, yes};
-use crate::ui::state::{Disclosure, State};
+use crate::report::markup::{Markup, tag};
+use crate::ui::draw::{aria, button};
+use crate::ui::state::Disclosure;
 
 impl Disclosure {
     /// What is open on a first visit: how ranks share the work, and the batch.
@@ -31,13 +31,13 @@ impl Disclosure {
             .unwrap_or(Level::All)
     }
 
-    fn toggle(&mut self, group: Group) {
+    pub(super) fn toggle(&mut self, group: Group) {
         if let Some(open) = self.open.get_mut(group as usize) {
             *open = !*open;
         }
     }
 
-    fn set_level(&mut self, group: Group, level: Level) {
+    pub(super) fn set_level(&mut self, group: Group, level: Level) {
         if let Some(slot) = self.level.get_mut(group as usize) {
             *slot = level;
         }
@@ -54,112 +54,100 @@ impl Disclosure {
     }
 }
 
-fn fields(group: Group) -> impl Iterator<Item = FieldId> {
-    FieldId::ALL
-        .iter()
-        .copied()
-        .filter(move |id| id.field().group == group)
+/// The fields of a group.
+pub(super) fn fields(group: Group) -> impl Iterator<Item = FieldId> {
+    let all = FieldId::ALL.iter().copied();
+    all.filter(move |id| id.field().group == group)
 }
 
 fn count(group: Group, level: Level) -> usize {
     fields(group).filter(|id| id.field().level <= level).count()
 }
 
-/// Fields of the group that have a problem which keeps the job from running.
-fn errors(state: &'static State, group: Group) -> usize {
-    let checked = state.checked.read();
-    let bad = |id: &FieldId| checked.errors().any(|p| p.fields.contains(id));
-    fields(group).filter(bad).count()
-}
-
 /// A section.
-pub(super) fn section(state: &'static State, group: Group) -> AnyView {
-    let disclosure = state.disclosure;
-    let open = memo(move || disclosure.read().is_open(group));
-    let level = memo(move || disclosure.read().level(group));
-    let essence = memo(move || {
-        let outcome = state.outcome.read();
-        outcome
-            .as_ref()
-            .and_then(|o| essence(group, state, o))
-            .unwrap_or_default()
-    });
-    let errors = memo(move || errors(state, group));
-    let body = format!("section-{}", group as usize);
-    view! {
-        <section class="section">
-            <h2>
-                <button
-                    type="button"
-                    class="section-line"
-                    aria-expanded=aria(move || open.get())
-                    aria-controls=body.clone()
-                    on:click=click(move || disclosure.update(|d| d.toggle(group)))
-                >
-                    <span class="section-title">{group.title()}</span>
-                    <span class="section-errors" hidden=yes(move || errors.get() == 0)>
-                        {text(move || match errors.get() {
-                            1 => String::from("1 problem"),
-                            n => format!("{n} problems"),
-                        })}
-                    </span>
-                    <span class="section-essence">{text(move || essence.get())}</span>
-                </button>
-            </h2>
-            <div class="section-body" id=body hidden=yes(move || !open.get())>
-                {block_if(move || open.get(), move || body_view(state, group, level))}
-            </div>
-        </section>
-    }
-    .into_any()
+pub(super) fn section(sheet: &Sheet, group: Group) -> Markup {
+    let number = group as usize;
+    let open = sheet.state.disclosure.read().is_open(group);
+    let bad = |id: &FieldId| sheet.checked.errors().any(|p| p.fields.contains(id));
+    let errors = match fields(group).filter(bad).count() {
+        1 => String::from("1 problem"),
+        n => format!("{n} problems"),
+    };
+    let essence = sheet
+        .outcome
+        .as_ref()
+        .and_then(|o| essence(group, sheet, o));
+    let line = button(format!("{number}/toggle"), "section-line", "")
+        .with("aria-expanded", aria(open))
+        .with("aria-controls", format!("section-{number}"))
+        .child(tag("span").class("section-title").text(group.title()))
+        .child(
+            tag("span")
+                .class("section-errors")
+                .mark("hidden", errors.starts_with("0 "))
+                .text(errors),
+        )
+        .child(
+            tag("span")
+                .class("section-essence")
+                .text(essence.unwrap_or_default()),
+        );
+    let body = tag("div")
+        .class("section-body")
+        .with("id", format!("section-{number}"))
+        .mark("hidden", !open);
+    let body = if open {
+        body.children(inside(sheet, group))
+    } else {
+        body
+    };
+    tag("section")
+        .class("section")
+        .child(tag("h2").child(line))
+        .child(body)
 }
 
-fn body_view(state: &'static State, group: Group, level: Memo<Level>) -> AnyView {
-    let rows = move |at: Level| {
-        block_if(
-            move || level.get() >= at,
-            move || {
-                let rows = fields(group).filter(move |id| id.field().level == at);
-                rows.map(|id| field_row(state, id))
-                    .collect_view()
-                    .into_any()
-            },
-        )
-    };
-    let changed = memo(move || fields(group).any(|id| state.changed(id)));
-    let (essential, more, all) = (
-        count(group, Level::Essential),
-        count(group, Level::More),
-        count(group, Level::All),
-    );
-    let reveal = move |to: Level, label: String, hidden: Signal<bool>| {
-        button("link", label, hidden, move || {
-            state.disclosure.update(|d| d.set_level(group, to));
-        })
-    };
-    let no_more = yes(move || more == essential || level.get() != Level::Essential);
-    let no_all = yes(move || {
-        all == more
-            || level.get() == Level::All
-            || (level.get() == Level::Essential && more > essential)
-    });
-    let no_fewer = yes(move || level.get() == Level::Essential);
-    view! {
-        {rows(Level::Essential)}
-        {derived(state, group)}
-        {rows(Level::More)}
-        {rows(Level::All)}
-        <div class="section-foot">
-            {reveal(Level::More, format!("{} more", more - essential), no_more)}
-            {reveal(Level::All, format!("all {all} flags"), no_all)}
-            {reveal(Level::Essential, String::from("fewer"), no_fewer)}
-            {button(
-                "link section-reset",
-                "Reset section",
-                yes(move || !changed.get()),
-                move || state.reset(fields(group)),
-            )}
-        </div>
+fn inside(sheet: &Sheet, group: Group) -> Vec<Markup> {
+    let level = sheet.state.disclosure.read().level(group);
+    let mut inside = Vec::new();
+    for at in [Level::Essential, Level::More, Level::All] {
+        if at <= level {
+            let here = fields(group).filter(|id| id.field().level == at);
+            inside.extend(here.map(|id| row(sheet, id)));
+        }
+        if at == Level::Essential {
+            inside.push(derived(sheet, group));
+        }
     }
-    .into_any()
+    inside.push(foot(sheet, group, level));
+    inside
+}
+
+/// The switches between the levels, and the way back.
+fn foot(sheet: &Sheet, group: Group, level: Level) -> Markup {
+    let [essential, more, all] =
+        [Level::Essential, Level::More, Level::All].map(|level| count(group, level));
+    let no_more = more == essential || level != Level::Essential;
+    let no_all =
+        all == more || level == Level::All || (level == Level::Essential && more > essential);
+    let changed = fields(group).any(|id| sheet.changed(id));
+    let switches = [
+        ("more", format!("{} more", more - essential), no_more),
+        ("all", format!("all {all} flags"), no_all),
+        ("fewer", String::from("fewer"), level == Level::Essential),
+    ];
+    let number = group as usize;
+    let switches = switches.map(|(part, label, hidden)| {
+        button(format!("{number}/{part}"), "link", label).mark("hidden", hidden)
+    });
+    let reset = button(
+        format!("{number}/reset"),
+        "link section-reset",
+        "Reset section",
+    );
+    tag("div")
+        .class("section-foot")
+        .with("id", format!("foot-{number}"))
+        .children(switches)
+        .child(reset.mark("hidden", !changed))
 }

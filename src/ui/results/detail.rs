@@ -1,10 +1,11 @@
 //! The shown stage: its parts, and the explanation of one number.
 
-use leptos::prelude::*;
+use leptos::prelude::AnyView;
 
 use super::super::browser;
-use super::super::shown::{Gesture, shown};
+use super::super::shown::{Gesture, frame, shown};
 use super::explain::explanation;
+use super::panel::panel;
 use super::picture::{Purpose, number, picture};
 use super::view::View;
 use crate::report::charts::{Chart, buckets, components};
@@ -18,19 +19,22 @@ const TABS: [Chart; 2] = [buckets::CHART, components::CHART];
 
 /// The shown stage.
 pub(super) fn detail(view: View) -> AnyView {
-    let chart = Signal::derive(move || TABS.get(tab(&view)).copied().unwrap_or(buckets::CHART));
-    view! {
-        <section class="panel detail" aria-labelledby="detail-title">
-            {shown("panel-head", move || head(&view), move |gesture| act(&view, gesture))}
-            <div class="detail-columns">
-                <div id="stage-parts" role="tabpanel" aria-label="Parts of the stage">
-                    {picture(view, "parts", chart, Purpose::Buttons)}
-                </div>
-                {explanation(view)}
-            </div>
-        </section>
-    }
-    .into_any()
+    let chart = move || TABS.get(tab(&view)).copied().unwrap_or(buckets::CHART);
+    let parts = frame(
+        tag("div")
+            .with("id", "stage-parts")
+            .with("role", "tabpanel")
+            .with("aria-label", "Parts of the stage"),
+        vec![picture(view, "parts", chart, Purpose::Buttons)],
+    );
+    let columns = tag("div").class("detail-columns");
+    let head = shown(
+        "panel-head",
+        move || head(&view),
+        move |gesture| act(&view, gesture),
+    );
+    let inside = vec![head, frame(columns, vec![parts, explanation(view)])];
+    panel("panel detail", "detail-title", inside)
 }
 
 /// The open tab; a link without one means the first.

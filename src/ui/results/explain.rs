@@ -1,7 +1,8 @@
 //! The explanation of one number: formula, values, result, source.
 
-use leptos::prelude::*;
+use leptos::prelude::{AnyView, untrack};
 
+use super::super::reactive::Derived;
 use super::super::shown::{Gesture, shown};
 use super::picture::{number, when_lit};
 use super::view::View;
@@ -11,7 +12,7 @@ use crate::report::target::Target;
 
 /// The explanation of the number that was chosen last, or of the whole stage.
 pub(super) fn explanation(view: View) -> AnyView {
-    let shows = Memo::new(move |_| nearest(&view, &view.path.read()));
+    let shows = Derived::new(move || nearest(&view, &view.path.read()));
     let draw = move || panel(&view, &shows.read());
     shown("explain", draw, move |gesture| act(&view, &shows, gesture))
 }
@@ -116,7 +117,7 @@ fn term(view: &View, i: usize, term: &Term) -> Markup {
         .child(button)
 }
 
-fn act(view: &View, shows: &Memo<Explanation>, gesture: Gesture<'_>) -> bool {
+fn act(view: &View, shows: &Derived<Explanation>, gesture: Gesture<'_>) -> bool {
     let shows = shows.read_untracked();
     let path = |place: &str| match &shows.how {
         How::Sum(terms) => terms.get(number(place)?).map(|term| term.path.clone()),
@@ -124,7 +125,7 @@ fn act(view: &View, shows: &Memo<Explanation>, gesture: Gesture<'_>) -> bool {
     };
     let target = |place| {
         path(place).map(|path| Target {
-            stage: view.stage.get_untracked(),
+            stage: untrack(|| view.stage.get()),
             path,
         })
     };

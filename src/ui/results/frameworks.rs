@@ -1,8 +1,10 @@
 //! What the frameworks' own estimators print for the same job, and why they differ.
 
-use leptos::prelude::*;
+use leptos::prelude::AnyView;
 
+use super::super::reactive::Derived;
 use super::super::shown::shown;
+use super::panel::{head, panel};
 use super::view::View;
 use crate::framework_reports::differences::{Difference, Effect, differences};
 use crate::framework_reports::job::{Amounts, reports};
@@ -22,24 +24,23 @@ struct Shown {
 
 /// The frameworks' reports beside the estimate.
 pub(super) fn frameworks(view: View) -> AnyView {
-    let shows = Memo::new(move |_| compare(&view));
+    let shows = Derived::new(move || compare(&view));
     let draw = move || {
         let scale = Scale::fine(view.state.unit.get());
+        let shows = shows.read();
         shows
-            .read()
             .as_ref()
-            .map_or_else(Vec::new, |shows| panel(shows, scale))
+            .map_or_else(Vec::new, |shows| reports_of(shows, scale))
     };
-    view! {
-        <section class="panel frameworks" aria-labelledby="frameworks-title">
-            <header class="panel-head">
-                <h2 id="frameworks-title">"What the framework's log will print"</h2>
-                <p class="panel-note">"closed formulas, shown to match a log; not a prediction"</p>
-            </header>
-            {shown("frameworks-reports", draw, |_| false)}
-        </section>
-    }
-    .into_any()
+    let inside = vec![
+        head(
+            "frameworks-title",
+            "What the framework's log will print",
+            "closed formulas, shown to match a log; not a prediction",
+        ),
+        shown("frameworks-reports", draw, |_| false),
+    ];
+    panel("panel frameworks", "frameworks-title", inside)
 }
 
 fn compare(view: &View) -> Option<Shown> {
@@ -55,7 +56,7 @@ fn compare(view: &View) -> Option<Shown> {
     })
 }
 
-fn panel(shown: &Shown, scale: Scale) -> Vec<Markup> {
+fn reports_of(shown: &Shown, scale: Scale) -> Vec<Markup> {
     let headings = [
         "Report",
         "Weights and optimizer",

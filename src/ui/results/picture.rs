@@ -1,8 +1,9 @@
 //! Draws any scene, and tells the other views what the reader points at.
 
-use leptos::prelude::*;
+use leptos::prelude::AnyView;
 
 use super::super::browser;
+use super::super::reactive::{Derived, Slot};
 use super::super::shown::{Gesture, shown_at_width};
 use super::view::View;
 use crate::export::svg::{shapes, texture};
@@ -29,20 +30,20 @@ const NARROWEST: i32 = 160;
 pub(super) fn picture(
     view: View,
     id: &'static str,
-    chart: Signal<Chart>,
+    chart: impl Fn() -> Chart + Send + Sync + 'static,
     purpose: Purpose,
 ) -> AnyView {
-    let width = RwSignal::new(WIDTH);
-    let scene = Memo::new(move |_| {
+    let width = Slot::new(WIDTH);
+    let scene = Derived::new(move || {
         let width = Px::of(width.get().max(NARROWEST));
-        view.with(width, |subject| (chart.get().draw)(subject))
+        view.with(width, |subject| (chart().draw)(subject))
     });
     let hands = Hands {
         view,
         id,
         purpose,
         scene,
-        last: RwSignal::new(0),
+        last: Slot::new(0),
     };
     shown_at_width(
         "picture",
@@ -58,9 +59,9 @@ struct Hands {
     view: View,
     id: &'static str,
     purpose: Purpose,
-    scene: Memo<Option<Scene>>,
+    scene: Derived<Option<Scene>>,
     /// The mark that had the focus last.
-    last: RwSignal<usize>,
+    last: Slot<usize>,
 }
 
 impl Hands {

@@ -1,8 +1,9 @@
 //! All pipeline stages, and what the reader points at in one line.
 
-use leptos::prelude::*;
+use leptos::prelude::AnyView;
 
 use super::super::shown::{Gesture, shown};
+use super::panel::{head, panel};
 use super::picture::{Purpose, picture, when_lit};
 use super::view::View;
 use crate::memory::bucket::Bucket;
@@ -15,19 +16,21 @@ use crate::units::Bytes;
 
 /// The chart of all stages with its line of data and its legend.
 pub(in super::super) fn stages(view: View) -> AnyView {
-    let chart = Signal::stored(stage_bars::CHART);
-    view! {
-        <section class="panel stages" aria-labelledby="stages-title">
-            <header class="panel-head">
-                <h2 id="stages-title">"Pipeline stages"</h2>
-                <p class="panel-note">"memory of one GPU of each stage"</p>
-            </header>
-            {picture(view, "stages", chart, Purpose::Choice)}
-            {shown("readout", move || line(&view), |_| false)}
-            {shown("legend", move || legend(&view), move |gesture| point(&view, gesture))}
-        </section>
-    }
-    .into_any()
+    let inside = vec![
+        head(
+            "stages-title",
+            "Pipeline stages",
+            "memory of one GPU of each stage",
+        ),
+        picture(view, "stages", || stage_bars::CHART, Purpose::Choice),
+        shown("readout", move || line(&view), |_| false),
+        shown(
+            "legend",
+            move || legend(&view),
+            move |gesture| point(&view, gesture),
+        ),
+    ];
+    panel("panel stages", "stages-title", inside)
 }
 
 /// What is lit, or else the shown stage.

@@ -1,10 +1,12 @@
 //! The same numbers as in the charts, as a table.
 
-use leptos::prelude::*;
+use leptos::prelude::AnyView;
 
 use super::super::browser;
-use super::super::parts::{button, text, yes};
-use super::super::shown::{Gesture, shown};
+use super::super::draw::button;
+use super::super::reactive::{Derived, Slot};
+use super::super::shown::{Gesture, frame, shown};
+use super::panel::{heading, panel};
 use super::picture::{number, when_lit};
 use super::view::View;
 use crate::report::markup::{Markup, tag};
@@ -14,61 +16,86 @@ use crate::report::target::Target;
 /// More stages than this are not drawn; copying gives them all.
 const MOST: usize = 128;
 
+/// The id of the title.
+const TITLE: &str = "numbers-title";
+
 /// The table of all stages.
 pub(in super::super) fn numbers(view: View) -> AnyView {
-    let order = RwSignal::new(Order::Stage);
-    let table = Memo::new(move |_| {
+    let order = Slot::new(Order::Stage);
+    let table = Derived::new(move || {
         let outcome = view.state.outcome.read();
         let outcome = outcome.as_ref()?;
         let table = Table::new(&outcome.config, &outcome.estimate, view.state.unit.get());
         Some(table.sorted(order.get()))
     });
-    let copied = RwSignal::new("Copy as TSV");
-    let copy = move || {
-        if let Some(table) = table.read_untracked().as_ref() {
-            let say = |allowed| {
-                if allowed {
-                    "Copied"
-                } else {
-                    "The browser denies copying"
-                }
-            };
-            browser::copy(&table.tsv(), move |allowed| copied.set(say(allowed)));
-        }
+    let hands = Hands {
+        view,
+        table,
+        order,
+        said: Slot::new(""),
     };
-    let hands = Hands { view, table, order };
-    view! {
-        <section class="panel numbers" aria-labelledby="numbers-title">
-            <header class="panel-head">
-                <h2 id="numbers-title">"All numbers"</h2>
-                <p class="panel-note">
-                    {text(move || format!("{} on each GPU", view.state.unit.get().symbol()))}
-                </p>
-                {button("link", "Copy as TSV", yes(|| false), copy)}
-                <p class="panel-note" role="status">
-                    {text(move || match copied.get() {
-                        "Copy as TSV" => String::new(),
-                        said => said.to_owned(),
-                    })}
-                </p>
-            </header>
-            <div class="table-scroll" tabindex="0" role="group" aria-labelledby="numbers-title">
-                {shown("numbers-table", move || hands.draw(), move |gesture| hands.act(gesture))}
-            </div>
-        </section>
-    }
-    .into_any()
+    let head = shown(
+        "whole",
+        move || hands.head(),
+        move |gesture| {
+            if let Gesture::Choose(_) = gesture {
+                hands.copy();
+            }
+            false
+        },
+    );
+    let rows = shown(
+        "numbers-table",
+        move || hands.draw(),
+        move |gesture| hands.act(gesture),
+    );
+    let scroll = tag("div")
+        .class("table-scroll")
+        .with("tabindex", "0")
+        .with("role", "group")
+        .with("aria-labelledby", TITLE);
+    panel(
+        "panel numbers",
+        TITLE,
+        vec![head, frame(scroll, vec![rows])],
+    )
 }
 
 /// What the table shows, and what the reader does to it.
 #[derive(Clone, Copy)]
 struct Hands {
     view: View,
-    table: Memo<Option<Table>>,
-    order: RwSignal<Order>,
+    table: Derived<Option<Table>>,
+    order: Slot<Order>,
+    /// What has become of copying.
+    said: Slot<&'static str>,
 }
 
 impl Hands {
+    fn head(&self) -> Vec<Markup> {
+        let note = format!("{} on each GPU", self.view.state.unit.get().symbol());
+        let said = tag("p")
+            .class("panel-note")
+            .with("role", "status")
+            .text(self.said.get());
+        let head = heading(TITLE, "All numbers", note)
+            .child(button("copy", "link", "Copy as TSV"))
+            .child(said);
+        vec![head]
+    }
+
+    fn copy(&self) {
+        let tsv = self.table.read_untracked().as_ref().map(Table::tsv);
+        let said = self.said;
+        browser::copy(&tsv.unwrap_or_default(), move |allowed| {
+            said.set(if allowed {
+                "Copied"
+            } else {
+                "The browser denies copying"
+            });
+        });
+    }
+
     fn draw(&self) -> Vec<Markup> {
         let (table, lit) = (self.table.read(), self.view.lit.read());
         let Some(table) = table.as_ref() else {

@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use leptos::prelude::*;
+use leptos::prelude::{expect_context, provide_context, untrack};
 
+use super::super::reactive::{Derived, Slot};
 use super::super::state::{Outcome, State, state};
 use crate::memory::StageRef;
 use crate::memory::line::{Line, stage_lines};
@@ -17,21 +18,21 @@ pub(in super::super) struct View {
     /// The page's own state.
     pub(super) state: &'static State,
     /// The stage that is shown; none before the first valid job.
-    pub(super) stage: Memo<Option<StageRef>>,
+    pub(super) stage: Derived<Option<StageRef>>,
     /// Its lines.
-    pub(super) lines: Memo<Arc<Vec<Line>>>,
+    pub(super) lines: Derived<Arc<Vec<Line>>>,
     /// What the pointer or the focus is on.
-    pub(super) lit: RwSignal<Option<Target>>,
+    pub(super) lit: Slot<Option<Target>>,
     /// The path of the number that is explained; empty for the whole stage.
-    pub(super) path: RwSignal<String>,
+    pub(super) path: Slot<String>,
 }
 
 impl View {
     /// The results of the page's state, which every view finds in its context.
     pub(in super::super) fn provide() {
         let state = state();
-        let shown = Memo::new(move |_| state.shown_stage());
-        let lines = Memo::new(move |_| {
+        let shown = Derived::new(move || state.shown_stage());
+        let lines = Derived::new(move || {
             let outcome = state.outcome.read();
             let lines = outcome
                 .as_ref()
@@ -44,7 +45,7 @@ impl View {
             stage: shown,
             lines,
             lit: state.highlight,
-            path: RwSignal::new(String::new()),
+            path: Slot::new(String::new()),
         });
     }
 
@@ -66,7 +67,7 @@ impl View {
 
     /// Shows a target's stage, and explains its number where it is one.
     pub(super) fn choose(self, target: &Target) {
-        if target.stage.is_some() && target.stage != self.stage.get_untracked() {
+        if target.stage.is_some() && target.stage != untrack(|| self.stage.get()) {
             self.state.stage.set(target.stage);
         }
         if !target.path.is_empty() {

@@ -1,5 +1,6 @@
 //! What an accessibility checker finds in every state of the page, and what a small screen shows.
 
+use super::evidence;
 use super::page::Page;
 use super::site::Site;
 
@@ -38,6 +39,17 @@ fn no_barriers_in_embeds() {
         page.visit(&format!("{address}embed.html?view={view}#v1;m=llama3-8b@1"));
         page.until("document.querySelector('[data-testid=total]')?.innerText");
         assert_eq!(page.barriers(), Vec::<String>::new(), "{view}");
+    }
+}
+
+#[test]
+#[ignore = "needs the checker: cargo xtask test"]
+fn no_barriers_beside_the_evidence() {
+    let page = Page::blank();
+    evidence::open(&page);
+    for scheme in ["light", "dark"] {
+        page.media("prefers-color-scheme", scheme);
+        assert_eq!(page.barriers(), Vec::<String>::new(), "{scheme}");
     }
 }
 

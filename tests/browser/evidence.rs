@@ -7,7 +7,7 @@ use super::page::Page;
 const VISIBLE: &str =
     "[...document.querySelectorAll('tr[data-measure]')].filter((row) => row.checkVisibility())";
 
-fn open(page: &Page) {
+pub(crate) fn open(page: &Page) {
     page.follow("evidence.html");
 }
 
@@ -78,12 +78,11 @@ fn a_row_opens_the_calculator_with_its_job() {
 }
 
 #[test]
-fn it_fits_a_phone_and_has_no_barriers() {
+fn it_fits_a_phone() {
     let page = Page::blank();
     open(&page);
     for scheme in ["light", "dark"] {
         page.media("prefers-color-scheme", scheme);
-        assert_eq!(page.barriers(), Vec::<String>::new(), "{scheme}");
         page.screenshot(&format!("evidence-{scheme}"));
     }
     page.viewport(320, 640);

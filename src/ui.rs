@@ -9,6 +9,7 @@
 mod browser;
 mod draw;
 mod embed;
+mod foot;
 mod form;
 mod header;
 mod history;
@@ -49,7 +50,7 @@ pub fn App() -> impl IntoView {
     let panes = vec![
         summary::summary(state),
         form::form(state),
-        frame(region, vec![results::results()]),
+        frame(region, vec![results::results(), foot::foot(state)]),
     ];
     vec![
         header::header(state),

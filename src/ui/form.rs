@@ -5,6 +5,7 @@ mod derived;
 mod essence;
 mod field;
 mod hands;
+pub(super) mod relevance;
 pub(super) mod search;
 mod section;
 
@@ -27,6 +28,7 @@ use crate::ui::state::{Outcome, State};
 use crate::ui::values::same;
 use crate::value::Value;
 use derived::resolved;
+use relevance::Relevance;
 
 /// The form's own state, beside the page's.
 #[derive(Clone, Copy)]
@@ -80,9 +82,11 @@ impl Form {
     /// All that a drawing is about; what draws with it is drawn anew when any of it changes.
     fn sheet(&self) -> Sheet {
         let state = self.state;
+        let module = state.module.get();
         Sheet {
             state,
-            module: state.module.get(),
+            module,
+            relevance: Relevance::of(&state.setup.read().job, module),
             // First what works things out: nothing may be held then.
             outcome: state.outcome.get(),
             checked: state.checked.get(),
@@ -102,6 +106,7 @@ struct Sheet {
     base: Arc<RawJob>,
     setup: RwLockReadGuard<'static, Setup>,
     tips: RwLockReadGuard<'static, Vec<FieldId>>,
+    relevance: Relevance,
 }
 
 impl Sheet {
@@ -110,7 +115,8 @@ impl Sheet {
     }
 
     fn changed(&self, id: FieldId) -> bool {
-        same(id.field(), self.value(id), self.base.get(self.module, id)).eq(&false)
+        let base = self.base.get(self.module, id);
+        !same(id.field(), self.value(id), base)
     }
 
     /// The problems that involve a field of this module.

@@ -126,9 +126,14 @@ pub(super) fn keep(state: &'static State) {
     browser::listen_everywhere(&["focusout", "pagehide"], Box::new(move |_| keeper.flush()));
 }
 
+/// The address of the page as it is now.
+pub(super) fn address(state: &'static State) -> String {
+    browser::address(&encode(&untrack(|| state.share())))
+}
+
 /// Puts the link on the clipboard; `denied` gets the address where the browser does not allow that.
 pub(super) fn copy(state: &'static State, denied: impl Fn(String) + 'static) {
-    let address = browser::address(&encode(&untrack(|| state.share())));
+    let address = address(state);
     let text = address.clone();
     browser::copy(&address, move |copied| {
         if copied {

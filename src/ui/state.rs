@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use leptos::prelude::expect_context;
 
+use super::form::relevance::Relevance;
 use super::history::History;
 use super::notices::Notices;
 use super::reactive::{Derived, Slot};
@@ -238,6 +239,13 @@ impl State {
                 }
             }
         });
+    }
+
+    /// Opens what hides a field.
+    pub fn reveal(&self, id: FieldId) {
+        let job = &self.setup.read_untracked().job;
+        let relevance = Relevance::of(job, self.module.get_untracked());
+        self.disclosure.update(|d| d.reveal(id, &relevance));
     }
 
     /// Replaces the whole setup: an entry in the browser's history as well as a step to undo.

@@ -224,7 +224,7 @@ fn go_to_first(state: &'static State) {
     let checked = untrack(|| state.checked.get());
     let first = checked.errors().find_map(|p| p.fields.first().copied());
     if let Some(id) = first {
-        state.disclosure.update(|d| d.reveal(id.field()));
+        state.reveal(id);
         browser::focus(control_id(id.field()));
     }
 }

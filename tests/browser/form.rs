@@ -38,7 +38,7 @@ fn keys_arrive_in_the_order_in_which_they_are_typed() {
     let page = Page::open(SMALL);
     open_section(&page, "Optimizer");
     open_section(&page, "MoE");
-    page.eval("document.querySelectorAll('.section-foot button').forEach((b) => b.innerText.includes('more') && b.click())");
+    page.eval("document.querySelectorAll('.section-foot button').forEach((b) => b.innerText.includes('all') && b.click())");
     page.until("document.getElementById('field-imb')");
     page.fill("#field-imb", "42.5");
     assert_eq!(page.value("#field-imb"), "42.5");
@@ -192,6 +192,23 @@ fn a_field_is_found_by_any_name_and_gets_the_focus() {
         page.press(ENTER);
         page.until(&format!("document.activeElement.id === '{id}'"));
     }
+}
+
+#[test]
+fn fields_without_a_meaning_for_the_job_wait_and_keep_their_values() {
+    let page = Page::open("v1;m=deepseek-v3@1");
+    assert_eq!(page.value("#field-ep"), "64");
+    open_section(&page, "MoE");
+    page.fill("#field-E", BACKSPACE);
+    page.until("!document.getElementById('field-k')");
+    page.fill("#field-E", "256");
+    page.until("document.getElementById('field-k')?.value === '8'");
+    let page = Page::open(SMALL);
+    assert!(!page.shows("#field-ep"));
+    page.fill("#search", "expert-model-parallel-size");
+    page.press(ENTER);
+    page.until("document.activeElement.id === 'field-ep'");
+    assert_eq!(page.value("#field-ep"), "1");
 }
 
 #[test]

@@ -79,3 +79,16 @@ fn after_a_panic_the_page_offers_a_way_on_and_keeps_the_link() {
     );
     assert_eq!(page.fragment(), fragment);
 }
+
+#[test]
+fn a_report_of_a_wrong_estimate_holds_the_link_and_is_sent_by_nobody() {
+    let page = Page::open("v1;m=llama3-8b@1;tp=2");
+    page.requests();
+    page.eval("document.querySelector('.foot button').click()");
+    page.until("document.getElementById('report').open");
+    page.until(
+        "document.querySelector('#report textarea').value.includes('#v1;m=llama3-8b@1;tp=2')",
+    );
+    assert!(page.text(".foot").contains("Megatron-LM d98e8a64"));
+    assert_eq!(page.requests(), Vec::<String>::new());
+}

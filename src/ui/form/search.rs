@@ -148,7 +148,7 @@ impl Search {
 
     fn go(&self, id: FieldId) {
         self.query.set(String::new());
-        self.state.disclosure.update(|d| d.reveal(id.field()));
+        self.state.reveal(id);
         browser::focus(control_id(id.field()));
     }
 }

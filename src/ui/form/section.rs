@@ -4,7 +4,8 @@ use super::Sheet;
 use super::derived::derived;
 use super::essence::essence;
 use super::field::row;
-use crate::config::field::{Field, Group, Level};
+use super::relevance::Relevance;
+use crate::config::field::{Group, Level};
 use crate::config::fields::FieldId;
 use crate::report::markup::{Markup, tag};
 use crate::ui::draw::{aria, button};
@@ -43,13 +44,19 @@ impl Disclosure {
         }
     }
 
-    /// Opens what hides this field.
-    pub(in crate::ui) fn reveal(&mut self, field: &Field) {
+    /// Opens what hides this field of the job.
+    pub(in crate::ui) fn reveal(&mut self, id: FieldId, relevance: &Relevance) {
+        let field = id.field();
+        let level = if relevance.has(id) {
+            field.level
+        } else {
+            Level::All
+        };
         if let Some(open) = self.open.get_mut(field.group as usize) {
             *open = true;
         }
-        if self.level(field.group) < field.level {
-            self.set_level(field.group, field.level);
+        if self.level(field.group) < level {
+            self.set_level(field.group, level);
         }
     }
 }
@@ -60,8 +67,10 @@ pub(super) fn fields(group: Group) -> impl Iterator<Item = FieldId> {
     all.filter(move |id| id.field().group == group)
 }
 
-fn count(group: Group, level: Level) -> usize {
-    fields(group).filter(|id| id.field().level <= level).count()
+/// Whether a field shows at a level: where it means nothing for the job, only with all the others.
+fn shows(sheet: &Sheet, id: FieldId, level: Level) -> bool {
+    let matters = || sheet.relevance.has(id) || sheet.changed(id) || sheet.invalid(id);
+    level == Level::All || (id.field().level <= level && matters())
 }
 
 /// A section.
@@ -112,7 +121,8 @@ fn inside(sheet: &Sheet, group: Group) -> Vec<Markup> {
     let mut inside = Vec::new();
     for at in [Level::Essential, Level::More, Level::All] {
         if at <= level {
-            let here = fields(group).filter(|id| id.field().level == at);
+            let here =
+                fields(group).filter(|id| id.field().level == at && shows(sheet, *id, level));
             inside.extend(here.map(|id| row(sheet, id)));
         }
         if at == Level::Essential {
@@ -125,8 +135,8 @@ fn inside(sheet: &Sheet, group: Group) -> Vec<Markup> {
 
 /// The switches between the levels, and the way back.
 fn foot(sheet: &Sheet, group: Group, level: Level) -> Markup {
-    let [essential, more, all] =
-        [Level::Essential, Level::More, Level::All].map(|level| count(group, level));
+    let [essential, more, all] = [Level::Essential, Level::More, Level::All]
+        .map(|level| fields(group).filter(|id| shows(sheet, *id, level)).count());
     let no_more = more == essential || level != Level::Essential;
     let no_all =
         all == more || level == Level::All || (level == Level::Essential && more > essential);

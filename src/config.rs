@@ -3,6 +3,7 @@
 pub mod canonical;
 mod check;
 pub mod choices;
+pub mod edit;
 pub mod ends;
 pub mod field;
 pub mod fields;
@@ -17,4 +18,5 @@ mod spans;
 mod typed;
 
 pub use check::{Checked, check};
+pub use spans::mimo_input;
 pub use typed::NameSet;

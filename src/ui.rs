@@ -14,6 +14,7 @@ mod form;
 mod header;
 mod history;
 mod link;
+mod modules;
 mod notices;
 mod presets_bar;
 pub mod reactive;

@@ -157,7 +157,8 @@ pub(super) fn knows_tokens(raw: &RawJob, module: usize) -> bool {
     }
 }
 
-fn number(raw: &RawJob, module: usize, field: FieldId) -> Option<u64> {
+/// The whole number that counts for a field of a module, where one can be read.
+pub(super) fn number(raw: &RawJob, module: usize, field: FieldId) -> Option<u64> {
     whole(field, raw.get(module, field)?)
 }
 

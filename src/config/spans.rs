@@ -32,12 +32,7 @@ pub(super) fn spans(raw: &RawJob, problems: &mut Vec<Problem>) -> Vec<Option<Spa
         return vec![None];
     }
     let several = raw.modules.len() > 1;
-    let input = MimoInput {
-        modules: (0..raw.modules.len())
-            .map(|index| module_input(raw, index, several))
-            .collect(),
-        world_size: number(raw.shared.get(FieldId::world_size), FieldId::world_size),
-    };
+    let input = mimo_input(raw);
     let colocated = raw.shared.get(FieldId::colocate_modules);
     let colocated =
         colocated.and_then(|v| parse(FieldId::colocate_modules.field(), v).ok().flatten());
@@ -109,6 +104,18 @@ pub(super) fn spans(raw: &RawJob, problems: &mut Vec<Problem>) -> Vec<Option<Spa
             })
         })
         .collect()
+}
+
+/// What the modules of a job say about their ranks; no modules for a plain job.
+#[must_use]
+pub fn mimo_input(raw: &RawJob) -> MimoInput {
+    let several = raw.modules.len() > 1;
+    MimoInput {
+        modules: (0..raw.modules.len())
+            .map(|index| module_input(raw, index, several))
+            .collect(),
+        world_size: number(raw.shared.get(FieldId::world_size), FieldId::world_size),
+    }
 }
 
 /// What a module says about its parallelism, its own values over the shared ones.

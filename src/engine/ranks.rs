@@ -10,11 +10,11 @@ use crate::config::check;
 use crate::config::job::{Config, Module};
 use crate::config::raw::RawJob;
 use crate::memory;
-use crate::parallel::groups::process_groups::ProcessGroup;
 use crate::parallel::groups::seeds::Seeds;
-use crate::parallel::groups::{Coordinates, Dim, MemberOrder, RankGrids, View};
+use crate::parallel::groups::{Coordinates, Dim, MemberOrder, View};
 use crate::parallel::mimo::{Field, ModuleParallelism, spec};
 use crate::parallel::python::Refusal;
+use crate::report::ranks::{RankPlace, places};
 
 /// Longer lists of ranks than this are refused: they would fill the page's memory.
 const MOST_RANKS: u64 = 1 << 20;
@@ -122,28 +122,17 @@ pub fn rank_info(
     // No module has a rank that does not fit.
     let rank = u64::try_from(rank).unwrap_or(u64::MAX);
     let estimate = memory::estimate(&config);
-    let mut found = Vec::new();
-    for (m, result) in config.modules().iter().zip(&estimate.modules) {
-        let grids = m.rank_grids().map_err(|r| raised(&r))?;
-        let (Some(place), Some(seeds)) =
-            (grids.coordinates(rank), grids.seeds(rank, &m.seed_rule()))
-        else {
-            continue;
-        };
-        let stage = usize::try_from(place.pp)
-            .ok()
-            .and_then(|pp| result.stages.get(pp));
-        if let Some(stage) = stage {
-            found.push(ModuleOfRank {
-                rank,
-                m,
+    let places = places(&config, &estimate, rank);
+    let found: Vec<ModuleOfRank> = places
+        .iter()
+        .filter_map(|place| {
+            Some(ModuleOfRank {
+                m: config.modules().get(place.stage.module)?,
+                stage: estimate.stage(place.stage)?,
                 place,
-                seeds,
-                grids,
-                stage,
-            });
-        }
-    }
+            })
+        })
+        .collect();
     match (found.first(), memory::rank_memory(&config, &estimate, rank)) {
         (Some(first), Some(memory)) => write(&RankInfo {
             first,
@@ -234,11 +223,11 @@ impl Serialize for RankInfo<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let first = self.first;
         object!(serializer, {
-            "rank": Exact(first.rank),
+            "rank": Exact(first.place.rank),
             "module": first.m.name(),
-            "coordinates": Views(first.place),
+            "coordinates": Views(first.place.coordinates),
             "groups": Groups(first),
-            "seeds": SeedsOf(first.seeds),
+            "seeds": SeedsOf(first.place.seeds),
             "memory": Buckets(&self.memory.memory, self.memory.total),
             "modules": self.modules,
         })
@@ -247,11 +236,8 @@ impl Serialize for RankInfo<'_> {
 
 /// What a rank is to one of its modules.
 struct ModuleOfRank<'a> {
-    rank: u64,
     m: &'a Module,
-    place: Coordinates,
-    seeds: Seeds,
-    grids: RankGrids,
+    place: &'a RankPlace,
     stage: &'a memory::StageEstimate,
 }
 
@@ -259,9 +245,9 @@ impl Serialize for ModuleOfRank<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         object!(serializer, {
             "module": self.m.name(),
-            "coordinates": Views(self.place),
+            "coordinates": Views(self.place.coordinates),
             "groups": Groups(self),
-            "seeds": SeedsOf(self.seeds),
+            "seeds": SeedsOf(self.place.seeds),
             "memory": super::output::Memory(self.stage),
         })
     }
@@ -315,15 +301,14 @@ impl Serialize for Groups<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let Self(info) = self;
         let mut map = serializer.serialize_struct("", 0)?;
-        for kind in ProcessGroup::ALL {
-            let groups = info.grids.process_groups(kind);
-            if let Some(group) = groups
-                .group_of(info.rank)
-                .filter(|group| group.size() <= 4096)
-            {
-                map.serialize_field(kind.name(), &group.ranks().map(Exact).collect::<Vec<_>>())?;
+        let mut done = Ok(());
+        info.place.each_group(|kind, group| {
+            if done.is_ok() && group.size() <= 4096 {
+                let ranks = group.ranks().map(Exact).collect::<Vec<_>>();
+                done = map.serialize_field(kind.name(), &ranks);
             }
-        }
+        });
+        done?;
         map.end()
     }
 }

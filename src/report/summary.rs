@@ -84,7 +84,7 @@ pub struct Summary {
     pub device: (Bytes, Bytes),
     /// The stage that needs most.
     pub worst: StageRef,
-    /// What it needs on each of its GPUs.
+    /// What each of its GPUs needs, for all modules that run there.
     pub total: Bytes,
     /// What a GPU has, when known.
     pub gpu: Option<Bytes>,
@@ -96,9 +96,7 @@ impl Summary {
     /// The headline of an estimate.
     #[must_use]
     pub fn new(config: &Config, estimate: &Estimate) -> Self {
-        let total = estimate
-            .worst_stage()
-            .map_or(Bytes::ZERO, |stage| stage.total);
+        let total = estimate.worst_rank.total;
         let gpu = config.gpu_memory();
         let module = config.modules().get(estimate.worst.module);
         Self {
@@ -128,6 +126,29 @@ impl Summary {
     #[must_use]
     pub fn difference(&self) -> Option<Bytes> {
         self.gpu.map(|gpu| Bytes(gpu.0.abs_diff(self.total.0)))
+    }
+}
+
+/// The GPUs that need most in words, such as `on each GPU of the heaviest of 8 stages, stage 0`, with ranks where
+/// there are several modules.
+#[must_use]
+pub fn worst_place(config: &Config, estimate: &Estimate) -> String {
+    let stages: usize = estimate.modules.iter().map(|m| m.stages.len()).sum();
+    if stages == 1 {
+        return String::from("on every GPU: all layers are one stage");
+    }
+    let name = stage_name(config, estimate.worst);
+    let of = |at: &StageRef| config.modules().get(at.module).map_or("", |m| m.name());
+    match (config.modules(), estimate.worst_rank.stages.as_slice()) {
+        ([_], _) => format!("on each GPU of the heaviest of {stages} stages, {name}"),
+        (_, [_]) => format!(
+            "on each GPU of the heaviest of {stages} stages, {name}, from rank {} on",
+            estimate.worst_rank.rank
+        ),
+        (_, shared) => format!(
+            "on each GPU, which {} share",
+            shared.iter().map(of).collect::<Vec<_>>().join(" and ")
+        ),
     }
 }
 

@@ -13,7 +13,7 @@ use leptos::wasm_bindgen::prelude::Closure;
 use leptos::wasm_bindgen::{JsCast, JsValue};
 use web_sys::{
     Document, EventTarget, HtmlDialogElement, HtmlElement, HtmlInputElement, KeyboardEvent,
-    ResizeObserver, Storage, Window,
+    MouseEvent, ResizeObserver, Storage, Window,
 };
 
 pub(crate) use patch::Patch;
@@ -154,14 +154,34 @@ pub(crate) fn mark_root(name: &str, value: Option<&str>) {
     }
 }
 
-/// Where an event happened: the `data-at` of the nearest element that has one.
+/// Where an event happened: the `data-at` of the nearest element that has one. An element that stands for
+/// `data-cells`, such as `16 4` for 16 columns and 4 rows, adds the pointer's: `map@12,3`.
 pub(crate) fn place(event: &Event) -> Option<String> {
     let target: Element = event.target()?.dyn_into().ok()?;
-    target
-        .closest("[data-at]")
-        .ok()
-        .flatten()?
-        .get_attribute("data-at")
+    let found = target.closest("[data-at]").ok().flatten()?;
+    let mut place = found.get_attribute("data-at")?;
+    if let Some(cells) = found.get_attribute("data-cells")
+        && let Some(event) = event.dyn_ref::<MouseEvent>()
+        && let Some((columns, rows)) = cells.split_once(' ')
+    {
+        let bounds = found.get_bounding_client_rect();
+        let column = cell(event.client_x(), bounds.left(), bounds.width(), columns);
+        let row = cell(event.client_y(), bounds.top(), bounds.height(), rows);
+        place.extend(["@", &column, ",", &row]);
+    }
+    Some(place)
+}
+
+/// Which of so many equal cells of a length a place is in.
+#[allow(
+    clippy::float_arithmetic,
+    clippy::cast_possible_truncation,
+    reason = "browsers measure in fractions of pixels"
+)]
+fn cell(at: i32, start: f64, length: f64, cells: &str) -> String {
+    let cells: i32 = cells.parse().unwrap_or(1);
+    let cell = (f64::from(at) - start) * f64::from(cells) / length.max(1.0);
+    (cell as i32).clamp(0, cells - 1).to_string()
 }
 
 /// Listens to some kinds of events on something and in it, as long as the page lives.

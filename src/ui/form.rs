@@ -58,7 +58,14 @@ pub(super) fn form(state: &'static State) -> AnyView {
         .with("tabindex", "-1")
         .with("role", "region")
         .with("aria-label", "Settings");
-    frame(region, vec![search::search(state), sections])
+    frame(
+        region,
+        vec![
+            super::modules::modules(state),
+            search::search(state),
+            sections,
+        ],
+    )
 }
 
 /// Some fields without their sections.

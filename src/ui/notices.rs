@@ -88,6 +88,8 @@ impl Notices {
             .text(self.spoken.get());
         let board = tag("div")
             .class("notice")
+            .with("role", "region")
+            .with("aria-label", "Message")
             .mark("hidden", notice.is_none())
             .child(tag("p").text(text.unwrap_or_default()))
             .child(button("undo", "", "Undo").mark("hidden", !undo))

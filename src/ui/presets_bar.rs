@@ -3,11 +3,13 @@
 use super::draw::option;
 use super::state::State;
 use super::values::same;
+use crate::config::canonical::normalize_job;
 use crate::config::check;
 use crate::config::field::Group;
 use crate::config::fields::FieldId;
-use crate::config::raw::RawJob;
+use crate::config::raw::{RawJob, Settings};
 use crate::formats::state::{PresetRef, Setup};
+use crate::presets::jobs::{self, JOBS, JobPreset};
 use crate::presets::{PRESETS, by_id};
 use crate::report::markup::{Markup, tag};
 
@@ -41,6 +43,9 @@ fn trained_as(preset: &RawJob, now: &RawJob) -> RawJob {
 /// Takes over a model. Settings that were changed stay where the model can be trained with them;
 /// otherwise, and where nothing was changed, the job suggested for the model comes with it.
 pub(super) fn pick(state: &'static State, id: &str) {
+    if let Some(job) = jobs::by_id(id) {
+        return pick_job(state, job);
+    }
     let Some(model) = by_id(id) else {
         return;
     };
@@ -73,10 +78,34 @@ pub(super) fn pick(state: &'static State, id: &str) {
     state.notices.offer_undo(said);
 }
 
+/// Takes over a whole job of several modules.
+fn pick_job(state: &'static State, job: &JobPreset) {
+    state.jump(Setup {
+        preset: None,
+        job: job.job(),
+    });
+    state
+        .notices
+        .offer_undo(format!("{} with the layout suggested for it.", job.name));
+}
+
+/// The job preset that this is; a job that was changed is no preset's.
+fn job_preset(now: &RawJob) -> Option<&'static str> {
+    if now.modules.is_empty() {
+        return None;
+    }
+    // A link has spelled the same values in its own way.
+    let none = Settings::default();
+    let now = normalize_job(now, &none);
+    let same = |job: &&JobPreset| normalize_job(&job.job(), &none) == now;
+    JOBS.iter().find(same).map(|job| job.id)
+}
+
 /// The list of models.
 pub(super) fn draw(state: &'static State) -> Markup {
     let setup = state.setup.read();
-    let chosen = setup.preset.as_ref().map_or("", |preset| &preset.id);
+    let job = || job_preset(&setup.job).unwrap_or_default();
+    let chosen = setup.preset.as_ref().map_or_else(job, |preset| &preset.id);
     let none = option("", "No preset")
         .mark("disabled", true)
         .mark("hidden", true);
@@ -98,6 +127,9 @@ pub(super) fn draw(state: &'static State) -> Markup {
     }
     list.children
         .extend(families.into_iter().map(|(_, family)| family));
+    let jobs = JOBS.iter().map(|job| option(job.id, job.name));
+    let several = tag("optgroup").with("label", "Several modules");
+    list.children.push(several.children(jobs));
     tag("label")
         .class("preset")
         .child(tag("span").class("unseen").text("Model"))

@@ -8,6 +8,7 @@ mod explain;
 mod frameworks;
 mod panel;
 mod picture;
+mod ranks;
 mod stages;
 mod table;
 mod view;
@@ -30,6 +31,7 @@ pub(super) fn results() -> AnyView {
         detail::detail(view),
         frameworks::frameworks(view),
         numbers(view),
+        ranks::ranks(view),
     ];
     frame(tag("div").class("results"), panels)
 }

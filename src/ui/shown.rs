@@ -44,6 +44,7 @@ pub(crate) enum Gesture<'a> {
 /// The kinds of events that gestures are made of.
 const EVENTS: &[&str] = &[
     "pointerover",
+    "pointermove",
     "pointerleave",
     "focusin",
     "focusout",
@@ -126,6 +127,8 @@ fn act(event: &Event, hands: &Hands) {
     let place = browser::place(event);
     let handled = match (kind.as_str(), place.as_deref()) {
         ("pointerover", Some(place)) => hands(Gesture::Point(place)),
+        // Within an element only its cells are told apart.
+        ("pointermove", Some(place)) if place.contains('@') => hands(Gesture::Point(place)),
         ("pointerover" | "pointerleave", _) => hands(Gesture::Leave),
         ("focusin", Some(place)) => hands(Gesture::Focus(place)),
         ("focusout", place) => {

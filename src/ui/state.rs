@@ -248,10 +248,37 @@ impl State {
         self.disclosure.update(|d| d.reveal(id, &relevance));
     }
 
+    /// Replaces the job in one step. A job of several modules is no preset's any more.
+    pub fn edit(&self, job: RawJob) {
+        self.remember();
+        self.setup.update(|s| {
+            if !job.modules.is_empty() {
+                s.preset = None;
+            }
+            s.job = job;
+        });
+        self.settle();
+    }
+
+    /// Edits another module.
+    pub fn edit_module(&self, index: usize) {
+        self.module.set(index);
+        self.settle();
+    }
+
+    /// Keeps to a module that there is.
+    fn settle(&self) {
+        let last = self.setup.read_untracked().job.module_count() - 1;
+        if self.module.get_untracked() > last {
+            self.module.set(last);
+        }
+    }
+
     /// Replaces the whole setup: an entry in the browser's history as well as a step to undo.
     pub fn jump(&self, setup: Setup) {
         self.remember();
         self.setup.set(setup);
+        self.module.set(0);
         self.stage.set(None);
         self.jumps.update(|jumps| *jumps += 1);
     }
@@ -260,6 +287,7 @@ impl State {
     pub fn restore(&self, share: ShareState) {
         self.remember();
         self.setup.set(share.setup);
+        self.settle();
         self.compare.set(share.compare);
         self.tab.set(share.view.tab);
         self.stage.set(share.view.stage.map(stage_at));
@@ -300,7 +328,9 @@ impl State {
     fn travel(&self, go: fn(&mut Steps, Setup) -> Option<Setup>) -> bool {
         let now = self.setup.get_untracked();
         let there = self.history.update(|h| go(h, now));
-        there.map(|setup| self.setup.set(setup)).is_some()
+        let done = there.map(|setup| self.setup.set(setup)).is_some();
+        self.settle();
+        done
     }
 
     fn remember(&self) {

@@ -38,18 +38,11 @@ impl Headline {
         let outcome = state.outcome.read();
         let Outcome { config, estimate } = outcome.as_ref()?.as_ref();
         let summary = report::Summary::new(config, estimate);
-        let stages = estimate.modules.iter().map(|m| m.stages.len()).sum();
-        let place = match stages {
-            1 => String::from("on every GPU: all layers are one stage"),
-            _ => format!(
-                "on each GPU of the heaviest of {stages} stages, {}",
-                report::stage_name(config, summary.worst)
-            ),
-        };
+        let place = report::worst_place(config, estimate);
         Some(Self {
             summary,
             place,
-            memory: estimate.worst_stage()?.memory,
+            memory: estimate.worst_rank.memory,
         })
     }
 

@@ -24,3 +24,4 @@ mod evidence;
 mod form;
 mod link;
 mod loading;
+mod modules;

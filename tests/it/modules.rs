@@ -1,5 +1,6 @@
 //! Jobs of several modules: encoders, projectors, what freezing saves, and ranks that modules share.
 
+mod edit;
 mod jobs;
 mod measured;
 mod parameters;

@@ -3,6 +3,7 @@
 mod amounts;
 mod explanations;
 mod pictures;
+mod rank_map;
 mod tables;
 
 use megatron_memory::config::check;

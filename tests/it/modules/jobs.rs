@@ -142,7 +142,7 @@ fn sets_of_modules_are_accepted_and_refused_as_upstream_does() {
 }
 
 /// Two modules: a trained language model of 4 ranks and CLIP on 4.
-fn pair() -> Json {
+pub(super) fn pair() -> Json {
     json!({
         "world_size": 8, "bf16": true, "use_distributed_optimizer": true, "micro_batch_size": 2, "global_batch_size": 16,
         "modules": [

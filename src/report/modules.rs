@@ -1,0 +1,81 @@
+//! The modules of a job as a list shows them: sizes, ranks and memory, also while the job has mistakes.
+
+use super::summary::Verdict;
+use crate::config::job::Config;
+use crate::config::mimo_input;
+use crate::config::raw::RawJob;
+use crate::memory::Estimate;
+use crate::parallel::mimo::{Field, ModuleInput};
+use crate::units::Bytes;
+use crate::value::Value;
+
+/// One module.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ModuleRow {
+    /// What it is called.
+    pub name: String,
+    /// Its parallel sizes: `TP 4 · PP 2 · DP 2`, those of 1 left out.
+    pub sizes: String,
+    /// Its ranks: `ranks 0–15`; empty while they are not known.
+    pub ranks: String,
+    /// What its worst stage needs on each GPU, and whether that fits; nothing while the job has mistakes.
+    pub memory: Option<(Bytes, Verdict)>,
+}
+
+/// The modules of a job, with the memory of the outcome where that is of this very job. A plain job has none.
+#[must_use]
+pub fn rows(job: &RawJob, outcome: Option<(&Config, &Estimate)>) -> Vec<ModuleRow> {
+    let input = mimo_input(job);
+    let modules = input.modules.iter().enumerate();
+    modules
+        .map(|(index, module)| ModuleRow {
+            name: module.name.clone(),
+            sizes: sizes(module),
+            ranks: ranks(module).unwrap_or_default(),
+            memory: outcome.and_then(|(config, estimate)| {
+                let stages = &estimate.modules.get(index)?.stages;
+                let most = stages.iter().map(|stage| stage.total).max()?;
+                Some((most, Verdict::of(most, config.gpu_memory())))
+            }),
+        })
+        .collect()
+}
+
+fn sizes(module: &ModuleInput) -> String {
+    const SHORT: [(Field, &str); 6] = [
+        (Field::TensorModelParallelSize, "TP"),
+        (Field::PipelineModelParallelSize, "PP"),
+        (Field::ContextParallelSize, "CP"),
+        (Field::ExpertModelParallelSize, "EP"),
+        (Field::ExpertTensorParallelSize, "ETP"),
+        (Field::DataParallelSize, "DP"),
+    ];
+    let mut text = String::new();
+    for (field, short) in SHORT {
+        let always = matches!(
+            field,
+            Field::TensorModelParallelSize | Field::DataParallelSize
+        );
+        let value = match module.get(field) {
+            Value::Int(1) if !always => continue,
+            Value::Null => String::from("?"),
+            Value::Text(text) => text.clone(),
+            other => other.to_string(),
+        };
+        if !text.is_empty() {
+            text.push_str(" · ");
+        }
+        text.extend([short, " ", &value]);
+    }
+    text
+}
+
+fn ranks(module: &ModuleInput) -> Option<String> {
+    let parallelism = module.as_set()?;
+    let (first, ranks) = (parallelism.rank_offset, parallelism.total_ranks().ok()?);
+    match ranks {
+        ..=0 => None,
+        1 => Some(format!("rank {first}")),
+        _ => Some(format!("ranks {first}–{}", first.checked_add(ranks - 1)?)),
+    }
+}

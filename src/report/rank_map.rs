@@ -1,0 +1,345 @@
+//! The ranks of the world as cells of one picture, drawn as a few paths however many they are.
+
+use core::fmt::Write;
+use core::ops::Range;
+
+use super::amount::Scale;
+use super::markup::{Markup, tag};
+use super::summary::stage_name;
+use crate::config::job::{Config, Module};
+use crate::memory::{Estimate, RankMemory, rank_memory};
+
+/// What the color of a cell says.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Coloring {
+    /// The module.
+    #[default]
+    Module,
+    /// The module's pipeline stage.
+    Stage,
+    /// How much memory the rank needs.
+    Memory,
+}
+
+impl Coloring {
+    /// Every coloring.
+    pub const ALL: [Self; 3] = [Self::Module, Self::Stage, Self::Memory];
+
+    /// Its name.
+    #[must_use]
+    pub const fn label(self) -> &'static str {
+        match self {
+            Self::Module => "Module",
+            Self::Stage => "Stage",
+            Self::Memory => "Memory",
+        }
+    }
+}
+
+/// Where every rank's cell is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cells {
+    /// Ranks of the world.
+    pub world: u64,
+    /// Ranks that share a cell: more than one only in worlds of more than 65,536.
+    pub each: u64,
+    /// Cells of a row.
+    pub columns: u64,
+    /// Rows.
+    pub rows: u64,
+    /// Width and height of a cell in pixels.
+    pub side: u64,
+}
+
+/// More cells than this share a pixel.
+const MOST_CELLS: u64 = 1 << 16;
+/// The height in pixels that a picture keeps to while its cells can be seen.
+const HEIGHT: u64 = 520;
+
+impl Cells {
+    /// The cells of a world in a picture of some width. Rows have a power of two of them, as groups do.
+    #[must_use]
+    pub fn new(world: u64, width: u64) -> Self {
+        let world = world.max(1);
+        let each = world.div_ceil(MOST_CELLS);
+        let cells = world.div_ceil(each);
+        let widest = cells.isqrt().saturating_mul(4).next_power_of_two().max(8);
+        let mut found = None;
+        for side in [20, 16, 12, 10, 8, 6, 5, 4, 3, 2] {
+            let fit = (width / side).max(1);
+            let columns = (1 << fit.ilog2()).min(widest);
+            let rows = cells.div_ceil(columns);
+            found = Some(Self {
+                world,
+                each,
+                columns,
+                rows,
+                side,
+            });
+            if rows * side <= HEIGHT {
+                break;
+            }
+        }
+        found.unwrap_or(Self {
+            world,
+            each,
+            columns: 1,
+            rows: cells,
+            side: 1,
+        })
+    }
+
+    /// The first rank of the cell at a column and row; nothing beyond the last one.
+    #[must_use]
+    pub fn rank_at(&self, column: u64, row: u64) -> Option<u64> {
+        let cell = row.checked_mul(self.columns)?.checked_add(column)?;
+        let rank = cell.checked_mul(self.each)?;
+        (column < self.columns && rank < self.world).then_some(rank)
+    }
+
+    /// The outline of ranges of ranks: for each at most three rectangles.
+    #[must_use]
+    pub fn path(&self, ranges: &[Range<u64>]) -> String {
+        let mut path = String::new();
+        let mut rectangle = |column: u64, row: u64, columns: u64, rows: u64| {
+            if columns > 0 && rows > 0 {
+                let [x, y, w, h] = [column, row, columns, rows].map(|n| n * self.side);
+                let _ = write!(path, "M{x} {y}h{w}v{h}h-{w}z");
+            }
+        };
+        for range in ranges.iter().filter(|range| !range.is_empty()) {
+            let (start, end) = (range.start / self.each, range.end.div_ceil(self.each));
+            let (first, last) = (start / self.columns, (end - 1) / self.columns);
+            let (from, to) = (start % self.columns, (end - 1) % self.columns + 1);
+            if first == last {
+                rectangle(from, first, to - from, 1);
+                continue;
+            }
+            rectangle(from, first, self.columns - from, 1);
+            rectangle(0, first + 1, self.columns, last - first - 1);
+            rectangle(0, last, to, 1);
+        }
+        path
+    }
+
+    /// The lines between cells; none where cells are too small for them.
+    fn grid(&self) -> String {
+        let mut path = String::new();
+        if self.side >= 4 {
+            let [w, h] = [self.columns, self.rows].map(|n| n * self.side);
+            for column in 0..=self.columns {
+                let _ = write!(path, "M{} 0v{h}", column * self.side);
+            }
+            for row in 0..=self.rows {
+                let _ = write!(path, "M0 {}h{w}", row * self.side);
+            }
+        }
+        path
+    }
+}
+
+/// Ranks in a row that run the same stages.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Span {
+    /// The ranks.
+    pub ranks: Range<u64>,
+    /// What each of them needs.
+    pub memory: RankMemory,
+}
+
+/// The world cut where stages begin and end.
+#[must_use]
+pub fn spans(config: &Config, estimate: &Estimate) -> Vec<Span> {
+    let mut cuts = vec![0, config.world_size()];
+    for m in config.modules() {
+        let stage = m.ranks() / u64::from(m.stages.pp()).max(1);
+        cuts.extend((0..=u64::from(m.stages.pp())).map(|pp| m.rank_offset() + pp * stage));
+    }
+    cuts.sort_unstable();
+    cuts.dedup();
+    let pairs = cuts.iter().zip(cuts.iter().skip(1));
+    pairs
+        .filter_map(|(&start, &end)| {
+            let memory = rank_memory(config, estimate, start)?;
+            Some(Span {
+                ranks: start..end,
+                memory,
+            })
+        })
+        .collect()
+}
+
+/// A color: a class, and how strong it is in hundredths.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Ink {
+    class: String,
+    strength: u64,
+    label: String,
+}
+
+fn ink(config: &Config, estimate: &Estimate, span: &Span, coloring: Coloring, scale: Scale) -> Ink {
+    let first = span.memory.stages.first();
+    let module = first.map_or(0, |at| at.module);
+    let own = format!("rank-{}", module % 6);
+    match coloring {
+        Coloring::Module => {
+            let names = span.memory.stages.iter();
+            let names: Vec<&str> = names
+                .filter_map(|at| config.modules().get(at.module).map(Module::name))
+                .collect();
+            Ink {
+                class: own,
+                strength: 100,
+                label: names.join(" + "),
+            }
+        }
+        Coloring::Stage => {
+            let pp_rank = first.map_or(0, |at| at.pp_rank);
+            let stages = estimate.modules.get(module).map_or(1, |m| m.stages.len());
+            Ink {
+                class: own,
+                strength: 100 - hundredths(pp_rank as u64, stages as u64, 70),
+                label: first.map_or(String::new(), |at| stage_name(config, *at)),
+            }
+        }
+        Coloring::Memory => {
+            let over = config
+                .gpu_memory()
+                .is_some_and(|gpu| span.memory.total > gpu);
+            let most = estimate.worst_rank.total.0;
+            Ink {
+                class: String::from(if over { "rank-over" } else { "rank-memory" }),
+                strength: 10 + hundredths(span.memory.total.0, most, 90),
+                label: scale.amount(span.memory.total),
+            }
+        }
+    }
+}
+
+/// `part` of `whole` as so many of `of`.
+fn hundredths(part: u64, whole: u64, of: u64) -> u64 {
+    let share = u128::from(part) * u128::from(of) / u128::from(whole.max(1));
+    u64::try_from(share).unwrap_or(of).min(of)
+}
+
+fn opacity(strength: u64) -> String {
+    format!("{}.{:02}", strength / 100, strength % 100)
+}
+
+/// What is drawn, and what of it is chosen.
+#[derive(Clone, Copy, Debug)]
+pub struct Picture<'a> {
+    /// The job.
+    pub config: &'a Config,
+    /// What it needs.
+    pub estimate: &'a Estimate,
+    /// Where the cells are.
+    pub cells: Cells,
+    /// What colors say.
+    pub coloring: Coloring,
+    /// The chosen rank.
+    pub rank: u64,
+    /// The ranks of the chosen group.
+    pub group: &'a [Range<u64>],
+    /// How amounts are written.
+    pub scale: Scale,
+}
+
+impl Picture<'_> {
+    /// The picture: a control that moves from rank to rank. `said` is what it says about the chosen one.
+    #[must_use]
+    pub fn draw(&self, said: &str) -> Markup {
+        let cells = self.cells;
+        let mut inks: Vec<(Ink, Vec<Range<u64>>)> = Vec::new();
+        for span in spans(self.config, self.estimate) {
+            let ink = ink(self.config, self.estimate, &span, self.coloring, self.scale);
+            let like = inks
+                .iter_mut()
+                .find(|(other, _)| (&other.class, other.strength) == (&ink.class, ink.strength));
+            match like {
+                Some((_, ranges)) => ranges.push(span.ranks),
+                None => inks.push((ink, vec![span.ranks])),
+            }
+        }
+        let [width, height] = [cells.columns, cells.rows].map(|n| n * cells.side);
+        let fills = inks.iter().map(|(ink, ranges)| {
+            tag("path")
+                .class(ink.class.as_str())
+                .with("fill-opacity", opacity(ink.strength))
+                .with("d", cells.path(ranges))
+        });
+        let chosen = self.rank..self.rank + 1;
+        let pointed = tag("rect")
+            .class("rank-cells")
+            .with("data-at", "map")
+            .with("data-cells", format!("{} {}", cells.columns, cells.rows))
+            .with("width", width.to_string())
+            .with("height", height.to_string());
+        tag("svg")
+            .class("rank-map")
+            .with("id", "rank-map")
+            .with("data-at", "map")
+            .with("tabindex", "0")
+            .with("role", "slider")
+            .with("aria-label", "Rank")
+            .with("aria-valuemin", "0")
+            .with("aria-valuemax", (cells.world - 1).to_string())
+            .with("aria-valuenow", self.rank.to_string())
+            .with("aria-valuetext", said)
+            .with("viewBox", format!("-2 -2 {} {}", width + 4, height + 4))
+            .with("width", (width + 4).to_string())
+            .with("height", (height + 4).to_string())
+            .children(fills)
+            .child(tag("path").class("rank-lines").with("d", cells.grid()))
+            .child(
+                tag("path")
+                    .class("rank-group")
+                    .with("d", cells.path(self.group)),
+            )
+            .child(
+                tag("path")
+                    .class("rank-chosen")
+                    .with("d", cells.path(&[chosen])),
+            )
+            .child(pointed)
+    }
+
+    /// What the colors mean.
+    #[must_use]
+    pub fn legend(&self) -> Markup {
+        let mut entries: Vec<(Ink, u64)> = Vec::new();
+        for span in spans(self.config, self.estimate) {
+            let ink = ink(self.config, self.estimate, &span, self.coloring, self.scale);
+            let ranks = span.ranks.end - span.ranks.start;
+            match entries.iter_mut().find(|(other, _)| *other == ink) {
+                Some((_, all)) => *all += ranks,
+                None => entries.push((ink, ranks)),
+            }
+        }
+        // A long pipeline is told by its ends.
+        let rest = entries.len().saturating_sub(12);
+        if rest > 0 {
+            entries.drain(6..6 + rest);
+        }
+        let items = entries.iter().map(|(ink, ranks)| {
+            let sign = tag("svg")
+                .class("swatch")
+                .with("viewBox", "0 0 12 12")
+                .with("aria-hidden", "true")
+                .child(
+                    tag("path")
+                        .class(ink.class.as_str())
+                        .with("fill-opacity", opacity(ink.strength))
+                        .with("d", "M0 0h12v12h-12z"),
+                );
+            let ranks = match ranks {
+                1 => String::from("1 rank"),
+                n => format!("{n} ranks"),
+            };
+            tag("li")
+                .child(sign)
+                .child(tag("span").text(format!("{}, {ranks}", ink.label)))
+        });
+        tag("ul").with("aria-label", "Colors").children(items)
+    }
+}

@@ -9,9 +9,14 @@ pub mod style;
 pub mod svg;
 pub mod tables;
 
+use core::fmt;
+
+use crate::config::fields::FieldId;
 use crate::config::job::Config;
+use crate::config::raw::RawJob;
 use crate::formats::state::ShareState;
 use crate::memory::Estimate;
+use crate::value::Value;
 
 /// A checked job with its estimate.
 pub type Outcome<'r> = (&'r Config, &'r Estimate);
@@ -25,17 +30,104 @@ pub struct Export {
     pub label: &'static str,
     /// How its file's name ends.
     pub extension: &'static str,
-    /// Whether the whole of a plain job comes back when it is imported; if not, what the format cannot say is lost.
+    /// Whether the whole of a job comes back when it is imported; if not, what the format cannot say is lost.
     pub complete: bool,
-    write: fn(&ShareState, Option<Outcome<'_>>) -> Option<String>,
+    text: Text,
+}
+
+/// What a text is made of.
+#[derive(Clone, Copy, Debug)]
+enum Text {
+    /// Everything that there is.
+    State(fn(&ShareState, Option<Outcome<'_>>) -> String),
+    /// The result.
+    Result(fn(&Config, &Estimate) -> String),
+    /// The settings of one model.
+    Model(fn(&RawJob) -> String),
+}
+
+/// Why there is no such text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    /// It shows a result, and the job has none.
+    NoResult,
+    /// It says how one model is trained, and the job has several modules: these.
+    SeveralModules(Vec<String>),
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoResult => {
+                f.write_str("There is no result to show: the job has problems, which come first.")
+            }
+            Self::SeveralModules(names) => write!(
+                f,
+                "This format says how one model is trained, and the job has {}. Choose one of them, or \
+                 a format for whole jobs: JSON or a link.",
+                names.join(" and ")
+            ),
+        }
+    }
 }
 
 impl Export {
-    /// The text; none when it needs a result and there is none.
-    #[must_use]
-    pub fn write(&self, state: &ShareState, result: Option<Outcome<'_>>) -> Option<String> {
-        (self.write)(state, result)
+    /// The text. For a format that has no word for modules, `module` chooses one.
+    ///
+    /// # Errors
+    /// When the format cannot say what the job is.
+    pub fn write(
+        &self,
+        state: &ShareState,
+        module: Option<usize>,
+        result: Option<Outcome<'_>>,
+    ) -> Result<String, Refusal> {
+        let job = &state.setup.job;
+        match self.text {
+            Text::State(write) => Ok(write(state, result)),
+            Text::Result(write) => {
+                let (config, estimate) = result.ok_or(Refusal::NoResult)?;
+                Ok(write(config, estimate))
+            }
+            Text::Model(write) if job.modules.is_empty() => Ok(write(job)),
+            Text::Model(write) => {
+                let one = module.and_then(|index| {
+                    let ranks = result.and_then(|(config, _)| config.modules().get(index));
+                    let ranks = ranks.map(crate::config::job::Module::ranks);
+                    Some((job.modules.get(index)?, only(job, index, ranks)?))
+                });
+                let names = || job.modules.iter().map(|module| module.name.clone());
+                let (module, one) =
+                    one.ok_or_else(|| Refusal::SeveralModules(names().collect()))?;
+                let (name, count) = (&module.name, job.modules.len());
+                let name: String = name.chars().filter(|c| !c.is_control()).collect();
+                Ok(format!(
+                    "# Only {name}, one of {count} modules.\n{}",
+                    write(&one)
+                ))
+            }
+        }
     }
+
+    /// Whether it can say nothing but how one model is trained.
+    #[must_use]
+    pub fn is_of_one_model(&self) -> bool {
+        matches!(self.text, Text::Model(_))
+    }
+}
+
+/// One module as a job of its own, on its ranks where those are known.
+fn only(job: &RawJob, index: usize, ranks: Option<u64>) -> Option<RawJob> {
+    let module = job.modules.get(index)?;
+    let mut shared = job.shared.clone();
+    shared.overlay(&module.settings);
+    if let Some(ranks) = ranks {
+        shared.set(FieldId::world_size, Value::Int(ranks.into()));
+    }
+    Some(RawJob {
+        shared,
+        ..RawJob::default()
+    })
 }
 
 /// Every text export, in the order of the menu.
@@ -45,41 +137,41 @@ pub const EXPORTS: &[Export] = &[
         label: "JSON with the result",
         extension: "json",
         complete: true,
-        write: |state, result| Some(json::write(state, result)),
+        text: Text::State(json::write),
     },
     Export {
         id: "megatron_args",
         label: "Megatron-LM flags",
         extension: "sh",
         complete: false,
-        write: |state, _| Some(megatron_args::script(&state.setup.job)),
+        text: Text::Model(megatron_args::script),
     },
     Export {
         id: "model_args",
         label: "MODEL_ARGS YAML",
         extension: "yaml",
         complete: false,
-        write: |state, _| Some(megatron_args::yaml(&state.setup.job)),
+        text: Text::Model(megatron_args::yaml),
     },
     Export {
         id: "bridge",
         label: "Megatron-Bridge overrides",
         extension: "txt",
         complete: false,
-        write: |state, _| Some(bridge::overrides(&state.setup.job)),
+        text: Text::Model(bridge::overrides),
     },
     Export {
         id: "csv",
         label: "CSV by stage and bucket",
         extension: "csv",
         complete: false,
-        write: |_, result| result.map(|(config, estimate)| tables::csv(config, estimate)),
+        text: Text::Result(tables::csv),
     },
     Export {
         id: "markdown",
         label: "Markdown table",
         extension: "md",
         complete: false,
-        write: |_, result| result.map(|(config, estimate)| tables::markdown(config, estimate)),
+        text: Text::Result(tables::markdown),
     },
 ];

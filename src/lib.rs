@@ -27,7 +27,7 @@
 //!         |
 //!     report, export                     scenes, tables, texts; no page in them
 //!         |
-//!     ui, engine                         the page, and the JavaScript API
+//!     ui, engine, exchange               the page, and the JavaScript API in two modules
 //! ```
 //!
 //! # What holds everywhere
@@ -55,6 +55,7 @@ pub mod framework_reports;
 pub mod formats;
 pub mod presets;
 
+pub mod exchange;
 pub mod export;
 pub mod report;
 

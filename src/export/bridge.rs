@@ -4,14 +4,18 @@ use super::arguments::{Argument, arguments, quoted};
 use crate::config::canonical::{Meaning, meaning};
 use crate::config::fields::FieldId;
 use crate::config::parse::Parsed;
-use crate::config::raw::RawJob;
+use crate::config::raw::{RawJob, Settings};
 use crate::formats::bridge_keys;
 use crate::formats::import::Dialect;
+
+/// Megatron-Bridge has one name for what Megatron-LM can say in three ways.
+const VIRTUAL_STAGES: &str = "model.virtual_pipeline_model_parallel_size";
 
 /// One override a line, in the order of the fields. Some fields share a key, and the precision is a preset.
 #[must_use]
 pub fn overrides(job: &RawJob) -> String {
     let mut lines: Vec<String> = Vec::new();
+    let bf16 = is_on(&job.shared, FieldId::bf16);
     let gated = |function: &str| {
         vec![
             "model.gated_linear_unit=true".to_owned(),
@@ -28,7 +32,13 @@ pub fn overrides(job: &RawJob) -> String {
             }
             FieldId::bf16 if argument.is_on() => {
                 lines.push("mixed_precision=bf16_mixed".to_owned());
+                // The preset reduces in fp32, whatever the gradients are kept in.
+                if !reduces_in_fp32(&job.shared) {
+                    lines.push("mixed_precision.grad_reduce_in_fp32=false".to_owned());
+                }
             }
+            // Said with the precision.
+            FieldId::accumulate_allreduce_grads_in_fp32 | FieldId::grad_reduce_in_bf16 if bf16 => {}
             FieldId::fp16 if argument.is_on() => {
                 lines.push("mixed_precision=fp16_mixed".to_owned());
             }
@@ -51,9 +61,17 @@ pub fn overrides(job: &RawJob) -> String {
                 lines.extend(line("model.vocab_size", &argument, false));
             }
             FieldId::padded_vocab_size => lines.extend(line("model.vocab_size", &argument, false)),
-            FieldId::virtual_pipeline_model_parallel_size => {
-                let key = "model.virtual_pipeline_model_parallel_size";
-                lines.extend(line(key, &argument, false));
+            FieldId::virtual_pipeline_model_parallel_size
+            | FieldId::num_virtual_stages_per_pipeline_rank => {
+                lines.extend(line(VIRTUAL_STAGES, &argument, false));
+            }
+            FieldId::num_layers_per_virtual_pipeline_stage => {
+                let stages = virtual_stages(&job.shared);
+                lines.extend(stages.map(|stages| format!("{VIRTUAL_STAGES}={stages}")));
+            }
+            FieldId::seq_length => {
+                lines.extend(line("model.seq_length", &argument, false));
+                lines.extend(line("dataset.seq_length", &argument, false));
             }
             _ => {
                 if let Some((key, opposite)) = bridge_keys::key_of(argument.destination) {
@@ -67,6 +85,40 @@ pub fn overrides(job: &RawJob) -> String {
         out.push('\n');
         out
     })
+}
+
+/// Virtual stages from their number of layers; none where the layers do not come out even.
+fn virtual_stages(settings: &Settings) -> Option<u64> {
+    let number = |id| match meaning(id, settings.get(id)) {
+        Meaning::Is(Parsed::Int(number)) => Some(number),
+        _ => None,
+    };
+    let ends = [
+        FieldId::account_for_embedding_in_pipeline_split,
+        FieldId::account_for_loss_in_pipeline_split,
+    ];
+    let ends = ends.into_iter().map(|id| u64::from(is_on(settings, id)));
+    let layers = number(FieldId::num_layers)?.checked_add(ends.sum())?;
+    let stages = number(FieldId::pipeline_model_parallel_size)?;
+    let each = number(FieldId::num_layers_per_virtual_pipeline_stage)?;
+    let per_stage = layers.checked_div(stages)?;
+    let even = layers.is_multiple_of(stages) && per_stage.is_multiple_of(each);
+    even.then(|| per_stage.checked_div(each)).flatten()
+}
+
+fn is_on(settings: &Settings, id: FieldId) -> bool {
+    meaning(id, settings.get(id)) == Meaning::Is(Parsed::Flag(true))
+}
+
+/// Whether bf16 training reduces its gradients in fp32: unless it is told not to, or to keep them in less.
+fn reduces_in_fp32(settings: &Settings) -> bool {
+    let told = FieldId::accumulate_allreduce_grads_in_fp32;
+    if let Meaning::Is(Parsed::Flag(told)) = meaning(told, settings.get(told)) {
+        return told;
+    }
+    let kept = FieldId::main_grads_dtype;
+    let less = meaning(kept, settings.get(kept)) != meaning(kept, None);
+    !less && !is_on(settings, FieldId::grad_reduce_in_bf16)
 }
 
 fn line(key: &str, argument: &Argument, opposite: bool) -> Option<String> {

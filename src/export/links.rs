@@ -3,6 +3,14 @@
 use crate::formats::share_url;
 use crate::formats::state::ShareState;
 
+/// What a frame with the calculator may do.
+///
+/// Its origin is its own: where that is the calculator's, `allow-same-origin` keeps the frame apart from the page around
+/// it as any frame of another site is, and lets browsers keep its cache. Only where page and calculator share an origin
+/// could the frame then reach the page; who wants it apart there as well leaves the word out, and it works without.
+const SANDBOX: &str =
+    "allow-scripts allow-same-origin allow-popups allow-popups-to-escape-sandbox allow-downloads";
+
 /// The link itself. `page` is the calculator's address without a hash.
 #[must_use]
 pub fn plain(page: &str, state: &ShareState) -> String {
@@ -22,18 +30,47 @@ pub fn with_summary(page: &str, state: &ShareState, summary: &str) -> String {
     format!("{summary}\n{}\n", plain(page, state))
 }
 
-/// HTML that shows the job inside another page. `embed` is the address of `embed.html`.
+/// A frame that shows the job inside another page.
 #[must_use]
-pub fn embed(embed: &str, state: &ShareState, title: &str) -> String {
+pub fn embed(page: &str, state: &ShareState, title: &str, view: &str) -> String {
     format!(
-        "<iframe src=\"{}\" title=\"{}\" width=\"100%\" height=\"480\" loading=\"lazy\" style=\"border:0\" referrerpolicy=\"no-referrer\" allow=\"clipboard-write\" sandbox=\"allow-scripts allow-popups allow-popups-to-escape-sandbox allow-downloads\"></iframe>\n",
-        attribute(&plain(embed, state)),
-        attribute(title)
+        "<iframe title=\"{}\" src=\"{}\"\n  loading=\"lazy\" width=\"100%\" height=\"{}\" style=\"border: 0\" \
+         referrerpolicy=\"no-referrer\" allow=\"clipboard-write\"\n  sandbox=\"{SANDBOX}\"></iframe>\n",
+        attribute(title),
+        attribute(&plain(
+            &format!("{}embed.html?view={view}", folder(page)),
+            state
+        )),
+        match view {
+            "bar" => 260,
+            "full" => 900,
+            _ => 480,
+        }
+    )
+}
+
+/// The element that does the same with less to write, and a link for where scripts do not run.
+#[must_use]
+pub fn element(page: &str, state: &ShareState, label: &str, view: &str) -> String {
+    let folder = attribute(folder(page));
+    let link = attribute(&plain(page, state));
+    let hash = attribute(&share_url::encode(state));
+    format!(
+        "<script async src=\"{folder}embed.js\"></script>\n\
+         <megatron-memory config=\"{hash}\" view=\"{view}\">\n  <a href=\"{link}\">{}</a>\n</megatron-memory>\n",
+        attribute(label)
     )
 }
 
 fn before_hash(page: &str) -> &str {
     page.split('#').next().unwrap_or_default()
+}
+
+/// Where a page lives, with the slash at the end.
+fn folder(page: &str) -> &str {
+    let page = before_hash(page).split('?').next().unwrap_or_default();
+    let end = page.rfind('/').map_or(0, |slash| slash + 1);
+    page.get(..end).unwrap_or_default()
 }
 
 /// Text as the value of an HTML attribute.

@@ -4,6 +4,7 @@ use core::fmt::Write;
 
 use super::arguments::{Argument, arguments, quoted};
 use crate::config::canonical::{Meaning, meaning};
+use crate::config::field::Group;
 use crate::config::fields::FieldId;
 use crate::config::parse::Parsed;
 use crate::config::raw::{RawJob, Settings};
@@ -19,8 +20,23 @@ struct Flag {
 }
 
 fn flags(settings: &Settings) -> Vec<Flag> {
+    let layout = FieldId::pipeline_model_parallel_layout;
+    let has_layout = matches!(meaning(layout, settings.get(layout)), Meaning::Is(_));
     let all = arguments(settings, Dialect::MegatronLm);
-    all.iter().filter_map(flag).collect()
+    all.iter()
+        .filter(|argument| !(has_layout && counts_virtual_stages(argument.id)))
+        .filter_map(flag)
+        .collect()
+}
+
+/// Whether a field says how many virtual stages there are, which a layout says too; Megatron-LM takes one of them.
+fn counts_virtual_stages(id: FieldId) -> bool {
+    matches!(
+        id,
+        FieldId::virtual_pipeline_model_parallel_size
+            | FieldId::num_virtual_stages_per_pipeline_rank
+            | FieldId::num_layers_per_virtual_pipeline_stage
+    )
 }
 
 fn flag(argument: &Argument) -> Option<Flag> {
@@ -75,10 +91,21 @@ pub fn without_flag(job: &RawJob) -> Vec<FieldId> {
         .collect()
 }
 
+/// What the flags leave out, as comments: the GPU is no argument of Megatron-LM in any case.
+fn comments(job: &RawJob) -> String {
+    let lost = without_flag(job).into_iter();
+    let lost = lost.filter(|id| id.field().group != Group::Hardware);
+    lost.fold(String::new(), |mut out, id| {
+        let _ = writeln!(out, "# Megatron-LM has no flag for {}.", id.field().name);
+        out
+    })
+}
+
 /// A bash array of the flags that differ from the defaults, and the launch where the number of GPUs is known.
 #[must_use]
 pub fn script(job: &RawJob) -> String {
-    let mut out = String::from("MEGATRON_ARGS=(\n");
+    let mut out = comments(job);
+    out.push_str("MEGATRON_ARGS=(\n");
     for flag in flags(&job.shared) {
         out.push_str("    --");
         out.push_str(&flag.name);
@@ -109,7 +136,8 @@ pub fn script(job: &RawJob) -> String {
 /// `MODEL_ARGS` as Megatron-LM's functional tests have it.
 #[must_use]
 pub fn yaml(job: &RawJob) -> String {
-    let mut out = String::from("MODEL_ARGS:\n");
+    let mut out = comments(job);
+    out.push_str("MODEL_ARGS:\n");
     for flag in flags(&job.shared) {
         let arity = megatron_args::arity(&flag.name);
         let value = match (arity, flag.words.as_slice()) {

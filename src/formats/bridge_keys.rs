@@ -5,6 +5,9 @@
 
 use super::keys::{Meaning, Rule, look_up, same_field};
 
+/// Why keys are not followed that neither Megatron-LM's flags of that name are.
+const ELSEWHERE: &str = "the estimate does not follow it";
+
 /// Keys that are not simply `section.field`.
 const KEYS: &[(&str, Meaning)] = &[
     // Model.
@@ -27,6 +30,20 @@ const KEYS: &[(&str, Meaning)] = &[
     ),
     ("model.seq_length", Meaning::Field("seq_length")),
     ("dataset.seq_length", Meaning::Field("seq_length")),
+    (
+        "dataset.skip_getting_attention_mask_from_dataset",
+        Meaning::Opposite("create_attention_mask_in_dataloader"),
+    ),
+    ("rng.seed", Meaning::Field("seed")),
+    (
+        "dataset.reset_position_ids",
+        Meaning::NotModelled(ELSEWHERE),
+    ),
+    (
+        "checkpoint.use_checkpoint_args",
+        Meaning::NotModelled(ELSEWHERE),
+    ),
+    ("tokenizer.vocab_extra_ids", Meaning::NotModelled(ELSEWHERE)),
     ("dataset.sequence_length", Meaning::Field("seq_length")),
     ("model.hf_model_id", Meaning::Rule(Rule::HfModel)),
     ("model.params_dtype", Meaning::Rule(Rule::Dtype)),
@@ -226,6 +243,7 @@ pub fn key_of(field: &str) -> Option<(String, bool)> {
 /// as classes. Recipes set many more; a dumped configuration names them all.
 pub const DEFAULTS: &[(&str, &str)] = &[
     ("seq_length", "1024"),
+    ("create_attention_mask_in_dataloader", "False"),
     ("cross_entropy_loss_fusion", "True"),
     ("accumulate_allreduce_grads_in_fp32", "False"),
     ("data_parallel_sharding_strategy", "no_shard"),

@@ -29,6 +29,59 @@ pub enum Format {
     Overrides,
 }
 
+impl Format {
+    /// All formats.
+    pub const ALL: [Self; 11] = [
+        Self::ShareLink,
+        Self::OwnJson,
+        Self::HfConfig,
+        Self::MegatronFlags,
+        Self::Script,
+        Self::ModelArgsYaml,
+        Self::BridgeYaml,
+        Self::VerlYaml,
+        Self::MegatronYaml,
+        Self::SwiftCommand,
+        Self::Overrides,
+    ];
+
+    /// Its name in programs.
+    #[must_use]
+    pub const fn id(self) -> &'static str {
+        match self {
+            Self::ShareLink => "link",
+            Self::OwnJson => "json",
+            Self::HfConfig => "hf_config",
+            Self::MegatronFlags => "megatron_args",
+            Self::Script => "script",
+            Self::ModelArgsYaml => "model_args",
+            Self::BridgeYaml => "bridge_yaml",
+            Self::VerlYaml => "verl_yaml",
+            Self::MegatronYaml => "megatron_yaml",
+            Self::SwiftCommand => "swift",
+            Self::Overrides => "overrides",
+        }
+    }
+
+    /// Its name for people, as the end of a sentence.
+    #[must_use]
+    pub const fn label(self) -> &'static str {
+        match self {
+            Self::ShareLink => "a link to this calculator",
+            Self::OwnJson => "a job saved as JSON",
+            Self::HfConfig => "a model's config.json",
+            Self::MegatronFlags => "Megatron-LM flags",
+            Self::Script => "a launch script",
+            Self::ModelArgsYaml => "MODEL_ARGS YAML",
+            Self::BridgeYaml => "a Megatron-Bridge configuration",
+            Self::VerlYaml => "a verl configuration",
+            Self::MegatronYaml => "a Megatron-LM configuration (--yaml-cfg)",
+            Self::SwiftCommand => "an ms-swift command",
+            Self::Overrides => "Hydra overrides",
+        }
+    }
+}
+
 /// A format with what gave it away.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Detected {

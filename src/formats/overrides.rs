@@ -102,7 +102,16 @@ fn insert(map: &mut Node, parts: &[&str], node: Node, line: u32) {
     let Data::Map(entries) = &mut map.data else {
         return;
     };
-    if let Some(entry) = entries.iter_mut().find(|entry| entry.key == *first) {
+    // A name may get parts: Megatron-Bridge takes `mixed_precision=bf16_mixed` and then `mixed_precision.fp8=hybrid`.
+    // The other way round the parts are gone.
+    let whole = rest.is_empty();
+    if whole {
+        entries.retain(|entry| entry.key != *first || !matches!(entry.node.data, Data::Map(_)));
+    }
+    let mut same = entries.iter_mut().filter(|entry| {
+        entry.key == *first && (whole || !matches!(entry.node.data, Data::Text(_)))
+    });
+    if let Some(entry) = same.next() {
         entry.line = line;
         insert(&mut entry.node, rest, node, line);
         return;

@@ -46,3 +46,39 @@ pub enum Fate {
     /// The reader does not know it.
     Unknown,
 }
+
+impl Fate {
+    /// All fates.
+    pub const ALL: [Self; 7] = [
+        Self::Mapped,
+        Self::Defaulted,
+        Self::Derived,
+        Self::Ignored,
+        Self::NotModelled,
+        Self::Conflicting,
+        Self::Unknown,
+    ];
+
+    /// Its name in programs.
+    #[must_use]
+    pub const fn id(self) -> &'static str {
+        match self {
+            Self::Mapped => "mapped",
+            Self::Defaulted => "defaulted",
+            Self::Derived => "derived",
+            Self::Ignored => "ignored",
+            Self::NotModelled => "not_modelled",
+            Self::Conflicting => "conflicting",
+            Self::Unknown => "unknown",
+        }
+    }
+
+    /// Its name for people.
+    #[must_use]
+    pub const fn label(self) -> &'static str {
+        match self {
+            Self::NotModelled => "not modelled",
+            other => other.id(),
+        }
+    }
+}

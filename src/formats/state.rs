@@ -80,6 +80,14 @@ impl fmt::Display for PresetRef {
     }
 }
 
+impl View {
+    /// Whether a text can be the name of a tab.
+    #[must_use]
+    pub fn is_tab(name: &str) -> bool {
+        (1..=40).contains(&name.len())
+    }
+}
+
 impl Setup {
     /// A preset as it is.
     #[must_use]
@@ -133,7 +141,7 @@ impl ShareState {
             setup: self.setup.normalize(),
             compare: self.compare.as_ref().map(Setup::normalize),
             view: View {
-                tab: self.view.tab.clone().filter(|tab| !tab.is_empty()),
+                tab: self.view.tab.clone().filter(|tab| View::is_tab(tab)),
                 stage: self.view.stage,
             },
         }

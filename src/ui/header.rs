@@ -20,8 +20,8 @@ use crate::report::markup::{Markup, tag};
 const LINK: &str = "link";
 const LINK_TEXT: &str = "link-text";
 
-/// Buttons that open a dialog: the dialog's id and the button's label.
-const DIALOGS: &[(&str, &str)] = &[];
+/// Buttons that open a dialog of `exchange.js`, which is loaded then: the dialog and the button's label.
+const DIALOGS: [(&str, &str); 2] = [("import", "Import"), ("export", "Export")];
 
 /// The header.
 pub(super) fn header(state: &'static State) -> AnyView {
@@ -56,11 +56,10 @@ impl Header {
             .child(tag("h1").text("Megatron Memory"))
             .child(presets_bar::draw(state))
             .child(self.actions())
-            .children(
-                DIALOGS
-                    .iter()
-                    .map(|(id, label)| button(*id, "", *label).with("aria-haspopup", "dialog")),
-            )
+            .children(DIALOGS.map(|(dialog, label)| {
+                let button = button(dialog, "", label).with("aria-haspopup", "dialog");
+                button.with("data-exchange", dialog)
+            }))
             .child(button("copy", "share", "Copy link"))
             .child(self.looks());
         vec![skip, header, self.link()]

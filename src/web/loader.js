@@ -22,6 +22,32 @@ const stopped = (error) =>
 addEventListener("error", (event) => stopped(event.error));
 addEventListener("unhandledrejection", (event) => stopped(event.reason));
 
+// Import and export are loaded with the first use: by a button that names one, or by a file that is dropped.
+const exchange = async (kind, file) => {
+  try {
+    (await import(`./exchange.js${version}`)).open(kind, file);
+  } catch (error) {
+    console.error(error);
+    const dialog = document.createElement("dialog");
+    dialog.textContent = `This part of the calculator could not be loaded (${error}). Reload the page and try again.`;
+    document.body.append(dialog);
+    dialog.showModal();
+  }
+};
+if (!document.documentElement.classList.contains("embed")) {
+  addEventListener("click", ({ target }) => {
+    const kind = target.closest?.("[data-exchange]")?.dataset.exchange;
+    if (kind) exchange(kind);
+  });
+  addEventListener("dragover", (event) => event.dataTransfer?.types.includes("Files") && event.preventDefault());
+  addEventListener("drop", (event) => {
+    const file = event.dataTransfer?.files[0];
+    if (!file) return;
+    event.preventDefault();
+    exchange("import", file);
+  });
+}
+
 if (typeof WebAssembly === "undefined") {
   recover("It needs WebAssembly, which this browser lacks or has switched off.");
 } else {

@@ -21,6 +21,7 @@ mod accessibility;
 mod docs;
 mod embed;
 mod evidence;
+mod exchange;
 mod form;
 mod link;
 mod loading;

@@ -92,6 +92,11 @@ impl Page {
         self.browser.go(&format!("{}{file}", *SITE));
     }
 
+    /// The address of a file of the page's folder.
+    pub(crate) fn address(file: &str) -> String {
+        format!("{}{file}", *SITE)
+    }
+
     /// Goes to a page of any site.
     pub(crate) fn visit(&self, address: &str) {
         self.browser.go(address);

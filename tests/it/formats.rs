@@ -1,5 +1,6 @@
 //! Tests of `formats`.
 
+mod bridge_table;
 mod deflate;
 mod detect;
 mod hf_config;

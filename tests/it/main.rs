@@ -14,6 +14,7 @@
 
 mod config;
 mod evidence;
+mod exchange;
 mod export;
 mod formats;
 mod framework_reports;

@@ -97,9 +97,12 @@ fn finish(mode: Mode, stage: &Path) -> Result<(), Error> {
         fs::copy(web.join(&file), stage.join(&file))?;
     }
     if mode == Mode::Release {
-        for wasm in
-            ["megatron-memory_bg.wasm", "api/megatron_memory_bg.wasm"].map(|name| stage.join(name))
-        {
+        let modules = [
+            "megatron-memory_bg.wasm",
+            "api/megatron_memory_bg.wasm",
+            "api/megatron_memory_exchange_bg.wasm",
+        ];
+        for wasm in modules.map(|name| stage.join(name)) {
             let module = fs::read(&wasm)?;
             fs::write(&wasm, without_names(&module).ok_or("not a wasm module")?)?;
         }
@@ -107,25 +110,54 @@ fn finish(mode: Mode, stage: &Path) -> Result<(), Error> {
     stamp(stage)
 }
 
-/// The library as a module for JavaScript, in `api`.
+/// The library for JavaScript, in `api`: the engine, the module for import and export that it loads when needed, and the
+/// files that make the folder a package.
 fn engine(mode: Mode, api: &Path) -> Result<(), Error> {
-    let profile = mode.profile("engine");
-    let features = ["--no-default-features", "--features", "engine"];
-    // Here and not in the manifest: a native build has no use for a shared library.
-    let kind = [
-        "--lib",
-        "--crate-type",
-        "cdylib",
-        "--target",
-        WASM,
-        "--profile",
-        profile,
-    ];
+    library("engine", mode)?;
+    let module = artifact(mode.profile("engine"), "megatron_memory");
+    bind(&module, api, &[])?;
+    library("exchange", mode)?;
+    let module = artifact(mode.profile("exchange"), "megatron_memory");
+    bind(&module, api, &["--out-name", "megatron_memory_exchange"])?;
+    let source = Path::new("src/engine");
+    for (from, to) in [
+        ("exchange.js", "megatron_memory.js"),
+        ("exchange.d.ts", "megatron_memory.d.ts"),
+    ] {
+        let mut text = fs::read_to_string(api.join(to))?;
+        text.push_str(&fs::read_to_string(source.join(from))?);
+        fs::write(api.join(to), text)?;
+    }
+    for example in ["example.html", "example.js"] {
+        fs::copy(source.join(example), api.join(example))?;
+    }
+    let package = fs::read_to_string(source.join("package.json"))?;
+    Ok(fs::write(
+        api.join("package.json"),
+        package.replace("0.0.0", env!("CARGO_PKG_VERSION")),
+    )?)
+}
+
+/// Builds the library with one feature, in the profile of the same name.
+fn library(feature: &'static str, mode: Mode) -> Result<(), Error> {
+    // The kind is given here and not in the manifest: a native build has no use for a shared library.
     run(
         "cargo",
-        ["rustc", "--quiet"].iter().chain(&features).chain(&kind),
-    )?;
-    bind(&artifact(profile, "megatron_memory"), api, &[])
+        [
+            "rustc",
+            "--quiet",
+            "--no-default-features",
+            "--features",
+            feature,
+            "--lib",
+            "--crate-type",
+            "cdylib",
+            "--target",
+            WASM,
+            "--profile",
+            mode.profile(feature),
+        ],
+    )
 }
 
 /// Where cargo leaves the module `name`.

@@ -8,9 +8,19 @@ use super::{Error, dist::files};
 ///
 /// The goals are 150 000 for the app and 110 000 for the engine. Both are above them; these ceilings keep
 /// them from growing until they are brought down, and come down with every step.
-const CEILINGS: [(&str, &[&str], usize); 6] = [
+const CEILINGS: [(&str, &[&str], usize); 8] = [
     ("app", &["megatron-memory_bg.wasm"], 310_000),
     ("engine", &["api/megatron_memory_bg.wasm"], 200_000),
+    (
+        "import and export",
+        &["api/megatron_memory_exchange_bg.wasm"],
+        345_000,
+    ),
+    (
+        "JavaScript of import and export",
+        &["exchange.js", "api/megatron_memory_exchange.js"],
+        6_000,
+    ),
     (
         "JavaScript of the app",
         &["megatron-memory.js", "loader.js"],

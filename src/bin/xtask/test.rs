@@ -94,7 +94,7 @@ fn quick(report: &mut Report) {
             "--target",
             WASM,
             "--features",
-            "engine",
+            "engine,exchange",
             "--lib",
             "--bins",
             "--test",
@@ -144,7 +144,8 @@ pub(crate) fn all() -> Result<(), Error> {
     if built {
         report.step("what dist/ holds", || limits(dist));
         report.step("engine in Node", || {
-            let tests = ["tests/engine.test.mjs", "tests/modules.test.mjs"];
+            let tests =
+                ["engine", "modules", "exchange"].map(|name| format!("tests/{name}.test.mjs"));
             runner(Command::new("node").arg("--test").args(tests))
         });
         report.step("built page in a browser", || browser(&[], ""));

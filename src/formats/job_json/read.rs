@@ -117,7 +117,7 @@ fn view(node: &Node) -> View {
     };
     View {
         tab: match node.get("tab").map(|tab| &tab.data) {
-            Some(Data::Text(tab)) if tab.len() <= 40 => Some(tab.clone()),
+            Some(Data::Text(tab)) if View::is_tab(tab) => Some(tab.clone()),
             _ => None,
         },
         stage: node.get("stage").and_then(|stage| {

@@ -16,6 +16,9 @@ fn keys_nest_and_values_have_types() {
         ("a=1 a=2", r#"{"a":2}"#),
         ("a.b=1 a=2", r#"{"a":2}"#),
         ("a=2 a.b=1", r#"{"a":{"b":1}}"#),
+        // A name with parts over it, and the name alone again.
+        ("a=x a.b=1 a.c=2", r#"{"a":"x","a":{"b":1,"c":2}}"#),
+        ("a=x a.b=1 a=y", r#"{"a":"y"}"#),
         (
             "a=true b=False c=null d=",
             r#"{"a":true,"b":false,"c":null,"d":null}"#,

@@ -1,0 +1,225 @@
+//! Taking the job out: a format, its text or picture, and ways to keep it.
+
+use super::{Effect, alarm, button, menu, option, title};
+use crate::exchange::data::{map, or_null, text as value};
+use crate::exchange::export::{DRESSINGS, export_text};
+use crate::exchange::picture::svg;
+use crate::export::EXPORTS;
+use crate::formats::share_url;
+use crate::formats::state::Setup;
+use crate::report::charts::CHARTS;
+use crate::report::markup::{Markup, tag};
+use crate::value::Value;
+
+/// What an embed can show, and what that is called.
+const VIEWS: [(&str, &str); 5] = [
+    ("compact", "a few inputs and the result"),
+    ("bar", "a bar"),
+    ("table", "a table"),
+    ("timeline", "a timeline"),
+    ("full", "everything"),
+];
+
+/// The dialog.
+pub struct Export {
+    page: String,
+    link: String,
+    setup: Setup,
+    /// A format, a dressing of the link, or `svg:` and a chart.
+    format: String,
+    /// The module that formats for one model are about.
+    module: Option<String>,
+    view: &'static str,
+    made: Result<String, String>,
+}
+
+impl Export {
+    pub(super) fn new(page: String, link: String) -> Self {
+        let mut dialog = Self {
+            setup: share_url::decode(&link).0.setup,
+            page,
+            link,
+            format: "megatron_args".to_owned(),
+            module: None,
+            view: "compact",
+            made: Ok(String::new()),
+        };
+        dialog.make();
+        dialog
+    }
+
+    pub(super) fn act(&mut self, place: &str, value: &str) -> Option<Effect> {
+        match place {
+            "format" => value.clone_into(&mut self.format),
+            "module" => self.module = Some(value.to_owned()).filter(|name| !name.is_empty()),
+            "view" => {
+                let known = VIEWS.iter().find(|(view, _)| *view == value);
+                self.view = known.map_or(self.view, |(view, _)| *view);
+            }
+            "copy" => return self.made.clone().ok().map(Effect::Copy),
+            "download" => {
+                let text = self.made.clone().ok()?;
+                return Some(Effect::Download {
+                    name: self.file(self.extension()),
+                    text,
+                });
+            }
+            "picture" => {
+                let text = self.made.clone().ok()?;
+                return Some(Effect::Picture {
+                    name: self.file("png"),
+                    text,
+                });
+            }
+            _ => return None,
+        }
+        self.make();
+        None
+    }
+
+    fn make(&mut self) {
+        let job = value(if self.link.is_empty() {
+            "#v1"
+        } else {
+            &self.link
+        });
+        let made = if let Some(chart) = self.chart() {
+            svg(&job, chart, &Value::Null)
+        } else {
+            let options = map([
+                ("page", value(&self.page)),
+                ("module", or_null(self.module.as_ref(), value)),
+                ("view", value(self.view)),
+            ]);
+            export_text(&job, &self.format, &options)
+        };
+        self.made = match made {
+            Ok(Value::Text(text)) => Ok(text),
+            Ok(_) => Ok(String::new()),
+            Err(failure) => Err(failure.message),
+        };
+    }
+
+    fn chart(&self) -> Option<&str> {
+        self.format.strip_prefix("svg:")
+    }
+
+    fn extension(&self) -> &'static str {
+        let texts = EXPORTS.iter().map(|export| (export.id, export.extension));
+        let links = DRESSINGS.iter().map(|link| (link.id, link.extension));
+        let mut known = texts.chain(links);
+        known
+            .find(|(id, _)| *id == self.format)
+            .map_or("svg", |(_, extension)| extension)
+    }
+
+    /// A file's name: the preset's, and for a picture what it shows.
+    fn file(&self, extension: &str) -> String {
+        let preset = self.setup.preset.as_ref();
+        let name = preset.map_or("job", |preset| preset.id.as_str());
+        match self.chart() {
+            Some(chart) => format!("{name}-{chart}.{extension}"),
+            None => format!("{name}.{extension}"),
+        }
+    }
+
+    pub(super) fn draw(&self) -> Vec<Markup> {
+        let (made, error) = match &self.made {
+            Ok(text) => (Some(text), ""),
+            Err(error) => (None, error.as_str()),
+        };
+        let shown = made.map(|text| match self.chart() {
+            Some(_) => tag("img")
+                .with("src", data_address(text))
+                .with("alt", "The picture"),
+            None => tag("pre")
+                .with("tabindex", "0")
+                .with("role", "region")
+                .with("aria-label", "The text")
+                .text(text),
+        });
+        let is_picture = self.chart().is_some();
+        let picture = is_picture.then(|| button("picture", "Download PNG", made.is_some()));
+        let download = if is_picture {
+            "Download SVG"
+        } else {
+            "Download"
+        };
+        vec![
+            title("Export this job"),
+            tag("div")
+                .class("exchange-source")
+                .child(self.formats())
+                .children(self.choices()),
+            alarm(error),
+            tag("div").class("exchange-result").children(shown),
+            tag("div")
+                .class("exchange-actions")
+                .child(button("copy", "Copy", made.is_some()).class("share"))
+                .child(button("download", download, made.is_some()))
+                .children(picture)
+                .child(button("close", "Close", true))
+                .child(
+                    tag("span")
+                        .with("role", "status")
+                        .with("id", "exchange-said"),
+                ),
+        ]
+    }
+
+    fn formats(&self) -> Markup {
+        let group = |label: &str, options: Vec<Markup>| {
+            tag("optgroup").with("label", label).children(options)
+        };
+        let chosen = self.format.as_str();
+        let texts = EXPORTS.iter().map(|e| option(e.id, e.label, chosen));
+        let links = DRESSINGS.iter().map(|d| option(d.id, d.label, chosen));
+        let charts = CHARTS
+            .iter()
+            .map(|chart| option(&format!("svg:{}", chart.id), chart.title, chosen));
+        let menu = tag("select")
+            .with("data-at", "format")
+            .with("autofocus", "")
+            .child(group("The job", texts.collect()))
+            .child(group("A link to it", links.collect()))
+            .child(group("A picture", charts.collect()));
+        super::labelled("As", menu)
+    }
+
+    /// What a format leaves to choose.
+    fn choices(&self) -> Vec<Markup> {
+        let export = EXPORTS.iter().find(|export| export.id == self.format);
+        let modules = &self.setup.job.modules;
+        if export.is_some_and(crate::export::Export::is_of_one_model) && !modules.is_empty() {
+            let names = modules
+                .iter()
+                .map(|module| (module.name.as_str(), module.name.as_str()));
+            let chosen = self.module.as_deref().unwrap_or_default();
+            return vec![menu(
+                "module",
+                "Module",
+                [("", "")].into_iter().chain(names),
+                chosen,
+            )];
+        }
+        if matches!(self.format.as_str(), "embed" | "element") {
+            return vec![menu("view", "Shows", VIEWS, self.view)];
+        }
+        Vec::new()
+    }
+}
+
+/// A picture as an address, for which no request is made.
+fn data_address(svg: &str) -> String {
+    let mut address = String::from("data:image/svg+xml,");
+    for byte in svg.bytes() {
+        match byte {
+            b'%' | b'#' | b'"' | b'\n' | 0x80.. => {
+                let digit = |nibble: u8| char::from_digit(nibble.into(), 16).unwrap_or('0');
+                address.extend(['%', digit(byte >> 4), digit(byte & 15)]);
+            }
+            byte => address.push(byte.into()),
+        }
+    }
+    address
+}

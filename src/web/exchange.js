@@ -1,0 +1,150 @@
+// The dialogs for import and export, loaded with the first use. What they show and what follows from an input is decided
+// in the module that also reads and writes the formats; here is what only a browser can do. The calculator itself knows
+// nothing of them: a dialog starts from the page's address and ends by changing its fragment, which the page follows.
+const version = new URL(import.meta.url).search;
+const { default: start, Dialog } = await import(`./api/megatron_memory_exchange.js${version}`);
+await start({ module_or_path: new URL(`./api/megatron_memory_exchange_bg.wasm${version}`, import.meta.url) });
+
+/** Longer texts are read as files: an input that shows them would hold up the page. */
+const LONG = 200_000;
+/** More of a file is not read. */
+const MOST = 5_000_001;
+
+// Elements are [tag, [name, value, …], text, children]. Only what differs from before is changed, so that the focus and
+// what was typed stay.
+const NOTHING = ["", [], "", []];
+const named = (attributes) => new Map(Array.from({ length: attributes.length / 2 }, (_, i) => attributes.slice(2 * i, 2 * i + 2)));
+const alike = (old, now) => old[0] === now[0] && ["data-at", "data-key"].every((key) => named(old[1]).get(key) === named(now[1]).get(key));
+
+const change = (element, old, now) => {
+  const [before, after] = [named(old[1]), named(now[1])];
+  for (const name of before.keys()) if (!after.has(name)) element.removeAttribute(name);
+  for (const [name, value] of after) if (before.get(name) !== value) element.setAttribute(name, value);
+  if (now[3].length === 0) {
+    if (old[3].length > 0 || old[2] !== now[2]) element.textContent = now[2];
+  } else {
+    if (old[3].length === 0) element.textContent = "";
+    fill(element, old[3], now[3]);
+  }
+  if (now[0] === "option") element.selected = after.has("selected");
+};
+
+const fill = (parent, old, now) => {
+  now.forEach((child, i) => {
+    const there = parent.children[i];
+    if (there && old[i] && alike(old[i], child)) return change(there, old[i], child);
+    const element = document.createElement(child[0]);
+    change(element, NOTHING, child);
+    if (there) there.replaceWith(element);
+    else parent.append(element);
+  });
+  while (parent.children.length > now.length) parent.lastElementChild.remove();
+};
+
+const element = document.createElement("dialog");
+element.className = "exchange";
+element.setAttribute("aria-labelledby", "exchange-title");
+document.body.append(element);
+
+let kind;
+let dialog;
+let shown = [];
+const draw = () => {
+  const now = dialog.draw();
+  fill(element, shown, now);
+  shown = now;
+};
+
+const save = (blob, name) => {
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(blob);
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
+};
+
+// Twice the size, for screens with small pixels.
+const pixels = async (svg) => {
+  const picture = new Image();
+  picture.src = URL.createObjectURL(new Blob([svg], { type: "image/svg+xml" }));
+  await picture.decode();
+  const canvas = document.createElement("canvas");
+  [canvas.width, canvas.height] = [2 * picture.naturalWidth, 2 * picture.naturalHeight];
+  canvas.getContext("2d").drawImage(picture, 0, 0, canvas.width, canvas.height);
+  URL.revokeObjectURL(picture.src);
+  return new Promise((done) => canvas.toBlob(done, "image/png"));
+};
+
+const say = (text) => {
+  const line = element.querySelector("#exchange-said");
+  if (line) line.textContent = text;
+};
+
+const effects = {
+  copy: async (text) => {
+    try {
+      await navigator.clipboard.writeText(text);
+      say("It is on the clipboard.");
+    } catch {
+      // Where the browser does not allow that, the reader can.
+      getSelection().selectAllChildren(element.querySelector("pre, img"));
+      say("The browser does not let the page use the clipboard. The text is selected.");
+    }
+  },
+  download: (text, name) => save(new Blob([text]), name),
+  picture: async (svg, name) => save(await pixels(svg), name),
+  open: (link) => {
+    element.close();
+    location.hash = link;
+  },
+  close: () => element.close(),
+};
+
+const act = (place, value) => {
+  const effect = dialog.act(place, value);
+  draw();
+  if (effect) effects[effect[0]](effect[1], effect[2]);
+};
+
+const take = async (file) => act(`file:${file.name}`, await file.slice(0, MOST).text());
+
+const place = (event) => event.target.closest("[data-at]")?.dataset.at;
+element.addEventListener("click", (event) => {
+  const button = event.target.closest("button[data-at]");
+  if (button) act(button.dataset.at, "");
+});
+element.addEventListener("input", (event) => {
+  if (event.target.type === "file") {
+    if (event.target.files[0]) take(event.target.files[0]);
+  } else if (place(event)) {
+    act(place(event), event.target.value);
+  }
+});
+element.addEventListener("paste", (event) => {
+  const text = event.clipboardData?.getData("text") ?? "";
+  if (text.length > LONG && place(event) === "text") {
+    event.preventDefault();
+    act("file:the clipboard", text);
+  }
+});
+// What is not on the screen needs no memory.
+element.addEventListener("close", () => {
+  dialog?.free();
+  dialog = undefined;
+  fill(element, shown, []);
+  shown = [];
+});
+
+/** Opens a dialog, `import` or `export`; a file is read at once. */
+export const open = (wanted, file) => {
+  if (!dialog || kind !== wanted) {
+    if (element.open) element.close();
+    // The page writes its address when typing ends: now.
+    dispatchEvent(new Event("focusout"));
+    kind = wanted;
+    dialog = new Dialog(kind, location.href);
+    draw();
+    element.showModal();
+  }
+  if (file) take(file);
+};

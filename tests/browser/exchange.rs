@@ -1,0 +1,311 @@
+//! The dialogs for import and export in the built page, and the API's example page.
+
+use serde_json::json;
+
+use super::page::Page;
+
+const LLAMA: &str = "v1;m=llama3-8b@1;tp=2";
+const DIALOG: &str = "dialog.exchange";
+const TOTAL: &str = "[data-testid=total]";
+/// What the page loads when it is first asked for.
+const MODULE: &str = "megatron_memory_exchange_bg.wasm";
+
+const CONFIG: &str = r#"{"model_type": "qwen3", "num_hidden_layers": 12, "hidden_size": 1024, "num_attention_heads": 16,
+    "num_key_value_heads": 8, "intermediate_size": 4096, "vocab_size": 32000, "frobnicate": 1}"#;
+
+/// The page with one of its dialogs open.
+fn open(kind: &str) -> Page {
+    let page = Page::open(LLAMA);
+    page.until(&format!("document.querySelector('{TOTAL}').innerText"));
+    show(&page, kind);
+    page
+}
+
+fn show(page: &Page, kind: &str) {
+    page.click(&format!("[data-exchange={kind}]"));
+    page.until(&format!("document.querySelector('{DIALOG}[open] h2')"));
+}
+
+/// Puts text into a control of the dialog, as pasting does.
+fn put(page: &Page, place: &str, text: &str) {
+    page.eval(&format!(
+        "((control) => {{ control.focus(); control.select(); document.execCommand('insertText', false, {}); }})\
+         (document.querySelector('{DIALOG} [data-at=\"{place}\"]'))",
+        json!(text)
+    ));
+}
+
+fn choose(page: &Page, place: &str, value: &str) {
+    page.eval(&format!(
+        "((menu) => {{ menu.value = '{value}'; menu.dispatchEvent(new Event('input', {{ bubbles: true }})); }})\
+         (document.querySelector('{DIALOG} [data-at={place}]'))"
+    ));
+}
+
+fn said(page: &Page) -> String {
+    page.text(DIALOG)
+}
+
+fn apply(page: &Page) {
+    page.click(&format!("{DIALOG} [data-at=apply]"));
+    page.until(&format!("!document.querySelector('{DIALOG}').open"));
+}
+
+#[test]
+fn a_model_is_imported_in_one_step_that_undo_takes_back() {
+    let page = Page::open(LLAMA);
+    page.until(&format!("document.querySelector('{TOTAL}').innerText"));
+    assert!(
+        !page
+            .requests()
+            .iter()
+            .any(|address| address.contains("exchange"))
+    );
+    let before = page.text(TOTAL);
+    let entries = page.eval("history.length").as_u64().unwrap();
+    show(&page, "import");
+    assert!(
+        page.requests()
+            .iter()
+            .any(|address| address.contains(MODULE))
+    );
+    put(&page, "text", CONFIG);
+    page.until(&format!("document.querySelector('{DIALOG} tbody tr')"));
+    let report = said(&page);
+    assert!(report.contains("a model's config.json (Qwen3)"), "{report}");
+    assert!(
+        report.contains("num_hidden_layers") && report.contains("frobnicate"),
+        "{report}"
+    );
+    apply(&page);
+    page.until(&format!(
+        "document.querySelector('{TOTAL}').innerText !== '{before}'"
+    ));
+    let fragment = page.fragment();
+    assert!(
+        fragment.contains("L=12") && fragment.contains("tp=2"),
+        "{fragment}"
+    );
+    assert_eq!(page.eval("history.length"), json!(entries + 1));
+    page.click("[data-at=undo]");
+    page.until(&format!(
+        "document.querySelector('{TOTAL}').innerText === '{before}'"
+    ));
+    assert_eq!(page.complaints(), Vec::<String>::new());
+}
+
+#[test]
+fn a_script_asks_for_what_it_leaves_open() {
+    let page = open("import");
+    let script = "#!/bin/bash\nARGS=(\n  --num-layers 16\n  --hidden-size 2048 # --hidden-size 4096\n  --num-attention-heads 16\n\
+        --seq-length 4096\n  --max-position-embeddings 4096\n  --vocab-size 32000\n  --tensor-model-parallel-size ${TP}\n  --bf16\n)\n\
+        torchrun pretrain_gpt.py ${ARGS[@]}\n";
+    put(&page, "text", script);
+    page.until(&format!(
+        "document.querySelector('{DIALOG} [data-at=\"variable:TP\"]')"
+    ));
+    put(&page, "variable:TP", "4");
+    put(&page, "gpus", "lots");
+    page.until(&format!(
+        "document.querySelector('{DIALOG}').innerText.includes('A whole number')"
+    ));
+    put(&page, "gpus", "16");
+    assert_eq!(
+        page.value(&format!("{DIALOG} [data-at=\"variable:TP\"]")),
+        "4"
+    );
+    apply(&page);
+    page.until("location.hash.includes('tp=4')");
+    let fragment = page.fragment();
+    assert!(
+        fragment.contains("gpus=16") && fragment.contains("L=16"),
+        "{fragment}"
+    );
+    assert_eq!(page.complaints(), Vec::<String>::new());
+}
+
+#[test]
+fn garbage_is_refused_beside_the_text_that_stays() {
+    let page = open("import");
+    let garbage = "<script>document.title = 'taken'</script><img src=x onerror=alert(1)>";
+    put(&page, "text", garbage);
+    page.until(&format!(
+        "document.querySelector('{DIALOG} [role=alert]').innerText"
+    ));
+    assert!(said(&page).contains("This is neither"), "{}", said(&page));
+    assert_eq!(page.value(&format!("{DIALOG} [data-at=text]")), garbage);
+    assert!(
+        page.eval(&format!(
+            "document.querySelector('{DIALOG} [data-at=apply]').disabled"
+        )) == json!(true)
+    );
+    // The same in a key that the report shows.
+    put(
+        &page,
+        "text",
+        "--num-layers 4 --<b>x</b> '<img src=x onerror=alert(1)>'",
+    );
+    page.until(&format!("document.querySelector('{DIALOG} tbody tr')"));
+    assert_eq!(page.count(&format!("{DIALOG} :is(b, img, script)")), 0);
+    page.press("\u{E00C}");
+    page.until(&format!("!document.querySelector('{DIALOG}').open"));
+    assert_eq!(page.fragment(), LLAMA);
+    assert_eq!(page.complaints(), Vec::<String>::new());
+}
+
+#[test]
+fn five_megabytes_of_garbage_are_dropped_and_refused_at_once() {
+    let page = open("import");
+    let times = page.eval(&format!(
+        "(async () => {{
+            const times = [];
+            for (const text of ['x'.repeat(5e6), 'a: b\\n'.repeat(1e6), '{{\"a\":['.repeat(833333)]) {{
+                const data = new DataTransfer();
+                data.items.add(new File([text], 'garbage.txt'));
+                const alarm = document.querySelector('{DIALOG} [role=alert]');
+                alarm.textContent = '';
+                const start = performance.now();
+                document.body.dispatchEvent(new DragEvent('drop', {{ dataTransfer: data, bubbles: true, cancelable: true }}));
+                while (!document.querySelector('{DIALOG}').innerText.includes('garbage.txt')) await new Promise(requestAnimationFrame);
+                times.push(performance.now() - start);
+                document.querySelector('{DIALOG} [data-at=forget]').click();
+            }}
+            return times;
+        }})()"
+    ));
+    let times: Vec<f64> = times
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|time| time.as_f64().unwrap())
+        .collect();
+    assert!(
+        times.iter().copied().fold(f64::INFINITY, f64::min) < 200.0,
+        "{times:?}"
+    );
+    assert!(times.iter().all(|time| *time < 1_000.0), "{times:?}");
+    assert_eq!(page.complaints(), Vec::<String>::new());
+}
+
+#[test]
+fn a_dropped_file_opens_the_dialog() {
+    let page = Page::open(LLAMA);
+    page.eval(&format!(
+        "(() => {{ const data = new DataTransfer(); data.items.add(new File([{}], 'config.json'));
+            document.body.dispatchEvent(new DragEvent('drop', {{ dataTransfer: data, bubbles: true, cancelable: true }})); }})()",
+        json!(CONFIG)
+    ));
+    page.until(&format!("document.querySelector('{DIALOG} tbody tr')"));
+    assert!(
+        said(&page).contains("Read from config.json"),
+        "{}",
+        said(&page)
+    );
+}
+
+#[test]
+fn every_export_is_there_and_comes_back() {
+    let page = open("export");
+    let before = page.text(TOTAL);
+    page.eval(
+        "(window.saved = [], HTMLAnchorElement.prototype.click = function () { if (this.download) saved.push([this.download, this.href]); }, 0)",
+    );
+    let formats = page.eval(&format!(
+        "[...document.querySelectorAll('{DIALOG} [data-at=format] option')].map((option) => option.value)"
+    ));
+    let formats: Vec<&str> = formats
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|f| f.as_str().unwrap())
+        .collect();
+    assert!(formats.len() >= 15, "{formats:?}");
+    for format in &formats {
+        choose(&page, "format", format);
+        page.until(&format!(
+            "document.querySelector('{DIALOG} .exchange-result > *')"
+        ));
+        if format.starts_with("svg:") {
+            page.until(&format!(
+                "document.querySelector('{DIALOG} img')?.naturalWidth > 100"
+            ));
+        } else {
+            assert!(!page.text(&format!("{DIALOG} pre")).is_empty(), "{format}");
+        }
+        assert!(
+            !page.shows(&format!("{DIALOG} .exchange-error")),
+            "{format}"
+        );
+    }
+    // The last one is a picture.
+    page.click(&format!("{DIALOG} [data-at=picture]"));
+    page.until("saved.length === 1");
+    let png = page.eval(
+        "(async () => { const picture = new Image(); picture.src = saved[0][1]; await picture.decode(); return [saved[0][0], picture.naturalWidth]; })()",
+    );
+    assert_eq!(png[0].as_str().unwrap().rsplit('.').next(), Some("png"));
+    assert_eq!(png[1], 1440, "{png}");
+    choose(&page, "format", "json");
+    page.click(&format!("{DIALOG} [data-at=download]"));
+    page.until("saved.length === 2");
+    assert_eq!(page.eval("saved[1][0]"), "llama3-8b.json");
+    page.click(&format!("{DIALOG} [data-at=copy]"));
+    page.until(&format!(
+        "document.querySelector('{DIALOG} #exchange-said').innerText"
+    ));
+    let file = page.text(&format!("{DIALOG} pre"));
+    page.click(&format!("{DIALOG} [data-at=close]"));
+
+    let other = Page::open("v1;m=mistral-7b@1");
+    show(&other, "import");
+    put(&other, "text", &file);
+    other.until(&format!(
+        "!document.querySelector('{DIALOG} [data-at=apply]').disabled"
+    ));
+    apply(&other);
+    other.until(&format!(
+        "document.querySelector('{TOTAL}').innerText === '{before}'"
+    ));
+    assert_eq!(other.fragment(), LLAMA);
+    assert_eq!(page.complaints(), Vec::<String>::new());
+}
+
+#[test]
+fn what_was_typed_last_is_exported() {
+    let page = Page::open(LLAMA);
+    page.until(&format!("document.querySelector('{TOTAL}').innerText"));
+    page.fill("#field-tp", "4");
+    show(&page, "export");
+    assert!(
+        page.text(&format!("{DIALOG} pre"))
+            .contains("--tensor-model-parallel-size 4")
+    );
+}
+
+#[test]
+#[ignore = "needs the checker: cargo xtask test"]
+fn the_dialogs_have_no_barriers() {
+    for kind in ["import", "export"] {
+        let page = open(kind);
+        if kind == "import" {
+            put(&page, "text", CONFIG);
+            page.until(&format!("document.querySelector('{DIALOG} tbody tr')"));
+        }
+        assert_eq!(page.barriers(), Vec::<String>::new(), "{kind}");
+    }
+}
+
+#[test]
+fn the_example_of_the_api_runs() {
+    let page = Page::blank();
+    page.visit(&Page::address("api/example.html"));
+    page.until("document.getElementById('answer').value.includes('GiB on stage 0')");
+    page.until("document.getElementById('picture').naturalWidth > 100");
+    assert_eq!(
+        page.eval("document.getElementById('link').getAttribute('href').slice(0, 7)"),
+        "../#v1;"
+    );
+    page.fill("#gpus", "many");
+    page.until("document.getElementById('answer').value.includes('gpus must be')");
+    assert_eq!(page.complaints(), Vec::<String>::new());
+}

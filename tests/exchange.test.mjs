@@ -1,0 +1,168 @@
+// Import and export through the JavaScript API, as built, in Node: `node --test tests/exchange.test.mjs` after
+// `cargo xtask build`.
+
+import assert from "node:assert/strict";
+import { readFileSync, readdirSync } from "node:fs";
+import { test } from "node:test";
+
+const api = new URL("../dist/api/", import.meta.url);
+const engine = await import(new URL("megatron_memory.js", api));
+engine.initSync({ module: readFileSync(new URL("megatron_memory_bg.wasm", api)) });
+const own = await import(new URL("megatron_memory_exchange.js", api));
+own.initSync({ module: readFileSync(new URL("megatron_memory_exchange_bg.wasm", api)) });
+
+const names = ["importText", "exportText", "encodeLink", "decodeLink", "presets", "svg"];
+const models = (await engine.presets()).filter(({ kind }) => kind === "model");
+
+// Equal jobs have equal links, whatever is spelled out in one and left to a default in the other.
+const same = (a, b, message) => assert.equal(own.encodeLink(a), own.encodeLink(b), message);
+
+test("both modules have the same functions, and types for all of them", async () => {
+  for (const [file, module, result] of [["megatron_memory", engine, "Promise<"], ["megatron_memory_exchange", own, ""]]) {
+    const types = readFileSync(new URL(`${file}.d.ts`, api), "utf8");
+    for (const name of names) {
+      assert.equal(typeof module[name], "function", name);
+      assert.match(types, new RegExp(`export function ${name}\\([^)]*\\): ${result}`), `${file}: ${name}`);
+    }
+  }
+  for (const promise of [engine.importText("--num-layers 2"), engine.presets()]) assert.ok(promise instanceof Promise), await promise;
+});
+
+test("the folder is a package", async () => {
+  const { version, exports, types } = JSON.parse(readFileSync(new URL("package.json", api), "utf8"));
+  assert.equal(version, engine.version());
+  const files = readdirSync(api);
+  const targets = Object.values(exports).flatMap((target) => (typeof target === "string" ? [target] : Object.values(target)));
+  for (const target of [types, ...targets]) assert.ok(files.includes(target.slice(2)), target);
+});
+
+test("every preset's config.json is the preset's model", () => {
+  const folder = new URL("../src/presets/models/", import.meta.url);
+  assert.ok(models.length >= 40);
+  for (const { id, job } of models) {
+    let source;
+    try {
+      source = JSON.parse(readFileSync(new URL(`${id}.json`, folder)));
+    } catch {
+      continue;
+    }
+    if (!source.config) continue;
+    const text = JSON.stringify(source.config);
+    const { format, job: model, report, questions } = own.importText(text);
+    assert.equal(format, "hf_config", id);
+    assert.deepEqual(questions, [{ kind: "gpus" }], id);
+    assert.ok(report.every(({ fate }) => fate !== "unknown"), `${id}: ${JSON.stringify(report.filter(({ fate }) => fate === "unknown"))}`);
+    same({ ...model, ...source.job.settings }, job, id);
+    // The same model over the preset's own job changes nothing.
+    same(own.importText(text, { onto: job }).job, job, id);
+  }
+});
+
+// The job of a text, with what a comment in it says that no flag can say.
+const back = (text, job, gpus) => {
+  const { job: again } = own.importText(text, { gpus });
+  const named = Array.from(text.matchAll(/^# Megatron-LM has no flag for (\w+)\.$/gm), ([, key]) => key);
+  for (const key of ["gpu", "gpu_memory_mib", "gpus_per_node", ...named]) if (key in job) again[key] = job[key];
+  return again;
+};
+
+test("every structured export comes back", () => {
+  for (const { id, version, job } of own.presets()) {
+    const preset = job.modules ? null : `${id}@${version}`;
+    const read = own.importText(own.exportText(job, "json", { preset }));
+    same(read.job, job, id);
+    assert.equal(read.preset, preset, id);
+    const link = own.exportText(job, "link", { page: "https://calculator.example/", preset }).trim();
+    const said = own.decodeLink(link);
+    same(said.job, job, id);
+    assert.equal(own.encodeLink(said.job, said), link.slice(link.indexOf("#")), id);
+    if (job.modules) continue;
+    const stages = (job) => engine.estimate(job).stages.map(({ memory }) => memory);
+    for (const format of ["megatron_args", "model_args", "bridge"]) {
+      const again = back(own.exportText(job, format), job, job.world_size);
+      assert.deepEqual(stages(again), stages(job), `${id} as ${format}`);
+    }
+  }
+});
+
+test("every measured case's arguments import to the same job from flags and from YAML", () => {
+  let cases = 0;
+  const folder = new URL("oracle/params/", import.meta.url);
+  for (const file of readdirSync(folder)) {
+    const { config, error } = JSON.parse(readFileSync(new URL(file, folder)));
+    if (error) continue;
+    for (const format of ["json", "megatron_args", "model_args"]) {
+      const job = back(own.exportText(config, format), config, config.world_size);
+      const [expected, actual] = [config, job].map((job) => engine.estimate(job).stages.map(({ chunks }) => chunks));
+      assert.deepEqual(actual, expected, `${file} as ${format}`);
+    }
+    cases += 1;
+  }
+  assert.ok(cases > 60, `${cases}`);
+});
+
+test("an import says what became of every key, and what is left open", () => {
+  const script = "TP=${TP:-2}\ntorchrun --nproc_per_node 8 pretrain_gpt.py --num-layers 4 --hidden-size $HIDDEN \\\n --tensor-model-parallel-size $TP --log-interval 5 --frob\n";
+  const { format, dialect, reason, report, questions, link } = own.importText(script);
+  assert.equal(format, "script");
+  assert.equal(dialect, "Megatron-LM");
+  assert.equal(typeof reason, "string");
+  assert.ok(link.startsWith("#v1;"));
+  const fate = (key) => report.find((row) => row.key === key)?.fate;
+  assert.equal(fate("--num-layers"), "mapped");
+  assert.equal(fate("--log-interval"), "ignored");
+  assert.equal(fate("--frob"), "unknown");
+  const layers = report.find(({ key }) => key === "--num-layers");
+  assert.deepEqual([layers.line, layers.field, layers.value], [2, "num_layers", "4"]);
+  assert.ok(questions.some(({ kind, name }) => kind === "variable" && name === "HIDDEN"));
+  const { job } = own.importText(script, { variables: { HIDDEN: "512" } });
+  assert.equal(job.hidden_size, 512);
+  assert.equal(job.world_size, 8);
+});
+
+test("what cannot be done throws errors that can be told apart", async () => {
+  assert.throws(() => own.importText("garbage"), { name: "ImportError" });
+  assert.throws(() => own.decodeLink("garbage"), { name: "LinkError" });
+  assert.throws(() => own.exportText(models[0].job, "poem"), { name: "ExportError" });
+  const job = { ...models[0].job, tensor_model_parallel_size: 7 };
+  assert.throws(() => own.exportText(job, "csv"), ({ name, problems }) => name === "ConfigError" && problems.length > 0);
+  assert.throws(() => own.svg(job, "buckets"), { name: "ConfigError" });
+  for (const wrong of [undefined, null, 3, [], () => 1]) {
+    assert.throws(() => own.importText(wrong), TypeError);
+    assert.throws(() => own.exportText(wrong, "json"), { name: "TypeError" });
+    assert.throws(() => own.encodeLink(wrong), { name: "TypeError" });
+  }
+  await assert.rejects(engine.importText("garbage"), { name: "ImportError" });
+  const loop = {};
+  loop.loop = loop;
+  assert.throws(() => own.encodeLink(loop), TypeError);
+});
+
+test("keys from outside are nothing but keys", () => {
+  const { job } = own.decodeLink(own.encodeLink(JSON.parse('{"num_layers": 2, "__proto__": {"polluted": true}, "constructor": "x"}')));
+  assert.equal({}.polluted, undefined);
+  assert.equal(Object.getPrototypeOf(job), Object.prototype);
+});
+
+test("five megabytes of garbage are refused in less than 200 ms", () => {
+  const texts = ["x".repeat(5e6), "a: b\n".repeat(1e6), '{"a":['.repeat(8e5), "--a b ".repeat(8e5), "$(".repeat(2.5e6), "\u{1f980}".repeat(1.2e6)];
+  for (const text of texts) {
+    // The best of three: other programs are running too.
+    const times = [1, 2, 3].map(() => {
+      const start = performance.now();
+      assert.throws(() => own.importText(text), { name: "ImportError" }, text.slice(0, 9));
+      return performance.now() - start;
+    });
+    const spent = Math.min(...times);
+    assert.ok(spent < 200, `${text.slice(0, 9)}: ${spent} ms`);
+  }
+});
+
+test("every chart is a picture that needs nothing else", () => {
+  const { job } = models.find(({ id }) => id === "llama3-8b");
+  for (const chart of ["bucket_bar", "stage_bars", "buckets", "components"]) {
+    const picture = own.svg(job, chart, { width: 640 });
+    assert.match(picture, /^<svg xmlns="http:\/\/www\.w3\.org\/2000\/svg" [^>]*width="640"/);
+    assert.equal(picture.match(/http/g).length, 1);
+  }
+});

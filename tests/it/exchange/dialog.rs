@@ -1,0 +1,243 @@
+//! What the dialogs show, and what they answer.
+
+use megatron_memory::config::fields::FieldId;
+use megatron_memory::exchange::dialog::{Dialog, Effect};
+use megatron_memory::formats::share_url::decode;
+use megatron_memory::report::markup::Markup;
+use megatron_memory::value::Value;
+
+const ADDRESS: &str = "https://calculator.example/#v1;m=llama3-8b@1;tp=2";
+
+/// Every element, from the outside in.
+fn all(elements: &[Markup]) -> Vec<&Markup> {
+    let mut found = Vec::new();
+    for element in elements {
+        found.push(element);
+        found.extend(all(&element.children));
+    }
+    found
+}
+
+fn attribute<'m>(element: &'m Markup, name: &str) -> Option<&'m str> {
+    let found = element.attributes.iter().find(|(known, _)| *known == name);
+    found.map(|(_, value)| value.as_str())
+}
+
+struct Shown(Vec<Markup>);
+
+impl Shown {
+    fn of(dialog: &Dialog) -> Self {
+        Self(dialog.draw())
+    }
+
+    fn at(&self, place: &str) -> Option<&Markup> {
+        all(&self.0)
+            .into_iter()
+            .find(|element| attribute(element, "data-at") == Some(place))
+    }
+
+    fn usable(&self, place: &str) -> bool {
+        self.at(place)
+            .is_some_and(|button| attribute(button, "disabled").is_none())
+    }
+
+    fn text(&self) -> String {
+        let texts: Vec<&str> = all(&self.0)
+            .iter()
+            .map(|element| element.text.as_str())
+            .collect();
+        texts.join("\n")
+    }
+
+    fn error(&self) -> String {
+        let found = all(&self.0)
+            .into_iter()
+            .find(|element| attribute(element, "role") == Some("alert"));
+        found.unwrap().text.clone()
+    }
+}
+
+fn opened(effect: Option<Effect>) -> Vec<(FieldId, Value)> {
+    let Some(Effect::Open(link)) = effect else {
+        panic!("nothing is opened: {effect:?}");
+    };
+    let (state, notices) = decode(&link);
+    assert_eq!(notices, []);
+    state
+        .setup
+        .job
+        .shared
+        .iter()
+        .map(|(id, value)| (id, value.clone()))
+        .collect()
+}
+
+#[test]
+fn nothing_can_be_applied_before_there_is_a_job() {
+    let mut dialog = Dialog::new("import", ADDRESS);
+    assert!(!Shown::of(&dialog).usable("apply"));
+    assert_eq!(dialog.act("apply", ""), None);
+    assert_eq!(dialog.act("text", "hello world"), None);
+    let shown = Shown::of(&dialog);
+    assert!(!shown.usable("apply"));
+    assert!(
+        shown.error().starts_with("This is neither"),
+        "{}",
+        shown.error()
+    );
+    assert_eq!(dialog.act("text", " "), None);
+    assert_eq!(Shown::of(&dialog).error(), "");
+    assert_eq!(dialog.act("close", ""), Some(Effect::Close));
+}
+
+#[test]
+fn a_script_asks_and_its_answers_stay_changeable() {
+    let mut dialog = Dialog::new("import", ADDRESS);
+    dialog.act("text", "pretrain_gpt.py --num-layers 4 --hidden-size 512 --tensor-model-parallel-size $TP --frobnicate 3");
+    let shown = Shown::of(&dialog);
+    assert!(shown.text().contains("Megatron-LM"), "{}", shown.text());
+    assert!(shown.text().contains("--frobnicate") && shown.text().contains("unknown"));
+    assert!(shown.at("variable:TP").is_some() && shown.at("gpus").is_some());
+    dialog.act("variable:TP", "4");
+    dialog.act("gpus", "many");
+    assert!(
+        Shown::of(&dialog)
+            .text()
+            .contains("A whole number above zero.")
+    );
+    dialog.act("gpus", "16");
+    let shown = Shown::of(&dialog);
+    assert!(
+        shown.at("variable:TP").is_some() && shown.at("gpus").is_some(),
+        "they can be changed"
+    );
+    assert!(!shown.text().contains("A whole number above zero."));
+    dialog.act("variable:TP", "8");
+    let job = opened(dialog.act("apply", ""));
+    assert!(job.contains(&(FieldId::tensor_model_parallel_size, Value::Int(8))));
+    assert!(job.contains(&(FieldId::world_size, Value::Int(16))));
+    // Another text is asked anew.
+    dialog.act(
+        "file:job.sh",
+        "pretrain_gpt.py --num-layers 8 --hidden-size 512",
+    );
+    let shown = Shown::of(&dialog);
+    assert!(shown.at("variable:TP").is_none());
+    assert!(shown.text().contains("Read from job.sh"));
+    assert!(
+        !opened(dialog.act("apply", ""))
+            .iter()
+            .any(|(id, _)| *id == FieldId::world_size)
+    );
+}
+
+#[test]
+fn a_model_replaces_the_model_and_nothing_else() {
+    let mut dialog = Dialog::new("import", ADDRESS);
+    dialog.act("text", r#"{"model_type": "llama", "num_hidden_layers": 7, "hidden_size": 64, "num_attention_heads": 4, "intermediate_size": 256, "vocab_size": 1000}"#);
+    let job = opened(dialog.act("apply", ""));
+    assert!(job.contains(&(FieldId::num_layers, Value::Int(7))));
+    assert!(job.contains(&(FieldId::tensor_model_parallel_size, Value::Int(2))));
+}
+
+#[test]
+fn five_megabytes_of_anything_are_a_short_report() {
+    let mut dialog = Dialog::new("import", ADDRESS);
+    for garbage in [
+        "a: b\n".repeat(1_000_000),
+        "x".repeat(6_000_000),
+        "{\"a\":[".repeat(800_000),
+    ] {
+        dialog.act("file:garbage", &garbage);
+        let shown = Shown::of(&dialog);
+        assert!(!shown.usable("apply"));
+        assert!(!shown.error().is_empty());
+    }
+    let many: String = (0..900).fold("--num-layers 2".to_owned(), |text, i| {
+        format!("{text} --x{i} 1")
+    });
+    dialog.act("text", &many);
+    let rows = all(&Shown::of(&dialog).0)
+        .iter()
+        .filter(|element| element.tag == "tr")
+        .count();
+    assert_eq!(rows, 401);
+}
+
+#[test]
+fn every_format_is_shown_and_can_be_kept() {
+    let mut dialog = Dialog::new("export", ADDRESS);
+    let formats: Vec<String> = {
+        let shown = Shown::of(&dialog);
+        let menu = shown.at("format").unwrap();
+        let options = all(&menu.children)
+            .into_iter()
+            .filter(|element| element.tag == "option");
+        options
+            .map(|option| attribute(option, "value").unwrap().to_owned())
+            .collect()
+    };
+    assert!(formats.len() >= 15, "{formats:?}");
+    let mut names = Vec::new();
+    for format in &formats {
+        assert_eq!(dialog.act("format", format), None);
+        let shown = Shown::of(&dialog);
+        assert_eq!(shown.error(), "", "{format}");
+        let Some(Effect::Copy(copied)) = dialog.act("copy", "") else {
+            panic!("{format} cannot be copied");
+        };
+        let Some(Effect::Download { name, text }) = dialog.act("download", "") else {
+            panic!("{format} cannot be saved");
+        };
+        assert_eq!(text, copied);
+        assert!(name.starts_with("llama3-8b"), "{name}");
+        let is_picture = format.starts_with("svg:");
+        assert_eq!(shown.at("picture").is_some(), is_picture, "{format}");
+        assert_eq!(text.starts_with("<svg"), is_picture, "{format}");
+        if is_picture {
+            let Some(Effect::Picture { name, .. }) = dialog.act("picture", "") else {
+                panic!("{format} has no pixels");
+            };
+            assert_eq!(name.rsplit('.').next(), Some("png"));
+        }
+        names.push(name);
+    }
+    assert!(names.contains(&"llama3-8b.sh".to_owned()), "{names:?}");
+}
+
+#[test]
+fn a_module_is_chosen_where_a_format_knows_only_one() {
+    let link =
+        "#v1;L=4;h=512;nq=8;seq=2048;mpos=2048;v=1000;gpus=8;mod=language:0,vision:4;vision.L=2";
+    let mut dialog = Dialog::new("export", &format!("https://calculator.example/{link}"));
+    let shown = Shown::of(&dialog);
+    assert!(
+        shown.error().contains("language and vision"),
+        "{}",
+        shown.error()
+    );
+    assert!(!shown.usable("copy"));
+    dialog.act("module", "vision");
+    let Some(Effect::Copy(flags)) = dialog.act("copy", "") else {
+        panic!("there are flags of one module");
+    };
+    assert!(
+        flags.starts_with("# Only vision, one of 2 modules.\n") && flags.contains("--num-layers 2"),
+        "{flags}"
+    );
+    dialog.act("format", "json");
+    assert!(Shown::of(&dialog).at("module").is_none());
+}
+
+#[test]
+fn a_job_with_problems_says_so_in_place_of_a_table() {
+    let mut dialog = Dialog::new(
+        "export",
+        "https://calculator.example/#v1;m=llama3-8b@1;tp=3",
+    );
+    assert_eq!(Shown::of(&dialog).error(), "");
+    dialog.act("format", "csv");
+    let shown = Shown::of(&dialog);
+    assert!(!shown.error().is_empty() && !shown.usable("copy"));
+    assert_eq!(dialog.act("copy", ""), None);
+}

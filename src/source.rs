@@ -320,6 +320,17 @@ pub const TE_CROSS_ENTROPY: Source = Source::transformer_engine(
 /// The attention mask that the data loader hands to a rank.
 pub const ATTENTION_MASK: Source =
     Source::megatron("megatron/core/utils.py", "get_batch_on_this_tp_rank");
+/// Weight gradients of the output layer that wait for the end of an iteration.
+pub const DEFERRED_WGRAD: Source = Source::megatron(
+    "megatron/core/tensor_parallel/layers.py",
+    "LinearWithGradAccumulationAndAsyncCommunication.backward",
+);
+/// How they are computed then.
+pub const DRAINED_WGRAD: Source =
+    Source::megatron("megatron/core/utils.py", "drain_embedding_wgrad_compute");
+/// How PyTorch's allocator splits blocks.
+pub const SPLIT_BLOCKS: Source =
+    Source::pytorch("c10/cuda/CUDACachingAllocator.cpp", "should_split");
 /// Workspaces of cuBLAS handles.
 pub const CUBLAS_WORKSPACE: Source = Source::pytorch(
     "aten/src/ATen/cuda/CublasHandlePool.cpp",

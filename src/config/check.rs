@@ -357,6 +357,14 @@ impl<'a> Draft<'a> {
         self.a.recompute_granularity == Some(RecomputeGranularity::Selective)
     }
 
+    /// Whether some way of asking for virtual stages is used.
+    pub(super) fn interleaved(&self) -> bool {
+        let several = |n: Option<u64>| n.is_some_and(|n| n > 1);
+        several(self.a.virtual_pipeline_model_parallel_size)
+            || self.a.num_layers_per_virtual_pipeline_stage.is_some()
+            || several(self.a.num_virtual_stages_per_pipeline_rank)
+    }
+
     /// Whether the optimizer is Adam.
     pub(super) fn adam(&self) -> bool {
         self.a.optimizer == OptimizerKind::Adam

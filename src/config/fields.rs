@@ -316,6 +316,10 @@ fields! {
     apply_query_key_layer_scaling: bool = Field::flag(false).at(Kernels, All, "qkls", "Q/K layer scaling");
     /// Weight gradients are added to the main gradients inside the matrix product.
     gradient_accumulation_fusion: bool = Field::flag(true).at(Kernels, All, "gaf", "Fused gradient accumulation");
+    /// The last stage puts the weight gradients of the output layer off to the end of the iteration.
+    defer_embedding_wgrad_compute: bool = Field::flag(false).at(Kernels, All, "dew", "Defer output layer's gradient");
+    /// Micro batches whose weight gradient may be put off; 0 is all of them.
+    wgrad_deferral_limit: u64 = Field::int(0, 1_000_000, 0).at(Kernels, All, "dewl", "Deferred micro batches");
     /// The residual stream is kept in fp32.
     fp32_residual_connection: bool = Field::flag(false).at(Kernels, All, "res32", "fp32 residual");
 
@@ -324,6 +328,8 @@ fields! {
     gpu: Option<String> = Field::text(40, "no GPU chosen").at(Hardware, Essential, "gpu", "GPU").job().own();
     /// Usable memory of one GPU, as nvidia-smi shows it. Left out, the chosen GPU's.
     gpu_memory_mib: Option<u64> = Field::derived(1, 100_000_000, "of the chosen GPU").at(Hardware, More, "mem", "Usable memory").unit("MiB").job().own();
+    /// PyTorch's allocator extends its segments (PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True). Without that, a block that would leave 1 MiB or less is not split.
+    expandable_segments: bool = Field::flag(false).at(Hardware, All, "expseg", "Expandable segments").job().own();
     /// Workspace of one cuBLAS handle of PyTorch; two handles are in use. CUBLAS_WORKSPACE_CONFIG sets it. Left out, 32 MiB from Hopper on, 8.125 MiB before.
     cublas_workspace_kib: Option<u64> = Field::derived(0, 10_000_000, "32 MiB from Hopper on, 8.125 MiB before").at(Hardware, All, "cublas", "cuBLAS workspace").unit("KiB").job().own();
     /// Workspace of one cuBLAS stream of Transformer Engine; one is in use, and four more for grouped experts. Left out, 32 MiB and 1 KiB from Hopper on, 4 MiB before.

@@ -7,6 +7,7 @@ mod linear_attention;
 mod model;
 mod moe;
 mod optimizer;
+mod overlap;
 mod parallelism;
 mod recompute;
 mod stages;
@@ -47,6 +48,8 @@ const RULES: &[Rule] = &[
     recompute::granularity,
     recompute::modules,
     recompute::offloading,
+    overlap::expert_communication,
+    overlap::deferral,
     optimizer::precision,
     optimizer::dtypes,
     optimizer::distributed,

@@ -6,7 +6,7 @@ use crate::config::choices::{
 use crate::config::job::{GpuGeneration, Module};
 use crate::memory::bucket::{Bucket, State};
 use crate::memory::parameters::Count;
-use crate::memory::states::{Having, StateRules};
+use crate::memory::states::{Having, StateRules, gradient_copy_bytes};
 use crate::model::sizes::Sizes;
 use crate::model::tape::block;
 use crate::model::tensor::{Component, Holding, ParamTensor, Shape, factor};
@@ -14,10 +14,10 @@ use crate::model::{Architecture, PartCounts, PartKind, trained};
 use crate::order::sort_by_key;
 use crate::parallel::stages::Chunk;
 use crate::source::{
-    BUFFER_LAYOUT, CUBLAS_WORKSPACE, DUMMY_WGRAD, MEMORY_BUFFER, ROPE_TABLE, Source,
-    TE_CUBLAS_WORKSPACE,
+    BUFFER_LAYOUT, CUBLAS_WORKSPACE, DRAINED_WGRAD, DUMMY_WGRAD, MEMORY_BUFFER, ROPE_TABLE,
+    SPLIT_BLOCKS, Source, TE_CUBLAS_WORKSPACE,
 };
-use crate::units::Bytes;
+use crate::units::{Bytes, MIB};
 
 /// A buffer that stays.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,6 +76,8 @@ struct Aligned {
     fp32: u64,
     /// The same for weights that are not trained: they are in no buffer.
     frozen: u64,
+    /// What the allocator does not split off behind tensors of 1, 2 and 4 bytes an element.
+    unsplit: [u64; 3],
 }
 
 /// Elements that a tensor's start in a buffer is a multiple of.
@@ -120,6 +122,11 @@ impl BufferRules {
         });
         let sum = Shape::of(&[]);
         push(PADDING, sum, 1, padding, BUFFER_LAYOUT);
+        if !a.expandable_segments {
+            let mut rest = 0u64;
+            self.each_unsplit(site, &mut |term| rest = rest.saturating_add(term.bytes));
+            push(UNSPLIT, sum, 1, rest, SPLIT_BLOCKS);
+        }
         let mut workspace = |what, handles, kib, source| {
             let shape = Shape::of(&[factor("handles", handles), factor("KiB", kib)]);
             let bytes = block(shape.elements().saturating_mul(1024));
@@ -174,6 +181,53 @@ impl BufferRules {
         }
     }
 
+    /// What the allocator does not split off behind buffers and optimizer states.
+    pub(crate) fn each_unsplit(&self, site: &Site<'_>, add: &mut dyn FnMut(Padding)) {
+        let m = site.sizes.m;
+        let distributed = m.args.use_distributed_optimizer;
+        for counts in &site.parts {
+            let mut held = [Aligned::default(); 2];
+            for (part, times) in self.padding.iter().zip(counts) {
+                for (held, part) in held.iter_mut().zip([part.dense, part.expert]) {
+                    held.add(part, *times);
+                }
+            }
+            for bucket in Bucket::ALL {
+                let Some((state, expert)) = bucket.state() else {
+                    continue;
+                };
+                let [dense, experts] = held;
+                let held = if expert { experts } else { dense };
+                let rule = site.rules.rule(bucket);
+                let one = match state {
+                    State::MainGrads => true,
+                    State::Weights => distributed,
+                    _ => false,
+                };
+                let behind = WIDTHS.iter().zip(held.unsplit);
+                let behind = behind.filter(|(width, _)| **width == rule.bytes);
+                let bytes = if one {
+                    unsplit(held.in_buffer.saturating_mul(rule.bytes))
+                } else {
+                    let all = behind.map(|(_, bytes)| bytes).sum::<u64>();
+                    let states = if state == State::MainParams {
+                        // fp32 copies of gradients are tensors of the same sizes.
+                        1 + u64::from(gradient_copy_bytes(m) > 0)
+                    } else {
+                        1
+                    };
+                    rule.on_gpu
+                        .scale_up(all.saturating_mul(states) / rule.shard.max(1))
+                };
+                add(Padding {
+                    bucket,
+                    elements: None,
+                    bytes,
+                });
+            }
+        }
+    }
+
     /// The distinct shapes of the linear layers' weights.
     pub(crate) fn stand_ins(&self, site: &Site<'_>) -> Vec<(u64, u64)> {
         let m = site.sizes.m;
@@ -201,6 +255,7 @@ impl Site<'_> {
 
 /// Names of the buffers that are sums.
 pub(crate) const PADDING: &str = "padding of parameter, gradient and optimizer buffers";
+pub(crate) const UNSPLIT: &str = "rests of blocks that the allocator does not split";
 pub(crate) const STAND_INS: &str = "stand-ins for weight gradients, one a shape";
 
 /// Tables and buffers that all layers share.
@@ -231,6 +286,12 @@ fn shared(
         let what = "buffer for the tokens of all expert-parallel ranks";
         push(what, shape, sizes.width(), MEMORY_BUFFER);
     }
+    if m.sequence_parallel && output && a.defer_embedding_wgrad_compute {
+        let inputs = factor("buffers", 2);
+        let shape = sizes.tokens(&[factor("h", a.hidden_size), inputs]);
+        let what = "buffers for gathered inputs of the deferred output layer";
+        push(what, shape, sizes.width(), DRAINED_WGRAD);
+    }
     if m.sequence_parallel && output {
         let what = "buffer for the gathered input of the output layer";
         push(what, sizes.gathered(), sizes.width(), MEMORY_BUFFER);
@@ -256,6 +317,9 @@ impl Aligned {
         add(&mut self.weights, other.weights);
         add(&mut self.fp32, other.fp32);
         add(&mut self.frozen, other.frozen);
+        for (into, from) in self.unsplit.iter_mut().zip(other.unsplit) {
+            add(into, from);
+        }
     }
 }
 
@@ -331,6 +395,20 @@ fn added(
     }
 }
 
+/// Bytes of elements of optimizer states.
+const WIDTHS: [u64; 3] = [1, 2, 4];
+
+/// What stays behind a tensor that has a segment of its own: segments come in multiples of 2 MiB, and what would
+/// leave 1 MiB or less is not split. Smaller tensors share segments.
+fn unsplit(bytes: u64) -> u64 {
+    let rest = bytes.next_multiple_of(2 * MIB) - bytes;
+    if bytes >= 10 * MIB && rest <= MIB {
+        rest
+    } else {
+        0
+    }
+}
+
 fn least_common_multiple(a: u64, b: u64) -> u64 {
     let (mut x, mut y) = (a.max(1), b.max(1));
     while y > 0 {
@@ -380,6 +458,7 @@ fn padding(m: &Module, tensors: &[ParamTensor]) -> PartPadding {
                 weights: rounding(each.saturating_mul(width)),
                 fp32: rounding(each.saturating_mul(4)),
                 frozen: 0,
+                unsplit: WIDTHS.map(|width| unsplit(each.saturating_mul(width))),
             },
             count,
         );

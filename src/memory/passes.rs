@@ -11,6 +11,7 @@ use crate::model::sizes::Sizes;
 use crate::model::tape::recompute::{Plan, Savers};
 use crate::model::tape::replay::{High, PassKind, Reduced, TRANSIENT, Usage, reduce};
 use crate::model::tape::{Family, Tape, block};
+use crate::model::tensor::{Shape, factor};
 use crate::model::{embedding_tape, head_tape, layer_tape};
 use crate::parallel::stages::Chunk;
 
@@ -150,6 +151,13 @@ pub(crate) fn attention_mask(m: &Module) -> u64 {
     block(u64::try_from(bytes).unwrap_or(u64::MAX / 2))
 }
 
+/// The gradient of the logits that a deferred weight gradient of the output layer waits with, and the bytes of its
+/// elements. Its input waits too.
+pub(crate) fn deferred_logits(sizes: &Sizes<'_>) -> (Shape, u64) {
+    let vocabulary = factor("V", sizes.m.padded_vocab_size);
+    (sizes.columns(&[vocabulary]), sizes.width())
+}
+
 /// What a chunk does at a moment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Turn {
@@ -229,6 +237,9 @@ pub(crate) struct ChunkPasses {
     pub(crate) distributed: bool,
     /// The received tensor, where no layer keeps it.
     pub(crate) received_kept: u64,
+    /// What a deferred weight gradient of the output layer needs after each backward pass, and how often.
+    pub(crate) deferred: u64,
+    pub(crate) deferrals: u64,
     /// The attention mask, where recompute keeps it, and where it only passes through.
     pub(crate) kept_mask: u64,
     pub(crate) passing_mask: u64,
@@ -259,6 +270,17 @@ impl ChunkPasses {
             },
             ..Self::default()
         };
+        if chunk.output && m.ends.is_language() && m.args.defer_embedding_wgrad_compute {
+            let (shape, width) = deferred_logits(tapes.sizes());
+            // MTP depths share the output layer, and the limit counts their calls too.
+            let calls = u64::from(chunk.mtp) + 1;
+            let one = block(shape.elements().saturating_mul(width)).saturating_add(residual);
+            passes.deferred = one.saturating_mul(calls);
+            passes.deferrals = match m.args.wgrad_deferral_limit {
+                0 => u64::MAX,
+                limit => limit.div_ceil(calls),
+            };
+        }
         let recomputed = segments.iter().any(|s| s.group.is_some());
         let masked = chunk.embedding || chunk.output;
         let mask = if masked { tapes.mask } else { 0 };

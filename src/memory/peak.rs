@@ -202,6 +202,8 @@ impl<'a> Stages<'a> {
                 idle: 2 * passes.received,
                 input_grad: if pipelined { passes.received } else { 0 },
                 output_grad: if held { passes.sent } else { 0 },
+                deferred: passes.deferred,
+                deferrals: passes.deferrals,
             })
             .collect();
         Replay {
@@ -393,7 +395,8 @@ impl Replay {
         if let Some((.., pair)) = both {
             usage.add(&pair.usage, 1);
         }
-        usage.add_to(TRANSIENT, u64::try_from(moment.left).unwrap_or(u64::MAX));
+        let left = moment.left + moment.deferred;
+        usage.add_to(TRANSIENT, u64::try_from(left).unwrap_or(u64::MAX));
         usage
     }
 

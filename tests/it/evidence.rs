@@ -189,6 +189,19 @@ fn nine_exact_peaks_of_ten_are_within_eight_percent() {
 }
 
 #[test]
+fn deferred_weight_gradients_wait_on_the_last_stage() {
+    let runs = runs();
+    let deferred = runs
+        .iter()
+        .filter(|run| run.id.contains("defer_embedding_wgrad"));
+    let errors: Vec<_> = deferred
+        .filter_map(|run| Some(compare(run)?.peak_error?.ppm.unsigned_abs()))
+        .collect();
+    assert_eq!(errors.len(), 5);
+    assert!(errors.iter().all(|ppm| *ppm < 25_000), "{errors:?}");
+}
+
+#[test]
 fn recomputation_saves_what_was_measured() {
     let runs = runs();
     let peaks = |name: &str| {

@@ -3,6 +3,7 @@
 use crate::config::check::Draft;
 use crate::config::fields::FieldId as F;
 use crate::config::problem::{Problem, or_list};
+use crate::parallel::schedule::{ScheduleInput, ScheduleProblem};
 use crate::value::Value;
 
 pub(super) fn global_batch(d: &Draft<'_>, problems: &mut Vec<Problem>) {
@@ -40,14 +41,7 @@ pub(super) fn global_batch(d: &Draft<'_>, problems: &mut Vec<Problem>) {
 /// The interleaved schedule deals micro batches out in groups
 /// (`forward_backward_pipelining_with_interleaving`).
 pub(super) fn interleaving(d: &Draft<'_>, problems: &mut Vec<Problem>) {
-    let interleaved =
-        d.a.virtual_pipeline_model_parallel_size
-            .is_some_and(|vpp| vpp > 1)
-            || d.a.num_layers_per_virtual_pipeline_stage.is_some()
-            || d.a
-                .num_virtual_stages_per_pipeline_rank
-                .is_some_and(|n| n > 1);
-    if !interleaved || d.pp == 1 {
+    if !d.interleaved() || d.pp == 1 {
         return;
     }
     let group =
@@ -84,5 +78,36 @@ pub(super) fn interleaving(d: &Draft<'_>, problems: &mut Vec<Problem>) {
                 ),
             )
             .fix(F::global_batch_size, Value::Int(batch.into()));
+    } else {
+        last_group(d, problems, group);
+    }
+}
+
+/// The last group must be empty or have a micro batch for every pipeline rank.
+fn last_group(d: &Draft<'_>, problems: &mut Vec<Problem>, group: u64) {
+    let narrow = |n: u64| u32::try_from(n).unwrap_or(u32::MAX);
+    let input = ScheduleInput {
+        pp: narrow(d.pp),
+        vpp: Some(2),
+        num_microbatches: narrow(d.num_microbatches),
+        microbatch_group_size_per_vp_stage: Some(narrow(group)),
+        ..ScheduleInput::default()
+    };
+    for problem in input.problems() {
+        let ScheduleProblem::LastGroup { near, .. } = problem else {
+            continue;
+        };
+        let batches = near.map(|n| {
+            let step = d.a.micro_batch_size.saturating_mul(d.dp);
+            u64::from(n).saturating_mul(step)
+        });
+        let fields = [
+            F::global_batch_size,
+            F::microbatch_group_size_per_virtual_pipeline_stage,
+            F::pipeline_model_parallel_size,
+        ];
+        let message = format!("{problem}: Megatron's interleaved schedule refuses to run them");
+        d.warning(problems, "last_group", &fields, message)
+            .fix_each(F::global_batch_size, &batches);
     }
 }

@@ -200,6 +200,25 @@ pub(super) fn offloading(d: &Draft<'_>, problems: &mut Vec<Problem>) {
         )
         .fix(F::offload_modules, Value::Text(String::from("core_attn")));
     }
+    if a.cpu_offloading_num_layers > 0 {
+        let message =
+            String::from("fine_grained_activation_offloading excludes cpu_offloading_num_layers");
+        let fields = [field, F::cpu_offloading_num_layers];
+        d.error(problems, "offload_excludes", &fields, message)
+            .fix(F::cpu_offloading_num_layers, Value::Int(0));
+    }
+    let within_moe = [OffloadModule::MoeAct, OffloadModule::ExpertFc1];
+    let within_moe = within_moe
+        .iter()
+        .any(|module| a.offload_modules.contains(*module));
+    let moe_again = d.selective_recompute() && a.recompute_modules.contains(RecomputeModule::Moe);
+    if within_moe && moe_again {
+        let message = String::from(
+            "offload modules moe_act and expert_fc1 exclude recompute module moe: it runs them again as a whole",
+        );
+        let fields = [F::offload_modules, F::recompute_modules];
+        d.error(problems, "offload_recomputed", &fields, message);
+    }
     if a.offload_modules.contains(OffloadModule::AttnProj)
         && !a.offload_modules.contains(OffloadModule::CoreAttn)
     {

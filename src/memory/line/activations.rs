@@ -4,7 +4,9 @@ use core::ops::Range;
 
 use super::{Confidence, Line};
 use crate::memory::bucket::Bucket;
-use crate::memory::passes::{ChunkHigh, ChunkPasses, Reel, SegmentKind, Tapes, Turn};
+use crate::memory::passes::{
+    ChunkHigh, ChunkPasses, Reel, SegmentKind, Tapes, Turn, deferred_logits,
+};
 use crate::memory::peak::{Replay, Stages};
 use crate::memory::states::{gradient_copy_bytes, moment_copy_bytes};
 use crate::memory::{StageEstimate, peak};
@@ -14,7 +16,8 @@ use crate::model::tensor::{Shape, factor};
 use crate::parallel::schedule::Moment;
 use crate::parallel::stages::Chunk;
 use crate::source::{
-    ATTENTION_MASK, BRIDGE_COMMUNICATOR, INPUT_TENSOR, OPTIMIZER_STEP, RECOMPUTE, SCHEDULES, Source,
+    ATTENTION_MASK, BRIDGE_COMMUNICATOR, DEFERRED_WGRAD, INPUT_TENSOR, OPTIMIZER_STEP, RECOMPUTE,
+    SCHEDULES, Source,
 };
 use crate::units::Bytes;
 
@@ -271,6 +274,19 @@ fn at_moment(
             1,
             SCHEDULES,
         );
+    }
+    let waiting = replay.chunks.iter().find(|passes| passes.deferred > 0);
+    if let Some(passes) = waiting {
+        let deferred = u64::try_from(moment.deferred).unwrap_or(u64::MAX);
+        let sizes = stages.tapes.sizes();
+        let (shape, width) = deferred_logits(sizes);
+        let one = block(shape.elements().saturating_mul(width)).saturating_add(passes.residual);
+        let times = deferred / one.max(1);
+        let what = "logits' gradients that wait for the output layer's weight gradient";
+        terms.shaped(what, TRANSIENT, (shape, width), times, DEFERRED_WGRAD);
+        let what = "inputs that wait with them";
+        let input = (sizes.residual(), sizes.width());
+        terms.shaped(what, TRANSIENT, input, times, DEFERRED_WGRAD);
     }
     let left = u64::try_from(moment.left).unwrap_or(u64::MAX);
     terms.plain(

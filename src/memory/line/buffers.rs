@@ -3,7 +3,7 @@
 use super::{Confidence, Formula, Line, id, parent, product};
 use crate::memory::ChunkEstimate;
 use crate::memory::bucket::Bucket;
-use crate::memory::buffers::{Buffer, PADDING, STAND_INS};
+use crate::memory::buffers::{Buffer, PADDING, STAND_INS, UNSPLIT};
 use crate::memory::peak::Stages;
 use crate::model::tape::block;
 use crate::model::tensor::{Shape, factor};
@@ -24,6 +24,13 @@ pub(super) fn line(stages: &Stages<'_>, pp_rank: u32, chunks: &[ChunkEstimate]) 
                     let formula = padding(stages, term.bucket, term.elements);
                     let label = term.bucket.label();
                     children.push(leaf(what, label, term.bytes, source, Some(formula)));
+                }
+            });
+        } else if what == UNSPLIT {
+            stages.buffers.each_unsplit(&site, &mut |term| {
+                if term.bytes > 0 {
+                    let label = term.bucket.label();
+                    children.push(leaf(what, label, term.bytes, source, Some(rests())));
                 }
             });
         } else if what == STAND_INS {
@@ -90,6 +97,15 @@ fn merged(lines: Vec<Line>) -> Vec<Line> {
         }
     }
     out
+}
+
+/// What stays behind tensors of 10 MiB and more.
+fn rests() -> Formula {
+    Formula {
+        symbols: String::from("up to the next 2 MiB, where that is 1 MiB or less"),
+        values: String::from("added up over all tensors of 10 MiB and more"),
+        legend: Vec::new(),
+    }
 }
 
 /// What padding a buffer of states adds.

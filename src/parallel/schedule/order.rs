@@ -109,6 +109,11 @@ impl Order {
         group * u64::from(self.group) + of_last
     }
 
+    /// Of so many backward passes those of a chunk.
+    pub(super) fn ended(self, chunk: u32, backward: u64) -> u64 {
+        self.passed(self.reversed(chunk), backward)
+    }
+
     /// Microbatches of a chunk after so many forward and backward passes.
     pub(super) fn live(self, chunk: u32, forward: u64, backward: u64) -> u32 {
         let begun = self.passed(chunk, forward);

@@ -24,6 +24,11 @@ pub struct ChunkBytes {
     /// From the end of a backward pass of this chunk until the next backward pass begins: the variable
     /// `output_tensor_grad`.
     pub output_grad: u64,
+    /// From the end of each backward pass of this chunk until the end of all, as often as `deferrals` says: what a
+    /// deferred weight gradient needs.
+    pub deferred: u64,
+    /// How many backward passes of this chunk leave that.
+    pub deferrals: u64,
 }
 
 /// What is alive during one step.
@@ -38,7 +43,12 @@ pub struct Moment {
     pub live: Vec<u32>,
     /// Of the bytes, those that chunks without a live microbatch and earlier backward passes left behind.
     pub left: u128,
+    /// Of the bytes, those that wait for deferred weight gradients.
+    pub deferred: u128,
 }
+
+/// More deferred weight gradients than this are not followed one by one.
+const MOST_DEFERRED: u64 = 1024;
 
 /// The best step so far, and what is alive then as passes done.
 #[derive(Clone, Copy)]
@@ -47,6 +57,7 @@ struct Best {
     bytes: u128,
     done: (u64, u64),
     left: u128,
+    deferred: u128,
 }
 
 /// What a step with both passes has alive of the two microbatches at work, given the chunks of its forward and of its
@@ -145,6 +156,7 @@ impl Schedule {
             bytes: 0,
             done: self.done_before(start),
             left: 0,
+            deferred: 0,
         });
         let live = |chunk| self.order.live(chunk, best.done.0, best.done.1);
         Moment {
@@ -152,6 +164,7 @@ impl Schedule {
             bytes: best.bytes,
             live: (0..self.num_chunks()).map(live).collect(),
             left: best.left,
+            deferred: best.deferred,
         }
     }
 }
@@ -172,15 +185,43 @@ impl Walk<'_> {
     }
 
     fn offer(&mut self, step: u64, bytes: u128, done: (u64, u64), left: u128) {
-        let bytes = bytes + left;
+        let deferred = self.deferred(done.1);
+        let bytes = bytes + left + deferred;
         if self.best.is_none_or(|best| bytes > best.bytes) {
             self.best = Some(Best {
                 step,
                 bytes,
                 done,
                 left,
+                deferred,
             });
         }
+    }
+
+    /// What waits for deferred weight gradients after so many backward passes.
+    fn deferred(&self, backward: u64) -> u128 {
+        let mut sum = 0;
+        for (chunk, weight) in (0..self.schedule.num_chunks()).zip(self.chunks) {
+            if weight.deferred > 0 {
+                let passed = self.schedule.order.ended(chunk, backward);
+                sum += u128::from(weight.deferred) * u128::from(passed.min(weight.deferrals));
+            }
+        }
+        sum
+    }
+
+    /// After how many of the next backward passes of a chunk nothing more is deferred.
+    fn until_full(&self, chunk: u32, backward: u64) -> u64 {
+        let ended = self.schedule.order.ended(chunk, backward);
+        self.weight(chunk).deferrals.saturating_sub(ended)
+    }
+
+    /// The same for all chunks.
+    fn filling(&self, backward: u64) -> u64 {
+        let chunks = (0..self.schedule.num_chunks()).zip(self.chunks);
+        let deferring = chunks.filter(|(_, weight)| weight.deferred > 0);
+        let until = deferring.map(|(chunk, _)| self.until_full(chunk, backward));
+        until.max().unwrap_or(0)
     }
 
     /// What chunks without a live microbatch hold, other than the two at work.
@@ -242,14 +283,26 @@ impl Walk<'_> {
             } else if left < per_turn {
                 self.forward_run(step, done, order.forward_run(forward).chunk, 1)
             } else {
-                // The first turn of all has nothing left behind, so the period that repeats begins after it.
-                let again = *first_turn.get_or_insert(backward) + order.period() + 1;
+                // The first turn of all has nothing left behind, so the period that repeats begins after it; and
+                // none repeats while more and more weight gradients are put off.
+                let filling = self.filling(backward);
+                let again = if (1..=MOST_DEFERRED).contains(&filling) {
+                    u64::MAX
+                } else {
+                    *first_turn.get_or_insert(backward) + order.period() + 1
+                };
                 let whole = (backward + left / per_turn).min(turns);
                 // Turns whose forward pass is still in a full group look like those a period before.
                 let repeated = order.full_end().saturating_sub(warm_up).min(whole);
-                if backward == again && repeated > backward {
-                    self.kept = self.stored((warm_up + repeated, repeated));
-                    (repeated - backward) * per_turn
+                // Where that goes on for long, the last period has most.
+                let walked = if filling > 0 {
+                    repeated.saturating_sub(order.period())
+                } else {
+                    repeated
+                };
+                if backward == again && walked > backward {
+                    self.kept = self.stored((warm_up + walked, walked));
+                    (walked - backward) * per_turn
                 } else {
                     let up = order.forward_run(forward);
                     let down = order.backward_run(backward);
@@ -285,6 +338,13 @@ impl Walk<'_> {
         let weight = self.weight(chunk);
         let left = self.left(done.1).0 + self.idle(done, [chunk; 2]);
         self.offer(step, self.kept + u128::from(weight.backward), done, left);
+        // What is deferred may grow faster than what is kept shrinks, until all is deferred that may be.
+        let full = self.until_full(chunk, done.1).min(passes - 1);
+        if weight.deferred > weight.stored && full > 0 {
+            let kept = u128::from(weight.stored) * u128::from(full);
+            let kept = self.kept.saturating_sub(kept) + u128::from(weight.backward);
+            self.offer(step + full, kept, (done.0, done.1 + full), left);
+        }
         let freed = u128::from(weight.stored) * u128::from(passes);
         self.kept = self.kept.saturating_sub(freed);
         passes
@@ -297,28 +357,43 @@ impl Walk<'_> {
             let more = kept + u128::from(up.stored) * u128::from(turns);
             more.saturating_sub(u128::from(down.stored) * u128::from(turns))
         };
-        // What is kept grows or shrinks by the same amount each turn: the last or the first has most.
-        let grows = up.stored > down.stored;
-        let before = if grows { turns - 1 } else { 0 };
-        let kept = kept_after(self.kept, before);
-        let first = done;
-        let done = (done.0 + before, done.1 + before);
-        let (forward, backward) = (u128::from(up.forward), u128::from(down.backward));
-        let idle = self.idle(first, [chunks.0, chunks.1]);
-        let (to_end, to_begin) = self.left(first.1);
-        if self.schedule.paired {
-            let both = self.pair.map_or_else(
-                || u128::from(up.stored.max(down.stored)) + forward + backward,
-                |pair| u128::from(pair(chunks.0, chunks.1)),
-            );
-            let others = kept.saturating_sub(u128::from(down.stored));
-            self.offer(step + before, others + both, done, to_end + idle);
+        let idle = self.idle(done, [chunks.0, chunks.1]);
+        let (to_end, to_begin) = self.left(done.1);
+        // What is kept grows or shrinks by the same amount each turn, what is deferred grows until it is full: one of
+        // these turns has most.
+        let candidates = if down.deferred > 0 {
+            [
+                0,
+                self.until_full(chunks.1, done.1).min(turns - 1),
+                turns - 1,
+            ]
+        } else if up.stored > down.stored {
+            [turns - 1; 3]
         } else {
-            let kept = kept + u128::from(up.stored);
-            let done = (done.0 + 1, done.1);
-            let step = step + 2 * before;
-            self.offer(step, kept + forward, done, to_end + to_begin + idle);
-            self.offer(step + 1, kept + backward, done, to_end + idle);
+            [0; 3]
+        };
+        let first = (step, done);
+        for (i, before) in candidates.into_iter().enumerate() {
+            if candidates.iter().take(i).any(|other| *other == before) {
+                continue;
+            }
+            let kept = kept_after(self.kept, before);
+            let done = (first.1.0 + before, first.1.1 + before);
+            let (forward, backward) = (u128::from(up.forward), u128::from(down.backward));
+            if self.schedule.paired {
+                let both = self.pair.map_or_else(
+                    || u128::from(up.stored.max(down.stored)) + forward + backward,
+                    |pair| u128::from(pair(chunks.0, chunks.1)),
+                );
+                let others = kept.saturating_sub(u128::from(down.stored));
+                self.offer(first.0 + before, others + both, done, to_end + idle);
+            } else {
+                let kept = kept + u128::from(up.stored);
+                let done = (done.0 + 1, done.1);
+                let step = first.0 + 2 * before;
+                self.offer(step, kept + forward, done, to_end + to_begin + idle);
+                self.offer(step + 1, kept + backward, done, to_end + idle);
+            }
         }
         self.kept = kept_after(self.kept, turns);
         turns

@@ -243,6 +243,8 @@ fn any_size_is_answered_at_once() {
         idle: u64::MAX,
         input_grad: u64::MAX,
         output_grad: u64::MAX,
+        deferred: u64::MAX,
+        deferrals: u64::MAX,
     };
     let schedule = Schedule::new(input);
     let peak = schedule.peak(&vec![weight; MAX_VPP as usize]);
@@ -322,6 +324,7 @@ fn heaviest(input: ScheduleInput, chunks: &[ChunkBytes], from: usize, to: usize)
     let weight = |chunk: u32| chunks.get(chunk as usize).copied().unwrap_or_default();
     let mut best: Option<Moment> = None;
     let mut behind = ChunkBytes::default();
+    let mut ended = vec![0u64; count as usize];
     for (index, (passes, _)) in walked(input).into_iter().enumerate() {
         let mut after = live.clone();
         let mut only_now = 0u128;
@@ -351,17 +354,24 @@ fn heaviest(input: ScheduleInput, chunks: &[ChunkBytes], from: usize, to: usize)
         } else {
             kept(during)
         };
-        let bytes = most + only_now + left;
+        let deferred = ended
+            .iter()
+            .zip(chunks)
+            .map(|(ended, w)| u128::from(w.deferrals.min(*ended)) * u128::from(w.deferred));
+        let deferred: u128 = deferred.sum();
+        let bytes = most + only_now + left + deferred;
         if (from..to).contains(&index) && best.as_ref().is_none_or(|b| bytes > b.bytes) {
             best = Some(Moment {
                 step: index as u64,
                 bytes,
                 live: during.clone(),
                 left,
+                deferred,
             });
         }
         if let Some((_, pass)) = passes.iter().find(|(forward, _)| !forward) {
             behind = weight(pass.chunk);
+            ended[pass.chunk as usize] += 1;
         }
         live = after;
     }
@@ -399,14 +409,24 @@ fn any_input() -> impl Strategy<Value = ScheduleInput> {
 fn any_weights() -> impl Strategy<Value = Vec<ChunkBytes>> {
     let small = || prop_oneof![0u64..4, 0u64..100];
     let (passes, behind) = ((small(), small(), small()), (small(), small(), small()));
-    let weight = (passes, behind).prop_map(
-        |((stored, forward, backward), (idle, input_grad, output_grad))| ChunkBytes {
-            stored,
-            forward,
-            backward,
-            idle,
-            input_grad,
-            output_grad,
+    // Weight gradients that are put off, a few times or always, on one chunk.
+    let deferral = prop_oneof![
+        3 => Just((0, 0)),
+        2 => (1u64..50, 1u64..9),
+        1 => (1u64..50, Just(u64::MAX)),
+    ];
+    let weight = (passes, behind, deferral).prop_map(
+        |((stored, forward, backward), (idle, input_grad, output_grad), (deferred, deferrals))| {
+            ChunkBytes {
+                deferred,
+                deferrals,
+                stored,
+                forward,
+                backward,
+                idle,
+                input_grad,
+                output_grad,
+            }
         },
     );
     prop::collection::vec(weight, 0..5)

@@ -1,5 +1,6 @@
 use std::fmt::Write;
 
+use megatron_memory::memory::line::Line;
 use megatron_memory::report::amount::Unit;
 use megatron_memory::report::explain::{Explanation, How, explain, find};
 use megatron_memory::report::parts::{by_bucket, by_component};
@@ -75,6 +76,14 @@ fn a_bucket_is_explained_by_its_components_and_they_by_their_tensors() {
     assert_eq!(explain(&job.lines(0), "*/nothing", Unit::Gib), None);
 }
 
+/// The lines that consist of no others.
+fn leaves(line: &Line) -> Vec<&Line> {
+    if line.children.is_empty() {
+        return vec![line];
+    }
+    line.children.iter().flat_map(leaves).collect()
+}
+
 #[test]
 fn every_number_of_every_case_can_be_explained_and_adds_up() {
     for file in oracle::files("params") {
@@ -101,11 +110,7 @@ fn every_number_of_every_case_can_be_explained_and_adds_up() {
             };
             assert_eq!(sum(by_bucket(&lines)), stage.total, "{file} {pp_rank}");
             assert_eq!(sum(by_component(&lines)), stage.total, "{file} {pp_rank}");
-            for tensor in lines
-                .iter()
-                .flat_map(|b| &b.children)
-                .flat_map(|c| &c.children)
-            {
+            for tensor in lines.iter().flat_map(leaves) {
                 let explanation = explain(&lines, &tensor.id, Unit::Gib).unwrap();
                 let How::Product { legend, .. } = &explanation.how else {
                     panic!("{}", tensor.id)

@@ -1,10 +1,9 @@
 //! The JavaScript API: the library as an ES module, for pages and for Node.
 //!
-//! Plain objects go in and come out through `serde-wasm-bindgen`. Whole numbers are JavaScript numbers
+//! Plain objects go in through `serde-wasm-bindgen` and come out through [`text`]. Whole numbers are JavaScript numbers
 //! up to 2^53 - 1 and `BigInt` beyond, so that none is ever rounded.
 
-/// Writes an object from its entries, one line a field. Keys of a struct become JavaScript strings once
-/// and for all, keys of a map each time anew.
+/// Writes an object from its entries, one line a field.
 macro_rules! object {
     ($serializer:expr, { $($key:literal: $value:expr),+ $(,)? }) => {{
         let mut object = $serializer.serialize_struct("", 0)?;
@@ -18,14 +17,15 @@ mod output;
 mod peaks;
 pub mod ranks;
 pub mod reports;
+mod text;
 
-use serde::Serialize;
 use wasm_bindgen::prelude::*;
 
 use crate::config::check;
 use crate::config::raw::RawJob;
 use crate::memory;
 use crate::value::Value;
+use text::write;
 
 #[wasm_bindgen(typescript_custom_section)]
 const TYPES: &str = include_str!("engine/types.d.ts");
@@ -93,14 +93,6 @@ pub fn validate(
 fn read(data: JsValue) -> Result<Value, JsValue> {
     serde_wasm_bindgen::from_value(data)
         .map_err(|error| js_sys::Error::new(&error.to_string()).into())
-}
-
-fn write(result: &impl Serialize) -> Result<JsValue, JsValue> {
-    let serializer = serde_wasm_bindgen::Serializer::new()
-        .serialize_maps_as_objects(true)
-        .serialize_missing_as_null(true)
-        .serialize_large_number_types_as_bigints(true);
-    result.serialize(&serializer).map_err(JsValue::from)
 }
 
 /// The error that `estimate` throws.

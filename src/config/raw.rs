@@ -1,30 +1,46 @@
 //! A job as it arrives: plain values by field, nothing checked yet, nothing lost.
 
-use std::collections::BTreeMap;
-
 use super::field::Scope;
 use super::fields::FieldId;
 use crate::value::Value;
 
 /// Raw values by field. A missing entry means "the default", `Value::Null` means "explicitly nothing".
+///
+/// In the order of the fields: a sorted list, since there are few of them.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Settings(BTreeMap<FieldId, Value>);
+pub struct Settings(Vec<(FieldId, Value)>);
 
 impl Settings {
     /// The raw value of a field, where one was given.
     #[must_use]
     pub fn get(&self, field: FieldId) -> Option<&Value> {
-        self.0.get(&field)
+        let at = self.place(field).ok()?;
+        self.0.get(at).map(|(_, value)| value)
+    }
+
+    /// Where the field is, or where it would have to be.
+    #[inline(never)]
+    fn place(&self, field: FieldId) -> Result<usize, usize> {
+        self.0.binary_search_by_key(&field, |(id, _)| *id)
     }
 
     /// Sets a field's raw value.
     pub fn set(&mut self, field: FieldId, value: Value) {
-        self.0.insert(field, value);
+        match self.place(field) {
+            Ok(at) => {
+                if let Some((_, old)) = self.0.get_mut(at) {
+                    *old = value;
+                }
+            }
+            Err(at) => self.0.insert(at, (field, value)),
+        }
     }
 
     /// Goes back to the default.
     pub fn unset(&mut self, field: FieldId) {
-        self.0.remove(&field);
+        if let Ok(at) = self.place(field) {
+            self.0.remove(at);
+        }
     }
 
     /// The given fields in declaration order.
@@ -34,8 +50,9 @@ impl Settings {
 
     /// Takes over every entry of `other`.
     pub fn overlay(&mut self, other: &Self) {
-        self.0
-            .extend(other.0.iter().map(|(id, value)| (*id, value.clone())));
+        for (field, value) in &other.0 {
+            self.set(*field, value.clone());
+        }
     }
 }
 

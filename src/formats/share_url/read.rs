@@ -1,13 +1,12 @@
 //! Tokens to a state.
 
-use std::collections::BTreeSet;
-
 use super::keys::{self, Key};
 use super::notice::clip;
 use super::{MAX_TOKEN, MAX_TOKENS, Notice, notation, text};
 use crate::config::canonical::normalize_job;
 use crate::config::raw::{RawJob, RawModule};
 use crate::formats::state::{Place, PresetRef, Setup, ShareState};
+use crate::order::repeated;
 use crate::presets;
 use crate::value::Value;
 
@@ -87,14 +86,15 @@ impl Reader {
         if let Some((_, Some(list))) = last(Key::Modules) {
             setup.job.modules = self.modules(list);
         }
-        let mut seen = BTreeSet::new();
-        for pair in &pairs {
-            let key = text::decode(pair.0);
-            if !seen.insert(key.clone()) {
-                let key = clip(&key);
+        let keys: Vec<String> = pairs.iter().map(|pair| text::decode(pair.0)).collect();
+        let names: Vec<&str> = keys.iter().map(String::as_str).collect();
+        let repeated = repeated(&names);
+        for ((pair, key), is_repeated) in pairs.iter().zip(&keys).zip(repeated) {
+            if is_repeated {
+                let key = clip(key);
                 self.notices.push(Notice::Repeated { key });
             }
-            self.token(&mut setup.job, *pair, key);
+            self.token(&mut setup.job, *pair, key.clone());
         }
         setup.job = normalize_job(&setup.job, &setup.base());
         setup

@@ -1,7 +1,5 @@
 //! The rules for all modules together (`MegatronMIMOParallelismConfig.finalize`).
 
-use std::collections::BTreeSet;
-
 use super::input::{integer, python_str};
 use super::layout::PlacedModule;
 use super::module_rules::check_module;
@@ -9,6 +7,7 @@ use super::{
     Change, Field, LANGUAGE_MODULE, MimoInput, MimoLayout, ModuleParallelism, ModuleRef, Problem,
     Repair, Rule,
 };
+use crate::order::{order, repeated};
 use crate::parallel::python::{Exception, Refusal, repr, repr_texts};
 use crate::value::Value;
 
@@ -99,9 +98,14 @@ pub(super) fn problem(
 }
 
 pub(super) fn check_names(input: &MimoInput, problems: &mut Vec<Problem>) {
-    let mut names = BTreeSet::new();
-    for (index, module) in input.modules.iter().enumerate() {
-        if names.insert(module.name.as_str()) {
+    let names: Vec<&str> = input
+        .modules
+        .iter()
+        .map(|module| module.name.as_str())
+        .collect();
+    let modules = input.modules.iter().zip(repeated(&names));
+    for (index, (module, is_repeated)) in modules.enumerate() {
+        if !is_repeated {
             continue;
         }
         let at = ModuleRef {
@@ -119,7 +123,7 @@ pub(super) fn check_names(input: &MimoInput, problems: &mut Vec<Problem>) {
         let repair = free.map(|name| Repair::rename(&at, name));
         problems.push(problem(Some(&at), None, Rule::UniqueNames, refusal, repair));
     }
-    if names.contains(LANGUAGE_MODULE) {
+    if names.contains(&LANGUAGE_MODULE) {
         return;
     }
     let listed = repr_texts(input.modules.iter().map(|module| module.name.as_str()));
@@ -127,7 +131,7 @@ pub(super) fn check_names(input: &MimoInput, problems: &mut Vec<Problem>) {
         "Language module '{LANGUAGE_MODULE}' must be in module_parallelisms. Found modules: {listed}"
     ));
     let is_likely = |name: &str| {
-        let name = name.to_lowercase();
+        let name = name.to_ascii_lowercase();
         ["lang", "llm", "text", "decoder"]
             .iter()
             .any(|part| name.contains(part))
@@ -203,7 +207,12 @@ fn check_ranges(input: &MimoInput, sound: &[Sound], problems: &mut Vec<Problem>)
             ));
         }
     }
-    ranges.sort_by_key(|(start, ..)| *start);
+    let start = |at: usize| ranges.get(at).map(|(start, ..)| *start);
+    let places = order(ranges.len(), &|a, b| start(a) < start(b));
+    let ranges: Vec<_> = places
+        .iter()
+        .filter_map(|at| ranges.get(*at).copied())
+        .collect();
     let (repair, packed_end) = pack(&ranges);
     let complete = ranges.len() == input.modules.len();
     let offset = Some(Field::RankOffset);

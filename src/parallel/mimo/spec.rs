@@ -4,7 +4,7 @@
 //! `name=tp=N[,pp=N,dp=N,cp=N,ep=N,etp=N,rank_offset=N]`
 
 use super::{Field, ModuleParallelism, divide};
-use crate::order::sort_by_key;
+use crate::order::{repeated, sort_by_key};
 use crate::parallel::python::{Exception, NotAnInt, Refusal, int, repr, repr_texts, strip};
 
 /// Reads one component spec into a name and what it sets; nothing is checked beyond the notation.
@@ -108,16 +108,27 @@ pub fn build_layout<S: AsRef<str>>(
         ));
     }
     let mut modules: Vec<(String, ModuleParallelism)> = Vec::with_capacity(specs.len());
-    let mut names = std::collections::BTreeSet::new();
+    let mut malformed = None;
     for raw in specs {
-        let (name, parallelism) = parse_component_spec(raw.as_ref())?;
-        if !names.insert(name.clone()) {
-            return Err(Exception::ValueError.with(format!(
-                "--component {} specified more than once",
-                repr(&name)
-            )));
+        match parse_component_spec(raw.as_ref()) {
+            Ok(module) => modules.push(module),
+            Err(refusal) => {
+                malformed = Some(refusal);
+                break;
+            }
         }
-        modules.push((name, parallelism));
+    }
+    // A name that comes twice before a malformed spec is found first.
+    let names: Vec<&str> = modules.iter().map(|(name, _)| name.as_str()).collect();
+    let mut again = names.iter().zip(repeated(&names));
+    if let Some((name, _)) = again.find(|(_, is_repeated)| *is_repeated) {
+        return Err(Exception::ValueError.with(format!(
+            "--component {} specified more than once",
+            repr(name)
+        )));
+    }
+    if let Some(refusal) = malformed {
+        return Err(refusal);
     }
     if let Some(world_size) = world_size {
         share_ranks(&mut modules, world_size)?;

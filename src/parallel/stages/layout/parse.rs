@@ -151,7 +151,7 @@ pub fn nests(text: &str) -> bool {
 
 /// The kind of layer with that name, for a list of names.
 pub(super) fn layer_named(name: &str, position: usize) -> Result<LayerType, LayoutError> {
-    let plain = name.trim().to_lowercase();
+    let plain = name.trim().to_ascii_lowercase();
     let known = LayerType::ALL.into_iter().find(|l| l.name() == plain);
     known.ok_or_else(|| LayoutError {
         position,

@@ -48,6 +48,18 @@ pub(crate) fn order(length: usize, before: &dyn Fn(usize, usize) -> bool) -> Vec
     places
 }
 
+/// The items in their order, stably: for lists of any length.
+#[must_use]
+pub(crate) fn sorted<T>(items: Vec<T>, before: impl Fn(&T, &T) -> bool) -> Vec<T> {
+    let places = order(items.len(), &|a, b| {
+        let pair = items.get(a).zip(items.get(b));
+        pair.is_some_and(|(a, b)| before(a, b))
+    });
+    let mut items: Vec<Option<T>> = items.into_iter().map(Some).collect();
+    let item = |at: &usize| items.get_mut(*at).and_then(Option::take);
+    places.iter().filter_map(item).collect()
+}
+
 /// For every name, whether it came before.
 #[must_use]
 pub(crate) fn repeated(names: &[&str]) -> Vec<bool> {

@@ -3,6 +3,8 @@
 
 use core::fmt;
 
+use super::fields::FieldId;
+
 /// A part of the form, in the order in which people think about a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Group {
@@ -178,13 +180,26 @@ impl fmt::Display for Decimal {
     }
 }
 
-/// One input field.
+/// One input field, as far as reading and checking a job needs it.
 #[derive(Clone, Copy, Debug)]
 pub struct Field {
+    /// Which one.
+    pub id: FieldId,
     /// Megatron-LM's argument name in snake case, or our own name where Megatron has none.
     pub name: &'static str,
     /// The key in share links.
     pub key: &'static str,
+    /// One value for the job, or one a module.
+    pub scope: Scope,
+    /// Legal values.
+    pub kind: Kind,
+    /// What a missing value means.
+    pub default: Default,
+}
+
+/// What a form says about a field. It stands apart, so that a program without a form does not hold it.
+#[derive(Clone, Copy, Debug)]
+pub struct Presentation {
     /// What the form calls it.
     pub label: &'static str,
     /// The symbol in formulas, empty where it appears in none.
@@ -197,12 +212,6 @@ pub struct Field {
     pub group: Group,
     /// How soon it is shown.
     pub level: Level,
-    /// One value for the job, or one a module.
-    pub scope: Scope,
-    /// Legal values.
-    pub kind: Kind,
-    /// What a missing value means.
-    pub default: Default,
     /// Other names that readers and the search box accept: Megatron-Bridge's, Hugging Face's, plain words.
     pub aliases: &'static [&'static str],
     /// Whether Megatron-LM has this argument; the others are this calculator's own.
@@ -210,82 +219,104 @@ pub struct Field {
 }
 
 impl Field {
-    const fn new(kind: Kind, default: Default) -> Self {
-        Self {
-            name: "",
+    /// What a form says about it.
+    #[must_use]
+    pub fn presentation(&self) -> &'static Presentation {
+        self.id.presentation()
+    }
+
+    const fn declare(kind: Kind, default: Default) -> Declaration {
+        Declaration {
             key: "",
-            label: "",
-            symbol: "",
-            help: "",
-            unit: "",
-            group: Group::Model,
-            level: Level::All,
             scope: Scope::Module,
             kind,
             default,
-            aliases: &[],
-            megatron: true,
+            presentation: Presentation {
+                label: "",
+                symbol: "",
+                help: "",
+                unit: "",
+                group: Group::Model,
+                level: Level::All,
+                aliases: &[],
+                megatron: true,
+            },
         }
     }
 
     /// A whole number that must be given.
-    pub(super) const fn required(min: u64, max: u64) -> Self {
-        Self::new(Kind::Int { min, max }, Default::Required)
+    pub(super) const fn required(min: u64, max: u64) -> Declaration {
+        Self::declare(Kind::Int { min, max }, Default::Required)
     }
 
     /// A whole number with a default.
-    pub(super) const fn int(min: u64, max: u64, default: u64) -> Self {
-        Self::new(Kind::Int { min, max }, Default::Int(default))
+    pub(super) const fn int(min: u64, max: u64, default: u64) -> Declaration {
+        Self::declare(Kind::Int { min, max }, Default::Int(default))
     }
 
     /// A whole number that is derived, or simply absent, when not given.
-    pub(super) const fn derived(min: u64, max: u64, rule: &'static str) -> Self {
-        Self::new(Kind::Int { min, max }, Default::Derived(rule))
+    pub(super) const fn derived(min: u64, max: u64, rule: &'static str) -> Declaration {
+        Self::declare(Kind::Int { min, max }, Default::Derived(rule))
     }
 
     /// On or off.
-    pub(super) const fn flag(default: bool) -> Self {
-        Self::new(Kind::Flag, Default::Flag(default))
+    pub(super) const fn flag(default: bool) -> Declaration {
+        Self::declare(Kind::Flag, Default::Flag(default))
     }
 
     /// One name out of a list.
-    pub(super) const fn choice(names: &'static [&'static str], default: &'static str) -> Self {
-        Self::new(Kind::Choice(names), Default::Choice(default))
+    pub(super) const fn choice(
+        names: &'static [&'static str],
+        default: &'static str,
+    ) -> Declaration {
+        Self::declare(Kind::Choice(names), Default::Choice(default))
     }
 
     /// One name out of a list, or none.
     pub(super) const fn optional_choice(
         names: &'static [&'static str],
         rule: &'static str,
-    ) -> Self {
-        Self::new(Kind::Choice(names), Default::Derived(rule))
+    ) -> Declaration {
+        Self::declare(Kind::Choice(names), Default::Derived(rule))
     }
 
     /// Several names out of a list.
-    pub(super) const fn set(names: &'static [&'static str], default: &'static str) -> Self {
-        Self::new(Kind::Set(names), Default::Set(default))
+    pub(super) const fn set(names: &'static [&'static str], default: &'static str) -> Declaration {
+        Self::declare(Kind::Set(names), Default::Set(default))
     }
 
     /// A decimal number; bounds and default in millionths.
-    pub(super) const fn decimal(min: u64, max: u64, default: u64) -> Self {
-        Self::new(Kind::Decimal { min, max }, Default::Decimal(default))
+    pub(super) const fn decimal(min: u64, max: u64, default: u64) -> Declaration {
+        Self::declare(Kind::Decimal { min, max }, Default::Decimal(default))
     }
 
     /// A decimal number that may be absent; bounds in millionths.
-    pub(super) const fn optional_decimal(min: u64, max: u64, rule: &'static str) -> Self {
-        Self::new(Kind::Decimal { min, max }, Default::Derived(rule))
+    pub(super) const fn optional_decimal(min: u64, max: u64, rule: &'static str) -> Declaration {
+        Self::declare(Kind::Decimal { min, max }, Default::Derived(rule))
     }
 
     /// A layer pattern.
-    pub(super) const fn layer_pattern() -> Self {
-        Self::new(Kind::LayerPattern, Default::Int(1))
+    pub(super) const fn layer_pattern() -> Declaration {
+        Self::declare(Kind::LayerPattern, Default::Int(1))
     }
 
     /// Free text that may be absent.
-    pub(super) const fn text(max: usize, rule: &'static str) -> Self {
-        Self::new(Kind::Text { max }, Default::Derived(rule))
+    pub(super) const fn text(max: usize, rule: &'static str) -> Declaration {
+        Self::declare(Kind::Text { max }, Default::Derived(rule))
     }
+}
 
+/// A field as [`fields`](super::fields) declares it: all that is known of it but its name and its help.
+#[derive(Clone, Copy)]
+pub(super) struct Declaration {
+    key: &'static str,
+    scope: Scope,
+    kind: Kind,
+    default: Default,
+    presentation: Presentation,
+}
+
+impl Declaration {
     /// Place in the form, link key and label.
     pub(super) const fn at(
         mut self,
@@ -294,28 +325,28 @@ impl Field {
         key: &'static str,
         label: &'static str,
     ) -> Self {
-        self.group = group;
-        self.level = level;
         self.key = key;
-        self.label = label;
+        self.presentation.group = group;
+        self.presentation.level = level;
+        self.presentation.label = label;
         self
     }
 
     /// The symbol in formulas.
     pub(super) const fn symbol(mut self, symbol: &'static str) -> Self {
-        self.symbol = symbol;
+        self.presentation.symbol = symbol;
         self
     }
 
     /// The unit.
     pub(super) const fn unit(mut self, unit: &'static str) -> Self {
-        self.unit = unit;
+        self.presentation.unit = unit;
         self
     }
 
     /// Other names for search and readers.
     pub(super) const fn also(mut self, aliases: &'static [&'static str]) -> Self {
-        self.aliases = aliases;
+        self.presentation.aliases = aliases;
         self
     }
 
@@ -327,14 +358,34 @@ impl Field {
 
     /// A field that Megatron-LM does not have.
     pub(super) const fn own(mut self) -> Self {
-        self.megatron = false;
+        self.presentation.megatron = false;
         self
     }
 
-    /// Name and help, which the declaration takes from the field's identifier and doc comment.
-    pub(super) const fn named(mut self, name: &'static str, help: &'static str) -> Self {
-        self.name = name;
-        self.help = help;
-        self
+    /// The field, with the name that is its identifier in the declaration.
+    pub(super) const fn field(self, id: FieldId, name: &'static str) -> Field {
+        let Self {
+            key,
+            scope,
+            kind,
+            default,
+            ..
+        } = self;
+        Field {
+            id,
+            name,
+            key,
+            scope,
+            kind,
+            default,
+        }
+    }
+
+    /// What a form says about it, with the help that is its doc comment in the declaration.
+    pub(super) const fn presentation(self, help: &'static str) -> Presentation {
+        Presentation {
+            help,
+            ..self.presentation
+        }
     }
 }

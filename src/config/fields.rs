@@ -19,7 +19,7 @@ use super::field::Group::{
     Attention, Batch, Encoder, Hardware, Kernels, Model, Moe, Optimizer, Parallelism, Savers,
 };
 use super::field::Level::{All, Essential, More};
-use super::field::{Decimal, Field};
+use super::field::{Decimal, Field, Presentation};
 use super::parse::Parsed;
 use super::pattern::LayerPattern;
 use super::typed::{NameSet, typed};
@@ -39,7 +39,12 @@ macro_rules! fields {
 
         /// Every field's declaration, indexed by [`FieldId`].
         pub static FIELDS: [Field; FieldId::ALL.len()] = [
-            $($declaration.named(stringify!($name), concat!($($help),+))),+
+            $($declaration.field(FieldId::$name, stringify!($name))),+
+        ];
+
+        /// What a form says about every field, indexed by [`FieldId`].
+        static PRESENTATIONS: [Presentation; FieldId::ALL.len()] = [
+            $($declaration.presentation(concat!($($help),+))),+
         ];
 
         /// One module's arguments, each typed and within its own range, with defaults filled in.
@@ -429,6 +434,16 @@ impl FieldId {
             reason = "the table has one entry for every variant"
         )]
         &FIELDS[self as usize]
+    }
+
+    /// What a form says about the field.
+    #[must_use]
+    pub fn presentation(self) -> &'static Presentation {
+        #[allow(
+            clippy::indexing_slicing,
+            reason = "the table has one entry for every variant"
+        )]
+        &PRESENTATIONS[self as usize]
     }
 
     /// The field with this Megatron name, in snake case or with dashes, or one of the accepted second names.

@@ -4,7 +4,7 @@
 //! What JSON cannot say is said by a marked text and put right after reading: whole numbers beyond 2^53 - 1, which
 //! become a `BigInt`, and floats that are not finite. Hardly any result has one.
 
-use core::fmt::{self, Display};
+use core::fmt::{self, Display, Write};
 
 use serde::ser::{self, Serialize, Serializer};
 use wasm_bindgen::JsValue;
@@ -149,7 +149,8 @@ impl Text {
         if whole as f64 == x && whole < 1 << 53 && x.is_sign_positive() {
             self.whole(whole);
         } else if x.is_finite() {
-            self.out += &format!("{x:?}");
+            // Writing to a text cannot fail.
+            let _ = write!(self.out, "{x:?}");
         } else {
             let kind = match x {
                 f64::INFINITY => '+',
@@ -191,9 +192,8 @@ impl<'a> Open<'a> {
         Self { text, end }
     }
 
-    fn close(self) -> Result<(), Unknown> {
+    fn close(self) {
         self.text.out.push(self.end);
-        Ok(())
     }
 }
 
@@ -381,7 +381,8 @@ impl ser::SerializeSeq for Open<'_> {
     }
 
     fn end(self) -> Result<(), Unknown> {
-        self.close()
+        self.close();
+        Ok(())
     }
 }
 
@@ -394,7 +395,8 @@ impl ser::SerializeTuple for Open<'_> {
     }
 
     fn end(self) -> Result<(), Unknown> {
-        self.close()
+        self.close();
+        Ok(())
     }
 }
 
@@ -414,7 +416,8 @@ impl ser::SerializeMap for Open<'_> {
     }
 
     fn end(self) -> Result<(), Unknown> {
-        self.close()
+        self.close();
+        Ok(())
     }
 }
 
@@ -432,6 +435,7 @@ impl ser::SerializeStruct for Open<'_> {
     }
 
     fn end(self) -> Result<(), Unknown> {
-        self.close()
+        self.close();
+        Ok(())
     }
 }

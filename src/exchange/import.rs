@@ -125,7 +125,7 @@ pub(super) fn read(source: &str, answers: &Answers) -> Result<Import, Failure> {
 /// Whether a field says what the model is, and not how it is trained.
 fn is_of_model(id: FieldId) -> bool {
     matches!(
-        id.field().group,
+        id.field().presentation().group,
         Group::Model | Group::Attention | Group::Moe
     )
 }

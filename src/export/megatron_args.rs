@@ -94,7 +94,7 @@ pub fn without_flag(job: &RawJob) -> Vec<FieldId> {
 /// What the flags leave out, as comments: the GPU is no argument of Megatron-LM in any case.
 fn comments(job: &RawJob) -> String {
     let lost = without_flag(job).into_iter();
-    let lost = lost.filter(|id| id.field().group != Group::Hardware);
+    let lost = lost.filter(|id| id.field().presentation().group != Group::Hardware);
     lost.fold(String::new(), |mut out, id| {
         let _ = writeln!(out, "# Megatron-LM has no flag for {}.", id.field().name);
         out

@@ -138,7 +138,7 @@ fn product(shape: &Shape, width: u64, times: u64, rounded: bool) -> Formula {
 
 /// A name as a part of a path.
 fn id(label: &str) -> String {
-    let part = |c: char| if c.is_alphanumeric() { c } else { '_' };
+    let part = |c: char| if c.is_ascii_alphanumeric() { c } else { '_' };
     label.chars().map(part).collect()
 }
 

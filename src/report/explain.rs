@@ -4,6 +4,7 @@ use super::amount::{Scale, Unit, exact, grouped, percent};
 use super::parts::{Part, by_component};
 use crate::config::fields::FIELDS;
 use crate::memory::line::{Confidence, Line};
+use crate::order::sorted;
 use crate::source::Source;
 use crate::units::Bytes;
 
@@ -139,8 +140,8 @@ fn one(line: &Line, unit: Unit) -> Explanation {
 }
 
 fn largest_first(lines: &[Line], unit: Unit) -> How {
-    let mut lines: Vec<&Line> = lines.iter().collect();
-    lines.sort_by_key(|line| core::cmp::Reverse(line.bytes));
+    let lines: Vec<&Line> = lines.iter().collect();
+    let lines = sorted(lines, |a, b| a.bytes > b.bytes);
     let terms = lines.into_iter();
     sum(
         terms.map(|l| (l.id.clone(), l.label.clone(), l.bytes)),
@@ -254,8 +255,8 @@ fn meaning(symbol: &str) -> String {
         });
         let field = FIELDS
             .iter()
-            .find(|field| length > 0 && field.symbol == name);
-        words.push_str(field.map_or(name, |field| field.label));
+            .find(|field| length > 0 && field.presentation().symbol == name);
+        words.push_str(field.map_or(name, |field| field.presentation().label));
         rest = after;
     }
     words

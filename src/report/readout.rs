@@ -83,6 +83,9 @@ fn whole_stage(subject: &Subject<'_>, place: StageRef, stage: &StageEstimate) ->
 fn capitalized(text: &str) -> String {
     let mut chars = text.chars();
     chars.next().map_or_else(String::new, |first| {
-        first.to_uppercase().chain(chars).collect()
+        [first.to_ascii_uppercase()]
+            .into_iter()
+            .chain(chars)
+            .collect()
     })
 }

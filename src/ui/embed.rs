@@ -75,8 +75,11 @@ fn settings(state: &'static State, asked: &Presentation) -> Vec<AnyView> {
     let named = asked.fields.iter().copied();
     let context = FieldId::ALL.iter().copied().filter(|id| {
         let field = id.field();
-        let shared = matches!(field.group, Group::Parallelism | Group::Batch);
-        shared && field.level == Level::Essential && !asked.fields.contains(id)
+        let shared = matches!(
+            field.presentation().group,
+            Group::Parallelism | Group::Batch
+        );
+        shared && field.presentation().level == Level::Essential && !asked.fields.contains(id)
     });
     let surrounded = matches!(asked.part, Part::Full | Part::Compact);
     let mut locked: Vec<FieldId> = named.filter(|_| asked.readonly).collect();
@@ -99,7 +102,7 @@ fn fixed(state: &'static State, fields: Vec<FieldId>) -> AnyView {
             let value = values::shown(field, state.value(*id).as_ref());
             tag("div")
                 .mark("hidden", value.is_empty())
-                .child(tag("dt").text(field.label))
+                .child(tag("dt").text(field.presentation().label))
                 .child(tag("dd").with("data-field", field.key).text(value))
         });
         vec![tag("dl").class("embed-fixed").children(entries)]

@@ -18,7 +18,7 @@ pub(super) const PRESET: &str = "preset";
 
 /// Settings that belong to a model; the others say how it is trained.
 fn of_model(id: FieldId) -> bool {
-    let group = id.field().group;
+    let group = id.presentation().group;
     // A layout spells out one model's layers and means nothing for another.
     let layers = [
         FieldId::pipeline_model_parallel_layout,

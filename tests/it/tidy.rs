@@ -135,11 +135,13 @@ fn every_field_says_what_it_is() {
             field.key
         );
         assert!(
-            field.help.trim().len() >= 12 && field.help.trim().ends_with('.'),
+            field.presentation().help.trim().len() >= 12
+                && field.presentation().help.trim().ends_with('.'),
             "{name} needs a sentence of help"
         );
         assert!(
-            !field.label.is_empty() && Group::ALL.contains(&field.group),
+            !field.presentation().label.is_empty()
+                && Group::ALL.contains(&field.presentation().group),
             "{name}"
         );
         let simple =

@@ -309,7 +309,7 @@ fn report(read: &Read) -> Vec<Markup> {
 
 fn row(row: &Row) -> Markup {
     let line = row.line.map_or(String::new(), |line| line.to_string());
-    let field = row.field.map_or("", |id| id.field().label);
+    let field = row.field.map_or("", |id| id.field().presentation().label);
     let cells = [
         line.as_str(),
         &row.key,

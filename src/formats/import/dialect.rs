@@ -77,7 +77,7 @@ fn flag(name: &str) -> Option<Found> {
     let known = megatron_args::find(name);
     // Some fields of ours belong to flags that change nothing in most jobs.
     if !matches!(known, Some(Known::Relevant(_)))
-        && let Some(id) = FieldId::by_name(name).filter(|id| id.field().megatron)
+        && let Some(id) = FieldId::by_name(name).filter(|id| id.presentation().megatron)
     {
         return Some(Found::Means(Meaning::Field(id.field().name)));
     }

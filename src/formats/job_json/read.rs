@@ -8,6 +8,7 @@ use crate::config::raw::{RawJob, RawModule, Settings};
 use crate::formats::node::{Data, Entry, Node};
 use crate::formats::report::{Fate, KeyReport};
 use crate::formats::state::{Place, PresetRef, Setup, ShareState, View};
+use crate::order::sorted;
 use crate::presets;
 use crate::value::Value;
 
@@ -137,7 +138,7 @@ struct Reader {
 
 impl Reader {
     fn finish(mut self) -> Document {
-        self.report.sort_by_key(|row| row.line);
+        self.report = sorted(core::mem::take(&mut self.report), |a, b| a.line < b.line);
         Document {
             state: self.state,
             report: self.report,

@@ -116,7 +116,7 @@ fn description(summary: &Summary, scale: Scale) -> String {
         Some(gpu) => format!(
             "{needs} of {}: {}.",
             scale.amount(gpu),
-            summary.verdict.words().to_lowercase()
+            summary.verdict.words().to_ascii_lowercase()
         ),
     }
 }

@@ -239,7 +239,7 @@ fn bar(
             layers(subject.config, place),
             match verdict {
                 Verdict::Unknown => String::new(),
-                verdict => format!(", {}", verdict.words().to_lowercase()),
+                verdict => format!(", {}", verdict.words().to_ascii_lowercase()),
             }
         ),
         chosen: place == subject.stage,

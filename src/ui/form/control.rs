@@ -28,7 +28,10 @@ pub(super) fn control(sheet: &Sheet, id: FieldId, invalid: bool) -> Markup {
 
 /// Whether a number has buttons to step it.
 fn steps(field: &Field) -> bool {
-    matches!(field.group, Group::Parallelism | Group::Batch)
+    matches!(
+        field.presentation().group,
+        Group::Parallelism | Group::Batch
+    )
 }
 
 /// What all single controls have in common.
@@ -77,7 +80,10 @@ fn placeholder(sheet: &Sheet, id: FieldId) -> String {
 fn step_button(field: &Field, part: &str, sign: &str, verb: &str) -> Markup {
     button(place(field, part), "step", sign)
         .with("tabindex", "-1")
-        .with("aria-label", format!("{verb} {}", field.label))
+        .with(
+            "aria-label",
+            format!("{verb} {}", field.presentation().label),
+        )
 }
 
 fn switch(sheet: &Sheet, id: FieldId, invalid: bool) -> Markup {

@@ -27,7 +27,7 @@ pub(crate) fn flag(field: &Field) -> String {
         "gradient_accumulation_fusion" => "no_gradient_accumulation_fusion",
         name => name,
     };
-    if field.megatron {
+    if field.presentation().megatron {
         format!("--{}", name.replace('_', "-"))
     } else {
         String::new()
@@ -55,10 +55,10 @@ pub(super) fn row(sheet: &Sheet, id: FieldId) -> Markup {
             class.push_str(name);
         }
     }
-    let unit = if field.unit == field.label {
+    let unit = if field.presentation().unit == field.presentation().label {
         ""
     } else {
-        field.unit
+        field.presentation().unit
     };
     let control = tag("div")
         .class("field-control")
@@ -90,16 +90,22 @@ fn name(sheet: &Sheet, id: FieldId, key: &str, changed: bool) -> Markup {
     let base = shown(field, sheet.base.get(sheet.module, id));
     let base = if base.is_empty() { "nothing" } else { &base };
     let tip = button(place(field, "tip"), "tip", "?")
-        .with("aria-label", format!("About {}", field.label))
+        .with(
+            "aria-label",
+            format!("About {}", field.presentation().label),
+        )
         .with("aria-expanded", aria(sheet.tips.contains(&id)))
         .with("aria-controls", format!("{key}-help"));
     let reset = if changed { "reset" } else { "reset gone" };
     let reset = button(place(field, "reset"), reset, "↺")
-        .with("aria-label", format!("Reset {}", field.label))
+        .with(
+            "aria-label",
+            format!("Reset {}", field.presentation().label),
+        )
         .with("title", format!("Reset to {base}"));
     tag("div")
         .class("field-name")
-        .child(label.text(field.label))
+        .child(label.text(field.presentation().label))
         .child(tip)
         .child(reset)
         .child(tag("code").class("flag").text(flag(field)))
@@ -124,11 +130,11 @@ fn help(sheet: &Sheet, id: FieldId, key: &str) -> Markup {
         rule.push_str(&shown(field, Some(base)));
         rule.push('.');
     }
-    let mut names = field.aliases.join(", ");
+    let mut names = field.presentation().aliases.join(", ");
     if !names.is_empty() {
         names.insert_str(0, "Also known as ");
     }
-    help.child(tag("p").text(field.help))
+    help.child(tag("p").text(field.presentation().help))
         .child(tag("p").class("faint").text(rule))
         .child(tag("p").class("faint").text(names))
 }
@@ -154,10 +160,10 @@ fn problem(field: &Field, i: usize, problem: &Problem) -> Markup {
 
 fn fix_label(fix: &Fix) -> String {
     let field = fix.field.field();
-    let name = if field.symbol.is_empty() {
-        field.label
+    let name = if field.presentation().symbol.is_empty() {
+        field.presentation().label
     } else {
-        field.symbol
+        field.presentation().symbol
     };
     match &fix.value {
         Value::Null => format!("Leave out {name}"),

@@ -75,7 +75,7 @@ impl Form {
         let field = id.field();
         let whole = matches!(field.kind, Kind::Int { .. });
         // In other fields, Home and End are better used to move within the text.
-        let ends = whole && field.group == Group::Parallelism;
+        let ends = whole && field.presentation().group == Group::Parallelism;
         let to = match key {
             "Enter" => {
                 self.state.leave(id);

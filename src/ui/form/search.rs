@@ -5,6 +5,7 @@ use leptos::prelude::{AnyView, untrack};
 use super::field::{control_id, flag};
 use crate::config::field::Field;
 use crate::config::fields::FieldId;
+use crate::order::sort_by_key;
 use crate::report::markup::{Markup, tag};
 use crate::ui::browser;
 use crate::ui::draw::button;
@@ -22,16 +23,17 @@ fn score(field: &Field, words: &[String]) -> Option<usize> {
     let plain = |text: &str| text.to_ascii_lowercase().replace(['-', '_'], " ");
     let names = [
         plain(field.name),
-        plain(field.label),
+        plain(field.presentation().label),
         plain(field.key),
-        plain(field.symbol),
+        plain(field.presentation().symbol),
     ];
     let aliases = field
+        .presentation()
         .aliases
         .iter()
         .map(|alias| plain(alias))
         .collect::<Vec<_>>();
-    let help = plain(field.help);
+    let help = plain(field.presentation().help);
     words.iter().try_fold(0, |sum, word| {
         let in_names = names.iter().chain(&aliases);
         let best = in_names
@@ -57,7 +59,7 @@ fn matches(query: &str) -> Vec<FieldId> {
         .iter()
         .filter_map(|id| Some((score(id.field(), &words)?, *id)));
     let mut found: Vec<_> = scored.collect();
-    found.sort_by_key(|(score, id)| (core::cmp::Reverse(*score), *id));
+    sort_by_key(&mut found, |(score, id)| (core::cmp::Reverse(*score), *id));
     found.truncate(SHOWN);
     found.into_iter().map(|(_, id)| id).collect()
 }
@@ -108,7 +110,7 @@ impl Search {
         let entries = found.iter().map(|id| {
             let field = id.field();
             let entry = button(field.key, "", "")
-                .child(tag("span").text(field.label))
+                .child(tag("span").text(field.presentation().label))
                 .child(tag("code").text(flag(field)));
             tag("li").child(entry)
         });

@@ -48,15 +48,15 @@ impl Disclosure {
     pub(in crate::ui) fn reveal(&mut self, id: FieldId, relevance: &Relevance) {
         let field = id.field();
         let level = if relevance.has(id) {
-            field.level
+            field.presentation().level
         } else {
             Level::All
         };
-        if let Some(open) = self.open.get_mut(field.group as usize) {
+        if let Some(open) = self.open.get_mut(field.presentation().group as usize) {
             *open = true;
         }
-        if self.level(field.group) < level {
-            self.set_level(field.group, level);
+        if self.level(field.presentation().group) < level {
+            self.set_level(field.presentation().group, level);
         }
     }
 }
@@ -64,13 +64,13 @@ impl Disclosure {
 /// The fields of a group.
 pub(super) fn fields(group: Group) -> impl Iterator<Item = FieldId> {
     let all = FieldId::ALL.iter().copied();
-    all.filter(move |id| id.field().group == group)
+    all.filter(move |id| id.presentation().group == group)
 }
 
 /// Whether a field shows at a level: where it means nothing for the job, only with all the others.
 fn shows(sheet: &Sheet, id: FieldId, level: Level) -> bool {
     let matters = || sheet.relevance.has(id) || sheet.changed(id) || sheet.invalid(id);
-    level == Level::All || (id.field().level <= level && matters())
+    level == Level::All || (id.presentation().level <= level && matters())
 }
 
 /// A section.
@@ -121,8 +121,8 @@ fn inside(sheet: &Sheet, group: Group) -> Vec<Markup> {
     let mut inside = Vec::new();
     for at in [Level::Essential, Level::More, Level::All] {
         if at <= level {
-            let here =
-                fields(group).filter(|id| id.field().level == at && shows(sheet, *id, level));
+            let here = fields(group)
+                .filter(|id| id.presentation().level == at && shows(sheet, *id, level));
             inside.extend(here.map(|id| row(sheet, id)));
         }
         if at == Level::Essential {

@@ -7,6 +7,7 @@ use super::draw::{aria, button, dialog};
 use super::link;
 use super::presets_bar;
 use super::reactive::Slot;
+use super::results::pin;
 use super::shortcuts::SHORTCUTS;
 use super::shown::{Gesture, shown};
 use super::state::State;
@@ -51,6 +52,7 @@ impl Header {
             .with("href", "#results")
             .with("data-at", "skip")
             .text("Skip to the results");
+        let pinned = state.compare.read().is_some();
         let header = tag("header")
             .class("header")
             .child(tag("h1").text("Megatron Memory"))
@@ -60,6 +62,7 @@ impl Header {
                 let button = button(dialog, "", label).with("aria-haspopup", "dialog");
                 button.with("data-exchange", dialog)
             }))
+            .child(button("compare", "", "Compare").with("aria-pressed", aria(pinned)))
             .child(button("copy", "share", "Copy link"))
             .child(self.looks());
         vec![skip, header, self.link()]
@@ -136,6 +139,7 @@ impl Header {
             }
             Gesture::Choose("reset") => self.reset(),
             Gesture::Choose("copy") => self.copy(),
+            Gesture::Choose("compare") => pin(state),
             Gesture::Choose("theme") => theme::turn(state),
             Gesture::Choose(place) => {
                 if let Some(unit) = Unit::ALL.into_iter().find(|unit| unit.symbol() == place) {

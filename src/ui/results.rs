@@ -3,6 +3,7 @@
 //! Everything here is about a [`Target`]. Pointing at one, or moving the focus to it, lights up all that
 //! is about the same; choosing it shows its stage, and explains its number.
 
+mod compare;
 mod detail;
 mod explain;
 mod frameworks;
@@ -18,6 +19,7 @@ use leptos::prelude::AnyView;
 use super::shown::frame;
 use crate::report::charts::bucket_bar;
 use crate::report::markup::tag;
+pub(super) use compare::pin;
 use picture::{Purpose, picture};
 pub(super) use stages::stages;
 pub(super) use table::numbers;
@@ -27,6 +29,7 @@ pub(super) use view::{View, view};
 pub(super) fn results() -> AnyView {
     let view = view();
     let panels = vec![
+        compare::compare(view),
         stages(view),
         detail::detail(view),
         frameworks::frameworks(view),

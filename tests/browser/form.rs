@@ -253,3 +253,24 @@ fn emptied_and_unknown_start_over() {
         "8"
     );
 }
+
+#[test]
+fn a_pinned_job_is_compared_bucket_by_bucket_and_the_link_holds_both() {
+    let page = Page::open(SMALL);
+    page.eval("[...document.querySelectorAll('.header button')].find((b) => b.innerText === 'Compare').click()");
+    page.until("document.querySelector('.compare')");
+    assert!(page.text(".compare").contains("The settings are the same."));
+    let before = total(&page);
+    page.click("#field-tp");
+    page.press(UP);
+    page.until("document.querySelector('.compare dl')?.innerText.includes('1 → 2')");
+    let weights = page.text(".compare tbody tr:first-child");
+    assert!(weights.contains('−'), "{weights}");
+    page.until("location.hash.includes(';vs')");
+    let link = page.fragment();
+    page.eval("[...document.querySelectorAll('.compare button')].find((b) => b.innerText === 'Swap').click()");
+    page.until("document.getElementById('field-tp').value === '1'");
+    assert_eq!(total(&page), before);
+    page.load(&link);
+    assert!(page.text(".compare dl").contains("1 → 2"));
+}

@@ -18,6 +18,12 @@ pub(super) fn resolved(id: FieldId, module: &Module) -> Option<u64> {
         FieldId::global_batch_size => derived.global_batch_size,
         FieldId::data_parallel_size => derived.data_parallel_size,
         FieldId::expert_tensor_parallel_size => derived.expert_tensor_parallel_size,
+        // A layout has chunks of its own.
+        FieldId::virtual_pipeline_model_parallel_size
+            if derived.virtual_pipeline_model_parallel_size > 1 =>
+        {
+            derived.virtual_pipeline_model_parallel_size
+        }
         FieldId::world_size => module.ranks(),
         _ => return None,
     })

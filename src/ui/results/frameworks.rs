@@ -119,7 +119,7 @@ fn row(report: &Amounts, states: Bytes, scale: Scale) -> Markup {
 }
 
 /// How much more or less than another amount, with sign and share.
-fn signed(amount: Bytes, than: Bytes, scale: Scale) -> String {
+pub(super) fn signed(amount: Bytes, than: Bytes, scale: Scale) -> String {
     let off = Bytes(amount.0.abs_diff(than.0));
     let sign = match amount.cmp(&than) {
         _ if scale.steps(off) == 0 => return String::from("the same"),

@@ -147,7 +147,7 @@ fn settings(state: &State, pinned: &Setup) -> Markup {
         let values = format!("{} → {}", value(old), value(new));
         items.push(
             tag("div")
-                .child(tag("dt").text(field.label))
+                .child(tag("dt").text(field.presentation().label))
                 .child(tag("dd").text(values)),
         );
     }

@@ -76,6 +76,8 @@ pub struct StageEstimate {
     pub moment: PeakMoment,
     /// Micro batches of each chunk that are alive at the heaviest moment of the forward and backward passes.
     pub in_flight: Vec<u32>,
+    /// The part of it that a process has once, however many modules it runs: workspaces of cuBLAS.
+    pub workspaces: Bytes,
     /// What frozen parameters would need besides, were they trained: gradients and optimizer states.
     pub saved_by_freezing: Bytes,
 }

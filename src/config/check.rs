@@ -308,6 +308,7 @@ impl<'a> Draft<'a> {
             global_batch_size: self.global_batch_size,
             num_microbatches: self.num_microbatches,
             stages,
+            whole_sequences: self.place.colocated && !self.ends.is_language(),
             precision: match (a.bf16, a.fp16) {
                 (true, _) => Precision::Bf16,
                 (false, true) => Precision::Fp16,

@@ -88,6 +88,8 @@ pub(super) struct Place<'a> {
     pub(super) own_seq_length: Option<u64>,
     /// The micro batch that the module itself states.
     pub(super) own_micro_batch_size: Option<u64>,
+    /// Whether all modules share all ranks.
+    pub(super) colocated: bool,
 }
 
 impl<'a> Place<'a> {
@@ -103,6 +105,7 @@ impl<'a> Place<'a> {
             language,
             own_seq_length: own(FieldId::seq_length),
             own_micro_batch_size: own(FieldId::micro_batch_size),
+            colocated: raw.colocates(),
         }
     }
 

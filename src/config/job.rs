@@ -74,6 +74,8 @@ pub struct Module {
     pub(crate) ends: Ends,
     /// What passes between it and other modules.
     pub(crate) boundary: Boundary,
+    /// Whether every context-parallel rank has whole sequences.
+    pub(crate) whole_sequences: bool,
     /// Which layers each stage and chunk holds.
     pub(crate) stages: StageLayout,
     /// Training precision.
@@ -324,6 +326,13 @@ impl Module {
         } else {
             GpuGeneration::Hopper
         }
+    }
+
+    /// Context-parallel ranks that share a sequence. An encoder on the language model's own ranks sees whole images
+    /// on each of them (`vision_transformer_config.context_parallel_size = 1` in `pretrain_vlm.py`).
+    #[must_use]
+    pub fn sequence_parts(&self) -> u64 {
+        if self.whole_sequences { 1 } else { self.cp }
     }
 
     /// Ranks of the module's span.

@@ -5,7 +5,7 @@ use crate::config::check;
 use crate::config::job::Module;
 use crate::framework_reports::job::reports;
 use crate::memory::allowance::{Band, band};
-use crate::memory::estimate;
+use crate::memory::{estimate, rank_memory};
 use crate::units::Bytes;
 
 /// What is predicted for a run's pipeline stage, beside what was measured there.
@@ -73,16 +73,22 @@ pub fn compare(run: &Run) -> Option<Comparison> {
             (0..stages.len()).max_by_key(|&pp_rank| stages.get(pp_rank).map(|stage| stage.total))?
         }
     };
-    let stage = stages.get(pp_rank)?;
+    // A rank may run further modules; without any it is this stage alone.
+    let first = config.modules().first()?;
+    let rank = first.rank_offset() + first.ranks() / stages.len() as u64 * pp_rank as u64;
+    let needed = rank_memory(&config, &estimate, rank)?;
     let error = |predicted, measured: Option<Bytes>| Error::new(predicted, measured?);
     Some(Comparison {
         pp_rank,
-        steady: stage.steady,
-        peak: stage.peak,
-        steady_error: error(stage.steady, run.measured.steady_allocated),
-        peak_error: error(stage.peak, run.measured.peak_allocated),
-        band: band(config.modules().first()?, stage.peak),
-        frameworks: frameworks(config.modules().first()?),
+        steady: needed.steady,
+        peak: needed.total,
+        steady_error: error(needed.steady, run.measured.steady_allocated),
+        peak_error: error(
+            needed.total,
+            run.measured.peak_allocated.filter(|_| !run.peak_excluded),
+        ),
+        band: band(first, needed.total),
+        frameworks: frameworks(first),
     })
 }
 

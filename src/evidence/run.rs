@@ -94,6 +94,8 @@ pub struct Run {
     pub stale: Option<String>,
     /// What the job takes for granted beyond the published arguments.
     pub assumed: Option<String>,
+    /// The peak of allocated memory is not that of training, for the reason in the note, and is not compared.
+    pub peak_excluded: bool,
     /// A remark on the measurement.
     pub note: Option<String>,
 }
@@ -171,6 +173,7 @@ impl Run {
             },
             stale: optional("stale"),
             assumed: optional("assumed"),
+            peak_excluded: value.get("peak_excluded") == Some(&Value::Bool(true)),
             note: optional("note"),
         })
     }

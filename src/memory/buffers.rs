@@ -270,7 +270,7 @@ fn shared(
         let bytes = block(shape.elements().saturating_mul(width));
         push(what, shape, width, bytes, source);
     };
-    let (cp, sequence) = (factor("CP", m.cp), factor("s", a.seq_length));
+    let (cp, sequence) = (factor("CP", m.sequence_parts()), factor("s", a.seq_length));
     if rotary_table(m) {
         let width = if a.multi_latent_attention {
             factor("d_rope", a.qk_pos_emb_head_dim)

@@ -147,7 +147,7 @@ pub(crate) fn attention_mask(m: &Module) -> u64 {
         return 0;
     }
     let s = u128::from(m.args.seq_length);
-    let bytes = s * s * u128::from(m.args.micro_batch_size) / u128::from(m.cp.max(1));
+    let bytes = s * s * u128::from(m.args.micro_batch_size) / u128::from(m.sequence_parts().max(1));
     block(u64::try_from(bytes).unwrap_or(u64::MAX / 2))
 }
 

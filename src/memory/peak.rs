@@ -4,7 +4,7 @@ use core::cell::RefCell;
 use core::fmt;
 
 use super::bucket::Bucket;
-use super::buffers::{BufferRules, Site};
+use super::buffers::{Buffer, BufferRules, Site};
 use super::pair::{PairHigh, pair};
 use super::parameters::{Parameters, PartTable};
 use super::passes::{ChunkHigh, ChunkPasses, Tapes, Turn, savers};
@@ -16,6 +16,7 @@ use crate::model::tape::recompute::Savers;
 use crate::model::tape::replay::{TRANSIENT, Usage};
 use crate::model::{Architecture, chunk_parts};
 use crate::parallel::schedule::{ChunkBytes, Moment, Phase, Schedule, ScheduleInput};
+use crate::source::{CUBLAS_WORKSPACE, TE_CUBLAS_WORKSPACE};
 use crate::units::Bytes;
 
 /// What a rank does at its heaviest moment.
@@ -223,6 +224,12 @@ impl<'a> Stages<'a> {
         let held = self.rules.held(&held);
         let mut memory = self.rules.memory(&held);
         let buffers = self.buffers.buffers(&self.site(pp_rank, &chunks));
+        let of_process = |b: &&Buffer| [CUBLAS_WORKSPACE, TE_CUBLAS_WORKSPACE].contains(&b.source);
+        let workspaces = buffers
+            .iter()
+            .filter(of_process)
+            .map(|b| Bytes(b.bytes))
+            .sum();
         let buffers = buffers.iter().map(|b| Bytes(b.bytes)).sum();
         set(&mut memory, Bucket::Buffers, buffers);
         let persistent: Bytes = memory.iter().copied().sum();
@@ -257,6 +264,7 @@ impl<'a> Stages<'a> {
             total,
             steady,
             peak: total,
+            workspaces,
             saved_by_freezing,
             moment,
             in_flight,

@@ -17,6 +17,8 @@ pub struct RankMemory {
     pub memory: [Bytes; Bucket::COUNT],
     /// All buckets together.
     pub total: Bytes,
+    /// What stays between optimizer steps.
+    pub steady: Bytes,
 }
 
 /// What a rank of the job needs; `None` for a rank that no module has.
@@ -67,7 +69,9 @@ fn rank_of(modules: &[Module], estimate: &Estimate, rank: u64) -> Option<RankMem
         stages: Vec::new(),
         memory: [Bytes::ZERO; Bucket::COUNT],
         total: Bytes::ZERO,
+        steady: Bytes::ZERO,
     };
+    let mut workspaces = Bytes::ZERO;
     for (module, (m, e)) in modules.iter().zip(&estimate.modules).enumerate() {
         // Pipeline stages follow each other in the module's span.
         let stage = rank
@@ -76,6 +80,9 @@ fn rank_of(modules: &[Module], estimate: &Estimate, rank: u64) -> Option<RankMem
             .and_then(|pp_rank| Some((pp_rank, e.stages.get(pp_rank)?)));
         if let Some((pp_rank, stage)) = stage {
             found.add(StageRef { module, pp_rank }, stage);
+            // One process has them once: the larger ones.
+            found.take_off(workspaces.min(stage.workspaces));
+            workspaces = workspaces.max(stage.workspaces);
         }
     }
     (!found.stages.is_empty()).then_some(found)
@@ -88,6 +95,15 @@ impl RankMemory {
             *into += *from;
         }
         self.total += stage.total;
+        self.steady += stage.steady;
+    }
+
+    fn take_off(&mut self, buffers: Bytes) {
+        if let Some(all) = self.memory.get_mut(Bucket::Buffers as usize) {
+            *all = all.saturating_sub(buffers);
+        }
+        self.total = self.total.saturating_sub(buffers);
+        self.steady = self.steady.saturating_sub(buffers);
     }
 
     /// Bytes of one bucket.

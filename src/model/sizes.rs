@@ -39,7 +39,7 @@ impl<'a> Sizes<'a> {
         for (slot, from) in factors.iter_mut().zip(all.iter().chain(widths)) {
             *slot = *from;
         }
-        Shape::of(&factors).over(factor("CP", self.m.cp))
+        Shape::of(&factors).over(factor("CP", self.m.sequence_parts()))
     }
 
     /// Every token of this context-parallel rank, so wide.

@@ -105,7 +105,9 @@ fn jobs_of_megatron_tests_are_their_published_arguments() {
             .iter()
             .find(|run| run.id == record["id"].as_str().unwrap())
             .unwrap();
-        let Some(job) = run.job() else { continue };
+        // What the modules of multimodal tests are, their programs say and not their arguments.
+        let job = run.job().filter(|job| job.modules.is_empty());
+        let Some(job) = job else { continue };
         for (field, value) in imported(oracle["megatron_args"][args].as_object().unwrap()) {
             let name = field.field().name;
             // The tokenizer adds an end-of-document token.

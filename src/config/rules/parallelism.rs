@@ -98,7 +98,9 @@ pub(super) fn experts(d: &Draft<'_>, problems: &mut Vec<Problem>) {
 
 pub(super) fn sequence(d: &Draft<'_>, problems: &mut Vec<Problem>) {
     let s = d.a.seq_length;
-    if d.cp > 1 && !s.is_multiple_of(2 * d.cp) {
+    // An encoder on the language model's own ranks has whole sequences on each of them.
+    let whole = d.place.colocated && !d.ends.is_language();
+    if d.cp > 1 && !whole && !s.is_multiple_of(2 * d.cp) {
         let near = near_matches(s, s.saturating_add(2 * d.cp), 2, &|n| {
             n.is_multiple_of(2 * d.cp)
         });

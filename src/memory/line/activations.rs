@@ -342,7 +342,7 @@ impl View<'_> {
             factor("s", m.args.seq_length),
             factor("b", m.args.micro_batch_size),
         );
-        let shape = Shape::of(&[s, s, b]).over(factor("CP", m.cp));
+        let shape = Shape::of(&[s, s, b]).over(factor("CP", m.sequence_parts()));
         let times = if bytes > 0 { times } else { 0 };
         terms.shaped("attention mask", usage, (shape, 1), times, ATTENTION_MASK);
     }

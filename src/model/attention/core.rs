@@ -75,7 +75,7 @@ fn fused(sizes: &Sizes<'_>, tape: &mut Tape, inputs: &Inputs) -> TensorId {
         );
         saved.push(tape.tensor("attention output, batch first", context, bytes));
         saved
-    } else if m.cp > 1 && m.args.cp_comm_type == CpCommType::A2a {
+    } else if m.sequence_parts() > 1 && m.args.cp_comm_type == CpCommType::A2a {
         // Every rank gets all tokens of fewer heads; the output is kept before it is sent back.
         let mut saved = copies(
             tape,
@@ -114,7 +114,7 @@ fn unfused(sizes: &Sizes<'_>, tape: &mut Tape, inputs: &Inputs) -> TensorId {
         factor("s", m.args.seq_length),
         factor("s", m.args.seq_length),
     ])
-    .over(factor("CP", m.cp))
+    .over(factor("CP", m.sequence_parts()))
     .over(super::super::tp(m));
     let mut reads = inputs.reads.clone();
     let mut saved = if local {

@@ -347,7 +347,7 @@ pub(crate) fn rope_tables(sizes: &Sizes<'_>, tape: &mut Tape, width: Factor) -> 
         factor("s", sizes.m.args.seq_length),
         width,
     ]);
-    let shape = shape.over(factor("CP", sizes.m.cp));
+    let shape = shape.over(factor("CP", sizes.m.sequence_parts()));
     tape.tensor_if(
         !sizes.kernels.rope_fused,
         "rotary cosines and sines",

@@ -70,7 +70,7 @@ pub(crate) fn patch_count(m: &Module) -> u64 {
 /// Something for so many tokens of every item.
 pub(crate) fn of_items(m: &Module, tokens: Factor, widths: [Factor; 2]) -> Shape {
     let items = factor("b", m.args.micro_batch_size);
-    Shape::of(&[tokens, items, widths[0], widths[1]]).over(factor("CP", m.cp))
+    Shape::of(&[tokens, items, widths[0], widths[1]]).over(factor("CP", m.sequence_parts()))
 }
 
 fn patches(sizes: &Sizes<'_>, tape: &mut Tape) -> TensorId {

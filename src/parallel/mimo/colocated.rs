@@ -17,8 +17,14 @@ pub(super) fn check_colocated(input: &MimoInput) -> Result<MimoLayout, Vec<Probl
         check_ranks(module, &input.world_size, &mut problems);
     }
     if sound.len() > 1 {
+        // Modules that all have the same sizes run in one set of groups and need no communicator: as without a
+        // grid map in Megatron's `MimoModel`, and in `LLaVAModel`.
+        let alike = sound.windows(2).all(|pair| match pair {
+            [a, b] => a.parallelism == b.parallelism,
+            _ => true,
+        });
         for module in &sound {
-            check_singletons(module, &mut problems);
+            check_singletons(module, alike, &mut problems);
         }
     }
     check_encoders(&sound, &mut problems);
@@ -74,13 +80,14 @@ fn check_ranks(Sound { at, parallelism }: &Sound, world_size: &Value, problems: 
     problems.push(problem(Some(at), field, Rule::SameRanks, refusal, repair));
 }
 
-fn check_singletons(Sound { at, parallelism }: &Sound, problems: &mut Vec<Problem>) {
+fn check_singletons(Sound { at, parallelism }: &Sound, alike: bool, problems: &mut Vec<Problem>) {
     for (field, short) in [
         (Field::PipelineModelParallelSize, "PP"),
         (Field::ContextParallelSize, "CP"),
     ] {
         let size = parallelism.get(field).unwrap_or(1);
-        if size != 1 {
+        let fits = size == 1 || (alike && field == Field::ContextParallelSize);
+        if !fits {
             let refusal = Exception::ValueError.with(format!(
                 "{} {short} must be 1 for ColocatedBridgeCommunicator, got {size}",
                 at.name

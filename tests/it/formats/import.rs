@@ -127,6 +127,10 @@ fn every_measured_job_is_what_its_run_says() {
         let job: Value = serde_json::from_value(job.clone()).unwrap();
         let job = RawJob::from_value(&job);
         assert_eq!(job.unknown, []);
+        // What the modules of multimodal tests are, their programs say and not their arguments.
+        if !job.modules.is_empty() {
+            continue;
+        }
         let import = read(line);
         let (ours, theirs) = (meant(settings(&import)), meant(&job.shared));
         let names: BTreeSet<&String> = ours.keys().chain(theirs.keys()).collect();

@@ -115,7 +115,9 @@ const pair = {
 test("modules that share ranks add up", () => {
   const shared = { ...pair, colocate_modules: true };
   const { modules, worst_rank } = engine.estimate(shared);
-  const total = modules.reduce((sum, { stages }) => sum + stages[0].memory.total, 0);
+  // A process has its cuBLAS workspace of Transformer Engine once: 32 MiB and 1 KiB, whole blocks.
+  const twice = 32 * 2 ** 20 + 1024;
+  const total = modules.reduce((sum, { stages }) => sum + stages[0].memory.total, -twice);
   assert.deepEqual(worst_rank.modules, ["language", "images"]);
   assert.equal(worst_rank.memory.total, total);
   const { memory, modules: parts } = engine.rankInfo(shared, 5);
@@ -150,4 +152,23 @@ test("arguments of the wrong kind are refused by name", () => {
     assert.throws(() => engine.rankInfo(alone, wrong), /rank must be a whole number/);
   }
   assert.equal(engine.parseComponentSpec("a=tp=999999999999999999999").result.tensor_model_parallel_size, 999999999999999999999n);
+});
+
+test("a mistake comes with the changes that mend it", () => {
+  const broken = {
+    ...tiny, world_size: 8,
+    modules: [
+      { name: "language", tensor_model_parallel_size: 4, data_parallel_size: 1, expert_tensor_parallel_size: 1 },
+      { name: "images", num_experts: null, data_parallel_size: 4, rank_offset: 6 },
+    ],
+  };
+  const problem = engine.validate(broken).find(({ repair }) => repair);
+  assert.equal(problem.module, 1);
+  for (const { module, field, value } of problem.repair.changes) {
+    if (module === null) broken[field] = value;
+    else broken.modules[module][field] = value;
+  }
+  assert.ok(!engine.validate(broken).some(({ message }) => message === problem.message));
+  // Fixes of a single field need no such list.
+  assert.equal(engine.validate({ ...tiny, num_layers: 0 })[0].repair, null);
 });

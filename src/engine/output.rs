@@ -12,6 +12,7 @@ use crate::memory::bucket::Bucket;
 use crate::memory::parameters::Parameters;
 use crate::memory::{self, ChunkEstimate, ModuleEstimate, StageEstimate, StageRef};
 use crate::model::tensor::Holding;
+use crate::parallel::mimo;
 use crate::units::Bytes;
 use crate::value::Value;
 
@@ -369,7 +370,41 @@ impl Serialize for Problem<'_> {
             "rule": problem.rule,
             "message": problem.message.as_str(),
             "fixes": List(|| problem.fixes.iter().map(Fix)),
+            "repair": problem.repair.as_ref().map(Repair),
         })
+    }
+}
+
+/// Changes over several modules that belong together.
+struct Repair<'a>(&'a mimo::Repair);
+
+impl Serialize for Repair<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Self(repair) = self;
+        object!(serializer, {
+            "label": repair.label.as_str(),
+            "changes": List(|| repair.changes.iter().map(Change)),
+        })
+    }
+}
+
+struct Change<'a>(&'a mimo::Change);
+
+impl Serialize for Change<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let index = |module: &usize| Some(Exact::index(*module));
+        let (module, field, value) = match self.0 {
+            mimo::Change::Set {
+                module,
+                field,
+                value,
+            } => (index(module), field.name(), Value::Int(*value)),
+            mimo::Change::Rename { module, name } => {
+                (index(module), "name", Value::Text(name.clone()))
+            }
+            mimo::Change::WorldSize(ranks) => (None, "world_size", Value::Int(*ranks)),
+        };
+        object!(serializer, { "module": module, "field": field, "value": Plain(&value) })
     }
 }
 

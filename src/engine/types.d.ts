@@ -114,7 +114,7 @@ export interface EstimateOptions {
   ledger?: boolean;
 }
 
-/** What one rank needs. Modules may share ranks: each has a stage on it. */
+/** What one rank needs. Modules may share ranks: each has a stage on it. Workspaces of cuBLAS are there once. */
 export interface RankReport {
   rank: Exact;
   memory: Record<string, Exact>;
@@ -180,6 +180,8 @@ export interface Problem {
   message: string;
   /** Changes that would mend it, best first; `null` means the default. */
   fixes: { field: string; value: unknown }[];
+  /** Changes that belong together and mend it: one click. `module` is `null` for what the whole job shares. */
+  repair: { label: string; changes: { module: number | null; field: string; value: unknown }[] } | null;
 }
 
 /** What `estimate` throws for a job that Megatron would refuse. */

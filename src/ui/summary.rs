@@ -215,8 +215,10 @@ fn notes(state: &'static State) -> Vec<Markup> {
 /// Opens and enters the first field that stands in the way.
 fn go_to_first(state: &'static State) {
     let checked = untrack(|| state.checked.get());
-    let first = checked.errors().find_map(|p| p.fields.first().copied());
-    if let Some(id) = first {
+    let mut errors = checked.errors();
+    let first = errors.find_map(|p| Some((p.module, p.fields.first().copied()?)));
+    if let Some((module, id)) = first {
+        state.edit_module(module);
         state.reveal(id);
         browser::focus(control_id(id.field()));
     }

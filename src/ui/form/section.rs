@@ -77,7 +77,7 @@ fn shows(sheet: &Sheet, id: FieldId, level: Level) -> bool {
 pub(super) fn section(sheet: &Sheet, group: Group) -> Markup {
     let number = group as usize;
     let open = sheet.state.disclosure.read().is_open(group);
-    let bad = |id: &FieldId| sheet.checked.errors().any(|p| p.fields.contains(id));
+    let bad = |id: &FieldId| sheet.invalid(*id);
     let errors = match fields(group).filter(bad).count() {
         1 => String::from("1 problem"),
         n => format!("{n} problems"),

@@ -87,6 +87,8 @@ pub struct StageEstimate {
 pub struct ChunkEstimate {
     /// Decoder layers, counted over the whole model from 0.
     pub layers: Range<u32>,
+    /// What one live micro batch keeps in it from its forward to its backward pass.
+    pub kept: Bytes,
     /// How many of each part it holds.
     pub parts: PartCounts,
     /// Parameters on one rank.

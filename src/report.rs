@@ -6,6 +6,7 @@
 pub mod amount;
 pub mod charts;
 pub mod explain;
+pub mod in_flight;
 pub mod markup;
 pub mod modules;
 pub mod parts;
@@ -13,6 +14,7 @@ pub mod rank_details;
 pub mod rank_map;
 pub mod ranks;
 pub mod readout;
+pub mod savings;
 pub mod scene;
 pub mod summary;
 pub mod table;

@@ -298,6 +298,7 @@ impl Serialize for Chunk<'_> {
             "vp_stage": Exact::index(self.vp_stage),
             "layers": List(|| self.chunk.layers.clone()),
             "parameters": HeldParameters(&self.chunk.parameters),
+            "kept_bytes": Exact(self.chunk.kept.0),
         })
     }
 }

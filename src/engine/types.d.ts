@@ -31,6 +31,8 @@ export interface Chunk {
   /** Decoder layers, counted over the whole model from 0. */
   layers: number[];
   parameters: Parameters;
+  /** What one live micro batch keeps in it from its forward to its backward pass. */
+  kept_bytes: Exact;
 }
 
 export interface Stage {

@@ -141,6 +141,7 @@ impl<'a> Stages<'a> {
                 let parts = chunk_parts(self.m, chunk);
                 ChunkEstimate {
                     layers: chunk.layers.clone(),
+                    kept: Bytes::ZERO,
                     parts,
                     parameters: self.local.total(&parts),
                 }
@@ -218,7 +219,7 @@ impl<'a> Stages<'a> {
 
     /// One stage's estimate.
     pub(crate) fn estimate(&self, pp_rank: u32) -> StageEstimate {
-        let chunks = self.chunks(pp_rank);
+        let mut chunks = self.chunks(pp_rank);
         let held: Parameters = chunks.iter().map(|chunk| &chunk.parameters).sum();
         let saved_by_freezing = self.rules.saved_by_freezing(&held);
         let held = self.rules.held(&held);
@@ -234,6 +235,9 @@ impl<'a> Stages<'a> {
         set(&mut memory, Bucket::Buffers, buffers);
         let persistent: Bytes = memory.iter().copied().sum();
         let replay = self.replay(pp_rank);
+        for (chunk, passes) in chunks.iter_mut().zip(&replay.chunks) {
+            chunk.kept = Bytes(passes.kept_total);
+        }
         let copies = self.optimizer_copies(&held);
         let idle = replay.idle();
         let steady = persistent + idle + copies.kept;

@@ -15,7 +15,7 @@ use super::form::{form, rows};
 use super::link;
 use super::notices;
 use super::reactive::{Derived, effect};
-use super::results::{View, numbers, results, stages, view};
+use super::results::{View, numbers, over_time, results, stages, view};
 use super::shown::{frame, shown};
 use super::state::State;
 use super::summary::summary;
@@ -39,7 +39,7 @@ pub fn Embed() -> impl IntoView {
     let shows = match asked.part {
         Part::Full => vec![results()],
         Part::Table => vec![numbers(view())],
-        Part::Timeline => vec![stages(view())],
+        Part::Timeline => vec![over_time(view()), stages(view())],
         Part::Compact | Part::Bar => Vec::new(),
     };
     let title = tag("h1").class("unseen").text("Megatron Memory");

@@ -8,8 +8,10 @@ mod detail;
 mod explain;
 mod frameworks;
 mod panel;
+mod peaks;
 mod picture;
 mod ranks;
+mod savings;
 mod stages;
 mod table;
 mod view;
@@ -20,6 +22,7 @@ use super::shown::frame;
 use crate::report::charts::bucket_bar;
 use crate::report::markup::tag;
 pub(super) use compare::pin;
+pub(super) use detail::over_time;
 use picture::{Purpose, picture};
 pub(super) use stages::stages;
 pub(super) use table::numbers;
@@ -32,6 +35,7 @@ pub(super) fn results() -> AnyView {
         compare::compare(view),
         stages(view),
         detail::detail(view),
+        savings::savings(view),
         frameworks::frameworks(view),
         numbers(view),
         ranks::ranks(view),

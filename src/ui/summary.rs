@@ -71,8 +71,7 @@ impl Headline {
 }
 
 /// What the total leaves out.
-const MISSING: &str = "The most that PyTorch allocates at any moment of a step. Not in it: the CUDA context, \
-    NCCL's buffers, and the allocator's gaps.";
+const MISSING: &str = "The most that PyTorch allocates at any moment of a step";
 
 /// The headline as one sentence.
 pub(super) fn sentence(state: &'static State) -> String {
@@ -183,6 +182,9 @@ fn meter(headline: &Headline) -> Markup {
 fn notes(state: &'static State) -> Vec<Markup> {
     let (headline, checked) = (Headline::of(state), state.checked.get());
     let place = headline.as_ref().map(|h| h.place.clone());
+    let scale = Scale::coarse(state.unit.get());
+    let device = headline.as_ref().map(|h| h.summary.device_words(scale));
+    let missing = device.map_or_else(String::new, |device| format!("{MISSING}; {device}."));
     let older = match headline {
         Some(_) => "The numbers are those of the last valid settings.",
         None => "There is no result yet.",
@@ -199,7 +201,7 @@ fn notes(state: &'static State) -> Vec<Markup> {
         .child(button("first", "link", "Go to the first"));
     let mut notes = vec![
         tag("p").class("where").text(place.unwrap_or_default()),
-        tag("p").class("missing").text(MISSING),
+        tag("p").class("missing").text(missing),
         trouble,
     ];
     // Warnings about keys that no field has have no field to stand beside.

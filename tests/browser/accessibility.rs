@@ -31,6 +31,15 @@ fn no_barriers_beside_problems_and_with_everything_open() {
 
 #[test]
 #[ignore = "needs the checker: cargo xtask test"]
+fn no_barriers_beside_timeline_and_ledger() {
+    let page = Page::open(super::peaks::LLAMA);
+    page.until("document.querySelectorAll('.savings tbody tr').length > 5");
+    page.click("#tab-2");
+    assert_eq!(page.barriers(), Vec::<String>::new());
+}
+
+#[test]
+#[ignore = "needs the checker: cargo xtask test"]
 fn no_barriers_in_embeds() {
     let site = Site::new("");
     let page = Page::blank();

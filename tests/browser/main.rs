@@ -12,6 +12,7 @@
 )]
 
 mod page;
+mod peaks;
 #[path = "../../src/bin/xtask/server.rs"]
 mod server;
 mod site;

@@ -4,6 +4,7 @@ mod amounts;
 mod explanations;
 mod pictures;
 mod rank_map;
+mod savings;
 mod tables;
 
 use megatron_memory::config::check;

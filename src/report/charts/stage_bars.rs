@@ -196,7 +196,7 @@ fn bar(
     let (high, low) = (axis.y(device), axis.y(stage.total));
     drawings.push(Drawing::rect(Class::Band, (x, high), (width, low - high)));
     let number = scale.number(stage.total);
-    let top = axis.y(device) - Px::of(6);
+    let top = low - Px::of(6);
     if Px::of_text(&number) <= column.width {
         drawings.push(Drawing::text(
             Class::Value,

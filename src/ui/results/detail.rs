@@ -5,17 +5,18 @@ use leptos::prelude::AnyView;
 use super::super::browser;
 use super::super::shown::{Gesture, frame, shown};
 use super::explain::explanation;
-use super::panel::panel;
+use super::panel::{head as head_of, panel};
+use super::peaks;
 use super::picture::{Purpose, number, picture};
 use super::view::View;
-use crate::report::charts::{Chart, buckets, components};
+use crate::report::charts::{Chart, buckets, components, timeline};
 use crate::report::markup::{Markup, tag};
 use crate::report::readout::readout;
 use crate::report::scene::Px;
 use crate::report::target::Target;
 
 /// The ways to look at a stage, each a tab.
-const TABS: [Chart; 2] = [buckets::CHART, components::CHART];
+const TABS: [Chart; 3] = [buckets::CHART, components::CHART, timeline::CHART];
 
 /// The shown stage.
 pub(super) fn detail(view: View) -> AnyView {
@@ -25,7 +26,10 @@ pub(super) fn detail(view: View) -> AnyView {
             .with("id", "stage-parts")
             .with("role", "tabpanel")
             .with("aria-label", "Parts of the stage"),
-        vec![picture(view, "parts", chart, Purpose::Buttons)],
+        vec![
+            picture(view, "parts", chart, Purpose::Buttons),
+            peaks::peaks(view),
+        ],
     );
     let columns = tag("div").class("detail-columns");
     let head = shown(
@@ -35,6 +39,14 @@ pub(super) fn detail(view: View) -> AnyView {
     );
     let inside = vec![head, frame(columns, vec![parts, explanation(view)])];
     panel("panel detail", "detail-title", inside)
+}
+
+/// The stage over the steps of one iteration, by itself.
+pub(in super::super) fn over_time(view: View) -> AnyView {
+    let title = "Memory of a stage over one iteration";
+    let head = head_of("timeline-title", title, "the fullest stage, step by step");
+    let chart = picture(view, "timeline", || timeline::CHART, Purpose::Buttons);
+    panel("panel", "timeline-title", vec![head, chart])
 }
 
 /// The open tab; a link without one means the first.
@@ -98,9 +110,12 @@ fn act(view: &View, gesture: Gesture<'_>) -> bool {
         Gesture::Choose("fullest") => view.state.stage.set(None),
         Gesture::Choose(place) => open(view, number(place).unwrap_or(0)),
         Gesture::Press(place, key) if place != "fullest" => {
+            let (now, last) = (number(place).unwrap_or(0), TABS.len() - 1);
             let to = match key {
-                "ArrowLeft" | "Home" => 0,
-                "ArrowRight" | "End" => TABS.len() - 1,
+                "ArrowLeft" => now.checked_sub(1).unwrap_or(last),
+                "ArrowRight" => (now < last).then_some(now + 1).unwrap_or(0),
+                "Home" => 0,
+                "End" => last,
                 _ => return false,
             };
             open(view, to);

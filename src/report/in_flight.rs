@@ -1,0 +1,41 @@
+//! How many micro batches each chunk of a stage keeps alive.
+
+use super::amount::Scale;
+use super::charts::Subject;
+
+/// A chunk of the chosen stage.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Row {
+    /// The chunk, from 0.
+    pub chunk: String,
+    /// Its decoder layers.
+    pub layers: String,
+    /// Micro batches alive at the heaviest moment of the passes.
+    pub alive: String,
+    /// What one of them keeps.
+    pub each: String,
+    /// What all of them keep.
+    pub all: String,
+}
+
+/// The chunks of the chosen stage.
+#[must_use]
+pub fn rows(subject: &Subject<'_>) -> Vec<Row> {
+    let Some(stage) = subject.estimate.stage(subject.stage) else {
+        return Vec::new();
+    };
+    let scale = Scale::fine(subject.unit);
+    let chunks = stage.chunks.iter().zip(&stage.in_flight);
+    let rows = chunks.enumerate().map(|(i, (chunk, alive))| Row {
+        chunk: i.to_string(),
+        layers: match chunk.layers.len() {
+            0 => String::from("none"),
+            1 => chunk.layers.start.to_string(),
+            _ => format!("{} to {}", chunk.layers.start, chunk.layers.end - 1),
+        },
+        alive: alive.to_string(),
+        each: scale.amount(chunk.kept),
+        all: scale.amount(chunk.kept * u64::from(*alive)),
+    });
+    rows.collect()
+}

@@ -1,0 +1,67 @@
+//! Peaks on the page: the timeline, what is in flight, what is allowed for, and what recompute would save.
+
+use serde_json::json;
+
+use super::page::Page;
+
+pub(super) const LLAMA: &str = "v1;m=llama3-8b@1;tp=2;pp=4;sp=1;mbs=1;gbs=64;gpus=32";
+
+#[test]
+fn the_timeline_is_a_tab_and_a_link_opens_it() {
+    let page = Page::open(LLAMA);
+    page.click("#tab-1");
+    page.press("\u{E014}");
+    page.until("document.querySelector('#tab-2[aria-selected=true]')");
+    assert!(page.count("#stage-parts polygon.bucket") > 8);
+    let label = page.eval("document.querySelector('#stage-parts svg').getAttribute('aria-label')");
+    assert!(label.as_str().unwrap().contains("at step"), "{label}");
+    page.until("location.hash.includes('timeline')");
+    let again = Page::open(&page.fragment());
+    assert!(again.count("#stage-parts polygon.bucket") > 8);
+    again.eval("document.querySelector('#stage-parts').scrollIntoView()");
+    again.screenshot("timeline");
+    again.until("document.querySelectorAll('.savings tbody tr').length > 5");
+    again.eval("document.querySelector('.savings').scrollIntoView({ block: 'end' })");
+    again.screenshot("savings");
+    assert_eq!(again.complaints(), Vec::<String>::new());
+}
+
+#[test]
+fn a_stage_says_what_is_in_flight_and_what_comes_on_top() {
+    let page = Page::open(LLAMA);
+    let alive = page.text(".peaks tbody tr td:nth-child(3)");
+    assert_eq!(alive, "4");
+    assert!(page.text(".peaks p").contains("Heaviest moment"));
+    page.click(".peaks [aria-label='Set CUDA context']");
+    page.until("document.activeElement.id === 'field-cudactx'");
+    let before = page.text(".peaks table:last-of-type tbody tr:last-child");
+    page.fill("#field-cudactx", "9000");
+    page.until("document.querySelector('.missing').innerText.includes('on the device')");
+    let last = "[...document.querySelectorAll('.peaks tbody tr')].at(-1).innerText";
+    assert_ne!(page.eval(last), json!(before));
+    let total = page.text("[data-testid=total]");
+    page.fill("#field-cudactx", "100");
+    assert_eq!(
+        page.text("[data-testid=total]"),
+        total,
+        "allowances are no part of the prediction"
+    );
+}
+
+#[test]
+fn a_choice_of_the_ledger_becomes_the_job() {
+    let page = Page::open(LLAMA);
+    page.until("document.querySelectorAll('.savings tbody tr').length > 5");
+    let current = "document.querySelector('.savings [aria-pressed=true]').innerText";
+    assert_eq!(page.eval(current), json!("nothing"));
+    let row = "[...document.querySelectorAll('.savings tbody tr')].find((row) => row.innerText.startsWith('full, every layer'))";
+    let peak = page.eval(&format!("{row}.cells[3].innerText"));
+    page.eval(&format!("{row}.querySelector('button').click()"));
+    page.until(&format!("{current} === 'full, every layer'"));
+    let total = page.eval("document.querySelector('.detail .panel-note').innerText");
+    assert!(
+        total.as_str().unwrap().starts_with(peak.as_str().unwrap()),
+        "{total} {peak}"
+    );
+    assert_eq!(page.complaints(), Vec::<String>::new());
+}

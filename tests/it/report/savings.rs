@@ -1,0 +1,43 @@
+use megatron_memory::config::check;
+use megatron_memory::config::raw::RawJob;
+use megatron_memory::memory::StageRef;
+use megatron_memory::memory::ledger::ledger;
+use megatron_memory::report::amount::{Scale, Unit};
+use megatron_memory::report::savings::{Kind, rows};
+use megatron_memory::value::Value;
+use serde_json::json;
+
+#[test]
+fn the_ledger_lists_what_saves_most_first_and_what_is_refused_last() {
+    let settings = json!({
+        "num_layers": 8, "hidden_size": 512, "num_attention_heads": 8, "seq_length": 2048, "padded_vocab_size": 1024,
+        "bf16": true, "attention_backend": "unfused", "tensor_model_parallel_size": 2, "world_size": 2,
+        "fine_grained_activation_offloading": true, "offload_modules": ["core_attn"],
+        "transformer_impl": "transformer_engine",
+    });
+    let value: Value = serde_json::from_value(settings).unwrap();
+    let checked = check(&RawJob::from_value(&value));
+    assert!(checked.config.is_some(), "{:?}", checked.problems);
+    let stage = StageRef {
+        module: 0,
+        pp_rank: 0,
+    };
+    let found = ledger(&RawJob::from_value(&value), stage);
+    let rows = rows(&found, Scale::fine(Unit::Gib));
+    assert_eq!(rows.len(), found.len());
+    assert!(rows.is_sorted_by_key(|row| row.kind));
+    assert_eq!(rows.iter().filter(|row| row.current).count(), 1);
+    let full = rows
+        .iter()
+        .find(|row| row.name == "full, every layer")
+        .unwrap();
+    let nothing = rows.iter().find(|row| row.name == "nothing").unwrap();
+    assert_eq!((full.kind, nothing.kind), (Kind::Less, Kind::More));
+    assert!(
+        nothing.saves.starts_with("gets worse: "),
+        "{}",
+        nothing.saves
+    );
+    assert_eq!(nothing.again, "0.0 %");
+    assert_ne!(full.again, "0.0 %");
+}

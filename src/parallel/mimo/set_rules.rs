@@ -5,7 +5,7 @@ use super::layout::PlacedModule;
 use super::module_rules::check_module;
 use super::{
     Change, Field, LANGUAGE_MODULE, MimoInput, MimoLayout, ModuleParallelism, ModuleRef, Problem,
-    Repair, Rule,
+    Repair, Rule, arrange,
 };
 use crate::order::{order, repeated};
 use crate::parallel::python::{Exception, Refusal, repr, repr_texts};
@@ -242,13 +242,12 @@ fn check_ranges(input: &MimoInput, sound: &[Sound], problems: &mut Vec<Problem>)
              world_size is {}.",
             python_str(&input.world_size)
         ));
-        problems.push(problem(
-            None,
-            None,
-            Rule::CoverWorld,
-            refusal,
-            packed_end.map(Repair::world_size),
-        ));
+        // Where the world has the right size already, modules are in the wrong places.
+        let other = packed_end.filter(|ranks| !python_equal(&input.world_size, *ranks));
+        let repair = other
+            .map(Repair::world_size)
+            .or_else(|| arrange::lay_out(input));
+        problems.push(problem(None, None, Rule::CoverWorld, refusal, repair));
     }
 }
 

@@ -186,6 +186,26 @@ fn repairs_mend() {
     }
 }
 
+/// No click leaves everything as it is: where the world has the right size, modules move.
+#[test]
+fn repairs_change_something() {
+    for offset in [0, 2, 5, 8] {
+        let mut job = pair();
+        job["modules"][1]["rank_offset"] = json!(offset);
+        let job = raw(&job);
+        let problems = check(&job).problems;
+        assert!(!problems.is_empty());
+        for problem in problems {
+            let Some(repair) = &problem.repair else {
+                continue;
+            };
+            let mut mended = job.clone();
+            mended.repair(repair);
+            assert_ne!(mended, job, "{}: {}", problem.message, repair.label);
+        }
+    }
+}
+
 /// Specs that are written are read back as the same job; new names become encoders.
 #[test]
 fn component_specs_go_both_ways() {

@@ -322,7 +322,10 @@ fn repairs_stay_close_to_what_was_set() {
     let images = json!({"name": "images", "data_parallel_size": 4, "rank_offset": 6});
     assert_eq!(
         label(json!([language(4), images]), 8),
-        ["Move images to rank 4", "Use 8 GPUs"]
+        [
+            "Move images to rank 4",
+            "Lay the modules out one after another"
+        ]
     );
     let twice =
         json!([language(4), {"name": "language", "data_parallel_size": 4, "rank_offset": 4}]);

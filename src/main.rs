@@ -2,7 +2,9 @@
 
 use std::panic;
 
+use leptos::prelude::IntoAny;
 use leptos::{mount, wasm_bindgen::JsCast, wasm_bindgen::JsValue};
+use megatron_memory::ui::{App, Embed};
 
 fn main() {
     // The page's own script notices the trap that follows and shows what the reader can do.
@@ -17,10 +19,14 @@ fn main() {
     if let Some(app) = app {
         app.set_text_content(None);
         // The same module serves the page and, in frames of other pages, its parts.
-        if app.get_attribute("data-root").as_deref() == Some("embed") {
-            mount::mount_to(app, megatron_memory::ui::Embed).forget();
-        } else {
-            mount::mount_to(app, megatron_memory::ui::App).forget();
-        }
+        let part = app.get_attribute("data-root").as_deref() == Some("embed");
+        let page = move || {
+            if part {
+                Embed().into_any()
+            } else {
+                App().into_any()
+            }
+        };
+        mount::mount_to(app, page).forget();
     }
 }

@@ -53,17 +53,21 @@ impl Header {
             .with("data-at", "skip")
             .text("Skip to the results");
         let pinned = state.compare.read().is_some();
+        let dialogs = DIALOGS.map(|(dialog, label)| {
+            let button = button(dialog, "", label).with("aria-haspopup", "dialog");
+            button.with("data-exchange", dialog)
+        });
+        let exchange = tag("div")
+            .class("actions")
+            .children(dialogs)
+            .child(button("compare", "", "Compare").with("aria-pressed", aria(pinned)))
+            .child(button("copy", "share", "Copy link"));
         let header = tag("header")
             .class("header")
             .child(tag("h1").text("Megatron Memory"))
             .child(presets_bar::draw(state))
             .child(self.actions())
-            .children(DIALOGS.map(|(dialog, label)| {
-                let button = button(dialog, "", label).with("aria-haspopup", "dialog");
-                button.with("data-exchange", dialog)
-            }))
-            .child(button("compare", "", "Compare").with("aria-pressed", aria(pinned)))
-            .child(button("copy", "share", "Copy link"))
+            .child(exchange)
             .child(self.looks());
         vec![skip, header, self.link()]
     }

@@ -266,7 +266,7 @@ fn a_pinned_job_is_compared_bucket_by_bucket_and_the_link_holds_both() {
     page.until("document.querySelector('.compare dl')?.innerText.includes('1 → 2')");
     let weights = page.text(".compare tbody tr:first-child");
     assert!(weights.contains('−'), "{weights}");
-    page.until("location.hash.includes(';vs')");
+    page.until("location.hash.includes(';tp=2;') && location.hash.includes(';vs')");
     let link = page.fragment();
     page.eval("[...document.querySelectorAll('.compare button')].find((b) => b.innerText === 'Swap').click()");
     page.until("document.getElementById('field-tp').value === '1'");

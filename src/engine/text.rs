@@ -80,6 +80,10 @@ impl Text {
     }
 
     fn escaped(&mut self, text: &str) {
+        if !text.bytes().any(|b| b < b' ' || b == b'"' || b == b'\\') {
+            self.out.push_str(text);
+            return;
+        }
         for c in text.chars() {
             if c == '"' || c == '\\' {
                 self.out.push('\\');

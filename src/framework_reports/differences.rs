@@ -105,6 +105,9 @@ pub fn differences(m: &Module, estimate: &ModuleEstimate) -> Vec<Difference> {
     found
 }
 
+/// Which components to count, of the decoder or of the MTP block. One copy of what counts serves them all.
+type Wanted<'a> = &'a dyn Fn(Component, bool) -> bool;
+
 /// A module with its fullest stage.
 struct Job<'a> {
     m: &'a Module,
@@ -117,12 +120,12 @@ struct Job<'a> {
 
 impl Job<'_> {
     /// Elements of some components on the stage: dense ones and routed experts.
-    fn on_stage(&self, wanted: impl Fn(Component, bool) -> bool) -> Elements {
+    fn on_stage(&self, wanted: Wanted<'_>) -> Elements {
         count(&self.held, wanted)
     }
 
     /// Elements of some tensors on the stage.
-    fn tensors_on_stage(&self, wanted: impl Fn(&ParamTensor) -> bool) -> Elements {
+    fn tensors_on_stage(&self, wanted: &dyn Fn(&ParamTensor) -> bool) -> Elements {
         let architecture = Architecture::new(self.m);
         let mut sum = Elements::default();
         for kind in PartKind::ALL {
@@ -147,14 +150,14 @@ impl Job<'_> {
 
     /// All states of so many parameters.
     fn bytes(&self, elements: Elements) -> Bytes {
-        self.bytes_by(elements, |_, _, rule| rule)
+        self.bytes_by(elements, &|_, _, rule| rule)
     }
 
     /// The same by other rules.
     fn bytes_by(
         &self,
         elements: Elements,
-        change: impl Fn(State, Held, StateRule) -> StateRule,
+        change: &dyn Fn(State, Held, StateRule) -> StateRule,
     ) -> Bytes {
         let bytes = Bucket::ALL.into_iter().filter_map(|bucket| {
             let (state, expert) = bucket.state()?;
@@ -177,7 +180,7 @@ impl Job<'_> {
         &self,
         id: &'static str,
         frameworks: &'static [Framework],
-        wanted: impl Fn(Component, bool) -> bool + Copy,
+        wanted: Wanted<'_>,
         text: &str,
     ) -> Option<Difference> {
         let anywhere = count(&self.estimate.parameters, wanted);
@@ -239,7 +242,7 @@ impl Elements {
     }
 }
 
-fn count(parameters: &Parameters, wanted: impl Fn(Component, bool) -> bool) -> Elements {
+fn count(parameters: &Parameters, wanted: Wanted<'_>) -> Elements {
     let mut sum = Elements::default();
     for (component, mtp, holding, count) in parameters.iter() {
         if wanted(component, mtp) {

@@ -48,9 +48,9 @@ fn optimizer_shard(job: &Job<'_>) -> Option<Difference> {
     }
     let dense = Elements {
         expert: 0,
-        ..job.on_stage(|_, _| true)
+        ..job.on_stage(&|_, _| true)
     };
-    let theirs = job.bytes_by(dense, |state, _, rule| {
+    let theirs = job.bytes_by(dense, &|state, _, rule| {
         let shard = if is_split(state) { m.dp } else { 1 };
         StateRule { shard, ..rule }
     });
@@ -67,7 +67,7 @@ fn optimizer_shard(job: &Job<'_>) -> Option<Difference> {
 }
 
 fn bytes_of_a_parameter(job: &Job<'_>) -> Option<Difference> {
-    let theirs = job.bytes_by(job.on_stage(|_, _| true), |state, held, _| StateRule {
+    let theirs = job.bytes_by(job.on_stage(&|_, _| true), &|state, held, _| StateRule {
         having: Having::All,
         bytes: if state == State::Weights { 2 } else { 4 },
         shard: match held {
@@ -121,7 +121,7 @@ fn latent_attention(job: &Job<'_>) -> Option<Difference> {
             "It does not know multi-latent attention and counts ordinary attention with {} channels a head (kv_channels), which this model does not use.",
             m.kv_channels
         ),
-        effect: Effect::of(theirs, job.bytes(job.on_stage(attention))),
+        effect: Effect::of(theirs, job.bytes(job.on_stage(&attention))),
     })
 }
 
@@ -131,7 +131,7 @@ fn latent_attention_split(job: &Job<'_>) -> Option<Difference> {
     if !a.multi_latent_attention || m.tp == 1 || !duplicated {
         return None;
     }
-    let down = job.on_stage(|c, _| matches!(c, Component::MlaDownProj | Component::MlaLayernorm));
+    let down = job.on_stage(&|c, _| matches!(c, Component::MlaDownProj | Component::MlaLayernorm));
     Some(Difference {
         id: "latent_attention_split",
         frameworks: &[MegatronLm],
@@ -152,7 +152,7 @@ fn third_projection(job: &Job<'_>) -> Option<Difference> {
             Component::DenseMlp | Component::RoutedExperts | Component::SharedExperts
         )
     };
-    let third = job.on_stage(mlps).over(3);
+    let third = job.on_stage(&mlps).over(3);
     Some(Difference {
         id: "third_projection",
         frameworks: BOTH,
@@ -255,7 +255,7 @@ fn mtp_projection(job: &Job<'_>) -> Option<Difference> {
     job.left_out(
         "mtp_projection",
         BOTH,
-        around,
+        &around,
         "It counts an MTP depth as a layer, without the projection and the three norms around it.",
     )
 }
@@ -303,7 +303,7 @@ fn router(job: &Job<'_>) -> Option<Difference> {
     job.left_out(
         "router",
         &[MegatronBridge],
-        |c, _| c == Component::Router,
+        &|c, _| c == Component::Router,
         "It leaves out the routers, which every rank holds in full.",
     )
 }
@@ -315,7 +315,7 @@ fn norms(job: &Job<'_>) -> Option<Difference> {
         return None;
     }
     let ours = job
-        .on_stage(|c, mtp| c == Component::Layernorm || (c == Component::FinalLayernorm && !mtp));
+        .on_stage(&|c, mtp| c == Component::Layernorm || (c == Component::FinalLayernorm && !mtp));
     let theirs = Elements {
         dense: ours.dense * if is_rms { 2 } else { 1 },
         expert: 0,
@@ -337,7 +337,7 @@ fn norms(job: &Job<'_>) -> Option<Difference> {
 }
 
 fn latent_projections(job: &Job<'_>) -> Option<Difference> {
-    let ours = job.on_stage(|c, _| c == Component::LatentProj);
+    let ours = job.on_stage(&|c, _| c == Component::LatentProj);
     if ours == Elements::default() || job.m.tp == 1 {
         return None;
     }
@@ -355,7 +355,7 @@ fn biases(job: &Job<'_>) -> Option<Difference> {
     let a = job.m.args();
     // A router's bias is counted by one and missed by the other together with its weight.
     let on_stage =
-        job.tensors_on_stage(|t| t.name.contains(".bias") && t.component != Component::Router);
+        job.tensors_on_stage(&|t| t.name.contains(".bias") && t.component != Component::Router);
     (a.add_bias_linear || a.add_qkv_bias).then(|| Difference {
         id: "biases",
         frameworks: BOTH,
@@ -369,14 +369,14 @@ fn qk_norms(job: &Job<'_>) -> Option<Difference> {
     job.left_out(
         "qk_norms",
         BOTH,
-        norms,
+        &norms,
         "It does not count the norms on queries and keys.",
     )
 }
 
 fn sinks(job: &Job<'_>) -> Option<Difference> {
     let sinks = |c, _| c == Component::AttentionSinks;
-    job.left_out("sinks", BOTH, sinks, "It does not count attention sinks.")
+    job.left_out("sinks", BOTH, &sinks, "It does not count attention sinks.")
 }
 
 fn positions(job: &Job<'_>) -> Option<Difference> {
@@ -384,7 +384,7 @@ fn positions(job: &Job<'_>) -> Option<Difference> {
     job.left_out(
         "positions",
         BOTH,
-        positions,
+        &positions,
         "It does not count the table of learned positions on the first stage.",
     )
 }
@@ -393,7 +393,7 @@ fn shared_expert_gate(job: &Job<'_>) -> Option<Difference> {
     job.left_out(
         "shared_expert_gate",
         &[MegatronBridge],
-        |c, _| c == Component::SharedExpertGate,
+        &|c, _| c == Component::SharedExpertGate,
         "It leaves out the gate on the shared experts.",
     )
 }

@@ -1,6 +1,6 @@
 //! The JavaScript API: the library as an ES module, for pages and for Node.
 //!
-//! Plain objects go in through `serde-wasm-bindgen` and come out through [`text`]. Whole numbers are JavaScript numbers
+//! Plain objects go in through [`input`] and come out through [`text`]. Whole numbers are JavaScript numbers
 //! up to 2^53 - 1 and `BigInt` beyond, so that none is ever rounded.
 
 /// Writes an object from its entries, one line a field.
@@ -13,6 +13,7 @@ macro_rules! object {
 }
 
 mod arguments;
+mod input;
 mod output;
 mod peaks;
 pub mod ranks;
@@ -24,7 +25,7 @@ use wasm_bindgen::prelude::*;
 use crate::config::check;
 use crate::config::raw::RawJob;
 use crate::memory;
-use crate::value::Value;
+use input::read;
 use text::write;
 
 #[wasm_bindgen(typescript_custom_section)]
@@ -47,8 +48,8 @@ pub fn estimate(
     #[wasm_bindgen(unchecked_param_type = "Job")] config: JsValue,
     #[wasm_bindgen(unchecked_optional_param_type = "EstimateOptions")] options: JsValue,
 ) -> Result<JsValue, JsValue> {
-    let mut job = read(config)?;
-    let request = peaks::Request::take(&mut job, &read(options)?);
+    let mut job = read(&config)?;
+    let request = peaks::Request::take(&mut job, &read(&options)?);
     let raw = RawJob::from_value(&job);
     let checked = check(&raw);
     let Some(config) = &checked.config else {
@@ -80,7 +81,7 @@ pub fn estimate(
 pub fn validate(
     #[wasm_bindgen(unchecked_param_type = "Job")] config: JsValue,
 ) -> Result<JsValue, JsValue> {
-    let checked = check(&RawJob::from_value(&read(config)?));
+    let checked = check(&RawJob::from_value(&read(&config)?));
     write(
         &checked
             .problems
@@ -88,11 +89,6 @@ pub fn validate(
             .map(output::Problem::new)
             .collect::<Vec<_>>(),
     )
-}
-
-fn read(data: JsValue) -> Result<Value, JsValue> {
-    serde_wasm_bindgen::from_value(data)
-        .map_err(|error| js_sys::Error::new(&error.to_string()).into())
 }
 
 /// The error that `estimate` throws.

@@ -42,6 +42,7 @@
 pub mod value;
 
 pub mod config;
+mod decimal;
 pub mod memory;
 pub mod model;
 mod order;

@@ -3,6 +3,7 @@
 use core::cell::Cell;
 use core::fmt;
 
+use crate::decimal::general;
 use serde::de::{Deserialize, DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 
 /// A value from a JSON file, a JavaScript object, a form field or a launch script.
@@ -58,7 +59,7 @@ impl fmt::Display for Value {
         match self {
             Self::Bool(b) => write!(f, "{b}"),
             Self::Int(i) => write!(f, "{i}"),
-            Self::Float(x) if x.is_finite() => write!(f, "{x:?}"),
+            Self::Float(x) if x.is_finite() => f.write_str(&general(*x)),
             Self::Null | Self::Float(_) => f.write_str("null"),
             Self::Text(s) => write_json_string(f, s),
             Self::List(items) => {
@@ -103,9 +104,9 @@ fn write_json_string(f: &mut fmt::Formatter<'_>, text: &str) -> fmt::Result {
 }
 
 /// How deep lists and maps may be nested. Nothing that a job says needs more than five levels.
-const DEEPEST: u32 = 32;
+pub(crate) const DEEPEST: u32 = 32;
 /// How many values there may be in all. A thousand modules with everything set stay below.
-const MOST: u32 = 1 << 18;
+pub(crate) const MOST: u32 = 1 << 18;
 
 /// Reads any plain data.
 ///

@@ -6,6 +6,7 @@ use core::fmt;
 
 use super::field::{Decimal, Field, Kind};
 use super::pattern::{LayerPattern, PatternError};
+use crate::decimal::scientific;
 use crate::value::Value;
 
 /// A value of the right kind and within its field's range.
@@ -191,7 +192,7 @@ fn decimal(value: &Value) -> Result<Number, ParseError> {
         }),
         Value::Float(x) if x.is_nan() => Err(ParseError::NotANumber),
         // The shortest text that reads back as the same float is what people mean by it.
-        Value::Float(x) => decimal_text(&format!("{x:e}")),
+        Value::Float(x) => decimal_text(&scientific(*x)),
         Value::Text(text) => decimal_text(text),
         other => Err(ParseError::WrongType {
             given: other.python_type(),

@@ -13,7 +13,7 @@ pub(super) fn text(value: &JsValue, name: &str) -> Result<String, JsValue> {
 }
 
 /// The texts that the argument called `name` must be a list of.
-pub(super) fn texts(value: JsValue, name: &str) -> Result<Vec<String>, JsValue> {
+pub(super) fn texts(value: &JsValue, name: &str) -> Result<Vec<String>, JsValue> {
     let Value::List(items) = read(value)? else {
         return Err(failure(&format!("{name} must be an array of strings")));
     };
@@ -25,7 +25,7 @@ pub(super) fn texts(value: JsValue, name: &str) -> Result<Vec<String>, JsValue> 
 }
 
 /// The whole number that the argument called `name` must be.
-pub(super) fn whole(value: JsValue, name: &str) -> Result<i128, JsValue> {
+pub(super) fn whole(value: &JsValue, name: &str) -> Result<i128, JsValue> {
     let number = match read(value)? {
         Value::Int(n) => Some(n),
         Value::Float(x) => whole_number(x),

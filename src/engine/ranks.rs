@@ -41,9 +41,9 @@ pub fn parse_component_spec(
 /// Throws what MegatronMIMO raises.
 #[wasm_bindgen(js_name = buildLayout, unchecked_return_type = "Record<string, ModuleParallelism>")]
 pub fn build_layout(
-    #[wasm_bindgen(unchecked_param_type = "string[]")] specs: JsValue,
+    #[wasm_bindgen(unchecked_param_type = "string[]")] specs: &JsValue,
     #[wasm_bindgen(js_name = worldSize, unchecked_optional_param_type = "number | null")]
-    world_size: JsValue,
+    world_size: &JsValue,
 ) -> Result<JsValue, JsValue> {
     let specs = arguments::texts(specs, "specs")?;
     let world_size = if world_size.is_null() || world_size.is_undefined() {
@@ -61,10 +61,10 @@ pub fn build_layout(
 /// Throws for a job that cannot run, and for names that do not exist.
 #[wasm_bindgen(js_name = rankGroups, unchecked_return_type = "number[][]")]
 pub fn rank_groups(
-    #[wasm_bindgen(unchecked_param_type = "Job")] job: JsValue,
+    #[wasm_bindgen(unchecked_param_type = "Job")] job: &JsValue,
     #[wasm_bindgen(js_name = moduleName, unchecked_param_type = "string")] module_name: &JsValue,
     #[wasm_bindgen(unchecked_param_type = "'dense' | 'expert'")] view: &JsValue,
-    #[wasm_bindgen(unchecked_param_type = "string | string[]")] dims: JsValue,
+    #[wasm_bindgen(unchecked_param_type = "string | string[]")] dims: &JsValue,
 ) -> Result<JsValue, JsValue> {
     let module_name = arguments::text(module_name, "moduleName")?;
     let view = arguments::text(view, "view")?;
@@ -114,8 +114,8 @@ pub fn rank_groups(
 /// Throws for a job that cannot run, and for a rank that no module has.
 #[wasm_bindgen(js_name = rankInfo, unchecked_return_type = "RankInfo")]
 pub fn rank_info(
-    #[wasm_bindgen(unchecked_param_type = "Job")] job: JsValue,
-    #[wasm_bindgen(unchecked_param_type = "number")] rank: JsValue,
+    #[wasm_bindgen(unchecked_param_type = "Job")] job: &JsValue,
+    #[wasm_bindgen(unchecked_param_type = "number")] rank: &JsValue,
 ) -> Result<JsValue, JsValue> {
     let rank = arguments::whole(rank, "rank")?;
     let config = checked(job)?;
@@ -146,7 +146,7 @@ pub fn rank_info(
     }
 }
 
-fn checked(job: JsValue) -> Result<Config, JsValue> {
+fn checked(job: &JsValue) -> Result<Config, JsValue> {
     let checked = check(&RawJob::from_value(&read(job)?));
     match checked.config {
         Some(config) => Ok(config),

@@ -18,9 +18,9 @@ use crate::value::Value;
 /// Throws when an argument is not plain data.
 #[wasm_bindgen(js_name = megatronLmReport, unchecked_return_type = "MegatronLmReport")]
 pub fn megatron_lm_report(
-    #[wasm_bindgen(unchecked_param_type = "Record<string, unknown>")] args: JsValue,
+    #[wasm_bindgen(unchecked_param_type = "Record<string, unknown>")] args: &JsValue,
     #[wasm_bindgen(js_name = numMicrobatches, unchecked_param_type = "number | null | undefined")]
-    num_microbatches: JsValue,
+    num_microbatches: &JsValue,
 ) -> Result<JsValue, JsValue> {
     let (args, microbatches) = (python(read(args)?), python(read(num_microbatches)?));
     write(&megatron_lm::report(&args, Some(&microbatches)))
@@ -33,7 +33,7 @@ pub fn megatron_lm_report(
 /// `report_error` and `report_verbose_stdout` say how the printed report fares.
 #[wasm_bindgen(js_name = megatronBridgeReport, unchecked_return_type = "MegatronBridgeReport")]
 pub fn megatron_bridge_report(
-    #[wasm_bindgen(unchecked_param_type = "MegatronBridgeInput")] input: JsValue,
+    #[wasm_bindgen(unchecked_param_type = "MegatronBridgeInput")] input: &JsValue,
 ) -> Result<JsValue, JsValue> {
     let report = megatron_bridge::report(&python(read(input)?));
     let Err(cause) = &report.estimate else {

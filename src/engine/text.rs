@@ -4,10 +4,12 @@
 //! What JSON cannot say is said by a marked text and put right after reading: whole numbers beyond 2^53 - 1, which
 //! become a `BigInt`, and floats that are not finite. Hardly any result has one.
 
-use core::fmt::{self, Display, Write};
+use core::fmt::{self, Display};
 
 use serde::ser::{self, Serialize, Serializer};
 use wasm_bindgen::JsValue;
+
+use crate::decimal::general;
 
 /// What a marked text starts with; the next character says what it stands for.
 const MARK: char = '\0';
@@ -153,8 +155,7 @@ impl Text {
         if whole as f64 == x && whole < 1 << 53 && x.is_sign_positive() {
             self.whole(whole);
         } else if x.is_finite() {
-            // Writing to a text cannot fail.
-            let _ = write!(self.out, "{x:?}");
+            self.out += &general(x);
         } else {
             let kind = match x {
                 f64::INFINITY => '+',

@@ -2,6 +2,7 @@
 
 use core::fmt::Write;
 
+use crate::decimal;
 use crate::value::Value;
 
 /// `f"{x:.{digits}f}"`: correctly rounded, ties to even, never an exponent.
@@ -9,7 +10,7 @@ pub(in super::super) fn fixed(x: f64, digits: usize) -> String {
     if x.is_nan() {
         return "nan".to_owned();
     }
-    format!("{x:.digits$}")
+    decimal::fixed(x, digits)
 }
 
 /// `str(value)`.
@@ -92,14 +93,14 @@ pub(super) fn float_repr(x: f64) -> String {
     if !x.is_finite() {
         return fixed(x, 0);
     }
-    let scientific = format!("{x:e}");
+    let scientific = decimal::scientific(x);
     let (digits, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
     match exponent.parse::<i32>() {
         Ok(e) if !(-4..16).contains(&e) => {
             let sign = if e < 0 { '-' } else { '+' };
             format!("{digits}e{sign}{:02}", e.unsigned_abs())
         }
-        _ => format!("{x:?}"),
+        _ => decimal::general(x),
     }
 }
 

@@ -1,0 +1,93 @@
+//! Plain data from JavaScript.
+
+use js_sys::{Array, ArrayBuffer, Map, Number, Object, Reflect, Symbol, Uint8Array};
+use wasm_bindgen::{JsCast, JsValue};
+
+use crate::value::{DEEPEST, MOST, Value};
+
+/// The value as plain data: as `Value`'s own reader takes it, for the few kinds of values that JavaScript has.
+pub(super) fn read(data: &JsValue) -> Result<Value, JsValue> {
+    let mut left = MOST;
+    value(data, DEEPEST, &mut left).map_err(|message| super::failure(&message))
+}
+
+fn value(data: &JsValue, depth: u32, left: &mut u32) -> Result<Value, String> {
+    *left = left
+        .checked_sub(1)
+        .ok_or_else(|| format!("more than {MOST} values are too many"))?;
+    if data.is_null() || data.is_undefined() {
+        return Ok(Value::Null);
+    }
+    if let Some(b) = data.as_bool() {
+        return Ok(Value::Bool(b));
+    }
+    if data.is_bigint() {
+        return big(data);
+    }
+    if let Some(x) = data.as_f64() {
+        return Ok(number(data, x));
+    }
+    if let Some(text) = data.as_string() {
+        return Ok(Value::Text(text));
+    }
+    let inside = || {
+        depth
+            .checked_sub(1)
+            .ok_or_else(|| format!("lists and objects may be nested {DEEPEST} deep"))
+    };
+    if let Some(list) = data.dyn_ref::<Array>() {
+        let depth = inside()?;
+        return (0..list.length())
+            .map(|at| value(&list.get(at), depth, left))
+            .collect::<Result<_, _>>()
+            .map(Value::List);
+    }
+    if data.has_type::<ArrayBuffer>() || data.has_type::<Uint8Array>() {
+        return Err(String::from(
+            "invalid type: byte array, expected plain data",
+        ));
+    }
+    let entries = if let Some(map) = data.dyn_ref::<Map>() {
+        Array::from(map)
+    } else if data.is_object() && Reflect::has(data, &Symbol::iterator()) == Ok(false) {
+        Object::entries(data.unchecked_ref())
+    } else {
+        return Err(format!("invalid type: {data:?}, expected plain data"));
+    };
+    let depth = inside()?;
+    let entry = |entry: JsValue| {
+        let pair: Array = entry.unchecked_into();
+        let key = pair.get(0);
+        let name = key
+            .as_string()
+            .ok_or_else(|| format!("invalid type: {key:?}, expected a string"))?;
+        Ok((name, value(&pair.get(1), depth, left)?))
+    };
+    entries
+        .iter()
+        .map(entry)
+        .collect::<Result<_, String>>()
+        .map(Value::Map)
+}
+
+#[allow(
+    clippy::cast_possible_truncation,
+    reason = "JavaScript says that it is a whole number"
+)]
+fn number(data: &JsValue, x: f64) -> Value {
+    if Number::is_safe_integer(data) {
+        Value::Int((x as i64).into())
+    } else {
+        Value::Float(x)
+    }
+}
+
+fn big(data: &JsValue) -> Result<Value, String> {
+    let int = i64::try_from(data.clone()).map(i128::from);
+    let int = int.or_else(|data| u64::try_from(data).map(i128::from));
+    int.map(Value::Int).map_err(|_| {
+        String::from(
+            "Couldn't deserialize i64 or u64 from a BigInt outside i64::MIN..u64::MAX bounds",
+        )
+    })
+}

@@ -1,9 +1,10 @@
-//! Floats as decimal text: the same text as the standard library's, in a small part of the bytes that its two
-//! algorithms with their tables take in the page.
+//! Floats to and from decimal text: the same text and the same floats as the standard library's, in a small part of
+//! the bytes that its algorithms with their tables take in the page.
 
 #![allow(
     clippy::cast_possible_truncation,
     clippy::cast_possible_wrap,
+    clippy::cast_sign_loss,
     reason = "limbs and exponents are masked before they are cut"
 )]
 
@@ -256,9 +257,213 @@ pub(crate) fn fixed(x: f64, digits: usize) -> String {
     [sign(x), &text].concat()
 }
 
+impl Big {
+    fn bits(&self) -> i32 {
+        let top = self.0.last().map_or(0, |limb| 32 - limb.leading_zeros());
+        i32::try_from(self.0.len().saturating_sub(1) * 32).unwrap_or(i32::MAX) + top as i32
+    }
+
+    fn times_ten_to(mut self, power: i32) -> Self {
+        for _ in 0..power {
+            self.times(10);
+        }
+        self
+    }
+}
+
+/// The float nearest to a decimal number in JSON's notation, ties to even; an infinite one beyond the largest. None
+/// for what is no such number.
+#[must_use]
+pub(crate) fn parse(text: &str) -> Option<f64> {
+    /// As many digits as can decide which of two floats is nearer; one more stands for all that follow.
+    const SIGNIFICANT: usize = 770;
+    let (negative, rest) = match text.strip_prefix('-') {
+        Some(rest) => (true, rest),
+        None => (false, text),
+    };
+    let (mantissa, exponent) = rest.split_once(['e', 'E']).unwrap_or((rest, "0"));
+    let mut power = exponent_of(exponent)?;
+    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    if whole.is_empty() && fraction.is_empty() {
+        return None;
+    }
+    let mut number = Big(Vec::new());
+    let (mut digits, mut sticky) = (0, false);
+    for (in_fraction, c) in [(false, whole), (true, fraction)]
+        .into_iter()
+        .flat_map(|(in_fraction, text)| text.bytes().map(move |c| (in_fraction, c)))
+    {
+        let digit = c.checked_sub(b'0').filter(|digit| *digit < 10)?;
+        let kept = digits < SIGNIFICANT;
+        if kept {
+            number.times(10);
+            number = number.plus(&Big::new(digit.into()));
+            digits += usize::from(!number.0.is_empty());
+        } else {
+            sticky |= digit > 0;
+        }
+        power = power
+            .saturating_add(i32::from(!kept))
+            .saturating_sub(i32::from(in_fraction));
+    }
+    if sticky {
+        number.times(10);
+        number = number.plus(&Big::new(1));
+        power = power.saturating_sub(1);
+    }
+    let magnitude = exactly(&number, power).unwrap_or_else(|| nearest(number, power));
+    Some(magnitude.copysign(if negative { -1.0 } else { 1.0 }))
+}
+
+/// The exponent after an `e`, saturated: beyond a million digits every number is zero or infinite.
+fn exponent_of(text: &str) -> Option<i32> {
+    let (negative, digits) = match text.strip_prefix('-') {
+        Some(rest) => (true, rest),
+        None => (false, text.strip_prefix('+').unwrap_or(text)),
+    };
+    let mut exponent = 0_i32;
+    for c in digits.bytes() {
+        let digit = c.checked_sub(b'0').filter(|digit| *digit < 10)?;
+        exponent = exponent.saturating_mul(10).saturating_add(digit.into());
+    }
+    let exponent = exponent.min(1 << 30);
+    (!digits.is_empty()).then_some(if negative { -exponent } else { exponent })
+}
+
+/// The same where both are floats without rounding, so that one operation rounds once.
+#[allow(
+    clippy::cast_precision_loss,
+    clippy::float_arithmetic,
+    reason = "exact up to 2⁵³ and 10²²"
+)]
+fn exactly(number: &Big, power: i32) -> Option<f64> {
+    if number.bits() > 53 || power.unsigned_abs() > 22 {
+        return None;
+    }
+    let limbs = number.0.iter().rev();
+    let number = limbs.fold(0, |number, limb| number << 32 | u64::from(*limb)) as f64;
+    let scale = (0..power.unsigned_abs()).fold(1.0, |scale, _| scale * 10.0);
+    Some(if power < 0 {
+        number / scale
+    } else {
+        number * scale
+    })
+}
+
+/// The float nearest to a number times a power of ten.
+fn nearest(number: Big, power: i32) -> f64 {
+    // log2(10) is between 3 and 4.
+    if number.0.is_empty() || (power < 0 && number.bits() < power.saturating_mul(-3) - 1100) {
+        return 0.0;
+    }
+    if power > 400 {
+        return f64::INFINITY;
+    }
+    let mut dividend = number.times_ten_to(power);
+    let divisor = Big::new(1).times_ten_to(-power);
+    // A quotient of 54 or 55 bits, and whether anything is left.
+    let exponent = dividend.bits() - divisor.bits() - 54;
+    dividend = dividend.shifted(exponent.min(0).unsigned_abs());
+    let divisor = divisor.shifted(exponent.max(0).unsigned_abs());
+    let mut quotient = 0_u64;
+    for bit in (0..56).rev() {
+        let part = divisor.clone().shifted(bit);
+        if dividend.compare(&part).is_ge() {
+            dividend.minus(&part);
+            quotient |= 1 << bit;
+        }
+    }
+    // What does not fit a float's 53 bits, or lies below the smallest float's last one, is rounded away.
+    let excess = 64 - quotient.leading_zeros() as i32 - 53;
+    let drop = excess.max(-1074 - exponent).unsigned_abs();
+    let kept = quotient.checked_shr(drop).unwrap_or(0);
+    let rest = quotient - kept.checked_shl(drop).unwrap_or(0);
+    let half = 1_u64.checked_shl(drop - 1).unwrap_or(u64::MAX);
+    let is_tie = rest == half && dividend.0.is_empty();
+    let up = rest >= half && (!is_tie || !kept.is_multiple_of(2));
+    let biased = exponent + drop as i32 + 1074;
+    if biased >= 2046 {
+        return f64::INFINITY;
+    }
+    // A carry out of the fraction raises the exponent, as it should.
+    f64::from_bits((u64::from(biased.unsigned_abs()) << 52) + kept + u64::from(up))
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{fixed, general, scientific};
+    use super::{fixed, general, parse, scientific};
+
+    fn reads(text: &str) {
+        let (ours, theirs) = (parse(text).unwrap(), text.parse::<f64>().unwrap());
+        assert_eq!(ours.to_bits(), theirs.to_bits(), "{text}");
+    }
+
+    #[test]
+    fn the_floats_are_the_standard_librarys() {
+        let long = |digit: &str| digit.repeat(800);
+        let mut texts: Vec<String> = [
+            "0",
+            "-0",
+            "0.0",
+            "1e400",
+            "-1e400",
+            "1e-400",
+            "0e999999999999",
+            "1e-999999999999",
+        ]
+        .into_iter()
+        .chain([
+            "2.2250738585072011e-308",
+            "2.2250738585072014e-308",
+            "4.9e-324",
+            "2.4703282292062327e-324",
+        ])
+        .chain([
+            "2.4703282292062328e-324",
+            "1.7976931348623157e308",
+            "1.7976931348623158e308",
+        ])
+        .chain([
+            "1.7976931348623159e308",
+            "9007199254740993",
+            "9007199254740993.0000000000000000001",
+        ])
+        .chain([
+            "9007199254740992.99999999999999999",
+            "0.1",
+            "1.05",
+            "123456789012345678901234567890",
+            "1E5",
+            "1e+5",
+        ])
+        .map(str::to_owned)
+        .collect();
+        texts.push(format!("{}e-790", long("9")));
+        texts.push(format!("0.{}1", "0".repeat(900)));
+        texts.push(format!("9007199254740993.{}1", "0".repeat(900)));
+        texts.push(format!("{}{}e-900", long("1"), long("7")));
+        let mut bits = 1_u64;
+        for _ in 0..1_000 {
+            bits = bits
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
+            let x = f64::from_bits(bits);
+            if x.is_finite() {
+                texts.push(format!("{x:e}"));
+                texts.push(format!("{x:.3e}"));
+                texts.push(format!("{x:.30e}"));
+            }
+            texts.push(format!("{}.{}", bits >> 50, bits & 0xfff));
+        }
+        for text in &texts {
+            reads(text);
+        }
+        for wrong in [
+            "", "-", ".", "e5", "1e", "1e+", "x", "1x", "1.2.3", "inf", "NaN", "1_0", "+1",
+        ] {
+            assert_eq!(parse(wrong), None, "{wrong}");
+        }
+    }
 
     fn agree(x: f64) {
         assert_eq!(general(x), format!("{x:?}"), "{:x}", x.to_bits());

@@ -45,11 +45,11 @@ pub fn version() -> String {
 /// Throws an `Error` whose `problems` lists everything that is wrong with the job.
 #[wasm_bindgen(unchecked_return_type = "Estimate")]
 pub fn estimate(
-    #[wasm_bindgen(unchecked_param_type = "Job")] config: JsValue,
-    #[wasm_bindgen(unchecked_optional_param_type = "EstimateOptions")] options: JsValue,
+    #[wasm_bindgen(unchecked_param_type = "Job")] config: &JsValue,
+    #[wasm_bindgen(unchecked_optional_param_type = "EstimateOptions")] options: &JsValue,
 ) -> Result<JsValue, JsValue> {
-    let mut job = read(&config)?;
-    let request = peaks::Request::take(&mut job, &read(&options)?);
+    let mut job = read(config)?;
+    let request = peaks::Request::take(&mut job, &read(options)?);
     let raw = RawJob::from_value(&job);
     let checked = check(&raw);
     let Some(config) = &checked.config else {
@@ -79,9 +79,9 @@ pub fn estimate(
 /// Throws when the argument is not plain data.
 #[wasm_bindgen(unchecked_return_type = "Problem[]")]
 pub fn validate(
-    #[wasm_bindgen(unchecked_param_type = "Job")] config: JsValue,
+    #[wasm_bindgen(unchecked_param_type = "Job")] config: &JsValue,
 ) -> Result<JsValue, JsValue> {
-    let checked = check(&RawJob::from_value(&read(&config)?));
+    let checked = check(&RawJob::from_value(&read(config)?));
     write(
         &checked
             .problems

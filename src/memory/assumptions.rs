@@ -1,6 +1,7 @@
 //! What the estimate of a job takes for granted, in words.
 
 use super::Estimate;
+use crate::config::field::Decimal;
 use crate::config::job::{Config, Precision};
 use crate::units::Bytes;
 
@@ -18,6 +19,33 @@ pub fn assumptions(config: &Config) -> Vec<String> {
         {
             list.push(String::from("bf16 training accumulates gradients in fp32, as Megatron-LM does unless told otherwise."));
         }
+        let notes = [
+            (
+                a.fp8_format.is_some(),
+                "Matrix products in fp8 are counted as in the precision of training: inputs saved in 1 byte, transposed \
+                 copies of weights and fp8 parameters are not modeled.",
+            ),
+            (
+                a.cpu_offloading_num_layers > 0,
+                "Layers offloaded by cpu_offloading_num_layers are counted as if they stayed.",
+            ),
+            (
+                a.fine_grained_activation_offloading,
+                "Offloaded modules are counted as gone between forward and backward pass; the last layer, which stays, and \
+                 reloading ahead of time are not modeled.",
+            ),
+            (
+                m.moe.is_some() && a.expert_load_imbalance == Decimal::ONE,
+                "Every expert-parallel rank gets as many tokens as the others. Real routing is uneven, and peaks grow with \
+                 it over training: set the routing imbalance.",
+            ),
+            (
+                !a.expandable_segments,
+                "The allocator's segments do not expand (no expandable_segments), so large blocks keep rests below 1 MiB.",
+            ),
+        ];
+        let notes = notes.into_iter().filter(|(holds, _)| *holds);
+        list.extend(notes.map(|(_, note)| note.to_owned()));
         if a.mla_q_proj_layernorm
             || !(a.multi_latent_attention && a.qk_layernorm && a.q_lora_rank.is_none())
         {
@@ -27,7 +55,13 @@ pub fn assumptions(config: &Config) -> Vec<String> {
             "MLA without query compression has no norm in linear_q_proj, as in Megatron-Core 0.16; later versions add one.",
         ));
     }
-    list
+    let mut once: Vec<String> = Vec::new();
+    for note in list {
+        if !once.contains(&note) {
+            once.push(note);
+        }
+    }
+    once
 }
 
 /// What freezing saves, module by module, in words.

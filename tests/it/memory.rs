@@ -4,4 +4,3 @@ mod activations;
 mod jobs;
 mod laws;
 mod ledger;
-mod measured;

@@ -24,8 +24,3 @@ pub(crate) fn files(name: &str) -> Vec<String> {
     files.sort();
     files
 }
-
-/// A file of measured runs.
-pub(crate) fn measured(name: &str) -> serde_json::Value {
-    json(&format!("../measured/{name}"))
-}

@@ -113,8 +113,8 @@ fn act(view: &View, gesture: Gesture<'_>) -> bool {
             let (now, last) = (number(place).unwrap_or(0), TABS.len() - 1);
             let to = match key {
                 "ArrowLeft" => now.checked_sub(1).unwrap_or(last),
-                "ArrowRight" => (now < last).then_some(now + 1).unwrap_or(0),
-                "Home" => 0,
+                "ArrowRight" if now < last => now + 1,
+                "ArrowRight" | "Home" => 0,
                 "End" => last,
                 _ => return false,
             };

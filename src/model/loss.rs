@@ -109,7 +109,11 @@ fn loss(
         Some(CrossEntropyFusion::Native) => {
             // Modelled from measurements: the compiled function has one more fp32 copy than its source.
             let softmax = tape.tensor("softmax of the logits in fp32", vocabulary, 4);
-            let copy = tape.tensor("exponentials of the logits in fp32", vocabulary, 4);
+            let copy = tape.tensor(
+                "second fp32 copy of the logits, concluded from measured runs",
+                vocabulary,
+                4,
+            );
             tape.op(name, &[logits], &[per_token])
                 .saves(&[softmax, masks])
                 .forward(&[copy])

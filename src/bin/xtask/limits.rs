@@ -9,7 +9,7 @@ use super::{Error, dist::files};
 /// The goals are 150 000 for the app and 110 000 for the engine. Both are above them; these ceilings keep
 /// them from growing until they are brought down, and come down with every step.
 const CEILINGS: [(&str, &[&str], usize); 8] = [
-    ("app", &["megatron-memory_bg.wasm"], 320_000),
+    ("app", &["megatron-memory_bg.wasm"], 300_000),
     ("engine", &["api/megatron_memory_bg.wasm"], 172_000),
     (
         "import and export",

@@ -2,6 +2,7 @@
 
 use super::amount::Scale;
 use crate::memory::ledger::{Choice, Saving};
+use crate::order::sort_by_key;
 use crate::units::Bytes;
 
 /// A row of the ledger.
@@ -42,7 +43,9 @@ pub enum Kind {
 #[must_use]
 pub fn rows(ledger: &[Saving], scale: Scale) -> Vec<Row> {
     let mut ledger: Vec<&Saving> = ledger.iter().collect();
-    ledger.sort_by_key(|row| row.result.as_ref().map_or(i64::MAX, |saved| -saved.saves));
+    sort_by_key(&mut ledger, |row| {
+        row.result.as_ref().map_or(i64::MAX, |saved| -saved.saves)
+    });
     ledger
         .into_iter()
         .map(|saving| row(saving, scale))

@@ -1,7 +1,10 @@
 //! Overrides of a Megatron-Bridge configuration.
 
+use core::fmt::Write;
+
 use super::arguments::{Argument, arguments, quoted};
 use crate::config::canonical::{Meaning, meaning};
+use crate::config::field::Group;
 use crate::config::fields::FieldId;
 use crate::config::parse::Parsed;
 use crate::config::raw::{RawJob, Settings};
@@ -15,6 +18,7 @@ const VIRTUAL_STAGES: &str = "model.virtual_pipeline_model_parallel_size";
 #[must_use]
 pub fn overrides(job: &RawJob) -> String {
     let mut lines: Vec<String> = Vec::new();
+    let mut lost = Vec::new();
     let bf16 = is_on(&job.shared, FieldId::bf16);
     let gated = |function: &str| {
         vec![
@@ -73,18 +77,23 @@ pub fn overrides(job: &RawJob) -> String {
                 lines.extend(line("model.seq_length", &argument, false));
                 lines.extend(line("dataset.seq_length", &argument, false));
             }
-            _ => {
-                if let Some((key, opposite)) = bridge_keys::key_of(argument.destination) {
-                    lines.extend(line(&key, &argument, opposite));
-                }
-            }
+            _ => match bridge_keys::key_of(argument.destination) {
+                Some((key, opposite)) => lines.extend(line(&key, &argument, opposite)),
+                None if argument.id.presentation().group == Group::Hardware => {}
+                None if argument.id == FieldId::world_size => {}
+                None => lost.push(argument.id.field().name),
+            },
         }
     }
-    lines.iter().fold(String::new(), |mut out, line| {
-        out.push_str(&quoted(line));
+    let mut out = String::new();
+    for name in lost {
+        let _ = writeln!(out, "# Megatron-Bridge has no key for {name}.");
+    }
+    for line in lines {
+        out.push_str(&quoted(&line));
         out.push('\n');
-        out
-    })
+    }
+    out
 }
 
 /// Virtual stages from their number of layers; none where the layers do not come out even.

@@ -142,7 +142,9 @@ pub fn yaml(job: &RawJob) -> String {
         let arity = megatron_args::arity(&flag.name);
         let value = match (arity, flag.words.as_slice()) {
             (Some(Arity::Switch | Arity::InvertedSwitch), _) => "true".to_owned(),
-            (_, words) if flag.many => Value::Text(format!("[{}]", words.join(" "))).to_string(),
+            (_, words) if flag.many && words.len() != 1 => {
+                Value::Text(format!("[{}]", words.join(" "))).to_string()
+            }
             (_, [word]) if word.bytes().all(|b| b.is_ascii_digit() || b == b'.') => word.clone(),
             (_, words) => Value::Text(words.join(" ")).to_string(),
         };

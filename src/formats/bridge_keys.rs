@@ -36,6 +36,10 @@ const KEYS: &[(&str, Meaning)] = &[
     ),
     ("rng.seed", Meaning::Field("seed")),
     (
+        "model.deterministic_mode",
+        Meaning::Field("deterministic_mode"),
+    ),
+    (
         "dataset.reset_position_ids",
         Meaning::NotModelled(ELSEWHERE),
     ),

@@ -13,7 +13,7 @@ use serde_json::Value as Json;
 use crate::oracle;
 
 /// Every run of `src/evidence/runs`.
-fn runs() -> Vec<Run> {
+pub(crate) fn runs() -> Vec<Run> {
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("src/evidence/runs");
     let mut files: Vec<_> = fs::read_dir(folder)
         .unwrap()

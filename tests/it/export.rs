@@ -1,17 +1,19 @@
 //! Exports: their exact text, and that what is structured imports back to the same job.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
 use megatron_memory::config::canonical::meaning;
 use megatron_memory::config::check;
+use megatron_memory::config::field::Group;
 use megatron_memory::config::fields::FieldId;
-use megatron_memory::config::raw::Settings;
+use megatron_memory::config::raw::{RawJob, Settings};
 use megatron_memory::export::{EXPORTS, bridge, links, megatron_args, tables};
 use megatron_memory::formats::import::{Options, import};
 use megatron_memory::formats::share_url::decode;
 use megatron_memory::formats::state::{Setup, ShareState};
+use megatron_memory::memory::bucket::Bucket;
 use megatron_memory::memory::estimate;
 use megatron_memory::presets::PRESETS;
 
@@ -131,6 +133,76 @@ fn every_preset_comes_back_from_bridge_overrides() {
         let job = &state.setup.job;
         check_back(id, &bridge::overrides(job), &job.shared, &lost);
     }
+}
+
+/// What a job needs, on every stage of every module.
+fn needs(job: &RawJob) -> Result<Vec<Vec<u64>>, String> {
+    let checked = check(job);
+    let Some(config) = checked.config else {
+        return Err(checked.problems.iter().map(ToString::to_string).collect());
+    };
+    let modules = estimate(&config).modules;
+    let stages = modules.iter().flat_map(|module| &module.stages);
+    Ok(stages
+        .map(|stage| {
+            Bucket::ALL
+                .iter()
+                .map(|bucket| stage.bytes(*bucket).0)
+                .collect()
+        })
+        .collect())
+}
+
+#[test]
+fn every_measured_job_needs_the_same_after_every_format() {
+    let runs = crate::evidence::runs();
+    let jobs: Vec<_> = runs
+        .iter()
+        .filter_map(|run| Some((&run.id, run.job()?)))
+        // These formats know one model.
+        .filter(|(_, job)| job.modules.is_empty())
+        .collect();
+    assert!(jobs.len() > 100, "{}", jobs.len());
+    let mut broken = BTreeMap::new();
+    for (id, job) in jobs {
+        let expected = needs(job).unwrap();
+        let texts = [
+            ("flags", megatron_args::script(job)),
+            ("YAML", megatron_args::yaml(job)),
+            ("overrides", bridge::overrides(job)),
+        ];
+        for (format, text) in texts {
+            let mut back = import(&text, &Options::default()).unwrap().state.setup.job;
+            // No format has a word for the cluster; a comment names what else it has none for.
+            let cluster = FieldId::ALL
+                .iter()
+                .copied()
+                .filter(|id| id.presentation().group == Group::Hardware);
+            let mut unsaid: Vec<FieldId> = cluster.chain([FieldId::world_size]).collect();
+            let comments = text
+                .lines()
+                .filter_map(|line| line.strip_prefix("# Megatron-"));
+            let named = comments.map(|comment| comment.trim_end_matches('.').rsplit(' ').next());
+            unsaid.extend(named.map(|name| FieldId::by_name(name.unwrap()).unwrap()));
+            for id in unsaid {
+                match job.shared.get(id) {
+                    Some(value) => back.shared.set(id, value.clone()),
+                    None => back.shared.unset(id),
+                }
+            }
+            let now = needs(&back);
+            if now.as_ref() != Ok(&expected) {
+                let difference = difference(&job.shared, &back.shared);
+                broken
+                    .entry(format!(
+                        "{format}: {difference:?} {}",
+                        now.err().unwrap_or_default()
+                    ))
+                    .or_insert(id);
+            }
+        }
+    }
+    assert!(broken.is_empty(), "{broken:#?}");
 }
 
 #[test]

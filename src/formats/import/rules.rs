@@ -469,6 +469,11 @@ fn plain(id: FieldId, value: &Value) -> Value {
             _ => value.clone(),
         },
         (Kind::Choice(names), Value::Text(text)) if !names.contains(&text.as_str()) => {
+            // A list of one, as `MODEL_ARGS` has them.
+            let one = text.trim_start_matches('[').trim_end_matches(']').trim();
+            if names.contains(&one) {
+                return Value::Text(one.to_owned());
+            }
             Value::Text(short(&word(value)))
         }
         (Kind::Set(_), Value::Text(text)) => {

@@ -148,6 +148,7 @@ fn flag(draft: &mut Draft, parts: &mut rules::Parts, flag: &Flag) {
         .map(|word| Value::Text(word.text.clone()))
         .collect();
     let value = match (arity, words.as_slice()) {
+        (Some(Arity::Many), []) => Value::List(Vec::new()),
         (_, []) => Value::Bool(true),
         (Some(Arity::Many), _) => Value::List(words),
         (_, [one]) => one.clone(),

@@ -121,7 +121,11 @@ fn flags_mean_what_the_table_says() {
                 key_said = "model.activation_func".to_owned();
                 overrides.push_str(" model.activation_func=squared_relu");
             }
-            ("skip", _) => {}
+            ("skip", _) => {
+                if matches!(flag.as_str(), "cuda-graph-scope" | "transformer-impl") {
+                    lm.push_str(&format!(" {value}"));
+                }
+            }
             (how, key) => {
                 lm.push_str(&format!(" '{value}'"));
                 if how == "hybrid_override_pattern" {

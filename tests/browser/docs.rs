@@ -7,6 +7,9 @@ use serde_json::json;
 use super::{page::Page, site::Site};
 
 const FRAME: &str = "document.querySelector('megatron-memory').shadowRoot?.querySelector('iframe')";
+/// The frame of the element that shows the job which every site shows; a site may have others before it.
+const FRAMED_LLAMA: &str =
+    "document.querySelector('megatron-memory[config*=llama3]').shadowRoot?.querySelector('iframe')";
 const TOTAL: &str = "document.querySelector('[data-testid=total]')?.innerText";
 
 /// Opens a site, unless it could not be built, and checks what its embeds show.
@@ -26,7 +29,7 @@ fn open(name: &str) -> Option<(Page, Site)> {
         "document.querySelectorAll('megatron-memory, iframe').forEach((e) => e.scrollIntoView())",
     );
     for (frame, kind) in [
-        (FRAME, "the element"),
+        (FRAMED_LLAMA, "the element"),
         ("document.querySelector('iframe[src*=embed]')", "the frame"),
     ] {
         page.eval(&format!("{frame}?.scrollIntoView()"));

@@ -168,6 +168,7 @@ pub(crate) fn documentation() -> Result<(), Error> {
     if !Path::new("dist/embed.html").exists() {
         return Err("build the page first: cargo xtask build".into());
     }
+    let axe = tools::axe()?;
     for (site, built) in docs::build() {
         match built {
             Ok(()) => report.note("ok", site, None, Vec::new()),
@@ -178,6 +179,7 @@ pub(crate) fn documentation() -> Result<(), Error> {
         let mut command = Command::new("cargo");
         command.args(["test", "--no-default-features", "--features", "browser"]);
         command.args(["--test", "browser", "--", "--ignored", "docs::"]);
+        command.env("AXE_CORE", axe);
         runner(command.env("DOCS_SITES", docs::sites().canonicalize()?))
     });
     report.end()

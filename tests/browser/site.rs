@@ -15,6 +15,9 @@ const HEADERS: &str = "Cache-Control: max-age=600\r\nAccess-Control-Allow-Origin
 /// The calculator's address in the sources of `tests/embed`.
 const CALCULATOR: &str = "https://calculator.example/";
 
+/// A documentation site's own address there.
+const DOCUMENTATION: &str = "https://docs.example/";
+
 /// The start of every page; without the first line browsers imitate their ancestors.
 const HEAD: &str =
     "<!doctype html><meta charset=utf-8><link rel=icon href=data:,><title>Documentation</title>";
@@ -28,12 +31,13 @@ impl Site {
     /// A built site in a folder, in which the calculator's address is that of another site.
     pub(crate) fn of_folder(folder: PathBuf, calculator: &Self) -> Self {
         let calculator = calculator.calculator();
-        Self::serve(move |path| {
+        Self::serve(move |home, path| {
             let mut response = server::file(&folder, path);
             if response.kind.starts_with("text/")
                 && let Ok(text) = String::from_utf8(response.body.clone())
             {
-                response.body = text.replace(CALCULATOR, &calculator).into_bytes();
+                let text = text.replace(CALCULATOR, &calculator);
+                response.body = text.replace(DOCUMENTATION, home).into_bytes();
             }
             response
         })
@@ -45,7 +49,7 @@ impl Site {
             Path::new(env!("CARGO_MANIFEST_DIR")).join("dist"),
             body.into(),
         );
-        Self::serve(move |path| match path.strip_prefix("/calculator/") {
+        Self::serve(move |_, path| match path.strip_prefix("/calculator/") {
             Some(path) => server::file(&dist, path),
             None if path == "/" => {
                 Response::ok("text/html; charset=utf-8", format!("{HEAD}{body}"))
@@ -54,14 +58,15 @@ impl Site {
         })
     }
 
-    fn serve(respond: impl Fn(&str) -> Response + Send + Sync + 'static) -> Self {
+    /// Answers what `respond` makes of the site's own address and a path.
+    fn serve(respond: impl Fn(&str, &str) -> Response + Send + Sync + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = format!("http://{}/", listener.local_addr().unwrap());
         let requests = Arc::new(Mutex::new(Vec::new()));
-        let seen = Arc::clone(&requests);
+        let (seen, home) = (Arc::clone(&requests), address.clone());
         let respond = move |path: &str| {
             seen.lock().unwrap().push(path.to_owned());
-            respond(path)
+            respond(&home, path)
         };
         thread::spawn(move || server::serve(&listener, HEADERS, respond));
         Self { address, requests }

@@ -96,6 +96,7 @@ pub(crate) fn file(root: &Path, path: &str) -> Response {
         "html" => "text/html; charset=utf-8",
         "js" | "mjs" => "text/javascript; charset=utf-8",
         "css" => "text/css; charset=utf-8",
+        "xml" => "text/xml; charset=utf-8",
         // Anything else keeps browsers from compiling while the module arrives.
         "wasm" => "application/wasm",
         "svg" => "image/svg+xml",

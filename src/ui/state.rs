@@ -202,14 +202,13 @@ impl State {
         {
             self.put(id, plain);
         }
-        let setup = self.setup.read_untracked();
-        self.history.update(|h| h.pause(&setup));
+        let now = self.jobs();
+        self.history.update(|h| h.pause(&now));
     }
 
     /// Whether the field has been typed into since it was entered, so that the browser's own undo applies.
     pub fn typing_in(&self, id: FieldId) -> bool {
-        let setup = self.setup.read_untracked();
-        self.history.read_untracked().typing_in(&id, &setup)
+        self.history.read_untracked().typing_in(&id, &self.jobs())
     }
 
     /// Sets a field in one step.
@@ -220,7 +219,7 @@ impl State {
 
     /// Sets a field in a step that further ones of its kind join, as when an arrow key is held down.
     pub fn nudge(&self, id: FieldId, value: Value) {
-        let before = self.setup.get_untracked();
+        let before = self.jobs();
         self.history.update(|h| h.typed(id, before));
         self.put(id, value);
     }
@@ -277,10 +276,28 @@ impl State {
     /// Replaces the whole setup: an entry in the browser's history as well as a step to undo.
     pub fn jump(&self, setup: Setup) {
         self.remember();
+        self.land(setup);
+    }
+
+    fn land(&self, setup: Setup) {
         self.setup.set(setup);
         self.module.set(0);
         self.stage.set(None);
         self.jumps.update(|jumps| *jumps += 1);
+    }
+
+    /// Compares with another job, or with none.
+    pub fn pin(&self, job: Option<Setup>) {
+        self.remember();
+        self.compare.set(job);
+    }
+
+    /// Makes the job on the page the pinned one, and the other way around.
+    pub fn swap(&self) {
+        if let (now, Some(pinned)) = self.jobs() {
+            self.pin(Some(now));
+            self.land(pinned);
+        }
     }
 
     /// Shows what a link says. That it came from the browser's history makes it no less a step to undo.
@@ -325,17 +342,25 @@ impl State {
         self.history.read().can_redo()
     }
 
-    fn travel(&self, go: fn(&mut Steps, Setup) -> Option<Setup>) -> bool {
-        let now = self.setup.get_untracked();
+    fn travel(&self, go: fn(&mut Steps, Jobs) -> Option<Jobs>) -> bool {
+        let now = self.jobs();
         let there = self.history.update(|h| go(h, now));
-        let done = there.map(|setup| self.setup.set(setup)).is_some();
+        let done = there.is_some();
+        if let Some((setup, compare)) = there {
+            self.setup.set(setup);
+            self.compare.set(compare);
+        }
         self.settle();
         done
     }
 
     fn remember(&self) {
-        let before = self.setup.get_untracked();
+        let before = self.jobs();
         self.history.update(|h| h.step(before));
+    }
+
+    fn jobs(&self) -> Jobs {
+        (self.setup.get_untracked(), self.compare.get_untracked())
     }
 
     fn put(&self, id: FieldId, value: Value) {
@@ -344,8 +369,11 @@ impl State {
     }
 }
 
+/// What a step takes back: the job, and what it is compared with.
+type Jobs = (Setup, Option<Setup>);
+
 /// The steps to undo and redo.
-type Steps = History<Setup, FieldId>;
+type Steps = History<Jobs, FieldId>;
 
 fn stage_at(place: Place) -> StageRef {
     StageRef {

@@ -95,6 +95,69 @@ fn a_model_is_imported_in_one_step_that_undo_takes_back() {
 }
 
 #[test]
+fn a_pinned_job_stays_and_undo_brings_everything_back() {
+    let pinned = "v1;m=llama3-8b@1;tp=2;vs;m=mistral-7b@1";
+    let page = Page::open(pinned);
+    page.until("document.querySelector('.compare dl')");
+    let before = page.text(".compare");
+    let undone = || {
+        page.click("[data-at=undo]");
+        page.until(&format!("location.hash === '#{pinned}'"));
+        assert_eq!(page.text(".compare"), before);
+    };
+    show(&page, "import");
+    put(&page, "text", CONFIG);
+    apply(&page);
+    page.until("location.hash.includes('L=12')");
+    assert!(
+        page.fragment().ends_with(";vs;m=mistral-7b@1"),
+        "{}",
+        page.fragment()
+    );
+    assert_ne!(page.text(".compare"), before);
+    undone();
+    // A link has a pinned job of its own.
+    let other = "v1;m=qwen3-8b@1;vs;m=gemma-7b@1";
+    show(&page, "import");
+    put(&page, "text", &format!("#{other}"));
+    apply(&page);
+    page.until(&format!("location.hash === '#{other}'"));
+    undone();
+    assert_eq!(page.complaints(), Vec::<String>::new());
+}
+
+#[test]
+fn a_job_of_several_modules_goes_out_and_comes_back() {
+    let page = Page::open(LLAMA);
+    page.eval(
+        "((menu) => { menu.value = 'qwen3.5-vl-27b'; menu.dispatchEvent(new Event('change', { bubbles: true })); })\
+         (document.getElementById('preset'))",
+    );
+    page.until("location.hash.includes('mod=')");
+    show(&page, "export");
+    choose(&page, "format", "json");
+    page.until(&format!(
+        "document.querySelector('{DIALOG} pre')?.innerText.startsWith('{{')"
+    ));
+    let file = page.text(&format!("{DIALOG} pre"));
+    let (link, total) = (page.fragment(), page.text(TOTAL));
+
+    let other = open("import");
+    put(&other, "text", &file);
+    other.until(&format!(
+        "!document.querySelector('{DIALOG} [data-at=apply]').disabled"
+    ));
+    apply(&other);
+    other.until("document.querySelectorAll('.module').length === 2");
+    assert_eq!(other.fragment(), link);
+    assert_eq!(other.text(TOTAL), total);
+    other.click("[data-at=undo]");
+    other.until(&format!("location.hash === '#{LLAMA}'"));
+    assert_eq!(other.count(".module"), 0);
+    assert_eq!(other.complaints(), Vec::<String>::new());
+}
+
+#[test]
 fn a_script_asks_for_what_it_leaves_open() {
     let page = open("import");
     let script = "#!/bin/bash\nARGS=(\n  --num-layers 16\n  --hidden-size 2048 # --hidden-size 4096\n  --num-attention-heads 16\n\

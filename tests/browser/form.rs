@@ -260,6 +260,10 @@ fn a_pinned_job_is_compared_bucket_by_bucket_and_the_link_holds_both() {
     page.eval("[...document.querySelectorAll('.header button')].find((b) => b.innerText === 'Compare').click()");
     page.until("document.querySelector('.compare')");
     assert!(page.text(".compare").contains("The settings are the same."));
+    page.click("[data-at=undo]");
+    page.until("!document.querySelector('.compare')");
+    page.click("[data-at=redo]");
+    page.until("document.querySelector('.compare')");
     let before = total(&page);
     page.click("#field-tp");
     page.press(UP);

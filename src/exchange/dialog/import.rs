@@ -6,6 +6,7 @@ use crate::formats::detect::Format;
 use crate::formats::import::{Import as Read, Question, Row};
 use crate::formats::report::Fate;
 use crate::formats::share_url;
+use crate::formats::state::ShareState;
 use crate::presets::PRESETS;
 use crate::report::amount::grouped;
 use crate::report::markup::{Markup, tag};
@@ -16,6 +17,8 @@ const MOST_ROWS: usize = 400;
 /// The dialog.
 #[derive(Default)]
 pub struct Import {
+    /// What the page shows.
+    page: ShareState,
     text: String,
     /// The file that the text is from.
     file: Option<String>,
@@ -32,11 +35,13 @@ pub struct Import {
 
 impl Import {
     pub(super) fn new(link: &str) -> Self {
+        let page = share_url::decode(link).0;
         let answers = Answers {
-            onto: Some(share_url::decode(link).0.setup.job),
+            onto: Some(page.setup.job.clone()),
             ..Answers::default()
         };
         Self {
+            page,
             answers,
             ..Self::default()
         }
@@ -73,12 +78,22 @@ impl Import {
             ("model" | "preset", _) => self.answers.model = Some(value.to_owned()),
             ("apply", _) => {
                 let read = self.read.as_ref()?.as_ref().ok()?;
-                return Some(Effect::Open(share_url::encode(&read.state)));
+                return Some(Effect::Open(share_url::encode(
+                    &self.onto_page(&read.state),
+                )));
             }
             _ => return None,
         }
         self.read_again();
         None
+    }
+
+    /// The page with another job. What it is compared with and the tab stay, unless the text has its own.
+    fn onto_page(&self, read: &ShareState) -> ShareState {
+        let mut state = read.clone();
+        state.compare = state.compare.or_else(|| self.page.compare.clone());
+        state.view.tab = state.view.tab.or_else(|| self.page.view.tab.clone());
+        state
     }
 
     fn take(&mut self, text: &str, file: Option<&str>) {

@@ -40,8 +40,8 @@ pub(super) fn compare(view: View) -> AnyView {
     });
     let act = move |gesture: Gesture<'_>| {
         match gesture {
-            Gesture::Choose("swap") => swap(state),
-            Gesture::Choose("unpin") => state.compare.set(None),
+            Gesture::Choose("swap") => state.swap(),
+            Gesture::Choose("unpin") => state.pin(None),
             _ => {}
         }
         false
@@ -53,16 +53,6 @@ pub(super) fn compare(view: View) -> AnyView {
         })
     };
     shown("compare-place", draw, act)
-}
-
-/// Makes the job on the page the pinned one, and the other way around.
-fn swap(state: &'static State) {
-    let pinned = state.compare.get_untracked();
-    if let Some(pinned) = pinned {
-        let now = state.setup.get_untracked();
-        state.compare.set(Some(now));
-        state.jump(pinned);
-    }
 }
 
 fn panel(view: View, setup: &Setup, pinned: Option<&Outcome>) -> Markup {
@@ -162,10 +152,10 @@ fn settings(state: &State, pinned: &Setup) -> Markup {
 /// Pins the job on the page, or takes the pin out.
 pub(in super::super) fn pin(state: &'static State) {
     if untrack(|| state.compare.read().is_some()) {
-        state.compare.set(None);
+        state.pin(None);
         return;
     }
-    state.compare.set(Some(state.setup.get_untracked()));
+    state.pin(Some(state.setup.get_untracked()));
     let said = "This job is pinned: the results show what every change makes of it.";
     state.notices.tell(said);
 }

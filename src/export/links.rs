@@ -3,13 +3,11 @@
 use crate::formats::share_url;
 use crate::formats::state::ShareState;
 
-/// What a frame with the calculator may do.
+/// What a frame with the calculator may do, whatever page it stands on.
 ///
-/// Its origin is its own: where that is the calculator's, `allow-same-origin` keeps the frame apart from the page around
-/// it as any frame of another site is, and lets browsers keep its cache. Only where page and calculator share an origin
-/// could the frame then reach the page; who wants it apart there as well leaves the word out, and it works without.
-const SANDBOX: &str =
-    "allow-scripts allow-same-origin allow-popups allow-popups-to-escape-sandbox allow-downloads";
+/// The page may be of the calculator's own origin, and a frame that has it too could reach the page. Without it the frame
+/// has no storage and browsers keep no cache for it; it works all the same.
+const SANDBOX: &str = "allow-scripts allow-popups allow-popups-to-escape-sandbox allow-downloads";
 
 /// The link itself. `page` is the calculator's address without a hash.
 #[must_use]

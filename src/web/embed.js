@@ -70,9 +70,10 @@
       frame.title = this.getAttribute("label") ?? "GPU memory of a Megatron training job";
       frame.referrerPolicy = "no-referrer";
       frame.allow = "clipboard-write";
+      frame.sandbox = "allow-scripts allow-popups allow-popups-to-escape-sandbox allow-downloads";
       // Frames of no origin work as well, but browsers keep no cache for them: each would load everything for itself.
       const isolated = this.hasAttribute("isolated");
-      frame.sandbox = `allow-scripts allow-popups allow-popups-to-escape-sandbox allow-downloads${isolated ? "" : " allow-same-origin"}`;
+      if (!isolated) frame.sandbox.add("allow-same-origin");
       this.target = isolated ? "*" : url.origin;
       frame.style.cssText = "display:block;width:100%;border:0;height:0";
       frame.src = url;
@@ -83,20 +84,22 @@
       addEventListener("message", (event) => this.take(event), { signal: this.listening.signal });
       this.watch = new MutationObserver(() => this.sync());
       for (const node of [document.documentElement, document.body]) this.watch.observe(node, { attributes: true });
-      const init = () => this.post("init", { hash: this.hash, theme: this.theme, locale: document.documentElement.lang });
-      this.timer = setInterval(init, 100);
+      // Before that the frame is an empty page of another origin. Its script, which listens, is there by then.
+      frame.onload = () => {
+        this.loaded = true;
+        this.post("init", { hash: this.hash, theme: (this.shown = this.theme), locale: document.documentElement.lang });
+      };
     }
 
     close() {
-      clearInterval(this.timer);
       this.listening?.abort();
       this.watch?.disconnect();
-      this.frame = this.shown = undefined;
+      this.frame = this.loaded = undefined;
       this.shadowRoot?.replaceChildren(document.createElement("slot"));
     }
 
     post(type, content) {
-      this.frame?.contentWindow?.postMessage({ mm: 1, type, ...content }, this.target);
+      if (this.loaded) this.frame.contentWindow?.postMessage({ mm: 1, type, ...content }, this.target);
     }
 
     sync() {
@@ -107,7 +110,6 @@
       if (source !== this.frame?.contentWindow || data?.mm !== 1) return;
       const { type, height, hash, totals, message } = data;
       if (type === "ready") {
-        clearInterval(this.timer);
         this.shadowRoot.querySelector("slot")?.remove();
         if (this.frame.style.height === "0px") this.frame.style.height = `${parseInt(this.getAttribute("height")) || 240}px`;
       } else if (type === "resize" && Number.isFinite(height)) {

@@ -3,15 +3,6 @@
 //! Plain objects go in through [`input`] and come out through [`text`]. Whole numbers are JavaScript numbers
 //! up to 2^53 - 1 and `BigInt` beyond, so that none is ever rounded.
 
-/// Writes an object from its entries, one line a field.
-macro_rules! object {
-    ($serializer:expr, { $($key:literal: $value:expr),+ $(,)? }) => {{
-        let mut object = $serializer.serialize_struct("", 0)?;
-        $(object.serialize_field($key, &$value)?;)+
-        object.end()
-    }};
-}
-
 mod arguments;
 mod input;
 mod output;
@@ -26,7 +17,7 @@ use crate::config::check;
 use crate::config::raw::RawJob;
 use crate::memory;
 use input::read;
-use text::write;
+use text::written;
 
 #[wasm_bindgen(typescript_custom_section)]
 const TYPES: &str = include_str!("engine/types.d.ts");
@@ -56,13 +47,14 @@ pub fn estimate(
         return Err(refusal(&checked.problems)?);
     };
     let estimate = memory::estimate(config);
-    let result = write(&output::Estimate {
+    let all = output::Estimate {
         job: &raw,
         config,
         result: &estimate,
         checked: &checked,
         request,
-    })?;
+    };
+    let result = written(|w| output::estimate(w, &all))?;
     // The top level repeats the first module: the same objects, not copies of them.
     let modules = js_sys::Reflect::get(&result, &JsValue::from_str("modules"))?;
     let first = js_sys::Reflect::get_u32(&modules, 0)?;
@@ -82,13 +74,7 @@ pub fn validate(
     #[wasm_bindgen(unchecked_param_type = "Job")] config: &JsValue,
 ) -> Result<JsValue, JsValue> {
     let checked = check(&RawJob::from_value(&read(config)?));
-    write(
-        &checked
-            .problems
-            .iter()
-            .map(output::Problem::new)
-            .collect::<Vec<_>>(),
-    )
+    written(|w| output::problems(w, &checked.problems))
 }
 
 /// The error that `estimate` throws.
@@ -96,8 +82,8 @@ fn refusal(problems: &[crate::config::problem::Problem]) -> Result<JsValue, JsVa
     let message: Vec<String> = problems.iter().map(ToString::to_string).collect();
     let error = js_sys::Error::new(&message.join("; "));
     error.set_name("ConfigError");
-    let problems: Vec<_> = problems.iter().map(output::Problem::new).collect();
-    js_sys::Reflect::set(&error, &JsValue::from_str("problems"), &write(&problems)?)?;
+    let problems = written(|w| output::problems(w, problems))?;
+    js_sys::Reflect::set(&error, &JsValue::from_str("problems"), &problems)?;
     Ok(error.into())
 }
 

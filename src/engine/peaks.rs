@@ -1,14 +1,13 @@
 //! Peaks of stages through the JavaScript API: the moment, the timeline, the allowances, the ledger of savings.
 
-use serde::ser::{Serialize, SerializeStruct, Serializer};
-
-use super::output::{Buckets, Exact, List, Plain};
+use super::output::{Estimate, buckets};
+use super::text::Writer;
 use crate::config::job::Config;
 use crate::config::raw::RawJob;
-use crate::memory::allowance::{Allowance, Band, band};
-use crate::memory::ledger::{Saving, ledger};
+use crate::memory::allowance::{Band, band};
+use crate::memory::ledger::{self, Saving};
 use crate::memory::peak::PeakMoment;
-use crate::memory::{StageEstimate, StageRef, TimelinePoint, timeline};
+use crate::memory::{self, StageEstimate, StageRef};
 use crate::parallel::schedule::Phase;
 use crate::value::Value;
 
@@ -77,153 +76,124 @@ fn whole(value: &Value) -> Option<u64> {
     }
 }
 
-/// What a stage's peak consists of; flattened into the stage.
-pub(super) struct Peak<'a> {
-    pub(super) config: &'a Config,
-    pub(super) request: Request,
-    pub(super) at: StageRef,
-    pub(super) stage: &'a StageEstimate,
-    /// Stages that have a timeline.
-    pub(super) timelines: usize,
-}
-
-impl Peak<'_> {
-    /// Writes the fields into the stage's object.
-    pub(super) fn write<O: SerializeStruct>(&self, object: &mut O) -> Result<(), O::Error> {
-        let stage = self.stage;
-        object.serialize_field("steady_bytes", &Exact(stage.steady.0))?;
-        object.serialize_field("peak_bytes", &Exact(stage.peak.0))?;
-        object.serialize_field("peak_moment", &Moment(&stage.moment))?;
-        object.serialize_field("in_flight", &stage.in_flight)?;
-        if let Some(m) = self.config.modules().get(self.at.module) {
-            object.serialize_field("allowances", &Allowances(band(m, stage.peak)))?;
-        }
-        let points = self.request.points_each(self.timelines);
-        if points > 0 && self.timelines > 0 {
-            object.serialize_field("timeline", &Timeline(self.config, self.at, points))?;
-        }
-        Ok(())
+/// The fields of a stage about its peak. So many stages have a timeline; with none, this one has none either.
+pub(super) fn peak(
+    w: &mut Writer,
+    all: &Estimate<'_>,
+    (at, stage): (StageRef, &StageEstimate),
+    timelines: usize,
+) {
+    w.key("steady_bytes").number(stage.steady.0);
+    w.key("peak_bytes").number(stage.peak.0);
+    w.key("peak_moment");
+    moment(w, &stage.moment);
+    w.key("in_flight");
+    in_flight(w, &stage.in_flight);
+    if let Some(m) = all.config.modules().get(at.module) {
+        w.key("allowances");
+        allowances(w, &band(m, stage.peak));
+    }
+    let points = all.request.points_each(timelines);
+    if points > 0 && timelines > 0 {
+        w.key("timeline");
+        timeline(w, all.config, at, points);
     }
 }
 
-struct Moment<'a>(&'a PeakMoment);
-
-impl Serialize for Moment<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let m = self.0;
-        object!(serializer, {
-            "description": m.description(),
-            "pass": m.pass.label(),
-            "phase": m.phase.map(Phase::label),
-            "step": m.step.map(Exact),
-            "chunk": m.chunk,
-            "microbatch": m.microbatch,
-            "part": m.part,
-            "layer": m.layer,
-            "operation": m.op,
-        })
-    }
+fn in_flight(w: &mut Writer, live: &[u32]) {
+    w.list(|w| live.iter().for_each(|live| w.number((*live).into())));
 }
 
-struct Timeline<'a>(&'a Config, StageRef, u32);
-
-impl Serialize for Timeline<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let Some(timeline) = timeline(self.0, self.1, self.2) else {
-            return serializer.serialize_unit();
-        };
-        object!(serializer, {
-            "steps": Exact(timeline.steps),
-            "points": List(|| timeline.points.iter().map(Point)),
-            "optimizer_step": {
-                let step = &timeline.optimizer_step;
-                Buckets(step, step.iter().copied().sum())
-            },
-        })
-    }
+fn moment(w: &mut Writer, m: &PeakMoment) {
+    w.object(|w| {
+        w.key("description").text(&m.description());
+        w.key("pass").text(m.pass.label());
+        w.key("phase").text_or_null(m.phase.map(Phase::label));
+        w.key("step").number_or_null(m.step);
+        w.key("chunk").number(m.chunk.into());
+        w.key("microbatch").number(m.microbatch.into());
+        w.key("part").text(m.part);
+        w.key("layer").number_or_null(m.layer.map(u64::from));
+        w.key("operation").text(m.op);
+    });
 }
 
-struct Point<'a>(&'a TimelinePoint);
-
-impl Serialize for Point<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let p = self.0;
-        object!(serializer, {
-            "step": Exact(p.step),
-            "memory": Buckets(&p.memory, p.total),
-            "moment": Moment(&p.moment),
-            "in_flight": p.in_flight,
-        })
-    }
+fn timeline(w: &mut Writer, config: &Config, at: StageRef, points: u32) {
+    let Some(timeline) = memory::timeline(config, at, points) else {
+        return w.null();
+    };
+    w.object(|w| {
+        w.key("steps").number(timeline.steps);
+        w.key("points").list(|w| {
+            for point in &timeline.points {
+                w.object(|w| {
+                    w.key("step").number(point.step);
+                    w.key("memory");
+                    buckets(w, &point.memory, point.total);
+                    w.key("moment");
+                    moment(w, &point.moment);
+                    w.key("in_flight");
+                    in_flight(w, &point.in_flight);
+                });
+            }
+        });
+        w.key("optimizer_step");
+        let step = &timeline.optimizer_step;
+        buckets(w, step, step.iter().copied().sum());
+    });
 }
 
-struct Allowances(Band);
-
-impl Serialize for Allowances {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let Self(band) = self;
-        object!(serializer, {
-            "low_bytes": Exact(band.low.0),
-            "high_bytes": Exact(band.high.0),
-            "parts": List(|| band.allowances.iter().map(Part)),
-        })
-    }
-}
-
-struct Part<'a>(&'a Allowance);
-
-impl Serialize for Part<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let Self(part) = self;
-        object!(serializer, {
-            "what": part.what,
-            "low_bytes": Exact(part.low.0),
-            "high_bytes": Exact(part.high.0),
-            "field": part.field.field().name,
-            "source": part.source.url(),
-        })
-    }
+fn allowances(w: &mut Writer, band: &Band) {
+    w.object(|w| {
+        w.key("low_bytes").number(band.low.0);
+        w.key("high_bytes").number(band.high.0);
+        w.key("parts").list(|w| {
+            for part in &band.allowances {
+                w.object(|w| {
+                    w.key("what").text(part.what);
+                    w.key("low_bytes").number(part.low.0);
+                    w.key("high_bytes").number(part.high.0);
+                    w.key("field").text(part.field.field().name);
+                    w.key("source").text(&part.source.url());
+                });
+            }
+        });
+    });
 }
 
 /// What each way of recomputing would save on a stage.
-pub(super) struct Ledger<'a>(pub(super) &'a RawJob, pub(super) StageRef);
-
-impl Serialize for Ledger<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_seq(ledger(self.0, self.1).iter().map(Row))
-    }
+pub(super) fn ledger(w: &mut Writer, job: &RawJob, at: StageRef) {
+    w.list(|w| {
+        for row in ledger::ledger(job, at) {
+            saving(w, &row);
+        }
+    });
 }
 
-struct Row<'a>(&'a Saving);
-
-impl Serialize for Row<'_> {
-    #[allow(
-        clippy::cast_precision_loss,
-        reason = "a saving is far below 2^53 bytes"
-    )]
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let Self(row) = self;
-        let saved = row.result.as_ref().ok();
-        let settings = row.choice.settings();
-        let settings = settings.iter().map(|(id, value)| (id.field().name, value));
-        object!(serializer, {
-            "choice": row.choice.label(),
-            "settings": Settings(settings.collect()),
-            "current": row.current,
-            "saves_bytes": saved.map(|saved| saved.saves as f64),
-            "peak_bytes": saved.map(|saved| Exact(saved.peak.0)),
-            "worst_rank_bytes": saved.map(|saved| Exact(saved.worst.0)),
-            "recomputed_flops": saved.map(|saved| Exact(saved.recomputed_flops)),
-            "recomputed_ppm": saved.map(|saved| Exact(saved.recomputed_ppm)),
-            "refused": row.result.as_ref().err(),
-        })
-    }
-}
-
-struct Settings<'a>(Vec<(&'static str, &'a Value)>);
-
-impl Serialize for Settings<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_map(self.0.iter().map(|(name, value)| (name, Plain(value))))
-    }
+fn saving(w: &mut Writer, row: &Saving) {
+    let saved = row.result.as_ref().ok();
+    w.object(|w| {
+        w.key("choice").text(&row.choice.label());
+        w.key("settings").object(|w| {
+            for (id, value) in row.choice.settings() {
+                w.key(id.field().name).plain(&value);
+            }
+        });
+        w.key("current").bool(row.current);
+        w.key("saves_bytes");
+        match saved {
+            Some(saved) => w.signed(saved.saves.into()),
+            None => w.null(),
+        }
+        w.key("peak_bytes")
+            .number_or_null(saved.map(|saved| saved.peak.0));
+        w.key("worst_rank_bytes")
+            .number_or_null(saved.map(|saved| saved.worst.0));
+        w.key("recomputed_flops")
+            .number_or_null(saved.map(|saved| saved.recomputed_flops));
+        w.key("recomputed_ppm")
+            .number_or_null(saved.map(|saved| saved.recomputed_ppm));
+        w.key("refused")
+            .text_or_null(row.result.as_ref().err().map(String::as_str));
+    });
 }

@@ -1,20 +1,20 @@
 //! Ranks and modules for JavaScript: component specs, layouts, rank groups, and what one rank is.
 
-use serde::Serialize;
-use serde::ser::{SerializeStruct, Serializer};
 use wasm_bindgen::prelude::*;
 
-use super::output::{Buckets, Exact, List};
-use super::{arguments, failure, read, refusal, write};
+use super::output::buckets;
+use super::text::{Writer, written};
+use super::{arguments, failure, read, refusal};
 use crate::config::check;
 use crate::config::job::{Config, Module};
 use crate::config::raw::RawJob;
-use crate::memory;
-use crate::parallel::groups::seeds::Seeds;
-use crate::parallel::groups::{Coordinates, Dim, MemberOrder, View};
+use crate::memory::bucket::Bucket;
+use crate::memory::{self, StageEstimate};
+use crate::parallel::groups::{Dim, MemberOrder, View};
 use crate::parallel::mimo::{Field, ModuleParallelism, spec};
 use crate::parallel::python::Refusal;
 use crate::report::ranks::{RankPlace, places};
+use crate::units::Bytes;
 
 /// Longer lists of ranks than this are refused: they would fill the page's memory.
 const MOST_RANKS: u64 = 1 << 20;
@@ -29,9 +29,12 @@ pub fn parse_component_spec(
 ) -> Result<JsValue, JsValue> {
     let text = arguments::text(spec, "spec")?;
     let (name, parallelism) = spec::parse_component_spec(&text).map_err(|r| raised(&r))?;
-    write(&ComponentSpec {
-        name: &name,
-        result: Parallelism(&parallelism),
+    written(|w| {
+        w.object(|w| {
+            w.key("name").text(&name);
+            w.key("result");
+            sizes(w, &parallelism);
+        });
     })
 }
 
@@ -52,7 +55,14 @@ pub fn build_layout(
         Some(arguments::whole(world_size, "worldSize")?)
     };
     let modules = spec::build_layout(&specs, world_size).map_err(|r| raised(&r))?;
-    write(&Layout(&modules))
+    written(|w| {
+        w.object(|w| {
+            for (name, parallelism) in &modules {
+                w.any_key(name);
+                sizes(w, parallelism);
+            }
+        });
+    })
 }
 
 /// The rank groups of a module over some dimensions of a view, in Megatron's order.
@@ -100,11 +110,13 @@ pub fn rank_groups(
     if groups.count().saturating_mul(groups.group_size()) > MOST_RANKS {
         return Err(failure("too many ranks to list"));
     }
-    write(&List(|| {
-        groups
-            .iter()
-            .map(|group| group.ranks().map(Exact).collect::<Vec<_>>())
-    }))
+    written(|w| {
+        w.list(|w| {
+            for group in groups.iter() {
+                w.list(|w| group.ranks().for_each(|rank| w.number(rank)));
+            }
+        });
+    })
 }
 
 /// What one rank is: its module, coordinates, process groups, random seeds and memory. On a rank that
@@ -134,10 +146,17 @@ pub fn rank_info(
         })
         .collect();
     match (found.first(), memory::rank_memory(&config, &estimate, rank)) {
-        (Some(first), Some(memory)) => write(&RankInfo {
-            first,
-            modules: &found,
-            memory: &memory,
+        (Some(first), Some(memory)) => written(|w| {
+            w.object(|w| {
+                w.key("rank").number(first.place.rank);
+                of_module(w, first, &memory.memory, memory.total);
+                w.key("modules").list(|w| {
+                    for of in &found {
+                        let StageEstimate { memory, total, .. } = of.stage;
+                        w.object(|w| of_module(w, of, memory, *total));
+                    }
+                });
+            });
         }),
         _ => Err(failure(&format!(
             "no module has this rank; the job has ranks 0 to {}",
@@ -161,154 +180,65 @@ fn raised(refusal: &Refusal) -> JsValue {
     error.into()
 }
 
-struct ComponentSpec<'a> {
-    name: &'a str,
-    result: Parallelism<'a>,
-}
-
-impl Serialize for ComponentSpec<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        object!(serializer, { "name": self.name, "result": self.result })
-    }
-}
-
-struct Layout<'a>(&'a [(String, ModuleParallelism)]);
-
-impl Serialize for Layout<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_map(
-            self.0
-                .iter()
-                .map(|(name, parallelism)| (name, Parallelism(parallelism))),
-        )
-    }
-}
-
-struct Parallelism<'a>(&'a ModuleParallelism);
-
-impl Serialize for Parallelism<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let number = |n: i128| {
-            u64::try_from(n).map_or_else(|_| Number::Other(n), |n| Number::Exact(Exact(n)))
-        };
-        serializer
-            .collect_map(Field::ALL.map(|field| (field.name(), self.0.get(field).map(number))))
-    }
-}
-
-enum Number {
-    Exact(Exact),
-    Other(i128),
-}
-
-impl Serialize for Number {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::Exact(n) => n.serialize(serializer),
-            Self::Other(n) => match i32::try_from(*n) {
-                Ok(n) => serializer.serialize_i32(n),
-                Err(_) => serializer.serialize_i128(*n),
-            },
+fn sizes(w: &mut Writer, parallelism: &ModuleParallelism) {
+    w.object(|w| {
+        for field in Field::ALL {
+            w.key(field.name());
+            match parallelism.get(field) {
+                Some(size) => w.signed(size),
+                None => w.null(),
+            }
         }
-    }
-}
-
-struct RankInfo<'a> {
-    first: &'a ModuleOfRank<'a>,
-    modules: &'a [ModuleOfRank<'a>],
-    memory: &'a memory::RankMemory,
-}
-
-impl Serialize for RankInfo<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let first = self.first;
-        object!(serializer, {
-            "rank": Exact(first.place.rank),
-            "module": first.m.name(),
-            "coordinates": Views(first.place.coordinates),
-            "groups": Groups(first),
-            "seeds": SeedsOf(first.place.seeds),
-            "memory": Buckets(&self.memory.memory, self.memory.total),
-            "modules": self.modules,
-        })
-    }
+    });
 }
 
 /// What a rank is to one of its modules.
 struct ModuleOfRank<'a> {
     m: &'a Module,
     place: &'a RankPlace,
-    stage: &'a memory::StageEstimate,
+    stage: &'a StageEstimate,
 }
 
-impl Serialize for ModuleOfRank<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        object!(serializer, {
-            "module": self.m.name(),
-            "coordinates": Views(self.place.coordinates),
-            "groups": Groups(self),
-            "seeds": SeedsOf(self.place.seeds),
-            "memory": super::output::Memory(self.stage),
-        })
-    }
-}
-
-struct Views(Coordinates);
-
-impl Serialize for Views {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let c = self.0;
-        let dense = [("tp", c.tp), ("cp", c.cp), ("dp", c.dp), ("pp", c.pp)];
+/// The fields about one of a rank's modules, and the memory of the rank or of its stage of that module.
+fn of_module(w: &mut Writer, of: &ModuleOfRank<'_>, memory: &[Bytes; Bucket::COUNT], total: Bytes) {
+    let (c, seeds) = (of.place.coordinates, of.place.seeds);
+    w.key("module").text(of.m.name());
+    w.key("coordinates").object(|w| {
+        w.key("dense");
+        named(w, &[("tp", c.tp), ("cp", c.cp), ("dp", c.dp), ("pp", c.pp)]);
+        w.key("expert");
         let expert = [
             ("expt_tp", c.etp),
             ("ep", c.ep),
             ("expt_dp", c.edp),
             ("pp", c.pp),
         ];
-        object!(serializer, { "dense": Named(&dense), "expert": Named(&expert) })
-    }
-}
-
-struct Named<'a>(&'a [(&'static str, u64)]);
-
-impl Serialize for Named<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_map(self.0.iter().map(|(name, value)| (name, Exact(*value))))
-    }
-}
-
-struct SeedsOf(Seeds);
-
-impl Serialize for SeedsOf {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let Seeds {
-            base,
-            tensor_parallel,
-            expert_parallel,
-        } = self.0;
-        object!(serializer, {
-            "base": Exact(base),
-            "tensor_parallel": Exact(tensor_parallel),
-            "expert_parallel": Exact(expert_parallel),
-        })
-    }
-}
-
-/// The members of every process group that the rank is in; groups of more than 4096 ranks by size only.
-struct Groups<'a>(&'a ModuleOfRank<'a>);
-
-impl Serialize for Groups<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let Self(info) = self;
-        let mut map = serializer.serialize_struct("", 0)?;
-        let mut done = Ok(());
-        info.place.each_group(|kind, group| {
-            if done.is_ok() && group.size() <= 4096 {
-                let ranks = group.ranks().map(Exact).collect::<Vec<_>>();
-                done = map.serialize_field(kind.name(), &ranks);
+        named(w, &expert);
+    });
+    w.key("groups").object(|w| {
+        // Larger groups are there by their size alone.
+        of.place.each_group(|kind, group| {
+            if group.size() <= 4096 {
+                w.key(kind.name())
+                    .list(|w| group.ranks().for_each(|rank| w.number(rank)));
             }
         });
-        done?;
-        map.end()
-    }
+    });
+    w.key("seeds");
+    let seeds = [
+        ("base", seeds.base),
+        ("tensor_parallel", seeds.tensor_parallel),
+        ("expert_parallel", seeds.expert_parallel),
+    ];
+    named(w, &seeds);
+    w.key("memory");
+    buckets(w, memory, total);
+}
+
+fn named(w: &mut Writer, numbers: &[(&'static str, u64)]) {
+    w.object(|w| {
+        for (name, number) in numbers {
+            w.key(name).number(*number);
+        }
+    });
 }

@@ -3,28 +3,30 @@
 //!
 //! What JSON cannot say is said by a marked text and put right after reading: whole numbers beyond 2^53 - 1, which
 //! become a `BigInt`, and floats that are not finite. Hardly any result has one.
+//!
+//! One writer, and no serializer: that would be generic code once for every type, several times as large and slower.
 
-use core::fmt::{self, Display};
+use core::str;
 
-use serde::ser::{self, Serialize, Serializer};
 use wasm_bindgen::JsValue;
 
 use crate::decimal::general;
+use crate::value::Value;
 
 /// What a marked text starts with; the next character says what it stands for.
 const MARK: char = '\0';
 
-/// The value as JavaScript's own.
-pub(super) fn write(value: &impl Serialize) -> Result<JsValue, JsValue> {
-    let mut text = Text::default();
-    // The only error is a kind of value that no result has.
-    let _ = value.serialize(&mut text);
-    let parsed = js_sys::JSON::parse(&text.out)?;
-    if text.marked {
-        restore(&parsed)
-    } else {
-        Ok(parsed)
-    }
+/// The largest whole number that JavaScript's numbers hold exactly.
+const MAX_SAFE_INTEGER: u64 = (1 << 53) - 1;
+
+/// What `write` writes, as JavaScript's own.
+pub(super) fn written(write: impl FnOnce(&mut Writer)) -> Result<JsValue, JsValue> {
+    let mut writer = Writer {
+        out: String::with_capacity(1 << 16),
+        marked: false,
+    };
+    write(&mut writer);
+    writer.parsed()
 }
 
 /// Puts values in the place of marked texts.
@@ -53,32 +55,193 @@ fn restore(value: &JsValue) -> Result<JsValue, JsValue> {
     })
 }
 
-#[derive(Default)]
-struct Text {
+/// Writes one value, which may have others inside. Every value has a comma behind it, until what it is inside of is
+/// closed.
+pub(super) struct Writer {
     out: String,
     /// Whether anything is marked.
     marked: bool,
 }
 
-impl Text {
-    /// What stands between two entries of a list or an object.
-    fn separate(&mut self) {
-        if !self.out.ends_with(['[', '{']) {
+impl Writer {
+    fn parsed(mut self) -> Result<JsValue, JsValue> {
+        self.out.pop();
+        let parsed = js_sys::JSON::parse(&self.out)?;
+        if self.marked {
+            restore(&parsed)
+        } else {
+            Ok(parsed)
+        }
+    }
+
+    /// The key of the value that follows, plain letters.
+    #[inline(never)]
+    pub(super) fn key(&mut self, key: &'static str) -> &mut Self {
+        self.out.push('"');
+        self.out.push_str(key);
+        self.out.push_str("\":");
+        self
+    }
+
+    /// The same for a key that may have any letters.
+    pub(super) fn any_key(&mut self, key: &str) -> &mut Self {
+        self.quoted(key);
+        self.close(":");
+        self
+    }
+
+    /// An object of the keys and values that `inside` writes.
+    pub(super) fn object(&mut self, inside: impl FnOnce(&mut Self)) {
+        self.open("{");
+        inside(self);
+        self.close("},");
+    }
+
+    /// A list of the values that `inside` writes.
+    pub(super) fn list(&mut self, inside: impl FnOnce(&mut Self)) {
+        self.open("[");
+        inside(self);
+        self.close("],");
+    }
+
+    pub(super) fn null(&mut self) {
+        self.open("null,");
+    }
+
+    pub(super) fn bool(&mut self, b: bool) {
+        self.open(if b { "true," } else { "false," });
+    }
+
+    #[inline(never)]
+    pub(super) fn text(&mut self, text: &str) {
+        if text.starts_with(MARK) {
+            self.mark('t', text);
+        } else {
+            self.quoted(text);
+        }
+    }
+
+    /// A whole number.
+    #[inline(never)]
+    pub(super) fn number(&mut self, number: u64) {
+        if number > MAX_SAFE_INTEGER {
+            self.mark('n', &number.to_string());
+        } else {
+            self.digits(number);
             self.out.push(',');
         }
     }
 
-    #[inline(never)]
-    fn key(&mut self, key: &str) {
-        self.separate();
-        self.quoted(key);
-        self.out.push(':');
+    /// A place in a list.
+    pub(super) fn index(&mut self, index: usize) {
+        self.number(u64::try_from(index).unwrap_or(u64::MAX));
     }
 
+    /// A whole number, where there is one.
+    #[inline(never)]
+    pub(super) fn number_or_null(&mut self, number: Option<u64>) {
+        match number {
+            Some(number) => self.number(number),
+            None => self.null(),
+        }
+    }
+
+    /// A text, where there is one.
+    #[inline(never)]
+    pub(super) fn text_or_null(&mut self, text: Option<&str>) {
+        match text {
+            Some(text) => self.text(text),
+            None => self.null(),
+        }
+    }
+
+    /// A whole number of either sign.
+    #[inline(never)]
+    pub(super) fn signed(&mut self, number: i128) {
+        let magnitude = number.unsigned_abs();
+        match u64::try_from(magnitude) {
+            Ok(magnitude @ ..=MAX_SAFE_INTEGER) => {
+                if number < 0 {
+                    self.out.push('-');
+                }
+                self.number(magnitude);
+            }
+            _ => self.mark('n', &number.to_string()),
+        }
+    }
+
+    #[inline(never)]
+    #[allow(
+        clippy::cast_possible_truncation,
+        clippy::cast_precision_loss,
+        clippy::cast_sign_loss,
+        clippy::float_cmp,
+        reason = "a float is only written as a whole number where it is one"
+    )]
+    pub(super) fn float(&mut self, x: f64) {
+        let whole = x as u64;
+        if whole as f64 == x && whole <= MAX_SAFE_INTEGER && x.is_sign_positive() {
+            self.number(whole);
+        } else if x.is_finite() {
+            self.out += &general(x);
+            self.out.push(',');
+        } else {
+            let kind = match x {
+                f64::INFINITY => '+',
+                f64::NEG_INFINITY => '-',
+                _ => '?',
+            };
+            self.mark(kind, "");
+        }
+    }
+
+    /// Plain data as it is; a negative whole number as text.
+    pub(super) fn plain(&mut self, value: &Value) {
+        match value {
+            Value::Null => self.null(),
+            Value::Bool(b) => self.bool(*b),
+            Value::Int(i) => match u64::try_from(*i) {
+                Ok(i) => self.number(i),
+                Err(_) => self.text(&i.to_string()),
+            },
+            Value::Float(x) => self.float(*x),
+            Value::Text(text) => self.text(text),
+            Value::List(items) => self.list(|w| items.iter().for_each(|item| w.plain(item))),
+            Value::Map(entries) => self.object(|w| {
+                for (key, value) in entries {
+                    w.any_key(key).plain(value);
+                }
+            }),
+        }
+    }
+
+    #[inline(never)]
+    fn open(&mut self, start: &str) {
+        self.out.push_str(start);
+    }
+
+    /// Puts what ends a list, an object or a key in the place of the last comma.
+    #[inline(never)]
+    fn close(&mut self, end: &str) {
+        if self.out.ends_with(',') {
+            self.out.pop();
+        }
+        self.out.push_str(end);
+    }
+
+    #[inline(never)]
     fn quoted(&mut self, text: &str) {
         self.out.push('"');
         self.escaped(text);
-        self.out.push('"');
+        self.out.push_str("\",");
+    }
+
+    fn mark(&mut self, kind: char, text: &str) {
+        self.marked = true;
+        self.out.push_str("\"\\u0000");
+        self.out.push(kind);
+        self.escaped(text);
+        self.out.push_str("\",");
     }
 
     fn escaped(&mut self, text: &str) {
@@ -103,30 +266,7 @@ impl Text {
         }
     }
 
-    #[inline(never)]
-    fn text(&mut self, text: &str) {
-        if text.starts_with(MARK) {
-            self.mark('t', text);
-        } else {
-            self.quoted(text);
-        }
-    }
-
-    #[inline(never)]
-    fn mark(&mut self, kind: char, text: &str) {
-        self.marked = true;
-        self.out.push_str("\"\\u0000");
-        self.out.push(kind);
-        self.escaped(text);
-        self.out.push('"');
-    }
-
-    fn big(&mut self, number: &dyn Display) {
-        self.mark('n', &number.to_string());
-    }
-
-    #[inline(never)]
-    fn whole(&mut self, mut number: u64) {
+    fn digits(&mut self, mut number: u64) {
         let mut digits = [0; 20];
         let mut at = digits.len();
         for digit in digits.iter_mut().rev() {
@@ -137,310 +277,7 @@ impl Text {
                 break;
             }
         }
-        let digits = digits.get(at..).unwrap_or_default();
-        self.out
-            .extend(digits.iter().map(|digit| char::from(*digit)));
-    }
-
-    #[inline(never)]
-    #[allow(
-        clippy::cast_possible_truncation,
-        clippy::cast_precision_loss,
-        clippy::cast_sign_loss,
-        clippy::float_cmp,
-        reason = "a float is only written as a whole number where it is one"
-    )]
-    fn float(&mut self, x: f64) {
-        let whole = x as u64;
-        if whole as f64 == x && whole < 1 << 53 && x.is_sign_positive() {
-            self.whole(whole);
-        } else if x.is_finite() {
-            self.out += &general(x);
-        } else {
-            let kind = match x {
-                f64::INFINITY => '+',
-                f64::NEG_INFINITY => '-',
-                _ => '?',
-            };
-            self.mark(kind, "");
-        }
-    }
-}
-
-/// A kind of value that no result has.
-#[derive(Debug)]
-struct Unknown;
-
-impl Display for Unknown {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("not plain data")
-    }
-}
-
-impl core::error::Error for Unknown {}
-
-impl ser::Error for Unknown {
-    fn custom<T: Display>(_: T) -> Self {
-        Self
-    }
-}
-
-/// A list or an object that is open.
-struct Open<'a> {
-    text: &'a mut Text,
-    end: char,
-}
-
-impl<'a> Open<'a> {
-    fn new(text: &'a mut Text, start: char, end: char) -> Self {
-        text.out.push(start);
-        Self { text, end }
-    }
-
-    fn close(self) {
-        self.text.out.push(self.end);
-    }
-}
-
-impl<'a> Serializer for &'a mut Text {
-    type Ok = ();
-    type Error = Unknown;
-    type SerializeSeq = Open<'a>;
-    type SerializeTuple = Open<'a>;
-    type SerializeTupleStruct = ser::Impossible<(), Unknown>;
-    type SerializeTupleVariant = ser::Impossible<(), Unknown>;
-    type SerializeMap = Open<'a>;
-    type SerializeStruct = Open<'a>;
-    type SerializeStructVariant = ser::Impossible<(), Unknown>;
-
-    fn serialize_bool(self, b: bool) -> Result<(), Unknown> {
-        self.out.push_str(if b { "true" } else { "false" });
-        Ok(())
-    }
-
-    fn serialize_i8(self, n: i8) -> Result<(), Unknown> {
-        self.serialize_f64(n.into())
-    }
-
-    fn serialize_i16(self, n: i16) -> Result<(), Unknown> {
-        self.serialize_f64(n.into())
-    }
-
-    fn serialize_i32(self, n: i32) -> Result<(), Unknown> {
-        self.serialize_f64(n.into())
-    }
-
-    fn serialize_i64(self, n: i64) -> Result<(), Unknown> {
-        self.big(&n);
-        Ok(())
-    }
-
-    fn serialize_i128(self, n: i128) -> Result<(), Unknown> {
-        self.big(&n);
-        Ok(())
-    }
-
-    fn serialize_u8(self, n: u8) -> Result<(), Unknown> {
-        self.whole(n.into());
-        Ok(())
-    }
-
-    fn serialize_u16(self, n: u16) -> Result<(), Unknown> {
-        self.whole(n.into());
-        Ok(())
-    }
-
-    fn serialize_u32(self, n: u32) -> Result<(), Unknown> {
-        self.whole(n.into());
-        Ok(())
-    }
-
-    fn serialize_u64(self, n: u64) -> Result<(), Unknown> {
-        self.big(&n);
-        Ok(())
-    }
-
-    fn serialize_u128(self, n: u128) -> Result<(), Unknown> {
-        self.big(&n);
-        Ok(())
-    }
-
-    fn serialize_f32(self, x: f32) -> Result<(), Unknown> {
-        self.serialize_f64(x.into())
-    }
-
-    fn serialize_f64(self, x: f64) -> Result<(), Unknown> {
-        self.float(x);
-        Ok(())
-    }
-
-    fn serialize_char(self, c: char) -> Result<(), Unknown> {
-        self.serialize_str(c.encode_utf8(&mut [0; 4]))
-    }
-
-    fn serialize_str(self, text: &str) -> Result<(), Unknown> {
-        self.text(text);
-        Ok(())
-    }
-
-    fn serialize_bytes(self, _: &[u8]) -> Result<(), Unknown> {
-        Err(Unknown)
-    }
-
-    fn serialize_none(self) -> Result<(), Unknown> {
-        self.serialize_unit()
-    }
-
-    fn serialize_some<T: ?Sized + Serialize>(self, value: &T) -> Result<(), Unknown> {
-        value.serialize(self)
-    }
-
-    fn serialize_unit(self) -> Result<(), Unknown> {
-        self.out.push_str("null");
-        Ok(())
-    }
-
-    fn serialize_unit_struct(self, _: &'static str) -> Result<(), Unknown> {
-        self.serialize_unit()
-    }
-
-    fn serialize_unit_variant(
-        self,
-        _: &'static str,
-        _: u32,
-        variant: &'static str,
-    ) -> Result<(), Unknown> {
-        self.serialize_str(variant)
-    }
-
-    fn serialize_newtype_struct<T: ?Sized + Serialize>(
-        self,
-        _: &'static str,
-        value: &T,
-    ) -> Result<(), Unknown> {
-        value.serialize(self)
-    }
-
-    fn serialize_newtype_variant<T: ?Sized + Serialize>(
-        self,
-        _: &'static str,
-        _: u32,
-        _: &'static str,
-        _: &T,
-    ) -> Result<(), Unknown> {
-        Err(Unknown)
-    }
-
-    fn serialize_seq(self, _: Option<usize>) -> Result<Open<'a>, Unknown> {
-        Ok(Open::new(self, '[', ']'))
-    }
-
-    fn serialize_tuple(self, _: usize) -> Result<Open<'a>, Unknown> {
-        Ok(Open::new(self, '[', ']'))
-    }
-
-    fn serialize_tuple_struct(
-        self,
-        _: &'static str,
-        _: usize,
-    ) -> Result<Self::SerializeTupleStruct, Unknown> {
-        Err(Unknown)
-    }
-
-    fn serialize_tuple_variant(
-        self,
-        _: &'static str,
-        _: u32,
-        _: &'static str,
-        _: usize,
-    ) -> Result<Self::SerializeTupleVariant, Unknown> {
-        Err(Unknown)
-    }
-
-    fn serialize_map(self, _: Option<usize>) -> Result<Open<'a>, Unknown> {
-        Ok(Open::new(self, '{', '}'))
-    }
-
-    fn serialize_struct(self, _: &'static str, _: usize) -> Result<Open<'a>, Unknown> {
-        Ok(Open::new(self, '{', '}'))
-    }
-
-    fn serialize_struct_variant(
-        self,
-        _: &'static str,
-        _: u32,
-        _: &'static str,
-        _: usize,
-    ) -> Result<Self::SerializeStructVariant, Unknown> {
-        Err(Unknown)
-    }
-}
-
-impl ser::SerializeSeq for Open<'_> {
-    type Ok = ();
-    type Error = Unknown;
-
-    fn serialize_element<T: ?Sized + Serialize>(&mut self, value: &T) -> Result<(), Unknown> {
-        self.text.separate();
-        value.serialize(&mut *self.text)
-    }
-
-    fn end(self) -> Result<(), Unknown> {
-        self.close();
-        Ok(())
-    }
-}
-
-impl ser::SerializeTuple for Open<'_> {
-    type Ok = ();
-    type Error = Unknown;
-
-    fn serialize_element<T: ?Sized + Serialize>(&mut self, value: &T) -> Result<(), Unknown> {
-        ser::SerializeSeq::serialize_element(self, value)
-    }
-
-    fn end(self) -> Result<(), Unknown> {
-        self.close();
-        Ok(())
-    }
-}
-
-impl ser::SerializeMap for Open<'_> {
-    type Ok = ();
-    type Error = Unknown;
-
-    /// The keys of every result are texts.
-    fn serialize_key<T: ?Sized + Serialize>(&mut self, key: &T) -> Result<(), Unknown> {
-        self.text.separate();
-        key.serialize(&mut *self.text)
-    }
-
-    fn serialize_value<T: ?Sized + Serialize>(&mut self, value: &T) -> Result<(), Unknown> {
-        self.text.out.push(':');
-        value.serialize(&mut *self.text)
-    }
-
-    fn end(self) -> Result<(), Unknown> {
-        self.close();
-        Ok(())
-    }
-}
-
-impl ser::SerializeStruct for Open<'_> {
-    type Ok = ();
-    type Error = Unknown;
-
-    fn serialize_field<T: ?Sized + Serialize>(
-        &mut self,
-        key: &'static str,
-        value: &T,
-    ) -> Result<(), Unknown> {
-        self.text.key(key);
-        value.serialize(&mut *self.text)
-    }
-
-    fn end(self) -> Result<(), Unknown> {
-        self.close();
-        Ok(())
+        let digits = str::from_utf8(digits.get(at..).unwrap_or_default());
+        self.out.push_str(digits.unwrap_or_default());
     }
 }

@@ -11,8 +11,6 @@ mod pattern;
 mod shard;
 mod stages;
 
-use serde::ser::{Serialize, SerializeMap, Serializer};
-
 use super::python::{Namespace, Py, PythonError, fixed, int, is_none, raise, run, truth};
 use super::{BILLION, GIGABYTE, MEGABYTE};
 use crate::value::Value;
@@ -20,9 +18,6 @@ use crate::value::Value;
 pub use estimate::{MemoryComponent, TrainingMemory};
 
 /// What Megatron-Bridge's estimator computes and prints for one job.
-///
-/// Serializes flat: the estimate's fields or `error`, then `report_error` where there is one, then
-/// `report_verbose_stdout`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MegatronBridgeReport {
     /// The estimate with or without activations, as asked for.
@@ -137,19 +132,4 @@ fn non_negative_or(config: Namespace<'_>, name: &str, default: Py) -> Py {
         raise("ValueError", &[name, " must be non-negative"]);
     }
     value
-}
-
-impl Serialize for MegatronBridgeReport {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut report = serializer.serialize_map(None)?;
-        match &self.estimate {
-            Ok(estimate) => estimate.serialize_into(&mut report)?,
-            Err(error) => report.serialize_entry("error", error)?,
-        }
-        if let Some(error) = &self.report_error {
-            report.serialize_entry("report_error", error)?;
-        }
-        report.serialize_entry("report_verbose_stdout", &self.report_verbose_stdout)?;
-        report.end()
-    }
 }

@@ -10,15 +10,11 @@ mod model;
 mod pattern;
 mod weights;
 
-use serde::ser::{Serialize, SerializeStruct, Serializer};
-
 use super::python::{Namespace, Py, PythonError, has_raised, is_none, run};
 use super::{BILLION, MEGABYTE};
 use crate::value::Value;
 
 /// What Megatron-LM's estimator computes and prints for one job.
-///
-/// Serializes with the field names below; a failed field becomes `{"error": {"type", "message"}}`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MegatronLmReport {
     /// Weights, gradients and optimizer state on the fullest rank, in bytes.
@@ -184,38 +180,4 @@ enum Billions {
     Short,
     /// Four decimals.
     Long,
-}
-
-impl Serialize for MegatronLmReport {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut report = serializer.serialize_struct("MegatronLmReport", 5)?;
-        report.serialize_field(
-            "weight_and_optimizer_bytes",
-            &Outcome(&self.weight_and_optimizer_bytes),
-        )?;
-        report.serialize_field("activation_bytes", &Outcome(&self.activation_bytes))?;
-        report.serialize_field(
-            "activation_bytes_without_sp",
-            &Outcome(&self.activation_bytes_without_sp),
-        )?;
-        report.serialize_field("report_mb", &Outcome(&self.report_mb))?;
-        report.serialize_field("report_verbose_stdout", &self.report_verbose_stdout)?;
-        report.end()
-    }
-}
-
-/// A result as plain data: the value itself, or `{"error": ...}`.
-struct Outcome<'a, T>(&'a Result<T, PythonError>);
-
-impl<T: Serialize> Serialize for Outcome<'_, T> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self.0 {
-            Ok(value) => value.serialize(serializer),
-            Err(error) => {
-                let mut outcome = serializer.serialize_struct("Outcome", 1)?;
-                outcome.serialize_field("error", error)?;
-                outcome.end()
-            }
-        }
-    }
 }

@@ -12,7 +12,6 @@ use crate::model::tape::block;
 use crate::model::tensor::{Component, Holding, ParamTensor, Shape, factor};
 use crate::model::{Architecture, PartCounts, PartKind, trained};
 use crate::order::sort_by_key;
-use crate::parallel::stages::Chunk;
 use crate::source::{
     BUFFER_LAYOUT, CUBLAS_WORKSPACE, DRAINED_WGRAD, DUMMY_WGRAD, MEMORY_BUFFER, ROPE_TABLE,
     SPLIT_BLOCKS, Source, TE_CUBLAS_WORKSPACE,
@@ -38,7 +37,8 @@ pub struct Buffer {
 pub(crate) struct Site<'a> {
     pub(crate) sizes: Sizes<'a>,
     pub(crate) rules: &'a StateRules,
-    pub(crate) chunks: &'a [Chunk],
+    /// Whether it has the output layer of a language model.
+    pub(crate) output: bool,
     pub(crate) parts: Vec<PartCounts>,
 }
 
@@ -96,7 +96,7 @@ impl BufferRules {
         let m = site.sizes.m;
         let a = &m.args;
         let te = a.transformer_impl != TransformerImpl::Local;
-        let output = site.output();
+        let output = site.output;
         let count = |kind: PartKind| -> u64 {
             let parts = site.parts.iter();
             parts.filter_map(|parts| parts.get(kind as usize)).sum()
@@ -238,18 +238,12 @@ impl BufferRules {
                 shapes.extend_from_slice(linears);
             }
         }
-        if site.output() && trained(m, Component::OutputLayer) {
+        if site.output && trained(m, Component::OutputLayer) {
             shapes.push((m.padded_vocab_size / m.tp.max(1), m.args.hidden_size));
         }
         sort_by_key(&mut shapes, |shape| *shape);
         shapes.dedup();
         shapes
-    }
-}
-
-impl Site<'_> {
-    fn output(&self) -> bool {
-        self.sizes.m.ends.is_language() && self.chunks.iter().any(|chunk| chunk.output)
     }
 }
 

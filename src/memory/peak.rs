@@ -11,10 +11,9 @@ use super::passes::{ChunkHigh, ChunkPasses, Tapes, Turn, savers};
 use super::states::{Held, StateRule, StateRules, gradient_copy_bytes, moment_copy_bytes};
 use super::{ChunkEstimate, StageEstimate};
 use crate::config::job::Module;
-use crate::model::sizes::Sizes;
 use crate::model::tape::recompute::Savers;
 use crate::model::tape::replay::{TRANSIENT, Usage};
-use crate::model::{Architecture, chunk_parts};
+use crate::model::{Architecture, PartCounts, chunk_parts};
 use crate::parallel::schedule::{ChunkBytes, Moment, Phase, Schedule, ScheduleInput};
 use crate::source::{CUBLAS_WORKSPACE, TE_CUBLAS_WORKSPACE};
 use crate::units::Bytes;
@@ -100,6 +99,18 @@ pub(crate) struct Stages<'a> {
     pub(crate) rules: StateRules,
     local: &'a PartTable,
     pub(crate) buffers: BufferRules,
+    /// What stages hold, by their parts and whether they have the output layer: most stages hold the same.
+    standing: RefCell<Vec<(Vec<PartCounts>, bool, Standing)>>,
+}
+
+/// What a stage holds whatever it does.
+#[derive(Clone, Copy)]
+struct Standing {
+    /// States and buffers by bucket.
+    memory: [Bytes; Bucket::COUNT],
+    copies: Copies,
+    workspaces: Bytes,
+    saved_by_freezing: Bytes,
 }
 
 /// What one stage does, ready to be asked about any moment.
@@ -130,6 +141,7 @@ impl<'a> Stages<'a> {
             rules: StateRules::new(m),
             local,
             buffers: BufferRules::new(m, architecture),
+            standing: RefCell::default(),
         }
     }
 
@@ -151,10 +163,11 @@ impl<'a> Stages<'a> {
 
     /// What a stage has buffers for.
     pub(crate) fn site<'s>(&'s self, pp_rank: u32, chunks: &[ChunkEstimate]) -> Site<'s> {
+        let output = self.m.stages.rank(pp_rank).iter().any(|chunk| chunk.output);
         Site {
-            sizes: Sizes::new(self.m),
+            sizes: *self.tapes.sizes(),
             rules: &self.rules,
-            chunks: self.m.stages.rank(pp_rank),
+            output: output && self.m.ends.is_language(),
             parts: chunks.iter().map(|chunk| chunk.parts).collect(),
         }
     }
@@ -220,25 +233,17 @@ impl<'a> Stages<'a> {
     /// One stage's estimate.
     pub(crate) fn estimate(&self, pp_rank: u32) -> StageEstimate {
         let mut chunks = self.chunks(pp_rank);
-        let held: Parameters = chunks.iter().map(|chunk| &chunk.parameters).sum();
-        let saved_by_freezing = self.rules.saved_by_freezing(&held);
-        let held = self.rules.held(&held);
-        let mut memory = self.rules.memory(&held);
-        let buffers = self.buffers.buffers(&self.site(pp_rank, &chunks));
-        let of_process = |b: &&Buffer| [CUBLAS_WORKSPACE, TE_CUBLAS_WORKSPACE].contains(&b.source);
-        let workspaces = buffers
-            .iter()
-            .filter(of_process)
-            .map(|b| Bytes(b.bytes))
-            .sum();
-        let buffers = buffers.iter().map(|b| Bytes(b.bytes)).sum();
-        set(&mut memory, Bucket::Buffers, buffers);
+        let Standing {
+            mut memory,
+            copies,
+            workspaces,
+            saved_by_freezing,
+        } = self.standing(pp_rank, &chunks);
         let persistent: Bytes = memory.iter().copied().sum();
         let replay = self.replay(pp_rank);
         for (chunk, passes) in chunks.iter_mut().zip(&replay.chunks) {
             chunk.kept = Bytes(passes.kept_total);
         }
-        let copies = self.optimizer_copies(&held);
         let idle = replay.idle();
         let steady = persistent + idle + copies.kept;
         let step = steady + copies.during;
@@ -273,6 +278,40 @@ impl<'a> Stages<'a> {
             moment,
             in_flight,
         }
+    }
+
+    fn standing(&self, pp_rank: u32, chunks: &[ChunkEstimate]) -> Standing {
+        let site = self.site(pp_rank, chunks);
+        let known = self.standing.borrow();
+        let same = |(parts, output, _): &&(Vec<PartCounts>, bool, Standing)| {
+            *parts == site.parts && *output == site.output
+        };
+        if let Some((.., standing)) = known.iter().find(same) {
+            return *standing;
+        }
+        drop(known);
+        let held: Parameters = chunks.iter().map(|chunk| &chunk.parameters).sum();
+        let saved_by_freezing = self.rules.saved_by_freezing(&held);
+        let held = self.rules.held(&held);
+        let mut memory = self.rules.memory(&held);
+        let buffers = self.buffers.buffers(&site);
+        let of_process = |b: &&Buffer| [CUBLAS_WORKSPACE, TE_CUBLAS_WORKSPACE].contains(&b.source);
+        let workspaces = buffers
+            .iter()
+            .filter(of_process)
+            .map(|b| Bytes(b.bytes))
+            .sum();
+        let buffers = buffers.iter().map(|b| Bytes(b.bytes)).sum();
+        set(&mut memory, Bucket::Buffers, buffers);
+        let standing = Standing {
+            memory,
+            copies: self.optimizer_copies(&held),
+            workspaces,
+            saved_by_freezing,
+        };
+        let known = (site.parts, site.output, standing);
+        self.standing.borrow_mut().push(known);
+        standing
     }
 
     /// What the optimizer step copies.

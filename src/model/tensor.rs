@@ -70,6 +70,9 @@ impl Shape {
     /// Elements that one rank holds; a part of an element counts as one.
     #[must_use]
     pub fn elements(&self) -> u64 {
+        if let (Some(times), Some(over)) = (narrow(&self.times), narrow(&self.over)) {
+            return times.div_ceil(over.max(1));
+        }
         let over: u128 = self.over.iter().map(|f| u128::from(f.value)).product();
         u64::try_from(self.whole().div_ceil(over.max(1))).unwrap_or(u64::MAX)
     }
@@ -104,6 +107,13 @@ impl Shape {
             _ => format!("{times} / ({})", join(over)),
         }
     }
+}
+
+/// A product that has at most 64 bits for sure, as nearly all have: WebAssembly has no instruction for a wider one.
+fn narrow(factors: &[Factor]) -> Option<u64> {
+    let bits = |f: &Factor| u64::BITS - f.value.leading_zeros();
+    let fits = factors.iter().map(bits).sum::<u32>() <= u64::BITS;
+    fits.then(|| factors.iter().map(|f| f.value).product())
 }
 
 /// The formula in symbols, such as `h · f / TP`.

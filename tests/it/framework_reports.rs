@@ -5,9 +5,13 @@ mod laws;
 mod oracle_records;
 mod python_semantics;
 
-use megatron_memory::framework_reports::{megatron_bridge, megatron_lm};
+use megatron_memory::framework_reports::PythonError;
+use megatron_memory::framework_reports::megatron_bridge::{
+    self, MegatronBridgeReport, MemoryComponent,
+};
+use megatron_memory::framework_reports::megatron_lm::{self, MegatronLmReport};
 use megatron_memory::value::Value;
-use serde_json::Value as Json;
+use serde_json::{Value as Json, json};
 
 /// Plain data as the reports take it.
 fn plain(json: &Json) -> Value {
@@ -18,12 +22,68 @@ fn plain(json: &Json) -> Value {
 fn megatron_lm_report(record: &Json) -> Json {
     let args = plain(&record["args"]);
     let num_microbatches = plain(&record["num_microbatches"]);
-    serde_json::to_value(megatron_lm::report(&args, Some(&num_microbatches))).unwrap()
+    megatron_lm_record(&megatron_lm::report(&args, Some(&num_microbatches)))
 }
 
 /// Megatron-Bridge's report of a whole record, of which it reads the inputs alone.
 fn megatron_bridge_report(record: &Json) -> Json {
-    serde_json::to_value(megatron_bridge::report(&plain(record))).unwrap()
+    megatron_bridge_record(&megatron_bridge::report(&plain(record)))
+}
+
+/// A report as the records have it.
+fn megatron_lm_record(report: &MegatronLmReport) -> Json {
+    let instead = |error: &PythonError| json!({ "error": raised(error) });
+    let bytes = |field: &Result<f64, PythonError>| match field {
+        Ok(bytes) => json!(bytes),
+        Err(error) => instead(error),
+    };
+    json!({
+        "weight_and_optimizer_bytes": bytes(&report.weight_and_optimizer_bytes),
+        "activation_bytes": bytes(&report.activation_bytes),
+        "activation_bytes_without_sp": bytes(&report.activation_bytes_without_sp),
+        "report_mb": report.report_mb.as_ref().map_or_else(instead, |mb| json!(mb)),
+        "report_verbose_stdout": report.report_verbose_stdout,
+    })
+}
+
+/// A report as the records have it.
+fn megatron_bridge_record(report: &MegatronBridgeReport) -> Json {
+    let mut record = match &report.estimate {
+        Ok(estimate) => json!({
+            "components": estimate.components.iter().map(component).collect::<Vec<_>>(),
+            "activation": estimate.activation.as_ref().map(component),
+            "total_parameters": estimate.total_parameters,
+            "weight_and_optimizer_bytes": estimate.weight_and_optimizer_bytes,
+            "total_memory_bytes": estimate.total_memory_bytes,
+            "total_memory_mb": estimate.total_memory_mb,
+            "total_memory_gb": estimate.total_memory_gb,
+            "assumptions": estimate.assumptions,
+            "formatted_mb": estimate.formatted_mb,
+            "formatted_gb": estimate.formatted_gb,
+        }),
+        Err(error) => json!({ "error": raised(error) }),
+    };
+    if let Some(error) = &report.report_error {
+        record["report_error"] = raised(error);
+    }
+    record["report_verbose_stdout"] = json!(report.report_verbose_stdout);
+    record
+}
+
+fn component(component: &MemoryComponent) -> Json {
+    json!({
+        "name": component.name,
+        "parameter_count": component.parameter_count,
+        "parameter_count_per_gpu": component.parameter_count_per_gpu,
+        "bytes_per_parameter": component.bytes_per_parameter,
+        "memory_bytes": component.memory_bytes,
+        "memory_mb": component.memory_mb,
+        "memory_gb": component.memory_gb,
+    })
+}
+
+fn raised(error: &PythonError) -> Json {
+    json!({ "type": error.kind, "message": error.message })
 }
 
 /// Where two reports differ, as one line per field; floats are compared by their bits.

@@ -1,8 +1,5 @@
 //! The estimate itself, in Megatron-Bridge's components, and its text.
 
-use serde::Serialize;
-use serde::ser::SerializeMap;
-
 use super::super::python::fixed;
 use super::parameters::ParameterCounts;
 use super::{BILLION, GIGABYTE, Job, MEGABYTE, activation, positive_or, shard};
@@ -33,7 +30,7 @@ pub struct TrainingMemory {
 }
 
 /// One part of the estimate, on the fullest GPU.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct MemoryComponent {
     /// Megatron-Bridge's name for the part.
     pub name: &'static str,
@@ -172,23 +169,6 @@ impl TrainingMemory {
             );
         }
         text
-    }
-
-    /// Every field as an entry of the report's own map.
-    pub(super) fn serialize_into<M: SerializeMap>(&self, map: &mut M) -> Result<(), M::Error> {
-        map.serialize_entry("components", &self.components)?;
-        map.serialize_entry("activation", &self.activation)?;
-        map.serialize_entry("total_parameters", &self.total_parameters)?;
-        map.serialize_entry(
-            "weight_and_optimizer_bytes",
-            &self.weight_and_optimizer_bytes,
-        )?;
-        map.serialize_entry("total_memory_bytes", &self.total_memory_bytes)?;
-        map.serialize_entry("total_memory_mb", &self.total_memory_mb)?;
-        map.serialize_entry("total_memory_gb", &self.total_memory_gb)?;
-        map.serialize_entry("assumptions", &self.assumptions)?;
-        map.serialize_entry("formatted_mb", &self.formatted_mb)?;
-        map.serialize_entry("formatted_gb", &self.formatted_gb)
     }
 }
 

@@ -2,15 +2,12 @@
 
 use core::fmt;
 
-use serde::Serialize;
-
 use super::raise;
 
 /// An exception that ended a framework's estimator: the class and the message a user would see.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PythonError {
     /// The exception's class, such as `ZeroDivisionError`.
-    #[serde(rename = "type")]
     pub kind: &'static str,
     /// The exception's message; empty for a bare `assert`.
     pub message: String,

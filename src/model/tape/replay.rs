@@ -100,24 +100,17 @@ pub(crate) enum PassKind {
 
 /// Reduces a tape under a plan.
 pub(crate) fn reduce(tape: &Tape, plan: &Plan) -> Reduced {
-    let mut forward = Player::new(tape, plan, None);
-    forward.forward();
-    let mut backward = Player::new(tape, plan, None);
-    backward.backward(false);
-    let mut held = Player::new(tape, plan, None);
-    held.backward(true);
+    let mut player = Player::new(tape, plan, None);
     let bare = Plan::without_autograd(tape);
-    let mut without_autograd = Player::new(tape, &bare, None);
-    without_autograd.forward();
     Reduced {
         kept: kept(tape, plan),
         keeps_input: tape
             .input
             .is_some_and(|input| plan.keeps.iter().flatten().any(|id| *id == input)),
-        forward: forward.high,
-        without_autograd: without_autograd.high,
-        backward: backward.high,
-        backward_held: held.high,
+        forward: player.play(PassKind::Forward),
+        without_autograd: Player::new(tape, &bare, None).play(PassKind::WithoutAutograd),
+        backward: player.play(PassKind::Backward),
+        backward_held: player.play(PassKind::BackwardHeld),
     }
 }
 
@@ -131,11 +124,7 @@ pub(crate) fn alive_at(tape: &Tape, plan: &Plan, pass: PassKind, moment: usize) 
         plan
     };
     let mut player = Player::new(tape, plan, Some(moment));
-    match pass {
-        PassKind::Forward | PassKind::WithoutAutograd => player.forward(),
-        PassKind::Backward => player.backward(false),
-        PassKind::BackwardHeld => player.backward(true),
-    }
+    player.play(pass);
     player.captured
 }
 
@@ -167,14 +156,25 @@ struct Slot {
     references: u32,
 }
 
+/// A tensor that an operation reads for the last time.
+struct Dying {
+    tensor: TensorId,
+    /// The operation that made it.
+    maker: usize,
+    /// The next that dies with the same operation; past the end where there is none.
+    next: usize,
+}
+
 struct Player<'a> {
     tape: &'a Tape,
     plan: &'a Plan,
     slots: Vec<Slot>,
     /// The last operation that reads a tensor.
     last_use: Vec<usize>,
-    /// For each operation, what it reads for the last time, and who made that.
-    dies: Vec<Vec<(TensorId, usize)>>,
+    /// What some operation reads for the last time.
+    dying: Vec<Dying>,
+    /// For each operation, the first of those that die with it.
+    dies: Vec<usize>,
     usage: Usage,
     total: u64,
     high: High,
@@ -222,12 +222,18 @@ impl<'a> Player<'a> {
                 .iter()
                 .for_each(|id| used(id, section.until));
         }
-        let mut dies = vec![Vec::new(); tape.ops.len()];
+        let mut dying = Vec::with_capacity(tape.tensors.len());
+        let mut dies = vec![usize::MAX; tape.ops.len()];
         for (maker, op) in tape.ops.iter().enumerate() {
-            for id in &op.outputs {
-                let last = last_use.get(id.0 as usize).copied().unwrap_or(usize::MAX);
-                if let Some(dead) = dies.get_mut(last) {
-                    dead.push((*id, maker));
+            for tensor in &op.outputs {
+                let last = last_use.get(tensor.0 as usize).copied();
+                if let Some(first) = last.and_then(|last| dies.get_mut(last)) {
+                    let next = core::mem::replace(first, dying.len());
+                    dying.push(Dying {
+                        tensor: *tensor,
+                        maker,
+                        next,
+                    });
                 }
             }
         }
@@ -236,6 +242,7 @@ impl<'a> Player<'a> {
             plan,
             slots,
             last_use,
+            dying,
             dies,
             usage: Usage::default(),
             total: 0,
@@ -245,6 +252,25 @@ impl<'a> Player<'a> {
             capture,
             captured: Vec::new(),
         }
+    }
+
+    /// Plays a pass from the beginning; its heaviest moment.
+    fn play(&mut self, pass: PassKind) -> High {
+        self.slots.truncate(self.tape.tensors.len());
+        for slot in &mut self.slots {
+            slot.references = 0;
+        }
+        self.usage = Usage::default();
+        self.total = 0;
+        self.high = High::default();
+        self.high_total = 0;
+        self.moment = 0;
+        match pass {
+            PassKind::Forward | PassKind::WithoutAutograd => self.forward(),
+            PassKind::Backward => self.backward(false),
+            PassKind::BackwardHeld => self.backward(true),
+        }
+        self.high
     }
 
     fn hold(&mut self, slot: usize) {
@@ -277,8 +303,8 @@ impl<'a> Player<'a> {
     fn mark(&mut self, op: usize, again: bool, extra: &[TensorId]) {
         let bytes = extra
             .iter()
-            .filter_map(|id| self.tape.get(*id))
-            .fold(0u64, |sum, tensor| sum.saturating_add(tensor.allocated()));
+            .filter_map(|id| self.slots.get(id.0 as usize))
+            .fold(0u64, |sum, slot| sum.saturating_add(slot.bytes));
         if self.total.saturating_add(bytes) > self.high_total {
             self.high_total = self.total.saturating_add(bytes);
             let mut usage = self.usage;
@@ -339,17 +365,13 @@ impl<'a> Player<'a> {
 
     /// Python variables let go of what was used for the last time by this operation.
     fn release_used(&mut self, index: usize, first: usize) {
-        let mut next = 0;
-        while let Some((id, maker)) = self
-            .dies
-            .get(index)
-            .and_then(|dead| dead.get(next))
-            .copied()
-        {
+        let mut next = self.dies.get(index).copied().unwrap_or(usize::MAX);
+        while let Some(dying) = self.dying.get(next) {
+            let (slot, maker) = (dying.tensor.0 as usize, dying.maker);
+            next = dying.next;
             if maker >= first {
-                self.release(id.0 as usize);
+                self.release(slot);
             }
-            next += 1;
         }
     }
 
@@ -385,16 +407,18 @@ impl<'a> Player<'a> {
         }
         self.fetch();
         let mut later: Vec<(usize, usize)> = Vec::new();
+        // Of the operation at hand, and used again for the next.
+        let mut of_outputs: Vec<usize> = Vec::new();
+        let mut made: Vec<(TensorId, usize)> = Vec::new();
         for (index, op) in tape.ops.iter().enumerate().rev() {
             let outputs = op.outputs.iter();
-            let of_outputs: Vec<usize> = outputs
-                .filter_map(|id| gradients.get_mut(id.0 as usize)?.take())
-                .collect();
+            of_outputs.clear();
+            of_outputs.extend(outputs.filter_map(|id| gradients.get_mut(id.0 as usize)?.take()));
             for section in plan.again.iter().filter(|section| section.until == index) {
                 self.again(section, &of_outputs, &mut later);
             }
             if !of_outputs.is_empty() || op.root || op.outputs.is_empty() {
-                let mut made: Vec<(TensorId, usize)> = Vec::with_capacity(op.inputs.len());
+                made.clear();
                 for (input, gradient) in &op.inputs {
                     let slot = match (gradient, of_outputs.first()) {
                         (Gradient::None, _) => continue,
@@ -415,8 +439,8 @@ impl<'a> Player<'a> {
                 for slot in &of_outputs {
                     self.release(*slot);
                 }
-                for (input, slot) in made {
-                    self.accumulate(index, input, slot, &mut gradients);
+                for (input, slot) in &made {
+                    self.accumulate(index, *input, *slot, &mut gradients);
                 }
             } else {
                 self.finish(index, &mut later);

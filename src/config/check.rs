@@ -1,6 +1,6 @@
 //! From a raw job to a checked one, or to the list of everything that is wrong with it.
 
-use super::choices::{OptimizerKind, RecomputeGranularity};
+use super::choices::{OptimizerKind, RecomputeGranularity, RecomputeModule};
 use super::ends::{Boundary, Ends, Language, Place, connect, knows_tokens};
 use super::field::{Decimal, Default, Kind};
 use super::fields::{Args, FieldId};
@@ -203,6 +203,8 @@ pub(super) struct Draft<'a> {
     pub(super) cp: u64,
     pub(super) ep: u64,
     pub(super) etp: u64,
+    /// Ranks of one copy of the model.
+    pub(super) copy: u64,
     pub(super) world_size: u64,
     pub(super) rank_offset: u64,
     pub(super) dp: u64,
@@ -251,6 +253,7 @@ impl<'a> Draft<'a> {
             cp,
             ep,
             etp,
+            copy,
             world_size,
             rank_offset: span.map_or(0, |span| span.offset),
             dp,
@@ -329,23 +332,16 @@ impl<'a> Draft<'a> {
         problems.push_mut(Problem::error(self.module, rule, fields, message))
     }
 
-    /// Reports a warning about `fields`.
-    #[inline(never)]
-    pub(super) fn warning<'p>(
-        &self,
-        problems: &'p mut Vec<Problem>,
-        rule: &'static str,
-        fields: &[FieldId],
-        message: String,
-    ) -> &'p mut Problem {
-        problems.push_mut(Problem::warning(self.module, rule, fields, message))
-    }
-
     /// Sizes near the current TP that the test accepts.
     pub(super) fn near_tp(&self, test: &dyn Fn(u64) -> bool) -> Vec<u64> {
         near_matches(self.tp, self.a.num_attention_heads.max(self.tp), 3, &|tp| {
             self.a.num_attention_heads.is_multiple_of(tp) && test(tp)
         })
+    }
+
+    /// Whether the ranks hold a whole number of copies of the model.
+    pub(super) fn has_whole_copies(&self) -> bool {
+        self.world_size.is_multiple_of(self.copy)
     }
 
     /// Whether full recompute is asked for.
@@ -356,6 +352,11 @@ impl<'a> Draft<'a> {
     /// Whether selective recompute is asked for.
     pub(super) fn selective_recompute(&self) -> bool {
         self.a.recompute_granularity == Some(RecomputeGranularity::Selective)
+    }
+
+    /// Whether selective recompute is asked for, of this module too.
+    pub(super) fn recomputes(&self, module: RecomputeModule) -> bool {
+        self.selective_recompute() && self.a.recompute_modules.contains(module)
     }
 
     /// Whether some way of asking for virtual stages is used.

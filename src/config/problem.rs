@@ -46,7 +46,7 @@ pub struct Problem {
 
 impl Problem {
     /// An error about `fields`.
-    #[inline(never)] // Every rule calls it; one copy keeps the page small.
+    #[inline(never)] // One copy keeps the page small.
     pub(crate) fn error(
         module: usize,
         rule: &'static str,
@@ -101,6 +101,7 @@ impl fmt::Display for Problem {
 }
 
 /// The divisors of `n` nearest to `near`, closest first, at most `count`.
+#[inline(never)] // Many rules call it; one copy keeps the page small.
 pub(crate) fn near_divisors(n: u64, near: u64, count: usize) -> Vec<u64> {
     near_matches(
         near,
@@ -110,7 +111,16 @@ pub(crate) fn near_divisors(n: u64, near: u64, count: usize) -> Vec<u64> {
     )
 }
 
+/// The multiples of `step` around `near`, closest first.
+#[inline(never)] // Many rules call it; one copy keeps the page small.
+pub(crate) fn near_multiples(near: u64, step: u64) -> Vec<u64> {
+    near_matches(near, near.saturating_add(step), 2, &|n| {
+        n.is_multiple_of(step)
+    })
+}
+
 /// Numbers from 1 to `max` that pass `test`, nearest to `near` first, at most `count`.
+#[inline(never)] // Many rules call it; one copy keeps the page small.
 pub(crate) fn near_matches(
     near: u64,
     max: u64,

@@ -10,55 +10,31 @@ mod optimizer;
 mod overlap;
 mod parallelism;
 mod recompute;
+mod rule;
 mod stages;
 
 pub(super) use stages::stages;
 
+use self::rule::Rule;
 use super::check::Draft;
 use super::problem::Problem;
 
-/// A rule looks at one module and reports what is wrong.
-type Rule = fn(&Draft<'_>, &mut Vec<Problem>);
-
 /// Every rule, in the order in which its problems are shown.
-const RULES: &[Rule] = &[
-    model::heads,
-    model::query_groups,
-    model::latent_attention,
-    model::widths,
-    model::activations,
-    model::vocabulary,
-    model::positions,
-    linear_attention::heads,
-    linear_attention::pattern,
-    encoder::images,
-    encoder::stages,
-    encoder::projector,
-    encoder::micro_batch,
-    moe::experts,
-    moe::layer_freq,
-    moe::biases,
-    moe::shared_experts,
-    moe::dispatch,
-    parallelism::world,
-    parallelism::experts,
-    parallelism::sequence,
-    batch::global_batch,
-    batch::interleaving,
-    recompute::granularity,
-    recompute::modules,
-    recompute::offloading,
-    overlap::expert_communication,
-    overlap::deferral,
-    optimizer::precision,
-    optimizer::dtypes,
-    optimizer::distributed,
-    optimizer::fp8,
+const TABLES: [&[Rule]; 9] = [
+    model::RULES,
+    linear_attention::RULES,
+    encoder::RULES,
+    moe::RULES,
+    parallelism::RULES,
+    batch::RULES,
+    recompute::RULES,
+    overlap::RULES,
+    optimizer::RULES,
 ];
 
 /// Asks every rule.
 pub(super) fn apply(draft: &Draft<'_>, problems: &mut Vec<Problem>) {
-    for rule in RULES {
-        rule(draft, problems);
+    for table in TABLES {
+        Rule::apply(table, draft, problems);
     }
 }

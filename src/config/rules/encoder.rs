@@ -1,145 +1,140 @@
 //! Encoders: images that patches tile, projectors that tensor parallelism can split, and micro batches
 //! that every module can divide.
 
+use super::rule::{ERROR, Found, Rule, To, WARNING};
 use crate::config::check::Draft;
 use crate::config::choices::{FrontEnd, ProjectorKind};
 use crate::config::fields::FieldId as F;
-use crate::config::problem::{Problem, near_divisors, near_matches, or_list};
-use crate::value::Value;
+use crate::config::problem::{near_divisors, near_multiples};
+
+pub(super) const RULES: &[Rule] = &[
+    Rule {
+        name: "image_by_patch",
+        fields: &[F::img_h, F::patch_dim, F::spatial_merge_size],
+        broken: |d, f| not_tiled(d, f, d.a.img_h),
+        words: "img_h {} must be a multiple of patch_dim {}{}; {} would work",
+        fixes: &[(F::img_h, To::Near)],
+        ..ERROR
+    },
+    Rule {
+        name: "image_by_patch",
+        fields: &[F::img_w, F::patch_dim, F::spatial_merge_size],
+        broken: |d, f| not_tiled(d, f, d.a.img_w),
+        words: "img_w {} must be a multiple of patch_dim {}{}; {} would work",
+        fixes: &[(F::img_w, To::Near)],
+        ..ERROR
+    },
+    Rule {
+        name: "tokens_of_image",
+        fields: &[F::seq_length, F::img_h, F::patch_dim, F::class_token_len],
+        broken: |d, f| {
+            d.ends.front_end == FrontEnd::Patches
+                && d.a.img_h.is_some()
+                && d.place.own_seq_length.is_some_and(|stated| {
+                    stated != d.ends.tokens
+                        && f.number(stated)
+                        && f.text(d.place.name)
+                        && f.number(d.ends.tokens)
+                })
+        },
+        words: "seq_length {} of {} is ignored: its images have {} tokens",
+        fixes: &[(F::seq_length, To::Default)],
+        ..WARNING
+    },
+    // Megatron's image and audio encoders hold both their ends on every stage, or refuse stages.
+    Rule {
+        name: "encoder_stages",
+        fields: &[F::pipeline_model_parallel_size, F::front_end],
+        broken: |d, f| {
+            d.pp > 1
+                && matches!(d.ends.front_end, FrontEnd::Patches | FrontEnd::Audio)
+                && f.text(d.place.name)
+                && f.number(d.pp)
+        },
+        words: "{} has PP {}, which none of Megatron's image and audio encoders supports",
+        fixes: &[(F::pipeline_model_parallel_size, To::Number(1))],
+        ..WARNING
+    },
+    // What comes out of a projector is what the language model reads.
+    Rule {
+        name: "projector_output",
+        fields: &[F::projector_output_size, F::hidden_size],
+        broken: |d, f| match (d.a.projector_output_size, d.place.language.hidden_size) {
+            (Some(given), Some(hidden)) => {
+                given != hidden
+                    && d.a.projector != ProjectorKind::None
+                    && !d.ends.is_language()
+                    && f.number(given)
+                    && f.text(d.place.name)
+                    && f.number(hidden)
+            }
+            _ => false,
+        },
+        words: "projector_output_size {} of {} must be the language model's hidden_size {}",
+        fixes: &[(F::projector_output_size, To::Default)],
+        ..ERROR
+    },
+    // A projector's first layer is column-parallel and its second row-parallel.
+    Rule {
+        name: "projector_by_tp",
+        broken: |d, f| {
+            d.ends.projector.is_some_and(|projector| {
+                let (field, width) = match projector.hidden {
+                    Some(hidden) => (F::projector_hidden_size, hidden),
+                    None => (F::projector_output_size, projector.output),
+                };
+                f.rest(width, d.tp)
+                    && f.near(near_divisors(width, d.tp, 3))
+                    && f.about(&[field, F::tensor_model_parallel_size])
+            })
+        },
+        words: "the projector's width {} must be a multiple of tensor_model_parallel_size {}; TP {} would work",
+        fixes: &[(F::tensor_model_parallel_size, To::Near)],
+        ..ERROR
+    },
+    // Every module runs as many micro batches as the language model, so its ranks share the same samples
+    // (`encoder_mbs` in `examples/mimo/training/data.py`).
+    Rule {
+        name: "module_micro_batch",
+        fields: &[F::micro_batch_size, F::data_parallel_size],
+        broken: |d, f| match (d.place.followed_samples(), d.place.own_micro_batch_size) {
+            (Some(samples), Some(given)) => {
+                given.saturating_mul(d.dp) != samples
+                    && f.number(given)
+                    && f.text(d.place.name)
+                    && f.numbers(&[d.dp, samples])
+            }
+            _ => false,
+        },
+        words: "micro_batch_size {} of {} times its DP {} must be the language model's {} samples: all modules run the same micro batches",
+        fixes: &[(F::micro_batch_size, To::Default)],
+        ..ERROR
+    },
+    Rule {
+        name: "module_micro_batch",
+        fields: &[F::micro_batch_size, F::data_parallel_size],
+        broken: |d, f| match (d.place.followed_samples(), d.place.own_micro_batch_size) {
+            (Some(samples), None) => f.rest(samples, d.dp) && f.text(d.place.name),
+            _ => false,
+        },
+        words: "the {} samples of a micro batch of the language model do not divide over DP {} of {}: some of its ranks would have nothing to do",
+        ..WARNING
+    },
+];
 
 /// `CLIPViTModel` cuts an image into whole patches; a merger takes squares of them.
-pub(super) fn images(d: &Draft<'_>, problems: &mut Vec<Problem>) {
-    if d.ends.front_end != FrontEnd::Patches {
-        return;
-    }
+fn not_tiled(d: &Draft<'_>, f: &mut Found, side: Option<u64>) -> bool {
     let (patch, merge) = (d.a.patch_dim, d.a.spatial_merge_size);
     let step = patch.saturating_mul(merge);
-    for (field, side) in [(F::img_h, d.a.img_h), (F::img_w, d.a.img_w)] {
-        let Some(side) = side.filter(|side| !side.is_multiple_of(step)) else {
-            continue;
-        };
-        let near = near_matches(side, side.saturating_add(step), 2, &|n: u64| {
-            n.is_multiple_of(step)
-        });
-        let merged = if merge > 1 {
-            format!(" · spatial_merge_size {merge}")
-        } else {
-            String::new()
-        };
-        d.error(
-            problems,
-            "image_by_patch",
-            &[field, F::patch_dim, F::spatial_merge_size],
-            format!(
-                "{} {side} must be a multiple of patch_dim {patch}{merged}; {} would work",
-                field.field().name,
-                or_list(&near)
-            ),
-        )
-        .fix_each(field, &near);
-    }
-    let stated = d
-        .place
-        .own_seq_length
-        .filter(|stated| *stated != d.ends.tokens);
-    if let (Some(stated), Some(_)) = (stated, d.a.img_h) {
-        d.warning(
-            problems,
-            "tokens_of_image",
-            &[F::seq_length, F::img_h, F::patch_dim, F::class_token_len],
-            format!(
-                "seq_length {stated} of {} is ignored: its images have {} tokens",
-                d.place.name, d.ends.tokens
-            ),
-        )
-        .fix(F::seq_length, Value::Null);
-    }
-}
-
-/// Megatron's image and audio encoders hold both their ends on every stage, or refuse stages.
-pub(super) fn stages(d: &Draft<'_>, problems: &mut Vec<Problem>) {
-    if d.pp > 1 && matches!(d.ends.front_end, FrontEnd::Patches | FrontEnd::Audio) {
-        d.warning(
-            problems,
-            "encoder_stages",
-            &[F::pipeline_model_parallel_size, F::front_end],
-            format!(
-                "{} has PP {}, which none of Megatron's image and audio encoders supports",
-                d.place.name, d.pp
-            ),
-        )
-        .fix(F::pipeline_model_parallel_size, Value::Int(1));
-    }
-}
-
-/// A projector's first layer is column-parallel and its second row-parallel, and what comes out is
-/// what the language model reads.
-pub(super) fn projector(d: &Draft<'_>, problems: &mut Vec<Problem>) {
-    if let (Some(given), Some(hidden)) = (d.a.projector_output_size, d.place.language.hidden_size)
-        && given != hidden
-        && d.a.projector != ProjectorKind::None
-        && !d.ends.is_language()
-    {
-        d.error(problems,
-                "projector_output",
-                &[F::projector_output_size, F::hidden_size],
-                format!("projector_output_size {given} of {} must be the language model's hidden_size {hidden}", d.place.name),
-            )
-            .fix(F::projector_output_size, Value::Null);
-    }
-    let Some(projector) = d.ends.projector else {
-        return;
+    let merged = || match merge {
+        1 => String::new(),
+        _ => format!(" · spatial_merge_size {merge}"),
     };
-    let (field, split) = match projector.hidden {
-        Some(hidden) => (F::projector_hidden_size, hidden),
-        None => (F::projector_output_size, projector.output),
-    };
-    if !split.is_multiple_of(d.tp) {
-        let near = near_divisors(split, d.tp, 3);
-        d.error(problems,
-                "projector_by_tp",
-                &[field, F::tensor_model_parallel_size],
-                format!(
-                    "the projector's width {split} must be a multiple of tensor_model_parallel_size {}; TP {} would work",
-                    d.tp,
-                    or_list(&near)
-                ),
-            )
-            .fix_each(F::tensor_model_parallel_size, &near);
-    }
-}
-
-/// Every module runs as many micro batches as the language model, so its ranks share the same samples
-/// (`encoder_mbs` in `examples/mimo/training/data.py`).
-pub(super) fn micro_batch(d: &Draft<'_>, problems: &mut Vec<Problem>) {
-    let Some(samples) = d.place.followed_samples() else {
-        return;
-    };
-    let fields = [F::micro_batch_size, F::data_parallel_size];
-    match d.place.own_micro_batch_size {
-        Some(given) if given.saturating_mul(d.dp) != samples => {
-            d.error(problems,
-                "module_micro_batch",
-                &fields,
-                format!(
-                    "micro_batch_size {given} of {} times its DP {} must be the language model's {samples} samples: all modules run the same micro batches",
-                    d.place.name, d.dp
-                ),
-            )
-            .fix(F::micro_batch_size, Value::Null);
-        }
-
-        None if !samples.is_multiple_of(d.dp) => {
-            d.warning(problems,
-                "module_micro_batch",
-                &fields,
-                format!(
-                    "the {samples} samples of a micro batch of the language model do not divide over DP {} of {}: some of its ranks would have nothing to do",
-                    d.dp, d.place.name
-                ),
-            );
-        }
-
-        _ => {}
-    }
+    d.ends.front_end == FrontEnd::Patches
+        && side.is_some_and(|side| {
+            !side.is_multiple_of(step)
+                && f.numbers(&[side, patch])
+                && f.text(&merged())
+                && f.near(near_multiples(side, step))
+        })
 }

@@ -1,62 +1,63 @@
 //! Linear attention layers (`TransformerConfig.__post_init__`).
 
+use super::rule::{ERROR, Found, Rule, To};
 use crate::config::check::Draft;
 use crate::config::fields::FieldId as F;
 use crate::config::pattern::LayerPattern;
-use crate::config::problem::{Problem, near_divisors, or_list};
-use crate::value::Value;
+use crate::config::problem::near_divisors;
 
-pub(super) fn heads(d: &Draft<'_>, problems: &mut Vec<Problem>) {
-    if d.a.experimental_attention_variant.is_none() {
-        return;
-    }
-    let (keys, values) = (d.a.linear_num_key_heads, d.a.linear_num_value_heads);
-    if !values.is_multiple_of(keys) {
-        let near = near_divisors(values, keys, 3);
-        d.error(problems,
-                "linear_heads",
-                &[F::linear_num_value_heads, F::linear_num_key_heads],
-                format!("linear_num_value_heads {values} must be a multiple of linear_num_key_heads {keys}; {} would work", or_list(&near)),
-            )
-            .fix_each(F::linear_num_key_heads, &near);
-    }
-    let ranks = d.tp.saturating_mul(d.cp);
-    for (field, heads) in [
-        (F::linear_num_key_heads, keys),
-        (F::linear_num_value_heads, values),
-    ] {
-        if !heads.is_multiple_of(ranks) {
-            d.error(
-                problems,
-                "linear_heads_by_ranks",
-                &[
-                    field,
-                    F::tensor_model_parallel_size,
-                    F::context_parallel_size,
-                ],
-                format!(
-                    "{} {heads} must be a multiple of TP {} · CP {} = {ranks}",
-                    field.field().name,
-                    d.tp,
-                    d.cp
-                ),
-            );
-        }
-    }
+pub(super) const RULES: &[Rule] = &[
+    Rule {
+        name: "linear_heads",
+        fields: &[F::linear_num_value_heads, F::linear_num_key_heads],
+        broken: |d, f| {
+            let (keys, values) = (d.a.linear_num_key_heads, d.a.linear_num_value_heads);
+            is_linear(d) && f.rest(values, keys) && f.near(near_divisors(values, keys, 3))
+        },
+        words: "linear_num_value_heads {} must be a multiple of linear_num_key_heads {}; {} would work",
+        fixes: &[(F::linear_num_key_heads, To::Near)],
+        ..ERROR
+    },
+    Rule {
+        name: "linear_heads_by_ranks",
+        fields: &[
+            F::linear_num_key_heads,
+            F::tensor_model_parallel_size,
+            F::context_parallel_size,
+        ],
+        broken: |d, f| uneven_over_ranks(d, f, d.a.linear_num_key_heads),
+        words: "linear_num_key_heads {} must be a multiple of TP {} · CP {} = {}",
+        ..ERROR
+    },
+    Rule {
+        name: "linear_heads_by_ranks",
+        fields: &[
+            F::linear_num_value_heads,
+            F::tensor_model_parallel_size,
+            F::context_parallel_size,
+        ],
+        broken: |d, f| uneven_over_ranks(d, f, d.a.linear_num_value_heads),
+        words: "linear_num_value_heads {} must be a multiple of TP {} · CP {} = {}",
+        ..ERROR
+    },
+    Rule {
+        name: "linear_attention_freq",
+        fields: &[F::linear_attention_freq, F::num_layers],
+        broken: |d, f| match &d.a.linear_attention_freq {
+            LayerPattern::List(list) => is_linear(d) && f.other_length(list, d.a.num_layers),
+            LayerPattern::Every(_) => false,
+        },
+        words: "linear_attention_freq lists {} layers, but num_layers is {}",
+        fixes: &[(F::linear_attention_freq, To::Number(4))],
+        ..ERROR
+    },
+];
+
+fn is_linear(d: &Draft<'_>) -> bool {
+    d.a.experimental_attention_variant.is_some()
 }
 
-pub(super) fn pattern(d: &Draft<'_>, problems: &mut Vec<Problem>) {
-    let LayerPattern::List(list) = &d.a.linear_attention_freq else {
-        return;
-    };
-    let (given, layers) = (list.len(), d.a.num_layers);
-    if d.a.experimental_attention_variant.is_some() && u64::try_from(given) != Ok(layers) {
-        d.error(
-            problems,
-            "linear_attention_freq",
-            &[F::linear_attention_freq, F::num_layers],
-            format!("linear_attention_freq lists {given} layers, but num_layers is {layers}"),
-        )
-        .fix(F::linear_attention_freq, Value::Int(4));
-    }
+fn uneven_over_ranks(d: &Draft<'_>, f: &mut Found, heads: u64) -> bool {
+    let ranks = d.tp.saturating_mul(d.cp);
+    is_linear(d) && !heads.is_multiple_of(ranks) && f.numbers(&[heads, d.tp, d.cp, ranks])
 }

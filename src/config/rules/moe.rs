@@ -1,209 +1,187 @@
 //! Experts, their layers and what Megatron does not support around them.
 
+use super::rule::{ERROR, Found, Rule, To, WARNING};
 use crate::config::check::Draft;
 use crate::config::choices::TokenDispatcher;
 use crate::config::fields::FieldId as F;
 use crate::config::pattern::LayerPattern;
-use crate::config::problem::{Problem, near_divisors, near_matches, or_list};
+use crate::config::problem::{near_divisors, near_multiples};
 use crate::value::Value;
 
-pub(super) fn experts(d: &Draft<'_>, problems: &mut Vec<Problem>) {
-    let Some(experts) = d.a.num_experts else {
-        if d.ep > 1 {
-            d.error(
-                problems,
-                "ep_needs_experts",
-                &[F::expert_model_parallel_size, F::num_experts],
-                format!(
-                    "expert_model_parallel_size {} needs num_experts: the model is dense",
-                    d.ep
-                ),
-            )
-            .fix(F::expert_model_parallel_size, Value::Int(1));
-        }
-        if d.a.moe_ffn_hidden_size.is_some() {
-            d.error(
-                problems,
-                "expert_width_needs_experts",
-                &[F::moe_ffn_hidden_size, F::num_experts],
-                String::from("moe_ffn_hidden_size needs num_experts: the model is dense"),
-            )
-            .fix(F::moe_ffn_hidden_size, Value::Null);
-        }
-        if d.a.moe_latent_size.is_some() {
-            d.error(
-                problems,
-                "latent_needs_experts",
-                &[F::moe_latent_size, F::num_experts],
-                String::from("moe_latent_size applies only to MoE models: give num_experts"),
-            )
-            .fix(F::moe_latent_size, Value::Null);
-        }
-        return;
-    };
-    if !experts.is_multiple_of(d.ep) {
-        let near = near_divisors(experts, d.ep, 4);
-        d.error(problems,
-                "experts_by_ep",
-                &[F::expert_model_parallel_size, F::num_experts],
-                format!(
-                    "num_experts {experts} must be a multiple of expert_model_parallel_size {}; EP {} would work",
-                    d.ep,
-                    or_list(&near)
-                ),
-            )
-            .fix_each(F::expert_model_parallel_size, &near);
-    }
-    if d.a.moe_router_topk > experts {
-        d.error(
-            problems,
-            "topk",
-            &[F::moe_router_topk, F::num_experts],
-            format!(
-                "moe_router_topk {} is more than num_experts {experts}",
-                d.a.moe_router_topk
-            ),
-        )
-        .fix(F::moe_router_topk, Value::Int(experts.into()));
-    }
-    let width = d.a.moe_ffn_hidden_size.unwrap_or(d.ffn_hidden_size);
-    if !width.is_multiple_of(d.etp) {
-        let near = near_divisors(width, d.etp, 3);
-        d.error(problems,
-                "expert_width_by_etp",
-                &[F::moe_ffn_hidden_size, F::expert_tensor_parallel_size],
-                format!(
-                    "moe_ffn_hidden_size {width} must be a multiple of expert_tensor_parallel_size {}; ETP {} would work",
-                    d.etp,
-                    or_list(&near)
-                ),
-            )
-            .fix_each(F::expert_tensor_parallel_size, &near);
-    }
+pub(super) const RULES: &[Rule] = &[
+    Rule {
+        name: "ep_needs_experts",
+        fields: &[F::expert_model_parallel_size, F::num_experts],
+        broken: |d, f| !has_experts(d) && d.ep > 1 && f.number(d.ep),
+        words: "expert_model_parallel_size {} needs num_experts: the model is dense",
+        fixes: &[(F::expert_model_parallel_size, To::Number(1))],
+        ..ERROR
+    },
+    Rule {
+        name: "expert_width_needs_experts",
+        fields: &[F::moe_ffn_hidden_size, F::num_experts],
+        broken: |d, _| !has_experts(d) && d.a.moe_ffn_hidden_size.is_some(),
+        words: "moe_ffn_hidden_size needs num_experts: the model is dense",
+        fixes: &[(F::moe_ffn_hidden_size, To::Default)],
+        ..ERROR
+    },
+    Rule {
+        name: "latent_needs_experts",
+        fields: &[F::moe_latent_size, F::num_experts],
+        broken: |d, _| !has_experts(d) && d.a.moe_latent_size.is_some(),
+        words: "moe_latent_size applies only to MoE models: give num_experts",
+        fixes: &[(F::moe_latent_size, To::Default)],
+        ..ERROR
+    },
+    Rule {
+        name: "experts_by_ep",
+        fields: &[F::expert_model_parallel_size, F::num_experts],
+        broken: |d, f| {
+            d.a.num_experts.is_some_and(|experts| {
+                f.rest(experts, d.ep) && f.near(near_divisors(experts, d.ep, 4))
+            })
+        },
+        words: "num_experts {} must be a multiple of expert_model_parallel_size {}; EP {} would work",
+        fixes: &[(F::expert_model_parallel_size, To::Near)],
+        ..ERROR
+    },
+    Rule {
+        name: "topk",
+        fields: &[F::moe_router_topk, F::num_experts],
+        broken: |d, f| {
+            let topk = d.a.moe_router_topk;
+            d.a.num_experts.is_some_and(|experts| {
+                topk > experts
+                    && f.numbers(&[topk, experts])
+                    && f.fix_each(F::moe_router_topk, &[experts])
+            })
+        },
+        words: "moe_router_topk {} is more than num_experts {}",
+        ..ERROR
+    },
+    Rule {
+        name: "expert_width_by_etp",
+        fields: &[F::moe_ffn_hidden_size, F::expert_tensor_parallel_size],
+        broken: |d, f| {
+            let width = d.a.moe_ffn_hidden_size.unwrap_or(d.ffn_hidden_size);
+            has_experts(d) && f.rest(width, d.etp) && f.near(near_divisors(width, d.etp, 3))
+        },
+        words: "moe_ffn_hidden_size {} must be a multiple of expert_tensor_parallel_size {}; ETP {} would work",
+        fixes: &[(F::expert_tensor_parallel_size, To::Near)],
+        ..ERROR
+    },
+    Rule {
+        name: "layer_freq_length",
+        fields: &[F::moe_layer_freq, F::num_layers],
+        broken: |d, f| match &d.a.moe_layer_freq {
+            LayerPattern::List(list) => {
+                has_experts(d)
+                    && f.other_length(list, d.a.num_layers)
+                    && fix_length(f, list, d.a.num_layers)
+            }
+            LayerPattern::Every(_) => false,
+        },
+        words: "moe_layer_freq lists {} layers, but num_layers is {}",
+        ..ERROR
+    },
+    Rule {
+        name: "expert_bias_needs_etp_1",
+        fields: &[F::add_bias_linear, F::expert_tensor_parallel_size],
+        broken: |d, f| has_experts(d) && d.a.add_bias_linear && d.etp > 1 && f.number(d.etp),
+        words: "biases in MoE layers are only supported with expert_tensor_parallel_size 1, not {}",
+        fixes: &[
+            (F::expert_tensor_parallel_size, To::Number(1)),
+            (F::add_bias_linear, To::Off),
+        ],
+        ..ERROR
+    },
+    Rule {
+        name: "shared_experts_have_no_bias",
+        fields: &[F::add_bias_linear, F::moe_shared_expert_intermediate_size],
+        broken: |d, _| d.a.add_bias_linear && shared_width(d).is_some_and(|width| width > 0),
+        words: "shared experts do not support add_bias_linear",
+        fixes: &[(F::add_bias_linear, To::Off)],
+        ..ERROR
+    },
+    Rule {
+        name: "shared_experts_zero",
+        fields: &[F::moe_shared_expert_intermediate_size],
+        broken: |d, _| shared_width(d) == Some(0),
+        words: "moe_shared_expert_intermediate_size 0 is refused by Megatron; it is read as no shared experts",
+        fixes: &[(F::moe_shared_expert_intermediate_size, To::Default)],
+        ..WARNING
+    },
+    Rule {
+        name: "shared_width_by_tp",
+        fields: &[
+            F::moe_shared_expert_intermediate_size,
+            F::tensor_model_parallel_size,
+        ],
+        broken: |d, f| {
+            shared_width(d)
+                .is_some_and(|width| f.rest(width, d.tp) && f.near(near_multiples(width, d.tp)))
+        },
+        words: "moe_shared_expert_intermediate_size {} must be a multiple of tensor_model_parallel_size {}; {} would work",
+        fixes: &[(F::moe_shared_expert_intermediate_size, To::Near)],
+        ..ERROR
+    },
+    Rule {
+        name: "shared_overlap_dispatcher",
+        fields: &[F::moe_shared_expert_overlap, F::moe_token_dispatcher_type],
+        broken: |d, _| {
+            shared_width(d).is_some()
+                && d.a.moe_shared_expert_overlap
+                && d.a.moe_token_dispatcher_type == TokenDispatcher::AllGather
+        },
+        words: "moe_shared_expert_overlap only works with the alltoall or flex token dispatcher",
+        fixes: &[
+            (F::moe_token_dispatcher_type, To::Name("alltoall")),
+            (F::moe_shared_expert_overlap, To::Off),
+        ],
+        ..ERROR
+    },
+    Rule {
+        name: "moe_needs_sequence_parallel",
+        fields: &[F::sequence_parallel, F::tensor_model_parallel_size],
+        broken: |d, _| has_experts(d) && d.tp > 1 && !d.a.sequence_parallel,
+        words: "a MoE model with TP trains only with sequence_parallel",
+        fixes: &[(F::sequence_parallel, To::On)],
+        ..ERROR
+    },
+    Rule {
+        name: "capacity_padding",
+        fields: &[
+            F::moe_pad_expert_input_to_capacity,
+            F::moe_expert_capacity_factor,
+        ],
+        broken: |d, _| {
+            has_experts(d)
+                && d.a.moe_pad_expert_input_to_capacity
+                && d.a.moe_expert_capacity_factor.is_none()
+        },
+        words: "moe_pad_expert_input_to_capacity needs moe_expert_capacity_factor",
+        fixes: &[
+            (F::moe_expert_capacity_factor, To::Number(1)),
+            (F::moe_pad_expert_input_to_capacity, To::Off),
+        ],
+        ..ERROR
+    },
+];
+
+fn has_experts(d: &Draft<'_>) -> bool {
+    d.a.num_experts.is_some()
 }
 
-pub(super) fn layer_freq(d: &Draft<'_>, problems: &mut Vec<Problem>) {
-    let LayerPattern::List(list) = &d.a.moe_layer_freq else {
-        return;
-    };
-    let layers = d.a.num_layers;
-    if d.a.num_experts.is_some() && u64::try_from(list.len()) != Ok(layers) {
-        let dense = list.iter().take_while(|moe| !**moe).count();
-        let dense = u64::try_from(dense).unwrap_or(0).min(layers);
-        d.error(
-            problems,
-            "layer_freq_length",
-            &[F::moe_layer_freq, F::num_layers],
-            format!(
-                "moe_layer_freq lists {} layers, but num_layers is {layers}",
-                list.len()
-            ),
-        )
-        .fix(
-            F::moe_layer_freq,
-            Value::Text(format!("([0]*{dense}+[1]*{})", layers - dense)),
-        );
-    }
+/// The width of the shared experts of a MoE model, where one is given.
+fn shared_width(d: &Draft<'_>) -> Option<u64> {
+    d.a.moe_shared_expert_intermediate_size
+        .filter(|_| has_experts(d))
 }
 
-pub(super) fn biases(d: &Draft<'_>, problems: &mut Vec<Problem>) {
-    if d.a.num_experts.is_none() || !d.a.add_bias_linear {
-        return;
-    }
-    if d.etp > 1 {
-        d.error(problems,
-                "expert_bias_needs_etp_1",
-                &[F::add_bias_linear, F::expert_tensor_parallel_size],
-                format!("biases in MoE layers are only supported with expert_tensor_parallel_size 1, not {}", d.etp),
-            )
-            .fix(F::expert_tensor_parallel_size, Value::Int(1))
-            .fix(F::add_bias_linear, Value::Bool(false));
-    }
-    if d.a
-        .moe_shared_expert_intermediate_size
-        .is_some_and(|size| size > 0)
-    {
-        d.error(
-            problems,
-            "shared_experts_have_no_bias",
-            &[F::add_bias_linear, F::moe_shared_expert_intermediate_size],
-            String::from("shared experts do not support add_bias_linear"),
-        )
-        .fix(F::add_bias_linear, Value::Bool(false));
-    }
-}
-
-pub(super) fn shared_experts(d: &Draft<'_>, problems: &mut Vec<Problem>) {
-    let Some(shared) =
-        d.a.moe_shared_expert_intermediate_size
-            .filter(|_| d.a.num_experts.is_some())
-    else {
-        return;
-    };
-    if shared == 0 {
-        d.warning(problems,
-                "shared_experts_zero",
-                &[F::moe_shared_expert_intermediate_size],
-                String::from("moe_shared_expert_intermediate_size 0 is refused by Megatron; it is read as no shared experts"),
-            )
-            .fix(F::moe_shared_expert_intermediate_size, Value::Null);
-    } else if !shared.is_multiple_of(d.tp) {
-        let near = near_matches(shared, shared.saturating_add(d.tp), 2, &|n| {
-            n.is_multiple_of(d.tp)
-        });
-        d.error(problems,
-                "shared_width_by_tp",
-                &[F::moe_shared_expert_intermediate_size, F::tensor_model_parallel_size],
-                format!(
-                    "moe_shared_expert_intermediate_size {shared} must be a multiple of tensor_model_parallel_size {}; {} would work",
-                    d.tp,
-                    or_list(&near)
-                ),
-            )
-            .fix_each(F::moe_shared_expert_intermediate_size, &near);
-    }
-    if d.a.moe_shared_expert_overlap && d.a.moe_token_dispatcher_type == TokenDispatcher::AllGather
-    {
-        d.error(
-            problems,
-            "shared_overlap_dispatcher",
-            &[F::moe_shared_expert_overlap, F::moe_token_dispatcher_type],
-            String::from(
-                "moe_shared_expert_overlap only works with the alltoall or flex token dispatcher",
-            ),
-        )
-        .fix(
-            F::moe_token_dispatcher_type,
-            Value::Text(String::from("alltoall")),
-        )
-        .fix(F::moe_shared_expert_overlap, Value::Bool(false));
-    }
-}
-
-pub(super) fn dispatch(d: &Draft<'_>, problems: &mut Vec<Problem>) {
-    if d.a.num_experts.is_none() {
-        return;
-    }
-    if d.tp > 1 && !d.a.sequence_parallel {
-        d.error(
-            problems,
-            "moe_needs_sequence_parallel",
-            &[F::sequence_parallel, F::tensor_model_parallel_size],
-            String::from("a MoE model with TP trains only with sequence_parallel"),
-        )
-        .fix(F::sequence_parallel, Value::Bool(true));
-    }
-    if d.a.moe_pad_expert_input_to_capacity && d.a.moe_expert_capacity_factor.is_none() {
-        d.error(
-            problems,
-            "capacity_padding",
-            &[
-                F::moe_pad_expert_input_to_capacity,
-                F::moe_expert_capacity_factor,
-            ],
-            String::from("moe_pad_expert_input_to_capacity needs moe_expert_capacity_factor"),
-        )
-        .fix(F::moe_expert_capacity_factor, Value::Int(1))
-        .fix(F::moe_pad_expert_input_to_capacity, Value::Bool(false));
-    }
+/// As many dense layers first as the list has, and MoE layers after them.
+fn fix_length(f: &mut Found, list: &[bool], layers: u64) -> bool {
+    let dense = list.iter().take_while(|moe| !**moe).count();
+    let dense = u64::try_from(dense).unwrap_or(0).min(layers);
+    let pattern = format!("([0]*{dense}+[1]*{})", layers - dense);
+    f.fix(F::moe_layer_freq, Value::Text(pattern))
 }

@@ -1,145 +1,145 @@
 //! How ranks tile the job.
 
+use super::rule::{ERROR, Found, Rule, To, WARNING};
 use crate::config::check::Draft;
 use crate::config::fields::FieldId as F;
-use crate::config::problem::{Problem, near_matches, or_list};
+use crate::config::problem::{near_matches, near_multiples, or_list};
 use crate::value::Value;
 
-pub(super) fn world(d: &Draft<'_>, problems: &mut Vec<Problem>) {
-    let copy = d.tp.saturating_mul(d.pp).saturating_mul(d.cp);
-    let fields = [
-        F::world_size,
-        F::tensor_model_parallel_size,
-        F::pipeline_model_parallel_size,
-        F::context_parallel_size,
-    ];
-    if d.world_size < copy {
-        d.error(problems,
-                "world_holds_one_copy",
-                &fields,
-                format!(
-                    "world_size {} is less than one copy of the model, which takes TP {} · PP {} · CP {} = {copy} GPUs",
-                    d.world_size, d.tp, d.pp, d.cp
-                ),
-            )
-            .fix(F::world_size, Value::Int(copy.into()));
-    } else if !d.world_size.is_multiple_of(copy) {
-        let below = d.world_size / copy * copy;
-        let near = [below, below.saturating_add(copy)];
-        d.error(problems,
-                "world_by_copy",
-                &fields,
-                format!(
-                    "world_size {} must be a multiple of TP {} · PP {} · CP {} = {copy}; {} GPUs would work",
-                    d.world_size,
-                    d.tp,
-                    d.pp,
-                    d.cp,
-                    or_list(&near)
-                ),
-            )
-            .fix_each(F::world_size, &near);
-    } else if let Some(dp) = d.a.data_parallel_size.filter(|dp| *dp != d.dp) {
-        d.error(problems,
-                "data_parallel_size",
-                &[F::data_parallel_size, F::world_size],
-                format!(
-                    "data_parallel_size {dp} does not fit {} GPUs with TP {} · PP {} · CP {}: that gives {}",
-                    d.world_size, d.tp, d.pp, d.cp, d.dp
-                ),
-            )
-            .fix(F::data_parallel_size, Value::Null)
-            .fix(F::world_size, Value::Int((u128::from(copy) * u128::from(dp)).try_into().unwrap_or(i128::MAX)));
-    }
-}
+pub(super) const RULES: &[Rule] = &[
+    Rule {
+        name: "world_holds_one_copy",
+        fields: COPY,
+        broken: |d, f| {
+            d.world_size < d.copy
+                && f.numbers(&[d.world_size, d.tp, d.pp, d.cp, d.copy])
+                && f.fix_each(F::world_size, &[d.copy])
+        },
+        words: "world_size {} is less than one copy of the model, which takes TP {} · PP {} · CP {} = {} GPUs",
+        ..ERROR
+    },
+    Rule {
+        name: "world_by_copy",
+        fields: COPY,
+        broken: |d, f| {
+            let below = d.world_size / d.copy * d.copy;
+            d.world_size >= d.copy
+                && !d.has_whole_copies()
+                && f.numbers(&[d.world_size, d.tp, d.pp, d.cp, d.copy])
+                && f.near(vec![below, below.saturating_add(d.copy)])
+        },
+        words: "world_size {} must be a multiple of TP {} · PP {} · CP {} = {}; {} GPUs would work",
+        fixes: &[(F::world_size, To::Near)],
+        ..ERROR
+    },
+    Rule {
+        name: "data_parallel_size",
+        fields: &[F::data_parallel_size, F::world_size],
+        broken: |d, f| {
+            d.a.data_parallel_size.is_some_and(|dp| {
+                let world = u128::from(d.copy) * u128::from(dp);
+                d.has_whole_copies()
+                    && dp != d.dp
+                    && f.numbers(&[dp, d.world_size, d.tp, d.pp, d.cp, d.dp])
+                    && f.fix(
+                        F::world_size,
+                        Value::Int(world.try_into().unwrap_or(i128::MAX)),
+                    )
+            })
+        },
+        words: "data_parallel_size {} does not fit {} GPUs with TP {} · PP {} · CP {}: that gives {}",
+        fixes: &[(F::data_parallel_size, To::Default)],
+        ..ERROR
+    },
+    // The expert grid must cover the same ranks as the dense one (`initialize_model_parallel`).
+    Rule {
+        name: "expert_grid",
+        fields: &[
+            F::expert_model_parallel_size,
+            F::expert_tensor_parallel_size,
+            F::tensor_model_parallel_size,
+            F::context_parallel_size,
+            F::world_size,
+        ],
+        broken: |d, f| {
+            let (stage, span) = (d.world_size / d.pp, d.etp.saturating_mul(d.ep));
+            d.has_whole_copies()
+                && !stage.is_multiple_of(span)
+                && f.numbers(&[d.etp, d.ep, span, stage, d.tp, d.cp, d.dp])
+                && near_expert_grids(d, f, stage)
+        },
+        words: "ETP {} · EP {} = {} must divide the {} ranks of a pipeline stage (TP · CP · DP = {} · {} · {}); {}",
+        ..ERROR
+    },
+    Rule {
+        name: "sequence_by_cp",
+        fields: &[F::seq_length, F::context_parallel_size],
+        broken: |d, f| {
+            // An encoder on the language model's own ranks has whole sequences on each of them.
+            let whole = d.place.colocated && !d.ends.is_language();
+            let length = d.a.seq_length;
+            d.cp > 1
+                && !whole
+                && f.rest(length, 2 * d.cp)
+                && f.near(near_multiples(length, 2 * d.cp))
+        },
+        words: "seq_length {} must be a multiple of 2 · CP = {}; {} would work",
+        fixes: &[(F::seq_length, To::Near)],
+        ..ERROR
+    },
+    Rule {
+        name: "sequence_parallel_needs_tp",
+        fields: &[F::sequence_parallel, F::tensor_model_parallel_size],
+        broken: |d, _| d.a.sequence_parallel && d.tp == 1,
+        words: "Megatron-LM turns sequence_parallel off with TP 1",
+        fixes: &[(F::sequence_parallel, To::Off)],
+        ..WARNING
+    },
+    Rule {
+        name: "sequence_by_tp",
+        fields: &[
+            F::seq_length,
+            F::tensor_model_parallel_size,
+            F::sequence_parallel,
+        ],
+        broken: |d, f| {
+            let length = d.a.seq_length;
+            d.a.sequence_parallel
+                && !(length / d.cp).is_multiple_of(d.tp)
+                && f.numbers(&[length, d.cp, d.tp])
+                && f.near(near_multiples(length, d.tp.saturating_mul(d.cp)))
+        },
+        words: "with sequence_parallel, seq_length {} over CP {} must be a multiple of TP {}; {} would work",
+        fixes: &[(F::seq_length, To::Near)],
+        ..ERROR
+    },
+];
 
-/// The expert grid must cover the same ranks as the dense one (`initialize_model_parallel`).
-pub(super) fn experts(d: &Draft<'_>, problems: &mut Vec<Problem>) {
-    let copy = d.tp.saturating_mul(d.pp).saturating_mul(d.cp);
-    if d.world_size < copy || !d.world_size.is_multiple_of(copy) {
-        return;
-    }
-    let stage = d.world_size / d.pp;
-    let span = d.etp.saturating_mul(d.ep);
-    if !stage.is_multiple_of(span) {
-        let fits = |n: u64| d.a.num_experts.is_none_or(|e| e.is_multiple_of(n));
-        let expert_near = near_matches(d.ep, 4096, 3, &|ep| {
-            fits(ep) && stage.is_multiple_of(d.etp.saturating_mul(ep))
-        });
-        let tensor_near = near_matches(d.etp, 64, 2, &|etp| {
-            stage.is_multiple_of(etp.saturating_mul(d.ep))
-        });
-        let hint = match (expert_near.as_slice(), tensor_near.as_slice()) {
-            ([], []) => format!(
-                "world_size must be a multiple of ETP · EP · PP = {}",
-                span.saturating_mul(d.pp)
-            ),
-            ([], etp) => format!("ETP {} would work", or_list(etp)),
-            (ep, _) => format!("EP {} would work", or_list(ep)),
-        };
-        d.error(problems,
-                "expert_grid",
-                &[
-                    F::expert_model_parallel_size,
-                    F::expert_tensor_parallel_size,
-                    F::tensor_model_parallel_size,
-                    F::context_parallel_size,
-                    F::world_size,
-                ],
-                format!(
-                    "ETP {} · EP {} = {span} must divide the {stage} ranks of a pipeline stage (TP · CP · DP = {} · {} · {}); {hint}",
-                    d.etp, d.ep, d.tp, d.cp, d.dp
-                ),
-            )
-            .fix_each(F::expert_model_parallel_size, &expert_near)
-            .fix_each(F::expert_tensor_parallel_size, &tensor_near);
-    }
-}
+const COPY: &[F] = &[
+    F::world_size,
+    F::tensor_model_parallel_size,
+    F::pipeline_model_parallel_size,
+    F::context_parallel_size,
+];
 
-pub(super) fn sequence(d: &Draft<'_>, problems: &mut Vec<Problem>) {
-    let s = d.a.seq_length;
-    // An encoder on the language model's own ranks has whole sequences on each of them.
-    let whole = d.place.colocated && !d.ends.is_language();
-    if d.cp > 1 && !whole && !s.is_multiple_of(2 * d.cp) {
-        let near = near_matches(s, s.saturating_add(2 * d.cp), 2, &|n| {
-            n.is_multiple_of(2 * d.cp)
-        });
-        d.error(
-            problems,
-            "sequence_by_cp",
-            &[F::seq_length, F::context_parallel_size],
-            format!(
-                "seq_length {s} must be a multiple of 2 · CP = {}; {} would work",
-                2 * d.cp,
-                or_list(&near)
-            ),
-        )
-        .fix_each(F::seq_length, &near);
-    }
-    if !d.a.sequence_parallel {
-        return;
-    }
-    if d.tp == 1 {
-        d.warning(
-            problems,
-            "sequence_parallel_needs_tp",
-            &[F::sequence_parallel, F::tensor_model_parallel_size],
-            String::from("Megatron-LM turns sequence_parallel off with TP 1"),
-        )
-        .fix(F::sequence_parallel, Value::Bool(false));
-    } else if !(s / d.cp).is_multiple_of(d.tp) {
-        let step = d.tp.saturating_mul(d.cp);
-        let near = near_matches(s, s.saturating_add(step), 2, &|n| n.is_multiple_of(step));
-        d.error(problems,
-                "sequence_by_tp",
-                &[F::seq_length, F::tensor_model_parallel_size, F::sequence_parallel],
-                format!(
-                    "with sequence_parallel, seq_length {s} over CP {} must be a multiple of TP {}; {} would work",
-                    d.cp,
-                    d.tp,
-                    or_list(&near)
-                ),
-            )
-            .fix_each(F::seq_length, &near);
-    }
+/// The EP and ETP near by that divide the ranks of a stage.
+fn near_expert_grids(d: &Draft<'_>, f: &mut Found, stage: u64) -> bool {
+    let fits = |ep: u64| d.a.num_experts.is_none_or(|e| e.is_multiple_of(ep));
+    let expert_near = near_matches(d.ep, 4096, 3, &|ep| {
+        fits(ep) && stage.is_multiple_of(d.etp.saturating_mul(ep))
+    });
+    let tensor_near = near_matches(d.etp, 64, 2, &|etp| {
+        stage.is_multiple_of(etp.saturating_mul(d.ep))
+    });
+    let hint = match (expert_near.as_slice(), tensor_near.as_slice()) {
+        ([], []) => {
+            let span = d.etp.saturating_mul(d.ep).saturating_mul(d.pp);
+            format!("world_size must be a multiple of ETP · EP · PP = {span}")
+        }
+        ([], etp) => format!("ETP {} would work", or_list(etp)),
+        (ep, _) => format!("EP {} would work", or_list(ep)),
+    };
+    f.text(&hint)
+        && f.fix_each(F::expert_model_parallel_size, &expert_near)
+        && f.fix_each(F::expert_tensor_parallel_size, &tensor_near)
 }

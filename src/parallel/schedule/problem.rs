@@ -93,7 +93,8 @@ impl ScheduleInput {
         problems
     }
 
-    fn group_problem(&self) -> Option<ScheduleProblem> {
+    /// What is wrong with the groups that interleaving deals micro batches out in.
+    pub(crate) fn group_problem(&self) -> Option<ScheduleProblem> {
         let (group, pp, num_microbatches) = (self.group(), self.pp, self.num_microbatches);
         if group < pp || group > num_microbatches {
             return Some(ScheduleProblem::Group {

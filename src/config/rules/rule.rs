@@ -1,0 +1,179 @@
+//! One rule as a row of a table, and what becomes of it where a module breaks it.
+
+use crate::config::check::Draft;
+use crate::config::fields::FieldId as F;
+use crate::config::problem::{Fix, Problem, Severity, or_list};
+use crate::value::Value;
+
+/// What Megatron refuses or a planner should know, in one row. Rules of one concern may share a name.
+pub(super) struct Rule {
+    pub(super) name: &'static str,
+    pub(super) severity: Severity,
+    /// The fields involved, unless [`Found::about`] says which.
+    pub(super) fields: &'static [F],
+    /// Whether a module breaks it; if so, the parts of the words that depend on the module have been told.
+    pub(super) broken: fn(&Draft<'_>, &mut Found) -> bool,
+    /// The problem in one sentence; every `{}` is the next part that was told.
+    pub(super) words: &'static str,
+    /// Changes that would mend it, best first; those that [`Found::fix`] adds come after them.
+    pub(super) fixes: &'static [(F, To)],
+}
+
+/// A row's beginning: an error.
+pub(super) const ERROR: Rule = Rule {
+    name: "",
+    severity: Severity::Error,
+    fields: &[],
+    broken: |_, _| false,
+    words: "",
+    fixes: &[],
+};
+
+/// A row's beginning: a warning.
+pub(super) const WARNING: Rule = Rule {
+    severity: Severity::Warning,
+    ..ERROR
+};
+
+/// What a fix sets its field to.
+#[derive(Clone, Copy)]
+pub(super) enum To {
+    /// The default.
+    Default,
+    /// Off.
+    Off,
+    /// On.
+    On,
+    /// A number.
+    Number(u32),
+    /// A name out of the field's list.
+    Name(&'static str),
+    /// Each of the values that were told to be near.
+    Near,
+}
+
+/// What a rule found in a module that breaks it. All that tells something is true, to stand in a condition.
+#[derive(Default)]
+pub(super) struct Found {
+    parts: Vec<String>,
+    near: Vec<u64>,
+    fields: Vec<F>,
+    fixes: Vec<Fix>,
+}
+
+impl Found {
+    /// Tells a number.
+    #[inline(never)] // One copy keeps the page small; so with the others below.
+    pub(super) fn number(&mut self, number: u64) -> bool {
+        self.text(&number.to_string())
+    }
+
+    /// Tells a text.
+    #[inline(never)]
+    pub(super) fn text(&mut self, text: &str) -> bool {
+        self.parts.push(text.to_owned());
+        true
+    }
+
+    /// Tells numbers.
+    #[inline(never)]
+    pub(super) fn numbers(&mut self, numbers: &[u64]) -> bool {
+        for number in numbers {
+            self.number(*number);
+        }
+        true
+    }
+
+    /// Whether dividing leaves a rest; tells both numbers if so.
+    #[inline(never)]
+    pub(super) fn rest(&mut self, dividend: u64, divisor: u64) -> bool {
+        !dividend.is_multiple_of(divisor) && self.numbers(&[dividend, divisor])
+    }
+
+    /// Whether a list of layers has another length than there are layers; tells both numbers if so.
+    #[inline(never)]
+    pub(super) fn other_length(&mut self, list: &[bool], layers: u64) -> bool {
+        let length = u64::try_from(list.len()).unwrap_or(u64::MAX);
+        length != layers && self.numbers(&[length, layers])
+    }
+
+    /// Tells values near by that would work.
+    #[inline(never)]
+    pub(super) fn near(&mut self, values: Vec<u64>) -> bool {
+        self.near = values;
+        self.text(&or_list(&self.near))
+    }
+
+    /// Says which fields are involved.
+    pub(super) fn about(&mut self, fields: &[F]) -> bool {
+        self.fields = fields.to_vec();
+        true
+    }
+
+    /// Adds a change that would mend it.
+    #[inline(never)]
+    pub(super) fn fix(&mut self, field: F, value: Value) -> bool {
+        self.fixes.push(Fix { field, value });
+        true
+    }
+
+    /// Adds changes to `field`, one for each value.
+    #[inline(never)]
+    pub(super) fn fix_each(&mut self, field: F, values: &[u64]) -> bool {
+        for value in values {
+            self.fix(field, Value::Int((*value).into()));
+        }
+        true
+    }
+}
+
+impl Rule {
+    /// Asks every rule of a table.
+    pub(super) fn apply(table: &[Self], draft: &Draft<'_>, problems: &mut Vec<Problem>) {
+        for rule in table {
+            let mut found = Found::default();
+            if (rule.broken)(draft, &mut found) {
+                problems.push(rule.problem(draft.module, found));
+            }
+        }
+    }
+
+    #[inline(never)]
+    fn problem(&self, module: usize, found: Found) -> Problem {
+        let fields = match found.fields.as_slice() {
+            [] => self.fields,
+            fields => fields,
+        };
+        let mut problem = Problem::error(module, self.name, fields, self.message(&found.parts));
+        problem.severity = self.severity;
+        for (field, to) in self.fixes {
+            let value = match *to {
+                To::Default => Value::Null,
+                To::Off => Value::Bool(false),
+                To::On => Value::Bool(true),
+                To::Number(number) => Value::Int(number.into()),
+                To::Name(name) => Value::Text(name.to_owned()),
+                To::Near => {
+                    problem.fix_each(*field, &found.near);
+                    continue;
+                }
+            };
+            problem.fix(*field, value);
+        }
+        problem.fixes.extend(found.fixes);
+        problem
+    }
+
+    fn message(&self, parts: &[String]) -> String {
+        let mut message = String::new();
+        let mut parts = parts.iter();
+        for piece in self.words.split_inclusive("{}") {
+            let plain = piece.strip_suffix("{}");
+            message.push_str(plain.unwrap_or(piece));
+            if plain.is_some() {
+                message.push_str(parts.next().map_or("", String::as_str));
+            }
+        }
+        message
+    }
+}

@@ -8,12 +8,13 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use leptos::leptos_dom::helpers::TimeoutHandle;
-use leptos::prelude::{request_animation_frame, set_timeout_with_handle};
+use leptos::prelude::{request_animation_frame, set_timeout, set_timeout_with_handle};
 use leptos::wasm_bindgen::prelude::Closure;
 use leptos::wasm_bindgen::{JsCast, JsValue};
+use web_sys::js_sys::Array;
 use web_sys::{
-    Document, EventTarget, HtmlDialogElement, HtmlElement, HtmlInputElement, KeyboardEvent,
-    MouseEvent, ResizeObserver, Storage, Window,
+    Document, EventTarget, HtmlDialogElement, HtmlElement, HtmlInputElement, IntersectionObserver,
+    IntersectionObserverEntry, KeyboardEvent, MouseEvent, ResizeObserver, Storage, Window,
 };
 
 pub(crate) use patch::Patch;
@@ -46,6 +47,11 @@ pub(crate) fn focus(id: impl Into<String>) {
 /// Acts once what is on its way to the page is there.
 fn soon(act: Box<dyn FnOnce()>) {
     request_animation_frame(act);
+}
+
+/// Acts once the frame that comes next is on the screen.
+pub(crate) fn after_frame(act: Box<dyn FnOnce()>) {
+    soon(Box::new(move || set_timeout(act, Duration::ZERO)));
 }
 
 /// The address's fragment with its `#`; empty where there is none.
@@ -108,6 +114,13 @@ pub(crate) fn focus_first(selector: &str) {
     let found = document().and_then(|document| document.query_selector(selector).ok().flatten());
     if let Some(element) = found.and_then(|element| element.dyn_into::<HtmlElement>().ok()) {
         let _ = element.focus();
+    }
+}
+
+/// Writes text into the input with this id.
+pub(crate) fn write(id: &str, text: &str) {
+    if let Some(input) = element(id).and_then(|e| e.dyn_into::<HtmlInputElement>().ok()) {
+        input.set_value(text);
     }
 }
 
@@ -238,6 +251,18 @@ pub(crate) fn watch_width(element: &Element, tell: Box<dyn Fn(i32)>) {
     let watched = element.clone();
     let tell = Closure::<dyn Fn()>::new(move || tell(watched.client_width()));
     if let Ok(observer) = ResizeObserver::new(tell.as_ref().unchecked_ref()) {
+        observer.observe(element);
+        tell.forget();
+    }
+}
+
+/// Tells whether an element is in sight, as soon as that is known and whenever it changes, as long as the page lives.
+pub(crate) fn watch_sight(element: &Element, tell: Box<dyn Fn(bool)>) {
+    let tell = Closure::<dyn Fn(Array)>::new(move |changes: Array| {
+        let last: IntersectionObserverEntry = changes.at(-1).unchecked_into();
+        tell(last.is_intersecting());
+    });
+    if let Ok(observer) = IntersectionObserver::new(tell.as_ref().unchecked_ref()) {
         observer.observe(element);
         tell.forget();
     }

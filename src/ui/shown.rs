@@ -2,6 +2,8 @@
 //!
 //! One listener serves a whole tree. An element that something can be done to says by `data-at` which it
 //! is; what is done inside of it counts as done to it, unless an element between has a place of its own.
+//!
+//! What the reader sees follows a keystroke in the same frame; what is scrolled out of sight, right after it.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -87,11 +89,51 @@ fn erased(
         if let Some(width) = width {
             browser::watch_width(root, Box::new(move |new| width.set(new)));
         }
-        let mut patch = Patch::new(root);
-        effect(move || patch.show(draw()));
+        let (mut patch, sight) = (Patch::new(root), Sight::of(root, class));
+        effect(move || {
+            if sight.is_turn() {
+                patch.show(draw());
+            }
+        });
         browser::listen(root, EVENTS, Box::new(move |event| act(event, &hands)));
     };
     element(tag("div").class(class), Vec::new(), Box::new(fill))
+}
+
+/// Whether a tree is drawn with what is seen, or after it.
+struct Sight {
+    seen: Rc<Cell<bool>>,
+    waits: Rc<Cell<bool>>,
+    turn: Slot<()>,
+}
+
+impl Sight {
+    /// The sight of an element of this class. A `whole` has no box of its own, and counts as seen.
+    fn of(root: &Element, class: &str) -> Self {
+        let seen = Rc::new(Cell::new(true));
+        if class != "whole" {
+            let seen = Rc::clone(&seen);
+            browser::watch_sight(root, Box::new(move |now| seen.set(now)));
+        }
+        Self {
+            seen,
+            waits: Rc::default(),
+            turn: Slot::new(()),
+        }
+    }
+
+    /// Whether to draw now. Otherwise whoever asks is run again when it is time.
+    fn is_turn(&self) -> bool {
+        let () = self.turn.get();
+        if self.seen.get() || self.waits.get() {
+            self.waits.set(false);
+            return true;
+        }
+        self.waits.set(true);
+        let turn = self.turn;
+        browser::after_frame(Box::new(move || turn.set(())));
+        false
+    }
 }
 
 /// A part of the page that never changes itself, with others in it.

@@ -1,9 +1,9 @@
 //! As much of the WebDriver protocol as driving Chromium takes. Every surprise is a panic.
 
 use std::{
-    io::{BufRead, BufReader, Read, Write},
+    io::{BufRead, BufReader, Lines, Read, Write},
     net::TcpStream,
-    process::{Child, Command, Stdio},
+    process::{Child, ChildStdout, Command, Stdio},
 };
 
 use serde_json::{Value, json};
@@ -18,23 +18,33 @@ pub(crate) struct Browser {
     session: String,
 }
 
+/// What the driver prints, line by line.
+type Output = Lines<BufReader<ChildStdout>>;
+
 impl Browser {
-    pub(crate) fn start() -> Self {
+    /// A driver that listens on a port of its own choice.
+    fn driver() -> Option<(Child, u16, Output)> {
         let mut driver = Command::new("chromedriver")
             .arg("--port=0")
             .stdout(Stdio::piped())
             .spawn()
             .expect("chromedriver starts");
-        let mut output = BufReader::new(driver.stdout.take().unwrap()).lines();
-        let port = output
-            .find_map(|line| {
-                line.unwrap()
-                    .split("successfully on port ")
-                    .nth(1)?
-                    .trim_end_matches('.')
-                    .parse()
-                    .ok()
-            })
+        let mut output = BufReader::new(driver.stdout.take()?).lines();
+        let port = output.find_map(|line| {
+            line.ok()?
+                .split("successfully on port ")
+                .nth(1)?
+                .trim_end_matches('.')
+                .parse()
+                .ok()
+        })?;
+        Some((driver, port, output))
+    }
+
+    pub(crate) fn start() -> Self {
+        // A port that was free a moment ago may be taken when the driver binds it.
+        let (driver, port, output) = (0..5)
+            .find_map(|_| Self::driver())
             .expect("chromedriver says which port it has chosen");
         // Something must go on reading, or the driver blocks once the pipe is full.
         std::thread::spawn(move || output.for_each(drop));

@@ -29,7 +29,7 @@ impl Browser {
             .stdout(Stdio::piped())
             .spawn()
             .expect("chromedriver starts");
-        let mut output = BufReader::new(driver.stdout.take()?).lines();
+        let mut output = BufReader::new(driver.stdout.take().unwrap()).lines();
         let port = output.find_map(|line| {
             line.ok()?
                 .split("successfully on port ")
@@ -37,8 +37,11 @@ impl Browser {
                 .trim_end_matches('.')
                 .parse()
                 .ok()
-        })?;
-        Some((driver, port, output))
+        });
+        if port.is_none() {
+            driver.wait().unwrap();
+        }
+        Some((driver, port?, output))
     }
 
     pub(crate) fn start() -> Self {

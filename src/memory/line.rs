@@ -4,6 +4,9 @@
 
 mod activations;
 mod buffers;
+mod formula;
+
+pub use formula::Formula;
 
 use super::bucket::{Bucket, State};
 use super::parameters::{Count, PartTable};
@@ -17,6 +20,7 @@ use crate::source::{
     DISTRIBUTED_OPTIMIZER, GRAD_BUFFER, MAIN_PARAMS, OPTIMIZER, OPTIMIZER_CONFIG, Source,
 };
 use crate::units::Bytes;
+use formula::{Kind, Product};
 
 /// How sure a number is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -27,17 +31,6 @@ pub enum Confidence {
     Modelled,
     /// A measured constant that cannot be derived; the user may change it.
     Allowance,
-}
-
-/// A formula: the same product once in symbols and once in numbers.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Formula {
-    /// In symbols.
-    pub symbols: String,
-    /// With values in their place.
-    pub values: String,
-    /// Every symbol with its value, in order of appearance.
-    pub legend: Vec<(&'static str, u64)>,
 }
 
 /// A row of the itemised estimate. Its bytes are the sum of its children's where it has any.
@@ -101,39 +94,15 @@ fn parent(bucket: Bucket, (what, source): (&str, Source), children: Vec<Line>) -
     }
 }
 
-/// The formula of an amount that has no shape of its own: so many of so many bytes.
-fn sum(each: u64, times: u64) -> Formula {
-    if times == 1 {
-        return Formula {
-            symbols: String::from("bytes"),
-            values: format!("{each} B"),
-            legend: vec![("bytes", each)],
-        };
-    }
-    Formula {
-        symbols: String::from("alive · bytes"),
-        values: format!("{times} · {each} B"),
-        legend: vec![("alive", times), ("bytes", each)],
-    }
-}
-
-/// The formula of a shape with elements of so many bytes, so many times. `rounded` says that the product was rounded
-/// up to whole blocks of the allocator.
-fn product(shape: &Shape, width: u64, times: u64, rounded: bool) -> Formula {
-    let all = shape.factors().chain(shape.divisors());
-    let mut legend: Vec<_> = all.map(|f| (f.symbol, f.value)).collect();
-    let (mut symbols, mut values) = (shape.to_string(), shape.substituted());
-    if times > 1 {
-        symbols = format!("alive · {symbols}");
-        values = format!("{times} · {values}");
-        legend.insert(0, ("alive", times));
-    }
-    let blocks = if rounded { ", in blocks of 512 B" } else { "" };
-    Formula {
-        symbols: format!("{symbols} · {width} B{blocks}"),
-        values: format!("{values} · {width} B{blocks}"),
-        legend,
-    }
+/// The formula of a shape with elements of so many bytes, so many times, where `each` is what the allocator hands out
+/// for one.
+fn product(shape: &Shape, width: u64, times: u64, each: u64) -> Formula {
+    let rounded = shape.elements().saturating_mul(width) != each;
+    Formula(Kind::Product(Box::new(Product {
+        times: ("alive", times),
+        rounding: if rounded { ", in blocks of 512 B" } else { "" },
+        ..Product::of(*shape, width)
+    })))
 }
 
 /// A name as a part of a path.
@@ -167,12 +136,12 @@ fn state_line(
                 continue;
             }
             let component = tensor.component.id(kind.mtp());
-            let id = format!("{}/{component}", bucket.id());
+            let id = [bucket.id(), "/", component].concat();
             let row = Line {
-                id: format!("{id}/{}/{}", part_id(kind), tensor.name),
-                label: format!("{}{}", prefix(kind), tensor.name),
+                id: [&id, "/", part_id(kind), "/", tensor.name].concat(),
+                label: [prefix(kind), tensor.name].concat(),
                 bytes,
-                what: format!("{} of {}", what, tensor.name),
+                what: [what, " of ", tensor.name].concat(),
                 formula: Some(formula(m, tensor, kind, times, rule)),
                 source: tensor.source,
                 confidence: Confidence::Exact,
@@ -187,7 +156,7 @@ fn state_line(
                     id,
                     label: component_label(tensor.component, kind.mtp()),
                     bytes,
-                    what: format!("{what}, {}", holding_words(tensor.holding)),
+                    what: [what, ", ", holding_words(tensor.holding)].concat(),
                     formula: None,
                     source,
                     confidence: Confidence::Exact,
@@ -245,41 +214,22 @@ fn formula(
     times: u64,
     rule: StateRule,
 ) -> Formula {
-    let mut symbols = tensor.shape.to_string();
-    let mut values = tensor.shape.substituted();
-    let mut legend: Vec<_> = tensor
-        .shape
-        .factors()
-        .map(|f| (f.symbol, f.value))
-        .collect();
-    legend.extend(tensor.shape.divisors().map(|f| (f.symbol, f.value)));
-    if times > 1 {
-        symbols = format!("{} · {symbols}", part_symbol(kind));
-        values = format!("{times} · {values}");
-        legend.insert(0, (part_symbol(kind), times));
-    }
-    if rule.shard > 1 {
-        let symbol = if tensor.holding == Holding::Expert {
-            "EDP"
+    let ranks = match tensor.holding {
+        Holding::Expert => "EDP",
+        _ => "(DP·CP)",
+    };
+    let instances = m.args.num_distributed_optimizer_instances > 1 && rule.shard > 1;
+    Formula(Kind::Product(Box::new(Product {
+        times: (part_symbol(kind), times),
+        shard: (ranks, rule.shard),
+        on_gpu: rule.on_gpu,
+        note: if instances {
+            " · optimizer instances"
         } else {
-            "(DP·CP)"
-        };
-        symbols = format!("{symbols} / {symbol}");
-        values = format!("{values} / {}", rule.shard);
-        legend.push((symbol, rule.shard));
-    }
-    if rule.on_gpu.0 < 1_000_000 {
-        symbols.push_str(" · part on GPU");
-        values = format!("{values} · {}", rule.on_gpu);
-    }
-    if m.args.num_distributed_optimizer_instances > 1 && rule.shard > 1 {
-        symbols.push_str(" · optimizer instances");
-    }
-    Formula {
-        symbols: format!("{symbols} · {} B", rule.bytes),
-        values: format!("{values} · {} B", rule.bytes),
-        legend,
-    }
+            ""
+        },
+        ..Product::of(tensor.shape, rule.bytes)
+    })))
 }
 
 fn part_symbol(kind: PartKind) -> &'static str {

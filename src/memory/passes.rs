@@ -1,5 +1,6 @@
 //! What one chunk of a pipeline rank keeps, and the heaviest moments of its passes: its parts one after the other.
 
+use core::cell::OnceCell;
 use core::ops::Range;
 
 use crate::config::NameSet;
@@ -54,14 +55,15 @@ pub(crate) struct Reel {
     pub(crate) reduced: Reduced,
 }
 
-/// The tapes of a module, each reduced once.
+/// The tapes of a module, each reduced once, when the first chunk with such a part asks for it.
 pub(crate) struct Tapes<'a> {
     sizes: Sizes<'a>,
+    savers: Savers,
     /// One for each kind of layer: dense or MoE, with softmax or with linear attention.
-    layers: [[Option<Reel>; 2]; 2],
-    embedding: Reel,
+    layers: [OnceCell<Reel>; 4],
+    embedding: OnceCell<Reel>,
     /// One for each way in which a chunk can end.
-    heads: Vec<((u32, bool), Reel)>,
+    heads: Vec<((u32, bool), OnceCell<Reel>)>,
     mask: u64,
 }
 
@@ -95,24 +97,18 @@ fn reduced(tape: Tape, savers: Savers) -> Reel {
 impl<'a> Tapes<'a> {
     /// The tapes of a module whose chunks are these.
     pub(crate) fn new(m: &'a Module, savers: Savers) -> Self {
-        let sizes = Sizes::new(m);
-        let layer = |linear: bool, moe: bool| {
-            let any = (0..m.args.num_layers)
-                .any(|layer| m.is_linear_layer(layer) == linear && m.is_moe_layer(layer) == moe);
-            any.then(|| reduced(layer_tape(&sizes, linear, moe), savers))
-        };
-        let mut heads: Vec<((u32, bool), Reel)> = Vec::new();
+        let mut heads: Vec<((u32, bool), OnceCell<Reel>)> = Vec::new();
         for chunk in m.stages.chunks() {
             let key = (chunk.mtp, chunk.output);
-            if (chunk.output || chunk.mtp > 0) && heads.iter().all(|(other, _)| *other != key) {
-                let tape = head_tape(&sizes, u64::from(chunk.mtp), chunk.output);
-                heads.push((key, reduced(tape, savers)));
+            if heads.iter().all(|(other, _)| *other != key) {
+                heads.push((key, OnceCell::new()));
             }
         }
         Self {
-            sizes,
-            layers: [false, true].map(|linear| [false, true].map(|moe| layer(linear, moe))),
-            embedding: reduced(embedding_tape(&sizes), savers),
+            sizes: Sizes::new(m),
+            savers,
+            layers: Default::default(),
+            embedding: OnceCell::new(),
             heads,
             mask: attention_mask(m),
         }
@@ -124,20 +120,28 @@ impl<'a> Tapes<'a> {
     }
 
     /// The tape of one kind of segment of a chunk.
-    pub(crate) fn tape(&self, kind: SegmentKind, chunk: &Chunk) -> Option<&Reel> {
-        let [[dense, moe], [linear_dense, linear_moe]] = &self.layers;
-        match kind {
-            SegmentKind::Embedding => Some(&self.embedding),
-            SegmentKind::Dense => dense.as_ref(),
-            SegmentKind::Moe => moe.as_ref(),
-            SegmentKind::LinearDense => linear_dense.as_ref(),
-            SegmentKind::LinearMoe => linear_moe.as_ref(),
+    pub(crate) fn tape<'s>(&'s self, kind: SegmentKind, chunk: &Chunk) -> Option<&'s Reel> {
+        let sizes = &self.sizes;
+        let [dense, moe, linear_dense, linear_moe] = &self.layers;
+        let layer = |cell: &'s OnceCell<Reel>, linear, moe| {
+            cell.get_or_init(|| reduced(layer_tape(sizes, linear, moe), self.savers))
+        };
+        Some(match kind {
+            SegmentKind::Embedding => {
+                let embedding = || reduced(embedding_tape(sizes), self.savers);
+                self.embedding.get_or_init(embedding)
+            }
+            SegmentKind::Dense => layer(dense, false, false),
+            SegmentKind::Moe => layer(moe, false, true),
+            SegmentKind::LinearDense => layer(linear_dense, true, false),
+            SegmentKind::LinearMoe => layer(linear_moe, true, true),
             SegmentKind::Head => {
                 let key = (chunk.mtp, chunk.output);
-                let head = self.heads.iter().find(|(other, _)| *other == key);
-                head.map(|(_, reel)| reel)
+                let (_, cell) = self.heads.iter().find(|(other, _)| *other == key)?;
+                let head = || head_tape(sizes, u64::from(chunk.mtp), chunk.output);
+                cell.get_or_init(|| reduced(head(), self.savers))
             }
-        }
+        })
     }
 }
 

@@ -1,7 +1,7 @@
 //! A tensor as data: its shape is a list of factors over a list of parallel sizes, and both the
 //! number and the printed formula come from that list.
 
-use core::fmt;
+use core::fmt::{self, Write};
 
 use crate::source::Source;
 
@@ -90,22 +90,44 @@ impl Shape {
     /// The formula with values in place of symbols.
     #[must_use]
     pub fn substituted(&self) -> String {
-        self.write(|f| f.value.to_string())
+        self.write(|out, f| {
+            // Writing to a string cannot fail.
+            let _ = write!(out, "{}", f.value);
+        })
     }
 
-    fn write(&self, part: impl Fn(&Factor) -> String) -> String {
-        let join = |factors: Vec<Factor>| factors.iter().map(&part).collect::<Vec<_>>().join(" · ");
-        let (times, over): (Vec<_>, Vec<_>) = (self.factors().collect(), self.divisors().collect());
-        let times = if times.is_empty() {
-            String::from("1")
-        } else {
-            join(times)
-        };
-        match over.as_slice() {
-            [] => times,
-            [one] => format!("{times} / {}", part(one)),
-            _ => format!("{times} / ({})", join(over)),
+    fn write(&self, part: impl Fn(&mut String, &Factor)) -> String {
+        let mut out = String::new();
+        product(&mut out, self.factors(), &part);
+        if out.is_empty() {
+            out.push('1');
         }
+        match self.divisors().count() {
+            0 => {}
+            1 => {
+                out.push_str(" / ");
+                product(&mut out, self.divisors(), &part);
+            }
+            _ => {
+                out.push_str(" / (");
+                product(&mut out, self.divisors(), &part);
+                out.push(')');
+            }
+        }
+        out
+    }
+}
+
+fn product(
+    out: &mut String,
+    factors: impl Iterator<Item = Factor>,
+    part: impl Fn(&mut String, &Factor),
+) {
+    for (index, factor) in factors.enumerate() {
+        if index > 0 {
+            out.push_str(" · ");
+        }
+        part(out, &factor);
     }
 }
 
@@ -119,7 +141,7 @@ fn narrow(factors: &[Factor]) -> Option<u64> {
 /// The formula in symbols, such as `h · f / TP`.
 impl fmt::Display for Shape {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.write(|factor| factor.symbol.to_owned()))
+        f.write_str(&self.write(|out, factor| out.push_str(factor.symbol)))
     }
 }
 

@@ -113,14 +113,14 @@ pub fn find<'a>(lines: &'a [Line], id: &str) -> Option<&'a Line> {
 fn one(line: &Line, unit: Unit) -> Explanation {
     let how = match &line.formula {
         Some(formula) => How::Product {
-            symbols: formula.symbols.clone(),
-            values: formula.values.clone(),
+            symbols: formula.symbols(),
+            values: formula.values(),
             legend: formula
-                .legend
-                .iter()
+                .legend()
+                .into_iter()
                 .map(|(symbol, value)| Factor {
                     symbol,
-                    value: grouped(*value),
+                    value: grouped(value),
                     meaning: meaning(symbol),
                 })
                 .collect(),

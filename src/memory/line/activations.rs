@@ -1,7 +1,10 @@
 //! Every tensor alive at the heaviest moment, as lines below their buckets.
 
+mod terms;
+
 use core::ops::Range;
 
+use super::formula::{Formula, Kind};
 use super::{Confidence, Line};
 use crate::memory::bucket::Bucket;
 use crate::memory::passes::{
@@ -11,7 +14,7 @@ use crate::memory::peak::{Replay, Stages};
 use crate::memory::states::{gradient_copy_bytes, moment_copy_bytes};
 use crate::memory::{StageEstimate, peak};
 use crate::model::tape::replay::{TRANSIENT, alive_at, kept_tensors};
-use crate::model::tape::{ActivationTensor, Family, block};
+use crate::model::tape::{Family, block};
 use crate::model::tensor::{Shape, factor};
 use crate::parallel::schedule::Moment;
 use crate::parallel::stages::Chunk;
@@ -20,110 +23,7 @@ use crate::source::{
     SCHEDULES, Source,
 };
 use crate::units::Bytes;
-
-/// A tensor that is alive some number of times.
-struct Term {
-    part: &'static str,
-    what: &'static str,
-    gradient: bool,
-    usage: usize,
-    /// Bytes of one, as the allocator hands them out.
-    each: u64,
-    times: u64,
-    /// The shape of one, and the bytes of its elements.
-    formula: Option<(Shape, u64)>,
-    source: Source,
-}
-
-/// Collects terms, equal ones together.
-struct Terms {
-    all: Vec<Term>,
-    /// The residual stream: what stages and layers pass on.
-    stream: (Shape, u64),
-}
-
-impl Terms {
-    fn push(&mut self, term: Term) {
-        if term.each == 0 || term.times == 0 {
-            return;
-        }
-        let same = self.all.iter_mut().find(|other| {
-            (
-                other.part,
-                other.what,
-                other.gradient,
-                other.usage,
-                other.each,
-            ) == (term.part, term.what, term.gradient, term.usage, term.each)
-        });
-        match same {
-            Some(other) => other.times += term.times,
-            None => self.all.push(term),
-        }
-    }
-
-    fn tensor(
-        &mut self,
-        part: &'static str,
-        tensor: &ActivationTensor,
-        usage: usize,
-        gradient: bool,
-        times: u64,
-    ) {
-        self.push(Term {
-            part,
-            what: tensor.what,
-            gradient,
-            usage,
-            each: tensor.allocated(),
-            times,
-            formula: Some((tensor.shape, tensor.width)),
-            source: tensor.source,
-        });
-    }
-
-    /// Bytes that have no tensor on a tape: mostly what stages and layers pass on.
-    fn plain(&mut self, what: &'static str, usage: usize, each: u64, times: u64, source: Source) {
-        let (shape, width) = self.stream;
-        let one = block(shape.elements().saturating_mul(width));
-        let streams = each.checked_div(one).filter(|n| n * one == each);
-        let (each, times, formula) = match streams {
-            Some(streams) => (one, times.saturating_mul(streams), Some(self.stream)),
-            None => (each, times, None),
-        };
-        self.push(Term {
-            part: "",
-            what,
-            gradient: false,
-            usage,
-            each,
-            times,
-            formula,
-            source,
-        });
-    }
-
-    /// A tensor of a shape of its own.
-    fn shaped(
-        &mut self,
-        what: &'static str,
-        usage: usize,
-        (shape, width): (Shape, u64),
-        times: u64,
-        source: Source,
-    ) {
-        self.push(Term {
-            part: "",
-            what,
-            gradient: false,
-            usage,
-            each: block(shape.elements().saturating_mul(width)),
-            times,
-            formula: Some((shape, width)),
-            source,
-        });
-    }
-}
+use terms::{Term, Terms};
 
 /// The lines of all activation buckets of a stage.
 pub(super) fn lines(stages: &Stages<'_>, pp_rank: u32, held: &StageEstimate) -> Vec<Line> {
@@ -200,28 +100,23 @@ fn describe(bucket: Bucket) -> (&'static str, Source) {
 
 fn line(bucket: Bucket, term: &Term) -> Line {
     let of = if term.gradient { "gradient of " } else { "" };
-    let part = if term.part.is_empty() {
-        String::new()
-    } else {
-        format!("{}: ", term.part)
-    };
-    let label = format!("{part}{of}{}", term.what);
-    let formula = match &term.formula {
-        Some((shape, width)) => {
-            let each = shape.elements().saturating_mul(*width);
-            super::product(shape, *width, term.times, each != term.each)
-        }
-        None => super::sum(term.each, term.times),
-    };
+    let colon = if term.part.is_empty() { "" } else { ": " };
+    let label = [term.part, colon, of, term.what].concat();
     Line {
-        id: format!("{}/{}", bucket.id(), super::id(&label)),
+        id: [bucket.id(), "/", &super::id(&label)].concat(),
         bytes: Bytes(term.each.saturating_mul(term.times)),
         what: match term.times {
-            1 => format!("{of}{}", term.what),
+            1 => [of, term.what].concat(),
             times => format!("{of}{}, {times} at the heaviest moment", term.what),
         },
         label,
-        formula: Some(formula),
+        formula: Some(match &term.formula {
+            Some((shape, width)) => super::product(shape, *width, term.times, term.each),
+            None => Formula(Kind::Sum {
+                each: term.each,
+                times: term.times,
+            }),
+        }),
         source: term.source,
         confidence: Confidence::Modelled,
         children: Vec::new(),
@@ -305,6 +200,14 @@ struct View<'a> {
     passes: &'a ChunkPasses,
 }
 
+/// One more of a kind; kinds stay in the order in which they come.
+fn count<K: PartialEq>(kinds: &mut Vec<(K, u64)>, kind: K) {
+    match kinds.iter_mut().find(|(other, _)| *other == kind) {
+        Some((_, times)) => *times += 1,
+        None => kinds.push((kind, 1)),
+    }
+}
+
 const RESIDUAL: usize = Family::Residual as usize;
 
 impl View<'_> {
@@ -318,11 +221,21 @@ impl View<'_> {
             ("received input", SCHEDULES)
         };
         terms.plain(what, RESIDUAL, p.received_kept, times, source);
-        for (index, segment) in p.segments.iter().enumerate().take(segments) {
+        // All segments of a kind keep the same, so each kind is looked through once.
+        let segments = p.segments.get(..segments).unwrap_or(&p.segments);
+        let mut kinds: Vec<(Option<SegmentKind>, u64)> = Vec::new();
+        for (index, segment) in segments.iter().enumerate() {
             match segment.group {
-                None => self.segment(segment.kind, None, times, terms),
-                Some((first, _)) if first == index => self.group_input(times, terms),
+                None => count(&mut kinds, Some(segment.kind)),
+                Some((first, _)) if first == index => count(&mut kinds, None),
                 Some(_) => {}
+            }
+        }
+        for (kind, segments) in kinds {
+            let times = times.saturating_mul(segments);
+            match kind {
+                Some(kind) => self.segment(kind, None, times, terms),
+                None => self.group_input(times, terms),
             }
         }
     }
@@ -426,16 +339,17 @@ impl View<'_> {
 
     /// What the recomputed layers below the one at work keep.
     fn group_before(&self, layers: Range<usize>, terms: &mut Terms) {
-        let first = layers.start;
-        for index in layers {
-            if let Some(segment) = self.passes.segments.get(index) {
-                self.segment(
-                    segment.kind,
-                    Some(index == first && !self.passes.distributed),
-                    1,
-                    terms,
-                );
-            }
+        let layers = self.passes.segments.get(layers).unwrap_or_default();
+        let Some((first, rest)) = layers.split_first() else {
+            return;
+        };
+        self.segment(first.kind, Some(!self.passes.distributed), 1, terms);
+        let mut kinds = Vec::new();
+        for layer in rest {
+            count(&mut kinds, layer.kind);
+        }
+        for (kind, layers) in kinds {
+            self.segment(kind, Some(false), layers, terms);
         }
     }
 

@@ -1,6 +1,7 @@
 //! The buffers that stay, as lines: products of factors, or sums of such.
 
-use super::{Confidence, Formula, Line, id, parent, product};
+use super::formula::{Formula, Kind};
+use super::{Confidence, Line, id, parent, product};
 use crate::memory::ChunkEstimate;
 use crate::memory::bucket::Bucket;
 use crate::memory::buffers::{Buffer, PADDING, STAND_INS, UNSPLIT};
@@ -16,7 +17,6 @@ pub(super) fn line(stages: &Stages<'_>, pp_rank: u32, chunks: &[ChunkEstimate]) 
     let buffers = stages.buffers.buffers(&site);
     let buffer = |buffer: &Buffer| {
         let Buffer { what, source, .. } = *buffer;
-        let rounded = |bytes: u64| block(bytes) != bytes;
         let mut children: Vec<Line> = Vec::new();
         if what == PADDING {
             stages.buffers.each_padding(&site, &mut |term| {
@@ -30,20 +30,20 @@ pub(super) fn line(stages: &Stages<'_>, pp_rank: u32, chunks: &[ChunkEstimate]) 
             stages.buffers.each_unsplit(&site, &mut |term| {
                 if term.bytes > 0 {
                     let label = term.bucket.label();
-                    children.push(leaf(what, label, term.bytes, source, Some(rests())));
+                    children.push(leaf(what, label, term.bytes, source, Some(RESTS)));
                 }
             });
         } else if what == STAND_INS {
             for (rows, columns) in stages.buffers.stand_ins(&site) {
                 let shape = Shape::of(&[factor("rows", rows), factor("columns", columns)]);
                 let bytes = shape.elements().saturating_mul(buffer.width);
-                let formula = product(&shape, buffer.width, 1, rounded(bytes));
+                let formula = product(&shape, buffer.width, 1, block(bytes));
                 let label = format!("{rows} × {columns}");
                 children.push(leaf(what, &label, block(bytes), source, Some(formula)));
             }
         } else {
             let bytes = buffer.shape.elements().saturating_mul(buffer.width);
-            let formula = product(&buffer.shape, buffer.width, 1, rounded(bytes));
+            let formula = product(&buffer.shape, buffer.width, 1, block(bytes));
             return leaf("", what, buffer.bytes, source, Some(formula));
         }
         Line {
@@ -100,43 +100,27 @@ fn merged(lines: Vec<Line>) -> Vec<Line> {
 }
 
 /// What stays behind tensors of 10 MiB and more.
-fn rests() -> Formula {
-    Formula {
-        symbols: String::from("up to the next 2 MiB, where that is 1 MiB or less"),
-        values: String::from("added up over all tensors of 10 MiB and more"),
-        legend: Vec::new(),
-    }
-}
+const RESTS: Formula = Formula(Kind::Words {
+    symbols: "up to the next 2 MiB, where that is 1 MiB or less",
+    values: "added up over all tensors of 10 MiB and more",
+});
+
+/// What rounding every parameter to whole blocks adds.
+const BLOCKS: Formula = Formula(Kind::Words {
+    symbols: "every parameter in blocks of 512 B",
+    values: "what the blocks have more than their parameters",
+});
 
 /// What padding a buffer of states adds.
 fn padding(stages: &Stages<'_>, bucket: Bucket, elements: Option<(u64, u64)>) -> Formula {
-    let Some((plain, padded)) = elements else {
-        return Formula {
-            symbols: String::from("every parameter in blocks of 512 B"),
-            values: String::from("what the blocks have more than their parameters"),
-            legend: Vec::new(),
-        };
+    let Some((elements, padded)) = elements else {
+        return BLOCKS;
     };
     let rule = stages.rules.rule(bucket);
-    let split = |of: String| match rule.shard {
-        1 => of,
-        _ => format!("{of} / ranks"),
-    };
-    let values = format!("({padded} − {plain})");
-    let mut legend = vec![("padded", padded), ("elements", plain)];
-    if rule.shard > 1 {
-        legend.push(("ranks", rule.shard));
-    }
-    Formula {
-        symbols: format!(
-            "{} · {} B",
-            split(String::from("(padded − elements)")),
-            rule.bytes
-        ),
-        values: match rule.shard {
-            1 => format!("{values} · {} B", rule.bytes),
-            shard => format!("{values} / {shard} · {} B", rule.bytes),
-        },
-        legend,
-    }
+    Formula(Kind::Padding {
+        elements,
+        padded,
+        ranks: rule.shard,
+        bytes: rule.bytes,
+    })
 }

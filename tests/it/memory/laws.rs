@@ -22,7 +22,10 @@ fn adds_up(line: &Line) {
         return;
     }
     let formula = line.formula.as_ref().expect("a product or a sum");
-    let bare = formula.legend.iter().any(|(symbol, _)| *symbol == "bytes");
+    let bare = formula
+        .legend()
+        .iter()
+        .any(|(symbol, _)| *symbol == "bytes");
     assert!(!bare, "{} has no factors: {formula:?}", line.id);
 }
 

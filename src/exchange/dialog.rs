@@ -47,9 +47,9 @@ impl Dialog {
     #[must_use]
     pub fn new(kind: &str, address: &str) -> Self {
         let (page, _) = address.split_once('#').unwrap_or((address, ""));
-        let link = address.get(page.len()..).unwrap_or_default().to_owned();
+        let link = address.get(page.len()..).unwrap_or_default();
         match kind {
-            "import" => Self::Import(Box::new(import::Import::new(&link))),
+            "import" => Self::Import(Box::new(import::Import::new(link))),
             _ => Self::Export(Box::new(export::Export::new(page.to_owned(), link))),
         }
     }

@@ -25,7 +25,7 @@ mod write;
 
 pub use notice::Notice;
 
-use super::state::ShareState;
+use super::state::{Setup, ShareState};
 
 /// Longest link that is read, in characters.
 pub const MAX_LINK: usize = 8_192;
@@ -99,6 +99,16 @@ pub fn decode(link: &str) -> (ShareState, Vec<Notice>) {
         }
     }
     ignored(Notice::NotALink)
+}
+
+/// What a page with this link shows: the job of a first visit where the link names none that can be used.
+#[must_use]
+pub fn visit(link: &str) -> (ShareState, Vec<Notice>) {
+    let (mut state, notices) = decode(link);
+    if state.setup == Setup::default() {
+        state.setup = Setup::first();
+    }
+    (state, notices)
 }
 
 /// How a link begins.

@@ -8,6 +8,9 @@ use crate::config::raw::{RawJob, Settings};
 use crate::presets::{self, Preset};
 use crate::value::Value;
 
+/// The preset of a first visit: a mixture of experts on a cluster of a real size.
+const FIRST: &str = "deepseek-v3";
+
 /// A preset as links name it: `deepseek-v3@1`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PresetRef {
@@ -103,6 +106,14 @@ impl Setup {
             },
             ..reference
         }
+    }
+
+    /// The job of a first visit.
+    #[must_use]
+    pub fn first() -> Self {
+        presets::by_id(FIRST)
+            .map(Self::of_preset)
+            .unwrap_or_default()
     }
 
     /// The values that the job started from: the preset's, or none.

@@ -30,11 +30,17 @@ pub(crate) fn dialog(id: &'static str, title: &'static str, inside: Vec<Markup>)
     let close = tag("form")
         .with("method", "dialog")
         .child(tag("button").text("Close"));
+    // Read from its start: otherwise the focus, and with it the view, goes to the first button, at the end.
+    let heading = tag("h2")
+        .with("id", format!("{id}-title"))
+        .with("tabindex", "-1")
+        .with("autofocus", "")
+        .text(title);
     tag("dialog")
         .with("id", id)
         .class("help")
         .with("aria-labelledby", format!("{id}-title"))
-        .child(tag("h2").with("id", format!("{id}-title")).text(title))
+        .child(heading)
         .children(inside)
         .child(close)
 }

@@ -61,8 +61,8 @@ pub(super) fn form(state: &'static State) -> AnyView {
     frame(
         region,
         vec![
-            super::modules::modules(state),
             search::search(state),
+            super::modules::modules(state),
             sections,
         ],
     )

@@ -21,6 +21,9 @@ use crate::report::markup::{Markup, tag};
 const LINK: &str = "link";
 const LINK_TEXT: &str = "link-text";
 
+/// The id of what a phone shows only when asked.
+const MENU: &str = "menu";
+
 /// Buttons that open a dialog of `exchange.js`, which is loaded then: the dialog and the button's label.
 const DIALOGS: [(&str, &str); 2] = [("import", "Import"), ("export", "Export")];
 
@@ -60,15 +63,21 @@ impl Header {
         let exchange = tag("div")
             .class("actions")
             .children(dialogs)
-            .child(button("compare", "", "Compare").with("aria-pressed", aria(pinned)))
-            .child(button("copy", "share", "Copy link"));
+            .child(button("compare", "", "Compare").with("aria-pressed", aria(pinned)));
+        // On a wide screen all of it is in the line; on a phone it opens over the page.
+        let menu = tag("div")
+            .class("menu")
+            .with("id", MENU)
+            .with("popover", "")
+            .child(exchange)
+            .child(self.looks());
         let header = tag("header")
             .class("header")
             .child(tag("h1").text("Megatron Memory"))
             .child(presets_bar::draw(state))
             .child(self.actions())
-            .child(exchange)
-            .child(self.looks());
+            .child(button("more", "more", "More").with("popovertarget", MENU))
+            .child(menu);
         vec![skip, header, self.link()]
     }
 
@@ -83,10 +92,11 @@ impl Header {
         tag("div")
             .class("actions")
             .with("role", "group")
-            .with("aria-label", "Settings")
+            .with("aria-label", "This job")
             .child(button("undo", "", "Undo").mark("disabled", !state.can_undo()))
             .child(button("redo", "", "Redo").mark("disabled", !state.can_redo()))
             .child(button("reset", "", "Reset").mark("disabled", pristine))
+            .child(button("copy", "share", "Copy link"))
     }
 
     /// How the page looks.

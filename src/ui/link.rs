@@ -8,28 +8,19 @@ use leptos::prelude::untrack;
 
 use super::browser::{self, Timer};
 use super::reactive::effect;
-use super::state::{State, first_setup};
-use crate::formats::share_url::{Notice, decode, encode};
-use crate::formats::state::{Setup, ShareState};
+use super::state::State;
+use crate::formats::share_url::{Notice, encode, visit};
+use crate::formats::state::ShareState;
 
 /// How long the link waits for the next keystroke.
 const PAUSE: Duration = Duration::from_millis(250);
 
 /// The state of a page that has just been opened.
 pub(super) fn open() -> &'static State {
-    let (share, notices) = read();
+    let (share, notices) = visit(&browser::fragment());
     let state = State::new(share);
     tell(state, &notices);
     state
-}
-
-/// What the address says; the first preset where it says nothing, or nothing that can be used.
-fn read() -> (ShareState, Vec<Notice>) {
-    let (mut share, notices) = decode(&browser::fragment());
-    if share.setup == Setup::default() {
-        share.setup = first_setup();
-    }
-    (share, notices)
 }
 
 fn tell(state: &'static State, notices: &[Notice]) {
@@ -88,7 +79,7 @@ impl Keeper {
         }
         self.timer.stop();
         self.waiting.borrow_mut().take();
-        let (share, notices) = read();
+        let (share, notices) = visit(&fragment);
         *self.fragment.borrow_mut() = fragment;
         *self.settled.borrow_mut() = share.clone();
         state.restore(share);

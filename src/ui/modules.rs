@@ -278,7 +278,7 @@ fn adder(job: &RawJob) -> Markup {
         .with("data-at", "add")
         .with("aria-label", "Add a module")
         .with("value", "")
-        .child(option(String::new(), String::from("Add a module…")))
+        .child(option(String::new(), String::from("Add module…")))
         .children(groups)
 }
 

@@ -19,21 +19,9 @@ use crate::config::raw::RawJob;
 use crate::config::{Checked, check};
 use crate::formats::state::{Place, Setup, ShareState, View};
 use crate::memory::{Estimate, StageRef, estimate};
-use crate::presets;
 use crate::report::amount::Unit;
 use crate::report::target::Target;
 use crate::value::Value;
-
-/// The preset of a first visit: a mixture of experts on a cluster of a real size.
-const FIRST: &str = "deepseek-v3";
-
-/// What a page without a link shows.
-#[must_use]
-pub fn first_setup() -> Setup {
-    presets::by_id(FIRST)
-        .map(Setup::of_preset)
-        .unwrap_or_default()
-}
 
 /// A valid job and what it needs.
 #[derive(Clone, Debug)]

@@ -34,11 +34,12 @@ pub struct Export {
 }
 
 impl Export {
-    pub(super) fn new(page: String, link: String) -> Self {
+    pub(super) fn new(page: String, link: &str) -> Self {
+        let state = share_url::visit(link).0;
         let mut dialog = Self {
-            setup: share_url::decode(&link).0.setup,
+            link: share_url::encode(&state),
+            setup: state.setup,
             page,
-            link,
             format: "megatron_args".to_owned(),
             module: None,
             view: "compact",
@@ -78,11 +79,7 @@ impl Export {
     }
 
     fn make(&mut self) {
-        let job = value(if self.link.is_empty() {
-            "#v1"
-        } else {
-            &self.link
-        });
+        let job = value(&self.link);
         let made = if let Some(chart) = self.chart() {
             svg(&job, chart, &Value::Null)
         } else {

@@ -35,7 +35,7 @@ pub struct Import {
 
 impl Import {
     pub(super) fn new(link: &str) -> Self {
-        let page = share_url::decode(link).0;
+        let page = share_url::visit(link).0;
         let answers = Answers {
             onto: Some(page.setup.job.clone()),
             ..Answers::default()

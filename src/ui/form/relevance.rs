@@ -101,7 +101,6 @@ impl Condition {
             F::optimizer_offload_fraction => Self::Cpu,
             F::offload_modules => Self::Offload,
             F::cross_entropy_fusion_impl | F::te_cross_entropy_in_place => Self::Loss,
-            F::front_end => return None,
             id if id.presentation().group == crate::config::field::Group::Encoder => Self::Encoder,
             _ => return None,
         })

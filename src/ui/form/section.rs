@@ -67,10 +67,14 @@ pub(super) fn fields(group: Group) -> impl Iterator<Item = FieldId> {
     all.filter(move |id| id.presentation().group == group)
 }
 
+/// Whether a field means something for the job, or hides something that the reader must see.
+fn matters(sheet: &Sheet, id: FieldId) -> bool {
+    sheet.relevance.has(id) || sheet.changed(id) || sheet.invalid(id)
+}
+
 /// Whether a field shows at a level: where it means nothing for the job, only with all the others.
 fn shows(sheet: &Sheet, id: FieldId, level: Level) -> bool {
-    let matters = || sheet.relevance.has(id) || sheet.changed(id) || sheet.invalid(id);
-    level == Level::All || (id.presentation().level <= level && matters())
+    level == Level::All || (id.presentation().level <= level && matters(sheet, id))
 }
 
 /// A section.
@@ -110,8 +114,11 @@ pub(super) fn section(sheet: &Sheet, group: Group) -> Markup {
     } else {
         body
     };
+    // A section without meaning for the job shows where somebody searched for one of its fields.
+    let idle = !open && !fields(group).any(|id| matters(sheet, id));
     tag("section")
         .class("section")
+        .mark("hidden", idle)
         .child(tag("h2").child(line))
         .child(body)
 }

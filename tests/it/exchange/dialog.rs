@@ -241,3 +241,14 @@ fn a_job_with_problems_says_so_in_place_of_a_table() {
     assert!(!shown.error().is_empty() && !shown.usable("copy"));
     assert_eq!(dialog.act("copy", ""), None);
 }
+
+/// The address of a first visit holds nothing, and yet the page shows a job.
+#[test]
+fn what_a_first_visit_shows_can_be_exported() {
+    let mut dialog = Dialog::new("export", "https://calculator.example/");
+    let text = Shown::of(&dialog).text();
+    assert!(text.contains("--num-experts 256"), "{text}");
+    assert_eq!(dialog.act("format", "link"), None);
+    let text = Shown::of(&dialog).text();
+    assert!(text.contains("#v1;m=deepseek-v3@1"), "{text}");
+}

@@ -68,3 +68,20 @@ fn a_narrow_screen_needs_no_sideways_scrolling() {
     page.viewport(320, 640);
     assert_eq!(page.eval("document.documentElement.scrollWidth"), 320);
 }
+
+/// Two lines of header, and below it a headline that stays.
+#[test]
+fn a_phone_shows_the_total_and_keeps_what_is_rarely_needed_in_a_menu() {
+    let page = Page::open("v1;m=llama3-8b@1");
+    page.viewport(360, 640);
+    let height = page.eval("document.querySelector('.header').offsetHeight");
+    assert!(height.as_u64().unwrap() < 100, "{height}");
+    assert!(!page.shows("[data-at=import]"));
+    page.click("[data-at=more]");
+    assert!(page.shows("[data-at=import]"));
+    page.press("\u{E00C}");
+    page.eval("document.getElementById('field-seq').scrollIntoView({ block: 'center' })");
+    page.until("scrollY > 0");
+    let top = page.eval("document.querySelector('.total').getBoundingClientRect().top >= 0");
+    assert_eq!(top, true);
+}

@@ -209,6 +209,11 @@ fn fields_without_a_meaning_for_the_job_wait_and_keep_their_values() {
     page.press(ENTER);
     page.until("document.activeElement.id === 'field-ep'");
     assert_eq!(page.value("#field-ep"), "1");
+    assert!(!page.text(".sections").contains("Encoder"));
+    page.fill("#search", "front_end");
+    page.press(ENTER);
+    page.until("document.activeElement.id === 'field-front'");
+    assert!(page.text(".sections").contains("Encoder"));
 }
 
 #[test]

@@ -85,7 +85,9 @@ pub fn compare(run: &Run) -> Option<Comparison> {
         steady_error: error(needed.steady, run.measured.steady_allocated),
         peak_error: error(
             needed.total,
-            run.measured.peak_allocated.filter(|_| !run.peak_excluded),
+            run.measured
+                .peak_allocated
+                .filter(|_| run.peak_not_compared.is_none()),
         ),
         band: band(first, needed.total),
         frameworks: frameworks(first),

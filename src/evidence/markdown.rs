@@ -3,7 +3,7 @@
 use core::fmt::Write as _;
 
 use super::compare::{Comparison, Error};
-use super::run::{Run, Subject};
+use super::run::Run;
 use super::summary::summaries;
 use crate::units::{Bytes, MIB};
 
@@ -23,12 +23,11 @@ pub fn table(compared: &[(&Run, Option<Comparison>)]) -> String {
     }
     text.push_str("\n| Not compared | Why |\n| --- | --- |\n");
     for (run, comparison) in compared {
-        if comparison.is_none() {
-            let why = match &run.subject {
-                Subject::OutOfScope(reason) => reason.as_str(),
-                Subject::Job(_) => "The job is refused",
-            };
-            _ = writeln!(text, "| {} | {why} |", link(run));
+        if let Some(why) = run.not_compared() {
+            let peak = if comparison.is_some() { ", peak" } else { "" };
+            _ = writeln!(text, "| {}{peak} | {why} |", link(run));
+        } else if comparison.is_none() {
+            _ = writeln!(text, "| {} | The job is refused |", link(run));
         }
     }
     text

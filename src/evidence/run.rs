@@ -94,8 +94,8 @@ pub struct Run {
     pub stale: Option<String>,
     /// What the job takes for granted beyond the published arguments.
     pub assumed: Option<String>,
-    /// The peak of allocated memory is not that of training, for the reason in the note, and is not compared.
-    pub peak_excluded: bool,
+    /// Why the peak of allocated memory says nothing about the prediction, where it does not.
+    pub peak_not_compared: Option<String>,
     /// A remark on the measurement.
     pub note: Option<String>,
 }
@@ -173,9 +173,18 @@ impl Run {
             },
             stale: optional("stale"),
             assumed: optional("assumed"),
-            peak_excluded: value.get("peak_excluded") == Some(&Value::Bool(true)),
+            peak_not_compared: optional("peak_not_compared"),
             note: optional("note"),
         })
+    }
+
+    /// What of it is not compared although it was measured, and why.
+    #[must_use]
+    pub fn not_compared(&self) -> Option<&str> {
+        match &self.subject {
+            Subject::OutOfScope(reason) => Some(reason),
+            Subject::Job(_) => self.peak_not_compared.as_deref(),
+        }
     }
 
     /// The job, when the run is within what is modeled.

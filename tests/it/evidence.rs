@@ -125,6 +125,26 @@ fn jobs_of_megatron_tests_are_their_published_arguments() {
 }
 
 #[test]
+fn peaks_that_say_nothing_about_training_are_listed_with_the_reason() {
+    let runs = runs();
+    let compared: Vec<_> = runs.iter().map(|run| (run, compare(run))).collect();
+    let table = evidence::table(&compared);
+    let (rows, others) = table.split_once("| Not compared | Why |").unwrap();
+    let mut seen = 0;
+    for (run, comparison) in &compared {
+        let Some(why) = &run.peak_not_compared else {
+            continue;
+        };
+        assert!(run.measured.peak_allocated.is_some(), "{}", run.id);
+        assert_eq!(comparison.as_ref().unwrap().peak_error, None, "{}", run.id);
+        assert!(rows.contains(&run.id), "its steady memory is compared");
+        assert!(others.contains(&format!(", peak | {why} |")), "{}", run.id);
+        seen += 1;
+    }
+    assert_eq!(seen, 3);
+}
+
+#[test]
 fn offloading_the_optimizer_saves_what_was_measured() {
     let runs = runs();
     let steady = |share: u64| {

@@ -3,7 +3,7 @@
 use core::cmp::Reverse;
 use core::fmt::Write as _;
 
-use megatron_memory::evidence::{Comparison, Error, Run, Subject, summaries};
+use megatron_memory::evidence::{Comparison, Error, Run, summaries};
 use megatron_memory::formats::share_url;
 use megatron_memory::formats::state::{Place, Setup, ShareState, View};
 use megatron_memory::report::amount::{Scale, Unit, exact};
@@ -66,7 +66,11 @@ fn rows<'a>((run, comparison): &'a Compared<'_>) -> Vec<Row<'a>> {
     let [reserved, ..] = c.band.allowances;
     let numbers = [
         (STEADY, m.steady_allocated, (c.steady, c.steady)),
-        (PEAK, m.peak_allocated, (c.peak, c.peak)),
+        (
+            PEAK,
+            m.peak_allocated.filter(|_| run.peak_not_compared.is_none()),
+            (c.peak, c.peak),
+        ),
         (
             RESERVED,
             m.peak_reserved,
@@ -265,11 +269,12 @@ fn link(run: &Run, comparison: &Comparison) -> String {
 fn others(compared: &[Compared<'_>]) -> Markup {
     let missing = compared
         .iter()
-        .filter(|(_, comparison)| comparison.is_none());
-    let rows = missing.map(|(run, _)| {
+        .filter(|(run, comparison)| comparison.is_none() || run.peak_not_compared.is_some());
+    let rows = missing.map(|(run, comparison)| {
         let m = &run.measured;
+        let steady = m.steady_allocated.filter(|_| comparison.is_none());
         let measured = [
-            (STEADY, m.steady_allocated),
+            (STEADY, steady),
             (PEAK, m.peak_allocated),
             (RESERVED, m.peak_reserved),
             (DEVICE, m.peak_device),
@@ -279,10 +284,7 @@ fn others(compared: &[Compared<'_>]) -> Markup {
             .iter()
             .filter_map(|(name, bytes)| Some(format!("{name} {}", SCALE.amount((*bytes)?))));
         let measured: Vec<String> = measured.collect();
-        let why = match &run.subject {
-            Subject::OutOfScope(reason) => reason.as_str(),
-            Subject::Job(_) => "The job is refused",
-        };
+        let why = run.not_compared().unwrap_or("The job is refused");
         tag("tr")
             .child(name(run))
             .child(tag("td").text(measured.join(", ")))

@@ -13,6 +13,7 @@ pub mod moe;
 pub mod mtp;
 pub mod norm;
 pub mod projector;
+pub mod quantization;
 pub mod shared_expert;
 pub mod sizes;
 pub mod tape;
@@ -48,11 +49,19 @@ pub enum PartKind {
     LinearMoeLayer,
     /// The layers between an encoder and the language model.
     Projector,
+    /// A layer with a dense MLP that stays in bf16 while others compute in fp8.
+    Bf16DenseLayer,
+    /// The same with routed experts.
+    Bf16MoeLayer,
+    /// The same with linear attention and a dense MLP.
+    Bf16LinearDenseLayer,
+    /// The same with linear attention and routed experts.
+    Bf16LinearMoeLayer,
 }
 
 impl PartKind {
     /// How many kinds there are.
-    pub const COUNT: usize = 10;
+    pub const COUNT: usize = 14;
     /// All kinds.
     pub const ALL: [Self; Self::COUNT] = [
         Self::Embedding,
@@ -65,12 +74,75 @@ impl PartKind {
         Self::LinearDenseLayer,
         Self::LinearMoeLayer,
         Self::Projector,
+        Self::Bf16DenseLayer,
+        Self::Bf16MoeLayer,
+        Self::Bf16LinearDenseLayer,
+        Self::Bf16LinearMoeLayer,
     ];
 
     /// Whether its tensors are listed under the MTP block.
     #[must_use]
     pub const fn mtp(self) -> bool {
         matches!(self, Self::MtpLayer)
+    }
+
+    /// For a decoder layer, which.
+    #[must_use]
+    pub const fn layer(self) -> Option<Layer> {
+        let (linear, moe, bf16) = match self {
+            Self::DenseLayer => (false, false, false),
+            Self::MoeLayer => (false, true, false),
+            Self::LinearDenseLayer => (true, false, false),
+            Self::LinearMoeLayer => (true, true, false),
+            Self::Bf16DenseLayer => (false, false, true),
+            Self::Bf16MoeLayer => (false, true, true),
+            Self::Bf16LinearDenseLayer => (true, false, true),
+            Self::Bf16LinearMoeLayer => (true, true, true),
+            _ => return None,
+        };
+        Some(Layer { linear, moe, bf16 })
+    }
+
+    /// Whether its linear layers compute in fp8 where the module does.
+    #[must_use]
+    pub const fn in_fp8(self) -> bool {
+        match self.layer() {
+            Some(layer) => !layer.bf16,
+            None => self.mtp(),
+        }
+    }
+}
+
+/// What tells one decoder layer from another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Layer {
+    /// It has linear attention.
+    pub linear: bool,
+    /// It has routed experts.
+    pub moe: bool,
+    /// It stays in bf16 while others compute in fp8.
+    pub bf16: bool,
+}
+
+impl Layer {
+    /// The layer of this number over the whole model.
+    #[must_use]
+    pub fn of(m: &Module, index: u64) -> Self {
+        Self {
+            linear: m.is_linear_layer(index),
+            moe: m.is_moe_layer(index),
+            bf16: m.is_bf16_layer(index),
+        }
+    }
+
+    /// The part that it is.
+    #[must_use]
+    pub fn part(self) -> PartKind {
+        let is = |kind: &PartKind| kind.layer() == Some(self);
+        PartKind::ALL
+            .into_iter()
+            .find(is)
+            .unwrap_or(PartKind::DenseLayer)
     }
 }
 
@@ -103,80 +175,49 @@ impl Architecture {
 /// The parts that one chunk holds.
 #[must_use]
 pub fn chunk_parts(m: &Module, chunk: &Chunk) -> PartCounts {
-    let layers = LayerCounts::of(m, chunk.layers.clone().map(u64::from));
     // A tied output layer needs a weight of its own unless the embedding is on the same chunk.
     let own_output_weight = m.ends.is_language()
         && chunk.output
         && (m.args.untie_embeddings_and_output_weights || !chunk.embedding);
-    PartKind::ALL.map(|kind| match kind {
+    let layers = chunk.layers.clone().map(u64::from);
+    counts(m, layers, |kind| match kind {
         PartKind::Embedding => u64::from(chunk.embedding),
-        PartKind::DenseLayer
-        | PartKind::MoeLayer
-        | PartKind::LinearDenseLayer
-        | PartKind::LinearMoeLayer => layers.get(kind),
         PartKind::FinalNorm => u64::from(chunk.final_layernorm),
         PartKind::OutputLayer => u64::from(own_output_weight),
         PartKind::MtpEmbedding => u64::from(chunk.word_embedding_copy_for_mtp()),
         PartKind::MtpLayer => u64::from(chunk.mtp),
         PartKind::Projector => u64::from(chunk.output && m.ends.projector.is_some()),
+        _ => 0,
     })
 }
 
 /// The parts of the whole model, counted once.
 #[must_use]
 pub fn whole_model_parts(m: &Module) -> PartCounts {
-    let layers = LayerCounts::of(m, 0..m.args.num_layers);
-    PartKind::ALL.map(|kind| match kind {
+    counts(m, 0..m.args.num_layers, |kind| match kind {
         PartKind::Embedding | PartKind::FinalNorm => 1,
-        PartKind::DenseLayer
-        | PartKind::MoeLayer
-        | PartKind::LinearDenseLayer
-        | PartKind::LinearMoeLayer => layers.get(kind),
         PartKind::OutputLayer => {
             u64::from(m.ends.is_language() && m.args.untie_embeddings_and_output_weights)
         }
         PartKind::Projector => u64::from(m.ends.projector.is_some()),
-        PartKind::MtpEmbedding => 0,
         PartKind::MtpLayer => m.mtp_num_layers,
+        _ => 0,
     })
 }
 
-/// How many decoder layers there are of each kind.
-struct LayerCounts {
-    dense: u64,
-    moe: u64,
-    linear_dense: u64,
-    linear_moe: u64,
-}
-
-impl LayerCounts {
-    fn of(m: &Module, layers: impl Iterator<Item = u64>) -> Self {
-        let mut counts = Self {
-            dense: 0,
-            moe: 0,
-            linear_dense: 0,
-            linear_moe: 0,
-        };
-        for layer in layers {
-            *match (m.is_linear_layer(layer), m.is_moe_layer(layer)) {
-                (false, false) => &mut counts.dense,
-                (false, true) => &mut counts.moe,
-                (true, false) => &mut counts.linear_dense,
-                (true, true) => &mut counts.linear_moe,
-            } += 1;
-        }
-        counts
-    }
-
-    fn get(&self, kind: PartKind) -> u64 {
-        match kind {
-            PartKind::DenseLayer => self.dense,
-            PartKind::MoeLayer => self.moe,
-            PartKind::LinearDenseLayer => self.linear_dense,
-            PartKind::LinearMoeLayer => self.linear_moe,
-            _ => 0,
+/// The decoder layers of each kind, and so many of every other part.
+fn counts(
+    m: &Module,
+    layers: impl Iterator<Item = u64>,
+    others: impl Fn(PartKind) -> u64,
+) -> PartCounts {
+    let mut counts = PartKind::ALL.map(others);
+    for layer in layers {
+        if let Some(count) = counts.get_mut(Layer::of(m, layer).part() as usize) {
+            *count += 1;
         }
     }
+    counts
 }
 
 fn parameters(m: &Module, kind: PartKind) -> Vec<ParamTensor> {
@@ -187,12 +228,6 @@ fn parameters(m: &Module, kind: PartKind) -> Vec<ParamTensor> {
             embedding::word(m, &mut out);
             embedding::position(m, &mut out);
         }
-        PartKind::DenseLayer => layer(m, false, false, &mut out),
-        PartKind::LinearDenseLayer if m.has_linear_attention() => layer(m, true, false, &mut out),
-        PartKind::MoeLayer if m.moe.is_some() => layer(m, false, true, &mut out),
-        PartKind::LinearMoeLayer if m.moe.is_some() && m.has_linear_attention() => {
-            layer(m, true, true, &mut out);
-        }
         PartKind::Projector => projector::parameters(m, &mut out),
         PartKind::FinalNorm if !m.ends.is_language() => front_end::post_norm(m, &mut out),
         PartKind::FinalNorm => norm::final_norm(m, &mut out),
@@ -202,21 +237,27 @@ fn parameters(m: &Module, kind: PartKind) -> Vec<ParamTensor> {
             mtp::parameters(m, &mut out);
             // Every depth repeats the decoder's last layer, a MoE layer if that one is.
             let last = m.args.num_layers.saturating_sub(1);
-            layer(m, m.is_linear_layer(last), m.is_moe_layer(last), &mut out);
+            layer(m, Layer::of(m, last), &mut out);
             norm::final_norm(m, &mut out);
         }
-        PartKind::MoeLayer
-        | PartKind::LinearDenseLayer
-        | PartKind::LinearMoeLayer
-        | PartKind::MtpLayer => {}
+        _ => {
+            let exists = |of: &Layer| {
+                (!of.moe || m.moe.is_some())
+                    && (!of.linear || m.has_linear_attention())
+                    && (!of.bf16 || m.has_bf16_layers())
+            };
+            if let Some(of) = kind.layer().filter(exists) {
+                layer(m, of, &mut out);
+            }
+        }
     }
     out
 }
 
-fn layer(m: &Module, is_linear: bool, is_moe: bool, out: &mut Vec<ParamTensor>) {
+fn layer(m: &Module, of: Layer, out: &mut Vec<ParamTensor>) {
     norm::layer_norms(m, out);
     norm::layer_scaling(m, out);
-    if is_linear {
+    if of.linear {
         linear_attention::parameters(m, out);
     } else if m.args.multi_latent_attention {
         mla::parameters(m, out);
@@ -224,7 +265,7 @@ fn layer(m: &Module, is_linear: bool, is_moe: bool, out: &mut Vec<ParamTensor>) 
         attention::parameters(m, out);
     }
     match &m.moe {
-        Some(moe) if is_moe => {
+        Some(moe) if of.moe => {
             moe::parameters(m, moe, out);
             shared_expert::parameters(m, moe, out);
         }
@@ -253,14 +294,8 @@ pub(crate) fn tp(m: &Module) -> Factor {
 }
 
 /// What one transformer layer does, from the residual stream to the residual stream.
-pub(crate) fn layer_ops(
-    sizes: &Sizes<'_>,
-    tape: &mut Tape,
-    is_linear: bool,
-    is_moe: bool,
-    x: TensorId,
-) -> TensorId {
-    let attention = if is_linear {
+pub(crate) fn layer_ops(sizes: &Sizes<'_>, tape: &mut Tape, of: Layer, x: TensorId) -> TensorId {
+    let attention = if of.linear {
         linear_attention::ops::ops(sizes, tape, x)
     } else if sizes.m.args.multi_latent_attention {
         mla::ops::ops(sizes, tape, x)
@@ -270,7 +305,7 @@ pub(crate) fn layer_ops(
     tape.at(Family::Residual, crate::source::BIAS_DROPOUT);
     let middle = linear::bias_dropout_add(sizes, tape, "self_attn_bda", attention, x);
     let mlp = match &sizes.m.moe {
-        Some(moe) if is_moe => moe::ops::ops(sizes, tape, moe, middle),
+        Some(moe) if of.moe => moe::ops::ops(sizes, tape, moe, middle),
         _ => mlp::ops::ops(sizes, tape, middle),
     };
     tape.at(Family::Residual, crate::source::BIAS_DROPOUT);
@@ -279,11 +314,16 @@ pub(crate) fn layer_ops(
 
 /// The tape of one decoder layer.
 #[must_use]
-pub fn layer_tape(sizes: &Sizes<'_>, is_linear: bool, is_moe: bool) -> Tape {
+pub fn layer_tape(sizes: &Sizes<'_>, of: Layer) -> Tape {
+    let mut sizes = *sizes;
+    if of.bf16 {
+        sizes.fp8 = None;
+    }
+    let sizes = &sizes;
     let mut tape = Tape::new(Family::Residual, crate::source::BIAS_DROPOUT);
     let x = tape.tensor("layer input", sizes.residual(), sizes.width());
     tape.input = Some(x);
-    tape.output = Some(layer_ops(sizes, &mut tape, is_linear, is_moe, x));
+    tape.output = Some(layer_ops(sizes, &mut tape, of, x));
     if detached(sizes.m) {
         tape.detach();
     }

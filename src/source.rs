@@ -341,6 +341,14 @@ pub const TE_CUBLAS_WORKSPACE: Source = Source::transformer_engine(
     "transformer_engine/pytorch/cpp_extensions/gemm.py",
     "get_cublas_workspace",
 );
+/// Weights in fp8, kept from one micro batch to the next.
+pub const TE_FP8_WEIGHTS: Source = Source::transformer_engine(
+    "transformer_engine/pytorch/module/base.py",
+    "get_weight_workspace",
+);
+/// What a recipe keeps for every tensor that it turns into fp8.
+pub const TE_FP8_STATE: Source =
+    Source::transformer_engine("transformer_engine/pytorch/quantization.py", "RecipeState");
 /// Stand-ins for weight gradients that were added up already.
 pub const DUMMY_WGRAD: Source = Source::transformer_engine(
     "transformer_engine/pytorch/module/base.py",

@@ -162,10 +162,14 @@ fields! {
     moe_expert_capacity_factor: Option<Decimal> = Field::optional_decimal(1_000_000, 1_000_000_000, "no token is dropped").at(Moe, More, "cap", "Capacity factor");
     /// Every expert's input is padded to its capacity.
     moe_pad_expert_input_to_capacity: bool = Field::flag(false).at(Moe, All, "cappad", "Pad to capacity");
+    /// The router fills up every expert's tokens to what fp8 products need; else a copy is filled up.
+    moe_router_padding_for_quantization: bool = Field::flag(false).at(Moe, All, "rpad", "Padding by the router").also(&["moe_router_padding_for_fp8"]);
     /// Tokens on the busiest expert-parallel rank over the mean. The worst rank is what runs out of memory; 1 is perfect balance.
     expert_load_imbalance: Decimal = Field::decimal(1_000_000, 1_000_000_000, 1_000_000).at(Moe, More, "imb", "Routing imbalance").own();
 
     // Parallelism
+    /// Tensor-parallel communication runs behind matrix products, in buffers outside PyTorch.
+    tp_comm_overlap: bool = Field::flag(false).at(Parallelism, All, "tpo", "Overlap TP communication");
     /// GPUs of the whole job.
     world_size: Option<u64> = Field::derived(1, 10_000_000, "one copy of the model per data-parallel rank").at(Parallelism, Essential, "gpus", "GPUs").unit("GPUs").job().also(&["gpus", "nodes", "num_gpus"]);
     /// Ranks that split every layer's matrices.
@@ -277,6 +281,16 @@ fields! {
     fp8_recipe: Fp8Recipe = Field::choice(Fp8Recipe::NAMES, "delayed").at(Optimizer, All, "fp8r", "fp8 recipe");
     /// Parameters are stored in fp8.
     fp8_param_gather: bool = Field::flag(false).at(Optimizer, All, "fp8p", "fp8 parameters").also(&["fp8_param"]);
+    /// The first and last layers compute in bf16 and keep their parameters in it.
+    first_last_layers_bf16: bool = Field::flag(false).at(Optimizer, All, "flbf", "First and last layers in bf16");
+    /// Layers in bf16 at the start of the model.
+    num_layers_at_start_in_bf16: u64 = Field::int(0, 10_000, 1).at(Optimizer, All, "bfs", "Layers in bf16 at the start");
+    /// Layers in bf16 at the end of the model.
+    num_layers_at_end_in_bf16: u64 = Field::int(0, 10_000, 1).at(Optimizer, All, "bfe", "Layers in bf16 at the end");
+    /// Weights are turned into fp8 again for every micro batch, which keeps them until its backward pass.
+    disable_parameter_transpose_cache: bool = Field::flag(false).at(Optimizer, All, "nowc", "No cache of fp8 weights");
+    /// Past maxima from which the delayed recipe takes its scales.
+    fp8_amax_history_len: u64 = Field::int(1, 1_000_000, 1).at(Optimizer, All, "amax", "fp8 history");
     /// Gradient reduction starts during the backward pass; buffers are then cut into buckets.
     overlap_grad_reduce: bool = Field::flag(false).at(Optimizer, All, "ogr", "Overlap gradient reduction");
     /// Parameters are gathered during the forward pass.
@@ -311,6 +325,8 @@ fields! {
     bias_gelu_fusion: bool = Field::flag(true).at(Kernels, All, "bgf", "Fused bias + GELU");
     /// Bias and SwiGLU in one kernel.
     bias_swiglu_fusion: bool = Field::flag(true).at(Kernels, All, "bsf", "Fused bias + SwiGLU");
+    /// The fused SwiGLU keeps its input in 1 byte.
+    activation_func_fp8_input_store: bool = Field::flag(false).at(Kernels, All, "act8", "SwiGLU input kept in fp8");
     /// Bias, dropout and residual in one kernel.
     bias_dropout_fusion: bool = Field::flag(true).at(Kernels, All, "bdf", "Fused bias + dropout");
     /// Scaling, masking and softmax in one kernel.

@@ -144,6 +144,22 @@ pub enum GpuGeneration {
     Blackwell,
 }
 
+impl GpuGeneration {
+    /// The generation of a GPU of this name.
+    #[must_use]
+    pub fn named(name: &str) -> Self {
+        let name = name.to_ascii_lowercase();
+        let has = |part: &str| name.contains(part);
+        if has("a100") || has("a800") || has("a6000") {
+            Self::Ampere
+        } else if has("b200") || has("b300") {
+            Self::Blackwell
+        } else {
+            Self::Hopper
+        }
+    }
+}
+
 impl Precision {
     /// Bytes of one parameter or activation element.
     #[must_use]
@@ -231,6 +247,21 @@ impl Module {
         ends::is_linear(&self.args, index)
     }
 
+    /// Whether decoder layer `index` (from 0) stays in bf16 while others compute in fp8
+    /// (`is_first_last_bf16_layer` in `fp8_utils.py` of megatron-core).
+    #[must_use]
+    pub fn is_bf16_layer(&self, index: u64) -> bool {
+        let a = &self.args;
+        let end = a.num_layers.saturating_sub(a.num_layers_at_end_in_bf16);
+        self.has_bf16_layers() && (index < a.num_layers_at_start_in_bf16 || index >= end)
+    }
+
+    /// Whether any layer does.
+    #[must_use]
+    pub fn has_bf16_layers(&self) -> bool {
+        self.args.fp8_format.is_some() && self.args.first_last_layers_bf16
+    }
+
     /// Whether any layer has linear attention.
     #[must_use]
     pub fn has_linear_attention(&self) -> bool {
@@ -312,20 +343,7 @@ impl Module {
     /// The generation of the chosen GPU, after its name; Hopper when none was chosen.
     #[must_use]
     pub fn gpu_generation(&self) -> GpuGeneration {
-        let name = self
-            .args
-            .gpu
-            .as_deref()
-            .unwrap_or_default()
-            .to_ascii_lowercase();
-        let has = |part: &str| name.contains(part);
-        if has("a100") || has("a800") || has("a6000") {
-            GpuGeneration::Ampere
-        } else if has("b200") || has("b300") {
-            GpuGeneration::Blackwell
-        } else {
-            GpuGeneration::Hopper
-        }
+        GpuGeneration::named(self.args.gpu.as_deref().unwrap_or_default())
     }
 
     /// Context-parallel ranks that share a sequence. An encoder on the language model's own ranks sees whole images

@@ -3,6 +3,7 @@
 
 mod batch;
 mod encoder;
+mod fp8;
 mod linear_attention;
 mod model;
 mod moe;
@@ -20,7 +21,7 @@ use super::check::Draft;
 use super::problem::Problem;
 
 /// Every rule, in the order in which its problems are shown.
-const TABLES: [&[Rule]; 9] = [
+const TABLES: [&[Rule]; 10] = [
     model::RULES,
     linear_attention::RULES,
     encoder::RULES,
@@ -30,6 +31,7 @@ const TABLES: [&[Rule]; 9] = [
     recompute::RULES,
     overlap::RULES,
     optimizer::RULES,
+    fp8::RULES,
 ];
 
 /// Asks every rule.

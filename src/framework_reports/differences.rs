@@ -169,7 +169,7 @@ impl Job<'_> {
             let rule = change(state, held, self.rules.rule(bucket));
             Some(rule.bytes_of(Count {
                 elements: count,
-                matrices: 0,
+                ..Count::default()
             }))
         });
         bytes.sum()
@@ -198,8 +198,9 @@ impl Job<'_> {
 
     /// Decoder layers and MTP depths on the stage.
     fn layers(&self) -> u64 {
-        let kinds = [PartKind::DenseLayer, PartKind::MoeLayer, PartKind::MtpLayer];
-        kinds.into_iter().map(|kind| self.parts(kind)).sum()
+        let kinds = PartKind::ALL.into_iter();
+        let layers = kinds.filter(|kind| kind.layer().is_some() || kind.mtp());
+        layers.map(|kind| self.parts(kind)).sum()
     }
 
     fn first_or_last_given(&self) -> bool {

@@ -1,6 +1,7 @@
 //! What the estimate of a job takes for granted, in words.
 
 use super::Estimate;
+use crate::config::choices::Fp8Recipe;
 use crate::config::field::Decimal;
 use crate::config::job::{Config, Precision};
 use crate::units::Bytes;
@@ -21,9 +22,17 @@ pub fn assumptions(config: &Config) -> Vec<String> {
         }
         let notes = [
             (
-                a.fp8_format.is_some(),
-                "Matrix products in fp8 are counted as in the precision of training: inputs saved in 1 byte, transposed \
-                 copies of weights and fp8 parameters are not modeled.",
+                a.fp8_format.is_some() && a.fp8_param_gather && a.fp8_recipe == Fp8Recipe::Mxfp8,
+                "Parameters in mxfp8 are gathered in the gradient buffer (reuse_grad_buf_for_mxfp8_param_ag): Transformer \
+                 Engine 2.12 has no other way.",
+            ),
+            (
+                a.fp8_format.is_some() && m.moe.is_some(),
+                "Every expert gets as many tokens as the others, filled up to what fp8 products need.",
+            ),
+            (
+                a.tp_comm_overlap,
+                "Buffers of overlapped tensor-parallel communication are outside PyTorch's allocator and not counted.",
             ),
             (
                 a.cpu_offloading_num_layers > 0,

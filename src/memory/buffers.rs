@@ -1,4 +1,6 @@
-//! Small things that stay for the whole run: padding, workspaces, tables, stand-ins.
+//! Things that stay for the whole run besides states: padding, workspaces, tables, stand-ins, copies in fp8.
+
+mod fp8;
 
 use crate::config::choices::{
     AttentionBackend, PositionEmbedding, TokenDispatcher, TransformerImpl,
@@ -55,6 +57,7 @@ pub(crate) struct BufferRules {
     padding: [PartPadding; PartKind::COUNT],
     /// Shapes of linear layers' weights, by part.
     linears: [Vec<(u64, u64)>; PartKind::COUNT],
+    fp8: [fp8::Part; PartKind::COUNT],
 }
 
 /// What aligning the tensors of one part adds.
@@ -88,6 +91,7 @@ impl BufferRules {
         Self {
             padding: PartKind::ALL.map(|kind| padding(m, architecture.parameters(kind))),
             linears: PartKind::ALL.map(|kind| linears(m, architecture.parameters(kind))),
+            fp8: PartKind::ALL.map(|kind| fp8::Part::new(m, kind, architecture)),
         }
     }
 
@@ -103,7 +107,9 @@ impl BufferRules {
         };
         let mtp_moe =
             count(PartKind::MtpLayer) > 0 && m.is_moe_layer(a.num_layers.saturating_sub(1));
-        let moe = count(PartKind::MoeLayer) + count(PartKind::LinearMoeLayer) > 0 || mtp_moe;
+        let is_moe = |kind: &PartKind| kind.layer().is_some_and(|layer| layer.moe);
+        let mut kinds = PartKind::ALL.into_iter().filter(is_moe);
+        let moe = kinds.any(|kind| count(kind) > 0) || mtp_moe;
         let mut out = Vec::with_capacity(8);
         let mut push = |what, shape: Shape, width, bytes, source| {
             if bytes > 0 {
@@ -141,6 +147,10 @@ impl BufferRules {
             let kib = te_workspace_kib(m);
             let what = "cuBLAS workspace of Transformer Engine";
             workspace(what, 1, kib, TE_CUBLAS_WORKSPACE);
+            if a.tp_comm_overlap && m.tp > 1 {
+                let what = "more of them for products that overlap communication";
+                workspace(what, 3, kib, TE_CUBLAS_WORKSPACE);
+            }
             if moe && a.moe_grouped_gemm {
                 workspace(
                     "more of them for grouped experts",
@@ -159,6 +169,7 @@ impl BufferRules {
                 push(STAND_INS, sum, width, bytes, DUMMY_WGRAD);
             }
         }
+        fp8::buffers(&self.fp8, site, &mut push);
         shared(&site.sizes, output, moe, &mut push);
         out
     }
@@ -374,7 +385,7 @@ fn added(
         .fold(up(held.in_buffer), |sum, n| sum.saturating_add(up(*n)));
     let count = |elements| Count {
         elements,
-        matrices: 0,
+        ..Count::default()
     };
     for (bucket, _) in buckets {
         let rule = rules.rule(bucket);
@@ -475,21 +486,9 @@ fn one_tensor(m: &Module, tensor: &ParamTensor) -> (u64, u64) {
 
 /// Rows and columns of every Transformer Engine linear layer's weight.
 fn linears(m: &Module, tensors: &[ParamTensor]) -> Vec<(u64, u64)> {
-    let matrices = tensors
+    tensors
         .iter()
-        .filter(|t| t.dimensions == 2 && t.name.contains("weight") && trained(m, t.component));
-    let linear = matrices.filter(|t| {
-        !matches!(
-            t.component,
-            Component::Router
-                | Component::SharedExpertGate
-                | Component::Embedding
-                | Component::PositionEmbedding
-                | Component::FixedPositions
-                | Component::OutputLayer
-        )
-    });
-    linear
+        .filter(|t| t.linear_weight() && trained(m, t.component))
         .map(|tensor| {
             let (each, _) = one_tensor(m, tensor);
             let mut factors = tensor.shape.factors().map(|f| f.value);

@@ -131,7 +131,9 @@ fn state_line(
             .iter()
             .filter(|t| bucket.holds(t.holding) && rules.has(bucket, t.component))
         {
-            let bytes = share.next(tensor, times);
+            let elements = tensor.shape.elements().saturating_mul(times);
+            let count = Count::of(kind, tensor, elements);
+            let bytes = share.next(count);
             if bytes == Bytes::ZERO {
                 continue;
             }
@@ -142,7 +144,7 @@ fn state_line(
                 label: [prefix(kind), tensor.name].concat(),
                 bytes,
                 what: [what, " of ", tensor.name].concat(),
-                formula: Some(formula(m, tensor, kind, times, rule)),
+                formula: Some(formula(m, tensor, kind, times, rule.of(count))),
                 source: tensor.source,
                 confidence: Confidence::Exact,
                 children: Vec::new(),
@@ -196,13 +198,9 @@ struct Share {
 }
 
 impl Share {
-    fn next(&mut self, tensor: &ParamTensor, times: u64) -> Bytes {
-        let elements = tensor.shape.elements().saturating_mul(times);
+    fn next(&mut self, count: Count) -> Bytes {
         let before = self.rule.bytes_of(self.before);
-        self.before.elements = self.before.elements.saturating_add(elements);
-        if tensor.muon_matrix() {
-            self.before.matrices = self.before.matrices.saturating_add(elements);
-        }
+        self.before.add(count, 1);
         self.rule.bytes_of(self.before).saturating_sub(before)
     }
 }
@@ -239,6 +237,10 @@ fn part_symbol(kind: PartKind) -> &'static str {
         PartKind::MtpLayer => "MTP depths",
         PartKind::LinearDenseLayer => "dense layers with linear attention",
         PartKind::LinearMoeLayer => "MoE layers with linear attention",
+        PartKind::Bf16DenseLayer => "dense layers in bf16",
+        PartKind::Bf16MoeLayer => "MoE layers in bf16",
+        PartKind::Bf16LinearDenseLayer => "dense layers with linear attention in bf16",
+        PartKind::Bf16LinearMoeLayer => "MoE layers with linear attention in bf16",
         _ => "copies",
     }
 }
@@ -255,21 +257,19 @@ fn part_id(kind: PartKind) -> &'static str {
         PartKind::LinearDenseLayer => "linear_dense",
         PartKind::LinearMoeLayer => "linear_moe",
         PartKind::Projector => "projector",
+        PartKind::Bf16DenseLayer => "bf16_dense",
+        PartKind::Bf16MoeLayer => "bf16_moe",
+        PartKind::Bf16LinearDenseLayer => "bf16_linear_dense",
+        PartKind::Bf16LinearMoeLayer => "bf16_linear_moe",
     }
 }
 
 fn prefix(kind: PartKind) -> &'static str {
     match kind {
-        PartKind::DenseLayer
-        | PartKind::MoeLayer
-        | PartKind::LinearDenseLayer
-        | PartKind::LinearMoeLayer => "decoder.layers.*.",
         PartKind::FinalNorm => "decoder.",
         PartKind::MtpLayer => "mtp.layers.*.",
-        PartKind::Embedding
-        | PartKind::OutputLayer
-        | PartKind::MtpEmbedding
-        | PartKind::Projector => "",
+        _ if kind.layer().is_some() => "decoder.layers.*.",
+        _ => "",
     }
 }
 

@@ -16,6 +16,8 @@ pub struct Count {
     pub elements: u64,
     /// Those in matrices that are neither embedding nor output layer, which Muon treats its own way.
     pub matrices: u64,
+    /// Those in weights of linear layers that compute in fp8 where the module does.
+    pub quantized: u64,
 }
 
 /// Parameter counts by component and holding.
@@ -114,14 +116,23 @@ impl Parameters {
 }
 
 impl Count {
+    /// So many elements of one of a part's tensors.
+    pub(super) fn of(kind: PartKind, tensor: &ParamTensor, elements: u64) -> Self {
+        let part = |counts: bool| if counts { elements } else { 0 };
+        Self {
+            elements,
+            matrices: part(tensor.muon_matrix()),
+            quantized: part(kind.in_fp8() && tensor.linear_weight()),
+        }
+    }
+
     /// Adds so many times another count.
     pub(super) fn add(&mut self, other: Self, times: u64) {
-        self.elements = self
-            .elements
-            .saturating_add(other.elements.saturating_mul(times));
-        self.matrices = self
-            .matrices
-            .saturating_add(other.matrices.saturating_mul(times));
+        let add =
+            |into: &mut u64, from: u64| *into = into.saturating_add(from.saturating_mul(times));
+        add(&mut self.elements, other.elements);
+        add(&mut self.matrices, other.matrices);
+        add(&mut self.quantized, other.quantized);
     }
 }
 
@@ -172,14 +183,12 @@ impl PartTable {
 
     fn new(architecture: &Architecture, elements: impl Fn(&ParamTensor) -> u64) -> Self {
         let entry = |kind: PartKind, tensor: &ParamTensor| {
-            let elements = elements(tensor);
-            let matrices = if tensor.muon_matrix() { elements } else { 0 };
             // A copy of the word embedding for MTP is still the word embedding.
             let row = row(tensor.component, kind.mtp());
             Entry {
                 row,
                 holding: tensor.holding,
-                count: Count { elements, matrices },
+                count: Count::of(kind, tensor, elements(tensor)),
             }
         };
         Self {

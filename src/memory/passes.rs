@@ -3,17 +3,14 @@
 use core::cell::OnceCell;
 use core::ops::Range;
 
-use crate::config::NameSet;
-use crate::config::choices::{
-    OffloadModule, RecomputeGranularity, RecomputeMethod, RecomputeModule,
-};
+use crate::config::choices::{RecomputeGranularity, RecomputeMethod};
 use crate::config::job::Module;
 use crate::model::sizes::Sizes;
 use crate::model::tape::recompute::{Plan, Savers};
 use crate::model::tape::replay::{High, PassKind, Reduced, TRANSIENT, Usage, reduce};
 use crate::model::tape::{Family, Tape, block};
 use crate::model::tensor::{Shape, factor};
-use crate::model::{embedding_tape, head_tape, layer_tape};
+use crate::model::{Layer, embedding_tape, head_tape, layer_tape};
 use crate::parallel::stages::Chunk;
 
 /// A part of a chunk, as far as its activations go.
@@ -21,14 +18,8 @@ use crate::parallel::stages::Chunk;
 pub enum SegmentKind {
     /// The embedding.
     Embedding,
-    /// A decoder layer with a dense MLP.
-    Dense,
-    /// A decoder layer with routed experts.
-    Moe,
-    /// A decoder layer with linear attention and a dense MLP.
-    LinearDense,
-    /// A decoder layer with linear attention and routed experts.
-    LinearMoe,
+    /// A decoder layer.
+    Layer(Layer),
     /// What follows the layers: final norm, MTP, output layer, loss.
     Head,
 }
@@ -39,10 +30,16 @@ impl SegmentKind {
     pub const fn label(self) -> &'static str {
         match self {
             Self::Embedding => "embedding",
-            Self::Dense => "dense layer",
-            Self::Moe => "MoE layer",
-            Self::LinearDense => "dense layer with linear attention",
-            Self::LinearMoe => "MoE layer with linear attention",
+            Self::Layer(layer) => match (layer.linear, layer.moe, layer.bf16) {
+                (false, false, false) => "dense layer",
+                (false, true, false) => "MoE layer",
+                (true, false, false) => "dense layer with linear attention",
+                (true, true, false) => "MoE layer with linear attention",
+                (false, false, true) => "dense layer in bf16",
+                (false, true, true) => "MoE layer in bf16",
+                (true, false, true) => "dense layer with linear attention in bf16",
+                (true, true, true) => "MoE layer with linear attention in bf16",
+            },
             Self::Head => "output",
         }
     }
@@ -58,30 +55,12 @@ pub(crate) struct Reel {
 /// The tapes of a module, each reduced once, when the first chunk with such a part asks for it.
 pub(crate) struct Tapes<'a> {
     sizes: Sizes<'a>,
-    savers: Savers,
-    /// One for each kind of layer: dense or MoE, with softmax or with linear attention.
-    layers: [OnceCell<Reel>; 4],
+    /// One for each kind of layer.
+    layers: [OnceCell<Reel>; 8],
     embedding: OnceCell<Reel>,
     /// One for each way in which a chunk can end.
     heads: Vec<((u32, bool), OnceCell<Reel>)>,
     mask: u64,
-}
-
-/// What is recomputed or offloaded within a layer.
-#[must_use]
-pub fn savers(m: &Module) -> Savers {
-    let a = &m.args;
-    let selective = a.recompute_granularity == Some(RecomputeGranularity::Selective);
-    let full = a.recompute_granularity == Some(RecomputeGranularity::Full);
-    let recompute: Option<NameSet<RecomputeModule>> = selective.then_some(a.recompute_modules);
-    let offload: Option<NameSet<OffloadModule>> = a
-        .fine_grained_activation_offloading
-        .then_some(a.offload_modules);
-    Savers {
-        recompute,
-        offload,
-        mtp: full && a.recompute_method == Some(RecomputeMethod::Uniform),
-    }
 }
 
 fn reduced(tape: Tape, savers: Savers) -> Reel {
@@ -105,8 +84,10 @@ impl<'a> Tapes<'a> {
             }
         }
         Self {
-            sizes: Sizes::new(m),
-            savers,
+            sizes: Sizes {
+                savers,
+                ..Sizes::new(m)
+            },
             layers: Default::default(),
             embedding: OnceCell::new(),
             heads,
@@ -120,26 +101,23 @@ impl<'a> Tapes<'a> {
     }
 
     /// The tape of one kind of segment of a chunk.
-    pub(crate) fn tape<'s>(&'s self, kind: SegmentKind, chunk: &Chunk) -> Option<&'s Reel> {
+    pub(crate) fn tape(&self, kind: SegmentKind, chunk: &Chunk) -> Option<&Reel> {
         let sizes = &self.sizes;
-        let [dense, moe, linear_dense, linear_moe] = &self.layers;
-        let layer = |cell: &'s OnceCell<Reel>, linear, moe| {
-            cell.get_or_init(|| reduced(layer_tape(sizes, linear, moe), self.savers))
-        };
+        let made = |tape| reduced(tape, sizes.savers);
         Some(match kind {
-            SegmentKind::Embedding => {
-                let embedding = || reduced(embedding_tape(sizes), self.savers);
-                self.embedding.get_or_init(embedding)
+            SegmentKind::Embedding => self.embedding.get_or_init(|| made(embedding_tape(sizes))),
+            SegmentKind::Layer(layer) => {
+                let index = 4 * usize::from(layer.bf16)
+                    + 2 * usize::from(layer.linear)
+                    + usize::from(layer.moe);
+                let cell = self.layers.get(index)?;
+                cell.get_or_init(|| made(layer_tape(sizes, layer)))
             }
-            SegmentKind::Dense => layer(dense, false, false),
-            SegmentKind::Moe => layer(moe, false, true),
-            SegmentKind::LinearDense => layer(linear_dense, true, false),
-            SegmentKind::LinearMoe => layer(linear_moe, true, true),
             SegmentKind::Head => {
                 let key = (chunk.mtp, chunk.output);
                 let (_, cell) = self.heads.iter().find(|(other, _)| *other == key)?;
                 let head = || head_tape(sizes, u64::from(chunk.mtp), chunk.output);
-                cell.get_or_init(|| reduced(head(), self.savers))
+                cell.get_or_init(|| made(head()))
             }
         })
     }
@@ -496,13 +474,7 @@ fn segments(m: &Module, tapes: &Tapes<'_>, chunk: &Chunk) -> Vec<Segment> {
         push(SegmentKind::Embedding, None);
     }
     for layer in chunk.layers.clone() {
-        let index = u64::from(layer);
-        let kind = match (m.is_linear_layer(index), m.is_moe_layer(index)) {
-            (false, false) => SegmentKind::Dense,
-            (false, true) => SegmentKind::Moe,
-            (true, false) => SegmentKind::LinearDense,
-            (true, true) => SegmentKind::LinearMoe,
-        };
+        let kind = SegmentKind::Layer(Layer::of(m, u64::from(layer)));
         push(kind, Some(layer));
     }
     if chunk.output || chunk.mtp > 0 {

@@ -7,7 +7,7 @@ use super::bucket::Bucket;
 use super::buffers::{Buffer, BufferRules, Site};
 use super::pair::{PairHigh, pair};
 use super::parameters::{Parameters, PartTable};
-use super::passes::{ChunkHigh, ChunkPasses, Tapes, Turn, savers};
+use super::passes::{ChunkHigh, ChunkPasses, Tapes, Turn};
 use super::states::{Held, StateRule, StateRules, gradient_copy_bytes, moment_copy_bytes};
 use super::{ChunkEstimate, StageEstimate};
 use crate::config::job::Module;
@@ -125,7 +125,7 @@ pub(crate) struct Replay {
 
 impl<'a> Stages<'a> {
     pub(crate) fn new(m: &'a Module, architecture: &Architecture, local: &'a PartTable) -> Self {
-        Self::with_savers(m, architecture, local, savers(m))
+        Self::with_savers(m, architecture, local, Savers::of(m))
     }
 
     /// The stages of a module that recomputes and offloads these instead of what it asks for.

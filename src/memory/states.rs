@@ -9,6 +9,7 @@ use crate::config::choices::{
 use crate::config::field::Decimal;
 use crate::config::fields::Args;
 use crate::config::job::{Module, Precision};
+use crate::model::quantization::Fp8;
 use crate::model::tensor::{Component, Holding};
 use crate::model::trained;
 use crate::units::Bytes;
@@ -31,6 +32,8 @@ pub struct StateRule {
     pub having: Having,
     /// Bytes of one element.
     pub bytes: u64,
+    /// How many of them an element lacks that is stored in fp8.
+    pub less_in_fp8: u64,
     /// Ranks that share it.
     pub shard: u64,
     /// The part that stays on the GPU.
@@ -41,9 +44,24 @@ impl StateRule {
     const NONE: Self = Self {
         having: Having::None,
         bytes: 0,
+        less_in_fp8: 0,
         shard: 1,
         on_gpu: Decimal::ONE,
     };
+
+    /// The rule of a tensor that is stored in fp8 as a whole, or not at all.
+    #[must_use]
+    pub fn of(self, count: Count) -> Self {
+        let less = if count.quantized > 0 {
+            self.less_in_fp8
+        } else {
+            0
+        };
+        Self {
+            bytes: self.bytes - less,
+            ..self
+        }
+    }
 
     /// Bytes on one rank of the states of so many parameters; a part of a shard counts as a whole one.
     #[must_use]
@@ -53,11 +71,9 @@ impl StateRule {
             Having::AllButMuonMatrices => count.elements - count.matrices,
             Having::None => 0,
         };
-        Bytes(
-            self.on_gpu
-                .scale_up(elements.div_ceil(self.shard))
-                .saturating_mul(self.bytes),
-        )
+        let all = self.on_gpu.scale_up(elements.div_ceil(self.shard));
+        let less = count.quantized.saturating_mul(self.less_in_fp8);
+        Bytes(all.saturating_mul(self.bytes).saturating_sub(less))
     }
 }
 
@@ -169,8 +185,7 @@ impl StateRules {
             let trained = self.is_trained(component).then_some(&mut held.trained);
             for into in [Some(&mut held.all), trained].into_iter().flatten() {
                 if let Some(into) = into.get_mut(expert) {
-                    into.elements = into.elements.saturating_add(count.elements);
-                    into.matrices = into.matrices.saturating_add(count.matrices);
+                    into.add(count, 1);
                 }
             }
         }
@@ -221,10 +236,15 @@ fn rules(m: &Module, shard: u64) -> [StateRule; 5] {
     let whole = |bytes| StateRule {
         having: Having::All,
         bytes,
+        less_in_fp8: 0,
         shard: 1,
         on_gpu: Decimal::ONE,
     };
-    let weights = whole(width);
+    let in_fp8 = a.fp8_param_gather && Fp8::of(m).is_some();
+    let weights = StateRule {
+        less_in_fp8: if in_fp8 { width - 1 } else { 0 },
+        ..whole(width)
+    };
     let on_gpu = if a.optimizer_cpu_offload {
         Decimal(Decimal::ONE.0 - a.optimizer_offload_fraction.0.min(Decimal::ONE.0))
     } else {
@@ -238,6 +258,7 @@ fn rules(m: &Module, shard: u64) -> [StateRule; 5] {
     let sharded = |bytes| StateRule {
         having: Having::All,
         bytes,
+        less_in_fp8: 0,
         shard,
         on_gpu,
     };

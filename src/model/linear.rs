@@ -2,8 +2,9 @@
 
 use super::norm;
 use super::norm::ops::NormNames;
+use super::quantization::Fp8;
 use super::sizes::Sizes;
-use super::tape::{Tape, TensorId};
+use super::tape::{Op, Tape, TensorId};
 use super::tensor::{Factor, Shape};
 
 /// A linear layer: its name, its input and output, and its weight for the gradient.
@@ -25,53 +26,129 @@ pub(crate) fn weight_gradient(sizes: &Sizes<'_>, tape: &mut Tape, weight: Shape)
     tape.tensor_if(separate, "weight gradient", weight, sizes.width())
 }
 
-/// What a linear layer keeps for its weight's gradient: nothing when the weight is frozen.
-fn for_weight<'t>(sizes: &Sizes<'_>, kept: &'t [TensorId]) -> &'t [TensorId] {
-    if sizes.m.args.frozen { &[] } else { kept }
+/// The tensors around a linear layer's matrix products, besides its output and the gradient of its input.
+pub(crate) struct Around {
+    /// What it keeps: its input, nothing when the weight is frozen.
+    pub(crate) saves: Vec<TensorId>,
+    pub(crate) forward: Vec<TensorId>,
+    pub(crate) backward: Vec<TensorId>,
+}
+
+impl Around {
+    /// Around a layer whose output's gradient has this shape when it is multiplied. `gathered` is the shape of the
+    /// input that ranks gather in both passes, if they do.
+    pub(crate) fn new(
+        sizes: &Sizes<'_>,
+        tape: &mut Tape,
+        linear: &Linear,
+        gathered: Option<Shape>,
+        gradient: Shape,
+    ) -> Self {
+        let trains = !sizes.m.args.frozen;
+        let mut around = Self {
+            saves: if trains {
+                vec![linear.input]
+            } else {
+                Vec::new()
+            },
+            forward: Vec::new(),
+            backward: Vec::new(),
+        };
+        if let Some(fp8) = sizes.fp8 {
+            around.in_fp8(sizes, tape, fp8, linear, gathered, gradient);
+        } else if let Some(whole) = gathered {
+            let width = sizes.width();
+            around
+                .forward
+                .push(tape.tensor("gathered input", whole, width));
+            around
+                .backward
+                .push(tape.tensor("input gathered again", whole, width));
+        }
+        around
+            .backward
+            .extend(weight_gradient(sizes, tape, linear.weight));
+        around
+    }
+
+    fn in_fp8(
+        &mut self,
+        sizes: &Sizes<'_>,
+        tape: &mut Tape,
+        fp8: Fp8,
+        linear: &Linear,
+        gathered: Option<Shape>,
+        gradient: Shape,
+    ) {
+        let own = tape.get(linear.input).map_or(gradient, |input| input.shape);
+        // What is kept by rows to be gathered serves both passes.
+        let rows = gathered.is_some() && fp8.gathers_rows;
+        if fp8.original || self.saves.is_empty() {
+            self.forward.push(tape.tensor("input in fp8", own, 1));
+        } else {
+            let what = if rows || fp8.both == 1 {
+                "input in fp8"
+            } else {
+                "input in fp8, by columns"
+            };
+            self.saves = fp8.input(tape, what, own).to_vec();
+            if !rows && fp8.both > 1 {
+                self.forward
+                    .push(tape.tensor("input in fp8, by rows", own, 1));
+            }
+        }
+        if let Some(whole) = gathered {
+            self.forward
+                .push(tape.tensor("gathered input in fp8", whole, 1));
+            let copies = if rows {
+                fp8.both
+            } else {
+                1 + u64::from(fp8.reorders())
+            };
+            self.backward
+                .push(tape.tensor("input in fp8 gathered again", whole, copies));
+        } else if fp8.original {
+            let copies = if fp8.gathers_rows { fp8.both } else { 1 };
+            self.backward
+                .push(tape.tensor("input in fp8 for its weight", own, copies));
+        }
+        self.backward
+            .push(tape.tensor("output gradient in fp8", gradient, fp8.both));
+        let a = &sizes.m.args;
+        if a.disable_parameter_transpose_cache && !a.fp8_param_gather {
+            let scales = fp8.weight_scales(linear.weight);
+            let weight = tape.tensor("weight in fp8", linear.weight, fp8.both);
+            let scales = tape.tensor("scales of the weight", scales, fp8.scale * fp8.both);
+            self.saves.extend([weight, scales]);
+        }
+    }
 }
 
 /// Keeps its input as it is, on every rank the whole of it.
 pub(crate) fn plain(sizes: &Sizes<'_>, tape: &mut Tape, linear: Linear) {
-    let gradient = weight_gradient(sizes, tape, linear.weight);
-    tape.op(linear.name, &[linear.input], &[linear.output])
-        .saves(for_weight(sizes, &[linear.input]))
-        .backward(&gradient);
+    let gradient = shape_of(tape, linear.output);
+    let around = Around::new(sizes, tape, &linear, None, gradient);
+    linear.op(tape, &around);
 }
 
 /// Column-parallel: with sequence parallelism it gathers its input, keeps only this rank's part and
 /// gathers once more in the backward pass.
 pub(crate) fn column(sizes: &Sizes<'_>, tape: &mut Tape, linear: Linear) {
-    let kept = [linear.input];
-    column_keeping(sizes, tape, linear, &kept);
-}
-
-/// Column-parallel, keeping these instead of its input.
-pub(crate) fn column_keeping(
-    sizes: &Sizes<'_>,
-    tape: &mut Tape,
-    linear: Linear,
-    kept: &[TensorId],
-) {
     let whole = sizes.tokens(&[linear.width]);
-    let parallel = sizes.m.sequence_parallel;
-    let gathered = tape.tensor_if(parallel, "gathered input", whole, sizes.width());
-    let again = tape.tensor_if(parallel, "input gathered again", whole, sizes.width());
-    let sum = tape.tensor_if(
-        parallel,
-        "input gradient before reduce-scatter",
-        whole,
-        sizes.width(),
-    );
-    let gradient = weight_gradient(sizes, tape, linear.weight);
-    tape.op(linear.name, &[linear.input], &[linear.output])
-        .saves(for_weight(sizes, kept))
-        .forward(&gathered)
-        .backward(&again)
-        .backward(&sum)
-        .backward(&gradient);
+    let gathered = sizes.m.sequence_parallel.then_some(whole);
+    let gradient = shape_of(tape, linear.output);
+    let around = Around::new(sizes, tape, &linear, gathered, gradient);
+    let sum = input_gradient(sizes, tape, whole);
+    linear.op(tape, &around).backward(&sum);
 }
 
-/// A norm and a column-parallel linear layer after it. Transformer Engine has both in one module, which
+/// With sequence parallelism the gradient of a gathered input is whole before it is scattered.
+pub(crate) fn input_gradient(sizes: &Sizes<'_>, tape: &mut Tape, whole: Shape) -> Vec<TensorId> {
+    let what = "input gradient before reduce-scatter";
+    tape.tensor_if(sizes.m.sequence_parallel, what, whole, sizes.width())
+}
+
+/// A norm with a column-parallel layer after it. Transformer Engine has both in one module, which
 /// keeps the norm's input, statistics and output; else they are two. Returns the norm's operation.
 pub(crate) fn norm_column(
     sizes: &Sizes<'_>,
@@ -89,35 +166,27 @@ pub(crate) fn norm_column(
         |w| sizes.own_tokens(w),
         normed,
     );
+    let of_norm = Linear {
+        input: output,
+        width: normed,
+        ..linear
+    };
     if !sizes.kernels.norm_in_linear {
         tape.op(names.op, &[linear.input], &[output]).saves(&saved);
-        column(
-            sizes,
-            tape,
-            Linear {
-                input: output,
-                width: normed,
-                ..linear
-            },
-        );
+        column(sizes, tape, of_norm);
         return output;
     }
-    let (whole, own) = (sizes.tokens(&[normed]), sizes.own_tokens(&[normed]));
-    let parallel = sizes.m.sequence_parallel;
-    let gathered = tape.tensor_if(parallel, "gathered norm output", whole, sizes.width());
-    let again = tape.tensor_if(parallel, "norm output gathered again", whole, sizes.width());
-    let shape = if parallel { whole } else { own };
-    let sum = tape.tensor("gradient of the norm's output", shape, sizes.width());
-    let gradient = weight_gradient(sizes, tape, linear.weight);
-    if let [_] = for_weight(sizes, &[output]) {
-        saved.insert(1, output);
-    }
+    let whole = sizes.tokens(&[normed]);
+    let gathered = sizes.m.sequence_parallel.then_some(whole);
+    let gradient = shape_of(tape, linear.output);
+    let around = Around::new(sizes, tape, &of_norm, gathered, gradient);
+    let sum = tape.tensor("gradient of the norm's output", whole, sizes.width());
+    saved.splice(1..1, around.saves);
     tape.op(linear.name, &[linear.input], &[linear.output])
         .saves(&saved)
-        .forward(&gathered)
-        .backward(&again)
-        .backward(&[sum])
-        .backward(&gradient);
+        .forward(&around.forward)
+        .backward(&around.backward)
+        .backward(&[sum]);
     output
 }
 
@@ -126,19 +195,38 @@ pub(crate) fn norm_column(
 pub(crate) fn row(sizes: &Sizes<'_>, tape: &mut Tape, linear: Linear) {
     let parallel = sizes.m.sequence_parallel;
     let whole = sizes.gathered();
-    let sum = tape.tensor_if(
-        parallel,
-        "output before reduce-scatter",
-        whole,
-        sizes.width(),
-    );
-    let gathered = tape.tensor_if(parallel, "gathered output gradient", whole, sizes.width());
-    let gradient = weight_gradient(sizes, tape, linear.weight);
-    tape.op(linear.name, &[linear.input], &[linear.output])
-        .saves(for_weight(sizes, &[linear.input]))
-        .forward(&sum)
-        .backward(&gathered)
-        .backward(&gradient);
+    let (what, width) = ("output before reduce-scatter", sizes.width());
+    let sum = tape.tensor_if(parallel, what, whole, width);
+    let plain = parallel && sizes.fp8.is_none();
+    let gathered = tape.tensor_if(plain, "gathered output gradient", whole, width);
+    let mut around = Around::new(sizes, tape, &linear, None, whole);
+    if let Some(fp8) = sizes.fp8.filter(|_| parallel) {
+        let copies = if fp8.gathers_rows { 1 } else { fp8.both };
+        let own = "output gradient in fp8 before it is gathered";
+        around
+            .backward
+            .push(tape.tensor(own, sizes.residual(), copies));
+        let order = "columns of the output gradient before they are put into order";
+        around
+            .backward
+            .extend(tape.tensor_if(fp8.reorders(), order, whole, 1));
+    }
+    linear.op(tape, &around).forward(&sum).backward(&gathered);
+}
+
+impl Linear {
+    /// Its operation, so far.
+    pub(crate) fn op<'t>(&self, tape: &'t mut Tape, around: &Around) -> &'t mut Op {
+        tape.op(self.name, &[self.input], &[self.output])
+            .saves(&around.saves)
+            .forward(&around.forward)
+            .backward(&around.backward)
+    }
+}
+
+/// The shape of a tensor.
+pub(crate) fn shape_of(tape: &Tape, id: TensorId) -> Shape {
+    tape.get(id).map_or(Shape::of(&[]), |tensor| tensor.shape)
 }
 
 /// Bias, dropout and residual in one operation. Without dropout it keeps nothing, and both inputs' gradients are

@@ -1,8 +1,10 @@
 //! Shapes of activations on one rank: how sequence, tensor and context parallelism divide them.
 
 use super::kernels::{Kernels, NormKernel};
+use super::quantization::Fp8;
+use super::tape::recompute::Savers;
 use super::tensor::{Factor, Shape, factor};
-use crate::config::choices::Normalization;
+use crate::config::choices::{Normalization, RecomputeModule};
 use crate::config::job::Module;
 
 /// A module with the kernels it runs: what tapes are made from.
@@ -12,6 +14,10 @@ pub struct Sizes<'a> {
     pub m: &'a Module,
     /// Its kernels.
     pub kernels: Kernels,
+    /// What its linear layers compute in fp8, if they do.
+    pub fp8: Option<Fp8>,
+    /// What is recomputed or offloaded, as far as it changes what linear layers keep.
+    pub savers: Savers,
 }
 
 impl<'a> Sizes<'a> {
@@ -21,6 +27,31 @@ impl<'a> Sizes<'a> {
         Self {
             m,
             kernels: Kernels::of(m),
+            fp8: Fp8::of(m),
+            savers: Savers::of(m),
+        }
+    }
+
+    /// The same where a linear layer keeps its input as it is, if the recipe can do that.
+    #[must_use]
+    pub fn sharing(mut self) -> Self {
+        if let Some(fp8) = &mut self.fp8 {
+            fp8.original = fp8.shares;
+        }
+        self
+    }
+
+    /// The same where the input comes out of a recompute module, if that module is chosen.
+    #[must_use]
+    pub fn sharing_with(self, module: RecomputeModule) -> Self {
+        if self
+            .savers
+            .recompute
+            .is_some_and(|set| set.contains(module))
+        {
+            self.sharing()
+        } else {
+            self
         }
     }
 

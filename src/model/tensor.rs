@@ -359,6 +359,21 @@ pub struct ParamTensor {
 }
 
 impl ParamTensor {
+    /// Whether it is the weight of one of Transformer Engine's linear layers in a transformer or MTP layer.
+    #[must_use]
+    pub fn linear_weight(&self) -> bool {
+        let other = matches!(
+            self.component,
+            Component::Router
+                | Component::SharedExpertGate
+                | Component::Embedding
+                | Component::PositionEmbedding
+                | Component::FixedPositions
+                | Component::OutputLayer
+        );
+        self.dimensions == 2 && self.name.contains("weight") && !other
+    }
+
     /// Whether Muon updates it as a matrix; embeddings and the output layer are left to Adam
     /// (`_is_nonlinear_or_embedding` in `emerging_optimizers.py` of megatron-core).
     #[must_use]

@@ -282,6 +282,69 @@ fn every_rule_names_its_fields_and_what_would_work() {
             "use_precision_aware_optimizer",
         ),
         (
+            dense(),
+            json!({"fp8_param_gather": true}),
+            "fp8",
+            "fp8_format",
+            "needs fp8_format",
+        ),
+        (
+            dense(),
+            json!({"fp8_format": "hybrid", "fp8_param_gather": true, "use_distributed_optimizer": false}),
+            "fp8",
+            "use_distributed_optimizer",
+            "needs use_distributed_optimizer",
+        ),
+        (
+            dense(),
+            json!({"fp8_format": "hybrid", "first_last_layers_bf16": true}),
+            "fp8",
+            "fp8_recipe",
+            "delayed",
+        ),
+        (
+            dense(),
+            json!({"fp8_format": "hybrid", "fp8_recipe": "tensorwise", "first_last_layers_bf16": true, "num_layers_at_end_in_bf16": 100}),
+            "fp8",
+            "num_layers_at_end_in_bf16",
+            "at most num_layers / PP = ",
+        ),
+        (
+            dense(),
+            json!({"fp8_format": "hybrid", "gpu": "a100-80gb"}),
+            "fp8",
+            "gpu",
+            "Ampere",
+        ),
+        (
+            dense(),
+            json!({"fp8_format": "e4m3", "fp8_recipe": "mxfp8", "gpu": "h100-80gb"}),
+            "fp8",
+            "gpu",
+            "Blackwell",
+        ),
+        (
+            dense(),
+            json!({"swiglu": false, "activation_func_fp8_input_store": true}),
+            "fp8",
+            "swiglu",
+            "needs swiglu",
+        ),
+        (
+            moe(),
+            json!({"moe_router_padding_for_quantization": true}),
+            "fp8",
+            "moe_router_padding_for_quantization",
+            "needs fp8_format",
+        ),
+        (
+            moe(),
+            json!({"fp8_format": "hybrid", "fine_grained_activation_offloading": true, "offload_modules": "expert_fc1"}),
+            "fp8",
+            "offload_modules",
+            "delayed",
+        ),
+        (
             moe(),
             json!({"moe_expert_capacity_factor": 0.5}),
             "value",
@@ -326,6 +389,11 @@ fn fixes_mend_what_they_are_offered_for() {
         with(moe(), json!({"moe_layer_freq": [0, 1]})),
         with(dense(), json!({"exp_avg_dtype": "bf16"})),
         with(dense(), json!({"recompute_granularity": "full"})),
+        with(dense(), json!({"fp8_param_gather": true})),
+        with(
+            dense(),
+            json!({"fp8_format": "hybrid", "fp8_recipe": "tensorwise", "first_last_layers_bf16": true, "num_layers_at_start_in_bf16": 100}),
+        ),
     ];
     let mut applied = 0;
     for job in broken {

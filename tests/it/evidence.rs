@@ -224,6 +224,28 @@ fn deferred_weight_gradients_wait_on_the_last_stage() {
 }
 
 #[test]
+fn jobs_in_fp8_need_what_was_measured() {
+    let runs = runs();
+    let in_fp8 = runs.iter().filter(|run| {
+        run.job()
+            .is_some_and(|job| job.get(0, FieldId::fp8_format).is_some())
+    });
+    let errors: Vec<_> = in_fp8
+        .map(|run| {
+            let compared = compare(run).unwrap();
+            let ppm = |error: Option<evidence::Error>| error.unwrap().ppm.abs();
+            (ppm(compared.steady_error), ppm(compared.peak_error))
+        })
+        .collect();
+    assert_eq!(errors.len(), 5);
+    assert!(
+        errors.iter().all(|(steady, _)| *steady < 10_000),
+        "{errors:?}"
+    );
+    assert!(errors.iter().all(|(_, peak)| *peak < 40_000), "{errors:?}");
+}
+
+#[test]
 fn recomputation_saves_what_was_measured() {
     let runs = runs();
     let peaks = |name: &str| {

@@ -1,6 +1,7 @@
 //! Steady state and peak of whole stages.
 
 mod activations;
+mod fp8;
 mod jobs;
 mod laws;
 mod ledger;

@@ -148,14 +148,6 @@ pub(super) const RULES: &[Rule] = &[
         ],
         ..ERROR
     },
-    Rule {
-        name: "fp8_parameters",
-        fields: &[F::fp8_param_gather, F::fp8_format],
-        broken: |d, _| d.a.fp8_param_gather && d.a.fp8_format.is_none(),
-        words: "fp8_param_gather needs fp8_format",
-        fixes: &[(F::fp8_param_gather, To::Off)],
-        ..ERROR
-    },
 ];
 
 /// A dtype that only the precision-aware optimizer can change.

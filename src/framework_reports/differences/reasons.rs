@@ -68,6 +68,7 @@ fn optimizer_shard(job: &Job<'_>) -> Option<Difference> {
 
 fn bytes_of_a_parameter(job: &Job<'_>) -> Option<Difference> {
     let theirs = job.bytes_by(job.on_stage(&|_, _| true), &|state, held, _| StateRule {
+        less_in_fp8: 0,
         having: Having::All,
         bytes: if state == State::Weights { 2 } else { 4 },
         shard: match held {

@@ -231,8 +231,9 @@ pub(crate) fn project(
     let output = tape.tensor("attention branch", sizes.residual(), sizes.width());
     let start = tape.here();
     let heads = factor("n_q", m.args.num_attention_heads);
+    // Core attention keeps the same tensor.
     row(
-        sizes,
+        &sizes.sharing(),
         tape,
         Linear {
             name: "linear_proj",

@@ -120,6 +120,7 @@ fn compress(sizes: &Sizes<'_>, tape: &mut Tape, normed: TensorId) -> Compressed 
     let (m, bytes) = (sizes.m, sizes.width());
     let args = &m.args;
     tape.at(Family::Attention, MLA_DOWN);
+    let sizes = &sizes.sharing_with(RecomputeModule::Layernorm);
     let down = tape.here();
     let compressed_q = args.q_lora_rank.map(|rank| {
         let rank = factor("r_q", rank);

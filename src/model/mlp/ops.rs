@@ -2,7 +2,7 @@
 
 use super::fc1_width;
 use crate::config::choices::{OffloadModule, RecomputeModule};
-use crate::model::linear::{Linear, norm_column, row};
+use crate::model::linear::{Linear, norm_column, row, shape_of};
 use crate::model::norm::ops::PRE_MLP;
 use crate::model::sizes::Sizes;
 use crate::model::tape::{Family, Tape, TensorId};
@@ -34,8 +34,9 @@ pub(crate) fn ops(sizes: &Sizes<'_>, tape: &mut Tape, x: TensorId) -> TensorId {
         sizes.columns(&[f]),
         bytes,
     );
+    let kept = activation_input(sizes, tape, inner);
     tape.op("activation_func", &[inner], &[activated])
-        .saves(&[inner]);
+        .saves(&[kept]);
     tape.at(Family::Mlp, TE_LINEAR);
     let output = tape.tensor("MLP branch", sizes.residual(), bytes);
     row(
@@ -56,4 +57,14 @@ pub(crate) fn ops(sizes: &Sizes<'_>, tape: &mut Tape, x: TensorId) -> TensorId {
         tape.discarding_section(RecomputeModule::Layernorm, start..start + 1, &[x], &[norm]);
     }
     output
+}
+
+/// What the activation function keeps of its input: a copy in 1 byte, if the fused SwiGLU is told so.
+pub(crate) fn activation_input(sizes: &Sizes<'_>, tape: &mut Tape, input: TensorId) -> TensorId {
+    let a = &sizes.m.args;
+    if !(a.activation_func_fp8_input_store && a.bias_swiglu_fusion) {
+        return input;
+    }
+    let shape = shape_of(tape, input);
+    tape.tensor("input of the activation function in fp8", shape, 1)
 }

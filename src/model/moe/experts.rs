@@ -1,10 +1,11 @@
 //! What the routed experts of one rank keep.
 
 use super::ops::{Rows, rows};
-use crate::config::choices::{OffloadModule, RecomputeModule};
+use crate::config::choices::{Fp8Recipe, OffloadModule, RecomputeModule};
 use crate::config::job::Moe;
-use crate::model::linear::weight_gradient;
+use crate::model::linear::{Linear, plain};
 use crate::model::mlp::fc1_width;
+use crate::model::mlp::ops::activation_input;
 use crate::model::sizes::Sizes;
 use crate::model::tape::{Family, Tape, TensorId};
 use crate::model::tensor::{Factor, Shape, factor};
@@ -24,10 +25,12 @@ pub(crate) fn ops(
     let fc1 = fc1_width(m, "f_e", "2·f_e", moe.ffn_hidden_size);
     let f_e = factor("f_e", moe.ffn_hidden_size);
     let experts = factor("E", moe.num_experts);
+    let rows_at = |width: Factor| rows(r.aligned, width);
     tape.at(Family::Experts, EXPERTS);
+    let padded = padding(sizes, tape, input, rows_at(inner));
     let raw = tape.tensor(
         "experts: output of linear_fc1",
-        rows(r.routed, fc1).over(etp),
+        rows_at(fc1).over(etp),
         bytes,
     );
     let weight = |columns| {
@@ -35,15 +38,27 @@ pub(crate) fn ops(
             .over(factor("EP", m.ep))
             .over(etp)
     };
-    let gradient = weight_gradient(sizes, tape, weight(fc1));
+    let first = Linear {
+        name: "experts.linear_fc1",
+        input: padded,
+        width: inner,
+        output: raw,
+        weight: weight(fc1),
+    };
+    let offloaded = sizes
+        .savers
+        .offload
+        .is_some_and(|set| set.contains(OffloadModule::ExpertFc1));
     let start = tape.here();
-    tape.op("experts.linear_fc1", &[input], &[raw])
-        .saves(&[input])
-        .backward(&gradient);
+    if offloaded && m.args.fp8_recipe != Fp8Recipe::Mxfp8 {
+        plain(&sizes.sharing(), tape, first);
+    } else {
+        plain(sizes, tape, first);
+    }
     tape.offload(OffloadModule::ExpertFc1, start);
     tape.at(Family::Experts, EXPERT_ACTIVATION);
     let start = tape.here();
-    let inner_shape = rows(r.routed, f_e).over(etp);
+    let inner_shape = rows_at(f_e).over(etp);
     let activated = tape.tensor(
         "experts: output of the activation function",
         inner_shape,
@@ -51,12 +66,13 @@ pub(crate) fn ops(
     );
     let probabilities = tape.tensor(
         "probabilities of the dispatched tokens",
-        Shape::of(&[r.routed]),
+        Shape::of(&[r.aligned]),
         probability_width(sizes),
     );
     if m.activation.gated() && m.args.bias_swiglu_fusion {
+        let kept = activation_input(sizes, tape, raw);
         tape.op("experts.activation_func", &[raw], &[activated])
-            .saves(&[raw, probabilities]);
+            .saves(&[kept, probabilities]);
     } else {
         // Without a fused kernel the activation's result is kept for its product with the probability.
         let before = tape.tensor(
@@ -72,20 +88,41 @@ pub(crate) fn ops(
     tape.offload(OffloadModule::MoeAct, start);
     let end = tape.here();
     tape.at(Family::Experts, EXPERTS);
-    let output = tape.tensor(
-        "experts: output of linear_fc2",
-        rows(r.routed, inner),
-        bytes,
-    );
-    let gradient = weight_gradient(sizes, tape, weight(f_e));
-    tape.op("experts.linear_fc2", &[activated], &[output])
-        .saves(&[activated])
-        .backward(&gradient);
+    let output = tape.tensor("experts: output of linear_fc2", rows_at(inner), bytes);
+    let second = Linear {
+        name: "experts.linear_fc2",
+        input: activated,
+        width: f_e,
+        output,
+        weight: weight(f_e),
+    };
+    plain(&sizes.sharing_with(RecomputeModule::MoeAct), tape, second);
     if m.args.moe_grouped_gemm {
         let keeps = [raw, probabilities];
         tape.discarding_section(RecomputeModule::MoeAct, start..end, &keeps, &[activated]);
     }
-    output
+    if padded == input {
+        return output;
+    }
+    let unpadded = tape.tensor(
+        "experts: output without padding",
+        rows(r.routed, inner),
+        bytes,
+    );
+    // Variables of the experts hold what they read until they are done.
+    tape.op("quantization_unpadding", &[output], &[unpadded])
+        .holds(&[input, padded, activated]);
+    unpadded
+}
+
+/// For products in fp8 every expert's rows are filled up in a copy, unless the router has done that.
+fn padding(sizes: &Sizes<'_>, tape: &mut Tape, input: TensorId, shape: Shape) -> TensorId {
+    if sizes.m.args.fp8_format.is_none() || sizes.m.args.moe_router_padding_for_quantization {
+        return input;
+    }
+    let padded = tape.tensor("experts: padded input", shape, sizes.width());
+    tape.op("quantization_padding", &[input], &[padded]);
+    padded
 }
 
 /// Bytes of a dispatched probability, which has the router's dtype.

@@ -6,6 +6,7 @@ use crate::config::choices::{OffloadModule, RecomputeModule, RouterDtype};
 use crate::config::job::{Module, Moe};
 use crate::model::linear::{Linear, plain};
 use crate::model::norm::ops::{PRE_MLP, residual_norm};
+use crate::model::quantization::expert_alignment;
 use crate::model::sizes::Sizes;
 use crate::model::tape::{Family, Gradient, Tape, TensorId};
 use crate::model::tensor::{Factor, Shape, factor};
@@ -21,6 +22,8 @@ pub(crate) struct Rows {
     pub(crate) received: Factor,
     /// What the experts of this rank work on, after the gather over expert-tensor-parallel ranks: R.
     pub(crate) routed: Factor,
+    /// The same with every expert's rows filled up to what fp8 needs.
+    pub(crate) aligned: Factor,
     /// All tokens of the expert-parallel ranks, with the all-gather dispatcher.
     pub(crate) all: Factor,
 }
@@ -59,11 +62,22 @@ impl Rows {
             }
         };
         let received = scaled(sent);
+        let routed = received.saturating_mul(m.etp);
+        let experts = (moe.num_experts / m.ep.max(1)).max(1);
+        let each = routed
+            .div_ceil(experts)
+            .next_multiple_of(expert_alignment(m));
+        let aligned = if expert_alignment(m) > 1 {
+            each.saturating_mul(experts)
+        } else {
+            routed
+        };
         let rank_tokens = tokens.saturating_mul(m.ep).saturating_mul(m.etp);
         Self {
             sent: factor("N (tokens · k)", sent),
             received: factor("N · imbalance", received),
-            routed: factor("R (rows at the experts)", received.saturating_mul(m.etp)),
+            routed: factor("R (rows at the experts)", routed),
+            aligned: factor("R (rows at the experts)", aligned),
             all: factor("tokens of all expert-parallel ranks", rank_tokens),
         }
     }

@@ -1,11 +1,11 @@
 //! What one MTP depth keeps.
 
-use crate::model::linear::weight_gradient;
+use crate::model::linear::{Linear, column};
 use crate::model::norm::ops::{ENORM, HNORM, MTP_FINAL, residual_norm};
 use crate::model::sizes::Sizes;
 use crate::model::tape::{Family, Tape, TensorId};
 use crate::model::tensor::{Shape, factor};
-use crate::model::{embedding, hidden, layer_ops, tp};
+use crate::model::{Layer, embedding, hidden, layer_ops, tp};
 use crate::source::MTP;
 
 /// One MTP depth from the hidden states of the depth before to its own, normed.
@@ -28,28 +28,14 @@ pub(crate) fn ops(sizes: &Sizes<'_>, tape: &mut Tape, states: TensorId) -> Tenso
         sizes.columns(&[hidden(m)]),
         bytes,
     );
-    let parallel = m.sequence_parallel;
-    let gathered = tape.tensor_if(parallel, "gathered input", sizes.tokens(&[both]), bytes);
-    let again = tape.tensor_if(
-        parallel,
-        "input gathered again",
-        sizes.tokens(&[both]),
-        bytes,
-    );
-    let sum = tape.tensor_if(
-        parallel,
-        "input gradient before reduce-scatter",
-        sizes.tokens(&[both]),
-        bytes,
-    );
-    let weight = Shape::of(&[both, hidden(m)]).over(tp(m));
-    let gradient = weight_gradient(sizes, tape, weight);
-    tape.op("eh_proj", &[joined], &[projected])
-        .saves(&[joined])
-        .forward(&gathered)
-        .backward(&again)
-        .backward(&sum)
-        .backward(&gradient);
+    let linear = Linear {
+        name: "eh_proj",
+        input: joined,
+        width: both,
+        output: projected,
+        weight: Shape::of(&[both, hidden(m)]).over(tp(m)),
+    };
+    column(sizes, tape, linear);
     let input = tape.tensor("MTP: input of its layer", sizes.residual(), bytes);
     let whole = tape.tensor_if(
         m.tp > 1,
@@ -61,8 +47,7 @@ pub(crate) fn ops(sizes: &Sizes<'_>, tape: &mut Tape, states: TensorId) -> Tenso
         .forward(&whole)
         .backward(&whole);
     let last = m.args.num_layers.saturating_sub(1);
-    let (linear, moe) = (m.is_linear_layer(last), m.is_moe_layer(last));
-    let output = layer_ops(sizes, tape, linear, moe, input);
+    let output = layer_ops(sizes, tape, Layer::of(m, last), input);
     // Full recompute with method uniform runs projection and layer again from their two inputs.
     tape.section(None, start, &[embedded, states]);
     tape.at(Family::Output, MTP);

@@ -2,8 +2,9 @@
 
 use crate::config::choices::RecomputeModule;
 use crate::config::job::Moe;
-use crate::model::linear::{Linear, column_keeping, row};
+use crate::model::linear::{Around, Linear, column, input_gradient, row, shape_of};
 use crate::model::mlp::fc1_width;
+use crate::model::mlp::ops::activation_input;
 use crate::model::sizes::Sizes;
 use crate::model::tape::{Family, Tape, TensorId};
 use crate::model::tensor::{Shape, factor};
@@ -32,13 +33,6 @@ pub(crate) fn ops(
         sizes.columns(&[fc1]),
         bytes,
     );
-    // While tokens travel, the gathered input is at hand, and autograd keeps that instead of this rank's part.
-    let overlapped = m.args.moe_shared_expert_overlap && m.sequence_parallel;
-    let kept = if overlapped {
-        vec![tape.tensor("shared experts: gathered input", sizes.gathered(), bytes)]
-    } else {
-        vec![normed]
-    };
     let weight = Shape::of(&[fc1, hidden(m)]).over(tp(m));
     let linear = Linear {
         name: "shared_experts.linear_fc1",
@@ -47,14 +41,30 @@ pub(crate) fn ops(
         output: inner,
         weight,
     };
-    column_keeping(sizes, tape, linear, &kept);
+    // The router keeps the same tensor.
+    let sharing = &sizes.sharing();
+    if m.args.moe_shared_expert_overlap && m.sequence_parallel {
+        // While tokens travel, the gathered input is at hand, and autograd keeps that instead of this rank's part.
+        let whole = tape.tensor("shared experts: gathered input", sizes.gathered(), bytes);
+        let gathered = Linear {
+            input: whole,
+            ..linear
+        };
+        let gradient = shape_of(tape, inner);
+        let around = Around::new(sharing, tape, &gathered, None, gradient);
+        let sum = input_gradient(sizes, tape, sizes.gathered());
+        linear.op(tape, &around).forward(&[whole]).backward(&sum);
+    } else {
+        column(sharing, tape, linear);
+    }
     let activated = tape.tensor(
         "shared experts: output of the activation function",
         sizes.columns(&[f_s]),
         bytes,
     );
+    let kept = activation_input(sizes, tape, inner);
     tape.op("shared_experts.activation_func", &[inner], &[activated])
-        .saves(&[inner]);
+        .saves(&[kept]);
     let mut output = tape.tensor("shared experts: output", sizes.residual(), bytes);
     let weight = Shape::of(&[hidden(m), f_s]).over(tp(m));
     row(

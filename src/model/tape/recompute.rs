@@ -2,7 +2,10 @@
 
 use super::{ActivationTensor, Section, Tape, TensorId};
 use crate::config::NameSet;
-use crate::config::choices::{OffloadModule, RecomputeModule};
+use crate::config::choices::{
+    OffloadModule, RecomputeGranularity, RecomputeMethod, RecomputeModule,
+};
+use crate::config::job::Module;
 use crate::order::sort_by_key;
 
 /// What is recomputed or offloaded instead of kept.
@@ -23,6 +26,22 @@ impl Savers {
         offload: None,
         mtp: false,
     };
+
+    /// What a module asks for.
+    #[must_use]
+    pub fn of(m: &Module) -> Self {
+        let a = &m.args;
+        let granularity = a.recompute_granularity;
+        let full = granularity == Some(RecomputeGranularity::Full);
+        let selective = granularity == Some(RecomputeGranularity::Selective);
+        Self {
+            recompute: selective.then_some(a.recompute_modules),
+            offload: a
+                .fine_grained_activation_offloading
+                .then_some(a.offload_modules),
+            mtp: full && a.recompute_method == Some(RecomputeMethod::Uniform),
+        }
+    }
 }
 
 /// What each operation of a tape keeps, and what has to come back before its backward pass.

@@ -97,7 +97,14 @@ impl Condition {
             F::main_grads_dtype | F::main_params_dtype | F::exp_avg_dtype | F::exp_avg_sq_dtype => {
                 Self::Precise
             }
-            F::fp8_recipe | F::fp8_param_gather => Self::Fp8,
+            F::fp8_recipe
+            | F::fp8_param_gather
+            | F::first_last_layers_bf16
+            | F::num_layers_at_start_in_bf16
+            | F::num_layers_at_end_in_bf16
+            | F::disable_parameter_transpose_cache
+            | F::fp8_amax_history_len
+            | F::moe_router_padding_for_quantization => Self::Fp8,
             F::optimizer_offload_fraction => Self::Cpu,
             F::offload_modules => Self::Offload,
             F::cross_entropy_fusion_impl | F::te_cross_entropy_in_place => Self::Loss,

@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use megatron_memory::config::NameSet;
 use megatron_memory::config::choices::RecomputeModule;
 use megatron_memory::model::kernels::Kernels;
-use megatron_memory::model::layer_tape;
 use megatron_memory::model::sizes::Sizes;
 use megatron_memory::model::tape::ActivationTensor;
 use megatron_memory::model::tape::recompute::{Savers, kept};
+use megatron_memory::model::{Layer, layer_tape};
 use serde_json::{Value as Json, json};
 
 use super::jobs::config;
@@ -49,10 +49,10 @@ fn job(kind: &str, dims: &Json) -> Json {
 fn kept_by(kernels: Kernels, kind: &str, record: &Json) -> Vec<ActivationTensor> {
     let config = config(&job(kind, &record["dims"]));
     let sizes = Sizes {
-        m: &config.modules()[0],
         kernels,
+        ..Sizes::new(&config.modules()[0])
     };
-    let tape = layer_tape(&sizes, false, kind.starts_with("moe"));
+    let tape = layer_tape(&sizes, Layer::of(sizes.m, 0));
     if record["recompute"] == "full" {
         return vec![*tape.get(tape.input.unwrap()).unwrap()];
     }
@@ -201,7 +201,10 @@ fn the_identities_of_selective_recompute_emerge() {
             "padded_vocab_size": 1024, "bf16": true, "attention_backend": "unfused", "world_size": t,
             "tensor_model_parallel_size": t, "sequence_parallel": sequence_parallel,
         }));
-        let tape = layer_tape(&Sizes::new(&config.modules()[0]), false, false);
+        let tape = layer_tape(
+            &Sizes::new(&config.modules()[0]),
+            Layer::of(&config.modules()[0], 0),
+        );
         let modules = NameSet::<RecomputeModule>::of(&[RecomputeModule::CoreAttn]);
         let savers = Savers {
             recompute: selective.then_some(modules),

@@ -28,7 +28,14 @@ fn model() -> impl Strategy<Value = Map<String, Json>> {
     let kind = prop_oneof![Just("dense"), Just("moe"), Just("mla"), Just("mla_moe")];
     let attention = prop_oneof![Just("flash"), Just("fused"), Just("unfused"), Just("auto")];
     let switches = prop::collection::vec(any::<bool>(), 12);
-    (kind, attention, 1u64..3, switches).prop_map(|(kind, attention, batch, on)| {
+    let recipe = prop_oneof![
+        Just("none"),
+        Just("tensorwise"),
+        Just("blockwise"),
+        Just("mxfp8")
+    ];
+    let switches = (switches, recipe, prop::collection::vec(any::<bool>(), 4));
+    (kind, attention, 1u64..3, switches).prop_map(|(kind, attention, batch, (on, recipe, fp8))| {
         let mut job = json!({
             "num_layers": 8, "hidden_size": 256, "ffn_hidden_size": 640, "num_attention_heads": 8,
             "seq_length": 512, "micro_batch_size": batch, "padded_vocab_size": 4096, "bf16": true,
@@ -42,6 +49,13 @@ fn model() -> impl Strategy<Value = Map<String, Json>> {
         });
         let object = job.as_object_mut().unwrap();
         let mut put = |settings: Json| object.extend(settings.as_object().unwrap().clone());
+        if recipe != "none" {
+            put(json!({
+                "fp8_format": "hybrid", "fp8_recipe": recipe, "fp8_param_gather": on[4] && fp8[0],
+                "first_last_layers_bf16": fp8[1], "disable_parameter_transpose_cache": fp8[2],
+                "gpu": if fp8[3] || recipe == "mxfp8" { "b200" } else { "h100-80gb" },
+            }));
+        }
         if kind.contains("moe") {
             put(json!({
                 "num_experts": 8, "moe_ffn_hidden_size": 128, "moe_layer_freq": "([0]*2+[1]*6)",

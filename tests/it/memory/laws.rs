@@ -3,11 +3,11 @@
 use megatron_memory::memory::allowance::band;
 use megatron_memory::memory::bucket::Bucket;
 use megatron_memory::memory::line::{Line, stage_lines};
-use megatron_memory::memory::passes::savers as savers_of;
 use megatron_memory::memory::{StageRef, estimate, timeline};
-use megatron_memory::model::layer_tape;
 use megatron_memory::model::sizes::Sizes;
-use megatron_memory::model::tape::{ActivationTensor, recompute};
+use megatron_memory::model::tape::ActivationTensor;
+use megatron_memory::model::tape::recompute::{self, Savers};
+use megatron_memory::model::{Layer, layer_tape};
 use megatron_memory::units::Bytes;
 use proptest::prelude::*;
 use serde_json::json;
@@ -93,9 +93,8 @@ fn kept(job: &serde_json::Value) -> u64 {
     let config = config(job);
     let m = &config.modules()[0];
     let sizes = Sizes::new(m);
-    let moe = job.get("num_experts").is_some();
-    let tape = layer_tape(&sizes, false, moe);
-    let savers = savers_of(m);
+    let tape = layer_tape(&sizes, Layer::of(m, 0));
+    let savers = Savers::of(m);
     let tensors = recompute::kept(&tape, savers);
     tensors.iter().map(ActivationTensor::allocated).sum()
 }
@@ -104,9 +103,11 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
     /// Full recompute keeps the layer's input, which is no more than any selective choice, which is no more than nothing
-    /// recomputed; further modules only save more.
+    /// recomputed; further modules only save more. In fp8 that is not so: what runs again needs its input in bf16.
     #[test]
     fn recompute_never_keeps_more(job in any_job(), chosen in prop::sample::subsequence(vec!["core_attn", "layernorm", "mlp", "moe", "moe_act", "shared_experts", "mla_up_proj"], 0..7)) {
+        let mut job = job;
+        job.as_object_mut().unwrap().retain(|key, _| !key.contains("fp8") && key != "first_last_layers_bf16");
         let legal = |module: &&str| match *module {
             "mla_up_proj" => job.get("multi_latent_attention").is_some(),
             "moe_act" | "moe" | "shared_experts" => job.get("num_experts").is_some(),

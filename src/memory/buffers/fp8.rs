@@ -1,0 +1,102 @@
+//! What Transformer Engine keeps in fp8 besides the parameters.
+
+use super::{Site, one_tensor};
+use crate::config::choices::Fp8Recipe;
+use crate::config::job::Module;
+use crate::model::quantization::Fp8;
+use crate::model::tape::{BLOCK, block};
+use crate::model::tensor::{Holding, Shape, factor};
+use crate::model::{Architecture, PartKind};
+use crate::source::{Source, TE_FP8_STATE, TE_FP8_WEIGHTS};
+
+/// What one part has.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Part {
+    /// Elements of its linear layers' weights.
+    elements: u64,
+    /// Bytes of their scales.
+    scales: u64,
+    /// Bytes of what the recipe keeps for them, their inputs and gradients.
+    state: u64,
+}
+
+impl Part {
+    pub(super) fn new(m: &Module, kind: PartKind, architecture: &Architecture) -> Self {
+        let mut out = Self::default();
+        let Some(fp8) = Fp8::of(m).filter(|_| kind.in_fp8()) else {
+            return out;
+        };
+        let tensors = architecture.parameters(kind).iter();
+        for tensor in tensors.filter(|tensor| tensor.linear_weight()) {
+            let (each, count) = one_tensor(m, tensor);
+            let scales = match fp8.weight_block {
+                // One number, for both copies.
+                0 => block(fp8.scale),
+                elements => block(each.div_ceil(elements) * fp8.scale) * fp8.both,
+            };
+            let grouped = tensor.holding == Holding::Expert && m.args.moe_grouped_gemm;
+            let (modules, products) = if grouped { (1, count) } else { (count, 1) };
+            // Input, weight and output; then the gradients of output and input.
+            let [forward, backward] = [3, 2].map(|tensors| match m.args.fp8_recipe {
+                Fp8Recipe::Delayed => {
+                    let numbers = 4 * tensors * products;
+                    block(numbers) + block(numbers.saturating_mul(m.args.fp8_amax_history_len))
+                }
+                // A scale and a maximum for each.
+                Fp8Recipe::Tensorwise => 2 * block(4) * tensors * products,
+                Fp8Recipe::Blockwise | Fp8Recipe::Mxfp8 => 0,
+            });
+            let one = Self {
+                elements: each.saturating_mul(count),
+                scales: scales.saturating_mul(count),
+                state: forward.saturating_add(backward).saturating_mul(modules),
+            };
+            out.add(one, 1);
+        }
+        out
+    }
+
+    fn add(&mut self, other: Self, times: u64) {
+        let add =
+            |into: &mut u64, from: u64| *into = into.saturating_add(from.saturating_mul(times));
+        add(&mut self.elements, other.elements);
+        add(&mut self.scales, other.scales);
+        add(&mut self.state, other.state);
+    }
+}
+
+/// Copies of weights in fp8, and what goes with them.
+pub(super) fn buffers(
+    parts: &[Part],
+    site: &Site<'_>,
+    push: &mut impl FnMut(&'static str, Shape, u64, u64, Source),
+) {
+    let Some(fp8) = site.sizes.fp8 else { return };
+    let mut all = Part::default();
+    for counts in &site.parts {
+        for (part, times) in parts.iter().zip(counts) {
+            all.add(*part, *times);
+        }
+    }
+    let a = &site.sizes.m.args;
+    // Parameters in fp8 have one of the two copies among the weights.
+    let (copies, scales) = match (a.fp8_param_gather, a.disable_parameter_transpose_cache) {
+        (true, _) => (fp8.both - 1, all.scales),
+        (false, false) => (fp8.both, all.scales),
+        (false, true) => (0, 0),
+    };
+    let shape = Shape::of(&[factor("parameters", all.elements)]);
+    let bytes = all.elements.saturating_mul(copies);
+    let what = "copies of weights in fp8";
+    push(what, shape, copies, bytes, TE_FP8_WEIGHTS);
+    let mut sum = |what, bytes, source| {
+        let shape = Shape::of(&[factor("blocks of the allocator", bytes / BLOCK)]);
+        push(what, shape, BLOCK, bytes, source);
+    };
+    sum("scales of weights in fp8", scales, TE_FP8_WEIGHTS);
+    sum(
+        "scales and maxima of the fp8 recipe",
+        all.state,
+        TE_FP8_STATE,
+    );
+}

@@ -1,0 +1,251 @@
+//! What computing in fp8 changes, counted by hand for one layer and every recipe.
+
+use megatron_memory::config::job::Config;
+use megatron_memory::memory::bucket::Bucket;
+use megatron_memory::memory::line::{Line, stage_lines};
+use megatron_memory::memory::{StageRef, estimate};
+use megatron_memory::model::sizes::Sizes;
+use megatron_memory::model::tape::ActivationTensor;
+use megatron_memory::model::tape::recompute::{self, Savers};
+use megatron_memory::model::{Layer, layer_tape};
+use serde_json::{Value as Json, json};
+
+use super::jobs::{config, with};
+
+/// 512 tokens, hidden size 512, MLP 1024 wide, 8 heads of 64.
+fn job(change: &Json) -> Json {
+    let job = json!({
+        "num_layers": 1, "hidden_size": 512, "ffn_hidden_size": 1024, "num_attention_heads": 8, "swiglu": true,
+        "normalization": "RMSNorm", "add_bias_linear": false, "seq_length": 256, "micro_batch_size": 2,
+        "attention_dropout": 0, "hidden_dropout": 0, "padded_vocab_size": 1024, "bf16": true,
+        "attention_backend": "fused", "position_embedding_type": "rope", "apply_rope_fusion": true,
+        "use_distributed_optimizer": true, "untie_embeddings_and_output_weights": true,
+    });
+    with(&job, change)
+}
+
+/// Bytes of kept tensors whose names contain a word, and of all.
+fn kept(job: &Json, word: &str) -> (u64, u64) {
+    let config = config(job);
+    let m = &config.modules()[0];
+    let tape = layer_tape(&Sizes::new(m), Layer::of(m, 0));
+    let tensors = recompute::kept(&tape, Savers::of(m));
+    let named = tensors.iter().filter(|tensor| tensor.what.contains(word));
+    (
+        named.map(ActivationTensor::bytes).sum(),
+        tensors.iter().map(ActivationTensor::bytes).sum(),
+    )
+}
+
+fn fp8(recipe: &str, gpu: &str) -> Json {
+    json!({"fp8_format": "hybrid", "fp8_recipe": recipe, "gpu": gpu})
+}
+
+const T: u64 = 512;
+const H: u64 = 512;
+const F: u64 = 1024;
+
+#[test]
+fn inputs_of_linear_layers_are_kept_in_one_byte() {
+    let (_, bf16) = kept(&job(&json!({})), "");
+    // Inputs of linear_qkv and linear_fc1, which are norm outputs, and of linear_fc2; core attention keeps that of
+    // linear_proj in bf16.
+    let elements = 2 * T * H + T * F;
+    for (recipe, gpu, scales) in [
+        ("tensorwise", "h100-80gb", 3 * 4),
+        ("tensorwise", "b200", 3 * 4),
+        ("blockwise", "h100-80gb", elements / 128 * 4),
+        ("mxfp8", "b200", elements / 32),
+    ] {
+        let job = job(&fp8(recipe, gpu));
+        let (data, all) = kept(&job, "input in fp8");
+        assert_eq!(data, elements, "{recipe} on {gpu}");
+        assert_eq!(kept(&job, "scales").0, scales, "{recipe} on {gpu}");
+        assert_eq!(all, bf16 - elements + scales, "{recipe} on {gpu}");
+    }
+    // Delayed scaling keeps the input of linear_proj once more.
+    let (data, all) = kept(&job(&fp8("delayed", "h100-80gb")), "input in fp8");
+    assert_eq!(data, elements + T * H);
+    assert_eq!(all, bf16 - elements + T * H + 4 * 4);
+}
+
+#[test]
+fn with_sequence_parallelism_a_rank_keeps_its_part() {
+    for recipe in ["delayed", "tensorwise", "blockwise"] {
+        let two =
+            json!({"tensor_model_parallel_size": 2, "sequence_parallel": true, "world_size": 2});
+        let job = with(&job(&fp8(recipe, "h100-80gb")), &two);
+        // Norm outputs are this rank's tokens, the inputs of the row-parallel layers its columns.
+        let proj = if recipe == "delayed" { T * H / 2 } else { 0 };
+        assert_eq!(
+            kept(&job, "input in fp8").0,
+            2 * T * H / 2 + T * F / 2 + proj,
+            "{recipe}"
+        );
+    }
+}
+
+#[test]
+fn without_a_cache_every_micro_batch_keeps_the_weights() {
+    let uncached = json!({"disable_parameter_transpose_cache": true});
+    let weights = 4 * H * H + 3 * H * F;
+    for (recipe, gpu, copies) in [("tensorwise", "h100-80gb", 2), ("tensorwise", "b200", 1)] {
+        let job = with(&job(&fp8(recipe, gpu)), &uncached);
+        assert_eq!(kept(&job, "weight in fp8").0, copies * weights, "{gpu}");
+        let gathered = with(&job, &json!({"fp8_param_gather": true}));
+        assert_eq!(kept(&gathered, "weight in fp8").0, 0, "{gpu}");
+    }
+}
+
+#[test]
+fn the_fused_activation_can_keep_its_input_in_one_byte() {
+    let (_, plain) = kept(&job(&json!({})), "");
+    let (stored, all) = kept(
+        &job(&json!({"activation_func_fp8_input_store": true})),
+        "activation function in fp8",
+    );
+    assert_eq!(stored, T * 2 * F);
+    assert_eq!(all, plain - T * 2 * F);
+}
+
+fn line<'a>(lines: &'a [Line], label: &str) -> Option<&'a Line> {
+    lines.iter().find_map(|found| {
+        if found.label == label {
+            return Some(found);
+        }
+        line(&found.children, label)
+    })
+}
+
+fn lines(config: &Config) -> Vec<Line> {
+    let place = StageRef {
+        module: 0,
+        pp_rank: 0,
+    };
+    stage_lines(config, &estimate(config), place)
+}
+
+#[test]
+fn weights_have_copies_in_fp8_or_are_stored_in_it() {
+    let weights = 4 * H * H + 3 * H * F;
+    // Embedding and output layer, and three norms.
+    let others = 2 * 1024 * H + 3 * H;
+    for (recipe, gpu, copies, scales) in [
+        ("delayed", "h100-80gb", 2, 4 * 512),
+        ("tensorwise", "h100-80gb", 2, 4 * 512),
+        ("tensorwise", "b200", 1, 4 * 512),
+        // One fp32 number for 128 x 128 elements: 48, 16, 64 and 32 of them, in blocks of 512 bytes, in both copies.
+        ("blockwise", "h100-80gb", 2, 2 * 4 * 512),
+        ("mxfp8", "b200", 2, 2 * weights / 32),
+    ] {
+        let job = job(&fp8(recipe, gpu));
+        let plain = config(&job);
+        let found = |config: &Config, label: &str| {
+            line(&lines(config), label).map_or(0, |line| line.bytes.0)
+        };
+        assert_eq!(
+            found(&plain, "copies of weights in fp8"),
+            copies * weights,
+            "{recipe} on {gpu}"
+        );
+        assert_eq!(
+            found(&plain, "scales of weights in fp8"),
+            scales,
+            "{recipe} on {gpu}"
+        );
+        let stage = &estimate(&plain).modules[0].stages[0];
+        assert_eq!(stage.bytes(Bucket::WeightsDense).0, 2 * (weights + others));
+        let gathered = config(&with(&job, &json!({"fp8_param_gather": true})));
+        let stage = &estimate(&gathered).modules[0].stages[0];
+        assert_eq!(
+            stage.bytes(Bucket::WeightsDense).0,
+            weights + 2 * others,
+            "{recipe} on {gpu}"
+        );
+        assert_eq!(
+            stage.bytes(Bucket::MainParamsDense).0,
+            4 * (weights + others)
+        );
+        assert_eq!(
+            found(&gathered, "copies of weights in fp8"),
+            (copies - 1) * weights,
+            "{recipe} on {gpu}"
+        );
+    }
+}
+
+#[test]
+fn recipes_keep_scales_and_maxima_for_every_tensor() {
+    let label = "scales and maxima of the fp8 recipe";
+    let found = |change: &Json| {
+        let config = config(&job(change));
+        line(&lines(&config), label).map_or(0, |line| line.bytes.0)
+    };
+    // Four modules with three tensors forwards and two backwards: scales and histories, each less than a block.
+    assert_eq!(found(&fp8("delayed", "h100-80gb")), 4 * 4 * 512);
+    let long = with(
+        &fp8("delayed", "h100-80gb"),
+        &json!({"fp8_amax_history_len": 1024}),
+    );
+    assert_eq!(found(&long), 4 * (2 * 512 + 1024 * 4 * 3 + 1024 * 4 * 2));
+    // A scale and a maximum, each in a block of its own.
+    assert_eq!(found(&fp8("tensorwise", "h100-80gb")), 4 * 5 * 2 * 512);
+    assert_eq!(found(&fp8("blockwise", "h100-80gb")), 0);
+}
+
+#[test]
+fn first_and_last_layers_stay_in_bf16() {
+    let ends = json!({
+        "num_layers": 4, "first_last_layers_bf16": true, "num_layers_at_start_in_bf16": 1,
+        "num_layers_at_end_in_bf16": 2, "fp8_param_gather": true,
+    });
+    let config = config(&with(&job(&fp8("tensorwise", "h100-80gb")), &ends));
+    let m = &config.modules()[0];
+    let bf16: Vec<bool> = (0..4).map(|layer| Layer::of(m, layer).bf16).collect();
+    assert_eq!(bf16, [true, false, true, true]);
+    let weights = 4 * H * H + 3 * H * F;
+    let others = 2 * 1024 * H + (2 * 4 + 1) * H;
+    let stage = &estimate(&config).modules[0].stages[0];
+    let expected = weights + 2 * (3 * weights + others);
+    assert_eq!(stage.bytes(Bucket::WeightsDense).0, expected);
+    let copies = line(&lines(&config), "copies of weights in fp8")
+        .unwrap()
+        .bytes
+        .0;
+    assert_eq!(copies, weights);
+    let kept = |layer| -> u64 {
+        let tape = layer_tape(&Sizes::new(m), Layer::of(m, layer));
+        let tensors = recompute::kept(&tape, Savers::of(m));
+        tensors.iter().map(ActivationTensor::bytes).sum()
+    };
+    assert_eq!(kept(0), kept(3));
+    assert_eq!(kept(0) - kept(1), 2 * T * H + T * F - 3 * 4);
+}
+
+#[test]
+fn experts_get_whole_groups_of_rows() {
+    // 200 rows for 4 experts: 50 each, filled up to 64; with 32 as the unit to 64 as well.
+    let moe = json!({
+        "seq_length": 50, "num_experts": 4, "moe_ffn_hidden_size": 256, "moe_router_topk": 2, "moe_grouped_gemm": true,
+        "moe_token_dispatcher_type": "alltoall", "moe_permute_fusion": true,
+    });
+    let raw = |change: &Json| kept(&job(&with(&moe, change)), "experts: output of linear_fc1").0;
+    assert_eq!(raw(&json!({})), 200 * 512 * 2);
+    for (recipe, gpu) in [
+        ("delayed", "h100-80gb"),
+        ("blockwise", "h100-80gb"),
+        ("mxfp8", "b200"),
+    ] {
+        assert_eq!(raw(&fp8(recipe, gpu)), 256 * 512 * 2, "{recipe}");
+    }
+    // Inputs of both products in 1 byte: 256 rows of 512 and of 256.
+    let job = job(&with(&moe, &fp8("tensorwise", "h100-80gb")));
+    let attention = 100 * H;
+    assert_eq!(kept(&job, "input in fp8").0, attention + 256 * (512 + 256));
+    // Run again, the activation leaves its own output to linear_fc2, which then keeps nothing.
+    let again = json!({"recompute_granularity": "selective", "recompute_modules": ["moe_act"]});
+    assert_eq!(
+        kept(&with(&job, &again), "input in fp8").0,
+        attention + 256 * 512
+    );
+}

@@ -1,4 +1,4 @@
-//! How long a key takes to show, in Chromium. Needs `dist/`: `cargo xtask bench` builds it.
+//! How long a key takes to show, and a file to be refused, in Chromium. Needs `dist/`: `cargo xtask bench` builds it.
 //!
 //! Two times per key. *Work*: scripts, style and layout, as the browser accounts for them, which is what this page is
 //! to blame for. *Shown*: from the browser's own time stamp of the key to the end of the frame that shows its
@@ -37,7 +37,60 @@ const WATCH: &str = "\
       port2.postMessage(0); \
     }), true)";
 
+/// Five megabytes of what is no job, as JavaScript.
+const GARBAGE: [(&str, &str); 4] = [
+    ("one letter", "'x'.repeat(5e6)"),
+    ("lines of YAML", "'model:\\n' + '  a: b\\n'.repeat(7e5)"),
+    (
+        "a program",
+        "'import os\\nx = 1\\ndef f(a=1):\\n    return a.b\\n'.repeat(1e5)",
+    ),
+    (
+        "JSON of many keys",
+        "'{\"num_layers\":2' + Array.from({ length: 190000 }, (_, i) => `,\"key_number_${i}_of_many\":1`).join('') + '}'",
+    ),
+];
+
 fn main() {
+    keys();
+    refusals();
+}
+
+/// From the drop of a file to the frame after the one that shows why it is refused; the dialog has been used before.
+fn refusals() {
+    let page = Page::open("");
+    page.click("[data-exchange=import]");
+    page.until("document.querySelector('dialog.exchange[open] h2')");
+    println!("\n| 5 MB of | median ms | worst ms of 9 |\n|---|---:|---:|");
+    for (what, text) in GARBAGE {
+        let times = page.eval(&format!(
+            "(async () => {{
+                const [text, times] = [{text}, []];
+                const dialog = document.querySelector('dialog.exchange');
+                for (let turn = 0; turn < 10; turn++) {{
+                    const data = new DataTransfer();
+                    data.items.add(new File([text], 'garbage.txt'));
+                    const start = performance.now();
+                    document.body.dispatchEvent(new DragEvent('drop', {{ dataTransfer: data, bubbles: true, cancelable: true }}));
+                    while (!dialog.innerText.includes('garbage.txt')) await new Promise(requestAnimationFrame);
+                    times.push(performance.now() - start);
+                    dialog.querySelector('[data-at=forget]').click();
+                }}
+                return times.slice(1);
+            }})()"
+        ));
+        let times = times.as_array().unwrap().iter();
+        let mut times: Vec<f64> = times.filter_map(Value::as_f64).collect();
+        times.sort_by(f64::total_cmp);
+        println!(
+            "| {what} | {:.0} | {:.0} |",
+            times[times.len() / 2],
+            times[times.len() - 1]
+        );
+    }
+}
+
+fn keys() {
     let page = Page::open("");
     page.eval(&format!("(() => {{ {WATCH} }})()"));
     page.click("#field-mbs");

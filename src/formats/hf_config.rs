@@ -23,7 +23,7 @@ use self::family::Family;
 use self::source::Source;
 use super::json;
 use super::node::{Data, Entry, Node};
-use super::report::{Fate, KeyReport, Setting};
+use super::report::{Fate, KeyReport, Setting, shown_data};
 
 /// What a `config.json` says about the model.
 #[derive(Clone, Debug, PartialEq)]
@@ -210,6 +210,7 @@ fn report_the_rest(source: &mut Source<'_>) {
             };
             rows.push(KeyReport {
                 key,
+                value: shown_data(&entry.node.data),
                 line: Some(entry.line),
                 fate,
                 field: None,

@@ -18,13 +18,11 @@ pub use error::ImportError;
 use super::detect::{Format, detect};
 use super::report::Fate;
 use super::state::ShareState;
+use super::{overrides, shell, yaml};
 use crate::config::fields::FieldId;
 
 /// Longest text that is read, in bytes.
 pub const MAX_BYTES: usize = 5_000_000;
-
-/// The most flags that are read; scripts have dozens.
-const MAX_FLAGS: usize = 2_000;
 
 /// What the user says beside the text.
 #[derive(Clone, Copy, Debug, Default)]
@@ -106,16 +104,16 @@ pub enum Question {
 /// what is wrong.
 pub fn import(text: &str, options: &Options<'_>) -> Result<Import, ImportError> {
     if text.len() > MAX_BYTES {
-        return Err(ImportError::TooLarge);
-    }
-    // Each flag is looked up in long tables.
-    if text.match_indices("--").nth(MAX_FLAGS).is_some() {
-        return Err(ImportError::TooManyFlags);
+        return Err(ImportError::TooLarge(MAX_BYTES));
     }
     let format = match options.format {
         Some(format) => format,
         None => detect(text).ok_or(ImportError::NotRecognized)?.format,
     };
+    let most = most_bytes(format);
+    if text.len() > most {
+        return Err(ImportError::TooLarge(most));
+    }
     match format {
         Format::ShareLink => sources::link(text),
         Format::OwnJson => sources::own_json(text),
@@ -128,5 +126,18 @@ pub fn import(text: &str, options: &Options<'_>) -> Result<Import, ImportError> 
             sources::yaml_tree(text, format)
         }
         Format::Overrides => sources::overrides(text),
+    }
+}
+
+/// The longest text of a format, in bytes.
+const fn most_bytes(format: Format) -> usize {
+    match format {
+        // Links have a message of their own, with their length in characters.
+        Format::ShareLink | Format::OwnJson | Format::HfConfig => MAX_BYTES,
+        Format::MegatronFlags | Format::Script | Format::SwiftCommand => shell::MAX_BYTES,
+        Format::Overrides => overrides::MAX_BYTES,
+        Format::ModelArgsYaml | Format::BridgeYaml | Format::VerlYaml | Format::MegatronYaml => {
+            yaml::MAX_BYTES
+        }
     }
 }

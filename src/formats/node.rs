@@ -41,24 +41,32 @@ pub struct Entry {
     pub node: Node,
 }
 
-impl Node {
+impl Data {
     /// The same data without lines.
     #[must_use]
     pub fn to_value(&self) -> Value {
-        match &self.data {
-            Data::Null => Value::Null,
-            Data::Bool(b) => Value::Bool(*b),
-            Data::Int(i) => Value::Int(*i),
-            Data::Float(x) => Value::Float(*x),
-            Data::Text(text) => Value::Text(text.clone()),
-            Data::List(items) => Value::List(items.iter().map(Node::to_value).collect()),
-            Data::Map(entries) => Value::Map(
+        match self {
+            Self::Null => Value::Null,
+            Self::Bool(b) => Value::Bool(*b),
+            Self::Int(i) => Value::Int(*i),
+            Self::Float(x) => Value::Float(*x),
+            Self::Text(text) => Value::Text(text.clone()),
+            Self::List(items) => Value::List(items.iter().map(Node::to_value).collect()),
+            Self::Map(entries) => Value::Map(
                 entries
                     .iter()
                     .map(|entry| (entry.key.clone(), entry.node.to_value()))
                     .collect(),
             ),
         }
+    }
+}
+
+impl Node {
+    /// The same data without lines.
+    #[must_use]
+    pub fn to_value(&self) -> Value {
+        self.data.to_value()
     }
 
     /// The entries when this is a map, and none otherwise.

@@ -8,7 +8,7 @@ mod value;
 use super::node::{Data, Entry, Node};
 
 /// Longest text that [`parse`] looks at, in bytes.
-pub const MAX_BYTES: usize = 1_000_000;
+pub const MAX_BYTES: usize = 100_000;
 /// Most overrides that are read.
 pub const MAX_OVERRIDES: usize = 2_000;
 /// Most parts of one key.

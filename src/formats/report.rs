@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use super::node::{Data, Entry};
 use crate::value::Value;
 
 /// One configuration field with the value that a reader found for it.
@@ -18,6 +19,8 @@ pub struct Setting {
 pub struct KeyReport {
     /// The key as the source spells it, with the keys around it: `text_config.hidden_size`.
     pub key: Cow<'static, str>,
+    /// Its value in the source, shortened; empty when the source does not have the key.
+    pub value: String,
     /// Line of the key, counted from 1; none when the source does not have the key.
     pub line: Option<u32>,
     /// What became of it.
@@ -26,6 +29,43 @@ pub struct KeyReport {
     pub field: Option<&'static str>,
     /// Why, in a few words; may be empty when the fate says all.
     pub note: Cow<'static, str>,
+}
+
+/// The longest value that a report shows, in characters.
+const LONGEST: usize = 80;
+
+/// A value of a text as a report shows it.
+pub(crate) fn shown_data(data: &Data) -> String {
+    shown(&beginning(data))
+}
+
+/// As much of a value as a report could show.
+fn beginning(data: &Data) -> Value {
+    match data {
+        Data::List(items) => {
+            let items = items.iter().take(LONGEST);
+            Value::List(items.map(|node| beginning(&node.data)).collect())
+        }
+        Data::Map(entries) => {
+            let entries = entries.iter().take(LONGEST);
+            let pair = |entry: &Entry| (entry.key.clone(), beginning(&entry.node.data));
+            Value::Map(entries.map(pair).collect())
+        }
+        other => other.to_value(),
+    }
+}
+
+/// A value as a report shows it.
+pub(crate) fn shown(value: &Value) -> String {
+    let text = match value {
+        Value::Text(text) => text.clone(),
+        other => other.to_string(),
+    };
+    let mut short: String = text.chars().take(LONGEST).collect();
+    if short.len() < text.len() {
+        short.push('…');
+    }
+    short
 }
 
 /// What a reader does with a key.

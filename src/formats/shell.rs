@@ -23,7 +23,7 @@ pub use launch::Launch;
 pub use note::{Note, NoteKind};
 
 /// Largest text that is read, in bytes.
-pub const MAX_BYTES: usize = 250_000;
+pub const MAX_BYTES: usize = 100_000;
 
 /// What the reader may use beside the text.
 #[derive(Clone, Copy, Debug, Default)]

@@ -14,11 +14,11 @@ use core::fmt;
 use super::node::Node;
 
 /// Longest text that [`parse`] looks at, in bytes.
-pub const MAX_BYTES: usize = 1_000_000;
+pub const MAX_BYTES: usize = 400_000;
 /// How many lists and maps may be open at once.
 pub const MAX_DEPTH: usize = 64;
 /// How many values one text may hold, those of aliases included.
-pub const MAX_VALUES: usize = 200_000;
+pub const MAX_VALUES: usize = 100_000;
 
 /// What a text holds.
 #[derive(Clone, Debug, PartialEq)]

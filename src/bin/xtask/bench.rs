@@ -30,7 +30,7 @@ pub(crate) fn all() -> Result<(), Error> {
     )?;
     println!("\n## In the engine, under Node\n");
     run("node", ["benches/engine.mjs"])?;
-    println!("\n## From a key to the painted page, in Chromium\n");
+    println!("\n## From a key to the painted page, and from a file to its refusal, in Chromium\n");
     run(
         "cargo",
         [

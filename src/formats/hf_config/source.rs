@@ -6,7 +6,7 @@ use super::error::{HfProblem, HfProblemKind};
 use super::family::{Family, Fixed};
 use super::keys;
 use crate::formats::node::{Data, Entry};
-use crate::formats::report::{Fate, KeyReport, Setting};
+use crate::formats::report::{Fate, KeyReport, Setting, shown_data};
 use crate::value::Value;
 
 /// Largest size, count or width accepted; products of two still fit an `i128` many times over.
@@ -23,8 +23,8 @@ pub(super) struct Source<'a> {
     pub(super) prefix: String,
     /// The class defaults of the family.
     pub(super) defaults: &'a [Entry],
-    /// The key that names the family, and its line.
-    family_key: (Cow<'static, str>, Option<u32>),
+    /// The key that names the family, its value and its line.
+    family_key: (Cow<'static, str>, String, Option<u32>),
     pub(super) settings: Vec<Setting>,
     pub(super) report: Vec<KeyReport>,
     pub(super) problems: Vec<HfProblem>,
@@ -57,7 +57,7 @@ impl<'a> Source<'a> {
             outer: &[],
             prefix: String::new(),
             defaults,
-            family_key: ("model_type".into(), None),
+            family_key: ("model_type".into(), String::new(), None),
             settings: Vec::new(),
             report: Vec::new(),
             problems: Vec::new(),
@@ -113,6 +113,7 @@ impl<'a> Source<'a> {
             let note = format!("{verb} `{}`", chosen.key);
             self.report.push(KeyReport {
                 key,
+                value: shown_data(&other.node.data),
                 line: Some(other.line),
                 fate,
                 field: None,
@@ -171,7 +172,8 @@ impl<'a> Source<'a> {
 
     /// Notes which entry names the family.
     pub(super) fn named_by(&mut self, entry: &Entry, outer: bool) {
-        self.family_key = (self.path(&entry.key, outer), Some(entry.line));
+        let value = shown_data(&entry.node.data);
+        self.family_key = (self.path(&entry.key, outer), value, Some(entry.line));
         self.family_row(Fate::Mapped, None, self.family.name.into());
     }
 
@@ -182,9 +184,10 @@ impl<'a> Source<'a> {
         field: Option<&'static str>,
         note: Cow<'static, str>,
     ) {
-        let (key, line) = self.family_key.clone();
+        let (key, value, line) = self.family_key.clone();
         self.report.push(KeyReport {
             key,
+            value,
             line,
             fate,
             field,
@@ -209,21 +212,15 @@ impl<'a> Source<'a> {
         field: Option<&'static str>,
         note: &'static str,
     ) {
-        let (fate, note) = if found.in_file() {
-            (fate, note.into())
+        let (fate, value, note) = if found.in_file() {
+            (fate, shown_data(found.data), note.into())
         } else {
-            let value = crate::formats::node::Node {
-                line: 0,
-                data: found.data.clone(),
-            }
-            .to_value();
-            (
-                Fate::Defaulted,
-                format!("default of the class: {value}").into(),
-            )
+            let note = format!("default of the class: {}", found.data.to_value());
+            (Fate::Defaulted, String::new(), note.into())
         };
         self.report.push(KeyReport {
             key: found.key.clone(),
+            value,
             line: found.line,
             fate,
             field,

@@ -9,7 +9,7 @@ use crate::config::canonical::{Meaning, meaning};
 use crate::config::fields::FieldId;
 use crate::config::raw::{RawJob, Settings};
 use crate::formats::detect::Format;
-use crate::formats::report::Fate;
+use crate::formats::report::{Fate, shown};
 use crate::formats::state::{Setup, ShareState};
 use crate::value::Value;
 
@@ -154,17 +154,4 @@ pub(crate) fn python(text: &str) -> Value {
         "False" => Value::Bool(false),
         other => Value::Text(other.to_owned()),
     }
-}
-
-/// A value for the report.
-pub(super) fn shown(value: &Value) -> String {
-    let text = match value {
-        Value::Text(text) => text.clone(),
-        other => other.to_string(),
-    };
-    let mut short: String = text.chars().take(80).collect();
-    if short.len() < text.len() {
-        short.push('…');
-    }
-    short
 }

@@ -11,10 +11,10 @@ use crate::formats::yaml::YamlError;
 /// Why a text was not imported; nothing of it counts then.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ImportError {
-    /// It has more bytes than are read.
-    TooLarge,
-    /// It has more flags than any launch script.
-    TooManyFlags,
+    /// It has more bytes than are read of its kind: more than this.
+    TooLarge(usize),
+    /// It has more keys or flags than any job.
+    TooManyKeys,
     /// Nothing gives its format away.
     NotRecognized,
     /// It has the form of a format, but none of its keys.
@@ -34,9 +34,12 @@ pub enum ImportError {
 impl fmt::Display for ImportError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::TooLarge => f.write_str("This text is larger than 5 MB; nothing was read."),
-            Self::TooManyFlags => {
-                f.write_str("This text has thousands of flags; nothing was read.")
+            Self::TooLarge(most) => {
+                let most = most / 1_000;
+                write!(f, "This text is larger than {most} kB, which is the most for its kind; nothing was read.")
+            }
+            Self::TooManyKeys => {
+                f.write_str("This text has thousands of keys; nothing was read.")
             }
             Self::NotRecognized => f.write_str(
                 "This is neither a config.json, a launch script, Megatron flags, YAML, overrides nor a link.",

@@ -2,7 +2,7 @@
 
 use super::Question;
 use super::dialect::{Dialect, Found, field_of};
-use super::draft::{Draft, Item, python, shown};
+use super::draft::{Draft, Item, python};
 use crate::config::field::Kind;
 use crate::config::fields::FieldId;
 use crate::config::parse::{Parsed, parse};
@@ -10,7 +10,7 @@ use crate::formats::bridge_keys;
 use crate::formats::json;
 use crate::formats::keys::{Meaning, Rule};
 use crate::formats::megatron_args;
-use crate::formats::report::Fate;
+use crate::formats::report::{Fate, shown};
 use crate::parallel::stages::PipelineLayout;
 use crate::value::Value;
 

@@ -1,7 +1,7 @@
 //! Texts to keys: one function for each kind of text.
 
 use super::dialect::Dialect;
-use super::draft::{Draft, Item, shown};
+use super::draft::{Draft, Item};
 use super::{Import, ImportError, Options, Question, Row, rules};
 use crate::config::fields::FieldId;
 use crate::config::raw::RawJob;
@@ -13,6 +13,9 @@ use crate::formats::shell::{self, Answers, Flag, ShellImport};
 use crate::formats::state::{Setup, ShareState};
 use crate::formats::{hf_config, job_json, json, overrides, share_url, verl_keys, yaml};
 use crate::value::Value;
+
+/// The most keys that are read; configurations have hundreds.
+const MAX_KEYS: usize = 2_000;
 
 /// A share link.
 pub(super) fn link(text: &str) -> Result<Import, ImportError> {
@@ -45,11 +48,12 @@ pub(super) fn link(text: &str) -> Result<Import, ImportError> {
 /// Our own JSON.
 pub(super) fn own_json(text: &str) -> Result<Import, ImportError> {
     let root = json::parse(text).map_err(ImportError::Json)?;
+    few(widest(&root))?;
     let document = job_json::read(&root).map_err(ImportError::Job)?;
     Ok(Import {
         format: Format::OwnJson,
         dialect: "this calculator",
-        report: rows(&root, document.report),
+        report: rows(document.report),
         state: document.state,
         questions: Vec::new(),
     })
@@ -58,6 +62,7 @@ pub(super) fn own_json(text: &str) -> Result<Import, ImportError> {
 /// A model's `config.json`.
 pub(super) fn hf_config(text: &str) -> Result<Import, ImportError> {
     let root = json::parse(text).map_err(ImportError::Json)?;
+    few(widest(&root))?;
     let model = hf_config::read(&root).map_err(ImportError::Model)?;
     let settings = model.settings.into_iter();
     let shared = settings
@@ -70,7 +75,7 @@ pub(super) fn hf_config(text: &str) -> Result<Import, ImportError> {
     Ok(Import {
         format: Format::HfConfig,
         dialect: model.family,
-        report: rows(&root, model.report),
+        report: rows(model.report),
         state: ShareState {
             setup: Setup { preset: None, job },
             ..ShareState::default()
@@ -79,24 +84,17 @@ pub(super) fn hf_config(text: &str) -> Result<Import, ImportError> {
     })
 }
 
-/// Rows of a reader with the values that stand in the text.
-fn rows(root: &Node, report: Vec<KeyReport>) -> Vec<Row> {
-    let value = |key: &str| {
-        let mut parts = key.split('.');
-        let node = parts.try_fold(root, |node, part| node.get(part));
-        node.map(|node| shown(&node.to_value())).unwrap_or_default()
+/// Rows of a reader as rows of the report.
+fn rows(report: Vec<KeyReport>) -> Vec<Row> {
+    let row = |row: KeyReport| Row {
+        key: row.key.into_owned(),
+        value: row.value,
+        line: row.line,
+        fate: row.fate,
+        field: row.field.and_then(FieldId::by_name),
+        note: row.note,
     };
-    report
-        .into_iter()
-        .map(|row| Row {
-            value: value(&row.key),
-            key: row.key.into_owned(),
-            line: row.line,
-            fate: row.fate,
-            field: row.field.and_then(FieldId::by_name),
-            note: row.note,
-        })
-        .collect()
+    report.into_iter().map(row).collect()
 }
 
 /// A command line or a script.
@@ -109,6 +107,8 @@ pub(super) fn command(
         variables: options.variables,
         branches: options.branches,
     };
+    // Each flag is looked up in long tables.
+    few(text.matches("--").count())?;
     let script = shell::read(text, answers);
     let program = script.command.program.as_ref();
     let program = program.map_or("", |program| program.text.as_str());
@@ -126,7 +126,7 @@ pub(super) fn command(
     let words = script.command.arguments.iter();
     let set = overrides::from_words(words.map(|word| (word.text.as_str(), word.line)));
     if set.root.entries().len() > flags.len() {
-        let mut draft = tree(&set.root, dialect_of_keys(&set.root));
+        let mut draft = tree(&set.root, dialect_of_keys(&set.root))?;
         ask(&mut draft, &script);
         return finish(draft, format);
     }
@@ -237,6 +237,7 @@ pub(super) fn model_args(text: &str) -> Result<Import, ImportError> {
             draft.row(&item, Fate::Ignored, None, "not an argument of the model");
             continue;
         }
+        few(section.node.entries().len())?;
         for entry in section.node.entries() {
             let name = entry.key.trim_start_matches('-');
             let item = Item {
@@ -265,14 +266,14 @@ pub(super) fn yaml_tree(text: &str, format: Format) -> Result<Import, ImportErro
         Format::MegatronYaml => Dialect::MegatronLm,
         _ => Dialect::Bridge,
     };
-    finish(tree(&root, dialect), format)
+    finish(tree(&root, dialect)?, format)
 }
 
 /// Overrides alone.
 pub(super) fn overrides(text: &str) -> Result<Import, ImportError> {
     let set = overrides::parse(text);
     let dialect = dialect_of_keys(&set.root);
-    let mut draft = tree(&set.root, dialect);
+    let mut draft = tree(&set.root, dialect)?;
     for (key, line) in set.removed.into_iter().chain(set.unread) {
         let item = Item {
             key,
@@ -298,11 +299,12 @@ fn dialect_of_keys(root: &Node) -> Dialect {
 }
 
 /// Takes a tree of maps apart and reads its leaves.
-fn tree(root: &Node, dialect: Dialect) -> Draft {
+fn tree(root: &Node, dialect: Dialect) -> Result<Draft, ImportError> {
     let mut draft = Draft::new(dialect);
     let mut parts = rules::Parts::default();
     let mut leaves = Vec::new();
     flatten(root, "", &mut leaves);
+    few(leaves.len())?;
     for item in leaves {
         let name = item.key.clone();
         let last = name.rsplit('.').next().unwrap_or_default();
@@ -322,7 +324,31 @@ fn tree(root: &Node, dialect: Dialect) -> Draft {
         }
     }
     rules::combine(&mut draft, parts);
-    draft
+    Ok(draft)
+}
+
+/// The size of the largest map that is read key by key.
+fn widest(node: &Node) -> usize {
+    let inside = match &node.data {
+        Data::List(items) => items.iter().map(widest).max(),
+        Data::Map(entries) => {
+            // Quantized checkpoints name thousands of layers there, and nothing in it is read.
+            let read = entries
+                .iter()
+                .filter(|entry| entry.key != "quantization_config");
+            read.map(|entry| widest(&entry.node)).max()
+        }
+        _ => None,
+    };
+    node.entries().len().max(inside.unwrap_or_default())
+}
+
+/// Refuses more keys than any job has.
+fn few(keys: usize) -> Result<(), ImportError> {
+    if keys > MAX_KEYS {
+        return Err(ImportError::TooManyKeys);
+    }
+    Ok(())
 }
 
 fn flatten(node: &Node, path: &str, leaves: &mut Vec<Item>) {

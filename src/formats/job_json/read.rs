@@ -6,7 +6,7 @@ use super::SCHEMA;
 use crate::config::fields::FieldId;
 use crate::config::raw::{RawJob, RawModule, Settings};
 use crate::formats::node::{Data, Entry, Node};
-use crate::formats::report::{Fate, KeyReport};
+use crate::formats::report::{Fate, KeyReport, shown_data};
 use crate::formats::state::{Place, PresetRef, Setup, ShareState, View};
 use crate::order::sorted;
 use crate::presets;
@@ -155,6 +155,7 @@ impl Reader {
     ) {
         self.report.push(KeyReport {
             key: format!("{path}{}", entry.key).into(),
+            value: shown_data(&entry.node.data),
             line: Some(entry.line),
             fate,
             field: field.map(|id| id.field().name),

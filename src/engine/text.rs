@@ -175,13 +175,28 @@ impl Writer {
         clippy::cast_possible_truncation,
         clippy::cast_precision_loss,
         clippy::cast_sign_loss,
-        clippy::float_cmp,
-        reason = "a float is only written as a whole number where it is one"
+        clippy::float_arithmetic,
+        reason = "exact: the whole part and the rest of a float of at least 1 are floats themselves"
     )]
     pub(super) fn float(&mut self, x: f64) {
-        let whole = x as u64;
-        if whole as f64 == x && whole <= MAX_SAFE_INTEGER && x.is_sign_positive() {
-            self.number(whole);
+        /// Bits of a fraction below the point: a float of at least 1 has no smaller ones.
+        const BITS: u32 = 52;
+        if x == 0.0 && x.is_sign_positive() {
+            self.number(0);
+        } else if x >= 1.0 && x <= MAX_SAFE_INTEGER as f64 {
+            let whole = x as u64;
+            self.digits(whole);
+            let mut rest = ((x - whole as f64) * (1_u64 << BITS) as f64) as u64;
+            if rest > 0 {
+                self.out.push('.');
+            }
+            // Every digit there is: amounts of memory are whole multiples of a small power of two.
+            while rest > 0 {
+                rest *= 10;
+                self.digits(rest >> BITS);
+                rest &= (1 << BITS) - 1;
+            }
+            self.out.push(',');
         } else if x.is_finite() {
             self.out += &general(x);
             self.out.push(',');

@@ -6,9 +6,6 @@ use crate::config::job::Module;
 use crate::model::tensor::{Component, Holding, ParamTensor};
 use crate::model::{Architecture, PartCounts, PartKind};
 
-/// Rows of the table: every component in the decoder, then every component in the MTP block.
-const ROWS: usize = 2 * Component::COUNT;
-
 /// Elements of one component in one holding.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Count {
@@ -21,56 +18,39 @@ pub struct Count {
 }
 
 /// Parameter counts by component and holding.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Parameters {
-    counts: [[Count; 3]; ROWS],
+    /// What is not zero, by row and holding: a chunk has a dozen of these.
+    counts: Vec<Entry>,
     /// All rows together, kept up to date because every bucket of every stage asks for them.
     held: [Count; 3],
-}
-
-impl Default for Parameters {
-    fn default() -> Self {
-        Self {
-            counts: [[Count::default(); 3]; ROWS],
-            held: [Count::default(); 3],
-        }
-    }
 }
 
 impl Parameters {
     /// The count of one component in one holding.
     #[must_use]
     pub fn count(&self, component: Component, mtp: bool, holding: Holding) -> Count {
-        let row = self.counts.get(row(component, mtp));
-        row.and_then(|holdings| holdings.get(holding as usize))
-            .copied()
-            .unwrap_or_default()
+        let at = self.place(row(component, mtp), holding).ok();
+        let entry = at.and_then(|at| self.counts.get(at));
+        entry.map(|entry| entry.count).unwrap_or_default()
     }
 
     /// All counts that are not zero, in the order of [`Component::ALL`], the decoder first.
     pub fn iter(&self) -> impl Iterator<Item = (Component, bool, Holding, Count)> {
-        let rows = [false, true]
-            .into_iter()
-            .flat_map(|mtp| Component::ALL.map(|component| (component, mtp)));
-        rows.zip(&self.counts).flat_map(|((component, mtp), row)| {
-            Holding::ALL
-                .into_iter()
-                .zip(row)
-                .filter(|(_, c)| c.elements > 0)
-                .map(move |(h, c)| (component, mtp, h, *c))
+        self.counts.iter().filter_map(|entry| {
+            let (component, mtp) = named(entry.row)?;
+            Some((component, mtp, entry.holding, entry.count))
         })
     }
 
-    /// Elements of each component, both holdings together.
+    /// Elements of each component, all holdings together.
     pub fn components(&self) -> impl Iterator<Item = (Component, bool, u64)> {
-        let rows = [false, true]
-            .into_iter()
-            .flat_map(|mtp| Component::ALL.map(|component| (component, mtp)));
-        rows.zip(&self.counts)
-            .map(|((component, mtp), row)| {
-                (component, mtp, row.iter().map(|c| c.elements).sum::<u64>())
-            })
-            .filter(|(_, _, elements)| *elements > 0)
+        let rows = self.counts.chunk_by(|a, b| a.row == b.row);
+        rows.filter_map(|entries| {
+            let (component, mtp) = named(entries.first()?.row)?;
+            let elements = entries.iter().map(|entry| entry.count.elements);
+            Some((component, mtp, elements.sum()))
+        })
     }
 
     /// The count of one holding.
@@ -103,15 +83,27 @@ impl Parameters {
         self.total() - experts + chosen
     }
 
-    fn add(&mut self, entry: &Entry, times: u64) {
-        let holding = entry.holding as usize;
-        let count = self
-            .counts
-            .get_mut(entry.row)
-            .and_then(|row| row.get_mut(holding));
-        for count in count.into_iter().chain(self.held.get_mut(holding)) {
+    fn add(&mut self, entry: Entry, times: u64) {
+        if entry.count.elements == 0 || times == 0 {
+            return;
+        }
+        let at = self.place(entry.row, entry.holding).unwrap_or_else(|at| {
+            let count = Count::default();
+            self.counts.insert(at, Entry { count, ..entry });
+            at
+        });
+        let count = self.counts.get_mut(at).map(|entry| &mut entry.count);
+        let held = self.held.get_mut(entry.holding as usize);
+        for count in count.into_iter().chain(held) {
             count.add(entry.count, times);
         }
+    }
+
+    /// Where the count of a row in one holding is, or belongs.
+    fn place(&self, row: usize, holding: Holding) -> Result<usize, usize> {
+        let place = (row, holding);
+        self.counts
+            .binary_search_by(|entry| (entry.row, entry.holding).cmp(&place))
     }
 }
 
@@ -139,22 +131,21 @@ impl Count {
 impl<'a> Sum<&'a Self> for Parameters {
     fn sum<I: Iterator<Item = &'a Self>>(mut items: I) -> Self {
         let mut total = items.next().cloned().unwrap_or_default();
-        for item in items {
-            let rows = total
-                .counts
-                .iter_mut()
-                .flatten()
-                .zip(item.counts.iter().flatten());
-            for (into, from) in rows.chain(total.held.iter_mut().zip(&item.held)) {
-                into.add(*from, 1);
-            }
+        for entry in items.flat_map(|item| &item.counts) {
+            total.add(*entry, 1);
         }
         total
     }
 }
 
+/// The place of a component in the order of [`Component::ALL`], the MTP block's after the decoder's.
 fn row(component: Component, mtp: bool) -> usize {
     component as usize + if mtp { Component::COUNT } else { 0 }
+}
+
+fn named(row: usize) -> Option<(Component, bool)> {
+    let component = Component::ALL.get(row % Component::COUNT)?;
+    Some((*component, row >= Component::COUNT))
 }
 
 /// What each part of an architecture adds, computed once and multiplied for every chunk.
@@ -162,6 +153,8 @@ pub(crate) struct PartTable {
     parts: [Vec<Entry>; PartKind::COUNT],
 }
 
+/// The count of one component in one holding.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Entry {
     row: usize,
     holding: Holding,
@@ -208,7 +201,7 @@ impl PartTable {
         for (entries, times) in self.parts.iter().zip(parts) {
             if *times > 0 {
                 for entry in entries {
-                    total.add(entry, *times);
+                    total.add(*entry, *times);
                 }
             }
         }

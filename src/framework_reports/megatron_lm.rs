@@ -10,7 +10,7 @@ mod model;
 mod pattern;
 mod weights;
 
-use super::python::{Namespace, Py, PythonError, has_raised, is_none, run};
+use super::python::{Namespace, Py, PythonError, has_raised, is_none, raise, run};
 use super::{BILLION, MEGABYTE};
 use crate::value::Value;
 
@@ -54,16 +54,59 @@ pub struct MegatronLmReport {
 ///   `recompute_granularity`.
 #[must_use]
 pub fn report(args: &Value, num_microbatches: Option<&Value>) -> MegatronLmReport {
-    let run_quietly = |formula: fn(Job<'_>, &mut Stdout) -> Py| {
-        run(|| formula(Job::new(args, num_microbatches), &mut Stdout::quiet()).float())
+    let job = || Job::new(args, num_microbatches);
+    let run_once = |formula: Formula| {
+        let mut stdout = Stdout::verbose();
+        let verbose = run(|| formula(job(), &mut stdout).float());
+        Once {
+            // What a verbose run comes to without an exception is what a quiet one comes to.
+            quiet: verbose
+                .clone()
+                .or_else(|_| run(|| formula(job(), &mut Stdout::quiet()).float())),
+            verbose,
+            text: stdout.text,
+        }
     };
+    let weights = run_once(weights::compute);
+    let with_sp = run_once(activations::with_sequence_parallelism);
+    let without_sp = run_once(activations::without_sequence_parallelism);
     let mut stdout = Stdout::verbose();
+    let report_mb = run(|| {
+        print_report(
+            Namespace(args),
+            [&weights, &with_sp, &without_sp],
+            &mut stdout,
+        )
+    });
     MegatronLmReport {
-        weight_and_optimizer_bytes: run_quietly(weights::compute),
-        activation_bytes: run_quietly(activations::with_sequence_parallelism),
-        activation_bytes_without_sp: run_quietly(activations::without_sequence_parallelism),
-        report_mb: run(|| print_report(Job::new(args, num_microbatches), &mut stdout)),
+        weight_and_optimizer_bytes: weights.quiet,
+        activation_bytes: with_sp.quiet,
+        activation_bytes_without_sp: without_sp.quiet,
+        report_mb,
         report_verbose_stdout: stdout.text,
+    }
+}
+
+type Formula = fn(Job<'_>, &mut Stdout) -> Py;
+
+/// What a formula comes to when it prints and when it does not, which may raise another exception, and what it prints.
+struct Once {
+    quiet: Result<f64, PythonError>,
+    verbose: Result<f64, PythonError>,
+    text: String,
+}
+
+impl Once {
+    /// The verbose run, as if it were run now.
+    fn print(&self, stdout: &mut Stdout) -> Py {
+        stdout.print(&self.text);
+        match &self.verbose {
+            Ok(bytes) => Py::from(*bytes),
+            Err(error) => {
+                raise(error.kind, &[&error.message]);
+                0.into()
+            }
+        }
     }
 }
 
@@ -85,23 +128,26 @@ impl<'a> Job<'a> {
     }
 }
 
-fn print_report(job: Job<'_>, stdout: &mut Stdout) -> Option<[f64; 3]> {
-    let args = job.args;
+fn print_report(
+    args: Namespace<'_>,
+    [weights, with_sp, without_sp]: [&Once; 3],
+    stdout: &mut Stdout,
+) -> Option<[f64; 3]> {
     if !args.is_none("hybrid_layer_pattern") {
         stdout.line(&[
             "Theoretical memory footprints not yet supported for hybrid Mamba-Transformer models.",
         ]);
         return None;
     }
-    let weights = weights::compute(job, stdout) / MEGABYTE;
+    let weights = weights.print(stdout) / MEGABYTE;
     let with_sequence_parallelism =
         args.truth("sequence_parallel") && args.is_text("recompute_granularity", "selective");
     let activations = if with_sequence_parallelism {
         stdout.line(&["compute_activation_memory with SP"]);
-        activations::with_sequence_parallelism(job, stdout)
+        with_sp.print(stdout)
     } else {
         stdout.line(&["compute_activation_memory_without_sp"]);
-        activations::without_sequence_parallelism(job, stdout)
+        without_sp.print(stdout)
     };
     let activations = activations / MEGABYTE;
     let amounts = [weights, activations, weights + activations];

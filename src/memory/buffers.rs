@@ -58,6 +58,8 @@ pub(crate) struct BufferRules {
     /// Shapes of linear layers' weights, by part.
     linears: [Vec<(u64, u64)>; PartKind::COUNT],
     fp8: [fp8::Part; PartKind::COUNT],
+    /// KiB of PyTorch's and of Transformer Engine's workspace.
+    workspaces: (u64, u64),
 }
 
 /// What aligning the tensors of one part adds.
@@ -92,6 +94,7 @@ impl BufferRules {
             padding: PartKind::ALL.map(|kind| padding(m, architecture.parameters(kind))),
             linears: PartKind::ALL.map(|kind| linears(m, architecture.parameters(kind))),
             fp8: PartKind::ALL.map(|kind| fp8::Part::new(m, kind, architecture)),
+            workspaces: workspaces_kib(m),
         }
     }
 
@@ -140,11 +143,11 @@ impl BufferRules {
         };
         let unfused = a.attention_backend == AttentionBackend::Unfused;
         if output || moe || !te || unfused {
-            let kib = workspace_kib(m);
+            let (kib, _) = self.workspaces;
             workspace("cuBLAS workspaces of PyTorch", 2, kib, CUBLAS_WORKSPACE);
         }
         if te {
-            let kib = te_workspace_kib(m);
+            let (_, kib) = self.workspaces;
             let what = "cuBLAS workspace of Transformer Engine";
             workspace(what, 1, kib, TE_CUBLAS_WORKSPACE);
             if a.tp_comm_overlap && m.tp > 1 {
@@ -518,20 +521,13 @@ fn rotary_table(m: &Module) -> bool {
     )
 }
 
-fn workspace_kib(m: &Module) -> u64 {
-    let default = if m.gpu_generation() == GpuGeneration::Ampere {
-        8320
-    } else {
-        32 * 1024
+fn workspaces_kib(m: &Module) -> (u64, u64) {
+    let (torch, te) = match m.gpu_generation() {
+        GpuGeneration::Ampere => (8320, 4 * 1024),
+        GpuGeneration::Hopper | GpuGeneration::Blackwell => (32 * 1024, 32 * 1024 + 1),
     };
-    m.args.cublas_workspace_kib.unwrap_or(default)
-}
-
-fn te_workspace_kib(m: &Module) -> u64 {
-    let default = if m.gpu_generation() == GpuGeneration::Ampere {
-        4 * 1024
-    } else {
-        32 * 1024 + 1
-    };
-    m.args.te_cublas_workspace_kib.unwrap_or(default)
+    (
+        m.args.cublas_workspace_kib.unwrap_or(torch),
+        m.args.te_cublas_workspace_kib.unwrap_or(te),
+    )
 }

@@ -60,7 +60,7 @@ pub fn check(raw: &RawJob) -> Checked {
         let place = Place::new(name, raw, index, &language);
         let ends = place.adapt(&mut args, span.as_ref());
         let mut found = Vec::new();
-        let draft = Draft::new(&place, ends, &args, span.as_ref());
+        let draft = Draft::new(&place, ends, args, span.as_ref());
         rules::apply(&draft, &mut found);
         let stages = rules::stages(&draft, &mut found);
         found.retain(|p| !p.fields.iter().any(|f| bad.contains(f)));
@@ -197,7 +197,7 @@ pub(super) struct Draft<'a> {
     pub(super) module: usize,
     pub(super) place: &'a Place<'a>,
     pub(super) ends: Ends,
-    pub(super) a: &'a Args,
+    pub(super) a: Args,
     pub(super) tp: u64,
     pub(super) pp: u64,
     pub(super) cp: u64,
@@ -220,7 +220,7 @@ pub(super) struct Draft<'a> {
 }
 
 impl<'a> Draft<'a> {
-    fn new(place: &'a Place<'a>, ends: Ends, a: &'a Args, span: Option<&Span>) -> Self {
+    fn new(place: &'a Place<'a>, ends: Ends, a: Args, span: Option<&Span>) -> Self {
         let tp = a.tensor_model_parallel_size;
         let pp = a.pipeline_model_parallel_size;
         let cp = a.context_parallel_size;
@@ -238,7 +238,7 @@ impl<'a> Draft<'a> {
         };
         let dp = (world_size / copy).max(1);
         let expert_copy = etp.saturating_mul(ep).saturating_mul(pp);
-        let global_batch_size = a.global_batch_size.unwrap_or_else(|| place.samples(a, dp));
+        let global_batch_size = a.global_batch_size.unwrap_or_else(|| place.samples(&a, dp));
         let multiple = a.make_vocab_size_divisible_by.saturating_mul(tp);
         let padded = a
             .vocab_size
@@ -247,7 +247,6 @@ impl<'a> Draft<'a> {
             module: place.module,
             place,
             ends,
-            a,
             tp,
             pp,
             cp,
@@ -258,8 +257,8 @@ impl<'a> Draft<'a> {
             rank_offset: span.map_or(0, |span| span.offset),
             dp,
             edp: (world_size / expert_copy).max(1),
-            activation: activation(a),
-            ffn_hidden_size: a.ffn_hidden_size.unwrap_or_else(|| default_ffn(a)),
+            activation: activation(&a),
+            ffn_hidden_size: a.ffn_hidden_size.unwrap_or_else(|| default_ffn(&a)),
             kv_channels: a
                 .kv_channels
                 .unwrap_or_else(|| (a.hidden_size / a.num_attention_heads).max(1)),
@@ -271,12 +270,14 @@ impl<'a> Draft<'a> {
             padded_vocab_size: a.padded_vocab_size.unwrap_or(padded),
             mtp_num_layers: a.mtp_num_layers.unwrap_or(0),
             global_batch_size,
-            num_microbatches: (global_batch_size / place.samples(a, dp)).max(1),
+            num_microbatches: (global_batch_size / place.samples(&a, dp)).max(1),
+            a,
         }
     }
 
-    fn finish(&self, name: String, stages: StageLayout) -> Module {
-        let a = self.a;
+    fn finish(mut self, name: String, stages: StageLayout) -> Module {
+        self.ends.count_items(&mut self.a);
+        let a = &self.a;
         let moe = a.num_experts.map(|num_experts| Moe {
             num_experts,
             topk: a.moe_router_topk,
@@ -288,7 +289,6 @@ impl<'a> Draft<'a> {
         Module {
             name,
             rank_offset: self.rank_offset,
-            args: self.ends.count_items(a),
             tp: self.tp,
             pp: self.pp,
             cp: self.cp,
@@ -317,6 +317,7 @@ impl<'a> Draft<'a> {
                 (false, true) => Precision::Fp16,
                 (false, false) => Precision::Fp32,
             },
+            args: self.a,
         }
     }
 

@@ -18,6 +18,15 @@ macro_rules! choices {
             /// The variants in order.
             pub const ALL: &'static [Self] = &[$(Self::$variant),+];
 
+            /// The variant at a place in the list.
+            #[must_use]
+            pub fn at(index: u8) -> Option<Self> {
+                $(if index == Self::$variant as u8 {
+                    return Some(Self::$variant);
+                })+
+                None
+            }
+
             /// Megatron's spelling.
             #[must_use]
             pub const fn name(self) -> &'static str {

@@ -151,7 +151,7 @@ pub(super) fn knows_tokens(raw: &RawJob, module: usize) -> bool {
     };
     let given = |field| number(raw, module, field).is_some();
     match parse(FieldId::front_end.field(), front_end) {
-        Ok(Some(Parsed::Choice(index))) => match FrontEnd::ALL.get(usize::from(index)) {
+        Ok(Some(Parsed::Choice(index))) => match FrontEnd::at(index) {
             Some(FrontEnd::Patches) => given(FieldId::img_h),
             Some(FrontEnd::Audio) => given(FieldId::num_position_embeddings),
             _ => false,
@@ -196,14 +196,12 @@ impl Ends {
         }
     }
 
-    /// The arguments with a micro batch that counts the items of the fullest one.
-    pub(super) fn count_items(&self, a: &Args) -> Args {
-        let mut args = a.clone();
+    /// Has the micro batch count the items of the fullest one.
+    pub(super) fn count_items(&self, a: &mut Args) {
         if !self.is_language() {
             let items = a.items_per_sample.scale_up(a.micro_batch_size);
-            args.micro_batch_size = a.token_imbalance.scale_up(items).max(1);
+            a.micro_batch_size = a.token_imbalance.scale_up(items).max(1);
         }
-        args
     }
 
     /// Whether the module has a word embedding and an output layer.

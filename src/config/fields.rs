@@ -22,7 +22,7 @@ use super::field::Level::{All, Essential, More};
 use super::field::{Decimal, Field, Presentation};
 use super::parse::Parsed;
 use super::pattern::LayerPattern;
-use super::typed::{NameSet, typed};
+use super::typed::{NameSet, Typed, read};
 
 macro_rules! fields {
     ($($(#[doc = $help:literal])+ $name:ident: $type:ty = $declaration:expr;)+) => {
@@ -54,7 +54,10 @@ macro_rules! fields {
         impl Args {
             /// The arguments from every field's value after defaults, in the order of [`FieldId::ALL`].
             pub(super) fn from_values(values: &[Option<Parsed>]) -> Self {
-                Self { $($name: typed(values, FieldId::$name)),+ }
+                let mut args = Self { $($name: <$type as Typed>::UNREAD),+ };
+                let mut values = values.iter();
+                $(read(&mut args.$name, &mut values);)+
+                args
             }
         }
     };

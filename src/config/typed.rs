@@ -1,6 +1,7 @@
 //! From a parsed value to the Rust type of its field.
 
 use core::marker::PhantomData;
+use core::slice::Iter;
 
 use super::choices::{
     AttentionBackend, AttentionVariant, CpCommType, CrossEntropyFusion, Fp8Format, Fp8Recipe,
@@ -10,7 +11,6 @@ use super::choices::{
     TransformerImpl,
 };
 use super::field::Decimal;
-use super::fields::FieldId;
 use super::parse::Parsed;
 use super::pattern::LayerPattern;
 
@@ -21,80 +21,90 @@ pub struct NameSet<T> {
     of: PhantomData<T>,
 }
 
-/// Types that a field can have. A missing value can only reach here after a problem was reported;
-/// the placeholder it gets is never shown.
+/// Types that a field can have.
 pub(super) trait Typed {
-    fn from_parsed(parsed: Option<&Parsed>) -> Self;
+    /// What stands in a field that has not been read.
+    const UNREAD: Self;
+
+    /// Takes a field's value. A missing one can only reach here after a problem was reported; the
+    /// placeholder that the field then gets is never shown.
+    fn take(&mut self, parsed: Option<&Parsed>);
 }
 
-/// One field's value as its Rust type. One copy a type and not one a field, for the sake of size.
+/// Reads the next field's value into its place. One copy a type and not one a field, for the sake of size.
 #[inline(never)]
-pub(super) fn typed<T: Typed>(values: &[Option<Parsed>], field: FieldId) -> T {
-    T::from_parsed(values.get(field as usize).and_then(Option::as_ref))
+pub(super) fn read<T: Typed>(field: &mut T, values: &mut Iter<'_, Option<Parsed>>) {
+    field.take(values.next().and_then(Option::as_ref));
 }
 
 impl Typed for u64 {
-    fn from_parsed(parsed: Option<&Parsed>) -> Self {
-        if let Some(Parsed::Int(i)) = parsed {
-            *i
-        } else {
-            1
-        }
+    const UNREAD: Self = 0;
+
+    fn take(&mut self, parsed: Option<&Parsed>) {
+        *self = match parsed {
+            Some(Parsed::Int(i)) => *i,
+            _ => 1,
+        };
     }
 }
 
 impl Typed for Option<u64> {
-    fn from_parsed(parsed: Option<&Parsed>) -> Self {
-        if let Some(Parsed::Int(i)) = parsed {
-            Some(*i)
-        } else {
-            None
-        }
+    const UNREAD: Self = None;
+
+    fn take(&mut self, parsed: Option<&Parsed>) {
+        *self = match parsed {
+            Some(Parsed::Int(i)) => Some(*i),
+            _ => None,
+        };
     }
 }
 
 impl Typed for bool {
-    fn from_parsed(parsed: Option<&Parsed>) -> Self {
-        parsed == Some(&Parsed::Flag(true))
+    const UNREAD: Self = false;
+
+    fn take(&mut self, parsed: Option<&Parsed>) {
+        *self = matches!(parsed, Some(Parsed::Flag(true)));
     }
 }
 
 impl Typed for Decimal {
-    fn from_parsed(parsed: Option<&Parsed>) -> Self {
-        if let Some(Parsed::Decimal(d)) = parsed {
-            *d
-        } else {
-            Self::ONE
-        }
+    const UNREAD: Self = Self::ONE;
+
+    fn take(&mut self, parsed: Option<&Parsed>) {
+        *self = match parsed {
+            Some(Parsed::Decimal(d)) => *d,
+            _ => Self::ONE,
+        };
     }
 }
 
 impl Typed for Option<Decimal> {
-    fn from_parsed(parsed: Option<&Parsed>) -> Self {
-        if let Some(Parsed::Decimal(d)) = parsed {
-            Some(*d)
-        } else {
-            None
-        }
+    const UNREAD: Self = None;
+
+    fn take(&mut self, parsed: Option<&Parsed>) {
+        *self = match parsed {
+            Some(Parsed::Decimal(d)) => Some(*d),
+            _ => None,
+        };
     }
 }
 
 impl Typed for LayerPattern {
-    fn from_parsed(parsed: Option<&Parsed>) -> Self {
-        if let Some(Parsed::Pattern(p)) = parsed {
-            p.clone()
-        } else {
-            Self::Every(1)
+    const UNREAD: Self = Self::Every(1);
+
+    fn take(&mut self, parsed: Option<&Parsed>) {
+        if let Some(Parsed::Pattern(pattern)) = parsed {
+            self.clone_from(pattern);
         }
     }
 }
 
 impl Typed for Option<String> {
-    fn from_parsed(parsed: Option<&Parsed>) -> Self {
-        if let Some(Parsed::Text(t)) = parsed {
-            Some(t.clone())
-        } else {
-            None
+    const UNREAD: Self = None;
+
+    fn take(&mut self, parsed: Option<&Parsed>) {
+        if let Some(Parsed::Text(text)) = parsed {
+            *self = Some(text.clone());
         }
     }
 }
@@ -102,16 +112,25 @@ impl Typed for Option<String> {
 macro_rules! typed_choices {
     ($($choice:ident),+) => {$(
         impl Typed for Option<$choice> {
-            fn from_parsed(parsed: Option<&Parsed>) -> Self {
-                let Some(Parsed::Choice(index)) = parsed else { return None };
-                $choice::ALL.get(usize::from(*index)).copied()
+            const UNREAD: Self = None;
+
+            fn take(&mut self, parsed: Option<&Parsed>) {
+                *self = match parsed {
+                    Some(Parsed::Choice(index)) => $choice::at(*index),
+                    _ => None,
+                };
             }
         }
 
         impl Typed for $choice {
-            fn from_parsed(parsed: Option<&Parsed>) -> Self {
-                #[allow(clippy::indexing_slicing, reason = "no list of names is empty")]
-                Option::<$choice>::from_parsed(parsed).unwrap_or($choice::ALL[0])
+            #[allow(clippy::indexing_slicing, reason = "no list of names is empty")]
+            const UNREAD: Self = Self::ALL[0];
+
+            fn take(&mut self, parsed: Option<&Parsed>) {
+                *self = match parsed {
+                    Some(Parsed::Choice(index)) => Self::at(*index).unwrap_or(Self::UNREAD),
+                    _ => Self::UNREAD,
+                };
             }
         }
     )+};
@@ -145,9 +164,12 @@ typed_choices!(
 macro_rules! typed_sets {
     ($($choice:ident),+) => {$(
         impl Typed for NameSet<$choice> {
-            fn from_parsed(parsed: Option<&Parsed>) -> Self {
-                let bits = if let Some(Parsed::Set(bits)) = parsed { *bits } else { 0 };
-                Self { bits, of: PhantomData }
+            const UNREAD: Self = Self { bits: 0, of: PhantomData };
+
+            fn take(&mut self, parsed: Option<&Parsed>) {
+                if let Some(Parsed::Set(bits)) = parsed {
+                    self.bits = *bits;
+                }
             }
         }
 

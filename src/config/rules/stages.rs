@@ -10,7 +10,7 @@ use crate::value::Value;
 
 /// The split of one module's layers, or the problems with it.
 pub(crate) fn stages(d: &Draft<'_>, problems: &mut Vec<Problem>) -> Option<StageLayout> {
-    let a = d.a;
+    let a = &d.a;
     let narrow = |n: u64| u32::try_from(n).unwrap_or(u32::MAX);
     let layout = match a
         .pipeline_model_parallel_layout

@@ -49,6 +49,7 @@ mod order;
 pub mod parallel;
 pub mod source;
 pub mod units;
+mod words;
 
 pub mod evidence;
 pub mod framework_reports;

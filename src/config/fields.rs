@@ -52,9 +52,11 @@ macro_rules! fields {
         pub struct Args { $($(#[doc = $help])+ pub $name: $type),+ }
 
         impl Args {
+            const UNREAD: Self = Self { $($name: <$type as Typed>::UNREAD),+ };
+
             /// The arguments from every field's value after defaults, in the order of [`FieldId::ALL`].
             pub(super) fn from_values(values: &[Option<Parsed>]) -> Self {
-                let mut args = Self { $($name: <$type as Typed>::UNREAD),+ };
+                let mut args = Self::UNREAD;
                 let mut values = values.iter();
                 $(read(&mut args.$name, &mut values);)+
                 args

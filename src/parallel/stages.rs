@@ -188,7 +188,7 @@ struct Share {
 fn deal(
     input: &StageInput<'_>,
     vpp: Option<u32>,
-    share: impl Fn(u32, u32) -> Share,
+    share: &dyn Fn(u32, u32) -> Share,
 ) -> StageLayout {
     let stages = vpp.unwrap_or(1);
     let mut dealt = Vec::new();

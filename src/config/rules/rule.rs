@@ -4,6 +4,7 @@ use crate::config::check::Draft;
 use crate::config::fields::FieldId as F;
 use crate::config::problem::{Fix, Problem, Severity, or_list};
 use crate::value::Value;
+use crate::words::Gaps;
 
 /// What Megatron refuses or a planner should know, in one row. Rules of one concern may share a name.
 pub(super) struct Rule {
@@ -55,7 +56,7 @@ pub(super) enum To {
 /// What a rule found in a module that breaks it. All that tells something is true, to stand in a condition.
 #[derive(Default)]
 pub(super) struct Found {
-    parts: Vec<String>,
+    gaps: Gaps,
     near: Vec<u64>,
     fields: Vec<F>,
     fixes: Vec<Fix>,
@@ -63,24 +64,21 @@ pub(super) struct Found {
 
 impl Found {
     /// Tells a number.
-    #[inline(never)] // One copy keeps the page small; so with the others below.
     pub(super) fn number(&mut self, number: u64) -> bool {
-        self.text(&number.to_string())
+        self.numbers(&[number])
     }
 
     /// Tells a text.
-    #[inline(never)]
+    #[inline(never)] // One copy keeps the page small; so with the others below.
     pub(super) fn text(&mut self, text: &str) -> bool {
-        self.parts.push(text.to_owned());
+        self.gaps.text(text);
         true
     }
 
     /// Tells numbers.
     #[inline(never)]
     pub(super) fn numbers(&mut self, numbers: &[u64]) -> bool {
-        for number in numbers {
-            self.number(*number);
-        }
+        self.gaps.numbers(numbers);
         true
     }
 
@@ -138,13 +136,12 @@ impl Rule {
         }
     }
 
-    #[inline(never)]
     fn problem(&self, module: usize, found: Found) -> Problem {
         let fields = match found.fields.as_slice() {
             [] => self.fields,
             fields => fields,
         };
-        let mut problem = Problem::error(module, self.name, fields, self.message(&found.parts));
+        let mut problem = Problem::error(module, self.name, fields, found.gaps.fill(self.words));
         problem.severity = self.severity;
         for (field, to) in self.fixes {
             let value = match *to {
@@ -162,18 +159,5 @@ impl Rule {
         }
         problem.fixes.extend(found.fixes);
         problem
-    }
-
-    fn message(&self, parts: &[String]) -> String {
-        let mut message = String::new();
-        let mut parts = parts.iter();
-        for piece in self.words.split_inclusive("{}") {
-            let plain = piece.strip_suffix("{}");
-            message.push_str(plain.unwrap_or(piece));
-            if plain.is_some() {
-                message.push_str(parts.next().map_or("", String::as_str));
-            }
-        }
-        message
     }
 }

@@ -85,44 +85,43 @@ pub(crate) fn stages(d: &Draft<'_>, problems: &mut Vec<Problem>) -> Option<Stage
 }
 
 fn report(d: &Draft<'_>, problem: &StageProblem, problems: &mut Vec<Problem>) {
-    let fields: Vec<F> = problem
-        .fields()
-        .into_iter()
-        .filter_map(F::by_name)
-        .collect();
+    let mut fields = Vec::new();
+    for name in problem.fields() {
+        fields.extend(F::by_name(name));
+    }
     let reported = d.error(problems, "stages", &fields, problem.to_string());
-    let each = |values: &[u32]| values.iter().map(|v| u64::from(*v)).collect::<Vec<_>>();
-    let pp = F::pipeline_model_parallel_size;
-    match problem {
-        StageProblem::LayersPerRank {
-            near_pp,
-            last_rank_layers,
-            ..
-        } => {
-            reported.fix_each(pp, &each(near_pp));
-            if let Some(n) = last_rank_layers {
-                reported.fix(F::decoder_last_pipeline_num_layers, Value::Int((*n).into()));
-            }
-        }
-        StageProblem::LayoutStages { near_pp, .. } => {
-            reported.fix_each(pp, &each(near_pp));
-        }
+    let (field, near): (F, &[u32]) = match problem {
+        StageProblem::LayersPerRank { near_pp, .. }
+        | StageProblem::LayoutStages { near_pp, .. } => (F::pipeline_model_parallel_size, near_pp),
         StageProblem::ChunksOfRank { near_vpp, .. } => {
-            reported.fix_each(F::virtual_pipeline_model_parallel_size, &each(near_vpp));
+            (F::virtual_pipeline_model_parallel_size, near_vpp)
         }
         StageProblem::LayersPerVirtualStage { near, .. } => {
-            reported.fix_each(F::num_layers_per_virtual_pipeline_stage, &each(near));
+            (F::num_layers_per_virtual_pipeline_stage, near)
+        }
+        _ => (F::pipeline_model_parallel_size, &[]),
+    };
+    for size in near {
+        reported.fix_each(field, &[u64::from(*size)]);
+    }
+    match problem {
+        StageProblem::LayersPerRank {
+            last_rank_layers: Some(layers),
+            ..
+        } => {
+            let field = F::decoder_last_pipeline_num_layers;
+            reported.fix_each(field, &[u64::from(*layers)]);
+        }
+        StageProblem::UnevenRest {
+            fits: Some((name, layers)),
+            ..
+        } => {
+            if let Some(field) = F::by_name(name) {
+                reported.fix_each(field, &[u64::from(*layers)]);
+            }
         }
         StageProblem::InterleavedNeedsPipeline { .. } => {
             reported.fix(F::virtual_pipeline_model_parallel_size, Value::Null);
-        }
-        StageProblem::UnevenRest {
-            fits: Some((field, n)),
-            ..
-        } => {
-            if let Some(field) = F::by_name(field) {
-                reported.fix(field, Value::Int((*n).into()));
-            }
         }
         _ => {}
     }

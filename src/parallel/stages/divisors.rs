@@ -34,16 +34,13 @@ pub(super) fn near_common_divisors(a: u32, b: u32, wanted: u32) -> Vec<u32> {
 }
 
 /// `1, 2, 4` for the end of a message.
-pub(super) struct List<'a>(pub(super) &'a [u32]);
-
-impl core::fmt::Display for List<'_> {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        for (i, n) in self.0.iter().enumerate() {
-            if i > 0 {
-                f.write_str(", ")?;
-            }
-            write!(f, "{n}")?;
+pub(super) fn list(numbers: &[u32]) -> String {
+    let mut list = String::new();
+    for number in numbers {
+        if !list.is_empty() {
+            list.push_str(", ");
         }
-        Ok(())
+        list.push_str(&number.to_string());
     }
+    list
 }

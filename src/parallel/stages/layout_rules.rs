@@ -47,7 +47,7 @@ pub(super) fn split(
         let index = u64::from(stage) * u64::from(input.pp) + u64::from(rank);
         usize::try_from(index).map_or(0, |i| layout.count_in_stage(i, layer))
     };
-    Ok(deal(input, vpp, |rank, stage| Share {
+    Ok(deal(input, vpp, &|rank, stage| Share {
         layers: count(rank, stage, LayerType::Decoder),
         mtp: count(rank, stage, LayerType::Mtp),
     }))

@@ -36,7 +36,7 @@ pub(super) fn split(input: &StageInput<'_>) -> Result<StageLayout, Vec<StageProb
         even(input)?
     };
     let stages = input.vpp.unwrap_or(1);
-    let layout = deal(input, input.vpp, |pp_rank, vp_stage| {
+    let layout = deal(input, input.vpp, &|pp_rank, vp_stage| {
         let is_last_rank = pp_rank + 1 == input.pp;
         let is_last = is_last_rank && vp_stage + 1 == stages;
         let on_rank = if is_last_rank && input.decoder_last_pipeline_num_layers.is_some() {

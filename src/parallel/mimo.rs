@@ -146,7 +146,7 @@ impl ModuleParallelism {
     ///
     /// When the product does not fit 128 bits.
     pub fn dense_model_parallel_size(&self) -> Result<i128, Refusal> {
-        product([
+        product(&[
             self.tensor_model_parallel_size,
             self.context_parallel_size,
             self.pipeline_model_parallel_size,
@@ -160,7 +160,7 @@ impl ModuleParallelism {
     /// When DP is not set, or the product does not fit 128 bits.
     pub fn total_ranks(&self) -> Result<i128, Refusal> {
         let dp = self.set_data_parallel_size("total_ranks")?;
-        product([self.dense_model_parallel_size()?, dp])
+        product(&[self.dense_model_parallel_size()?, dp])
     }
 
     /// EDP: the number of ranks over ETP * EP * PP.
@@ -170,7 +170,7 @@ impl ModuleParallelism {
     /// When DP is not set, the division leaves a rest or is by zero, or a product does not fit 128 bits.
     pub fn expert_data_parallel_size(&self) -> Result<i128, Refusal> {
         self.set_data_parallel_size("expert_data_parallel_size")?;
-        let span = product([
+        let span = product(&[
             self.expert_tensor_parallel_size,
             self.expert_model_parallel_size,
             self.pipeline_model_parallel_size,
@@ -216,9 +216,13 @@ impl ModuleParallelism {
 }
 
 /// The product of all factors.
-fn product<const N: usize>(factors: [i128; N]) -> Result<i128, Refusal> {
-    let product = factors.into_iter().try_fold(1_i128, i128::checked_mul);
-    product.ok_or_else(too_large)
+#[inline(never)]
+fn product(factors: &[i128]) -> Result<i128, Refusal> {
+    let mut product = 1_i128;
+    for factor in factors {
+        product = product.checked_mul(*factor).ok_or_else(too_large)?;
+    }
+    Ok(product)
 }
 
 /// Quotient and rest of Python's `//` and `%`, which round down.

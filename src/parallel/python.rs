@@ -63,21 +63,40 @@ pub(crate) fn repr(text: &str) -> String {
             '\n' => literal.push_str("\\n"),
             '\r' => literal.push_str("\\r"),
             '\t' => literal.push_str("\\t"),
-            c if c == quote => literal.extend(['\\', c]),
+            c if c == quote => {
+                literal.push('\\');
+                literal.push(c);
+            }
             c if is_printable(c) => literal.push(c),
-            _ if code <= 0xff => literal.extend(format!("\\x{code:02x}").chars()),
-            _ if code <= 0xffff => literal.extend(format!("\\u{code:04x}").chars()),
-            _ => literal.extend(format!("\\U{code:08x}").chars()),
+            _ if code <= 0xff => escape(&mut literal, 'x', code, 2),
+            _ if code <= 0xffff => escape(&mut literal, 'u', code, 4),
+            _ => escape(&mut literal, 'U', code, 8),
         }
     }
     literal.push(quote);
     literal
 }
 
+/// The escape of a character that is not printable: so many hexadecimal digits after a letter.
+fn escape(literal: &mut String, letter: char, code: u32, digits: u32) {
+    literal.push('\\');
+    literal.push(letter);
+    for place in (0..digits).rev() {
+        literal.extend(char::from_digit(code >> (4 * place) & 0xf, 16));
+    }
+}
+
 /// A Python list of texts, as `repr` writes it.
-pub(crate) fn repr_texts<'a>(texts: impl IntoIterator<Item = &'a str>) -> String {
-    let literals: Vec<_> = texts.into_iter().map(repr).collect();
-    format!("[{}]", literals.join(", "))
+pub(crate) fn repr_texts(texts: &[impl AsRef<str>]) -> String {
+    let mut list = String::from("[");
+    for text in texts {
+        if list.len() > 1 {
+            list.push_str(", ");
+        }
+        list.push_str(&repr(text.as_ref()));
+    }
+    list.push(']');
+    list
 }
 
 /// `str.isprintable` for one character. Rust's debug escapes follow the same Unicode categories;

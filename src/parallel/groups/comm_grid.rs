@@ -54,7 +54,7 @@ impl CommGrid {
             )));
         }
         let grid = base.grid(first).ok_or_else(|| {
-            let names = repr_texts(base.dim_names.iter().copied());
+            let names = repr_texts(base.dim_names);
             Exception::ValueError.with(format!("no grid has shape {shape:?} and dim_names {names}"))
         })?;
         Ok(Self {
@@ -76,8 +76,8 @@ impl CommGrid {
     ) -> Result<(), Refusal> {
         let refuse = |message: String| Err(Exception::ValueError.with(message));
         let (quoted, shape) = (repr(name), spec.shape);
-        let names = repr_texts(spec.dim_names.iter().copied());
-        let shared_names = repr_texts(shared.iter().copied());
+        let names = repr_texts(spec.dim_names);
+        let shared_names = repr_texts(shared);
         let Some(base) = self.views.first() else {
             return Ok(());
         };
@@ -144,7 +144,7 @@ impl CommGrid {
             let message = format!(
                 "View {} is not registered. Registered views: {}",
                 repr(name),
-                repr_texts(known)
+                repr_texts(&known)
             );
             return Err(Exception::KeyError.with(message));
         };
@@ -167,7 +167,7 @@ impl ViewSpec<'_> {
         if self.shape.len() == self.dim_names.len() {
             return Ok(());
         }
-        let (shape, names) = (self.shape, repr_texts(self.dim_names.iter().copied()));
+        let (shape, names) = (self.shape, repr_texts(self.dim_names));
         Err(Exception::ValueError.with(format!("len(shape) {shape:?} != len(dim_names) {names}")))
     }
 
@@ -205,7 +205,7 @@ impl NamedView {
     }
 
     fn names(&self) -> String {
-        repr_texts(self.dim_names.iter().map(String::as_str))
+        repr_texts(&self.dim_names)
     }
 
     fn partition(&self, dims: &[&str]) -> Option<Partition> {

@@ -3,6 +3,9 @@
 use super::input::integer;
 use super::{Change, Field, MimoInput, ModuleInput, Repair};
 
+/// What placing the modules says it does.
+pub(super) const LABEL: &str = "Lay the modules out one after another";
+
 /// The changes that place every module after the one before it.
 pub(super) fn lay_out(input: &MimoInput) -> Option<Repair> {
     let world = integer(&input.world_size)?;
@@ -46,7 +49,7 @@ pub(super) fn lay_out(input: &MimoInput) -> Option<Repair> {
         }
         next = next.checked_add(parallelism.total_ranks().ok().filter(|ranks| *ranks > 0)?)?;
     }
-    let label = "Lay the modules out one after another".to_owned();
+    let label = LABEL.to_owned();
     (!changes.is_empty()).then_some(Repair { label, changes })
 }
 

@@ -1,12 +1,12 @@
 //! The rules for modules that share all their ranks (`ColocatedBridgeCommunicator` in
 //! `megatron/core/models/mimo/comm/colocated_communicator.py`).
 
-use super::set_rules::{
-    Sound, check_encoders, check_modules, check_names, nearest_fitting, place, problem,
-};
-use super::{Field, LANGUAGE_MODULE, MimoInput, MimoLayout, Problem, Repair, Rule};
+use super::problem::report;
+use super::set_rules::{Sound, check_encoders, check_modules, check_names, nearest_fitting, place};
+use super::{Field, LANGUAGE_MODULE, MimoInput, MimoLayout, Problem, Rule};
 use crate::parallel::python::Exception;
 use crate::value::Value;
+use crate::words::Gaps;
 
 /// The modules, each on all ranks, or every problem.
 pub(super) fn check_colocated(input: &MimoInput) -> Result<MimoLayout, Vec<Problem>> {
@@ -28,14 +28,9 @@ pub(super) fn check_colocated(input: &MimoInput) -> Result<MimoLayout, Vec<Probl
         }
     }
     check_encoders(&sound, &mut problems);
-    let language = sound
-        .iter()
-        .find(|module| module.at.name == LANGUAGE_MODULE);
-    for encoder in sound
-        .iter()
-        .filter(|module| module.at.name != LANGUAGE_MODULE)
-    {
-        if let Some(language) = language {
+    let is_language = |module: &&Sound| module.at.name == LANGUAGE_MODULE;
+    if let Some(language) = sound.iter().find(is_language) {
+        for encoder in sound.iter().filter(|module| !is_language(module)) {
             check_data_parallel(encoder, language, &mut problems);
         }
     }
@@ -46,18 +41,10 @@ pub(super) fn check_colocated(input: &MimoInput) -> Result<MimoLayout, Vec<Probl
 fn check_ranks(Sound { at, parallelism }: &Sound, world_size: &Value, problems: &mut Vec<Problem>) {
     let offset = parallelism.rank_offset;
     if offset != 0 {
-        let refusal = Exception::ValueError.with(format!(
-            "Grids must have same rank offset: '{}' has {offset} instead of 0",
-            at.name
-        ));
-        let repair = Repair::set(at, Field::RankOffset, 0);
-        problems.push(problem(
-            Some(at),
-            Some(Field::RankOffset),
-            Rule::SameRanks,
-            refusal,
-            Some(repair),
-        ));
+        let sentence = "Grids must have same rank offset: '{}' has {} instead of 0";
+        let message = Gaps::default().text(&at.name).number(offset).fill(sentence);
+        let refusal = Exception::ValueError.with(message);
+        report(problems, Rule::SameRanks, refusal).set(at, Field::RankOffset, 0);
     }
     let (Ok(ranks), Ok(size)) = (
         parallelism.total_ranks(),
@@ -66,41 +53,43 @@ fn check_ranks(Sound { at, parallelism }: &Sound, world_size: &Value, problems: 
         return;
     };
     let world = match world_size {
-        Value::Int(world) if *world == ranks => return,
         Value::Int(world) => *world,
         _ => 0,
     };
-    let refusal = Exception::ValueError.with(format!(
-        "Grids must span same number of ranks: '{}' has {ranks}, world_size is {world}",
-        at.name
-    ));
-    let data_parallel = (world > 0 && world % size == 0).then(|| world / size);
-    let repair = data_parallel.map(|value| Repair::set(at, Field::DataParallelSize, value));
-    let field = Some(Field::DataParallelSize);
-    problems.push(problem(Some(at), field, Rule::SameRanks, refusal, repair));
+    if world == ranks {
+        return;
+    }
+    let mut gaps = Gaps::default();
+    gaps.text(&at.name).number(ranks).number(world);
+    let message = gaps.fill("Grids must span same number of ranks: '{}' has {}, world_size is {}");
+    let refusal = Exception::ValueError.with(message);
+    let problem = report(problems, Rule::SameRanks, refusal).of(at);
+    problem.field = Some(Field::DataParallelSize);
+    if world > 0 && world % size == 0 {
+        problem.set(at, Field::DataParallelSize, world / size);
+    }
 }
 
 fn check_singletons(Sound { at, parallelism }: &Sound, alike: bool, problems: &mut Vec<Problem>) {
-    for (field, short) in [
-        (Field::PipelineModelParallelSize, "PP"),
-        (Field::ContextParallelSize, "CP"),
-    ] {
-        let size = parallelism.get(field).unwrap_or(1);
-        let fits = size == 1 || (alike && field == Field::ContextParallelSize);
-        if !fits {
-            let refusal = Exception::ValueError.with(format!(
-                "{} {short} must be 1 for ColocatedBridgeCommunicator, got {size}",
-                at.name
-            ));
-            let repair = Repair::set(at, field, 1);
-            problems.push(problem(
-                Some(at),
-                Some(field),
-                Rule::NoPipelineOrContext,
-                refusal,
-                Some(repair),
-            ));
+    let sizes = [
+        (
+            Field::PipelineModelParallelSize,
+            parallelism.pipeline_model_parallel_size,
+            "{} PP must be 1 for ColocatedBridgeCommunicator, got {}",
+        ),
+        (
+            Field::ContextParallelSize,
+            parallelism.context_parallel_size,
+            "{} CP must be 1 for ColocatedBridgeCommunicator, got {}",
+        ),
+    ];
+    for (field, size, sentence) in sizes {
+        if size == 1 || (alike && field == Field::ContextParallelSize) {
+            continue;
         }
+        let message = Gaps::default().text(&at.name).number(size).fill(sentence);
+        let refusal = Exception::ValueError.with(message);
+        report(problems, Rule::NoPipelineOrContext, refusal).set(at, field, 1);
     }
 }
 
@@ -109,17 +98,13 @@ fn check_data_parallel(encoder: &Sound, language: &Sound, problems: &mut Vec<Pro
     if source % target == 0 || target % source == 0 {
         return;
     }
-    let refusal = Exception::ValueError.with(format!(
-        "DP sizes must be evenly divisible: src_dp={source}, dest_dp={target}"
-    ));
-    let field = Field::DataParallelSize;
-    let repair =
-        nearest_fitting(source, target).map(|value| Repair::set(&encoder.at, field, value));
-    problems.push(problem(
-        Some(&encoder.at),
-        Some(field),
-        Rule::DataParallelDivides,
-        refusal,
-        repair,
-    ));
+    let mut gaps = Gaps::default();
+    gaps.number(source).number(target);
+    let message = gaps.fill("DP sizes must be evenly divisible: src_dp={}, dest_dp={}");
+    let refusal = Exception::ValueError.with(message);
+    let problem = report(problems, Rule::DataParallelDivides, refusal).of(&encoder.at);
+    problem.field = Some(Field::DataParallelSize);
+    if let Some(value) = nearest_fitting(source, target) {
+        problem.set(&encoder.at, Field::DataParallelSize, value);
+    }
 }

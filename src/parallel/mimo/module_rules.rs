@@ -3,12 +3,14 @@
 use core::cmp::Ordering;
 
 use super::input::{integer, python_str};
+use super::problem::report;
 use super::{
     Field, ModuleInput, ModuleParallelism, ModuleRef, Problem, Repair, Rule, divide, product,
 };
 use crate::order::sort_by_key;
 use crate::parallel::python::{Exception, Refusal};
 use crate::value::Value;
+use crate::words::Gaps;
 
 /// The module with DP derived where it is not set, or every problem in the framework's order.
 pub(super) fn check_module(
@@ -49,7 +51,7 @@ pub(super) fn check_module(
         report.check_experts(module, &parallelism);
     }
     for field in fractions {
-        report.add(Some(field), Rule::WholeNumbers, not_whole(), None);
+        report.add(Some(field), Rule::WholeNumbers, not_whole());
     }
     if report.problems.is_empty() {
         Ok(parallelism)
@@ -64,15 +66,11 @@ struct Report<'a> {
 }
 
 impl Report<'_> {
-    fn add(&mut self, field: Option<Field>, rule: Rule, refusal: Refusal, repair: Option<Repair>) {
-        let module = Some(self.at.clone());
-        self.problems.push(Problem {
-            module,
-            field,
-            rule,
-            refusal,
-            repair,
-        });
+    #[inline(never)]
+    fn add(&mut self, field: Option<Field>, rule: Rule, refusal: Refusal) -> &mut Problem {
+        let problem = report(&mut self.problems, rule, refusal).of(self.at);
+        problem.field = field;
+        problem
     }
 
     /// A field whose value is too small, missing or of the wrong type.
@@ -83,16 +81,17 @@ impl Report<'_> {
             let refusal = Exception::ValueError.with("rank_offset must be non-negative.");
             (Rule::NonNegativeOffset, refusal)
         } else if is_number || (*value == Value::Null && !is_offset) {
-            let message = format!("{} must be positive.", field.name());
+            let message = Gaps::default()
+                .text(field.name())
+                .fill("{} must be positive.");
             (Rule::PositiveSizes, Exception::ValueError.with(message))
         } else {
-            (
-                Rule::WholeNumbers,
-                not_comparable(if is_offset { "<" } else { "<=" }, value),
-            )
+            let operator = if is_offset { "<" } else { "<=" };
+            (Rule::WholeNumbers, not_comparable(operator, value))
         };
-        let repair = Repair::set(self.at, field, i128::from(!is_offset));
-        self.add(Some(field), rule, refusal, Some(repair));
+        let at = self.at;
+        self.add(None, rule, refusal)
+            .set(at, field, i128::from(!is_offset));
     }
 
     /// DP from the number of ranks, where that can be had.
@@ -102,25 +101,19 @@ impl Report<'_> {
         world_size: &Value,
         sizes_known: bool,
     ) -> Option<i128> {
-        let field = Some(Field::DataParallelSize);
         let world = match (integer(world_size), world_size) {
             (Some(world), _) if world > 0 => world,
-            (Some(_), _) | (None, Value::Null) => {
-                let message = "world_size must be provided to compute data_parallel_size.";
+            (number, value) => {
+                let refusal = if number.is_some() || *value == Value::Null {
+                    Exception::ValueError
+                        .with("world_size must be provided to compute data_parallel_size.")
+                } else {
+                    not_comparable("<=", value)
+                };
                 self.add(
-                    field,
+                    Some(Field::DataParallelSize),
                     Rule::DataParallelKnown,
-                    Exception::ValueError.with(message),
-                    None,
-                );
-                return None;
-            }
-            _ => {
-                self.add(
-                    field,
-                    Rule::DataParallelKnown,
-                    not_comparable("<=", world_size),
-                    None,
+                    refusal,
                 );
                 return None;
             }
@@ -134,66 +127,65 @@ impl Report<'_> {
         match divided {
             Ok((_, (quotient, 0))) => return Some(quotient),
             Ok((size, (_, rest))) => {
-                let message = format!(
-                    "world_size ({world}) is not divisible by total_model_parallel_size ({size})."
-                );
-                let repair = Repair::world_size(if world > size { world - rest } else { size });
+                let mut gaps = Gaps::default();
+                let message = gaps
+                    .number(world)
+                    .number(size)
+                    .fill("world_size ({}) is not divisible by total_model_parallel_size ({}).");
                 let refusal = Exception::ValueError.with(message);
-                self.add(None, Rule::ModelParallelDividesWorld, refusal, Some(repair));
+                let ranks = if world > size { world - rest } else { size };
+                self.add(None, Rule::ModelParallelDividesWorld, refusal)
+                    .repair = Some(Repair::world_size(ranks));
             }
-            Err(refusal) => self.add(None, Rule::Representable, refusal, None),
+            Err(refusal) => {
+                self.add(None, Rule::Representable, refusal);
+            }
         }
         None
     }
 
     /// ETP * EP divides TP * CP * DP.
     fn check_experts(&mut self, module: &ModuleInput, parallelism: &ModuleParallelism) {
-        let ModuleParallelism {
-            tensor_model_parallel_size: tp,
-            context_parallel_size: cp,
-            expert_model_parallel_size: ep,
-            expert_tensor_parallel_size: etp,
-            ..
-        } = *parallelism;
-        let Some(dp) = parallelism.data_parallel_size else {
-            return;
-        };
-        let divided = product([tp, cp, dp])
-            .and_then(|dense| Ok((dense, divide(dense, product([etp, ep])?)?)))
+        const SHOWN: [Field; 5] = [
+            Field::TensorModelParallelSize,
+            Field::ContextParallelSize,
+            Field::DataParallelSize,
+            Field::ExpertTensorParallelSize,
+            Field::ExpertModelParallelSize,
+        ];
+        let [tp, cp, dp, etp, ep] = SHOWN.map(|field| parallelism.get(field).unwrap_or(1));
+        let divided = product(&[tp, cp, dp])
+            .and_then(|dense| Ok((dense, divide(dense, product(&[etp, ep])?)?)))
             .and_then(|divided| parallelism.total_ranks().map(|_| divided));
         match divided {
             Ok((_, (_, 0))) => {}
             Ok((dense, _)) => {
-                let shown = |field: Field| match module.get(field) {
-                    Value::Null => dp.to_string(),
-                    value => python_str(value),
-                };
-                let refusal = Exception::ValueError.with(format!(
+                let mut gaps = Gaps::default();
+                for field in SHOWN {
+                    match module.get(field) {
+                        Value::Null => gaps.number(dp),
+                        value => gaps.text(&python_str(value)),
+                    };
+                }
+                let refusal = Exception::ValueError.with(gaps.fill(
                     "TP * CP * DP must be divisible by expert_tensor_parallel_size * expert_model_parallel_size; \
                      got TP={}, CP={}, DP={}, ETP={}, EP={}.",
-                    shown(Field::TensorModelParallelSize),
-                    shown(Field::ContextParallelSize),
-                    shown(Field::DataParallelSize),
-                    shown(Field::ExpertTensorParallelSize),
-                    shown(Field::ExpertModelParallelSize),
                 ));
-                let (field, value) = if dense % etp == 0 {
-                    (
-                        Field::ExpertModelParallelSize,
-                        largest_divisor(dense / etp, ep),
-                    )
+                let (field, number, limit) = if dense % etp == 0 {
+                    (Field::ExpertModelParallelSize, dense / etp, ep)
                 } else {
-                    (Field::ExpertTensorParallelSize, largest_divisor(dense, etp))
+                    (Field::ExpertTensorParallelSize, dense, etp)
                 };
-                let repair = Repair::set(self.at, field, value);
-                self.add(
-                    Some(field),
-                    Rule::ExpertFactorization,
-                    refusal,
-                    Some(repair),
+                let at = self.at;
+                self.add(None, Rule::ExpertFactorization, refusal).set(
+                    at,
+                    field,
+                    largest_divisor(number, limit),
                 );
             }
-            Err(refusal) => self.add(None, Rule::Representable, refusal, None),
+            Err(refusal) => {
+                self.add(None, Rule::Representable, refusal);
+            }
         }
     }
 }
@@ -219,10 +211,10 @@ fn not_whole() -> Refusal {
 }
 
 fn not_comparable(operator: &str, value: &Value) -> Refusal {
-    let kind = value.python_type();
-    Exception::TypeError.with(format!(
-        "'{operator}' not supported between instances of '{kind}' and 'int'"
-    ))
+    let mut gaps = Gaps::default();
+    gaps.text(operator).text(value.python_type());
+    let sentence = "'{}' not supported between instances of '{}' and 'int'";
+    Exception::TypeError.with(gaps.fill(sentence))
 }
 
 /// The largest divisor of `number` that is at most `limit`, found within a bounded search.

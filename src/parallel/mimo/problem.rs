@@ -2,6 +2,7 @@
 
 use super::Field;
 use crate::parallel::python::Refusal;
+use crate::words::Gaps;
 
 /// One broken rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -100,14 +101,46 @@ pub enum Change {
     WorldSize(i128),
 }
 
+/// Adds a broken rule; what it returns takes the place and the repair.
+#[inline(never)] // One copy keeps the page small; so with the methods below.
+pub(super) fn report(problems: &mut Vec<Problem>, rule: Rule, refusal: Refusal) -> &mut Problem {
+    problems.push_mut(Problem {
+        module: None,
+        field: None,
+        rule,
+        refusal,
+        repair: None,
+    })
+}
+
+impl Problem {
+    /// It is about this module.
+    #[inline(never)]
+    pub(super) fn of(&mut self, module: &ModuleRef) -> &mut Self {
+        self.module = Some(module.clone());
+        self
+    }
+
+    /// It is about this field of this module, and setting it puts it right.
+    #[inline(never)]
+    pub(super) fn set(&mut self, module: &ModuleRef, field: Field, value: i128) -> &mut Self {
+        self.repair = Some(Repair::set(module, field, value));
+        self.field = Some(field);
+        self.of(module)
+    }
+}
+
 impl Repair {
     /// Sets one field.
+    #[inline(never)]
     pub(super) fn set(module: &ModuleRef, field: Field, value: i128) -> Self {
-        let label = format!("Set {} of {} to {value}", field.name(), module.name);
+        let mut gaps = Gaps::default();
+        gaps.text(field.name()).text(&module.name).number(value);
+        let module = module.index;
         Self {
-            label,
+            label: gaps.fill("Set {} of {} to {}"),
             changes: vec![Change::Set {
-                module: module.index,
+                module,
                 field,
                 value,
             }],
@@ -115,18 +148,19 @@ impl Repair {
     }
 
     /// Runs the job on another number of ranks.
+    #[inline(never)]
     pub(super) fn world_size(value: i128) -> Self {
         Self {
-            label: format!("Use {value} GPUs"),
+            label: Gaps::default().number(value).fill("Use {} GPUs"),
             changes: vec![Change::WorldSize(value)],
         }
     }
 
     /// Renames a module.
     pub(super) fn rename(module: &ModuleRef, name: String) -> Self {
-        let label = format!("Rename {} to {name}", module.name);
+        let mut gaps = Gaps::default();
         Self {
-            label,
+            label: gaps.text(&module.name).text(&name).fill("Rename {} to {}"),
             changes: vec![Change::Rename {
                 module: module.index,
                 name,

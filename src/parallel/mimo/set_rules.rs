@@ -3,13 +3,15 @@
 use super::input::{integer, python_str};
 use super::layout::PlacedModule;
 use super::module_rules::check_module;
+use super::problem::report;
 use super::{
     Change, Field, LANGUAGE_MODULE, MimoInput, MimoLayout, ModuleParallelism, ModuleRef, Problem,
     Repair, Rule, arrange,
 };
-use crate::order::{order, repeated};
-use crate::parallel::python::{Exception, Refusal, repr, repr_texts};
+use crate::order::{repeated, sorted};
+use crate::parallel::python::{Exception, repr, repr_texts};
 use crate::value::Value;
+use crate::words::Gaps;
 
 /// The modules on their ranks, or every problem in the framework's order.
 pub(super) fn check_set(input: &MimoInput) -> Result<MimoLayout, Vec<Problem>> {
@@ -38,7 +40,7 @@ pub(super) fn place(
                 grids,
             }),
             Err(refusal) => {
-                problems.push(problem(Some(&at), None, Rule::Representable, refusal, None));
+                report(&mut problems, Rule::Representable, refusal).of(&at);
             }
         }
     }
@@ -63,7 +65,7 @@ pub(super) fn check_modules(
         };
         match check_module(&at, module, world_size) {
             Ok(parallelism) => sound.push(Sound { at, parallelism }),
-            Err(found) => problems.extend(found),
+            Err(mut found) => problems.append(&mut found),
         }
     }
     sound
@@ -81,75 +83,59 @@ impl Sound {
     }
 }
 
-pub(super) fn problem(
-    module: Option<&ModuleRef>,
-    field: Option<Field>,
-    rule: Rule,
-    refusal: Refusal,
-    repair: Option<Repair>,
-) -> Problem {
-    Problem {
-        module: module.cloned(),
-        field,
-        rule,
-        refusal,
-        repair,
-    }
-}
-
 pub(super) fn check_names(input: &MimoInput, problems: &mut Vec<Problem>) {
     let names: Vec<&str> = input
         .modules
         .iter()
         .map(|module| module.name.as_str())
         .collect();
-    let modules = input.modules.iter().zip(repeated(&names));
-    for (index, (module, is_repeated)) in modules.enumerate() {
+    let at = |index: usize, name: &str| ModuleRef {
+        index,
+        name: name.to_owned(),
+    };
+    for (index, (name, is_repeated)) in names.iter().zip(repeated(&names)).enumerate() {
         if !is_repeated {
             continue;
         }
-        let at = ModuleRef {
-            index,
-            name: module.name.clone(),
-        };
-        let refusal = Exception::ValueError.with(format!(
-            "--component {} specified more than once",
-            repr(&at.name)
-        ));
-        let taken = |name: &String| input.modules.iter().any(|module| module.name == *name);
-        let free = (2..=input.modules.len() + 1)
-            .map(|number| format!("{}_{number}", at.name))
-            .find(|name| !taken(name));
-        let repair = free.map(|name| Repair::rename(&at, name));
-        problems.push(problem(Some(&at), None, Rule::UniqueNames, refusal, repair));
+        let sentence = "--component {} specified more than once";
+        let message = Gaps::default().text(&repr(name)).fill(sentence);
+        let at = at(index, name);
+        let problem = report(
+            problems,
+            Rule::UniqueNames,
+            Exception::ValueError.with(message),
+        );
+        for number in 2..=names.len() + 1 {
+            let free = format!("{name}_{number}");
+            if !names.contains(&free.as_str()) {
+                problem.repair = Some(Repair::rename(&at, free));
+                break;
+            }
+        }
+        problem.module = Some(at);
     }
     if names.contains(&LANGUAGE_MODULE) {
         return;
     }
-    let listed = repr_texts(input.modules.iter().map(|module| module.name.as_str()));
-    let refusal = Exception::ValueError.with(format!(
-        "Language module '{LANGUAGE_MODULE}' must be in module_parallelisms. Found modules: {listed}"
-    ));
-    let is_likely = |name: &str| {
-        let name = name.to_ascii_lowercase();
-        ["lang", "llm", "text", "decoder"]
-            .iter()
-            .any(|part| name.contains(part))
-            || name == "lm"
-    };
-    let likely = input
-        .modules
-        .iter()
-        .position(|module| is_likely(&module.name));
-    let only = (input.modules.len() == 1).then_some(0);
-    let repair = likely.or(only).and_then(|index| {
-        let name = input.modules.get(index)?.name.clone();
-        Some(Repair::rename(
-            &ModuleRef { index, name },
-            LANGUAGE_MODULE.to_owned(),
-        ))
-    });
-    problems.push(problem(None, None, Rule::LanguageModule, refusal, repair));
+    let sentence = "Language module 'language' must be in module_parallelisms. Found modules: {}";
+    let message = Gaps::default().text(&repr_texts(&names)).fill(sentence);
+    let refusal = Exception::ValueError.with(message);
+    let problem = report(problems, Rule::LanguageModule, refusal);
+    let only = (names.len() == 1).then_some(0);
+    let likely = names.iter().position(|name| is_likely_language(name));
+    if let Some(index) = likely.or(only)
+        && let Some(name) = names.get(index)
+    {
+        let language = LANGUAGE_MODULE.to_owned();
+        problem.repair = Some(Repair::rename(&at(index, name), language));
+    }
+}
+
+/// Whether a module of this name is likely to be the language model.
+fn is_likely_language(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    let parts = ["lang", "llm", "text", "decoder"];
+    name == "lm" || parts.iter().any(|part| name.contains(part))
 }
 
 /// Where DP is missing, proposes an equal share of the ranks that other modules leave.
@@ -184,81 +170,81 @@ fn propose_data_parallel(input: &MimoInput, sound: &[Sound], problems: &mut [Pro
     }
 }
 
+/// The ranks that a module takes.
+struct Ranks<'a> {
+    at: &'a ModuleRef,
+    start: i128,
+    end: i128,
+}
+
 /// Rank ranges tile the world. Gaps are only looked for when every module's range is known.
 fn check_ranges(input: &MimoInput, sound: &[Sound], problems: &mut Vec<Problem>) {
     let mut ranges = Vec::with_capacity(sound.len());
-    for module in sound {
-        let start = module.parallelism.rank_offset;
-        let end = module
-            .parallelism
-            .total_ranks()
-            .ok()
-            .and_then(|ranks| start.checked_add(ranks));
-        if let Some(end) = end {
-            ranges.push((start, end, &module.at));
+    for Sound { at, parallelism } in sound {
+        let start = parallelism.rank_offset;
+        let ranks = parallelism.total_ranks().ok();
+        if let Some(end) = ranks.and_then(|ranks| start.checked_add(ranks)) {
+            ranges.push(Ranks { at, start, end });
         } else {
             let refusal = Exception::OverflowError.with("ranks beyond 64 bits");
-            problems.push(problem(
-                Some(&module.at),
-                None,
-                Rule::Representable,
-                refusal,
-                None,
-            ));
+            report(problems, Rule::Representable, refusal).of(at);
         }
     }
-    let start = |at: usize| ranges.get(at).map(|(start, ..)| *start);
-    let places = order(ranges.len(), &|a, b| start(a) < start(b));
-    let ranges: Vec<_> = places
-        .iter()
-        .filter_map(|at| ranges.get(*at).copied())
-        .collect();
+    let ranges = sorted(ranges, |a, b| a.start < b.start);
     let (repair, packed_end) = pack(&ranges);
     let complete = ranges.len() == input.modules.len();
-    let offset = Some(Field::RankOffset);
     let mut gaps = Vec::new();
     let (mut expected, mut highest) = (0, 0);
-    for &(start, end, at) in &ranges {
-        let repair = repair.clone();
-        if start < highest {
+    for Ranks { at, start, end } in ranges {
+        let problem = if start < highest {
             let message = "rank_offset ranges overlap in heterogeneous deployment.";
             let refusal = Exception::ValueError.with(message);
-            problems.push(problem(Some(at), offset, Rule::NoOverlap, refusal, repair));
+            Some(report(problems, Rule::NoOverlap, refusal))
         } else if complete && start != expected {
-            let refusal = Exception::ValueError.with(format!(
+            let mut words = Gaps::default();
+            words.text(&at.name).number(expected).number(start);
+            let message = words.fill(
                 "rank_offset ranges must tile the distributed world with no gaps; expected module '{}' to start at \
-                 rank {expected}, got {start}.",
-                at.name
-            ));
-            gaps.push(problem(Some(at), offset, Rule::NoGap, refusal, repair));
+                 rank {}, got {}.",
+            );
+            let refusal = Exception::ValueError.with(message);
+            Some(report(&mut gaps, Rule::NoGap, refusal))
+        } else {
+            None
+        };
+        if let Some(problem) = problem {
+            problem.of(at).field = Some(Field::RankOffset);
+            problem.repair.clone_from(&repair);
         }
         expected = end;
         highest = highest.max(end);
     }
     problems.append(&mut gaps);
     if complete && !python_equal(&input.world_size, expected) {
-        let refusal = Exception::ValueError.with(format!(
-            "rank_offset ranges must tile the distributed world with no gaps; covered ranks [0, {expected}), \
+        let mut words = Gaps::default();
+        words.number(expected).text(&python_str(&input.world_size));
+        let message = words.fill(
+            "rank_offset ranges must tile the distributed world with no gaps; covered ranks [0, {}), \
              world_size is {}.",
-            python_str(&input.world_size)
-        ));
+        );
+        let refusal = Exception::ValueError.with(message);
         // Where the world has the right size already, modules are in the wrong places.
         let other = packed_end.filter(|ranks| !python_equal(&input.world_size, *ranks));
-        let repair = other
+        report(problems, Rule::CoverWorld, refusal).repair = other
             .map(Repair::world_size)
             .or_else(|| arrange::lay_out(input));
-        problems.push(problem(None, None, Rule::CoverWorld, refusal, repair));
     }
 }
 
 /// One module after the other in the order of their offsets: the moves, and one past the last rank.
-fn pack(ranges: &[(i128, i128, &ModuleRef)]) -> (Option<Repair>, Option<i128>) {
+fn pack(ranges: &[Ranks<'_>]) -> (Option<Repair>, Option<i128>) {
     let mut changes = Vec::new();
     let mut label = String::new();
     let mut next = 0_i128;
-    for &(start, end, at) in ranges {
-        if start != next {
-            label = format!("Move {} to rank {next}", at.name);
+    for Ranks { at, start, end } in ranges {
+        if *start != next {
+            let mut gaps = Gaps::default();
+            label = gaps.text(&at.name).number(next).fill("Move {} to rank {}");
             changes.push(Change::Set {
                 module: at.index,
                 field: Field::RankOffset,
@@ -271,55 +257,47 @@ fn pack(ranges: &[(i128, i128, &ModuleRef)]) -> (Option<Repair>, Option<i128>) {
         next = after;
     }
     if changes.len() > 1 {
-        "Lay the modules out one after another".clone_into(&mut label);
+        arrange::LABEL.clone_into(&mut label);
     }
     let repair = (!changes.is_empty()).then_some(Repair { label, changes });
     (repair, (next > 0).then_some(next))
 }
 
 pub(super) fn check_encoders(sound: &[Sound], problems: &mut Vec<Problem>) {
-    for Sound { at, parallelism } in sound
-        .iter()
-        .filter(|module| module.at.name != LANGUAGE_MODULE)
-    {
-        let (ep, etp) = (
-            parallelism.expert_model_parallel_size,
-            parallelism.expert_tensor_parallel_size,
-        );
-        if (ep, etp) == (1, 1) {
+    for Sound { at, parallelism } in sound {
+        let mut gaps = Gaps::default();
+        gaps.text(&at.name);
+        let mut changes = Vec::new();
+        let mut first = None;
+        for field in [
+            Field::ExpertModelParallelSize,
+            Field::ExpertTensorParallelSize,
+        ] {
+            let value = parallelism.get(field).unwrap_or(1);
+            gaps.number(value);
+            if value != 1 {
+                first = first.or(Some(field));
+                changes.push(Change::Set {
+                    module: at.index,
+                    field,
+                    value: 1,
+                });
+            }
+        }
+        if changes.is_empty() || at.name == LANGUAGE_MODULE {
             continue;
         }
-        let refusal = Exception::ValueError.with(format!(
+        let message = gaps.fill(
             "Encoder modules must remain dense for MegatronMIMO MoE; module '{}' has \
-             expert_model_parallel_size={ep}, expert_tensor_parallel_size={etp}.",
-            at.name
-        ));
-        let changes = [
-            (Field::ExpertModelParallelSize, ep),
-            (Field::ExpertTensorParallelSize, etp),
-        ];
-        let changes: Vec<_> = changes
-            .into_iter()
-            .filter(|(_, value)| *value != 1)
-            .collect();
-        let field = changes.first().map(|(field, _)| *field);
-        let changes = changes.into_iter().map(|(field, _)| Change::Set {
-            module: at.index,
-            field,
-            value: 1,
+             expert_model_parallel_size={}, expert_tensor_parallel_size={}.",
+        );
+        let refusal = Exception::ValueError.with(message);
+        let problem = report(problems, Rule::DenseEncoders, refusal).of(at);
+        problem.field = first;
+        problem.repair = Some(Repair {
+            label: gaps.fill("Make {} dense"),
+            changes,
         });
-        let label = format!("Make {} dense", at.name);
-        let repair = Repair {
-            label,
-            changes: changes.collect(),
-        };
-        problems.push(problem(
-            Some(at),
-            field,
-            Rule::DenseEncoders,
-            refusal,
-            Some(repair),
-        ));
     }
 }
 
@@ -330,24 +308,17 @@ fn check_tensor_parallel(sound: &[Sound], problems: &mut Vec<Problem>) {
         if tp == below {
             continue;
         }
-        let refusal = Exception::ValueError.with(format!(
-            "Module '{}' has TP={tp}, but TP size must be a power of 2 (1, 2, 4, 8, ...) for cross-module \
+        let message = Gaps::default().text(&at.name).number(tp).fill(
+            "Module '{}' has TP={}, but TP size must be a power of 2 (1, 2, 4, 8, ...) for cross-module \
              communication compatibility.",
-            at.name
-        ));
+        );
         let nearest = below
             .checked_mul(2)
             .filter(|above| above - tp < tp - below)
             .unwrap_or(below);
+        let refusal = Exception::ValueError.with(message);
         let field = Field::TensorModelParallelSize;
-        let repair = Repair::set(at, field, nearest);
-        problems.push(problem(
-            Some(at),
-            Some(field),
-            Rule::TensorParallelPowerOfTwo,
-            refusal,
-            Some(repair),
-        ));
+        report(problems, Rule::TensorParallelPowerOfTwo, refusal).set(at, field, nearest);
     }
 }
 
@@ -356,19 +327,20 @@ fn check_data_parallel(sound: &[Sound], problems: &mut Vec<Problem>) {
     for (index, first) in sound.iter().enumerate() {
         let dp1 = first.data_parallel_size();
         let fits = |dp2: i128| dp1 % dp2 == 0 || dp2 % dp1 == 0;
-        let later = sound.iter().skip(index + 1);
-        let Some(second) = later
-            .into_iter()
-            .find(|second| !fits(second.data_parallel_size()))
-        else {
+        let mut later = sound.iter().skip(index + 1);
+        let Some(second) = later.find(|second| !fits(second.data_parallel_size())) else {
             continue;
         };
-        let dp2 = second.data_parallel_size();
-        let refusal = Exception::ValueError.with(format!(
-            "DP sizes must be divisible between modules. Module '{}' has DP={dp1}, module '{}' has DP={dp2}. One \
+        let mut gaps = Gaps::default();
+        for module in [first, second] {
+            gaps.text(&module.at.name)
+                .number(module.data_parallel_size());
+        }
+        let message = gaps.fill(
+            "DP sizes must be divisible between modules. Module '{}' has DP={}, module '{}' has DP={}. One \
              must divide the other for BridgeCommunicator.",
-            first.at.name, second.at.name
-        ));
+        );
+        let refusal = Exception::ValueError.with(message);
         // The language model's DP is what a user chose for training: an encoder gives way.
         let (fixed, moving) = if second.at.name == LANGUAGE_MODULE {
             (second, first)
@@ -376,15 +348,12 @@ fn check_data_parallel(sound: &[Sound], problems: &mut Vec<Problem>) {
             (first, second)
         };
         let field = Field::DataParallelSize;
+        let problem = report(problems, Rule::DataParallelDivides, refusal).of(&moving.at);
+        problem.field = Some(field);
         let nearest = nearest_fitting(moving.data_parallel_size(), fixed.data_parallel_size());
-        let repair = nearest.map(|value| Repair::set(&moving.at, field, value));
-        problems.push(problem(
-            Some(&moving.at),
-            Some(field),
-            Rule::DataParallelDivides,
-            refusal,
-            repair,
-        ));
+        if let Some(value) = nearest {
+            problem.set(&moving.at, field, value);
+        }
     }
 }
 
@@ -392,10 +361,16 @@ fn check_data_parallel(sound: &[Sound], problems: &mut Vec<Problem>) {
 pub(super) fn nearest_fitting(number: i128, other: i128) -> Option<i128> {
     const FARTHEST: i128 = 4096;
     let fits =
-        |candidate: i128| candidate > 0 && (other % candidate == 0 || candidate % other == 0);
-    let candidates = (0..=FARTHEST)
-        .flat_map(|distance| [number.checked_sub(distance), number.checked_add(distance)]);
-    candidates.flatten().find(|candidate| fits(*candidate))
+        |candidate: &i128| *candidate > 0 && (other % candidate == 0 || candidate % other == 0);
+    for distance in 0..=FARTHEST {
+        for step in [-distance, distance] {
+            let candidate = number.checked_add(step).filter(fits);
+            if candidate.is_some() {
+                return candidate;
+            }
+        }
+    }
+    None
 }
 
 /// Whether Python finds `value` equal to `number`.

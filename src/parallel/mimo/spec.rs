@@ -38,7 +38,7 @@ pub fn parse_component_spec(raw: &str) -> Result<(String, ModuleParallelism), Re
         let Some(field) = Field::ALL.into_iter().find(|field| field.key() == key) else {
             let mut keys = Field::ALL.map(Field::key);
             sort_by_key(&mut keys, |key| *key);
-            let keys = repr_texts(keys);
+            let keys = repr_texts(&keys);
             return Err(refuse(format!(
                 ": unknown key {}. Supported keys: {keys}",
                 repr(key)

@@ -8,6 +8,7 @@ use super::field::{Decimal, Field, Kind};
 use super::pattern::{LayerPattern, PatternError};
 use crate::decimal::scientific;
 use crate::value::Value;
+use crate::words::Gaps;
 
 /// A value of the right kind and within its field's range.
 #[derive(Clone, Debug, PartialEq)]
@@ -69,26 +70,31 @@ pub enum ParseError {
 
 impl fmt::Display for ParseError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Empty => f.write_str("needs a value"),
-            Self::NotANumber => {
-                f.write_str("is not a number; write it like 4096, 4_096, 1e6 or 128k")
+        let mut gaps = Gaps::default();
+        let sentence = match self {
+            Self::Empty => "needs a value",
+            Self::NotANumber => "is not a number; write it like 4096, 4_096, 1e6 or 128k",
+            Self::NotWhole => "must be a whole number",
+            Self::OutOfRange { min, max } => {
+                gaps.text(min).text(max);
+                "must be between {} and {}"
             }
-            Self::NotWhole => f.write_str("must be a whole number"),
-            Self::OutOfRange { min, max } => write!(f, "must be between {min} and {max}"),
-            Self::NotAFlag => f.write_str("must be true or false"),
+            Self::NotAFlag => "must be true or false",
             Self::UnknownChoice { given, names } => {
-                write!(
-                    f,
-                    "knows no “{}”; use one of {}",
-                    clip(given),
-                    names.join(", ")
-                )
+                gaps.text(&clip(given)).text(&names.join(", "));
+                "knows no “{}”; use one of {}"
             }
-            Self::Pattern(error) => error.fmt(f),
-            Self::TooLong { max } => write!(f, "is longer than {max} characters"),
-            Self::WrongType { given } => write!(f, "must be a single value, not a {given}"),
-        }
+            Self::Pattern(error) => return error.fmt(f),
+            Self::TooLong { max } => {
+                gaps.numbers(&[*max as u64]);
+                "is longer than {} characters"
+            }
+            Self::WrongType { given } => {
+                gaps.text(given);
+                "must be a single value, not a {}"
+            }
+        };
+        f.write_str(&gaps.fill(sentence))
     }
 }
 
@@ -120,46 +126,26 @@ pub fn parse(field: &Field, value: &Value) -> Result<Option<Parsed>, ParseError>
 fn parse_kind(kind: Kind, value: &Value) -> Result<Parsed, ParseError> {
     match kind {
         Kind::Int { min, max } => {
-            let millionths = decimal(value)?;
-            let out_of_range = || ParseError::OutOfRange {
-                min: min.to_string(),
-                max: max.to_string(),
-            };
-            let Number {
-                negative,
-                millionths,
-            } = millionths;
-            if negative {
-                return Err(out_of_range());
-            }
-            if millionths.is_some_and(|m| !m.is_multiple_of(1_000_000)) {
+            let number = decimal(value)?;
+            if !number.negative && !number.is_whole() {
                 return Err(ParseError::NotWhole);
             }
-            let whole = millionths
-                .and_then(|m| u64::try_from(m / 1_000_000).ok())
-                .ok_or_else(out_of_range)?;
-            if (min..=max).contains(&whole) {
-                Ok(Parsed::Int(whole))
-            } else {
-                Err(out_of_range())
+            let whole = number.millionths.map(|millionths| millionths / MILLION);
+            match within(number.negative, whole, min, max) {
+                Some(whole) => Ok(Parsed::Int(whole)),
+                None => Err(out_of_range(min.to_string(), max.to_string())),
             }
         }
         Kind::Decimal { min, max } => {
-            let out_of_range = || ParseError::OutOfRange {
-                min: Decimal(min).to_string(),
-                max: Decimal(max).to_string(),
-            };
-            let Number {
-                negative,
-                millionths,
-            } = decimal(value)?;
-            let small = millionths
-                .and_then(|m| u64::try_from(m).ok())
-                .ok_or_else(out_of_range)?;
-            if (negative && small > 0) || !(min..=max).contains(&small) {
-                return Err(out_of_range());
+            let number = decimal(value)?;
+            let negative = number.negative && number.millionths != Some(0);
+            match within(negative, number.millionths, min, max) {
+                Some(millionths) => Ok(Parsed::Decimal(Decimal(millionths))),
+                None => Err(out_of_range(
+                    Decimal(min).to_string(),
+                    Decimal(max).to_string(),
+                )),
             }
-            Ok(Parsed::Decimal(Decimal(small)))
         }
         Kind::Flag => flag(value).map(Parsed::Flag),
         Kind::Choice(names) => choice(names, value).map(Parsed::Choice),
@@ -171,17 +157,41 @@ fn parse_kind(kind: Kind, value: &Value) -> Result<Parsed, ParseError> {
             Value::Text(text) if text.trim().is_empty() => Err(ParseError::Empty),
             Value::Text(text) if text.chars().count() > max => Err(ParseError::TooLong { max }),
             Value::Text(text) => Ok(Parsed::Text(text.trim().to_owned())),
-            other => Err(ParseError::WrongType {
-                given: other.python_type(),
-            }),
+            other => Err(wrong_type(other)),
         },
     }
 }
 
+/// The number, if it lies between its bounds.
+fn within(negative: bool, number: Option<u128>, min: u64, max: u64) -> Option<u64> {
+    let number = u64::try_from(number?).ok()?;
+    (!negative && min <= number && number <= max).then_some(number)
+}
+
+fn out_of_range(min: String, max: String) -> ParseError {
+    ParseError::OutOfRange { min, max }
+}
+
+fn wrong_type(value: &Value) -> ParseError {
+    ParseError::WrongType {
+        given: value.python_type(),
+    }
+}
+
 /// A number as a sign and whole millionths; `None` when it is too large to matter.
+#[derive(Clone, Copy)]
 struct Number {
     negative: bool,
     millionths: Option<u128>,
+}
+
+const MILLION: u128 = 1_000_000;
+
+impl Number {
+    fn is_whole(self) -> bool {
+        self.millionths
+            .is_none_or(|millionths| millionths.is_multiple_of(MILLION))
+    }
 }
 
 fn decimal(value: &Value) -> Result<Number, ParseError> {
@@ -194,9 +204,7 @@ fn decimal(value: &Value) -> Result<Number, ParseError> {
         // The shortest text that reads back as the same float is what people mean by it.
         Value::Float(x) => decimal_text(&scientific(*x)),
         Value::Text(text) => decimal_text(text),
-        other => Err(ParseError::WrongType {
-            given: other.python_type(),
-        }),
+        other => Err(wrong_type(other)),
     }
 }
 
@@ -229,54 +237,61 @@ fn decimal_text(text: &str) -> Result<Number, ParseError> {
         }
         None => (text, 0),
     };
-    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
-    let mut digits: u128 = 0;
+    let mut digits = Some(0_u128);
     let mut seen = 0_i32;
-    let mut overflow = false;
-    for c in whole
-        .chars()
-        .filter(|c| !matches!(c, '_' | ',' | '\u{a0}' | '\u{202f}' | '\''))
-        .chain(fraction.chars())
-    {
-        let digit = c.to_digit(10).ok_or(ParseError::NotANumber)?;
-        match digits
-            .checked_mul(10)
-            .and_then(|d| d.checked_add(digit.into()))
-        {
-            Some(d) => digits = d,
-            None => overflow = true,
+    let mut before_point = None;
+    for c in mantissa.chars() {
+        match c {
+            '.' if before_point.is_none() => before_point = Some(seen),
+            '_' | ',' | '\u{a0}' | '\u{202f}' | '\'' if before_point.is_none() => {}
+            _ => {
+                let digit = c.to_digit(10).ok_or(ParseError::NotANumber)?;
+                digits = digits
+                    .and_then(|digits| times(digits, 10))
+                    .and_then(|digits| digits.checked_add(digit.into()));
+                seen += 1;
+            }
         }
-        seen += 1;
     }
     if seen == 0 {
         return Err(ParseError::NotANumber);
     }
-    if overflow {
-        return Ok(Number {
-            negative,
-            millionths: None,
-        });
-    }
-    let fraction_digits = i32::try_from(fraction.len()).unwrap_or(i32::MAX);
+    let fraction_digits = seen - before_point.unwrap_or(seen);
     let shift = exponent.saturating_sub(fraction_digits).saturating_add(6);
-    let scaled = if digits == 0 {
-        Some(0)
-    } else if shift >= 0 {
-        10_u128
-            .checked_pow(shift.unsigned_abs())
-            .and_then(|p| digits.checked_mul(p))
-    } else {
-        // Digits beyond the sixth decimal place: whole numbers must notice them, decimals round.
-        match 10_u128.checked_pow(shift.unsigned_abs()) {
-            Some(p) if digits.is_multiple_of(p) => Some(digits / p),
-            Some(p) => Some((digits / p).max(1) | 1),
-            None => Some(1),
-        }
-    };
     Ok(Number {
         negative,
-        millionths: scaled.and_then(|m| m.checked_mul(kilo)),
+        millionths: digits
+            .and_then(|digits| shifted(digits, shift))
+            .and_then(|millionths| times(millionths, kilo)),
     })
+}
+
+/// `digits` times that power of ten. Of what lies beyond the sixth decimal place there remains a trace: whole numbers
+/// must notice it, decimals round.
+fn shifted(digits: u128, power: i32) -> Option<u128> {
+    if digits == 0 {
+        return Some(0);
+    }
+    let mut scale = Some(1);
+    for _ in 0..power.unsigned_abs() {
+        scale = times(scale?, 10);
+        if scale.is_none() && power < 0 {
+            return Some(1);
+        }
+    }
+    let scale = scale?;
+    if power >= 0 {
+        times(digits, scale)
+    } else if digits.is_multiple_of(scale) {
+        Some(digits / scale)
+    } else {
+        Some((digits / scale).max(1) | 1)
+    }
+}
+
+#[inline(never)] // Telling whether 128 bits overflow takes much code.
+fn times(a: u128, b: u128) -> Option<u128> {
+    a.checked_mul(b)
 }
 
 fn flag(value: &Value) -> Result<bool, ParseError> {
@@ -311,9 +326,7 @@ fn choice(names: &'static [&'static str], value: &Value) -> Result<u8, ParseErro
             given: value.to_string(),
             names,
         }),
-        other => Err(ParseError::WrongType {
-            given: other.python_type(),
-        }),
+        other => Err(wrong_type(other)),
     }
 }
 
@@ -347,11 +360,7 @@ fn set(names: &'static [&'static str], value: &Value) -> Result<u32, ParseError>
                 }
             }
         }
-        other => {
-            return Err(ParseError::WrongType {
-                given: other.python_type(),
-            });
-        }
+        other => return Err(wrong_type(other)),
     }
     Ok(bits)
 }

@@ -58,32 +58,27 @@ pub(crate) fn repr(text: &str) -> String {
     let mut literal = String::from(quote);
     for c in text.chars() {
         let code = u32::from(c);
-        match c {
-            '\\' => literal.push_str("\\\\"),
-            '\n' => literal.push_str("\\n"),
-            '\r' => literal.push_str("\\r"),
-            '\t' => literal.push_str("\\t"),
-            c if c == quote => {
-                literal.push('\\');
+        let (escape, digits) = match c {
+            '\\' => ("\\\\", 0),
+            '\n' => ("\\n", 0),
+            '\r' => ("\\r", 0),
+            '\t' => ("\\t", 0),
+            '\'' if quote == c => ("\\'", 0),
+            c if is_printable(c) => {
                 literal.push(c);
+                continue;
             }
-            c if is_printable(c) => literal.push(c),
-            _ if code <= 0xff => escape(&mut literal, 'x', code, 2),
-            _ if code <= 0xffff => escape(&mut literal, 'u', code, 4),
-            _ => escape(&mut literal, 'U', code, 8),
+            _ if code <= 0xff => ("\\x", 2),
+            _ if code <= 0xffff => ("\\u", 4),
+            _ => ("\\U", 8),
+        };
+        literal.push_str(escape);
+        for place in (0..digits).rev() {
+            literal.extend(char::from_digit(code >> (4 * place) & 0xf, 16));
         }
     }
     literal.push(quote);
     literal
-}
-
-/// The escape of a character that is not printable: so many hexadecimal digits after a letter.
-fn escape(literal: &mut String, letter: char, code: u32, digits: u32) {
-    literal.push('\\');
-    literal.push(letter);
-    for place in (0..digits).rev() {
-        literal.extend(char::from_digit(code >> (4 * place) & 0xf, 16));
-    }
 }
 
 /// A Python list of texts, as `repr` writes it.
@@ -104,7 +99,7 @@ pub(crate) fn repr_texts(texts: &[impl AsRef<str>]) -> String {
 fn is_printable(c: char) -> bool {
     let mut buffer = String::from("a");
     buffer.push(c);
-    matches!(c, '"' | '\'') || buffer.escape_debug().eq(buffer.chars())
+    matches!(c, '"' | '\'') || buffer.escape_debug().count() == 2
 }
 
 /// `str.strip`: Python counts the four information separators among white space, Rust does not.

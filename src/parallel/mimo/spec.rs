@@ -6,6 +6,7 @@
 use super::{Field, ModuleParallelism, divide};
 use crate::order::{repeated, sort_by_key};
 use crate::parallel::python::{Exception, NotAnInt, Refusal, int, repr, repr_texts, strip};
+use crate::words::Gaps;
 
 /// Reads one component spec into a name and what it sets; nothing is checked beyond the notation.
 ///
@@ -16,48 +17,47 @@ use crate::parallel::python::{Exception, NotAnInt, Refusal, int, repr, repr_text
 ///
 /// The framework's own message; numbers beyond 128 bits are refused too.
 pub fn parse_component_spec(raw: &str) -> Result<(String, ModuleParallelism), Refusal> {
-    let refuse =
-        |text: String| Exception::ValueError.with(format!("--component value {}{text}", repr(raw)));
+    let mut gaps = Gaps::default();
+    gaps.text(&repr(raw));
+    let value_error = |gaps: &Gaps, sentence| Err(Exception::ValueError.with(gaps.fill(sentence)));
     let Some((name, rest)) = raw.split_once('=') else {
-        let form = "name=tp=N[,pp=N,dp=N,cp=N,ep=N,etp=N,rank_offset=N]";
-        return Err(refuse(format!(" must be of the form '{form}'")));
+        let sentence = "--component value {} must be of the form 'name=tp=N[,pp=N,dp=N,cp=N,ep=N,etp=N,rank_offset=N]'";
+        return value_error(&gaps, sentence);
     };
     let name = strip(name);
     if name.is_empty() {
-        return Err(refuse(" has empty component name".to_owned()));
+        return value_error(&gaps, "--component value {} has empty component name");
     }
     let mut parallelism = ModuleParallelism::default();
-    for token in rest.split(',').map(strip).filter(|token| !token.is_empty()) {
+    for token in rest.split(',') {
+        let token = strip(token);
+        if token.is_empty() {
+            continue;
+        }
         let Some((key, value)) = token.split_once('=') else {
-            return Err(refuse(format!(
-                ": token {} must be 'key=value'",
-                repr(token)
-            )));
+            gaps.text(&repr(token));
+            let sentence = "--component value {}: token {} must be 'key=value'";
+            return value_error(&gaps, sentence);
         };
         let (key, value) = (strip(key), strip(value));
         let Some(field) = Field::ALL.into_iter().find(|field| field.key() == key) else {
             let mut keys = Field::ALL.map(Field::key);
             sort_by_key(&mut keys, |key| *key);
-            let keys = repr_texts(&keys);
-            return Err(refuse(format!(
-                ": unknown key {}. Supported keys: {keys}",
-                repr(key)
-            )));
+            gaps.text(&repr(key)).text(&repr_texts(&keys));
+            let sentence = "--component value {}: unknown key {}. Supported keys: {}";
+            return value_error(&gaps, sentence);
         };
         match int(value) {
             Ok(number) => parallelism.set(field, number),
             Err(NotAnInt::Malformed) => {
-                return Err(refuse(format!(
-                    ": value for '{key}' must be int, got {}",
-                    repr(value)
-                )));
+                gaps.text(key).text(&repr(value));
+                let sentence = "--component value {}: value for '{}' must be int, got {}";
+                return value_error(&gaps, sentence);
             }
             Err(NotAnInt::TooLarge) => {
-                let message = format!(
-                    "--component value {}: value for '{key}' is too large",
-                    repr(raw)
-                );
-                return Err(Exception::OverflowError.with(message));
+                gaps.text(key);
+                let sentence = "--component value {}: value for '{}' is too large";
+                return Err(Exception::OverflowError.with(gaps.fill(sentence)));
             }
         }
     }
@@ -122,10 +122,9 @@ pub fn build_layout<S: AsRef<str>>(
     let names: Vec<&str> = modules.iter().map(|(name, _)| name.as_str()).collect();
     let mut again = names.iter().zip(repeated(&names));
     if let Some((name, _)) = again.find(|(_, is_repeated)| *is_repeated) {
-        return Err(Exception::ValueError.with(format!(
-            "--component {} specified more than once",
-            repr(name)
-        )));
+        let sentence = "--component {} specified more than once";
+        let message = Gaps::default().text(&repr(name)).fill(sentence);
+        return Err(Exception::ValueError.with(message));
     }
     if let Some(refusal) = malformed {
         return Err(refusal);
@@ -149,9 +148,10 @@ fn share_ranks(
     let count = i128::try_from(modules.len()).unwrap_or(i128::MAX);
     let (share, rest) = divide(world_size, count)?;
     if rest != 0 {
-        return Err(Exception::ValueError.with(format!(
-            "world_size ({world_size}) is not divisible by number of components ({count}); specify dp=N and \
-             rank_offset=N explicitly for non-uniform layouts."
+        let mut gaps = Gaps::default();
+        return Err(Exception::ValueError.with(gaps.number(world_size).number(count).fill(
+            "world_size ({}) is not divisible by number of components ({}); specify dp=N and rank_offset=N \
+             explicitly for non-uniform layouts.",
         )));
     }
     let mut offset = 0_i128;
@@ -160,10 +160,11 @@ fn share_ranks(
             let size = parallelism.dense_model_parallel_size()?;
             let (data_parallel_size, rest) = divide(share, size)?;
             if rest != 0 {
-                return Err(Exception::ValueError.with(format!(
-                    "--component {}: ranks per component ({share}) is not divisible by total_model_parallel_size \
-                     ({size}); specify dp=N explicitly.",
-                    repr(name)
+                let mut gaps = Gaps::default();
+                gaps.text(&repr(name)).number(share).number(size);
+                return Err(Exception::ValueError.with(gaps.fill(
+                    "--component {}: ranks per component ({}) is not divisible by total_model_parallel_size \
+                     ({}); specify dp=N explicitly.",
                 )));
             }
             parallelism.data_parallel_size = Some(data_parallel_size);

@@ -139,20 +139,29 @@ pub fn normalize(settings: &Settings, base: &Settings) -> Settings {
     normal
 }
 
-/// A job in canonical form over the settings of its preset: shared values over `base`, each module's values
-/// over the shared ones.
+/// A job in canonical form over its preset's: shared values over those of `base`, each module's values over the
+/// shared ones. Values that a field cannot take give way to those of the preset's module with the name.
 #[must_use]
-pub fn normalize_job(job: &RawJob, base: &Settings) -> RawJob {
-    let shared = normalize(&job.shared, base);
+pub fn normalize_job(job: &RawJob, base: &RawJob) -> RawJob {
+    let shared = normalize(&job.shared, &base.shared);
     let modules = job
         .modules
         .iter()
-        .map(|module| RawModule {
-            name: module.name.clone(),
-            rank_offset: rank_offset(module).map(|offset| Value::Int(offset.into())),
-            settings: module_differences(module, &shared)
-                .filter_map(|(id, meaning)| Some((id, meaning.to_value(id)?)))
-                .collect(),
+        .map(|module| {
+            let mut own = module.settings.clone();
+            for (id, value) in base.settings_of(&module.name).iter() {
+                let given = own.get(id);
+                if given.is_some() && meaning(id, given) == Meaning::Bad {
+                    own.set(id, value.clone());
+                }
+            }
+            RawModule {
+                name: module.name.clone(),
+                rank_offset: rank_offset(module).map(|offset| Value::Int(offset.into())),
+                settings: module_differences(&own, &Settings::default(), &shared)
+                    .filter_map(|(id, meaning)| Some((id, meaning.to_value(id)?)))
+                    .collect(),
+            }
         })
         .collect();
     RawJob {
@@ -162,17 +171,21 @@ pub fn normalize_job(job: &RawJob, base: &Settings) -> RawJob {
     }
 }
 
-/// The fields in which a module differs from the shared values of its job.
+/// The fields that mean something else for a module with the values `own` than with those of `base`, where both
+/// stand over the `shared` ones of their job.
 pub fn module_differences<'s>(
-    module: &'s RawModule,
+    own: &'s Settings,
+    base: &'s Settings,
     shared: &'s Settings,
 ) -> impl Iterator<Item = (FieldId, Meaning)> + 's {
     FieldId::ALL.iter().filter_map(move |id| {
-        let own = module.settings.get(*id)?;
-        let meaning = meaning(*id, Some(own));
-        let same = meaning == self::meaning(*id, shared.get(*id));
-        let counts = id.field().scope == Scope::Module && meaning != Meaning::Bad && !same;
-        counts.then_some((*id, meaning))
+        let counts = |settings: &'s Settings| settings.get(*id).or_else(|| shared.get(*id));
+        let (now, before) = (counts(own), counts(base));
+        if id.field().scope != Scope::Module || now == before {
+            return None;
+        }
+        let meaning = meaning(*id, now);
+        (meaning != Meaning::Bad && meaning != self::meaning(*id, before)).then_some((*id, meaning))
     })
 }
 

@@ -138,6 +138,14 @@ impl RawJob {
         }
     }
 
+    /// The own values of the module with a name; none where there is no such module.
+    #[must_use]
+    pub fn settings_of(&self, name: &str) -> Settings {
+        let mut modules = self.modules.iter();
+        let module = modules.find(|module| module.name == name);
+        module.map(|m| m.settings.clone()).unwrap_or_default()
+    }
+
     /// How many modules the job has; at least one.
     #[must_use]
     pub fn module_count(&self) -> usize {

@@ -143,7 +143,7 @@ fn link(
 
 /// What a job is called where nobody names it.
 fn label_of(setup: &Setup) -> String {
-    let preset = setup.preset.as_ref().and_then(PresetRef::find);
-    let model = preset.map_or("a Megatron training job", |preset| preset.name);
+    let preset = setup.preset.as_ref().and_then(PresetRef::label);
+    let model = preset.unwrap_or("a Megatron training job");
     format!("GPU memory of {model}")
 }

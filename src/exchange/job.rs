@@ -50,14 +50,9 @@ fn setup(job: &Value, options: &Value) -> Result<Setup, Failure> {
     let preset = match text_option(options, "preset")? {
         None => None,
         Some(name) => {
-            let (id, version) = name.split_once('@').unwrap_or((name, "1"));
-            let reference = PresetRef {
-                id: id.to_owned(),
-                version: version.parse().unwrap_or(0),
-            };
+            let known = PresetRef::read(name).filter(|(_, exact)| *exact);
             let unknown = || Failure::new("LinkError", format!("there is no preset {name}"));
-            reference.find().ok_or_else(unknown)?;
-            Some(reference)
+            Some(known.ok_or_else(unknown)?.0)
         }
     };
     Ok(Setup {
@@ -86,7 +81,7 @@ fn view(view: &Value) -> Result<View, Failure> {
 
 /// A job as settings under Megatron's names, in canonical form: what means the default is left out.
 pub(super) fn plain(job: &RawJob) -> Value {
-    let job = normalize_job(job, &Settings::default());
+    let job = normalize_job(job, &RawJob::default());
     let settings = |settings: &Settings| -> Vec<(String, Value)> {
         let given = settings
             .iter()

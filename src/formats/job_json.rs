@@ -63,7 +63,7 @@ fn setup(setup: &Setup) -> impl Iterator<Item = (String, Value)> + use<> {
 
 fn settings(job: &RawJob, setup: &Setup) -> Value {
     let base = setup.base();
-    let own = differences(&job.shared, &base)
+    let own = differences(&job.shared, &base.shared)
         .filter_map(|(id, meaning)| Some(entry(id.field().name, meaning.to_value(id)?)));
     Value::Map(own.chain(job.unknown.iter().cloned()).collect())
 }

@@ -4,7 +4,8 @@
 use core::fmt;
 
 use crate::config::canonical::normalize_job;
-use crate::config::raw::{RawJob, Settings};
+use crate::config::raw::RawJob;
+use crate::presets::jobs::JobPreset;
 use crate::presets::{self, Preset};
 use crate::value::Value;
 
@@ -59,17 +60,48 @@ pub struct View {
 }
 
 impl PresetRef {
-    /// The preset that is meant, when there is one.
+    /// The preset that a link or file means by `deepseek-v3@1`, and whether it is that very version; otherwise the
+    /// newest one stands in for it. None where no preset has the id.
     #[must_use]
-    pub fn find(&self) -> Option<&'static Preset> {
-        presets::PRESETS
-            .iter()
-            .find(|preset| preset.id == self.id && preset.version == self.version)
+    pub fn read(name: &str) -> Option<(Self, bool)> {
+        let (id, version) = name.split_once('@').unwrap_or((name, ""));
+        let newest = presets::newest(id)?;
+        let exact = version.is_empty() || version.parse() == Ok(newest);
+        let reference = Self {
+            id: id.to_owned(),
+            version: newest,
+        };
+        Some((reference, exact))
+    }
+
+    /// What the preset is called, when there is one.
+    #[must_use]
+    pub fn label(&self) -> Option<&'static str> {
+        let model = presets::by_id(&self.id).map(|model| model.name);
+        model.or_else(|| presets::jobs::by_id(&self.id).map(|job| job.name))
+    }
+
+    /// The preset's job in canonical form, when there is one.
+    fn job(&self) -> Option<RawJob> {
+        if presets::newest(&self.id) != Some(self.version) {
+            return None;
+        }
+        let job = presets::settings::job(&self.id)?;
+        Some(normalize_job(&job, &job))
     }
 }
 
 impl From<&Preset> for PresetRef {
     fn from(preset: &Preset) -> Self {
+        Self {
+            id: preset.id.to_owned(),
+            version: preset.version,
+        }
+    }
+}
+
+impl From<&JobPreset> for PresetRef {
+    fn from(preset: &JobPreset) -> Self {
         Self {
             id: preset.id.to_owned(),
             version: preset.version,
@@ -99,13 +131,7 @@ impl Setup {
             preset: Some(preset.into()),
             job: RawJob::default(),
         };
-        Self {
-            job: RawJob {
-                shared: reference.base(),
-                ..RawJob::default()
-            },
-            ..reference
-        }
+        reference.start()
     }
 
     /// The job of a first visit.
@@ -116,22 +142,34 @@ impl Setup {
             .unwrap_or_default()
     }
 
-    /// The values that the job started from: the preset's, or none.
+    /// The job that this one started from: the preset's, or one of defaults.
     #[must_use]
-    pub fn base(&self) -> Settings {
+    pub fn base(&self) -> RawJob {
         self.preset
             .as_ref()
-            .and_then(PresetRef::find)
-            .map(Preset::settings)
+            .and_then(PresetRef::job)
             .unwrap_or_default()
+    }
+
+    /// The same preset as it is.
+    #[must_use]
+    pub fn start(&self) -> Self {
+        Self {
+            preset: self.preset.clone(),
+            job: self.base(),
+        }
     }
 
     /// The same setup in canonical form: one spelling for each value, none where it is the preset's or the
     /// default, nothing that a field cannot take. Unknown keys are kept, as text.
     #[must_use]
     pub fn normalize(&self) -> Self {
-        let preset = self.preset.clone().filter(|preset| preset.find().is_some());
-        let mut job = normalize_job(&self.job, &self.base());
+        let preset = self.preset.clone();
+        let base = preset.as_ref().and_then(PresetRef::job);
+        // A plain job has nothing in common with a preset of several modules.
+        let base = base.filter(|base| base.modules.is_empty() || !self.job.modules.is_empty());
+        let preset = preset.filter(|_| base.is_some());
+        let mut job = normalize_job(&self.job, &base.unwrap_or_default());
         for (_, value) in &mut job.unknown {
             *value = match core::mem::take(value) {
                 Value::Null => Value::Null,

@@ -18,7 +18,7 @@ pub const PATH: &str = "src/presets/settings.txt";
 const LINES: &str = include_str!("settings.txt");
 
 /// The job of the preset with an id, whatever it is a preset of.
-pub(super) fn job(id: &str) -> Option<RawJob> {
+pub(crate) fn job(id: &str) -> Option<RawJob> {
     let line = LINES
         .lines()
         .find_map(|line| line.strip_prefix(id)?.strip_prefix(' '))?;

@@ -1,6 +1,6 @@
 //! The line at the top: the preset, what can be done with the settings, and how the page looks.
 
-use leptos::prelude::{AnyView, untrack};
+use leptos::prelude::AnyView;
 
 use super::browser;
 use super::draw::{aria, button, dialog};
@@ -13,7 +13,6 @@ use super::shown::{Gesture, shown};
 use super::state::State;
 use super::theme;
 use crate::config::fields::FieldId;
-use crate::formats::state::Setup;
 use crate::report::amount::Unit;
 use crate::report::markup::{Markup, tag};
 
@@ -86,7 +85,7 @@ impl Header {
         let state = self.state;
         let untouched = {
             let setup = state.setup.read();
-            setup.job.modules.is_empty() && setup.job.unknown.is_empty()
+            setup.job.modules == state.start.read().modules && setup.job.unknown.is_empty()
         };
         let pristine = untouched && !FieldId::ALL.iter().any(|id| state.changed(*id));
         tag("div")
@@ -170,12 +169,8 @@ impl Header {
 
     fn reset(&self) {
         let state = self.state;
-        let preset = state.setup.read_untracked().preset.clone();
-        let job = untrack(|| state.baseline.get());
-        state.jump(Setup {
-            preset,
-            job: (*job).clone(),
-        });
+        let start = state.setup.read_untracked().start();
+        state.jump(start);
         let said = "All settings are those of the preset again.";
         state.notices.offer_undo(said);
     }

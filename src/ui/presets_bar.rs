@@ -3,11 +3,10 @@
 use super::draw::option;
 use super::state::State;
 use super::values::same;
-use crate::config::canonical::normalize_job;
 use crate::config::check;
 use crate::config::field::Group;
 use crate::config::fields::FieldId;
-use crate::config::raw::{RawJob, Settings};
+use crate::config::raw::RawJob;
 use crate::formats::state::{PresetRef, Setup};
 use crate::presets::jobs::{self, JOBS, JobPreset};
 use crate::presets::{PRESETS, by_id};
@@ -80,32 +79,20 @@ pub(super) fn pick(state: &'static State, id: &str) {
 
 /// Takes over a whole job of several modules.
 fn pick_job(state: &'static State, job: &JobPreset) {
-    state.jump(Setup {
-        preset: None,
-        job: job.job(),
-    });
+    let setup = Setup {
+        preset: Some(job.into()),
+        ..Setup::default()
+    };
+    state.jump(setup.start());
     state
         .notices
         .offer_undo(format!("{} with the layout suggested for it.", job.name));
 }
 
-/// The job preset that this is; a job that was changed is no preset's.
-fn job_preset(now: &RawJob) -> Option<&'static str> {
-    if now.modules.is_empty() {
-        return None;
-    }
-    // A link has spelled the same values in its own way.
-    let none = Settings::default();
-    let now = normalize_job(now, &none);
-    let same = |job: &&JobPreset| normalize_job(&job.job(), &none) == now;
-    JOBS.iter().find(same).map(|job| job.id)
-}
-
 /// The list of models.
 pub(super) fn draw(state: &'static State) -> Markup {
     let setup = state.setup.read();
-    let job = || job_preset(&setup.job).unwrap_or_default();
-    let chosen = setup.preset.as_ref().map_or_else(job, |preset| &preset.id);
+    let chosen = setup.preset.as_ref().map_or("", |preset| &preset.id);
     let none = option("", "No preset")
         .mark("disabled", true)
         .mark("hidden", true);

@@ -15,7 +15,7 @@ use super::values::{canonical, same};
 use crate::config::field::{Default, Group, Level};
 use crate::config::fields::FieldId;
 use crate::config::job::{Config, Module};
-use crate::config::raw::RawJob;
+use crate::config::raw::{RawJob, RawModule};
 use crate::config::{Checked, check};
 use crate::formats::state::{Place, Setup, ShareState, View};
 use crate::memory::{Estimate, StageRef, estimate};
@@ -46,7 +46,9 @@ pub struct State {
     pub setup: Slot<Setup>,
     /// The module that the form edits.
     pub module: Slot<usize>,
-    /// What the settings are compared with: the preset, or nothing but defaults.
+    /// The preset's job, or one of nothing but defaults.
+    pub start: Derived<Arc<RawJob>>,
+    /// What the settings are compared with: the same, with the modules in the order in which the settings have them.
     pub baseline: Derived<Arc<RawJob>>,
     /// The settings' check.
     pub checked: Derived<Arc<Checked>>,
@@ -91,15 +93,28 @@ impl State {
         let setup = Slot::new(share.setup);
         // Only when another preset has been picked.
         let preset = Derived::new(move || setup.read().preset.clone());
-        let baseline = Derived::following(move |_: &Arc<RawJob>| {
+        let start = Derived::following(move |_: &Arc<RawJob>| {
             let of_preset = Setup {
                 preset: preset.get(),
                 ..Setup::default()
             };
-            Some(Arc::new(RawJob {
-                shared: of_preset.base(),
-                ..RawJob::default()
-            }))
+            Some(Arc::new(of_preset.base()))
+        });
+        let baseline = Derived::following(move |last: &Arc<RawJob>| {
+            let start = start.get();
+            if start.modules.is_empty() {
+                return Some(start);
+            }
+            let setup = setup.read();
+            let modules = setup.job.modules.iter().map(|module| RawModule {
+                settings: start.settings_of(&module.name),
+                ..module.clone()
+            });
+            let job = RawJob {
+                modules: modules.collect(),
+                ..(*start).clone()
+            };
+            (job != **last).then(|| Arc::new(job))
         });
         let checked =
             Derived::following(move |_: &Arc<Checked>| Some(Arc::new(check(&setup.read().job))));
@@ -114,7 +129,7 @@ impl State {
                 Some(config) => Some(of(config)),
                 // A link may open on a job that cannot run: until one can, its preset stands in.
                 None if last.is_none() => {
-                    let preset = check(&baseline.read_untracked()).config;
+                    let preset = check(&start.read_untracked()).config;
                     preset.as_ref().map(of)
                 }
                 None => None,
@@ -123,6 +138,7 @@ impl State {
         Box::leak(Box::new(Self {
             setup,
             module: Slot::new(0),
+            start,
             baseline,
             checked,
             outcome,
@@ -235,11 +251,12 @@ impl State {
         self.disclosure.update(|d| d.reveal(id, &relevance));
     }
 
-    /// Replaces the job in one step. A job of several modules is no preset's any more.
+    /// Replaces the job in one step. With a second model, or without one, it is no longer the preset's.
     pub fn edit(&self, job: RawJob) {
         self.remember();
+        let plain = self.start.read_untracked().modules.is_empty();
         self.setup.update(|s| {
-            if !job.modules.is_empty() {
+            if plain != job.modules.is_empty() {
                 s.preset = None;
             }
             s.job = job;

@@ -133,7 +133,7 @@ fn a_job_of_several_modules_goes_out_and_comes_back() {
         "((menu) => { menu.value = 'qwen3.5-vl-27b'; menu.dispatchEvent(new Event('change', { bubbles: true })); })\
          (document.getElementById('preset'))",
     );
-    page.until("location.hash.includes('mod=')");
+    page.until("location.hash.includes('m=qwen')");
     show(&page, "export");
     choose(&page, "format", "json");
     page.until(&format!(

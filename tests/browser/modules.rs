@@ -105,13 +105,23 @@ fn laying_out_mends_everything_at_once() {
 #[test]
 fn a_link_restores_a_job_of_several_modules() {
     let page = reference();
-    page.until("location.hash.includes('mod=')");
+    page.until("location.hash === '#v1;m=qwen3.5-vl-27b@1'");
+    assert_eq!(page.count(".field-changed"), 0);
+    page.fill("#field-tp", "8");
+    page.press(TAB);
+    page.click("[data-at=layout]");
+    page.until("location.hash.includes('language.tp=8')");
+    assert_eq!(page.count(".field-changed"), 2);
     let (link, total) = (page.fragment(), page.text("[data-testid=total]"));
     page.load(&link);
     assert_eq!(page.count(".module"), 2);
     assert_eq!(page.text("[data-testid=total]"), total);
     assert_eq!(page.value("#preset"), "qwen3.5-vl-27b");
     assert_eq!(page.fragment(), link);
+    page.click("[data-at='tp/reset']");
+    page.click("[data-at=layout]");
+    page.until("document.querySelector('[data-at=reset]').disabled");
+    assert_eq!(page.count(".field-changed"), 0);
 }
 
 #[test]

@@ -3,7 +3,7 @@
 mod dialog;
 
 use megatron_memory::config::canonical::normalize_job;
-use megatron_memory::config::raw::{RawJob, Settings};
+use megatron_memory::config::raw::RawJob;
 use megatron_memory::exchange::{decode_link, encode_link, export_text, import_text, presets, svg};
 use megatron_memory::export::EXPORTS;
 use megatron_memory::report::charts::CHARTS;
@@ -31,7 +31,7 @@ fn list(value: &Value) -> &[Value] {
 
 /// A job in the one form that equal jobs share.
 fn canonical(job: &Value) -> RawJob {
-    normalize_job(&RawJob::from_value(job), &Settings::default())
+    normalize_job(&RawJob::from_value(job), &RawJob::default())
 }
 
 /// Every preset's job with its name, modules included.

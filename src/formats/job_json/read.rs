@@ -9,7 +9,6 @@ use crate::formats::node::{Data, Entry, Node};
 use crate::formats::report::{Fate, KeyReport, shown_data};
 use crate::formats::state::{Place, PresetRef, Setup, ShareState, View};
 use crate::order::sorted;
-use crate::presets;
 use crate::value::Value;
 
 /// The most modules that are read.
@@ -196,9 +195,13 @@ impl Reader {
                 _ => self.row(path, entry, Fate::Unknown, None, ""),
             }
         }
-        let mut shared = setup.base();
-        shared.overlay(&own.shared);
-        setup.job = RawJob { shared, ..own };
+        let mut job = setup.base();
+        job.shared.overlay(&own.shared);
+        if !own.modules.is_empty() {
+            job.modules = own.modules;
+        }
+        job.unknown = own.unknown;
+        setup.job = job;
         setup
     }
 
@@ -256,17 +259,12 @@ impl Reader {
 }
 
 fn preset(name: &str) -> (Option<PresetRef>, Fate, &'static str) {
-    let (id, version) = name.split_once('@').unwrap_or((name, ""));
-    let Some(newest) = presets::by_id(id) else {
-        return (None, Fate::Conflicting, "there is no such preset");
-    };
-    let wanted = PresetRef {
-        id: id.to_owned(),
-        version: version.parse().unwrap_or(0),
-    };
-    if wanted.find().is_some() {
-        return (Some(wanted), Fate::Mapped, "");
+    match PresetRef::read(name) {
+        None => (None, Fate::Conflicting, "there is no such preset"),
+        Some((preset, true)) => (Some(preset), Fate::Mapped, ""),
+        Some((preset, false)) => {
+            let note = "this version of the preset is not known; the newest one is used";
+            (Some(preset), Fate::Conflicting, note)
+        }
     }
-    let note = "this version of the preset is not known; the newest one is used";
-    (Some(newest.into()), Fate::Conflicting, note)
 }

@@ -7,7 +7,6 @@ use crate::config::canonical::normalize_job;
 use crate::config::raw::{RawJob, RawModule};
 use crate::formats::state::{Place, PresetRef, Setup, ShareState};
 use crate::order::repeated;
-use crate::presets;
 use crate::value::Value;
 
 /// Reads the tokens after the version.
@@ -72,19 +71,13 @@ impl Reader {
                     preset,
                     ..Setup::default()
                 };
-                let shared = reference.base();
-                Setup {
-                    job: RawJob {
-                        shared,
-                        ..RawJob::default()
-                    },
-                    ..reference
-                }
+                reference.start()
             }
         };
+        let base = setup.base();
         setup.job.unknown.clear();
         if let Some((_, Some(list))) = last(Key::Modules) {
-            setup.job.modules = self.modules(list);
+            setup.job.modules = self.modules(list, &base);
         }
         let keys: Vec<String> = pairs.iter().map(|pair| text::decode(pair.0)).collect();
         let names: Vec<&str> = keys.iter().map(String::as_str).collect();
@@ -96,7 +89,7 @@ impl Reader {
             }
             self.token(&mut setup.job, *pair, key.clone());
         }
-        setup.job = normalize_job(&setup.job, &setup.base());
+        setup.job = normalize_job(&setup.job, &base);
         setup
     }
 
@@ -104,21 +97,12 @@ impl Reader {
         if name == notation::NULL {
             return None;
         }
-        let (id, version) = name.split_once('@').unwrap_or((name, ""));
-        let Some(newest) = presets::by_id(id) else {
+        let Some((used, exact)) = PresetRef::read(name) else {
             let name = clip(name);
             self.notices.push(Notice::UnknownPreset { name });
             return None;
         };
-        let wanted = PresetRef {
-            id: id.to_owned(),
-            version: version.parse().unwrap_or(0),
-        };
-        if wanted.find().is_some() {
-            return Some(wanted);
-        }
-        let used = PresetRef::from(newest);
-        if !version.is_empty() {
+        if !exact {
             self.notices.push(Notice::PresetVersion {
                 name: clip(name),
                 used: used.to_string(),
@@ -127,7 +111,8 @@ impl Reader {
         Some(used)
     }
 
-    fn modules(&mut self, list: &str) -> Vec<RawModule> {
+    /// The modules of a list. Those that the preset has too start from its values.
+    fn modules(&mut self, list: &str, base: &RawJob) -> Vec<RawModule> {
         let mut modules = Vec::new();
         for item in list.split(',') {
             let (name, offset) = match item.split_once(':') {
@@ -141,13 +126,14 @@ impl Reader {
                 }
                 number.map(|n| Value::Int(n.into()))
             });
+            let name = match name {
+                "@0" => String::new(),
+                name => text::decode(name),
+            };
             modules.push(RawModule {
-                name: match name {
-                    "@0" => String::new(),
-                    name => text::decode(name),
-                },
+                settings: base.settings_of(&name),
+                name,
                 rank_offset: offset,
-                ..RawModule::default()
             });
         }
         modules

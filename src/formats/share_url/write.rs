@@ -2,9 +2,9 @@
 
 use super::keys::{self, Key};
 use super::{notation, text};
-use crate::config::canonical::{Meaning, differences, meaning, rank_offset};
+use crate::config::canonical::{Meaning, differences, module_differences, rank_offset};
 use crate::config::fields::FieldId;
-use crate::config::raw::{RawModule, Settings};
+use crate::config::raw::{RawJob, RawModule};
 use crate::formats::state::{Setup, ShareState};
 use crate::value::Value;
 
@@ -30,7 +30,7 @@ pub(super) fn tokens(state: &ShareState) -> Vec<String> {
         let first = &state.setup;
         let plain = first.job.modules.is_empty() && pinned.job.modules.is_empty();
         if plain && first.preset == pinned.preset {
-            setup(&mut tokens, pinned, &first.job.shared);
+            setup(&mut tokens, pinned, &first.job);
         } else {
             let name = pinned.preset.as_ref().map(ToString::to_string);
             let name = name.as_deref().unwrap_or(notation::NULL);
@@ -41,19 +41,23 @@ pub(super) fn tokens(state: &ShareState) -> Vec<String> {
     tokens
 }
 
-fn setup(tokens: &mut Vec<String>, setup: &Setup, base: &Settings) {
+fn setup(tokens: &mut Vec<String>, setup: &Setup, base: &RawJob) {
     let job = &setup.job;
-    for (id, meaning) in differences(&job.shared, base) {
+    for (id, meaning) in differences(&job.shared, &base.shared) {
         tokens.push(token(id.field().key, &value(id, &meaning)));
     }
     if !job.modules.is_empty() {
-        tokens.push(module_list(&job.modules));
+        let list = module_list(&job.modules);
+        if list != module_list(&base.modules) {
+            tokens.push(list);
+        }
     }
     for (index, module) in job.modules.iter().enumerate() {
         let prefix = keys::prefix(index, &job.modules);
-        for (id, raw) in module.settings.iter() {
+        let started = base.settings_of(&module.name);
+        for (id, meaning) in module_differences(&module.settings, &started, &job.shared) {
             let mut token = format!("{prefix}.{}=", id.field().key);
-            text::encode(&mut token, &value(id, &meaning(id, Some(raw))));
+            text::encode(&mut token, &value(id, &meaning));
             tokens.push(token);
         }
     }

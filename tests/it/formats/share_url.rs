@@ -9,6 +9,7 @@ use megatron_memory::formats::share_url::{
 };
 use megatron_memory::formats::state::{Place, PresetRef, Setup, ShareState, View};
 use megatron_memory::formats::{job_json, json};
+use megatron_memory::presets::jobs::{self, JOBS};
 use megatron_memory::presets::{PRESETS, by_id};
 use megatron_memory::value::Value;
 use proptest::prelude::*;
@@ -159,6 +160,49 @@ fn several_modules_say_what_is_their_own() {
         &state,
         "#v1;tp=4;mod=a%2Eb:0,@0:1,a%2Eb:2;a%2Eb.tp=2;@2.tp=2;@3.tp=8",
     );
+}
+
+#[test]
+fn a_preset_of_several_modules_is_named_and_only_differences_are_written() {
+    for job in JOBS {
+        let state = ShareState {
+            setup: Setup {
+                preset: Some(job.into()),
+                job: job.job(),
+            },
+            ..ShareState::default()
+        };
+        check_link(&state, &format!("#v1;m={}@{}", job.id, job.version));
+    }
+    let mut state = ShareState::default();
+    state.setup.preset = jobs::by_id("qwen3.5-vl-27b").map(PresetRef::from);
+    state.setup = state.setup.start();
+    let start = state.setup.job.clone();
+    let tp = FieldId::tensor_model_parallel_size;
+    let job = &mut state.setup.job;
+    job.put(0, tp, Value::Int(8));
+    // The default, which the preset's module does not have.
+    job.modules[1].settings.unset(FieldId::projector);
+    check_link(
+        &state,
+        "#v1;m=qwen3.5-vl-27b@1;language.tp=8;images.proj=none",
+    );
+    // A module keeps its values where it stands elsewhere, and has none under another name.
+    let job = &mut state.setup.job;
+    job.modules.swap(0, 1);
+    job.modules[0].name = "video".to_owned();
+    job.modules[0].settings = Settings::default();
+    check_link(
+        &state,
+        "#v1;m=qwen3.5-vl-27b@1;mod=video:16,language:0;language.tp=8",
+    );
+    // What a field cannot take is what the preset has.
+    state.setup.job = start.clone();
+    state.setup.job.put(0, tp, text("many"));
+    assert_eq!(state.normalize().setup.job, start);
+    // Without modules it has nothing of the preset any more.
+    state.setup.job.modules.clear();
+    assert_eq!(state.normalize().setup.preset, None);
 }
 
 #[test]
@@ -347,14 +391,6 @@ fn presets_that_do_not_exist_are_named() {
     assert_eq!(notices, [used]);
     assert_eq!(encode(&state), "#v1;m=gpt2@1;tp=2");
     assert_eq!(decode("#v1;m=gpt2;tp=2"), (state, vec![]));
-    assert!(
-        PresetRef {
-            id: "gpt2".to_owned(),
-            version: 1
-        }
-        .find()
-        .is_some()
-    );
 }
 
 #[test]
@@ -458,22 +494,29 @@ fn settings() -> impl Strategy<Value = Settings> {
 }
 
 fn setup() -> impl Strategy<Value = Setup> {
-    let preset = proptest::option::of(proptest::sample::select(PRESETS));
-    let module = ("\\PC{0,6}", proptest::option::of(0..9_i128), settings());
-    let modules = proptest::collection::vec(module, 0..3);
+    let models = PRESETS.iter().map(PresetRef::from);
+    let presets: Vec<PresetRef> = models.chain(JOBS.iter().map(PresetRef::from)).collect();
+    let preset = proptest::option::of(proptest::sample::select(presets));
+    let name = "\\PC{0,6}|language|images";
+    let module = (name, proptest::option::of(0..9_i128), settings());
+    let modules = proptest::option::of(proptest::collection::vec(module, 0..3));
     let unknown =
         proptest::collection::vec(("[xyz]\\PC{0,5}", proptest::option::of("\\PC{1,9}")), 0..3);
     (preset, settings(), modules, unknown).prop_map(|(preset, own, modules, unknown)| {
-        let mut setup = preset.map_or_else(Setup::default, |preset| Setup::of_preset(&preset));
+        let mut setup = Setup {
+            preset,
+            ..Setup::default()
+        };
+        setup = setup.start();
         setup.job.shared.overlay(&own);
-        setup.job.modules = modules
-            .into_iter()
-            .map(|(name, offset, settings)| RawModule {
+        if let Some(modules) = modules {
+            let module = |(name, offset, settings): (_, Option<_>, _)| RawModule {
                 name,
                 rank_offset: offset.map(Value::Int),
                 settings,
-            })
-            .collect();
+            };
+            setup.job.modules = modules.into_iter().map(module).collect();
+        }
         setup.job.unknown = unknown
             .into_iter()
             .map(|(key, value)| (key, value.map_or(Value::Null, Value::Text)))

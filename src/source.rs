@@ -1,15 +1,18 @@
 //! Where numbers come from: one closed list of papers and of Megatron files and symbols at one pinned
 //! revision. Moving the pin is one edit here and a run of the oracle tests.
 
+use core::marker::PhantomData;
+
 /// The Megatron-LM commit that every Megatron-LM source is read at (2026-08-22).
 pub const MEGATRON_LM_REVISION: &str = "d98e8a64ddf34856e74b24714e3bedb2f5a39553";
 /// The Megatron-Bridge commit that every Megatron-Bridge source is read at (2026-08-22).
 pub const MEGATRON_BRIDGE_REVISION: &str = "067f987df03b8355b03192d88d70f1709fedf51a";
 
 /// Who published it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Origin {
     /// A file of Megatron-LM.
+    #[default]
     MegatronLm,
     /// A file of Megatron-Bridge.
     MegatronBridge,
@@ -24,7 +27,7 @@ pub enum Origin {
 }
 
 /// A place that states a number or a rule.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Source {
     /// Who published it.
     pub origin: Origin,
@@ -32,6 +35,39 @@ pub struct Source {
     pub place: &'static str,
     /// Symbol, equation or section.
     pub symbol: &'static str,
+}
+
+/// What only a reader needs: where something comes from, or what it is in words. The engine has no such results, so
+/// there it is nothing, and the words are no part of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Prose<T> {
+    #[cfg(not(feature = "engine"))]
+    words: T,
+    of: PhantomData<T>,
+}
+
+impl<T: Copy + Default> Prose<T> {
+    /// Keeps it where there are readers.
+    #[must_use]
+    pub const fn new(words: T) -> Self {
+        #[cfg(feature = "engine")]
+        let _ = words;
+        Self {
+            #[cfg(not(feature = "engine"))]
+            words,
+            of: PhantomData,
+        }
+    }
+
+    /// What it is, and nothing in the engine.
+    #[must_use]
+    pub fn get(self) -> T {
+        #[cfg(not(feature = "engine"))]
+        let words = self.words;
+        #[cfg(feature = "engine")]
+        let words = T::default();
+        words
+    }
 }
 
 impl Source {

@@ -281,18 +281,29 @@ impl Writer {
         }
     }
 
-    fn digits(&mut self, mut number: u64) {
-        let mut digits = [0; 20];
-        let mut at = digits.len();
-        for digit in digits.iter_mut().rev() {
-            *digit = b'0' + u8::try_from(number % 10).unwrap_or_default();
-            number /= 10;
-            at -= 1;
-            if number == 0 {
+    fn digits(&mut self, number: u64) {
+        /// What the digits are worked out in: division of 64 bits is slow.
+        const CHUNK: u64 = 1_000_000_000;
+        let mut digits = [b'0'; 27];
+        let mut used = 1;
+        let mut rest = number;
+        for (place, chunk) in digits.rchunks_exact_mut(9).enumerate() {
+            let mut part = u32::try_from(rest % CHUNK).unwrap_or_default();
+            rest /= CHUNK;
+            for (index, digit) in chunk.iter_mut().rev().enumerate() {
+                if part == 0 {
+                    break;
+                }
+                *digit = b'0' + u8::try_from(part % 10).unwrap_or_default();
+                part /= 10;
+                used = 9 * place + index + 1;
+            }
+            if rest == 0 {
                 break;
             }
         }
-        let digits = str::from_utf8(digits.get(at..).unwrap_or_default());
-        self.out.push_str(digits.unwrap_or_default());
+        let digits = digits.get(digits.len() - used..).unwrap_or_default();
+        self.out
+            .push_str(str::from_utf8(digits).unwrap_or_default());
     }
 }

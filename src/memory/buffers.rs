@@ -183,10 +183,11 @@ impl BufferRules {
             let mut dense = Aligned::default();
             let mut expert = Aligned::default();
             let mut shared = Vec::new();
-            for (part, times) in self.padding.iter().zip(counts) {
+            let parts = self.padding.iter().zip(counts);
+            for (part, times) in parts.filter(|(_, times)| **times > 0) {
                 dense.add(part.dense, *times);
                 expert.add(part.expert, *times);
-                if part.shared > 0 && *times > 0 {
+                if part.shared > 0 {
                     shared.push(part.shared);
                 }
             }
@@ -201,7 +202,8 @@ impl BufferRules {
         let distributed = m.args.use_distributed_optimizer;
         for counts in &site.parts {
             let mut held = [Aligned::default(); 2];
-            for (part, times) in self.padding.iter().zip(counts) {
+            let parts = self.padding.iter().zip(counts);
+            for (part, times) in parts.filter(|(_, times)| **times > 0) {
                 for (held, part) in held.iter_mut().zip([part.dense, part.expert]) {
                     held.add(part, *times);
                 }

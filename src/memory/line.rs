@@ -145,7 +145,7 @@ fn state_line(
                 bytes,
                 what: [what, " of ", tensor.name].concat(),
                 formula: Some(formula(m, tensor, kind, times, rule.of(count))),
-                source: tensor.source,
+                source: tensor.source.get(),
                 confidence: Confidence::Exact,
                 children: Vec::new(),
             };

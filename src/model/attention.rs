@@ -8,7 +8,7 @@ use super::tensor::{Component, Holding, ParamTensor, Shape, factor};
 use super::{hidden, tp};
 use crate::config::choices::SoftmaxType;
 use crate::config::job::Module;
-use crate::source::{ATTENTION_SINKS, INTERNVIT_ATTENTION, SELF_ATTENTION};
+use crate::source::{ATTENTION_SINKS, INTERNVIT_ATTENTION, Prose, SELF_ATTENTION};
 
 /// Parameters of one attention block.
 ///
@@ -29,7 +29,7 @@ pub(crate) fn parameters(m: &Module, out: &mut Vec<ParamTensor>) {
             shape,
             holding,
             dimensions,
-            source: SELF_ATTENTION,
+            source: Prose::new(SELF_ATTENTION),
         });
     };
     push(
@@ -105,7 +105,7 @@ pub(crate) fn sinks(m: &Module, out: &mut Vec<ParamTensor>) {
             shape: Shape::of(&[factor("n_q", m.args.num_attention_heads)]).over(tp(m)),
             holding: Holding::TpSharded,
             dimensions: 1,
-            source: ATTENTION_SINKS,
+            source: Prose::new(ATTENTION_SINKS),
         });
     }
 }

@@ -6,7 +6,7 @@ use super::tensor::{Component, Holding, ParamTensor, Shape, factor};
 use super::{hidden, tp};
 use crate::config::choices::PositionEmbedding;
 use crate::config::job::Module;
-use crate::source::{EMBEDDING, OUTPUT_LAYER};
+use crate::source::{EMBEDDING, OUTPUT_LAYER, Prose};
 
 /// The word embedding over the padded vocabulary.
 pub(crate) fn word(m: &Module, out: &mut Vec<ParamTensor>) {
@@ -16,7 +16,7 @@ pub(crate) fn word(m: &Module, out: &mut Vec<ParamTensor>) {
         shape: Shape::of(&[factor("V", m.padded_vocab_size), hidden(m)]).over(tp(m)),
         holding: Holding::TpSharded,
         dimensions: 2,
-        source: EMBEDDING,
+        source: Prose::new(EMBEDDING),
     });
 }
 
@@ -32,7 +32,7 @@ pub(crate) fn position(m: &Module, out: &mut Vec<ParamTensor>) {
             ]),
             holding: Holding::Replicated,
             dimensions: 2,
-            source: EMBEDDING,
+            source: Prose::new(EMBEDDING),
         });
     }
 }
@@ -45,6 +45,6 @@ pub(crate) fn output_layer(m: &Module, out: &mut Vec<ParamTensor>) {
         shape: Shape::of(&[factor("V", m.padded_vocab_size), hidden(m)]).over(tp(m)),
         holding: Holding::TpSharded,
         dimensions: 2,
-        source: OUTPUT_LAYER,
+        source: Prose::new(OUTPUT_LAYER),
     });
 }

@@ -8,7 +8,7 @@ use super::norm::norm;
 use super::tensor::{Component, Holding, ParamTensor, Shape, factor};
 use crate::config::choices::FrontEnd;
 use crate::config::job::Module;
-use crate::source::{CLIP_VIT, Source, WHISPER_ENCODER};
+use crate::source::{CLIP_VIT, Prose, Source, WHISPER_ENCODER};
 
 /// Parameters of the front end; none for modules that get vectors from elsewhere.
 pub(crate) fn parameters(m: &Module, out: &mut Vec<ParamTensor>) {
@@ -137,6 +137,6 @@ fn replicated(
         shape,
         holding: Holding::Replicated,
         dimensions,
-        source,
+        source: Prose::new(source),
     }
 }

@@ -6,7 +6,7 @@ use super::norm::norm;
 use super::tensor::{Component, Holding, ParamTensor, Shape, factor};
 use super::{hidden, tp};
 use crate::config::job::Module;
-use crate::source::GATED_DELTA_NET;
+use crate::source::{GATED_DELTA_NET, Prose};
 
 /// Parameters of one gated delta net. Only the norm on a head's output is replicated.
 ///
@@ -30,7 +30,7 @@ pub(crate) fn parameters(m: &Module, out: &mut Vec<ParamTensor>) {
             shape: shape.over(tp(m)),
             holding: Holding::TpSharded,
             dimensions,
-            source: GATED_DELTA_NET,
+            source: Prose::new(GATED_DELTA_NET),
         });
     };
     let wide = factor("(2·n_lk·d_lk + 2·n_lv·d_lv + 2·n_lv)", projected);

@@ -8,7 +8,7 @@ use super::tensor::{Component, Holding, ParamTensor, Shape, factor};
 use super::{hidden, tp};
 use crate::config::choices::TransformerImpl;
 use crate::config::job::Module;
-use crate::source::{LAYER_NORMS, MLA, MLA_DOWN};
+use crate::source::{LAYER_NORMS, MLA, MLA_DOWN, Prose};
 
 /// Parameters of one MLA block.
 ///
@@ -26,7 +26,7 @@ pub(crate) fn parameters(m: &Module, out: &mut Vec<ParamTensor>) {
             shape: shape.over(tp(m)),
             holding: Holding::TpSharded,
             dimensions: 2,
-            source: MLA,
+            source: Prose::new(MLA),
         });
     };
     match a.q_lora_rank {
@@ -64,7 +64,7 @@ pub(crate) fn parameters(m: &Module, out: &mut Vec<ParamTensor>) {
             shape,
             holding,
             dimensions: 2,
-            source: MLA_DOWN,
+            source: Prose::new(MLA_DOWN),
         });
     };
     if let Some(rank) = a.q_lora_rank {
@@ -86,7 +86,7 @@ pub(crate) fn parameters(m: &Module, out: &mut Vec<ParamTensor>) {
             shape: Shape::of(&[hidden(m)]),
             holding: Holding::Replicated,
             dimensions: 1,
-            source: MLA,
+            source: Prose::new(MLA),
         });
     }
     sinks(m, out);

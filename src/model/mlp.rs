@@ -5,7 +5,7 @@ pub(crate) mod ops;
 use super::tensor::{Component, Factor, Holding, ParamTensor, Shape, factor};
 use super::{hidden, tp};
 use crate::config::job::Module;
-use crate::source::MLP;
+use crate::source::{MLP, Prose};
 
 /// Columns of fc1: the inner width, twice where value and gate sit side by side.
 pub(crate) fn fc1_width(
@@ -32,7 +32,7 @@ pub(crate) fn parameters(m: &Module, out: &mut Vec<ParamTensor>) {
             shape,
             holding,
             dimensions,
-            source: MLP,
+            source: Prose::new(MLP),
         });
     };
     push(

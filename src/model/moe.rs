@@ -8,7 +8,7 @@ use super::hidden;
 use super::mlp::fc1_width;
 use super::tensor::{Component, Factor, Holding, ParamTensor, Shape, factor};
 use crate::config::job::{Module, Moe};
-use crate::source::{EXPERTS, LATENT, ROUTER};
+use crate::source::{EXPERTS, LATENT, Prose, ROUTER};
 
 /// Parameters of the router, the latent projections and the routed experts of one layer.
 ///
@@ -22,7 +22,7 @@ pub(crate) fn parameters(m: &Module, moe: &Moe, out: &mut Vec<ParamTensor>) {
             shape,
             holding: Holding::Replicated,
             dimensions,
-            source,
+            source: Prose::new(source),
         });
     };
     replicated(
@@ -96,7 +96,7 @@ fn experts_of(m: &Module, moe: &Moe, inner: Factor, out: &mut Vec<ParamTensor>) 
             shape,
             holding: Holding::Expert,
             dimensions,
-            source: EXPERTS,
+            source: Prose::new(EXPERTS),
         });
     };
     expert(

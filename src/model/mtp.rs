@@ -6,7 +6,7 @@ use super::norm::norm;
 use super::tensor::{Component, Holding, ParamTensor, Shape, factor};
 use super::{hidden, tp};
 use crate::config::job::Module;
-use crate::source::MTP;
+use crate::source::{MTP, Prose};
 
 /// The norms of the embedding and of the hidden states, and the projection that joins them.
 pub(crate) fn parameters(m: &Module, out: &mut Vec<ParamTensor>) {
@@ -18,6 +18,6 @@ pub(crate) fn parameters(m: &Module, out: &mut Vec<ParamTensor>) {
         shape: Shape::of(&[factor("2·h", 2 * m.args.hidden_size), hidden(m)]).over(tp(m)),
         holding: Holding::TpSharded,
         dimensions: 2,
-        source: MTP,
+        source: Prose::new(MTP),
     });
 }

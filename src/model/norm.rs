@@ -4,7 +4,7 @@ pub(crate) mod ops;
 
 use super::tensor::{Component, Factor, Holding, ParamTensor, Shape, factor};
 use crate::config::job::Module;
-use crate::source::{FINAL_NORM, LAYER_NORMS, LAYER_SCALING, Source};
+use crate::source::{FINAL_NORM, LAYER_NORMS, LAYER_SCALING, Prose, Source};
 
 /// A norm over `width`: a weight, and a bias too with `LayerNorm`. Norms are replicated.
 pub(crate) fn norm(
@@ -24,7 +24,7 @@ pub(crate) fn norm(
         shape,
         holding: Holding::Replicated,
         dimensions: 1,
-        source,
+        source: Prose::new(source),
     }
 }
 
@@ -58,7 +58,7 @@ pub(crate) fn layer_scaling(m: &Module, out: &mut Vec<ParamTensor>) {
                 shape: Shape::of(&[super::hidden(m)]),
                 holding: Holding::Replicated,
                 dimensions: 1,
-                source: LAYER_SCALING,
+                source: Prose::new(LAYER_SCALING),
             });
         }
     }

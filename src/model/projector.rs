@@ -9,7 +9,7 @@ use super::{hidden, tp};
 use crate::config::choices::ProjectorNorm;
 use crate::config::ends::Projector;
 use crate::config::job::Module;
-use crate::source::{PATCH_MERGER, PROJECTOR};
+use crate::source::{PATCH_MERGER, PROJECTOR, Prose};
 
 /// Parameters of the projector and of the deepstack projectors beside it.
 ///
@@ -87,7 +87,7 @@ fn layers(m: &Module, projector: &Projector, copies: Option<Factor>, out: &mut V
             shape,
             holding,
             dimensions,
-            source,
+            source: Prose::new(source),
         });
     };
     let middle = projector

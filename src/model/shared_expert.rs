@@ -6,7 +6,7 @@ use super::mlp::fc1_width;
 use super::tensor::{Component, Holding, ParamTensor, Shape, factor};
 use super::{hidden, tp};
 use crate::config::job::{Module, Moe};
-use crate::source::SHARED_EXPERTS;
+use crate::source::{Prose, SHARED_EXPERTS};
 
 /// Parameters of the shared experts of one layer. They are part of the dense view: split by TP.
 pub(crate) fn parameters(m: &Module, moe: &Moe, out: &mut Vec<ParamTensor>) {
@@ -21,7 +21,7 @@ pub(crate) fn parameters(m: &Module, moe: &Moe, out: &mut Vec<ParamTensor>) {
             shape,
             holding,
             dimensions: 2,
-            source: SHARED_EXPERTS,
+            source: Prose::new(SHARED_EXPERTS),
         });
     };
     let shape = Shape::of(&[fc1, hidden(m)]).over(tp(m));

@@ -11,7 +11,7 @@ use core::ops::Range;
 
 use super::tensor::Shape;
 use crate::config::choices::{OffloadModule, RecomputeModule};
-use crate::source::Source;
+use crate::source::{Prose, Source};
 
 /// PyTorch's allocator hands out multiples of this many bytes (`kMinBlockSize` of [`ALLOCATOR`](crate::source::ALLOCATOR)).
 pub const BLOCK: u64 = 512;
@@ -36,7 +36,7 @@ pub enum Family {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ActivationTensor {
     /// What it is, in a few words.
-    pub what: &'static str,
+    pub what: Prose<&'static str>,
     /// What it is about.
     pub family: Family,
     /// Its shape on one rank.
@@ -44,7 +44,7 @@ pub struct ActivationTensor {
     /// Bytes of one element.
     pub width: u64,
     /// Who makes it.
-    pub source: Source,
+    pub source: Prose<Source>,
 }
 
 impl ActivationTensor {
@@ -169,7 +169,7 @@ pub struct Tape {
     /// What goes out to the part after.
     pub output: Option<TensorId>,
     family: Family,
-    source: Source,
+    source: Prose<Source>,
 }
 
 impl Tape {
@@ -184,21 +184,21 @@ impl Tape {
             input: None,
             output: None,
             family,
-            source,
+            source: Prose::new(source),
         }
     }
 
     /// The tensors that follow are about this and made there.
     pub(crate) fn at(&mut self, family: Family, source: Source) {
         self.family = family;
-        self.source = source;
+        self.source = Prose::new(source);
     }
 
     /// Declares a tensor.
     pub(crate) fn tensor(&mut self, what: &'static str, shape: Shape, width: u64) -> TensorId {
         let id = TensorId(u32::try_from(self.tensors.len()).unwrap_or(u32::MAX));
         self.tensors.push(ActivationTensor {
-            what,
+            what: Prose::new(what),
             family: self.family,
             shape,
             width,

@@ -3,7 +3,7 @@
 
 use core::fmt::{self, Write};
 
-use crate::source::Source;
+use crate::source::{Prose, Source};
 
 /// One factor of a shape: a symbol with its value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -355,7 +355,7 @@ pub struct ParamTensor {
     /// How many dimensions Megatron gives it; Muon treats matrices differently.
     pub dimensions: u8,
     /// Where Megatron creates it.
-    pub source: Source,
+    pub source: Prose<Source>,
 }
 
 impl ParamTensor {

@@ -56,13 +56,13 @@ impl Terms {
     ) {
         self.push(Term {
             part,
-            what: tensor.what,
+            what: tensor.what.get(),
             gradient,
             usage,
             each: tensor.allocated(),
             times,
             formula: Some((tensor.shape, tensor.width)),
-            source: tensor.source,
+            source: tensor.source.get(),
         });
     }
 

@@ -40,7 +40,6 @@ pub fn App() -> impl IntoView {
     let state = link::open();
     provide_context(state);
     View::provide();
-    shortcuts::listen(state);
     link::keep(state);
     let region = tag("div")
         .class("results-pane")
@@ -57,6 +56,6 @@ pub fn App() -> impl IntoView {
         header::header(state),
         frame(tag("main").class("panes"), panes),
         notices::board(state),
-        shortcuts::help(),
+        shortcuts::help(state),
     ]
 }

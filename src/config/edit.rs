@@ -163,18 +163,11 @@ impl RawJob {
         }
     }
 
-    /// Exchanges a module with its neighbor in the list; its ranks stay what they are.
-    pub fn move_module(&mut self, index: usize, down: bool) -> usize {
-        let to = if down {
-            index + 1
-        } else {
-            index.wrapping_sub(1)
-        };
-        if index < self.modules.len() && to < self.modules.len() {
-            self.modules.swap(index, to);
-            return to;
+    /// Exchanges a module with another in the list, where there are both; their ranks stay what they are.
+    pub fn exchange_modules(&mut self, index: usize, other: usize) {
+        if index.max(other) < self.modules.len() {
+            self.modules.swap(index, other);
         }
-        index
     }
 
     /// Gives a module another name.

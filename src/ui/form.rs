@@ -13,7 +13,7 @@ use std::sync::{Arc, RwLockReadGuard};
 
 use leptos::prelude::AnyView;
 
-pub(crate) use field::control_id;
+pub(crate) use field::{control_id, fixable};
 
 use crate::config::Checked;
 use crate::config::field::Group;

@@ -5,12 +5,13 @@
 use leptos::prelude::AnyView;
 
 use super::browser;
+use super::draw::{aria, button, option};
+use super::form::fixable;
 use super::reactive::Slot;
 use super::shown::{Gesture, shown};
 use super::state::State;
 use crate::config::edit::module_name;
-use crate::config::field::Field;
-use crate::config::problem::{Fix, Problem};
+use crate::config::problem::Problem;
 use crate::config::raw::{RawJob, Settings};
 use crate::presets::encoders::{self, ENCODERS};
 use crate::report::amount::Scale;
@@ -41,14 +42,10 @@ struct List {
     refused: Slot<Option<(String, String)>>,
 }
 
-fn button(place: String, label: &'static str, text: &'static str) -> Markup {
-    tag("button")
-        .with("type", "button")
-        .class("tool")
-        .with("data-at", place)
+fn tool(place: String, label: &'static str, text: &'static str) -> Markup {
+    button(place, "tool", text)
         .with("aria-label", label)
         .with("title", label)
-        .text(text)
 }
 
 impl List {
@@ -74,13 +71,10 @@ impl List {
         let head = tag("div")
             .class("modules-head")
             .child(tag("h2").text("Modules"))
-            .child(
-                tag("button")
-                    .with("type", "button")
-                    .with("data-at", "layout")
-                    .with("title", "Place the modules one after another, and make the world as large as they are")
-                    .text("Lay out"),
-            );
+            .child(button("layout", "", "Lay out").with(
+                "title",
+                "Place the modules one after another, and make the world as large as they are",
+            ));
         vec![
             head,
             tag("ol").class("module-list").children(items),
@@ -99,10 +93,7 @@ impl List {
             .with("rows", "3")
             .with("spellcheck", "false")
             .with("aria-label", "Component specs, one a line")
-            .with(
-                "aria-invalid",
-                if wrong.is_empty() { "false" } else { "true" },
-            )
+            .with("aria-invalid", aria(!wrong.is_empty()))
             .with("aria-describedby", "component-specs-wrong")
             .with("value", text);
         tag("details")
@@ -143,12 +134,13 @@ impl List {
         match what {
             "edit" => state.edit_module(index),
             "up" | "down" => {
-                let mut job = state.setup.get_untracked().job;
-                let (edited, to) = (
-                    state.module.get_untracked(),
-                    job.move_module(index, what == "down"),
-                );
-                state.edit(job);
+                let edited = state.module.get_untracked();
+                let to = if what == "up" {
+                    index.saturating_sub(1)
+                } else {
+                    index + 1
+                };
+                self.edit(|job| job.exchange_modules(index, to));
                 // The form stays with the module that it edits.
                 if edited == index {
                     state.edit_module(to);
@@ -258,15 +250,11 @@ fn numbered(place: &str) -> Option<(&str, usize)> {
 
 /// The control that adds a module.
 fn adder(job: &RawJob) -> Markup {
-    let option = |value: String, text: String| tag("option").with("value", value).text(text);
-    let presets = ENCODERS
-        .iter()
-        .map(|e| option(e.id.to_owned(), e.name.to_owned()));
-    let copies = job
-        .modules
-        .iter()
-        .enumerate()
-        .map(|(i, module)| option(format!("like.{i}"), format!("A copy of {}", module.name)));
+    let presets = ENCODERS.iter().map(|e| option(e.id, e.name));
+    let copies = job.modules.iter().enumerate().map(|(i, module)| {
+        let label = format!("A copy of {}", module.name);
+        option(&format!("like.{i}"), &label)
+    });
     let group = |label: &'static str| tag("optgroup").with("label", label);
     let mut groups = vec![group("Encoders").children(presets)];
     if !job.modules.is_empty() {
@@ -278,21 +266,17 @@ fn adder(job: &RawJob) -> Markup {
         .with("data-at", "add")
         .with("aria-label", "Add a module")
         .with("value", "")
-        .child(option(String::new(), String::from("Add module…")))
+        .child(option("", "Add module…"))
         .children(groups)
 }
 
 fn item(i: usize, row: &ModuleRow, scale: Scale, (edited, last): (bool, usize)) -> Markup {
-    let pressed = if edited { "true" } else { "false" };
-    let edit = tag("button")
-        .with("type", "button")
-        .class("module-edit")
+    let sign = if edited { "●" } else { "○" };
+    let edit = button(format!("edit.{i}"), "module-edit", sign)
         .with("id", format!("module-{i}"))
-        .with("data-at", format!("edit.{i}"))
-        .with("aria-pressed", pressed)
+        .with("aria-pressed", aria(edited))
         .with("aria-label", format!("Edit {}", row.name))
-        .with("title", "Edit this module in the form below")
-        .text(if edited { "●" } else { "○" });
+        .with("title", "Edit this module in the form below");
     let name = tag("input")
         .class("module-name")
         .with("data-at", format!("name.{i}"))
@@ -312,14 +296,14 @@ fn item(i: usize, row: &ModuleRow, scale: Scale, (edited, last): (bool, usize)) 
         .child(tag("span").text(row.ranks.as_str()));
     let mut tools = Vec::new();
     if i > 0 {
-        tools.push(button(format!("up.{i}"), "Move up", "↑"));
+        tools.push(tool(format!("up.{i}"), "Move up", "↑"));
     }
     if i < last {
-        tools.push(button(format!("down.{i}"), "Move down", "↓"));
+        tools.push(tool(format!("down.{i}"), "Move down", "↓"));
     }
-    tools.push(button(format!("copy.{i}"), "Duplicate", "Copy"));
+    tools.push(tool(format!("copy.{i}"), "Duplicate", "Copy"));
     if last > 0 {
-        tools.push(button(format!("remove.{i}"), "Remove", "✕"));
+        tools.push(tool(format!("remove.{i}"), "Remove", "✕"));
     }
     let line = tag("div")
         .class("module-line")
@@ -335,36 +319,9 @@ fn item(i: usize, row: &ModuleRow, scale: Scale, (edited, last): (bool, usize)) 
 
 /// A problem with what would mend it; `at` is its place among all problems.
 fn trouble((at, problem): (usize, &Problem)) -> Markup {
-    let fix = |place: String, text: String| {
-        tag("button")
-            .with("type", "button")
-            .class("fix")
-            .with("data-at", place)
-            .text(text)
-    };
     let repair = problem
         .repair
         .iter()
-        .map(|repair| fix(format!("repair.{at}"), repair.label.clone()));
-    let fixes = problem.fixes.iter().take(2).enumerate();
-    let fixes = fixes.map(|(k, Fix { field, value })| {
-        let field: &Field = field.field();
-        let to = match value {
-            crate::value::Value::Null => String::from("nothing"),
-            value => value.to_string(),
-        };
-        fix(
-            format!("fix.{at}.{k}"),
-            format!("Set {} to {to}", field.name),
-        )
-    });
-    let class = match problem.severity {
-        crate::config::problem::Severity::Error => "problem",
-        crate::config::problem::Severity::Warning => "problem warning",
-    };
-    tag("div")
-        .class(class)
-        .child(tag("p").text(problem.message.as_str()))
-        .children(repair)
-        .children(fixes)
+        .map(|repair| button(format!("repair.{at}"), "fix", repair.label.clone()));
+    fixable(&format!("fix.{at}"), problem).children(repair)
 }

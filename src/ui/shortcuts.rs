@@ -6,7 +6,8 @@ use super::browser::{self, Event};
 use super::draw::dialog;
 use super::form::control_id;
 use super::form::search::SEARCH;
-use super::shown::shown;
+use super::reactive::Slot;
+use super::shown::{Gesture, shown};
 use super::state::State;
 use crate::config::fields::FieldId;
 use crate::report::markup::{Markup, tag};
@@ -82,6 +83,9 @@ const WORDS: &[(&str, &str)] = &[
     ("GiB, GB", "2^30 and 10^9 bytes."),
 ];
 
+/// Whether keys without Ctrl do nothing, in the browser's storage and on this page.
+const QUIET: &str = "quiet";
+
 /// Obeys a key, wherever it is pressed; true when the browser must not.
 fn press(state: &'static State, key: &str) -> bool {
     match key {
@@ -103,25 +107,26 @@ fn press(state: &'static State, key: &str) -> bool {
                 state.notices.tell("Nothing left to undo or redo.");
             }
         }
-        "?" if !browser::writing() => browser::open_dialog(SHORTCUTS),
-        "/" if !browser::writing() => browser::focus(SEARCH),
+        "?" => browser::open_dialog(SHORTCUTS),
+        "/" => browser::focus(SEARCH),
         _ => return false,
     }
     true
 }
 
-/// Listens for shortcuts as long as the page is there.
-pub(super) fn listen(state: &'static State) {
+/// Listens for shortcuts as long as the page is there. The dialog that lists them can turn the single keys off, which
+/// are in the way of those who speak to their computer.
+pub(super) fn help(state: &'static State) -> AnyView {
+    let quiet = Slot::new(browser::stored(QUIET).unwrap_or_default());
     let hear = move |event: &Event| {
-        if press(state, &browser::key(event)) {
+        let key = browser::key(event);
+        let alone = matches!(key.as_str(), "?" | "/");
+        let heard = !alone || !(browser::writing() || *quiet.read_untracked() == "true");
+        if heard && press(state, &key) {
             event.prevent_default();
         }
     };
     browser::listen_everywhere(&["keydown"], Box::new(hear));
-}
-
-/// The dialog.
-pub(super) fn help() -> AnyView {
     let list = |entries: &[(&str, &str)]| {
         tag("dl").children(entries.iter().map(|(name, text)| {
             tag("div")
@@ -130,13 +135,28 @@ pub(super) fn help() -> AnyView {
         }))
     };
     let draw = move || {
+        let switch = tag("input")
+            .with("type", "checkbox")
+            .with("data-at", QUIET)
+            .mark("checked", *quiet.read() == "true");
+        let switch = tag("label")
+            .class("box")
+            .child(switch)
+            .child(tag("span").text("Turn off the single keys / and ?"));
         let inside: Vec<Markup> = vec![
             tag("h3").text("Keys"),
             list(KEYS),
+            switch,
             tag("h3").text("Words"),
             list(WORDS),
         ];
         vec![dialog(SHORTCUTS, "Help", inside)]
     };
-    shown("whole", draw, |_| false)
+    shown("whole", draw, move |gesture| {
+        if let Gesture::Change(QUIET, on) = gesture {
+            browser::store(QUIET, on);
+            quiet.set(on.to_owned());
+        }
+        false
+    })
 }

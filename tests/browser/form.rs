@@ -6,6 +6,7 @@ use super::page::Page;
 
 const BACKSPACE: &str = "\u{E003}";
 const ENTER: &str = "\u{E007}";
+const ESCAPE: &str = "\u{E00C}";
 const TAB: &str = "\u{E004}";
 const SHIFT: &str = "\u{E008}";
 const CTRL: &str = "\u{E009}";
@@ -282,4 +283,26 @@ fn a_pinned_job_is_compared_bucket_by_bucket_and_the_link_holds_both() {
     assert_eq!(total(&page), before);
     page.load(&link);
     assert!(page.text(".compare dl").contains("1 → 2"));
+}
+
+#[test]
+fn single_keys_can_be_turned_off_for_this_visit_and_the_next() {
+    let page = Page::open(SMALL);
+    let opens = |page: &Page| {
+        page.eval("document.activeElement.blur()");
+        page.press("?");
+        page.shows("#help")
+    };
+    assert!(opens(&page));
+    // Help is read from its start.
+    assert_eq!(page.eval("document.getElementById('help').scrollTop"), 0);
+    page.click("[data-at=quiet]");
+    page.press(ESCAPE);
+    assert!(!opens(&page));
+    page.load("v1;m=llama3-8b@1;tp=2");
+    assert!(!opens(&page));
+    page.click("[data-at=help]");
+    page.click("[data-at=quiet]");
+    page.press(ESCAPE);
+    assert!(opens(&page));
 }

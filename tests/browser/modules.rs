@@ -7,6 +7,7 @@ const DOWN: &str = "\u{E015}";
 const END: &str = "\u{E010}";
 const HOME: &str = "\u{E011}";
 const TAB: &str = "\u{E004}";
+const BACKSPACE: &str = "\u{E003}";
 
 /// Chooses an entry of a list as a reader does.
 fn choose(page: &Page, list: &str, entry: &str) {
@@ -80,6 +81,15 @@ fn a_mistake_is_named_at_its_module_and_mended_by_a_click() {
     page.click(".module:nth-child(1) .fix");
     page.until("!document.querySelector('.module .problem')");
     assert!(page.text(".module:nth-child(2)").contains("rank 16"));
+    // Names too: one that is taken, none at all, and no language model.
+    for name in ["images", BACKSPACE] {
+        page.fill("[data-at='name.0']", name);
+        page.press(TAB);
+        page.until("document.querySelector('.module:nth-child(1) .problem .fix')");
+        page.click(".module:nth-child(1) .fix");
+        page.until("!document.querySelector('.module .problem')");
+        assert_eq!(page.value("[data-at='name.0']"), "language");
+    }
     // What is no spec at all is said beside the text, which stays.
     page.fill("#component-specs", "language");
     page.press(TAB);

@@ -4,7 +4,7 @@ use super::arrange;
 use super::colocated::check_colocated;
 use super::module_rules::check_module;
 use super::set_rules::check_set;
-use super::{Change, Field, MimoLayout, ModuleParallelism, ModuleRef, Problem, Repair};
+use super::{Field, MimoLayout, ModuleParallelism, ModuleRef, Problem, Repair};
 use crate::parallel::python::{Exception, Refusal, repr};
 use crate::value::Value;
 
@@ -262,29 +262,6 @@ impl MimoInput {
     /// What the framework raises.
     pub fn finalize(&self) -> Result<MimoLayout, Refusal> {
         first(self.check())
-    }
-
-    /// Carries out a repair; changes to modules that are not there do nothing.
-    pub fn apply(&mut self, repair: &Repair) {
-        for change in &repair.changes {
-            match change {
-                Change::Set {
-                    module,
-                    field,
-                    value,
-                } => {
-                    if let Some(module) = self.modules.get_mut(*module) {
-                        module.set(*field, Value::Int(*value));
-                    }
-                }
-                Change::Rename { module, name } => {
-                    if let Some(module) = self.modules.get_mut(*module) {
-                        module.name.clone_from(name);
-                    }
-                }
-                Change::WorldSize(value) => self.world_size = Value::Int(*value),
-            }
-        }
     }
 }
 

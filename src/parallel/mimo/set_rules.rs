@@ -121,11 +121,10 @@ pub(super) fn check_names(input: &MimoInput, problems: &mut Vec<Problem>) {
     let message = Gaps::default().text(&repr_texts(&names)).fill(sentence);
     let refusal = Exception::ValueError.with(message);
     let problem = report(problems, Rule::LanguageModule, refusal);
-    let only = (names.len() == 1).then_some(0);
     let likely = names.iter().position(|name| is_likely_language(name));
-    if let Some(index) = likely.or(only)
-        && let Some(name) = names.get(index)
-    {
+    // Otherwise the first, which is where the framework's own examples have it.
+    let index = likely.unwrap_or(0);
+    if let Some(name) = names.get(index) {
         let language = LANGUAGE_MODULE.to_owned();
         problem.repair = Some(Repair::rename(&at(index, name), language));
     }

@@ -68,7 +68,8 @@ pub(super) fn row(sheet: &Sheet, id: FieldId) -> Markup {
         .class("field-problems")
         .with("id", format!("{key}-problems"));
     let rows = sheet.problems(id).enumerate();
-    let problems = problems.children(rows.map(|(i, each)| problem(field, i, each)));
+    let problems =
+        problems.children(rows.map(|(i, each)| fixable(&place(field, &format!("fix.{i}")), each)));
     tag("div")
         .class(class)
         .with("id", format!("row-{}", field.key))
@@ -140,18 +141,16 @@ fn help(sheet: &Sheet, id: FieldId, key: &str) -> Markup {
 }
 
 /// The most ways out that are offered for one problem.
-pub(super) const FIXES: usize = 4;
+const FIXES: usize = 4;
 
-fn problem(field: &Field, i: usize, problem: &Problem) -> Markup {
+/// A problem with ways out of it, which are numbered behind `place`.
+pub(crate) fn fixable(place: &str, problem: &Problem) -> Markup {
     let class = match problem.severity {
         Severity::Error => "problem problem-error",
         Severity::Warning => "problem problem-warning",
     };
     let fixes = problem.fixes.iter().take(FIXES).enumerate();
-    let fixes = fixes.map(|(j, fix)| {
-        let at = place(field, &format!("fix.{i}.{j}"));
-        button(at, "fix", fix_label(fix))
-    });
+    let fixes = fixes.map(|(j, fix)| button(format!("{place}.{j}"), "fix", fix_label(fix)));
     tag("div")
         .class(class)
         .child(tag("p").text(problem.message.clone()))

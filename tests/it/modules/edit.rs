@@ -94,7 +94,7 @@ fn modules_are_copied_moved_and_named() {
     assert_eq!(names(&job), ["language", "images", "images_2"]);
     assert_eq!(check(&job).problems, []);
     let before = estimate(&check(&job).config.unwrap());
-    assert_eq!(job.move_module(2, false), 1);
+    job.exchange_modules(2, 1);
     assert_eq!(names(&job), ["language", "images_2", "images"]);
     let after = estimate(&check(&job).config.unwrap());
     for (new, old) in [(0, 0), (1, 2), (2, 1)] {
@@ -104,10 +104,8 @@ fn modules_are_copied_moved_and_named() {
         );
     }
     // Beyond the ends nothing moves.
-    assert_eq!(
-        (job.move_module(0, false), job.move_module(2, true)),
-        (0, 2)
-    );
+    job.exchange_modules(2, 3);
+    assert_eq!(names(&job), ["language", "images_2", "images"]);
     job.rename_module(1, "  video ");
     assert_eq!(names(&job)[1], "video");
     job.rename_module(9, "nobody");

@@ -7,7 +7,7 @@ use megatron_memory::parallel::mimo::spec::{
     build_layout, parse_component_spec, write_component_spec,
 };
 use megatron_memory::parallel::mimo::{
-    Field, MimoInput, ModuleInput, ModuleParallelism, Problem, Rule,
+    Change, Field, MimoInput, ModuleInput, ModuleParallelism, Problem, Repair, Rule,
 };
 use megatron_memory::parallel::python::Refusal;
 use megatron_memory::value::Value;
@@ -39,6 +39,21 @@ const EXPERT: [&str; 6] = [
 
 fn value(json: &Json) -> Value {
     serde_json::from_value(json.clone()).unwrap()
+}
+
+/// Carries out a repair.
+fn apply(job: &mut MimoInput, repair: &Repair) {
+    for change in &repair.changes {
+        match change {
+            Change::Set {
+                module,
+                field,
+                value,
+            } => job.modules[*module].set(*field, Value::Int(*value)),
+            Change::Rename { module, name } => job.modules[*module].name.clone_from(name),
+            Change::WorldSize(ranks) => job.world_size = Value::Int(*ranks),
+        }
+    }
 }
 
 fn refused(refusal: &Refusal) -> Json {
@@ -285,11 +300,18 @@ fn one_click_puts_it_right() {
             json!([{"name": "language", "data_parallel_size": 8, "rank_offset": -1}]),
             8,
         ),
+        (
+            json!([
+                {"name": "images", "data_parallel_size": 4},
+                {"name": "", "data_parallel_size": 4, "rank_offset": 4},
+            ]),
+            8,
+        ),
     ];
     for (modules, world) in cases {
         let mut job = input(&modules, world);
         let problems = job.check().unwrap_err();
-        job.apply(problems[0].repair.as_ref().unwrap());
+        apply(&mut job, problems[0].repair.as_ref().unwrap());
         assert_eq!(rules(&job.check()), [], "{modules}");
     }
 }
@@ -387,7 +409,8 @@ fn one_click_lays_modules_out() {
         {"name": "audio"},
     ]);
     let mut job = input(&modules, 12);
-    job.apply(&job.lay_out().unwrap());
+    let layout = job.lay_out().unwrap();
+    apply(&mut job, &layout);
     assert_eq!(rules(&job.check()), []);
     assert_eq!(job.lay_out(), None);
     assert_eq!(input(&modules, 13).lay_out(), None);
@@ -486,7 +509,7 @@ proptest! {
                 }
                 Err(problems) => {
                     let Some(repair) = problems.iter().find_map(|problem| problem.repair.clone()) else { break };
-                    input.apply(&repair);
+                    apply(&mut input, &repair);
                 }
             }
         }

@@ -322,8 +322,6 @@ fields! {
     te_cross_entropy_in_place: bool = Field::flag(true).at(Kernels, All, "tecei", "TE loss in place").own();
     /// Only kernels with reproducible results; decides the attention kernel on some GPUs.
     deterministic_mode: bool = Field::flag(false).at(Kernels, All, "det", "Deterministic");
-    /// Experimental kernels, of which fused rotary embedding for MLA saves memory.
-    enable_experimental: bool = Field::flag(false).at(Kernels, All, "exp", "Experimental kernels");
     /// Rotary embedding in one fused kernel.
     apply_rope_fusion: bool = Field::flag(true).at(Kernels, All, "ropef", "Fused rotary").also(&["no_rope_fusion"]);
     /// Bias and GELU in one kernel.

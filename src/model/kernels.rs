@@ -40,8 +40,6 @@ pub struct Kernels {
     pub attention: AttentionKernel,
     /// Rotary embedding in one kernel, which keeps nothing but the shared table.
     pub rope_fused: bool,
-    /// The same for MLA.
-    pub mla_rope_fused: bool,
     /// Attention gets a copy of the values instead of a view of the whole fused projection.
     pub values_copied: bool,
     /// Softmax in PyTorch, which keeps its fp32 result, instead of one fused kernel.
@@ -62,8 +60,8 @@ impl Kernels {
             norm_in_linear: te,
             norm: NormKernel::Fused,
             attention: attention(m),
-            rope_fused: a.apply_rope_fusion,
-            mla_rope_fused: a.apply_rope_fusion && a.enable_experimental,
+            // `validate_args` turns it off for every other kind of position embedding.
+            rope_fused: a.apply_rope_fusion && a.position_embedding_type == PositionEmbedding::Rope,
             values_copied: te,
             softmax_in_torch: !te && !a.masked_softmax_fusion,
             balancing_loss: true,
@@ -78,7 +76,6 @@ impl Kernels {
         norm: NormKernel::Fused,
         attention: AttentionKernel::Fused,
         rope_fused: false,
-        mla_rope_fused: false,
         values_copied: false,
         softmax_in_torch: false,
         balancing_loss: false,

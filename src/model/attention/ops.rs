@@ -330,29 +330,28 @@ fn rope(
         queries.tokens(sizes, head),
         bytes,
     );
-    let table = rope_tables(sizes, tape, head);
+    let tables = if sizes.kernels.rope_fused {
+        Vec::new()
+    } else {
+        vec![rope_tables(sizes, tape, head)]
+    };
     let reads: Vec<TensorId> = match (q, k) {
         (Some(q), Some(k)) => vec![q, k],
         _ => vec![qkv],
     };
     tape.op("apply_rotary_pos_emb", &reads, &[rotated_q, rotated_k])
-        .saves(&table)
+        .saves(&tables)
         .forward(&copy);
     (Some(rotated_q), Some(rotated_k))
 }
 
 /// Sines and cosines that unfused rotary embedding keeps, once for queries and once for keys.
-pub(crate) fn rope_tables(sizes: &Sizes<'_>, tape: &mut Tape, width: Factor) -> Vec<TensorId> {
+pub(crate) fn rope_tables(sizes: &Sizes<'_>, tape: &mut Tape, width: Factor) -> TensorId {
     let shape = Shape::of(&[
         factor("(cos and sin of queries and keys)", 4),
         factor("s", sizes.m.args.seq_length),
         width,
     ]);
     let shape = shape.over(factor("CP", sizes.m.sequence_parts()));
-    tape.tensor_if(
-        !sizes.kernels.rope_fused,
-        "rotary cosines and sines",
-        shape,
-        sizes.width(),
-    )
+    tape.tensor("rotary cosines and sines", shape, sizes.width())
 }

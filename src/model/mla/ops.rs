@@ -220,7 +220,7 @@ fn rope(
         heads.tokens(sizes, factor("d_v", m.args.v_head_dim)),
         bytes,
     );
-    if sizes.kernels.mla_rope_fused {
+    if sizes.kernels.rope_fused {
         tape.op("fused_apply_mla_rope", &[kv], &[k, v]);
         return (q, k, v);
     }
@@ -235,9 +235,9 @@ fn rope(
         heads.tokens(sizes, rotary),
         bytes,
     );
-    let table = rope_tables(sizes, tape, factor("d_r", m.args.qk_pos_emb_head_dim));
+    let tables = rope_tables(sizes, tape, factor("d_r", m.args.qk_pos_emb_head_dim));
     tape.op("apply_rotary_pos_emb", &[q, kv], &[rotated, k, v])
-        .saves(&table)
+        .saves(&[tables])
         .forward(&[parts]);
     (rotated, k, v)
 }

@@ -1,6 +1,6 @@
 //! A checked job: every value typed, every default filled in, every derived size computed.
 
-use super::choices::Normalization;
+use super::choices::{Normalization, OptimizerKind};
 use super::ends::{self, Boundary, Ends};
 use super::field::Decimal;
 use super::fields::Args;
@@ -302,7 +302,12 @@ impl Module {
             ep,
             etp,
         };
-        RankGrids::new(&model, self.ranks(), RankOrder::PpLast, self.rank_offset)
+        let grids = RankGrids::new(&model, self.ranks(), RankOrder::PpLast, self.rank_offset)?;
+        if self.args.use_distributed_optimizer {
+            grids.with_optimizer_instances(self.args.num_distributed_optimizer_instances)
+        } else {
+            Ok(grids)
+        }
     }
 
     /// The seeds that the module's ranks start from.
@@ -372,10 +377,12 @@ impl Module {
     }
 
     fn shard(&self, group: u64) -> u64 {
-        if self.args.use_distributed_optimizer {
-            (group / self.args.num_distributed_optimizer_instances).max(1)
-        } else {
-            1
+        let instances = self.args.num_distributed_optimizer_instances;
+        match self.args.optimizer {
+            // Whole matrices, dealt out layer by layer (`LayerWiseDistributedOptimizer`).
+            OptimizerKind::DistMuon => group.max(1),
+            _ if self.args.use_distributed_optimizer => (group / instances).max(1),
+            _ => 1,
         }
     }
 }

@@ -2,13 +2,12 @@
 
 mod fp8;
 
-use crate::config::choices::{
-    AttentionBackend, PositionEmbedding, TokenDispatcher, TransformerImpl,
-};
+use crate::config::choices::{AttentionBackend, TokenDispatcher, TransformerImpl};
 use crate::config::job::{GpuGeneration, Module};
 use crate::memory::bucket::{Bucket, State};
 use crate::memory::parameters::Count;
 use crate::memory::states::{Having, StateRules, gradient_copy_bytes};
+use crate::model::kernels::rotary;
 use crate::model::sizes::Sizes;
 use crate::model::tape::block;
 use crate::model::tensor::{Component, Holding, ParamTensor, Shape, factor};
@@ -215,6 +214,9 @@ impl BufferRules {
                 let [dense, experts] = held;
                 let held = if expert { experts } else { dense };
                 let rule = site.rules.rule(bucket);
+                if rule.having != Having::All {
+                    continue;
+                }
                 let one = match state {
                     State::MainGrads => true,
                     State::Weights => distributed,
@@ -281,7 +283,7 @@ fn shared(
         push(what, shape, width, bytes, source);
     };
     let (cp, sequence) = (factor("CP", m.sequence_parts()), factor("s", a.seq_length));
-    if rotary_table(m) {
+    if rotary(m) {
         let width = if a.multi_latent_attention {
             factor("d_rope", a.qk_pos_emb_head_dim)
         } else {
@@ -514,13 +516,6 @@ fn linears(m: &Module, tensors: &[ParamTensor]) -> Vec<(u64, u64)> {
             }
         })
         .collect()
-}
-
-fn rotary_table(m: &Module) -> bool {
-    matches!(
-        m.args.position_embedding_type,
-        PositionEmbedding::Rope | PositionEmbedding::Mrope | PositionEmbedding::Yarn
-    )
 }
 
 fn workspaces_kib(m: &Module) -> (u64, u64) {

@@ -325,23 +325,34 @@ impl<'a> Stages<'a> {
             return copies;
         }
         for expert in [false, true] {
-            copies.kept += self
-                .copy_rule(expert, each.0)
-                .bytes_of(held.trained(expert));
-            copies.during += self
-                .copy_rule(expert, each.1)
-                .bytes_of(held.trained(expert));
+            let trained = held.trained(expert);
+            copies.kept += self.gradient_copies(expert, each.0).bytes_of(trained);
+            copies.during += self.moment_copies(expert, each.1).bytes_of(trained);
         }
         copies
     }
 
-    /// How copies of so many bytes are held: as the optimizer's shard, which the first moment's rule describes.
-    pub(crate) fn copy_rule(&self, expert: bool, bytes: u64) -> StateRule {
+    /// How fp32 copies of gradients are held, each of so many bytes: as the main parameters that they update.
+    pub(crate) fn gradient_copies(&self, expert: bool, bytes: u64) -> StateRule {
+        let bucket = if expert {
+            Bucket::MainParamsExpert
+        } else {
+            Bucket::MainParamsDense
+        };
+        self.copies_of(bucket, bytes)
+    }
+
+    /// How fp32 copies of moments are held, each of so many bytes: as the first moment.
+    pub(crate) fn moment_copies(&self, expert: bool, bytes: u64) -> StateRule {
         let bucket = if expert {
             Bucket::ExpAvgExpert
         } else {
             Bucket::ExpAvgDense
         };
+        self.copies_of(bucket, bytes)
+    }
+
+    fn copies_of(&self, bucket: Bucket, bytes: u64) -> StateRule {
         StateRule {
             bytes,
             ..self.rules.rule(bucket)

@@ -250,11 +250,6 @@ fn rules(m: &Module, shard: u64) -> [StateRule; 5] {
     } else {
         Decimal::ONE
     };
-    let shard = if a.optimizer == OptimizerKind::DistMuon {
-        (m.dp * m.cp).max(1)
-    } else {
-        shard
-    };
     let sharded = |bytes| StateRule {
         having: Having::All,
         bytes,

@@ -5,3 +5,4 @@ mod fp8;
 mod jobs;
 mod laws;
 mod ledger;
+mod states;

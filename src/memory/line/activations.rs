@@ -59,15 +59,20 @@ fn optimizer_step(stages: &Stages<'_>, replay: &Replay, held: &StageEstimate, te
     let what = "last input of each chunk and its gradient";
     terms.plain(what, TRANSIENT, replay.idle().0, 1, INPUT_TENSOR);
     let count = stages.rules.held(&held.parameters());
-    for (what, bytes) in [
-        ("gradients copied to fp32", gradient_copy_bytes(stages.m)),
-        ("moments copied to fp32", moment_copy_bytes(stages.m)),
+    let (gradient, moment) = (gradient_copy_bytes(stages.m), moment_copy_bytes(stages.m));
+    for (what, bytes, of_moments) in [
+        ("gradients copied to fp32", gradient, false),
+        ("moments copied to fp32", moment, true),
     ] {
         for (expert, part, symbol) in [
             (false, "dense parameters", "(DP·CP)"),
             (true, "routed experts", "EDP"),
         ] {
-            let rule = stages.copy_rule(expert, bytes);
+            let rule = if of_moments {
+                stages.moment_copies(expert, bytes)
+            } else {
+                stages.gradient_copies(expert, bytes)
+            };
             let Bytes(all) = rule.bytes_of(count.trained(expert));
             let shape = Shape::of(&[factor("parameters", count.trained(expert).elements)]);
             let shape = shape.over(factor(symbol, rule.shard));

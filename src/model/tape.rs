@@ -99,7 +99,7 @@ pub struct Op {
     pub forward: Vec<TensorId>,
     /// What exists only while its backward pass runs, besides gradients.
     pub backward: Vec<TensorId>,
-    /// Whether its backward pass starts from nothing, as a loss does.
+    /// Whether its backward pass starts here, as a loss's does.
     pub root: bool,
 }
 
@@ -241,6 +241,21 @@ impl Tape {
         let last = self.ops.len() - 1;
         #[allow(clippy::indexing_slicing, reason = "just pushed")]
         &mut self.ops[last]
+    }
+
+    /// The output of the last operation goes elsewhere, besides the tape's own: its gradient comes from there.
+    pub(crate) fn leaves(&mut self, output: TensorId) {
+        if let Some(last) = self.ops.last_mut() {
+            last.root = true;
+            // A shared gradient is the one that comes.
+            if last
+                .inputs
+                .iter()
+                .all(|(_, gradient)| *gradient != Gradient::Shared)
+            {
+                last.backward.push(output);
+            }
+        }
     }
 
     /// The index of the next operation, for naming sections.

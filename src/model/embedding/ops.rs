@@ -51,9 +51,10 @@ pub(crate) fn lookup(
 ) -> TensorId {
     let m = sizes.m;
     let output = tape.tensor(what, sizes.residual(), sizes.width());
-    let partial = tape.tensor(
-        "embedded tokens before they are summed over ranks",
-        sizes.residual(),
+    // Batches come first until they are transposed, and whole sequences until the ranks' parts are summed.
+    let whole = tape.tensor(
+        "embedded tokens of whole sequences",
+        sizes.gathered(),
         sizes.width(),
     );
     let weight =
@@ -64,8 +65,12 @@ pub(crate) fn lookup(
         weight,
         sizes.width(),
     );
+    let mut backward = gradient;
+    if m.sequence_parallel {
+        backward.push(whole);
+    }
     tape.op(name, &[], &[output])
-        .forward(&[partial])
-        .backward(&gradient);
+        .forward(&[whole])
+        .backward(&backward);
     output
 }

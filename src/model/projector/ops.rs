@@ -16,7 +16,6 @@ pub(crate) fn ops(sizes: &Sizes<'_>, tape: &mut Tape, input: TensorId) {
     let m = sizes.m;
     tape.input = Some(input);
     tape.at(Family::Output, CLIP_VIT);
-    let before = tape.here();
     let mut x = input;
     if m.args.encoder_post_norm {
         x = residual_norm(sizes, tape, AFTER_LAYERS, x);
@@ -34,12 +33,7 @@ pub(crate) fn ops(sizes: &Sizes<'_>, tape: &mut Tape, input: TensorId) {
     }
     if m.args.frozen {
         // Nothing above has a gradient.
-        for op in tape.ops.iter_mut().skip(before) {
-            op.saves.clear();
-            for read in &mut op.inputs {
-                read.1 = Gradient::None;
-            }
-        }
+        tape.detach();
     }
     let Some(projector) = m.ends.projector else {
         tape.output = Some(x);
@@ -57,7 +51,8 @@ pub(crate) fn ops(sizes: &Sizes<'_>, tape: &mut Tape, input: TensorId) {
     }
     tape.at(Family::Output, PATCH_MERGER);
     for _ in 0..m.args.deepstack_projectors {
-        layers(sizes, tape, &projector, ProjectorNorm::Merged, x);
+        let deep = layers(sizes, tape, &projector, ProjectorNorm::Merged, x);
+        tape.leaves(deep);
     }
     tape.output = Some(output);
 }

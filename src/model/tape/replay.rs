@@ -299,11 +299,13 @@ impl<'a> Player<'a> {
         self.slots.get(slot).map_or(0, |slot| slot.references)
     }
 
-    /// The operation works: what is alive now, with tensors that only it needs, may be the most.
+    /// The operation works: what is alive now, with tensors that only it needs, may be the most. A tensor that it also
+    /// keeps is one and the same.
     fn mark(&mut self, op: usize, again: bool, extra: &[TensorId]) {
         let bytes = extra
             .iter()
             .filter_map(|id| self.slots.get(id.0 as usize))
+            .filter(|slot| slot.references == 0)
             .fold(0u64, |sum, slot| sum.saturating_add(slot.bytes));
         if self.total.saturating_add(bytes) > self.high_total {
             self.high_total = self.total.saturating_add(bytes);
@@ -327,7 +329,7 @@ impl<'a> Player<'a> {
             .slots
             .iter()
             .filter(|slot| slot.references > 0 && slot.bytes > 0);
-        self.captured = alive
+        let mut captured: Vec<Alive> = alive
             .filter_map(|slot| {
                 Some(Alive {
                     tensor: *self.tape.get(slot.of)?,
@@ -337,7 +339,10 @@ impl<'a> Player<'a> {
                 })
             })
             .collect();
-        self.captured.extend(extra.iter().filter_map(|id| {
+        let extra = extra
+            .iter()
+            .filter(|id| self.references(id.0 as usize) == 0);
+        captured.extend(extra.filter_map(|id| {
             let tensor = *self.tape.get(*id)?;
             Some(Alive {
                 tensor,
@@ -346,6 +351,7 @@ impl<'a> Player<'a> {
                 bytes: tensor.allocated(),
             })
         }));
+        self.captured = captured;
     }
 
     fn forward(&mut self) {

@@ -25,10 +25,10 @@ const PAD: Px = Px::of(7);
 fn draw(subject: &Subject<'_>) -> Scene {
     let summary = Summary::new(subject.config, subject.estimate);
     let scale = Scale::coarse(subject.unit);
-    let worst = subject.estimate.worst_stage();
+    let rank = &subject.estimate.worst_rank;
     let held: Vec<(Bucket, Bytes)> = Bucket::ALL
         .into_iter()
-        .filter_map(|bucket| worst.map(|stage| (bucket, stage.bytes(bucket))))
+        .map(|bucket| (bucket, rank.bytes(bucket)))
         .filter(|(_, bytes)| *bytes > Bytes::ZERO)
         .collect();
     let amounts: Vec<Bytes> = held.iter().map(|(_, bytes)| *bytes).collect();

@@ -76,6 +76,48 @@ fn the_headline_bar_is_the_worst_stage_against_the_gpu() {
     snapshot("overfull", &text(&draw(&job, bucket_bar::CHART, 300)));
 }
 
+/// Two modules on the same ranks: the bar is the whole rank, which no stage of one module is.
+#[test]
+fn the_headline_bar_of_colocated_modules_is_the_worst_rank() {
+    let job = Job::new(&json!({
+        "world_size": 8, "colocate_modules": true, "bf16": true, "num_layers": 4, "hidden_size": 1024,
+        "num_attention_heads": 16,
+        "modules": [
+            { "name": "language", "seq_length": 1024, "max_position_embeddings": 1024, "vocab_size": 8192 },
+            { "name": "images", "front_end": "patches", "img_h": 336, "img_w": 336, "patch_dim": 14, "projector": "mlp",
+              "projector_hidden_size": 4096, "class_token_len": 1 },
+        ],
+    }));
+    let rank = &job.estimate.worst_rank;
+    let held = rank.memory.iter().filter(|bytes| bytes.0 > 0).count();
+    let scene = draw(&job, bucket_bar::CHART, 800);
+    assert_eq!(scene.marks.len(), held);
+    let end = |drawing: &Drawing| match drawing.shape {
+        Shape::Rect { x, width, .. } => x + width,
+        _ => Px::ZERO,
+    };
+    let filled = scene
+        .marks
+        .iter()
+        .flat_map(|mark| &mark.drawings)
+        .map(end)
+        .max()
+        .unwrap();
+    let band = scene
+        .behind
+        .iter()
+        .find(|d| d.class == Class::Band)
+        .unwrap();
+    let Shape::Rect { x: from, .. } = band.shape else {
+        panic!("the band is a rectangle")
+    };
+    assert_eq!(
+        filled, from,
+        "what is allowed for begins where the rank's memory ends"
+    );
+    assert_ne!(rank.total, job.estimate.worst_stage().unwrap().total);
+}
+
 #[test]
 fn every_stage_has_a_bar() {
     let job = Job::small(json!({"gpu_memory_mib": 1100}));

@@ -9,22 +9,26 @@ use crate::source::{Prose, Source};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Factor {
     /// How formulas write it; empty for the neutral factor.
-    pub symbol: &'static str,
+    pub symbol: Prose<&'static str>,
     /// Its value.
     pub value: u64,
 }
 
 impl Factor {
     /// The factor that changes nothing and is not printed.
-    pub const NONE: Self = Self {
-        symbol: "",
-        value: 1,
-    };
+    pub const NONE: Self = factor("", 1);
+
+    /// Whether formulas write it.
+    #[must_use]
+    pub fn is_written(&self) -> bool {
+        !self.symbol.get().is_empty()
+    }
 }
 
 /// A factor called `symbol` with this value.
 #[must_use]
 pub const fn factor(symbol: &'static str, value: u64) -> Factor {
+    let symbol = Prose::new(symbol);
     Factor { symbol, value }
 }
 
@@ -32,6 +36,8 @@ pub const fn factor(symbol: &'static str, value: u64) -> Factor {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shape {
     times: [Factor; 4],
+    /// How many of them were given.
+    given: usize,
     over: [Factor; 3],
 }
 
@@ -46,6 +52,7 @@ impl Shape {
         debug_assert!(factors.len() <= times.len());
         Self {
             times,
+            given: factors.len(),
             over: [Factor::NONE; 3],
         }
     }
@@ -54,7 +61,7 @@ impl Shape {
     #[must_use]
     pub fn over(mut self, divisor: Factor) -> Self {
         if divisor.value != 1
-            && let Some(slot) = self.over.iter_mut().find(|slot| **slot == Factor::NONE)
+            && let Some(slot) = self.over.iter_mut().find(|slot| slot.value == 1)
         {
             *slot = divisor;
         }
@@ -77,14 +84,14 @@ impl Shape {
         u64::try_from(self.whole().div_ceil(over.max(1))).unwrap_or(u64::MAX)
     }
 
-    /// The factors that matter.
+    /// The factors, neutral ones included.
     pub fn factors(&self) -> impl Iterator<Item = Factor> {
-        self.times.into_iter().filter(|f| !f.symbol.is_empty())
+        self.times.into_iter().take(self.given)
     }
 
     /// The parallel sizes that split it.
     pub fn divisors(&self) -> impl Iterator<Item = Factor> {
-        self.over.into_iter().filter(|f| !f.symbol.is_empty())
+        self.over.into_iter().filter(|f| f.value != 1)
     }
 
     /// The formula with values in place of symbols.
@@ -123,7 +130,7 @@ fn product(
     factors: impl Iterator<Item = Factor>,
     part: impl Fn(&mut String, &Factor),
 ) {
-    for (index, factor) in factors.enumerate() {
+    for (index, factor) in factors.filter(Factor::is_written).enumerate() {
         if index > 0 {
             out.push_str(" · ");
         }
@@ -141,7 +148,7 @@ fn narrow(factors: &[Factor]) -> Option<u64> {
 /// The formula in symbols, such as `h · f / TP`.
 impl fmt::Display for Shape {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.write(|out, factor| out.push_str(factor.symbol)))
+        f.write_str(&self.write(|out, factor| out.push_str(factor.symbol.get())))
     }
 }
 

@@ -3,7 +3,7 @@
 use core::fmt::Write;
 
 use crate::config::field::Decimal;
-use crate::model::tensor::Shape;
+use crate::model::tensor::{Factor, Shape};
 
 /// A formula: the same product once in symbols and once in numbers.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -151,7 +151,8 @@ impl Formula {
                     ..
                 } = &**product;
                 let factors = shape.factors().chain(shape.divisors());
-                let factors = factors.map(|factor| (factor.symbol, factor.value));
+                let factors = factors.filter(Factor::is_written);
+                let factors = factors.map(|factor| (factor.symbol.get(), factor.value));
                 let above_one = |term: &(&'static str, u64)| (term.1 > 1).then_some(*term);
                 let all = above_one(times).into_iter().chain(factors);
                 all.chain(above_one(shard)).collect()

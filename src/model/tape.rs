@@ -105,24 +105,28 @@ pub struct Op {
 
 impl Op {
     /// Keeps these for the backward pass.
+    #[inline(never)]
     pub(crate) fn saves(&mut self, tensors: &[TensorId]) -> &mut Self {
         self.saves.extend_from_slice(tensors);
         self
     }
 
     /// Needs these while its forward pass runs.
+    #[inline(never)]
     pub(crate) fn forward(&mut self, tensors: &[TensorId]) -> &mut Self {
         self.forward.extend_from_slice(tensors);
         self
     }
 
     /// Needs these while its backward pass runs.
+    #[inline(never)]
     pub(crate) fn backward(&mut self, tensors: &[TensorId]) -> &mut Self {
         self.backward.extend_from_slice(tensors);
         self
     }
 
     /// The gradients of its inputs go here, in the order of the inputs.
+    #[inline(never)]
     pub(crate) fn gradients(&mut self, gradients: &[Gradient]) -> &mut Self {
         for (input, gradient) in self.inputs.iter_mut().zip(gradients) {
             input.1 = *gradient;
@@ -131,6 +135,7 @@ impl Op {
     }
 
     /// Python variables keep these alive until the operation is done.
+    #[inline(never)]
     pub(crate) fn holds(&mut self, tensors: &[TensorId]) -> &mut Self {
         self.inputs
             .extend(tensors.iter().map(|t| (*t, Gradient::None)));
@@ -195,6 +200,7 @@ impl Tape {
     }
 
     /// Declares a tensor.
+    #[inline(never)] // Tapes are made of these; one copy keeps them small.
     pub(crate) fn tensor(&mut self, what: &'static str, shape: Shape, width: u64) -> TensorId {
         let id = TensorId(u32::try_from(self.tensors.len()).unwrap_or(u32::MAX));
         self.tensors.push(ActivationTensor {

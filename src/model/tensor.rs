@@ -44,6 +44,7 @@ pub struct Shape {
 impl Shape {
     /// A shape of up to four factors; further ones are a mistake that tests of every tensor would show.
     #[must_use]
+    #[inline(never)] // Parameters and tapes are made of these; one copy keeps them small.
     pub fn of(factors: &[Factor]) -> Self {
         let mut times = [Factor::NONE; 4];
         for (slot, factor) in times.iter_mut().zip(factors) {
@@ -59,6 +60,7 @@ impl Shape {
 
     /// The same shape split over one more parallel size.
     #[must_use]
+    #[inline(never)]
     pub fn over(mut self, divisor: Factor) -> Self {
         if divisor.value != 1
             && let Some(slot) = self.over.iter_mut().find(|slot| slot.value == 1)

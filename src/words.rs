@@ -29,6 +29,15 @@ impl Gaps {
         self
     }
 
+    /// The next gaps get a size each.
+    #[inline(never)]
+    pub(crate) fn sizes(&mut self, sizes: &[u32]) -> &mut Self {
+        for size in sizes {
+            self.number((*size).into());
+        }
+        self
+    }
+
     /// The sentence with every `{}` filled.
     #[inline(never)]
     pub(crate) fn fill(&self, sentence: &str) -> String {

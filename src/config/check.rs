@@ -15,6 +15,7 @@ use super::spans::{Span, spans};
 use crate::parallel::mimo::LANGUAGE_MODULE;
 use crate::parallel::stages::StageLayout;
 use crate::units::Bytes;
+use crate::words::Gaps;
 
 /// What checking a job gave.
 #[derive(Clone, Debug, Default)]
@@ -95,10 +96,10 @@ fn gpu_memory(raw: &RawJob, problems: &mut Vec<Problem>) -> Option<Bytes> {
     let gpu = gpus::by_id(&id);
     if gpu.is_none() {
         let ids: Vec<&str> = gpus::GPUS.iter().map(|gpu| gpu.id).collect();
-        let message = format!(
-            "gpu knows no “{id}”; use one of {}, or give gpu_memory_mib",
-            ids.join(", ")
-        );
+        let ids = ids.join(", ");
+        let mut gaps = Gaps::default();
+        let sentence = "gpu knows no “{}”; use one of {}, or give gpu_memory_mib";
+        let message = gaps.text(&id).text(&ids).fill(sentence);
         problems.push(Problem::warning(0, "gpu", &[FieldId::gpu], message));
     }
     gpu.map(|gpu| Bytes(gpu.memory_bytes()))
@@ -106,12 +107,15 @@ fn gpu_memory(raw: &RawJob, problems: &mut Vec<Problem>) -> Option<Bytes> {
 
 fn unknown_keys(raw: &RawJob, problems: &mut Vec<Problem>) {
     for (key, _) in raw.unknown.iter().take(100) {
-        let near = nearest_name(key);
-        let hint = near
-            .map(|name| format!("; did you mean {name}?"))
-            .unwrap_or_default();
-        let key: String = key.chars().take(80).collect();
-        let message = format!("{key} is not a field of this calculator and is ignored{hint}");
+        let mut gaps = Gaps::default();
+        let shown: String = key.chars().take(80).collect();
+        gaps.text(&shown);
+        let message = match nearest_name(key) {
+            Some(name) => gaps
+                .text(name)
+                .fill("{} is not a field of this calculator and is ignored; did you mean {}?"),
+            None => gaps.fill("{} is not a field of this calculator and is ignored"),
+        };
         problems.push(Problem::warning(0, "unknown_key", &[], message));
     }
 }
@@ -119,25 +123,26 @@ fn unknown_keys(raw: &RawJob, problems: &mut Vec<Problem>) {
 /// The field name that shares the longest beginning or end with `key`, when it shares most of it.
 fn nearest_name(key: &str) -> Option<&'static str> {
     let key = key.replace('-', "_");
-    let shared = |name: &str| {
-        let head = name
-            .chars()
-            .zip(key.chars())
-            .take_while(|(a, b)| a == b)
-            .count();
-        let tail = name
-            .chars()
-            .rev()
-            .zip(key.chars().rev())
-            .take_while(|(a, b)| a == b)
-            .count();
-        (head + tail).min(name.len())
-    };
-    FieldId::ALL
-        .iter()
-        .map(|id| id.field().name)
-        .max_by_key(|name| (shared(name), core::cmp::Reverse(name.len())))
-        .filter(|name| shared(name) * 4 >= key.len().max(name.len()) * 3)
+    let mut nearest = (0, "");
+    for id in FieldId::ALL {
+        let name = id.field().name;
+        let shared = shared(name.as_bytes(), key.as_bytes());
+        let (most, best) = nearest;
+        if shared > most || (shared == most && name.len() <= best.len()) {
+            nearest = (shared, name);
+        }
+    }
+    let (shared, name) = nearest;
+    let most = shared > 0 && shared * 4 >= key.len().max(name.len()) * 3;
+    most.then_some(name)
+}
+
+/// How many bytes two texts share at the beginning and at the end.
+fn shared(name: &[u8], key: &[u8]) -> usize {
+    let same = |(a, b): &(&u8, &u8)| a == b;
+    let head = name.iter().zip(key).take_while(same).count();
+    let both = name.iter().rev().zip(key.iter().rev());
+    (head + both.take_while(same).count()).min(name.len())
 }
 
 /// Reads every field of one module; the second result lists the fields that could not be read.

@@ -295,15 +295,15 @@ fn times(a: u128, b: u128) -> Option<u128> {
 }
 
 fn flag(value: &Value) -> Result<bool, ParseError> {
+    const WORDS: [&str; 8] = ["false", "true", "0", "1", "no", "yes", "off", "on"];
     match value {
         Value::Bool(b) => Ok(*b),
         Value::Int(0) => Ok(false),
         Value::Int(1) => Ok(true),
-        Value::Text(text) => match text.trim().to_ascii_lowercase().as_str() {
-            "true" | "1" | "yes" | "on" => Ok(true),
-            "false" | "0" | "no" | "off" => Ok(false),
-            "" => Err(ParseError::Empty),
-            _ => Err(ParseError::NotAFlag),
+        Value::Text(text) => match index_of(&WORDS, text) {
+            Some(word) => Ok(word % 2 == 1),
+            None if text.trim().is_empty() => Err(ParseError::Empty),
+            None => Err(ParseError::NotAFlag),
         },
         _ => Err(ParseError::NotAFlag),
     }
@@ -318,49 +318,42 @@ fn index_of(names: &[&str], name: &str) -> Option<u8> {
 fn choice(names: &'static [&'static str], value: &Value) -> Result<u8, ParseError> {
     match value {
         Value::Text(text) if text.trim().is_empty() => Err(ParseError::Empty),
-        Value::Text(text) => index_of(names, text).ok_or_else(|| ParseError::UnknownChoice {
-            given: text.clone(),
-            names,
-        }),
-        Value::Bool(_) | Value::Int(_) | Value::Float(_) => Err(ParseError::UnknownChoice {
-            given: value.to_string(),
-            names,
-        }),
+        Value::Text(text) => index_of(names, text).ok_or_else(|| unknown(text.clone(), names)),
+        Value::Bool(_) | Value::Int(_) | Value::Float(_) => Err(unknown(value.to_string(), names)),
         other => Err(wrong_type(other)),
     }
 }
 
 fn set(names: &'static [&'static str], value: &Value) -> Result<u32, ParseError> {
     let mut bits = 0;
-    let mut add = |name: &str| {
-        let unknown = || ParseError::UnknownChoice {
-            given: name.to_owned(),
-            names,
-        };
-        index_of(names, name)
-            .map(|i| bits |= 1 << i)
-            .ok_or_else(unknown)
+    let mut add = |name: &str| match index_of(names, name) {
+        Some(i) => {
+            bits |= 1 << i;
+            Ok(())
+        }
+        None => Err(unknown(name.to_owned(), names)),
     };
     match value {
         Value::Text(text) => {
-            for name in text.split([',', ' ']).filter(|n| !n.is_empty()) {
-                add(name)?;
+            for name in text.split([',', ' ']) {
+                if !name.is_empty() {
+                    add(name)?;
+                }
             }
         }
         Value::List(items) => {
             for item in items {
                 match item {
                     Value::Text(name) => add(name)?,
-                    other => {
-                        return Err(ParseError::UnknownChoice {
-                            given: other.to_string(),
-                            names,
-                        });
-                    }
+                    other => return Err(unknown(other.to_string(), names)),
                 }
             }
         }
         other => return Err(wrong_type(other)),
     }
     Ok(bits)
+}
+
+fn unknown(given: String, names: &'static [&'static str]) -> ParseError {
+    ParseError::UnknownChoice { given, names }
 }

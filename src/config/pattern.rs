@@ -74,16 +74,15 @@ impl LayerPattern {
                 if items.len() > LONGEST {
                     return Err(PatternError::TooLong);
                 }
-                let entry = |item: &Value| match item {
-                    Value::Int(0) | Value::Bool(false) => Ok(false),
-                    Value::Int(1) | Value::Bool(true) => Ok(true),
-                    _ => Err(PatternError::NotZeroOrOne),
-                };
-                items
-                    .iter()
-                    .map(entry)
-                    .collect::<Result<_, _>>()
-                    .map(Self::List)
+                let mut list = Vec::with_capacity(items.len());
+                for item in items {
+                    list.push(match item {
+                        Value::Int(0) | Value::Bool(false) => false,
+                        Value::Int(1) | Value::Bool(true) => true,
+                        _ => return Err(PatternError::NotZeroOrOne),
+                    });
+                }
+                Ok(Self::List(list))
             }
             Value::Text(text) => Self::read_text(text),
             Value::Float(_) => Err(PatternError::NotPositive),
@@ -109,7 +108,8 @@ impl LayerPattern {
             place: 0,
             depth: 0,
         };
-        let list = reader.sum()?;
+        let mut list = Vec::new();
+        reader.sum(&mut list)?;
         if reader.place < reader.chars.len() {
             return Err(reader.syntax());
         }
@@ -183,61 +183,70 @@ impl Reader {
         found
     }
 
-    fn sum(&mut self) -> Result<Vec<bool>, PatternError> {
-        let mut list = self.product()?;
+    fn expect(&mut self, c: char) -> Result<(), PatternError> {
+        if self.take(c) {
+            Ok(())
+        } else {
+            Err(self.syntax())
+        }
+    }
+
+    /// Adds what the text lists to the end of `list`.
+    fn sum(&mut self, list: &mut Vec<bool>) -> Result<(), PatternError> {
+        let start = list.len();
+        self.product(list)?;
         while self.take('+') {
-            list.extend(self.product()?);
-            if list.len() > LONGEST {
+            self.product(list)?;
+            if list.len() - start > LONGEST {
                 return Err(PatternError::TooLong);
             }
         }
-        Ok(list)
+        Ok(())
     }
 
-    fn product(&mut self) -> Result<Vec<bool>, PatternError> {
-        let mut list = self.atom()?;
+    fn product(&mut self, list: &mut Vec<bool>) -> Result<(), PatternError> {
+        let start = list.len();
+        self.atom(list)?;
         while self.take('*') {
-            let times = self.number()?;
-            if list.len().saturating_mul(times) > LONGEST {
+            let once = list.len() - start;
+            let all = once.saturating_mul(self.number()?);
+            if all > LONGEST {
                 return Err(PatternError::TooLong);
             }
-            list = list.repeat(times);
+            list.truncate(start + all.min(once));
+            while list.len() < start + all {
+                list.extend_from_within(start..start + once);
+            }
         }
-        Ok(list)
+        Ok(())
     }
 
-    fn atom(&mut self) -> Result<Vec<bool>, PatternError> {
+    fn atom(&mut self, list: &mut Vec<bool>) -> Result<(), PatternError> {
         if self.take('(') {
             self.depth += 1;
             if self.depth > DEEPEST {
                 return Err(self.syntax());
             }
-            let list = self.sum()?;
+            self.sum(list)?;
             self.depth -= 1;
-            return if self.take(')') {
-                Ok(list)
-            } else {
-                Err(self.syntax())
-            };
+            return self.expect(')');
         }
-        if !self.take('[') {
-            return Err(self.syntax());
-        }
-        let mut list = Vec::new();
+        self.expect('[')?;
+        let start = list.len();
         while !self.take(']') {
             match self.number()? {
                 0 => list.push(false),
                 1 => list.push(true),
                 _ => return Err(PatternError::NotZeroOrOne),
             }
-            if list.len() > LONGEST {
+            if list.len() - start > LONGEST {
                 return Err(PatternError::TooLong);
             }
             if !self.take(',') && self.peek() != Some(']') {
                 return Err(self.syntax());
             }
         }
-        Ok(list)
+        Ok(())
     }
 
     fn number(&mut self) -> Result<usize, PatternError> {

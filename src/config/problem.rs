@@ -151,10 +151,17 @@ pub(crate) fn near_matches(
 pub(crate) fn or_list(values: &[u64]) -> String {
     let mut values = values.to_vec();
     sort_by_key(&mut values, |v| *v);
-    let texts: Vec<String> = values.iter().map(u64::to_string).collect();
-    match texts.split_last() {
-        None => String::from("none"),
-        Some((last, [])) => last.clone(),
-        Some((last, rest)) => format!("{} or {last}", rest.join(", ")),
+    let mut list = String::new();
+    for (at, value) in values.iter().enumerate() {
+        match (at, values.len() - at) {
+            (0, _) => {}
+            (_, 1) => list.push_str(" or "),
+            _ => list.push_str(", "),
+        }
+        list.push_str(&value.to_string());
     }
+    if list.is_empty() {
+        list.push_str("none");
+    }
+    list
 }

@@ -5,6 +5,7 @@ use crate::config::check::Draft;
 use crate::config::fields::FieldId as F;
 use crate::config::problem::{near_matches, near_multiples, or_list};
 use crate::value::Value;
+use crate::words::Gaps;
 
 pub(super) const RULES: &[Rule] = &[
     Rule {
@@ -131,13 +132,15 @@ fn near_expert_grids(d: &Draft<'_>, f: &mut Found, stage: u64) -> bool {
     let tensor_near = near_matches(d.etp, 64, 2, &|etp| {
         stage.is_multiple_of(etp.saturating_mul(d.ep))
     });
+    let mut gaps = Gaps::default();
     let hint = match (expert_near.as_slice(), tensor_near.as_slice()) {
         ([], []) => {
             let span = d.etp.saturating_mul(d.ep).saturating_mul(d.pp);
-            format!("world_size must be a multiple of ETP · EP · PP = {span}")
+            gaps.numbers(&[span])
+                .fill("world_size must be a multiple of ETP · EP · PP = {}")
         }
-        ([], etp) => format!("ETP {} would work", or_list(etp)),
-        (ep, _) => format!("EP {} would work", or_list(ep)),
+        ([], etp) => gaps.text(&or_list(etp)).fill("ETP {} would work"),
+        (ep, _) => gaps.text(&or_list(ep)).fill("EP {} would work"),
     };
     f.text(&hint)
         && f.fix_each(F::expert_model_parallel_size, &expert_near)

@@ -27,14 +27,6 @@ impl fmt::Display for StageProblem {
 }
 
 impl Gaps {
-    /// The next gaps get a number each.
-    fn sizes(&mut self, sizes: &[u32]) -> &mut Self {
-        for size in sizes {
-            self.number((*size).into());
-        }
-        self
-    }
-
     /// The next gap gets a sentence about a number, if there is one.
     fn maybe(&mut self, number: Option<u32>, sentence: &str) -> &mut Self {
         let filled = number.map(|number| Self::default().sizes(&[number]).fill(sentence));

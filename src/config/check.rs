@@ -85,6 +85,7 @@ pub fn check(raw: &RawJob) -> Checked {
 }
 
 /// The memory that was typed, or else the chosen GPU's.
+#[inline(never)] // Apart: its parts take fewer bytes than one huge function.
 fn gpu_memory(raw: &RawJob, problems: &mut Vec<Problem>) -> Option<Bytes> {
     let read = |field: FieldId| parse(field.field(), raw.shared.get(field)?).ok().flatten();
     if let Some(Parsed::Int(mib)) = read(FieldId::gpu_memory_mib) {
@@ -105,6 +106,7 @@ fn gpu_memory(raw: &RawJob, problems: &mut Vec<Problem>) -> Option<Bytes> {
     gpu.map(|gpu| Bytes(gpu.memory_bytes()))
 }
 
+#[inline(never)] // Apart: its parts take fewer bytes than one huge function.
 fn unknown_keys(raw: &RawJob, problems: &mut Vec<Problem>) {
     for (key, _) in raw.unknown.iter().take(100) {
         let mut gaps = Gaps::default();
@@ -146,6 +148,7 @@ fn shared(name: &[u8], key: &[u8]) -> usize {
 }
 
 /// Reads every field of one module; the second result lists the fields that could not be read.
+#[inline(never)] // Apart: its parts take fewer bytes than one huge function.
 fn read_args(raw: &RawJob, module: usize, problems: &mut Vec<Problem>) -> (Args, Vec<FieldId>) {
     let mut bad = Vec::new();
     let mut values = Vec::with_capacity(FieldId::ALL.len());
@@ -225,6 +228,7 @@ pub(super) struct Draft<'a> {
 }
 
 impl<'a> Draft<'a> {
+    #[inline(never)] // Apart: its parts take fewer bytes than one huge function.
     fn new(place: &'a Place<'a>, ends: Ends, a: Args, span: Option<&Span>) -> Self {
         let tp = a.tensor_model_parallel_size;
         let pp = a.pipeline_model_parallel_size;
@@ -280,6 +284,7 @@ impl<'a> Draft<'a> {
         }
     }
 
+    #[inline(never)] // Apart: its parts take fewer bytes than one huge function.
     fn finish(mut self, name: String, stages: StageLayout) -> Module {
         self.ends.count_items(&mut self.a);
         let a = &self.a;

@@ -123,6 +123,7 @@ pub fn parse(field: &Field, value: &Value) -> Result<Option<Parsed>, ParseError>
     parse_kind(field.kind, value).map(Some)
 }
 
+#[inline(never)] // Apart: its parts take fewer bytes than one huge function.
 fn parse_kind(kind: Kind, value: &Value) -> Result<Parsed, ParseError> {
     match kind {
         Kind::Int { min, max } => {

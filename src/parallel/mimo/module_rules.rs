@@ -13,6 +13,7 @@ use crate::value::Value;
 use crate::words::Gaps;
 
 /// The module with DP derived where it is not set, or every problem in the framework's order.
+#[inline(never)] // Apart: its parts take fewer bytes than one huge function.
 pub(super) fn check_module(
     at: &ModuleRef,
     module: &ModuleInput,
@@ -145,6 +146,7 @@ impl Report<'_> {
     }
 
     /// ETP * EP divides TP * CP * DP.
+    #[inline(never)] // Apart: its parts take fewer bytes than one huge function.
     fn check_experts(&mut self, module: &ModuleInput, parallelism: &ModuleParallelism) {
         const SHOWN: [Field; 5] = [
             Field::TensorModelParallelSize,

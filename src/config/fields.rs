@@ -247,6 +247,8 @@ fields! {
     fine_grained_activation_offloading: bool = Field::flag(false).at(Savers, All, "fgo", "Offload activations by module");
     /// What fine-grained offloading moves.
     offload_modules: NameSet<OffloadModule> = Field::set(OffloadModule::NAMES, "").at(Savers, All, "offmod", "Offloaded modules");
+    /// Smaller tensors are not offloaded.
+    min_offloaded_tensor_size: u64 = Field::int(0, 1_000_000_000_000, 1_048_576).at(Savers, All, "offmin", "Smallest offloaded tensor").unit("elements");
     /// Layers whose activations move to host memory.
     cpu_offloading_num_layers: u64 = Field::int(0, 10_000, 0).at(Savers, All, "offL", "Offloaded layers");
 

@@ -35,13 +35,9 @@ pub fn assumptions(config: &Config) -> Vec<String> {
                 "Buffers of overlapped tensor-parallel communication are outside PyTorch's allocator and not counted.",
             ),
             (
-                a.cpu_offloading_num_layers > 0,
-                "Layers offloaded by cpu_offloading_num_layers are counted as if they stayed.",
-            ),
-            (
                 a.fine_grained_activation_offloading,
-                "Offloaded modules are counted as gone between forward and backward pass; the last layer, which stays, and \
-                 reloading ahead of time are not modeled.",
+                "All groups are offloaded on every stage (activation_offload_fraction 1, \
+                 delta_offload_bytes_across_pp_ranks 0), and one layer's tensors are back ahead of time.",
             ),
             (
                 m.moe.is_some() && a.expert_load_imbalance == Decimal::ONE,

@@ -222,6 +222,11 @@ pub(crate) struct ChunkPasses {
     /// What a deferred weight gradient of the output layer needs after each backward pass, and how often.
     pub(crate) deferred: u64,
     pub(crate) deferrals: u64,
+    /// What came back from the host for a later backward pass: a segment's tensors, and their bytes.
+    pub(crate) ahead: Option<SegmentKind>,
+    pub(crate) ahead_bytes: u64,
+    /// The first layer's segment, how many layers follow, and how many of the first ones go to the host.
+    layers: (usize, usize, usize),
     /// The attention mask, where recompute keeps it, and where it only passes through.
     pub(crate) kept_mask: u64,
     pub(crate) passing_mask: u64,
@@ -229,8 +234,14 @@ pub(crate) struct ChunkPasses {
 
 impl ChunkPasses {
     /// Walks through a chunk forwards and backwards. With `held`, the received output gradient stays alive until the
-    /// next backward pass begins.
-    pub(crate) fn new(m: &Module, tapes: &Tapes<'_>, chunk: &Chunk, held: bool) -> Self {
+    /// next backward pass begins. `ahead` is what waits for that on the GPU although it is offloaded.
+    pub(crate) fn new(
+        m: &Module,
+        tapes: &Tapes<'_>,
+        chunk: &Chunk,
+        held: bool,
+        ahead: Option<(SegmentKind, u64)>,
+    ) -> Self {
         let segments = segments(m, tapes, chunk);
         let residual = block(
             tapes
@@ -250,6 +261,8 @@ impl ChunkPasses {
             } else {
                 residual
             },
+            ahead: ahead.map(|(kind, _)| kind),
+            ahead_bytes: ahead.map_or(0, |(_, bytes)| bytes),
             ..Self::default()
         };
         if chunk.output && m.ends.is_language() && m.args.defer_embedding_wgrad_compute {
@@ -290,8 +303,20 @@ impl ChunkPasses {
         let mut kept = Usage::default();
         kept.add_to(Family::Attention as usize, passes.kept_mask);
         kept.add_to(Family::Residual as usize, passes.received_kept);
+        let host = usize::try_from(tapes.sizes().savers.layers).unwrap_or(usize::MAX);
+        let count = chunk.num_layers() as usize;
+        passes.layers = (usize::from(chunk.embedding), count, host.min(count));
         passes.before.reserve(segments.len());
+        let mut away = passes.layers.0;
+        let mut leave = |passes: &Self, kept: &mut Usage, index: usize| {
+            let on_host = passes.on_host(index);
+            for gone in segments.get(away..on_host.end).into_iter().flatten() {
+                kept.remove(&gone.reduced.large);
+            }
+            away = away.max(on_host.end);
+        };
         for (index, segment) in segments.iter().enumerate() {
+            leave(&passes, &mut kept, index);
             passes.before.push(kept);
             match segment.group {
                 None => kept.add(&segment.reduced.kept, 1),
@@ -301,12 +326,27 @@ impl ChunkPasses {
                 Some(_) => {}
             }
         }
+        leave(&passes, &mut kept, segments.len());
         passes.kept = kept;
         passes.kept_total = kept.total();
         passes.segments = segments;
         passes.forward = passes.forward_high();
         passes.backward = passes.backward_high(held);
         passes
+    }
+
+    /// The segments whose large tensors are on the host while one is at work, or after all of them. Offloading makes
+    /// room for one layer at a time, so that as many layers as are not offloaded have theirs on the GPU, and coming
+    /// back keeps that number (`DefaultOffloadSynchronizer`).
+    pub(crate) fn on_host(&self, index: usize) -> Range<usize> {
+        let (first, layers, host) = self.layers;
+        let layer = index.saturating_sub(first).min(layers.saturating_sub(1));
+        let away = if host == 0 || index < first {
+            0
+        } else {
+            (layer + 1).saturating_sub(layers - host).min(host)
+        };
+        first..first + away
     }
 
     /// What is kept of the segments before one; of all of them when there is no such segment.
@@ -330,6 +370,7 @@ impl ChunkPasses {
         let mut usage = self.before(index);
         usage.add_to(TRANSIENT, self.passing_mask);
         let Some((first, _)) = segment.group else {
+            usage.add_to(TRANSIENT, self.ahead_bytes);
             usage.add(&segment.reduced.forward.usage, 1);
             return ChunkHigh::of(usage, index, segment.reduced.forward, Turn::Forward);
         };
@@ -344,6 +385,16 @@ impl ChunkPasses {
             usage.add_to(TRANSIENT, high.usage.total());
         }
         ChunkHigh::of(usage, index, high, Turn::Forward)
+    }
+
+    /// What waits beside a segment's backward pass: a segment that offloads takes its tensors from it, one by one,
+    /// while those of the segment before come back.
+    pub(crate) fn ahead_beside(&self, segment: &Segment) -> u64 {
+        if segment.reduced.moved == 0 {
+            self.ahead_bytes
+        } else {
+            0
+        }
     }
 
     fn backward_high(&self, held: bool) -> ChunkHigh {
@@ -373,6 +424,7 @@ impl ChunkPasses {
             };
             let mut usage = self.before(index);
             usage.add(&high.usage, 1);
+            usage.add_to(TRANSIENT, self.ahead_beside(segment));
             if held && !holds {
                 usage.add_to(TRANSIENT, self.sent);
             }
@@ -454,6 +506,20 @@ impl ChunkPasses {
             }
         }
     }
+}
+
+/// The offloaded tensors that are on the GPU all the same between the passes of a stage: those of the last layer of the
+/// chunk whose backward pass is next. They stay (`post_warmup_callback`, `should_bulk_offload`) or are back already
+/// (`pre_reload_last_layer`), and with them reloading stays one layer ahead.
+pub(crate) fn ahead(m: &Module, tapes: &Tapes<'_>, pp_rank: u32) -> Option<(SegmentKind, u64)> {
+    let chunks = m.stages.rank(pp_rank).iter();
+    let last = chunks.filter_map(|chunk| {
+        let segments = segments(m, tapes, chunk);
+        let offloads = |s: &&Segment| s.group.is_none() && s.reduced.moved > 0;
+        let last = segments.iter().rev().find(offloads)?;
+        Some((last.kind, last.reduced.moved))
+    });
+    last.max_by_key(|(_, bytes)| *bytes)
 }
 
 /// The parts of a chunk in order, with the groups that full recompute makes of its layers.

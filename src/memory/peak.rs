@@ -7,7 +7,7 @@ use super::bucket::Bucket;
 use super::buffers::{Buffer, BufferRules, Site};
 use super::pair::{PairHigh, pair};
 use super::parameters::{Parameters, PartTable};
-use super::passes::{ChunkHigh, ChunkPasses, Tapes, Turn};
+use super::passes::{ChunkHigh, ChunkPasses, Tapes, Turn, ahead};
 use super::states::{Held, StateRule, StateRules, gradient_copy_bytes, moment_copy_bytes};
 use super::{ChunkEstimate, StageEstimate};
 use crate::config::job::Module;
@@ -202,11 +202,12 @@ impl<'a> Stages<'a> {
         let last = after == 0 && pp_rank + 1 == m.stages.pp();
         let plain = pipelined && m.stages.vpp().is_none();
         let held = plain && !last;
+        let ahead = ahead(m, &self.tapes, pp_rank);
         let chunks: Vec<ChunkPasses> = m
             .stages
             .rank(pp_rank)
             .iter()
-            .map(|chunk| ChunkPasses::new(m, &self.tapes, chunk, held))
+            .map(|chunk| ChunkPasses::new(m, &self.tapes, chunk, held, ahead))
             .collect();
         let weights = chunks
             .iter()

@@ -6,6 +6,7 @@
 
 pub mod recompute;
 pub mod replay;
+mod usage;
 
 use core::ops::Range;
 

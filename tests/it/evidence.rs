@@ -246,6 +246,19 @@ fn jobs_in_fp8_need_what_was_measured() {
 }
 
 #[test]
+fn offloading_by_module_leaves_what_was_measured() {
+    let runs = runs();
+    let offloaded = runs
+        .iter()
+        .filter(|run| run.id.contains("fine_grained_offloading"));
+    let errors: Vec<_> = offloaded
+        .map(|run| compare(run).unwrap().peak_error.unwrap().ppm.abs())
+        .collect();
+    assert_eq!(errors.len(), 4);
+    assert!(errors.iter().all(|ppm| *ppm < 60_000), "{errors:?}");
+}
+
+#[test]
 fn recomputation_saves_what_was_measured() {
     let runs = runs();
     let peaks = |name: &str| {

@@ -5,4 +5,5 @@ mod fp8;
 mod jobs;
 mod laws;
 mod ledger;
+mod offload;
 mod states;

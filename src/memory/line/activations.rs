@@ -13,7 +13,7 @@ use crate::memory::passes::{
 use crate::memory::peak::{Replay, Stages};
 use crate::memory::states::{gradient_copy_bytes, moment_copy_bytes};
 use crate::memory::{StageEstimate, peak};
-use crate::model::tape::replay::{TRANSIENT, alive_at, kept_tensors};
+use crate::model::tape::replay::{LARGE, TRANSIENT, alive_at, kept_tensors};
 use crate::model::tape::{Family, block};
 use crate::model::tensor::{Shape, factor};
 use crate::parallel::schedule::Moment;
@@ -227,21 +227,38 @@ impl View<'_> {
         };
         terms.plain(what, RESIDUAL, p.received_kept, times, source);
         // All segments of a kind keep the same, so each kind is looked through once.
+        let on_host = p.on_host(segments);
         let segments = p.segments.get(..segments).unwrap_or(&p.segments);
-        let mut kinds: Vec<(Option<SegmentKind>, u64)> = Vec::new();
+        let mut kinds: Vec<((Option<SegmentKind>, u64), u64)> = Vec::new();
         for (index, segment) in segments.iter().enumerate() {
+            let below = if on_host.contains(&index) {
+                LARGE
+            } else {
+                u64::MAX
+            };
             match segment.group {
-                None => count(&mut kinds, Some(segment.kind)),
-                Some((first, _)) if first == index => count(&mut kinds, None),
+                None => count(&mut kinds, (Some(segment.kind), below)),
+                Some((first, _)) if first == index => count(&mut kinds, (None, 0)),
                 Some(_) => {}
             }
         }
-        for (kind, segments) in kinds {
+        for ((kind, below), segments) in kinds {
             let times = times.saturating_mul(segments);
             match kind {
-                Some(kind) => self.segment(kind, None, times, terms),
+                Some(kind) => self.segment(kind, below, times, terms),
                 None => self.group_input(times, terms),
             }
+        }
+    }
+
+    /// What one segment keeps in tensors of less than so many elements.
+    fn segment(&self, kind: SegmentKind, below: u64, times: u64, terms: &mut Terms) {
+        let Some(Reel { tape, plan, .. }) = self.tapes.tape(kind, self.chunk) else {
+            return;
+        };
+        let tensors = kept_tensors(plan).into_iter().filter_map(|id| tape.get(id));
+        for tensor in tensors.filter(|tensor| tensor.shape.elements() < below) {
+            terms.tensor(kind.label(), tensor, tensor.family as usize, false, times);
         }
     }
 
@@ -265,22 +282,33 @@ impl View<'_> {
         terms.shaped("attention mask", usage, (shape, 1), times, ATTENTION_MASK);
     }
 
-    /// What one segment keeps; as a transient when it is recomputed, then without its input where that is counted already.
-    fn segment(&self, kind: SegmentKind, recomputed: Option<bool>, times: u64, terms: &mut Terms) {
+    /// What so many recomputed segments keep for a while, and so many of their inputs.
+    fn recomputed(&self, kind: SegmentKind, [times, inputs]: [u64; 2], terms: &mut Terms) {
         let Some(Reel { tape, plan, .. }) = self.tapes.tape(kind, self.chunk) else {
             return;
         };
         for id in kept_tensors(plan) {
             let Some(tensor) = tape.get(id) else { continue };
-            if recomputed == Some(true) && tape.input == Some(id) {
-                continue;
-            }
-            let usage = if recomputed.is_some() {
-                TRANSIENT
+            let times = if tape.input == Some(id) {
+                inputs
             } else {
-                tensor.family as usize
+                times
             };
-            terms.tensor(kind.label(), tensor, usage, false, times);
+            terms.tensor(kind.label(), tensor, TRANSIENT, false, times);
+        }
+    }
+
+    /// Offloaded tensors that wait for the next backward pass.
+    fn ahead(&self, terms: &mut Terms) {
+        let reel = self
+            .passes
+            .ahead
+            .and_then(|kind| self.tapes.tape(kind, self.chunk));
+        let Some(Reel { tape, plan, .. }) = reel else {
+            return;
+        };
+        for tensor in plan.moved.iter().filter_map(|m| tape.get(m.tensor)) {
+            terms.tensor("back from the host", tensor, TRANSIENT, false, 1);
         }
     }
 
@@ -290,6 +318,10 @@ impl View<'_> {
             return;
         };
         let last = p.segments.len().saturating_sub(1);
+        let forward = high.turn == Turn::Forward;
+        if segment.group.is_none() && (forward || p.ahead_beside(segment) > 0) {
+            self.ahead(terms);
+        }
         if high.turn == Turn::Forward {
             self.mask(TRANSIENT, p.passing_mask, 1, terms);
             self.kept(high.segment, 1, terms);
@@ -348,13 +380,14 @@ impl View<'_> {
         let Some((first, rest)) = layers.split_first() else {
             return;
         };
-        self.segment(first.kind, Some(!self.passes.distributed), 1, terms);
+        let inputs = u64::from(self.passes.distributed);
+        self.recomputed(first.kind, [1, inputs], terms);
         let mut kinds = Vec::new();
         for layer in rest {
             count(&mut kinds, layer.kind);
         }
         for (kind, layers) in kinds {
-            self.segment(kind, Some(false), layers, terms);
+            self.recomputed(kind, [layers, layers], terms);
         }
     }
 

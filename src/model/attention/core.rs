@@ -142,7 +142,9 @@ fn unfused(sizes: &Sizes<'_>, tape: &mut Tape, inputs: &Inputs) -> TensorId {
     let values = reads.last().copied().into_iter().collect::<Vec<_>>();
     let mut used = probabilities;
     if let [raw] = raw.as_slice() {
-        tape.op("query times key", &reads, &[*raw]).saves(&saved);
+        // The values are kept by the second product.
+        let keys = saved.get(..2).unwrap_or(&saved);
+        tape.op("query times key", &reads, &[*raw]).saves(keys);
         tape.op("softmax", &[*raw], &[probabilities])
             .saves(&[probabilities]);
     } else {

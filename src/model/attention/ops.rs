@@ -132,8 +132,6 @@ pub(crate) fn ops(sizes: &Sizes<'_>, tape: &mut Tape, input: TensorId) -> Tensor
     };
     let first = norm_column(sizes, tape, INPUT, linear, hidden(m));
     let normed = (!sizes.kernels.norm_in_linear).then_some((start, first));
-    tape.offload(OffloadModule::AttnNorm, start);
-    tape.offload(OffloadModule::QkvLinear, tape.here() - 1);
 
     tape.at(Family::Attention, SELF_ATTENTION);
     let mut q = None;
@@ -142,6 +140,7 @@ pub(crate) fn ops(sizes: &Sizes<'_>, tape: &mut Tape, input: TensorId) -> Tensor
         let (normed_q, normed_k) = qk_norm(sizes, tape, qkv);
         (q, k) = (Some(normed_q), Some(normed_k));
     }
+    tape.offload(OffloadModule::QkvLinear, start);
     if rotary(m) {
         (q, k) = rope(sizes, tape, qkv, q, k);
     }

@@ -23,6 +23,7 @@ pub(crate) fn ops(sizes: &Sizes<'_>, tape: &mut Tape, input: TensorId) -> Tensor
     let start = tape.here();
     let normed = residual_norm(sizes, tape, INPUT, input);
     tape.offload(OffloadModule::AttnNorm, start);
+    let first = tape.here();
     let down = compress(sizes, tape, normed);
 
     let down = norm_apart(sizes, tape, down);
@@ -84,6 +85,7 @@ pub(crate) fn ops(sizes: &Sizes<'_>, tape: &mut Tape, input: TensorId) -> Tensor
     );
     let (q, k, v) = rope(sizes, tape, q, kv, query);
     let last = tape.here();
+    tape.offload(OffloadModule::QkvLinear, first);
 
     let inputs = Inputs {
         reads: vec![q, k, v],
@@ -121,7 +123,6 @@ fn compress(sizes: &Sizes<'_>, tape: &mut Tape, normed: TensorId) -> Compressed 
     let args = &m.args;
     tape.at(Family::Attention, MLA_DOWN);
     let sizes = &sizes.sharing_with(RecomputeModule::Layernorm);
-    let down = tape.here();
     let compressed_q = args.q_lora_rank.map(|rank| {
         let rank = factor("r_q", rank);
         let output = tape.tensor("compressed queries", sizes.own_tokens(&[rank]), bytes);
@@ -157,7 +158,6 @@ fn compress(sizes: &Sizes<'_>, tape: &mut Tape, normed: TensorId) -> Compressed 
             weight,
         },
     );
-    tape.offload(OffloadModule::QkvLinear, down);
     Compressed {
         queries: compressed_q,
         keys_values: compressed_kv,

@@ -1,7 +1,7 @@
 //! What the dense MLP keeps.
 
 use super::fc1_width;
-use crate::config::choices::{OffloadModule, RecomputeModule};
+use crate::config::choices::RecomputeModule;
 use crate::model::linear::{Linear, norm_column, row, shape_of};
 use crate::model::norm::ops::PRE_MLP;
 use crate::model::sizes::Sizes;
@@ -27,7 +27,6 @@ pub(crate) fn ops(sizes: &Sizes<'_>, tape: &mut Tape, x: TensorId) -> TensorId {
         weight: Shape::of(&[fc1, hidden(m)]).over(tp(m)),
     };
     let norm = norm_column(sizes, tape, PRE_MLP, linear, hidden(m));
-    tape.offload(OffloadModule::MlpNorm, start);
     tape.at(Family::Mlp, BIAS_ACTIVATION);
     let activated = tape.tensor(
         "output of the activation function",

@@ -15,6 +15,10 @@ pub struct Savers {
     pub recompute: Option<NameSet<RecomputeModule>>,
     /// Modules of fine-grained offloading.
     pub offload: Option<NameSet<OffloadModule>>,
+    /// Elements of the smallest tensor that they move.
+    pub least: u64,
+    /// First layers of a model that are offloaded as a whole.
+    pub layers: u64,
     /// Whether MTP layers keep only their inputs, as full recompute with method uniform has it.
     pub mtp: bool,
 }
@@ -24,6 +28,8 @@ impl Savers {
     pub const NONE: Self = Self {
         recompute: None,
         offload: None,
+        least: 0,
+        layers: 0,
         mtp: false,
     };
 
@@ -39,6 +45,8 @@ impl Savers {
             offload: a
                 .fine_grained_activation_offloading
                 .then_some(a.offload_modules),
+            least: a.min_offloaded_tensor_size,
+            layers: a.cpu_offloading_num_layers,
             mtp: full && a.recompute_method == Some(RecomputeMethod::Uniform),
         }
     }
@@ -53,8 +61,19 @@ pub(crate) struct Plan {
     pub(crate) ends: Vec<Vec<TensorId>>,
     /// Sections that run again, in their order.
     pub(crate) again: Vec<Section>,
-    /// What comes back from the host before any backward pass.
-    pub(crate) fetched: Vec<TensorId>,
+    /// What is moved to the host.
+    pub(crate) moved: Vec<Moved>,
+}
+
+/// A tensor that an operation keeps on the host. What several operations keep is moved, and comes back, once for each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Moved {
+    pub(crate) tensor: TensorId,
+    /// The operation that keeps it.
+    pub(crate) op: usize,
+    /// The first operation of its offload module. Once that is done backwards, what the same module of the layer
+    /// before has moved comes back.
+    pub(crate) first: usize,
 }
 
 impl Plan {
@@ -86,28 +105,26 @@ impl Plan {
                 end.extend_from_slice(&section.keeps);
             }
         }
-        let mut fetched = Vec::new();
-        if let Some(modules) = savers.offload {
-            for (module, op) in &tape.offloads {
-                if modules.contains(*module)
-                    && let Some(kept) = keeps.get(*op)
-                {
-                    fetched.extend_from_slice(kept);
-                }
-            }
-            fetched.iter().for_each(&mut mark);
+        let moved = offloaded(tape, savers, &keeps);
+        for moved in &moved {
+            mark(&moved.tensor);
         }
         for kept in &mut keeps {
             kept.retain(|id| !withheld.get(id.0 as usize).copied().unwrap_or(false));
         }
-        sort_by_key(&mut fetched, |id| *id);
-        fetched.dedup();
         Self {
             keeps,
             ends,
             again,
-            fetched,
+            moved,
         }
+    }
+
+    /// Bytes of all that comes back from the host.
+    pub(crate) fn moved_bytes(&self, tape: &Tape) -> u64 {
+        let tensors = self.moved.iter().filter_map(|m| tape.get(m.tensor));
+        let bytes = tensors.map(ActivationTensor::allocated);
+        bytes.fold(0, u64::saturating_add)
     }
 
     /// What nothing keeps: a forward pass without autograd.
@@ -116,7 +133,7 @@ impl Plan {
             keeps: vec![Vec::new(); tape.ops.len()],
             ends: vec![Vec::new(); tape.ops.len()],
             again: Vec::new(),
-            fetched: Vec::new(),
+            moved: Vec::new(),
         }
     }
 
@@ -134,6 +151,47 @@ pub fn kept(tape: &Tape, savers: Savers) -> Vec<ActivationTensor> {
     ids.into_iter()
         .filter_map(|id| tape.get(id).copied())
         .collect()
+}
+
+/// What each offload module moves: tensors that are large enough, unless other operations keep them too and the module
+/// does not take them as an input, whose memory it frees by force (`forced_released_tensors`).
+fn offloaded(tape: &Tape, savers: Savers, keeps: &[Vec<TensorId>]) -> Vec<Moved> {
+    let mut moved = Vec::new();
+    let Some(modules) = savers.offload else {
+        return moved;
+    };
+    let chosen = || {
+        tape.offloads
+            .iter()
+            .filter(|(module, _)| modules.contains(*module))
+    };
+    let stays = |id: TensorId| {
+        let mut keepers = keeps.iter().enumerate();
+        keepers.any(|(op, ids)| ids.contains(&id) && chosen().all(|(_, other)| *other != op))
+    };
+    let mut group = None;
+    for (module, op) in chosen() {
+        let (Some(kept), Some(of)) = (keeps.get(*op), tape.ops.get(*op)) else {
+            continue;
+        };
+        let first = match group {
+            Some((same, first)) if same == *module => first,
+            _ => *op,
+        };
+        group = Some((*module, first));
+        for id in kept {
+            let read = of.inputs.iter().any(|(input, _)| input == id);
+            let elements = tape.get(*id).map_or(0, |tensor| tensor.shape.elements());
+            if elements >= savers.least && (read || !stays(*id)) {
+                moved.push(Moved {
+                    tensor: *id,
+                    op: *op,
+                    first,
+                });
+            }
+        }
+    }
+    moved
 }
 
 /// The sections that these savers run again. One that lies within another is left out: the outer one

@@ -3,48 +3,14 @@
 //! A tensor lives as long as something refers to it: a Python variable until its last use, autograd until
 //! the backward pass of the operation that saved it, a gradient until it was used.
 
+pub use super::usage::{TRANSIENT, USES, Usage};
+
 use super::recompute::Plan;
 use super::{ActivationTensor, Family, Gradient, Section, Tape, TensorId};
 use crate::order::sort_by_key;
 
-/// How many kinds of use there are: the families of kept tensors, and what is not kept.
-pub const USES: usize = 6;
-/// The index of what only lives for a moment.
-pub const TRANSIENT: usize = 5;
-
-/// Bytes by use: kept tensors by [`Family`], then everything that only lives for a moment.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Usage(pub [u64; USES]);
-
-impl Usage {
-    /// All uses together.
-    #[must_use]
-    pub fn total(&self) -> u64 {
-        self.0
-            .iter()
-            .fold(0, |sum, bytes| sum.saturating_add(*bytes))
-    }
-
-    /// Adds so many times another usage.
-    pub fn add(&mut self, other: &Self, times: u64) {
-        for (into, from) in self.0.iter_mut().zip(&other.0) {
-            *into = into.saturating_add(from.saturating_mul(times));
-        }
-    }
-
-    /// Adds bytes to one use.
-    pub fn add_to(&mut self, usage: usize, bytes: u64) {
-        if let Some(into) = self.0.get_mut(usage) {
-            *into = into.saturating_add(bytes);
-        }
-    }
-
-    fn take(&mut self, usage: usize, bytes: u64) {
-        if let Some(from) = self.0.get_mut(usage) {
-            *from = from.saturating_sub(bytes);
-        }
-    }
-}
+/// Elements of the smallest tensor that Transformer Engine offloads with its layer (`_check_if_offload`).
+pub const LARGE: u64 = 256 * 1024;
 
 /// The heaviest moment of a pass over one tape.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -66,6 +32,10 @@ pub struct Reduced {
     pub kept: Usage,
     /// Whether it is kept.
     pub keeps_input: bool,
+    /// Bytes that are moved to the host between the passes.
+    pub moved: u64,
+    /// Of what is kept, the tensors that are large enough to go to the host with the whole layer.
+    pub large: Usage,
     /// The forward pass, from a state in which the input is alive, which counts here.
     pub forward: High,
     /// The forward pass when autograd keeps nothing of it.
@@ -103,10 +73,12 @@ pub(crate) fn reduce(tape: &Tape, plan: &Plan) -> Reduced {
     let mut player = Player::new(tape, plan, None);
     let bare = Plan::without_autograd(tape);
     Reduced {
-        kept: kept(tape, plan),
+        kept: kept(tape, plan, 0),
+        large: kept(tape, plan, LARGE),
         keeps_input: tape
             .input
             .is_some_and(|input| plan.keeps.iter().flatten().any(|id| *id == input)),
+        moved: plan.moved_bytes(tape),
         forward: player.play(PassKind::Forward),
         without_autograd: Player::new(tape, &bare, None).play(PassKind::WithoutAutograd),
         backward: player.play(PassKind::Backward),
@@ -136,10 +108,12 @@ pub(crate) fn kept_tensors(plan: &Plan) -> Vec<TensorId> {
     ids
 }
 
-fn kept(tape: &Tape, plan: &Plan) -> Usage {
+/// What a plan keeps in tensors of so many elements and more.
+fn kept(tape: &Tape, plan: &Plan, least: u64) -> Usage {
     let mut usage = Usage::default();
     for id in kept_tensors(plan) {
-        if let Some(tensor) = tape.get(id) {
+        let tensor = tape.get(id);
+        if let Some(tensor) = tensor.filter(|tensor| tensor.shape.elements() >= least) {
             usage.add_to(tensor.family as usize, tensor.allocated());
         }
     }
@@ -411,7 +385,7 @@ impl<'a> Player<'a> {
                 *gradient = Some(slot);
             }
         }
-        self.fetch();
+        let first_moved = self.fetch();
         let mut later: Vec<(usize, usize)> = Vec::new();
         // Of the operation at hand, and used again for the next.
         let mut of_outputs: Vec<usize> = Vec::new();
@@ -441,7 +415,7 @@ impl<'a> Player<'a> {
                     made.push((*input, slot));
                 }
                 self.mark(index, false, &op.backward);
-                self.finish(index, &mut later);
+                self.finish(index, first_moved, &mut later);
                 for slot in &of_outputs {
                     self.release(*slot);
                 }
@@ -449,13 +423,19 @@ impl<'a> Player<'a> {
                     self.accumulate(index, *input, *slot, &mut gradients);
                 }
             } else {
-                self.finish(index, &mut later);
+                self.finish(index, first_moved, &mut later);
+            }
+            // What the same module of the layer before offloaded comes back.
+            for (slot, moved) in (first_moved..).zip(&plan.moved) {
+                if moved.first == index {
+                    self.hold(slot);
+                }
             }
         }
     }
 
     /// The backward pass of an operation is over: what it saved goes.
-    fn finish(&mut self, index: usize, later: &mut Vec<(usize, usize)>) {
+    fn finish(&mut self, index: usize, first_moved: usize, later: &mut Vec<(usize, usize)>) {
         let (tape, plan) = (self.tape, self.plan);
         let saves = tape.ops.get(index).map(|op| op.saves.as_slice());
         saves
@@ -464,6 +444,11 @@ impl<'a> Player<'a> {
             .for_each(|id| self.release(id.0 as usize));
         let ends = plan.ends.get(index).into_iter().flatten();
         ends.for_each(|id| self.release(id.0 as usize));
+        for (slot, moved) in (first_moved..).zip(&plan.moved) {
+            if moved.op == index {
+                self.release(slot);
+            }
+        }
         later.retain(|(at, slot)| {
             if *at == index {
                 self.release(*slot);
@@ -503,21 +488,21 @@ impl<'a> Player<'a> {
         }
     }
 
-    /// Offloaded tensors are back before the first operation needs one.
-    fn fetch(&mut self) {
-        let (tape, plan) = (self.tape, self.plan);
-        if plan.fetched.is_empty() {
-            return;
+    /// Offloaded tensors are back before the first operation needs one, in slots from this one on.
+    fn fetch(&mut self) -> usize {
+        let first = self.slots.len();
+        for moved in &self.plan.moved {
+            let bytes = self.tape.get(moved.tensor);
+            self.slots.push(Slot {
+                of: moved.tensor,
+                gradient: false,
+                bytes: bytes.map_or(0, ActivationTensor::allocated),
+                usage: TRANSIENT,
+                references: 0,
+            });
+            self.hold(self.slots.len() - 1);
         }
-        for (index, op) in tape.ops.iter().enumerate() {
-            let saves = op.saves.iter().filter(|_| !plan.runs_again(index));
-            let ends = plan.ends.get(index).into_iter().flatten();
-            for id in saves.chain(ends) {
-                if plan.fetched.binary_search(id).is_ok() {
-                    self.hold(id.0 as usize);
-                }
-            }
-        }
+        first
     }
 
     /// Runs a section a second time, with autograd. What it discarded is back for those that read it; the

@@ -106,7 +106,7 @@ impl Condition {
             | F::fp8_amax_history_len
             | F::moe_router_padding_for_quantization => Self::Fp8,
             F::optimizer_offload_fraction => Self::Cpu,
-            F::offload_modules => Self::Offload,
+            F::offload_modules | F::min_offloaded_tensor_size => Self::Offload,
             F::cross_entropy_fusion_impl | F::te_cross_entropy_in_place => Self::Loss,
             id if id.presentation().group == crate::config::field::Group::Encoder => Self::Encoder,
             _ => return None,

@@ -1,0 +1,46 @@
+//! Bytes sorted by what they are used for.
+
+/// How many kinds of use there are: the families of kept tensors, and what is not kept.
+pub const USES: usize = 6;
+/// The index of what only lives for a moment.
+pub const TRANSIENT: usize = 5;
+/// Bytes by use: kept tensors by [`Family`](super::Family), then everything that only lives for a moment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Usage(pub [u64; USES]);
+
+impl Usage {
+    /// All uses together.
+    #[must_use]
+    pub fn total(&self) -> u64 {
+        self.0
+            .iter()
+            .fold(0, |sum, bytes| sum.saturating_add(*bytes))
+    }
+
+    /// Adds so many times another usage.
+    pub fn add(&mut self, other: &Self, times: u64) {
+        for (into, from) in self.0.iter_mut().zip(&other.0) {
+            *into = into.saturating_add(from.saturating_mul(times));
+        }
+    }
+
+    /// Adds bytes to one use.
+    pub fn add_to(&mut self, usage: usize, bytes: u64) {
+        if let Some(into) = self.0.get_mut(usage) {
+            *into = into.saturating_add(bytes);
+        }
+    }
+
+    /// Takes another usage off.
+    pub fn remove(&mut self, other: &Self) {
+        for (from, bytes) in self.0.iter_mut().zip(&other.0) {
+            *from = from.saturating_sub(*bytes);
+        }
+    }
+
+    pub(super) fn take(&mut self, usage: usize, bytes: u64) {
+        if let Some(from) = self.0.get_mut(usage) {
+            *from = from.saturating_sub(bytes);
+        }
+    }
+}

@@ -8,6 +8,7 @@ mod hands;
 pub(super) mod relevance;
 pub(super) mod search;
 mod section;
+mod sweep;
 
 use std::sync::{Arc, RwLockReadGuard};
 

@@ -32,15 +32,10 @@ const TRIES: u64 = 160;
 /// A value is legal when no error names the field. Where none is in reach, the search being bounded,
 /// the plain neighbour is taken and its problem shown: the way to a legal job may lead through it.
 pub(crate) fn step(job: &RawJob, module: usize, id: FieldId, to: Step) -> Option<u64> {
-    let field = id.field();
-    let Kind::Int { min, max } = field.kind else {
+    let Kind::Int { min, max } = id.field().kind else {
         return None;
     };
-    let now = match job.get(module, id).map(|value| parse(field, value)) {
-        Some(Ok(Some(Parsed::Int(now)))) => now,
-        Some(Err(_)) => return None,
-        _ => default(id).unwrap_or(min),
-    };
+    let now = now(job, module, id)?;
     let mut trial = job.clone();
     let mut legal = |candidate: u64| {
         trial.put(module, id, Value::Int(candidate.into()));
@@ -77,6 +72,19 @@ pub(crate) fn step(job: &RawJob, module: usize, id: FieldId, to: Step) -> Option
     near.chain(far).find(|value| legal(*value)).or(Some(start))
 }
 
+/// The number that a field holds, or its default; nothing where it holds none.
+pub(crate) fn now(job: &RawJob, module: usize, id: FieldId) -> Option<u64> {
+    let Kind::Int { min, .. } = id.field().kind else {
+        return None;
+    };
+    let value = job.get(module, id).map(|value| parse(id.field(), value));
+    match value {
+        Some(Ok(Some(Parsed::Int(now)))) => Some(now),
+        Some(Err(_)) => None,
+        _ => Some(default(id).unwrap_or(min)),
+    }
+}
+
 fn last(min: u64, max: u64, mut legal: impl FnMut(u64) -> bool) -> Option<u64> {
     let mut usual: Vec<u64> = powers().filter(|v| (min..=max).contains(v)).collect();
     usual.reverse();
@@ -84,7 +92,7 @@ fn last(min: u64, max: u64, mut legal: impl FnMut(u64) -> bool) -> Option<u64> {
 }
 
 /// 1, 2, 3, 4, 6, 8, 12, ... up to two million.
-fn powers() -> impl Iterator<Item = u64> {
+pub(crate) fn powers() -> impl Iterator<Item = u64> {
     (0..21).flat_map(|exponent| {
         let power = 1_u64 << exponent;
         [Some(power), (exponent > 0).then_some(power / 2 * 3)]

@@ -85,3 +85,12 @@ fn a_phone_shows_the_total_and_keeps_what_is_rarely_needed_in_a_menu() {
     let top = page.eval("document.querySelector('.total').getBoundingClientRect().top >= 0");
     assert_eq!(top, true);
 }
+
+#[test]
+fn inputs_result_and_chart_print_on_two_sheets() {
+    let page = Page::open("");
+    for link in ["v1;m=deepseek-v3@1", "v1;m=qwen3.5-vl-27b@1"] {
+        page.load(link);
+        assert_eq!(page.sheets(), 2, "{link}");
+    }
+}

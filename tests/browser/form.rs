@@ -306,3 +306,21 @@ fn single_keys_can_be_turned_off_for_this_visit_and_the_next() {
     page.press(ESCAPE);
     assert!(opens(&page));
 }
+
+#[test]
+fn other_values_show_what_they_would_come_to_and_a_click_applies_one() {
+    let page = Page::open(SMALL);
+    page.click("[data-at='tp/tip']");
+    let four = "[data-at='tp/put.4']";
+    // Eight query groups take TP 8 and no more; there are eight GPUs.
+    assert_eq!(page.count("[data-at^='tp/put.']"), 4);
+    let foretold = page.text(&format!("{four} span"));
+    assert!(!foretold.starts_with(&total(&page)), "{foretold}");
+    page.click(four);
+    page.until("document.getElementById('field-tp').value === '4'");
+    assert!(foretold.starts_with(&total(&page)), "{foretold}");
+    assert_eq!(
+        page.eval(&format!("document.querySelector(\"{four}\").ariaPressed")),
+        "true"
+    );
+}

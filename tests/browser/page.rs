@@ -293,6 +293,18 @@ impl Page {
         path
     }
 
+    /// How many sheets of A4 the page takes on paper.
+    pub(crate) fn sheets(&self) -> usize {
+        let a4 = json!({ "paperWidth": 8.27, "paperHeight": 11.69 });
+        let printed = self.browser.devtools("Page.printToPDF", &a4);
+        let file = base64(printed["data"].as_str().unwrap());
+        // Each sheet is an object of this type; the list of all of them has an `s` behind it.
+        let sheet = b"/Type /Page\n";
+        file.windows(sheet.len())
+            .filter(|part| part == sheet)
+            .count()
+    }
+
     /// What the accessibility checker objects to.
     #[track_caller]
     pub(crate) fn barriers(&self) -> Vec<String> {

@@ -27,7 +27,7 @@ pub(super) fn control(sheet: &Sheet, id: FieldId, invalid: bool) -> Markup {
 }
 
 /// Whether a number has buttons to step it.
-fn steps(field: &Field) -> bool {
+pub(super) fn steps(field: &Field) -> bool {
     matches!(
         field.presentation().group,
         Group::Parallelism | Group::Batch

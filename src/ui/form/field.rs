@@ -2,6 +2,7 @@
 
 use super::Sheet;
 use super::control::control;
+use super::sweep::sweep;
 use crate::config::field::{Field, Kind};
 use crate::config::fields::FieldId;
 use crate::config::problem::{Fix, Problem, Severity};
@@ -138,6 +139,7 @@ fn help(sheet: &Sheet, id: FieldId, key: &str) -> Markup {
     help.child(tag("p").text(field.presentation().help))
         .child(tag("p").class("faint").text(rule))
         .child(tag("p").class("faint").text(names))
+        .children(sweep(sheet, id))
 }
 
 /// The most ways out that are offered for one problem.

@@ -128,7 +128,10 @@ impl Form {
                 self.state.reset([id]);
                 browser::focus(control_id(id.field()));
             }
-            fix => self.fix(id, fix),
+            part => match part.strip_prefix("put.") {
+                Some(value) => self.state.set(id, Value::Text(value.to_owned())),
+                None => self.fix(id, part),
+            },
         }
     }
 

@@ -2,13 +2,13 @@
 
 use super::choices::{OptimizerKind, RecomputeGranularity, RecomputeModule};
 use super::ends::{Boundary, Ends, Language, Place, connect, knows_tokens};
-use super::field::{Decimal, Default, Kind};
+use super::field::{Decimal, Default, Kind, Scope};
 use super::fields::{Args, FieldId};
 use super::gpus;
 use super::job::{Activation, Config, Module, Moe, Precision};
 use super::parse::{Parsed, parse};
 use super::pattern::LayerPattern;
-use super::problem::{Problem, Severity, near_matches};
+use super::problem::{Fix, Problem, Severity, near_matches};
 use super::raw::RawJob;
 use super::rules;
 use super::spans::{Span, spans};
@@ -48,6 +48,7 @@ impl Checked {
 pub fn check(raw: &RawJob) -> Checked {
     let mut problems = Vec::new();
     unknown_keys(raw, &mut problems);
+    values_of_the_job(raw, &mut problems);
     let mut modules = Vec::new();
     let mut world_size = 1;
     let spans = spans(raw, &mut problems);
@@ -58,6 +59,8 @@ pub fn check(raw: &RawJob) -> Checked {
             .get(index)
             .map_or(LANGUAGE_MODULE, |m| m.name.as_str());
         let (mut args, bad) = read_args(raw, index, &mut problems);
+        // `validate_args` takes none for a dense model.
+        args.num_experts = args.num_experts.filter(|experts| *experts > 0);
         let place = Place::new(name, raw, index, &language);
         let ends = place.adapt(&mut args, span.as_ref());
         let mut found = Vec::new();
@@ -76,7 +79,8 @@ pub fn check(raw: &RawJob) -> Checked {
     }
     connect(&mut modules);
     let gpu_memory = gpu_memory(raw, &mut problems);
-    let config = (modules.len() == raw.module_count()).then_some(Config {
+    let refused = problems.iter().any(|p| p.severity == Severity::Error);
+    let config = (!refused && modules.len() == raw.module_count()).then_some(Config {
         world_size,
         gpu_memory,
         modules,
@@ -109,6 +113,11 @@ fn gpu_memory(raw: &RawJob, problems: &mut Vec<Problem>) -> Option<Bytes> {
 #[inline(never)] // Apart: its parts take fewer bytes than one huge function.
 fn unknown_keys(raw: &RawJob, problems: &mut Vec<Problem>) {
     for (key, _) in raw.unknown.iter().take(100) {
+        if key == "modules" {
+            let message = "modules must be a list of modules, one of them called language; leave it out where there is one model".to_owned();
+            problems.push(Problem::error(0, "modules", &[], message));
+            continue;
+        }
         let mut gaps = Gaps::default();
         let shown: String = key.chars().take(80).collect();
         gaps.text(&shown);
@@ -119,6 +128,27 @@ fn unknown_keys(raw: &RawJob, problems: &mut Vec<Problem>) {
             None => gaps.fill("{} is not a field of this calculator and is ignored"),
         };
         problems.push(Problem::warning(0, "unknown_key", &[], message));
+    }
+}
+
+/// What has one value for all modules, and got another one with a module.
+fn values_of_the_job(raw: &RawJob, problems: &mut Vec<Problem>) {
+    for (index, module) in raw.modules.iter().enumerate() {
+        for (id, value) in module.settings.iter() {
+            let field = id.field();
+            if field.scope == Scope::Module {
+                continue;
+            }
+            let name = field.name;
+            let message =
+                format!("{name} has one value for the whole job; give it beside the modules");
+            let mut problem = Problem::error(index, "value_of_the_job", &[id], message);
+            problem.fixes.push(Fix {
+                field: id,
+                value: value.clone(),
+            });
+            problems.push(problem);
+        }
     }
 }
 

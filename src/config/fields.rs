@@ -135,7 +135,7 @@ fields! {
 
     // MoE
     /// Routed experts of a MoE layer; left out, the model is dense.
-    num_experts: Option<u64> = Field::derived(1, 100_000, "dense model").at(Moe, Essential, "E", "Experts").symbol("E").also(&["num_moe_experts", "num_local_experts", "n_routed_experts"]);
+    num_experts: Option<u64> = Field::derived(0, 100_000, "dense model").at(Moe, Essential, "E", "Experts").symbol("E").also(&["num_moe_experts", "num_local_experts", "n_routed_experts"]);
     /// Experts that each token visits.
     moe_router_topk: u64 = Field::int(1, 1_000, 2).at(Moe, Essential, "k", "Top-k").symbol("k").also(&["num_experts_per_tok"]);
     /// Inner width of one routed expert. Left out, the dense FFN size.

@@ -101,7 +101,7 @@ impl RawJob {
         };
         for (key, value) in entries {
             match (key.as_str(), value) {
-                ("modules", Value::List(modules)) => {
+                ("modules", Value::List(modules)) if !modules.is_empty() => {
                     for module in modules {
                         let (module, unknown) = RawModule::from_value(module);
                         job.unknown.extend(unknown);
@@ -111,7 +111,26 @@ impl RawJob {
                 (key, value) => put(&mut job.shared, &mut job.unknown, key, value),
             }
         }
+        job.share();
         job
+    }
+
+    /// Moves what has one value for the whole job out of the modules, but for values that contradict each other.
+    fn share(&mut self) {
+        let Self {
+            shared, modules, ..
+        } = self;
+        for module in modules {
+            module.settings.0.retain(|(field, value)| {
+                if field.field().scope == Scope::Module {
+                    return true;
+                }
+                if shared.get(*field).is_none() {
+                    shared.set(*field, value.clone());
+                }
+                shared.get(*field) != Some(value)
+            });
+        }
     }
 
     /// The raw value that counts for a field of module `module`.
@@ -132,6 +151,11 @@ impl RawJob {
     /// Where the value that counts for a field of module `module` belongs: with the module, or with the
     /// job where the field has one value for all or there are no modules.
     pub fn place(&mut self, module: usize, field: FieldId) -> &mut Settings {
+        if field.field().scope == Scope::Job {
+            for module in &mut self.modules {
+                module.settings.unset(field);
+            }
+        }
         match self.modules.get_mut(module) {
             Some(own) if field.field().scope == Scope::Module => &mut own.settings,
             _ => &mut self.shared,

@@ -51,8 +51,9 @@ pub struct StageInput<'a> {
     pub account_for_embedding_in_pipeline_split: bool,
     /// Whether the output layer takes the place of one layer on the last chunk.
     pub account_for_loss_in_pipeline_split: bool,
-    /// MTP depths; 0 where Megatron has `None`.
-    pub mtp_num_layers: u32,
+    /// MTP depths. With any number, 0 included, the final norm belongs to the last decoder layer's chunk
+    /// (`has_final_layernorm_in_this_stage`).
+    pub mtp_num_layers: Option<u32>,
     /// The custom layout, if any.
     pub layout: Option<&'a PipelineLayout>,
 }
@@ -205,7 +206,7 @@ fn deal(
                 layers: next..end,
                 embedding: pp_rank == 0 && vp_stage == 0,
                 output,
-                final_layernorm: if input.mtp_num_layers == 0 {
+                final_layernorm: if input.mtp_num_layers.is_none() {
                     output
                 } else {
                     layers > 0 && end == input.num_layers

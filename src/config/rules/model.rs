@@ -159,6 +159,36 @@ pub(super) const RULES: &[Rule] = &[
         words: "max_position_embeddings {} is less than seq_length {}; Megatron-LM asks for at least that many",
         ..WARNING
     },
+    // An MTP block embeds the tokens that it predicts from, and has no table of positions for them.
+    Rule {
+        name: "mtp_positions",
+        fields: &[F::mtp_num_layers, F::position_embedding_type],
+        broken: |d, f| {
+            let kind = d.a.position_embedding_type;
+            let table = matches!(
+                kind,
+                PositionEmbedding::LearnedAbsolute | PositionEmbedding::Relative
+            );
+            d.mtp_num_layers > 0 && table && f.text(kind.name())
+        },
+        words: "mtp_num_layers is not supported with position_embedding_type {}",
+        fixes: &[
+            (F::position_embedding_type, To::Name("rope")),
+            (F::mtp_num_layers, To::Default),
+        ],
+        ..ERROR
+    },
+    Rule {
+        name: "fused_activation",
+        fields: &[F::squared_relu, F::bias_gelu_fusion],
+        broken: |d, _| d.a.squared_relu && d.a.add_bias_linear && d.a.bias_gelu_fusion,
+        words: "squared_relu has no kernel that adds the bias as well: turn bias_gelu_fusion off, or the biases",
+        fixes: &[
+            (F::bias_gelu_fusion, To::Off),
+            (F::add_bias_linear, To::Off),
+        ],
+        ..ERROR
+    },
 ];
 
 fn has_learned_positions(d: &Draft<'_>) -> bool {

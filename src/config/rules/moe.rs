@@ -2,7 +2,7 @@
 
 use super::rule::{ERROR, Found, Rule, To, WARNING};
 use crate::config::check::Draft;
-use crate::config::choices::TokenDispatcher;
+use crate::config::choices::{RouterScore, TokenDispatcher};
 use crate::config::fields::FieldId as F;
 use crate::config::pattern::LayerPattern;
 use crate::config::problem::{near_divisors, near_multiples};
@@ -17,10 +17,17 @@ pub(super) const RULES: &[Rule] = &[
         fixes: &[(F::expert_model_parallel_size, To::Number(1))],
         ..ERROR
     },
+    // With layers that are dense anyway, the width is the experts' own affair and Megatron leaves it out.
     Rule {
         name: "expert_width_needs_experts",
         fields: &[F::moe_ffn_hidden_size, F::num_experts],
-        broken: |d, _| !has_experts(d) && d.a.moe_ffn_hidden_size.is_some(),
+        broken: |d, _| {
+            let mixed = match &d.a.moe_layer_freq {
+                LayerPattern::Every(period) => *period > 1,
+                LayerPattern::List(list) => list.contains(&false),
+            };
+            !has_experts(d) && !mixed && d.a.moe_ffn_hidden_size.is_some()
+        },
         words: "moe_ffn_hidden_size needs num_experts: the model is dense",
         fixes: &[(F::moe_ffn_hidden_size, To::Default)],
         ..ERROR
@@ -43,6 +50,23 @@ pub(super) const RULES: &[Rule] = &[
         },
         words: "num_experts {} must be a multiple of expert_model_parallel_size {}; EP {} would work",
         fixes: &[(F::expert_model_parallel_size, To::Near)],
+        ..ERROR
+    },
+    Rule {
+        name: "expert_bias",
+        fields: &[
+            F::moe_router_enable_expert_bias,
+            F::moe_router_score_function,
+        ],
+        broken: |d, _| {
+            d.a.moe_router_enable_expert_bias
+                && d.a.moe_router_score_function == RouterScore::Softmax
+        },
+        words: "moe_router_enable_expert_bias needs moe_router_score_function sigmoid or sqrtsoftplus",
+        fixes: &[
+            (F::moe_router_score_function, To::Name("sigmoid")),
+            (F::moe_router_enable_expert_bias, To::Off),
+        ],
         ..ERROR
     },
     Rule {

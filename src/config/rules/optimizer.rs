@@ -15,6 +15,14 @@ pub(super) const RULES: &[Rule] = &[
         ..ERROR
     },
     Rule {
+        name: "fp32_residual",
+        fields: &[F::fp32_residual_connection, F::bf16],
+        broken: |d, _| d.a.fp32_residual_connection && !d.a.bf16 && !d.a.fp16,
+        words: "fp32_residual_connection needs bf16 or fp16: without them all is fp32 anyway",
+        fixes: &[(F::fp32_residual_connection, To::Off), (F::bf16, To::On)],
+        ..ERROR
+    },
+    Rule {
         name: "fp32_gradients",
         fields: &[F::main_grads_dtype, F::accumulate_allreduce_grads_in_fp32],
         broken: |d, _| {

@@ -42,7 +42,7 @@ pub(crate) fn stages(d: &Draft<'_>, problems: &mut Vec<Problem>) -> Option<Stage
         decoder_last_pipeline_num_layers: a.decoder_last_pipeline_num_layers.map(narrow),
         account_for_embedding_in_pipeline_split: a.account_for_embedding_in_pipeline_split,
         account_for_loss_in_pipeline_split: a.account_for_loss_in_pipeline_split,
-        mtp_num_layers: narrow(d.mtp_num_layers),
+        mtp_num_layers: a.mtp_num_layers.map(narrow),
         layout: layout.as_ref(),
     };
     let choice = VppChoice {

@@ -70,7 +70,7 @@ fn content(input: &StageInput<'_>, layout: &PipelineLayout, problems: &mut Vec<S
         (LayerType::Embedding, 1),
         (LayerType::Loss, 1),
         (LayerType::Decoder, input.num_layers),
-        (LayerType::Mtp, input.mtp_num_layers),
+        (LayerType::Mtp, input.mtp_num_layers.unwrap_or(0)),
     ];
     for (layer, expected) in expected {
         let found = layout.count(layer);

@@ -56,7 +56,7 @@ pub(super) fn split(input: &StageInput<'_>) -> Result<StageLayout, Vec<StageProb
         }
         Share {
             layers,
-            mtp: if is_last { input.mtp_num_layers } else { 0 },
+            mtp: input.mtp_num_layers.filter(|_| is_last).unwrap_or(0),
         }
     });
     Ok(layout)

@@ -76,7 +76,7 @@ proptest! {
     fn shards_over_all_ranks_sum_to_the_whole(tp in 0..3_u32, pp in 0..3_u32, ep in 0..3_u32, etp in 0..2_u32, mtp in 0..2_u64, freq in 1..4_u64, latent in any::<bool>()) {
         let job = with(moe(), json!({
             "tensor_model_parallel_size": 1 << tp, "pipeline_model_parallel_size": 1 << pp, "expert_model_parallel_size": 1 << ep,
-            "expert_tensor_parallel_size": 1 << etp, "mtp_num_layers": mtp, "moe_layer_freq": freq, "world_size": 128,
+            "expert_tensor_parallel_size": 1 << etp, "mtp_num_layers": mtp, "position_embedding_type": "rope", "moe_layer_freq": freq, "world_size": 128,
             "global_batch_size": 128, "untie_embeddings_and_output_weights": true, "sequence_parallel": tp > 0,
             "moe_shared_expert_intermediate_size": 512, "make_vocab_size_divisible_by": 128 >> tp,
             "moe_latent_size": latent.then_some(256),

@@ -13,6 +13,7 @@ use megatron_memory::value::Value;
 use serde_json::{Value as Json, json};
 
 use super::{checked, errors};
+use crate::oracle;
 
 #[test]
 fn every_preset_job_runs() {
@@ -81,7 +82,7 @@ fn modules_of(input: &Json) -> Vec<Json> {
 /// Every set of modules of the reference data, as a job: the same sizes, or the same refusal.
 #[test]
 fn sets_of_modules_are_accepted_and_refused_as_upstream_does() {
-    let reference = crate::oracle::json("reference/mimo_config.json");
+    let reference = oracle::json("reference/mimo_config.json");
     let (mut accepted, mut refused) = (0, 0);
     for record in reference["mimo_parallelism"].as_array().unwrap() {
         let mut modules = modules_of(&record["input"]);
@@ -162,6 +163,61 @@ fn change(mut job: Json, module: usize, values: Json) -> Json {
 }
 
 /// Every module runs the language model's micro batches; replicas share their samples.
+/// Wherever its settings stand, one module is the plain job.
+#[test]
+fn one_module_is_the_plain_job() {
+    let names = oracle::files("params");
+    assert!(names.len() > 80);
+    for name in names {
+        let mut plain = oracle::json(&name)["config"].clone();
+        let settings = plain.as_object_mut().unwrap();
+        settings.insert(String::from("gpu"), json!("h200"));
+        settings.insert(String::from("cuda_context_mib"), json!(700));
+        let mut module = plain.clone();
+        module["name"] = json!("language");
+        let (plain, listed) = (checked(&plain), checked(&json!({ "modules": [module] })));
+        assert_eq!(plain.problems, listed.problems, "{name}");
+        assert_eq!(
+            format!("{:?}", plain.config),
+            format!("{:?}", listed.config),
+            "{name}"
+        );
+    }
+}
+
+#[test]
+fn a_value_of_the_whole_job_is_one_value() {
+    let mut job = tiny();
+    job["world_size"] = json!(2);
+    job["modules"] = json!([
+        { "name": "language", "data_parallel_size": 1, "global_batch_size": 48 },
+        { "name": "images", "data_parallel_size": 1, "rank_offset": 1, "num_experts": null, "global_batch_size": 48 },
+    ]);
+    assert_eq!(errors(&job), []);
+    job["modules"][1]["global_batch_size"] = json!(96);
+    let [problem] = errors(&job).try_into().unwrap();
+    assert_eq!((problem.rule, problem.module), ("value_of_the_job", 1));
+    assert!(
+        problem.message.contains("global_batch_size has one value"),
+        "{}",
+        problem.message
+    );
+    let fix = &problem.fixes[0];
+    let mut raw = RawJob::from_value(&serde_json::from_value(job).unwrap());
+    raw.put(problem.module, fix.field, fix.value.clone());
+    assert_eq!(check(&raw).errors().count(), 0);
+}
+
+#[test]
+fn a_list_of_modules_has_modules() {
+    for wrong in [json!([]), json!({}), json!("language"), json!(1)] {
+        let mut job = tiny();
+        job["modules"] = wrong.clone();
+        let rules: Vec<&str> = errors(&job).iter().map(|p| p.rule).collect();
+        assert!(rules.contains(&"modules"), "{wrong}: {rules:?}");
+    }
+}
+
 #[test]
 fn modules_share_micro_batches() {
     // Data-parallel size, items a sample, imbalance; items in the fullest micro batch of a rank.

@@ -93,7 +93,7 @@ fn layouts_that_megatron_refuses_are_refused() {
             num_layers: 8,
             pp,
             vpp,
-            mtp_num_layers,
+            mtp_num_layers: Some(mtp_num_layers),
             layout: Some(&layout),
             ..StageInput::default()
         });
@@ -130,7 +130,7 @@ fn layouts_that_megatron_takes_are_taken() {
         let stages = taken(&StageInput {
             num_layers: 8,
             pp,
-            mtp_num_layers,
+            mtp_num_layers: Some(mtp_num_layers),
             layout: Some(&layout),
             ..StageInput::default()
         });

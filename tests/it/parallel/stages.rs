@@ -55,7 +55,7 @@ fn every_rank_holds_what_the_real_model_built() {
                 "account_for_embedding_in_pipeline_split",
             ),
             account_for_loss_in_pipeline_split: truth(config, "account_for_loss_in_pipeline_split"),
-            mtp_num_layers: number(config, "mtp_num_layers").unwrap_or(0),
+            mtp_num_layers: number(config, "mtp_num_layers"),
             layout: pipeline_layout.as_ref(),
         };
         let vpp = number(config, "virtual_pipeline_model_parallel_size");
@@ -146,7 +146,7 @@ fn embedding_and_loss_may_leave_no_layer_beside_them() {
         vpp: Some(2),
         account_for_embedding_in_pipeline_split: true,
         account_for_loss_in_pipeline_split: true,
-        mtp_num_layers: 1,
+        mtp_num_layers: Some(1),
         ..StageInput::default()
     });
     let first = stages.chunk(0, 0).unwrap();
@@ -164,7 +164,7 @@ fn mtp_on_a_rank_of_its_own_has_an_embedding() {
     let stages = split(&StageInput {
         num_layers: 8,
         pp: 4,
-        mtp_num_layers: 2,
+        mtp_num_layers: Some(2),
         layout: Some(&text),
         ..StageInput::default()
     });
@@ -182,7 +182,7 @@ fn the_only_rank_shares_one_embedding_with_mtp() {
     let stages = split(&StageInput {
         num_layers: 3,
         pp: 1,
-        mtp_num_layers: 1,
+        mtp_num_layers: Some(1),
         ..StageInput::default()
     });
     let only = Chunk {
@@ -498,7 +498,7 @@ proptest! {
             decoder_last_pipeline_num_layers: last,
             account_for_embedding_in_pipeline_split: embedding && first.or(last).is_none(),
             account_for_loss_in_pipeline_split: loss && first.or(last).is_none(),
-            mtp_num_layers,
+            mtp_num_layers: Some(mtp_num_layers),
             layout: None,
         };
         match stage_layout(&input) {

@@ -1,7 +1,10 @@
 //! What a pipeline stage holds between steps, and its heaviest moment.
 
+mod moment;
+
 use core::cell::RefCell;
-use core::fmt;
+
+pub use moment::{PassName, PeakMoment};
 
 use super::bucket::Bucket;
 use super::buffers::{Buffer, BufferRules, Site};
@@ -14,83 +17,9 @@ use crate::config::job::Module;
 use crate::model::tape::recompute::Savers;
 use crate::model::tape::replay::{TRANSIENT, Usage};
 use crate::model::{Architecture, PartCounts, chunk_parts};
-use crate::parallel::schedule::{ChunkBytes, Moment, Phase, Schedule, ScheduleInput};
+use crate::parallel::schedule::{ChunkBytes, Moment, Schedule, ScheduleInput};
 use crate::source::{CUBLAS_WORKSPACE, TE_CUBLAS_WORKSPACE};
 use crate::units::Bytes;
-
-/// What a rank does at its heaviest moment.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum PassName {
-    /// A forward pass.
-    Forward,
-    /// A backward pass.
-    Backward,
-    /// A forward pass that runs a second time within a backward pass.
-    Recompute,
-    /// The optimizer step.
-    #[default]
-    OptimizerStep,
-}
-
-/// When a stage needs most.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct PeakMoment {
-    /// What it does then.
-    pub pass: PassName,
-    /// The step of the schedule, counted from 0; none in the optimizer step.
-    pub step: Option<u64>,
-    /// The part of the schedule.
-    pub phase: Option<Phase>,
-    /// The chunk at work.
-    pub chunk: u32,
-    /// The micro batch at work.
-    pub microbatch: u32,
-    /// The kind of part at work.
-    pub part: &'static str,
-    /// The decoder layer at work, counted over the whole model from 0.
-    pub layer: Option<u32>,
-    /// The operation at work.
-    pub op: &'static str,
-}
-
-impl PassName {
-    /// The pass in words.
-    #[must_use]
-    pub const fn label(self) -> &'static str {
-        match self {
-            Self::Forward => "forward pass",
-            Self::Backward => "backward pass",
-            Self::Recompute => "recompute in the backward pass",
-            Self::OptimizerStep => "optimizer step",
-        }
-    }
-}
-
-impl fmt::Display for PeakMoment {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let pass = self.pass.label();
-        if self.pass == PassName::OptimizerStep {
-            return f.write_str(pass);
-        }
-        write!(
-            f,
-            "{pass} of micro batch {}, chunk {}, {}",
-            self.microbatch, self.chunk, self.part
-        )?;
-        if let Some(layer) = self.layer {
-            write!(f, " {layer}")?;
-        }
-        write!(f, ": {}", self.op)
-    }
-}
-
-impl PeakMoment {
-    /// The moment in words.
-    #[must_use]
-    pub fn description(&self) -> String {
-        self.to_string()
-    }
-}
 
 /// All that the stages of one module share.
 pub(crate) struct Stages<'a> {
@@ -98,6 +27,8 @@ pub(crate) struct Stages<'a> {
     pub(crate) tapes: Tapes<'a>,
     pub(crate) rules: StateRules,
     local: &'a PartTable,
+    /// Parameters of chunks, by their parts: most chunks hold the same.
+    parameters: RefCell<Vec<(PartCounts, Parameters)>>,
     pub(crate) buffers: BufferRules,
     /// What stages hold, by their parts and whether they have the output layer: most stages hold the same.
     standing: RefCell<Vec<(Vec<PartCounts>, bool, Standing)>>,
@@ -140,6 +71,7 @@ impl<'a> Stages<'a> {
             tapes: Tapes::new(m, savers),
             rules: StateRules::new(m),
             local,
+            parameters: RefCell::default(),
             buffers: BufferRules::new(m, architecture),
             standing: RefCell::default(),
         }
@@ -155,10 +87,20 @@ impl<'a> Stages<'a> {
                     layers: chunk.layers.clone(),
                     kept: Bytes::ZERO,
                     parts,
-                    parameters: self.local.total(&parts),
+                    parameters: self.parameters(&parts),
                 }
             })
             .collect()
+    }
+
+    fn parameters(&self, parts: &PartCounts) -> Parameters {
+        let mut known = self.parameters.borrow_mut();
+        if let Some((_, parameters)) = known.iter().find(|(of, _)| of == parts) {
+            return parameters.clone();
+        }
+        let parameters = self.local.total(parts);
+        known.push((*parts, parameters.clone()));
+        parameters
     }
 
     /// What a stage has buffers for.

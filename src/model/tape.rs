@@ -65,7 +65,10 @@ impl ActivationTensor {
 /// Bytes rounded up to whole blocks of the allocator.
 #[must_use]
 pub const fn block(bytes: u64) -> u64 {
-    bytes.div_ceil(BLOCK).saturating_mul(BLOCK)
+    match bytes.checked_add(BLOCK - 1) {
+        Some(up) => up - up % BLOCK,
+        None => u64::MAX,
+    }
 }
 
 /// A tensor of one tape.

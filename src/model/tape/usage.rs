@@ -11,6 +11,7 @@ pub struct Usage(pub [u64; USES]);
 impl Usage {
     /// All uses together.
     #[must_use]
+    #[inline(never)]
     pub fn total(&self) -> u64 {
         self.0
             .iter()
@@ -18,6 +19,7 @@ impl Usage {
     }
 
     /// Adds so many times another usage.
+    #[inline(never)] // Everything about peaks is made of these; one copy keeps it small.
     pub fn add(&mut self, other: &Self, times: u64) {
         for (into, from) in self.0.iter_mut().zip(&other.0) {
             *into = into.saturating_add(from.saturating_mul(times));
@@ -25,6 +27,7 @@ impl Usage {
     }
 
     /// Adds bytes to one use.
+    #[inline(never)]
     pub fn add_to(&mut self, usage: usize, bytes: u64) {
         if let Some(into) = self.0.get_mut(usage) {
             *into = into.saturating_add(bytes);

@@ -1,0 +1,79 @@
+//! The heaviest moment of a stage, as the page names it.
+
+use core::fmt;
+
+use crate::parallel::schedule::Phase;
+
+/// What a rank does at its heaviest moment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum PassName {
+    /// A forward pass.
+    Forward,
+    /// A backward pass.
+    Backward,
+    /// A forward pass that runs a second time within a backward pass.
+    Recompute,
+    /// The optimizer step.
+    #[default]
+    OptimizerStep,
+}
+
+/// When a stage needs most.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PeakMoment {
+    /// What it does then.
+    pub pass: PassName,
+    /// The step of the schedule, counted from 0; none in the optimizer step.
+    pub step: Option<u64>,
+    /// The part of the schedule.
+    pub phase: Option<Phase>,
+    /// The chunk at work.
+    pub chunk: u32,
+    /// The micro batch at work.
+    pub microbatch: u32,
+    /// The kind of part at work.
+    pub part: &'static str,
+    /// The decoder layer at work, counted over the whole model from 0.
+    pub layer: Option<u32>,
+    /// The operation at work.
+    pub op: &'static str,
+}
+
+impl PassName {
+    /// The pass in words.
+    #[must_use]
+    pub const fn label(self) -> &'static str {
+        match self {
+            Self::Forward => "forward pass",
+            Self::Backward => "backward pass",
+            Self::Recompute => "recompute in the backward pass",
+            Self::OptimizerStep => "optimizer step",
+        }
+    }
+}
+
+impl fmt::Display for PeakMoment {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let pass = self.pass.label();
+        if self.pass == PassName::OptimizerStep {
+            return f.write_str(pass);
+        }
+        write!(
+            f,
+            "{pass} of micro batch {}, chunk {}, {}",
+            self.microbatch, self.chunk, self.part
+        )?;
+        if let Some(layer) = self.layer {
+            write!(f, " {layer}")?;
+        }
+        write!(f, ": {}", self.op)
+    }
+}
+
+impl PeakMoment {
+    /// The moment in words.
+    #[must_use]
+    pub fn description(&self) -> String {
+        self.to_string()
+    }
+}

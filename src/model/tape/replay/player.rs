@@ -1,0 +1,443 @@
+//! One run over a tape, with a count of references for every tensor and gradient.
+
+use super::super::recompute::Plan;
+use super::super::{ActivationTensor, Family, Gradient, Section, Tape, TensorId};
+use super::{Alive, High, PassKind, TRANSIENT, Usage};
+
+/// A storage and how many refer to it.
+#[derive(Clone, Copy)]
+struct Slot {
+    of: TensorId,
+    gradient: bool,
+    bytes: u64,
+    usage: usize,
+    references: u32,
+}
+
+/// A tensor that an operation reads for the last time.
+struct Dying {
+    tensor: TensorId,
+    /// The operation that made it.
+    maker: usize,
+    /// The next that dies with the same operation; past the end where there is none.
+    next: usize,
+}
+
+pub(super) struct Player<'a> {
+    tape: &'a Tape,
+    plan: &'a Plan,
+    slots: Vec<Slot>,
+    /// The last operation that reads a tensor.
+    last_use: Vec<usize>,
+    /// What some operation reads for the last time.
+    dying: Vec<Dying>,
+    /// For each operation, the first of those that die with it.
+    dies: Vec<usize>,
+    usage: Usage,
+    total: u64,
+    high: High,
+    high_total: u64,
+    moment: usize,
+    capture: Option<usize>,
+    /// What is alive at the moment that was asked for.
+    pub(super) captured: Vec<Alive>,
+}
+
+impl<'a> Player<'a> {
+    pub(super) fn new(tape: &'a Tape, plan: &'a Plan, capture: Option<usize>) -> Self {
+        let mut slots: Vec<Slot> = Vec::with_capacity(tape.tensors.len() * 2);
+        slots.extend((0..).zip(&tape.tensors).map(|(id, tensor)| Slot {
+            of: TensorId(id),
+            gradient: false,
+            bytes: tensor.allocated(),
+            usage: TRANSIENT,
+            references: 0,
+        }));
+        for id in plan.keeps.iter().flatten() {
+            if let (Some(slot), Some(tensor)) = (slots.get_mut(id.0 as usize), tape.get(*id)) {
+                slot.usage = tensor.family as usize;
+            }
+        }
+        if let Some(input) = tape.input.and_then(|id| slots.get_mut(id.0 as usize)) {
+            // The chunk before or the received tensor keeps it, whatever this tape does.
+            input.usage = Family::Residual as usize;
+        }
+        let mut last_use = vec![usize::MAX; slots.len()];
+        let mut used = |id: &TensorId, op: usize| {
+            if let Some(last) = last_use.get_mut(id.0 as usize) {
+                *last = if *last == usize::MAX {
+                    op
+                } else {
+                    op.max(*last)
+                };
+            }
+        };
+        for (index, op) in tape.ops.iter().enumerate() {
+            op.inputs.iter().for_each(|(id, _)| used(id, index));
+        }
+        for section in &plan.again {
+            section
+                .discards
+                .iter()
+                .for_each(|id| used(id, section.until));
+        }
+        let mut dying = Vec::with_capacity(tape.tensors.len());
+        let mut dies = vec![usize::MAX; tape.ops.len()];
+        for (maker, op) in tape.ops.iter().enumerate() {
+            for tensor in &op.outputs {
+                let last = last_use.get(tensor.0 as usize).copied();
+                if let Some(first) = last.and_then(|last| dies.get_mut(last)) {
+                    let next = core::mem::replace(first, dying.len());
+                    dying.push(Dying {
+                        tensor: *tensor,
+                        maker,
+                        next,
+                    });
+                }
+            }
+        }
+        Self {
+            tape,
+            plan,
+            slots,
+            last_use,
+            dying,
+            dies,
+            usage: Usage::default(),
+            total: 0,
+            high: High::default(),
+            high_total: 0,
+            moment: 0,
+            capture,
+            captured: Vec::new(),
+        }
+    }
+
+    /// Plays a pass from the beginning; its heaviest moment.
+    pub(super) fn play(&mut self, pass: PassKind) -> High {
+        self.slots.truncate(self.tape.tensors.len());
+        for slot in &mut self.slots {
+            slot.references = 0;
+        }
+        self.usage = Usage::default();
+        self.total = 0;
+        self.high = High::default();
+        self.high_total = 0;
+        self.moment = 0;
+        match pass {
+            PassKind::Forward | PassKind::WithoutAutograd => self.forward(),
+            PassKind::Backward => self.backward(false),
+            PassKind::BackwardHeld => self.backward(true),
+        }
+        self.high
+    }
+
+    fn hold(&mut self, slot: usize) {
+        if let Some(slot) = self.slots.get_mut(slot) {
+            if slot.references == 0 {
+                self.usage.add_to(slot.usage, slot.bytes);
+                self.total = self.total.saturating_add(slot.bytes);
+            }
+            slot.references += 1;
+        }
+    }
+
+    fn release(&mut self, slot: usize) {
+        if let Some(slot) = self.slots.get_mut(slot)
+            && slot.references > 0
+        {
+            slot.references -= 1;
+            if slot.references == 0 {
+                self.usage.take(slot.usage, slot.bytes);
+                self.total = self.total.saturating_sub(slot.bytes);
+            }
+        }
+    }
+
+    fn references(&self, slot: usize) -> u32 {
+        self.slots.get(slot).map_or(0, |slot| slot.references)
+    }
+
+    /// The operation works: what is alive now, with tensors that only it needs, may be the most. A tensor that it also
+    /// keeps is one and the same.
+    fn mark(&mut self, op: usize, again: bool, extra: &[TensorId]) {
+        let bytes = extra
+            .iter()
+            .filter_map(|id| self.slots.get(id.0 as usize))
+            .filter(|slot| slot.references == 0)
+            .fold(0u64, |sum, slot| sum.saturating_add(slot.bytes));
+        if self.total.saturating_add(bytes) > self.high_total {
+            self.high_total = self.total.saturating_add(bytes);
+            let mut usage = self.usage;
+            usage.add_to(TRANSIENT, bytes);
+            self.high = High {
+                usage,
+                op,
+                again,
+                moment: self.moment,
+            };
+        }
+        if self.capture == Some(self.moment) {
+            self.capture_now(extra);
+        }
+        self.moment += 1;
+    }
+
+    fn capture_now(&mut self, extra: &[TensorId]) {
+        let alive = self
+            .slots
+            .iter()
+            .filter(|slot| slot.references > 0 && slot.bytes > 0);
+        let mut captured: Vec<Alive> = alive
+            .filter_map(|slot| {
+                Some(Alive {
+                    tensor: *self.tape.get(slot.of)?,
+                    gradient: slot.gradient,
+                    usage: slot.usage,
+                    bytes: slot.bytes,
+                })
+            })
+            .collect();
+        let extra = extra
+            .iter()
+            .filter(|id| self.references(id.0 as usize) == 0);
+        captured.extend(extra.filter_map(|id| {
+            let tensor = *self.tape.get(*id)?;
+            Some(Alive {
+                tensor,
+                gradient: false,
+                usage: TRANSIENT,
+                bytes: tensor.allocated(),
+            })
+        }));
+        self.captured = captured;
+    }
+
+    fn forward(&mut self) {
+        let tape = self.tape;
+        if let Some(input) = tape.input {
+            self.hold(input.0 as usize);
+        }
+        for (index, op) in tape.ops.iter().enumerate() {
+            op.outputs.iter().for_each(|id| self.hold(id.0 as usize));
+            for id in self.plan.keeps.get(index).into_iter().flatten() {
+                self.hold(id.0 as usize);
+            }
+            self.mark(index, false, &op.forward);
+            self.release_used(index, 0);
+        }
+    }
+
+    /// Python variables let go of what was used for the last time by this operation.
+    fn release_used(&mut self, index: usize, first: usize) {
+        let mut next = self.dies.get(index).copied().unwrap_or(usize::MAX);
+        while let Some(dying) = self.dying.get(next) {
+            let (slot, maker) = (dying.tensor.0 as usize, dying.maker);
+            next = dying.next;
+            if maker >= first {
+                self.release(slot);
+            }
+        }
+    }
+
+    fn gradient(&mut self, of: TensorId) -> usize {
+        let bytes = self.slots.get(of.0 as usize).map_or(0, |slot| slot.bytes);
+        self.slots.push(Slot {
+            of,
+            gradient: true,
+            bytes,
+            usage: TRANSIENT,
+            references: 0,
+        });
+        self.hold(self.slots.len() - 1);
+        self.slots.len() - 1
+    }
+
+    fn backward(&mut self, held: bool) {
+        let (tape, plan) = (self.tape, self.plan);
+        for kept in &plan.keeps {
+            for id in kept {
+                self.hold(id.0 as usize);
+            }
+        }
+        let mut gradients: Vec<Option<usize>> = vec![None; tape.tensors.len()];
+        if let Some(output) = tape.output {
+            let slot = self.gradient(output);
+            if held {
+                self.hold(slot);
+            }
+            if let Some(gradient) = gradients.get_mut(output.0 as usize) {
+                *gradient = Some(slot);
+            }
+        }
+        let first_moved = self.fetch();
+        let mut later: Vec<(usize, usize)> = Vec::new();
+        // Of the operation at hand, and used again for the next.
+        let mut of_outputs: Vec<usize> = Vec::new();
+        let mut made: Vec<(TensorId, usize)> = Vec::new();
+        for (index, op) in tape.ops.iter().enumerate().rev() {
+            let outputs = op.outputs.iter();
+            of_outputs.clear();
+            of_outputs.extend(outputs.filter_map(|id| gradients.get_mut(id.0 as usize)?.take()));
+            for section in plan.again.iter().filter(|section| section.until == index) {
+                self.again(section, &of_outputs, &mut later);
+            }
+            if !of_outputs.is_empty() || op.root || op.outputs.is_empty() {
+                made.clear();
+                for (input, gradient) in &op.inputs {
+                    let slot = match (gradient, of_outputs.first()) {
+                        (Gradient::None, _) => continue,
+                        (Gradient::Over(other), _) => {
+                            self.hold(other.0 as usize);
+                            other.0 as usize
+                        }
+                        (Gradient::Shared, Some(output)) => {
+                            self.hold(*output);
+                            *output
+                        }
+                        _ => self.gradient(*input),
+                    };
+                    made.push((*input, slot));
+                }
+                self.mark(index, false, &op.backward);
+                self.finish(index, first_moved, &mut later);
+                for slot in &of_outputs {
+                    self.release(*slot);
+                }
+                for (input, slot) in &made {
+                    self.accumulate(index, *input, *slot, &mut gradients);
+                }
+            } else {
+                self.finish(index, first_moved, &mut later);
+            }
+            // What the same module of the layer before offloaded comes back.
+            for (slot, moved) in (first_moved..).zip(&plan.moved) {
+                if moved.first == index {
+                    self.hold(slot);
+                }
+            }
+        }
+    }
+
+    /// The backward pass of an operation is over: what it saved goes.
+    fn finish(&mut self, index: usize, first_moved: usize, later: &mut Vec<(usize, usize)>) {
+        let (tape, plan) = (self.tape, self.plan);
+        let saves = tape.ops.get(index).map(|op| op.saves.as_slice());
+        saves
+            .into_iter()
+            .flatten()
+            .for_each(|id| self.release(id.0 as usize));
+        let ends = plan.ends.get(index).into_iter().flatten();
+        ends.for_each(|id| self.release(id.0 as usize));
+        for (slot, moved) in (first_moved..).zip(&plan.moved) {
+            if moved.op == index {
+                self.release(slot);
+            }
+        }
+        later.retain(|(at, slot)| {
+            if *at == index {
+                self.release(*slot);
+            }
+            *at != index
+        });
+    }
+
+    /// A second gradient for a tensor is added to the first, in place where nobody else looks at one of them.
+    fn accumulate(
+        &mut self,
+        op: usize,
+        input: TensorId,
+        slot: usize,
+        gradients: &mut [Option<usize>],
+    ) {
+        let sum = match gradients.get(input.0 as usize).copied().flatten() {
+            None => slot,
+            Some(first) if self.references(first) == 1 => {
+                self.release(slot);
+                first
+            }
+            Some(first) if self.references(slot) == 1 => {
+                self.release(first);
+                slot
+            }
+            Some(first) => {
+                let sum = self.gradient(input);
+                self.mark(op, false, &[]);
+                self.release(first);
+                self.release(slot);
+                sum
+            }
+        };
+        if let Some(gradient) = gradients.get_mut(input.0 as usize) {
+            *gradient = Some(sum);
+        }
+    }
+
+    /// Offloaded tensors are back before the first operation needs one, in slots from this one on.
+    fn fetch(&mut self) -> usize {
+        let first = self.slots.len();
+        for moved in &self.plan.moved {
+            let bytes = self.tape.get(moved.tensor);
+            self.slots.push(Slot {
+                of: moved.tensor,
+                gradient: false,
+                bytes: bytes.map_or(0, ActivationTensor::allocated),
+                usage: TRANSIENT,
+                references: 0,
+            });
+            self.hold(self.slots.len() - 1);
+        }
+        first
+    }
+
+    /// Runs a section a second time, with autograd. What it discarded is back for those that read it; the
+    /// output of ordinary recompute and the gradient it was called with stay until its first operation is done.
+    fn again(&mut self, section: &Section, of_outputs: &[usize], later: &mut Vec<(usize, usize)>) {
+        let (tape, plan) = (self.tape, self.plan);
+        for index in section.ops.clone() {
+            let Some(op) = tape.ops.get(index) else {
+                continue;
+            };
+            op.outputs.iter().for_each(|id| self.hold(id.0 as usize));
+            op.saves.iter().for_each(|id| self.hold(id.0 as usize));
+            self.mark(index, true, &op.forward);
+            self.release_used(index, section.ops.start);
+        }
+        if section.discards.is_empty() {
+            let last = section
+                .ops
+                .end
+                .checked_sub(1)
+                .and_then(|last| tape.ops.get(last));
+            let outputs = last.into_iter().flat_map(|op| &op.outputs);
+            later.extend(outputs.map(|id| (section.ops.start, id.0 as usize)));
+            for slot in of_outputs {
+                self.hold(*slot);
+                later.push((section.ops.start, *slot));
+            }
+            return;
+        }
+        for (index, op) in tape.ops.iter().enumerate() {
+            let saves = op.saves.iter().filter(|_| !plan.runs_again(index));
+            let ends = plan.ends.get(index).into_iter().flatten();
+            for id in saves.chain(ends).filter(|id| section.discards.contains(id)) {
+                self.hold(id.0 as usize);
+            }
+        }
+        // Python lets go of what was made again.
+        for id in section
+            .ops
+            .clone()
+            .filter_map(|op| tape.ops.get(op))
+            .flat_map(|op| &op.outputs)
+        {
+            let used_later = self
+                .last_use
+                .get(id.0 as usize)
+                .is_some_and(|last| *last >= section.ops.end);
+            if used_later {
+                self.release(id.0 as usize);
+            }
+        }
+    }
+}

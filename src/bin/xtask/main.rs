@@ -17,6 +17,7 @@ mod server;
 mod svg;
 mod test;
 mod tools;
+mod types;
 
 use std::{env, path::Path, process::ExitCode};
 
@@ -31,6 +32,7 @@ const HELP: &str = "\
 cargo xtask serve [--port N] [--release]   build, serve and reload the page while you edit
 cargo xtask test                           every test, in the built page too
 cargo xtask test docs                      embeds in real documentation sites, each built with its own tools
+cargo xtask test types                     the types of the JavaScript API, with TypeScript's compiler
 cargo xtask check                          the quick part of that: format, lints, core tests
 cargo xtask build [--dev]                  the page and the JavaScript API, in dist/
 cargo xtask bench                          times and sizes, as Markdown
@@ -63,6 +65,7 @@ fn run() -> Result<(), Error> {
         ["check"] => test::check(),
         ["test"] => test::all(),
         ["test", "docs"] => test::documentation(),
+        ["test", "types"] => types::check(),
         ["bench"] => bench::all(),
         ["evidence"] => evidence::report(),
         ["presets"] => presets(),

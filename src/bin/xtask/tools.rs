@@ -7,9 +7,6 @@ use super::{
     command::{WASM, exists, finish, run, target},
 };
 
-/// The accessibility checker that the browser tests load into the page.
-const AXE: &str = "axe-core@4.10.3";
-
 /// The standard library for wasm. rustup adds it by itself, unless that has been switched off.
 pub(crate) fn wasm_target() -> Result<(), Error> {
     let mut rustc = Command::new("rustc");
@@ -71,15 +68,21 @@ fn apt(arguments: &[&str]) -> Result<(), Error> {
     )
 }
 
-/// The accessibility checker's script, fetched once.
+/// The accessibility checker's script; see [`npm`].
+pub(crate) fn axe() -> Result<PathBuf, Error> {
+    npm("axe-core@4.10.3", "axe-core/axe.min.js")
+}
+
+/// A file of a package with its version, fetched once.
 ///
 /// # Errors
 ///
 /// Where there is no npm or no network. Nothing else depends on it.
-pub(crate) fn axe() -> Result<PathBuf, Error> {
-    let folder = env::current_dir()?.join(target()).join("npm");
-    let script = folder.join("node_modules/axe-core/axe.min.js");
-    if !script.exists() {
+pub(crate) fn npm(package: &str, file: &str) -> Result<PathBuf, Error> {
+    // A folder each: npm clears away what it was not asked for.
+    let folder = env::current_dir()?.join(target()).join("npm").join(package);
+    let file = folder.join("node_modules").join(file);
+    if !file.exists() {
         let mut npm = Command::new("npm");
         npm.args([
             "install",
@@ -87,10 +90,10 @@ pub(crate) fn axe() -> Result<PathBuf, Error> {
             "--no-audit",
             "--no-fund",
             "--no-save",
-            AXE,
+            package,
             "--prefix",
         ]);
         finish(npm.arg(&folder))?;
     }
-    Ok(script)
+    Ok(file)
 }

@@ -374,7 +374,8 @@ fn flatten(node: &Node, path: &str, leaves: &mut Vec<Item>) {
 }
 
 fn finish(mut draft: Draft, format: Format) -> Result<Import, ImportError> {
-    if draft.settings.iter().next().is_none() {
+    let names_model = |asked: &Question| matches!(asked, Question::Model { .. });
+    if draft.settings.iter().next().is_none() && !draft.questions.iter().any(names_model) {
         return Err(ImportError::Nothing);
     }
     draft.defaults();

@@ -1,0 +1,68 @@
+// The types of the JavaScript API as a program uses them, read by TypeScript at its strictest: `cargo xtask test types`.
+import init, {
+  buildLayout, decodeLink, encodeLink, estimate, exportText, importText, initSync, megatronBridgeReport, megatronLmReport,
+  parseComponentSpec, presets, rankGroups, rankInfo, svg, validate, version,
+} from "megatron-memory";
+import type { ConfigError, Estimate, Exact, ExportFormat, ImportError, Job, Link, Preset } from "megatron-memory";
+import * as exchange from "megatron-memory/exchange";
+
+const bytes = (amount: Exact): number => Number(amount);
+
+export async function main(script: string): Promise<string> {
+  await init();
+  await init({ module_or_path: new URL("megatron_memory_bg.wasm", import.meta.url) });
+  initSync({ module: new ArrayBuffer(8) });
+  const { job, report, questions, preset } = await importText(script, { variables: { TP: "4" }, branches: { 7: 0 }, gpus: 64 });
+  for (const { line, key, fate, note } of report) if (fate === "unknown") console.log(line ?? 0, key.length, note);
+  for (const question of questions) if (question.kind === "variable") console.log(question.lines[0], question.default);
+  const plain: Job = { num_layers: 2, hidden_size: "1k", modules: [{ name: "vision", num_layers: 1 }] };
+  const result: Estimate = estimate({ ...plain, ...job }, { rank: 5, timeline: 100, ledger: true });
+  const stage = result.stages[result.worst_stage];
+  const total: number = bytes(stage?.memory["total"] ?? 0) + bytes(result.rank?.peak_bytes ?? 0n);
+  for (const { settings, saves_bytes } of result.ledger ?? []) console.log(Object.keys(settings), saves_bytes ?? 0);
+  for (const { stages, name } of result.modules) console.log(name, stages[0]?.timeline?.points[0]?.moment.pass);
+  try {
+    estimate(plain);
+  } catch (error) {
+    for (const { fields, fixes, repair } of (error as ConfigError).problems) console.log(fields, fixes[0]?.value, repair?.label);
+  }
+  const format: ExportFormat = "bridge";
+  const text: string = await exportText(job, format, { preset, module: "language" });
+  const hash: string = await encodeLink(job, { compare: { job: plain }, view: { tab: null, stage: { module: 0, pp_rank: 1 } } });
+  const link: Link = await decodeLink(hash);
+  const again: string = await encodeLink(link.job, link);
+  const all: Preset[] = await presets();
+  const parameters = all.map((one) => (one.kind === "model" ? one.parameters : one.source));
+  const picture: string = await svg(hash, "stage_bars", { width: 600, unit: "GB", stage: { module: 0, pp_rank: 0 } });
+  const groups: number[][] = rankGroups(job, "language", "dense", ["tp", "dp"]);
+  const { coordinates, modules } = rankInfo(job, 3);
+  const tp: number = coordinates.dense.tp + modules.length + (parseComponentSpec("vision=tp=2").result.data_parallel_size ?? 0);
+  const ranks = Object.values(buildLayout(["language=tp=2"], 8)).map((module) => module.rank_offset);
+  const weights = megatronLmReport({}, null).weight_and_optimizer_bytes;
+  const counted = megatronBridgeReport({ model: {}, train: {} }).total_parameters;
+  const problems: string[] = validate(plain).map((problem) => problem.message);
+  return [text, again, parameters, picture, groups, tp, ranks, weights, counted, problems, version(), total].join();
+}
+
+/** The second module has the same functions without promises. */
+export function alike(job: Job): string[] {
+  const texts = [exchange.exportText(job, "json"), exchange.encodeLink(job), exchange.svg(job, "buckets")];
+  return [...texts, exchange.importText("").format, exchange.decodeLink("").job.toString(), exchange.presets()[0]?.id ?? ""];
+}
+
+/** What is no use of it. */
+export function wrong(job: Job, error: ImportError): void {
+  // @ts-expect-error: a name is no number
+  estimate(job, { rank: "first" });
+  // @ts-expect-error: there is no such format
+  void exportText(job, "excel");
+  // @ts-expect-error: a promise is no text
+  const text: string = encodeLink(job);
+  // @ts-expect-error: bytes may be a BigInt
+  const most: number = estimate(job).stages[0]?.peak_bytes ?? 0;
+  // @ts-expect-error: there is no such view
+  rankGroups(job, "language", "sparse", "tp");
+  // @ts-expect-error: it has this name and no other
+  const name: "ConfigError" = error.name;
+  console.log(text, most, name);
+}

@@ -1,10 +1,9 @@
 //! The JavaScript API: the library as an ES module, for pages and for Node.
 //!
-//! Plain objects go in through [`input`] and come out through [`text`]. Whole numbers are JavaScript numbers
+//! Plain objects go in through [`javascript`] and come out through [`text`]. Whole numbers are JavaScript numbers
 //! up to 2^53 - 1 and `BigInt` beyond, so that none is ever rounded.
 
 mod arguments;
-mod input;
 mod output;
 mod peaks;
 pub mod ranks;
@@ -15,8 +14,9 @@ use wasm_bindgen::prelude::*;
 
 use crate::config::check;
 use crate::config::raw::RawJob;
+use crate::javascript;
 use crate::memory;
-use input::read;
+use crate::value::Value;
 use text::written;
 
 #[wasm_bindgen(typescript_custom_section)]
@@ -85,6 +85,11 @@ fn refusal(problems: &[crate::config::problem::Problem]) -> Result<JsValue, JsVa
     let problems = written(|w| output::problems(w, problems))?;
     js_sys::Reflect::set(&error, &JsValue::from_str("problems"), &problems)?;
     Ok(error.into())
+}
+
+/// An argument as plain data.
+fn read(data: &JsValue) -> Result<Value, JsValue> {
+    javascript::read(data).map_err(|message| failure(&message))
 }
 
 /// An error with this message.

@@ -63,5 +63,7 @@ pub mod report;
 
 #[cfg(feature = "engine")]
 pub mod engine;
+#[cfg(any(feature = "engine", feature = "exchange"))]
+mod javascript;
 #[cfg(feature = "web")]
 pub mod ui;

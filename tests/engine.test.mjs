@@ -84,6 +84,16 @@ test("numbers that JavaScript cannot hold are BigInt", () => {
   assert.equal(typeof engine.estimate({ ...dense, hidden_size: 1024n }).parameters.total, "number");
 });
 
+test("a BigInt beyond any field is a problem of its field", () => {
+  for (const value of [2n ** 64n, 10n ** 30n, -(10n ** 30n), 10n ** 400n]) {
+    const problems = engine.validate({ ...dense, hidden_size: value });
+    assert.deepEqual(problems.map(({ fields, severity }) => [...fields, severity]), [["hidden_size", "error"]], `${value}`);
+    assert.throws(() => engine.estimate({ ...dense, hidden_size: value }), { name: "ConfigError", message: /^hidden_size/ });
+  }
+  assert.throws(() => engine.rankInfo(dense, 10n ** 400n), /rank must be a whole number/);
+  assert.throws(() => engine.rankInfo(dense, 10n ** 30n), /rank/);
+});
+
 test("unknown keys are a warning that names them", () => {
   const { warnings } = engine.estimate({ ...dense, num_layer: 3 });
   assert.ok(warnings.some((warning) => warning.includes("num_layer") && warning.includes("num_layers")));

@@ -17,6 +17,13 @@ const models = (await engine.presets()).filter(({ kind }) => kind === "model");
 // Equal jobs have equal links, whatever is spelled out in one and left to a default in the other.
 const same = (a, b, message) => assert.equal(own.encodeLink(a), own.encodeLink(b), message);
 
+test("a BigInt beyond any field is a problem of its field", async () => {
+  const { job } = models[0];
+  for (const value of [10n ** 30n, 10n ** 400n]) {
+    await assert.rejects(engine.exportText({ ...job, hidden_size: value }, "csv"), { name: "ConfigError", message: /^hidden_size/ });
+  }
+});
+
 test("both modules have the same functions, and types for all of them", async () => {
   for (const [file, module, result] of [["megatron_memory", engine, "Promise<"], ["megatron_memory_exchange", own, ""]]) {
     const types = readFileSync(new URL(`${file}.d.ts`, api), "utf8");

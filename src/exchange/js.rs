@@ -4,6 +4,7 @@ use wasm_bindgen::prelude::*;
 
 use super::data::Failure;
 use super::dialog::{Dialog, Effect};
+use crate::javascript;
 use crate::report::markup::Markup;
 use crate::value::Value;
 
@@ -17,7 +18,7 @@ const TYPES: &str = include_str!("types.d.ts");
 #[wasm_bindgen(js_name = importText, unchecked_return_type = "Import")]
 pub fn import_text(
     #[wasm_bindgen(js_name = "text", unchecked_param_type = "string")] source: &JsValue,
-    #[wasm_bindgen(unchecked_optional_param_type = "ImportOptions")] options: JsValue,
+    #[wasm_bindgen(unchecked_optional_param_type = "ImportOptions")] options: &JsValue,
 ) -> Result<JsValue, JsValue> {
     let source = text(source, "text")?;
     answer(super::import_text(&source, &read(options)?))
@@ -30,9 +31,9 @@ pub fn import_text(
 /// has none.
 #[wasm_bindgen(js_name = exportText, unchecked_return_type = "string")]
 pub fn export_text(
-    #[wasm_bindgen(unchecked_param_type = "Job | string")] job: JsValue,
+    #[wasm_bindgen(unchecked_param_type = "Job | string")] job: &JsValue,
     #[wasm_bindgen(unchecked_param_type = "ExportFormat")] format: &JsValue,
-    #[wasm_bindgen(unchecked_optional_param_type = "ExportOptions")] options: JsValue,
+    #[wasm_bindgen(unchecked_optional_param_type = "ExportOptions")] options: &JsValue,
 ) -> Result<JsValue, JsValue> {
     let format = text(format, "format")?;
     answer(super::export_text(&read(job)?, &format, &read(options)?))
@@ -44,8 +45,8 @@ pub fn export_text(
 /// Throws where an argument has the wrong form.
 #[wasm_bindgen(js_name = encodeLink, unchecked_return_type = "string")]
 pub fn encode_link(
-    #[wasm_bindgen(unchecked_param_type = "Job")] job: JsValue,
-    #[wasm_bindgen(unchecked_optional_param_type = "LinkOptions")] options: JsValue,
+    #[wasm_bindgen(unchecked_param_type = "Job")] job: &JsValue,
+    #[wasm_bindgen(unchecked_optional_param_type = "LinkOptions")] options: &JsValue,
 ) -> Result<JsValue, JsValue> {
     answer(super::encode_link(&read(job)?, &read(options)?))
 }
@@ -76,9 +77,9 @@ pub fn presets() -> Result<JsValue, JsValue> {
 /// Throws a `ConfigError` for a job with problems.
 #[wasm_bindgen(unchecked_return_type = "string")]
 pub fn svg(
-    #[wasm_bindgen(unchecked_param_type = "Job | string")] job: JsValue,
+    #[wasm_bindgen(unchecked_param_type = "Job | string")] job: &JsValue,
     #[wasm_bindgen(unchecked_param_type = "ChartName")] chart: &JsValue,
-    #[wasm_bindgen(unchecked_optional_param_type = "SvgOptions")] options: JsValue,
+    #[wasm_bindgen(unchecked_optional_param_type = "SvgOptions")] options: &JsValue,
 ) -> Result<JsValue, JsValue> {
     let chart = text(chart, "chart")?;
     answer(super::svg(&read(job)?, &chart, &read(options)?))
@@ -145,9 +146,8 @@ fn text(value: &JsValue, name: &str) -> Result<String, JsValue> {
     text.ok_or_else(|| js_sys::TypeError::new(&format!("{name} must be a string")).into())
 }
 
-fn read(data: JsValue) -> Result<Value, JsValue> {
-    serde_wasm_bindgen::from_value(data)
-        .map_err(|error| js_sys::TypeError::new(&error.to_string()).into())
+fn read(data: &JsValue) -> Result<Value, JsValue> {
+    javascript::read(data).map_err(|message| js_sys::TypeError::new(&message).into())
 }
 
 fn answer(result: Result<Value, Failure>) -> Result<JsValue, JsValue> {

@@ -98,16 +98,32 @@ fn finish(mode: Mode, stage: &Path) -> Result<(), Error> {
     }
     if mode == Mode::Release {
         let modules = [
-            "megatron-memory_bg.wasm",
-            "api/megatron_memory_bg.wasm",
-            "api/megatron_memory_exchange_bg.wasm",
+            "megatron-memory",
+            "api/megatron_memory",
+            "api/megatron_memory_exchange",
         ];
-        for wasm in modules.map(|name| stage.join(name)) {
+        for name in modules {
+            let wasm = stage.join(format!("{name}_bg.wasm"));
             let module = fs::read(&wasm)?;
             fs::write(&wasm, without_names(&module).ok_or("not a wasm module")?)?;
+            let glue = stage.join(format!("{name}.js"));
+            fs::write(&glue, without_docs(&fs::read_to_string(&glue)?))?;
         }
     }
     stamp(stage)
+}
+
+/// JavaScript without the comments that document it, which its types have too.
+fn without_docs(script: &str) -> String {
+    let mut inside = false;
+    let code = script.split_inclusive('\n').filter(|line| {
+        let line = line.trim();
+        inside = inside || line.starts_with("/**");
+        let kept = !inside;
+        inside = inside && !line.ends_with("*/");
+        kept
+    });
+    code.collect()
 }
 
 /// The library for JavaScript, in `api`: the engine, the module for import and export that it loads when needed, and the

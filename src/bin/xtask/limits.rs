@@ -19,7 +19,7 @@ const CEILINGS: [(&str, &[&str], usize); 8] = [
     (
         "JavaScript of import and export",
         &["exchange.js", "api/megatron_memory_exchange.js"],
-        7_000,
+        6_000,
     ),
     (
         "JavaScript of the app",

@@ -1,14 +1,14 @@
-//! Plain data from JavaScript.
+//! Plain data from JavaScript, for both of its modules.
 
-use js_sys::{Array, ArrayBuffer, Map, Number, Object, Reflect, Symbol, Uint8Array};
+use js_sys::{Array, ArrayBuffer, BigInt, Map, Number, Object, Reflect, Symbol, Uint8Array};
 use wasm_bindgen::{JsCast, JsValue};
 
 use crate::value::{DEEPEST, MOST, Value};
 
 /// The value as plain data: as `Value`'s own reader takes it, for the few kinds of values that JavaScript has.
-pub(super) fn read(data: &JsValue) -> Result<Value, JsValue> {
+pub(crate) fn read(data: &JsValue) -> Result<Value, String> {
     let mut left = MOST;
-    value(data, DEEPEST, &mut left).map_err(|message| super::failure(&message))
+    value(data, DEEPEST, &mut left)
 }
 
 fn value(data: &JsValue, depth: u32, left: &mut u32) -> Result<Value, String> {
@@ -22,7 +22,7 @@ fn value(data: &JsValue, depth: u32, left: &mut u32) -> Result<Value, String> {
         return Ok(Value::Bool(b));
     }
     if data.is_bigint() {
-        return big(data);
+        return Ok(big(data.unchecked_ref()));
     }
     if let Some(x) = data.as_f64() {
         return Ok(number(data, x));
@@ -82,12 +82,10 @@ fn number(data: &JsValue, x: f64) -> Value {
     }
 }
 
-fn big(data: &JsValue) -> Result<Value, String> {
-    let int = i64::try_from(data.clone()).map(i128::from);
-    let int = int.or_else(|data| u64::try_from(data).map(i128::from));
-    int.map(Value::Int).map_err(|_| {
-        String::from(
-            "Couldn't deserialize i64 or u64 from a BigInt outside i64::MIN..u64::MAX bounds",
-        )
-    })
+/// What is too large for any field stays as text: the field's own check then names it.
+fn big(data: &BigInt) -> Value {
+    let digits = data
+        .to_string(10)
+        .map_or_else(|_| String::new(), String::from);
+    digits.parse().map_or(Value::Text(digits), Value::Int)
 }

@@ -125,7 +125,8 @@ fn every_preset_comes_back_from_bridge_overrides() {
         FieldId::gpu,
         FieldId::gpus_per_node,
         FieldId::gpu_memory_mib,
-        // The precision preset says it; here it follows from what gradients are kept in.
+        // The precision preset says both, in one word of its own: here the one or the other is set, or neither where it
+        // follows from what gradients are kept in. The test below says that the need is the same.
         FieldId::accumulate_allreduce_grads_in_fp32,
         FieldId::grad_reduce_in_bf16,
     ];
@@ -154,17 +155,18 @@ fn needs(job: &RawJob) -> Result<Vec<Vec<u64>>, String> {
 }
 
 #[test]
-fn every_measured_job_needs_the_same_after_every_format() {
+fn every_preset_and_every_measured_job_needs_the_same_after_every_format() {
     let runs = crate::evidence::runs();
-    let jobs: Vec<_> = runs
+    let measured = runs
         .iter()
-        .filter_map(|run| Some((&run.id, run.job()?)))
+        .filter_map(|run| Some((run.id.clone(), run.job()?.clone())))
         // These formats know one model.
-        .filter(|(_, job)| job.modules.is_empty())
-        .collect();
-    assert!(jobs.len() > 100, "{}", jobs.len());
+        .filter(|(_, job)| job.modules.is_empty());
+    let presets = presets().map(|(id, state)| (id.to_owned(), state.setup.job));
+    let jobs: Vec<_> = measured.chain(presets).collect();
+    assert!(jobs.len() > 140, "{}", jobs.len());
     let mut broken = BTreeMap::new();
-    for (id, job) in jobs {
+    for (id, job) in &jobs {
         let expected = needs(job).unwrap();
         let texts = [
             ("flags", megatron_args::script(job)),

@@ -1,4 +1,4 @@
-//! Plain data from JavaScript, for both of its modules.
+//! Plain data from JavaScript, for both of the modules that it loads.
 
 use js_sys::{Array, ArrayBuffer, BigInt, Map, Number, Object, Reflect, Symbol, Uint8Array};
 use wasm_bindgen::{JsCast, JsValue};

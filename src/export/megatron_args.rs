@@ -9,7 +9,7 @@ use crate::config::fields::FieldId;
 use crate::config::parse::Parsed;
 use crate::config::raw::{RawJob, Settings};
 use crate::formats::import::Dialect;
-use crate::formats::megatron_args::{self, Arity, FLAGS};
+use crate::formats::megatron_args::{self, Arity};
 use crate::value::Value;
 
 /// A flag with its words; a switch has none.
@@ -59,9 +59,7 @@ fn flag(argument: &Argument) -> Option<Flag> {
         }
         _ => {}
     }
-    let named = FLAGS
-        .iter()
-        .filter(|spec| spec.dest == argument.destination);
+    let named = megatron_args::flags().filter(|spec| spec.dest == argument.destination);
     for spec in named {
         match (spec.arity, &argument.means) {
             (Arity::Switch, Meaning::Is(Parsed::Flag(true)))

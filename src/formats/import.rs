@@ -6,8 +6,10 @@
 mod dialect;
 mod draft;
 mod error;
+mod parts;
 mod rules;
 mod sources;
+mod values;
 
 use std::borrow::Cow;
 

@@ -64,7 +64,7 @@ pub enum Rule {
 
 /// The meaning of a key that is called like a Megatron-LM field.
 pub(super) fn same_field(name: &str) -> Option<Meaning> {
-    let spec = megatron_args::FLAGS.iter().find(|spec| spec.dest == name)?;
+    let spec = megatron_args::flags().find(|spec| spec.dest == name)?;
     Some(Meaning::Field(spec.dest))
 }
 

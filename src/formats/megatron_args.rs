@@ -10,7 +10,7 @@ mod table;
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-pub use table::FLAGS;
+pub use table::flags;
 
 /// How many words a flag takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,7 +57,7 @@ pub enum Known {
 
 /// Every flag by its name with dashes.
 static BY_NAME: LazyLock<BTreeMap<String, Known>> = LazyLock::new(|| {
-    let relevant = FLAGS.iter().map(|spec| (spec.name, Known::Relevant(spec)));
+    let relevant = flags().map(|spec| (spec.name, Known::Relevant(spec)));
     let ignored = [
         (ignored::SWITCHES, Arity::Switch),
         (ignored::ONE, Arity::One),
@@ -95,8 +95,7 @@ pub fn arity(name: &str) -> Option<Arity> {
 /// The default of the field `dest`, as in [`FlagSpec::default`].
 #[must_use]
 pub fn default_of(dest: &str) -> Option<&'static str> {
-    FLAGS
-        .iter()
+    flags()
         .find(|spec| spec.dest == dest)
         .map(|spec| spec.default)
 }

@@ -18,6 +18,7 @@ mod note;
 mod parser;
 mod pattern;
 mod syntax;
+mod text;
 
 pub use launch::Launch;
 pub use note::{Note, NoteKind};

@@ -2,6 +2,7 @@
 
 use super::dialect::Dialect;
 use super::draft::{Draft, Item};
+use super::parts::{self, Parts};
 use super::{Import, ImportError, Options, Question, Row, rules};
 use crate::config::fields::FieldId;
 use crate::config::raw::RawJob;
@@ -131,16 +132,16 @@ pub(super) fn command(
         return finish(draft, format);
     }
     let mut draft = Draft::new(dialect);
-    let mut parts = rules::Parts::default();
+    let mut parts = Parts::default();
     for flag in flags {
         self::flag(&mut draft, &mut parts, flag);
     }
-    rules::combine(&mut draft, parts);
+    parts::combine(&mut draft, parts);
     ask(&mut draft, &script);
     finish(draft, format)
 }
 
-fn flag(draft: &mut Draft, parts: &mut rules::Parts, flag: &Flag) {
+fn flag(draft: &mut Draft, parts: &mut Parts, flag: &Flag) {
     let arity = megatron_args::arity(&flag.name);
     let words: Vec<Value> = flag
         .values
@@ -226,7 +227,7 @@ fn ask(draft: &mut Draft, script: &ShellImport) {
 pub(super) fn model_args(text: &str) -> Result<Import, ImportError> {
     let root = yaml::parse(text).map_err(ImportError::Yaml)?.root;
     let mut draft = Draft::new(Dialect::MegatronLm);
-    let mut parts = rules::Parts::default();
+    let mut parts = Parts::default();
     for section in root.entries() {
         if section.key != "MODEL_ARGS" {
             let item = Item {
@@ -254,7 +255,7 @@ pub(super) fn model_args(text: &str) -> Result<Import, ImportError> {
             }
         }
     }
-    rules::combine(&mut draft, parts);
+    parts::combine(&mut draft, parts);
     finish(draft, Format::ModelArgsYaml)
 }
 
@@ -301,7 +302,7 @@ fn dialect_of_keys(root: &Node) -> Dialect {
 /// Takes a tree of maps apart and reads its leaves.
 fn tree(root: &Node, dialect: Dialect) -> Result<Draft, ImportError> {
     let mut draft = Draft::new(dialect);
-    let mut parts = rules::Parts::default();
+    let mut parts = Parts::default();
     let mut leaves = Vec::new();
     flatten(root, "", &mut leaves);
     few(leaves.len())?;
@@ -323,7 +324,7 @@ fn tree(root: &Node, dialect: Dialect) -> Result<Draft, ImportError> {
             rules::apply(&mut draft, &mut parts, &item, &name);
         }
     }
-    rules::combine(&mut draft, parts);
+    parts::combine(&mut draft, parts);
     Ok(draft)
 }
 

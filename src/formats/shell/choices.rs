@@ -1,9 +1,9 @@
 //! `if`, `case` and `test && …`: which side is taken, and what each side would add.
 
 use super::condition::Verdict;
-use super::expand::{Text, is_unresolved, joined};
 use super::interpreter::{MAX_REPORTED, Machine};
 use super::syntax::{self, Assigned, Statement, Test};
+use super::text::{Text, is_unresolved, joined};
 use super::{Assignment, Branch, Choice, flags, pattern};
 
 /// What the statements of a side would add.

@@ -3,9 +3,9 @@
 use std::rc::Rc;
 
 use super::condition::Verdict;
-use super::expand::{Text, is_unresolved, joined, literal};
 use super::interpreter::{MAX_REPORTED, Machine, Stored};
 use super::syntax::{self, Statement};
+use super::text::{Text, is_unresolved, joined, literal};
 use super::{Command, Note, NoteKind, Word, arithmetic, flags, launch, parser};
 
 impl Machine<'_> {
@@ -103,7 +103,7 @@ impl Machine<'_> {
     }
 
     /// Follows text that bash would read as a script of its own.
-    fn script(&mut self, script: &[super::expand::Piece], line: u32) {
+    fn script(&mut self, script: &[super::text::Piece], line: u32) {
         if !self.enter() {
             return;
         }
@@ -199,7 +199,7 @@ impl Machine<'_> {
             .collect()
     }
 
-    pub(super) fn word(&mut self, text: &[super::expand::Piece], line: u32) -> Word {
+    pub(super) fn word(&mut self, text: &[super::text::Piece], line: u32) -> Word {
         let origins: Vec<u32> = text
             .iter()
             .flat_map(|piece| piece.origins.iter().copied())
@@ -244,7 +244,7 @@ impl Machine<'_> {
                         .trim_start()
                         .starts_with(|c: char| c.is_alphabetic() || c == '/')
                 }) {
-                    let words = self.words(super::expand::split(&text));
+                    let words = self.words(super::text::split(&text));
                     let (flags, arguments) = flags::group(&words);
                     return Some(Command {
                         line,

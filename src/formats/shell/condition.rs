@@ -1,7 +1,7 @@
 //! `[ … ]`, `[[ … ]]` and `test …`.
 
-use super::expand::{Text, is_unresolved, joined};
 use super::interpreter::Machine;
+use super::text::{Text, is_unresolved, joined};
 use super::{arithmetic, pattern, syntax};
 
 /// Whether something holds.

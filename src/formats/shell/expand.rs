@@ -1,44 +1,14 @@
-//! Words to text: parameters, arithmetic, and the few command substitutions that are pure text.
+//! Words to text: parameters and arithmetic; command substitutions are in [`substitution`].
+
+mod substitution;
 
 use super::arithmetic::{self, Failure, Names};
 use super::interpreter::{Machine, Stored};
-use super::syntax::{Action, Index, Kind, Statement, Word};
-use super::{Note, NoteKind, parser};
-
-/// A piece of expanded text; a value that spans lines has several.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Piece {
-    pub(super) text: String,
-    pub(super) line: u32,
-    pub(super) unresolved: bool,
-    /// Positions in [`Machine::externals`] of the variables that went in.
-    pub(super) origins: Vec<u32>,
-}
-
-/// Expanded text.
-pub(super) type Text = Vec<Piece>;
-
-/// Most origins that one piece keeps.
-const MAX_ORIGINS: usize = 16;
-
-/// Longest command substitution that is looked into, in bytes.
-const MAX_SUBSTITUTION: usize = 1_000;
-
-pub(super) fn literal(text: impl Into<String>, line: u32) -> Text {
-    vec![Piece {
-        text: text.into(),
-        line,
-        ..Piece::default()
-    }]
-}
-
-pub(super) fn joined(text: &[Piece]) -> String {
-    text.iter().map(|piece| piece.text.as_str()).collect()
-}
-
-pub(super) fn is_unresolved(text: &[Piece]) -> bool {
-    text.iter().any(|piece| piece.unresolved)
-}
+use super::syntax::{Action, Index, Kind, Word};
+use super::text::{
+    Fields, MAX_ORIGINS, Piece, Text, add_origin, is_unresolved, join, joined, literal,
+};
+use super::{Note, NoteKind};
 
 /// A parameter's value: one text, or one per element.
 enum Value {
@@ -349,65 +319,6 @@ impl Machine<'_> {
             origins,
         }])
     }
-
-    /// `$(…)`: text when it only joins known text, and otherwise left as it stands.
-    fn substitution(&mut self, command: &str, line: u32) -> Text {
-        if command.len() <= MAX_SUBSTITUTION && self.spend(command.len() + 16, line) && self.enter()
-        {
-            let text = self.pure_substitution(command, line);
-            self.leave();
-            if let Some(text) = text {
-                return text;
-            }
-        }
-        vec![Piece {
-            text: format!("$({command})"),
-            line,
-            unresolved: true,
-            origins: Vec::new(),
-        }]
-    }
-
-    fn pure_substitution(&mut self, command: &str, line: u32) -> Option<Text> {
-        let (statements, _) = parser::parse(command, line, Vec::new());
-        let separator = self.variables.get("IFS").cloned();
-        let mut output = None;
-        for statement in &statements {
-            let Statement::Simple {
-                assignments, words, ..
-            } = statement
-            else {
-                return None;
-            };
-            if words.is_empty() && assignments.iter().all(|a| a.name == "IFS") {
-                self.execute(statement);
-                continue;
-            }
-            let mut fields = Vec::new();
-            for word in words {
-                fields.append(&mut self.fields(word));
-            }
-            let mut fields = fields.into_iter();
-            let name = joined(&fields.next()?);
-            output = match name.as_str() {
-                "echo" => Some(join(
-                    fields.filter(|text| joined(text) != "-n").collect(),
-                    ' ',
-                    line,
-                )),
-                "seq" => sequence(&fields.map(|text| joined(&text)).collect::<Vec<_>>(), line),
-                _ => None,
-            };
-            if output.is_none() {
-                break;
-            }
-        }
-        match separator {
-            Some(value) => self.variables.insert("IFS".to_owned(), value),
-            None => self.variables.remove("IFS"),
-        };
-        output
-    }
 }
 
 impl Names for Machine<'_> {
@@ -441,100 +352,5 @@ impl Names for Machine<'_> {
     fn store(&mut self, name: &str, value: i64) {
         let line = self.line;
         self.assign_scalar(name, literal(value.to_string(), line), false, line);
-    }
-}
-
-pub(super) fn add_origin(piece: &mut Piece, id: u32) {
-    if piece.origins.len() < MAX_ORIGINS && !piece.origins.contains(&id) {
-        piece.origins.push(id);
-    }
-}
-
-fn join(items: Vec<Text>, separator: char, line: u32) -> Text {
-    let mut text = Text::new();
-    for (i, mut item) in items.into_iter().enumerate() {
-        if i > 0 {
-            let line = item.first().map_or(line, |piece| piece.line);
-            text.append(&mut literal(separator, line));
-        }
-        text.append(&mut item);
-    }
-    text
-}
-
-/// `seq last`, `seq first last`, `seq first step last`, of at most a thousand numbers.
-fn sequence(arguments: &[String], line: u32) -> Option<Text> {
-    let numbers: Vec<i64> = arguments
-        .iter()
-        .map(|text| text.parse().ok())
-        .collect::<Option<_>>()?;
-    let (first, step, last) = match *numbers.as_slice() {
-        [last] => (1, 1, last),
-        [first, last] => (first, 1, last),
-        [first, step, last] if step > 0 => (first, step, last),
-        _ => return None,
-    };
-    let mut text = Text::new();
-    let mut next = first;
-    while next <= last {
-        if text.len() > 2_000 {
-            return None;
-        }
-        if !text.is_empty() {
-            text.append(&mut literal(" ", line));
-        }
-        text.append(&mut literal(next.to_string(), line));
-        next = next.checked_add(step)?;
-    }
-    Some(text)
-}
-
-/// The words of a text that is split at its blanks.
-pub(super) fn split(text: &[Piece]) -> Vec<Text> {
-    let mut fields = Fields::default();
-    fields.split(text);
-    fields.finish();
-    fields.done
-}
-
-/// Fields under construction.
-#[derive(Default)]
-struct Fields {
-    done: Vec<Text>,
-    open: Option<Text>,
-}
-
-impl Fields {
-    fn append(&mut self, text: &[Piece]) {
-        self.open.get_or_insert_default().extend_from_slice(text);
-    }
-
-    fn finish(&mut self) {
-        self.done.extend(self.open.take());
-    }
-
-    /// Appends text that is split at its blanks.
-    fn split(&mut self, text: &[Piece]) {
-        for piece in text {
-            if piece.unresolved {
-                self.append(std::slice::from_ref(piece));
-                continue;
-            }
-            if piece.text.starts_with(char::is_whitespace) {
-                self.finish();
-            }
-            for (i, field) in piece.text.split_whitespace().enumerate() {
-                if i > 0 {
-                    self.finish();
-                }
-                self.append(&[Piece {
-                    text: field.to_owned(),
-                    ..piece.clone()
-                }]);
-            }
-            if piece.text.ends_with(char::is_whitespace) {
-                self.finish();
-            }
-        }
     }
 }

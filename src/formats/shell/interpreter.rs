@@ -7,8 +7,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use super::condition::Verdict;
-use super::expand::{Text, is_unresolved, joined};
 use super::syntax::{self, Statement};
+use super::text::{Text, is_unresolved, joined};
 use super::{
     Answers, Choice, Command, Note, NoteKind, ShellImport, Variable, arithmetic, launch, parser,
 };

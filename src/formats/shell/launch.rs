@@ -1,6 +1,6 @@
 //! Commands that start training: what launches, the program, its flags; and how many GPUs.
 
-use super::expand::{Text, joined};
+use super::text::{Text, joined};
 use super::{Assignment, Command, Flag, Word, flags, same_name};
 use crate::formats::megatron_args;
 

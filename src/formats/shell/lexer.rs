@@ -1,6 +1,7 @@
 //! Characters to words and operators.
 
 mod dollar;
+mod heredoc;
 
 use super::syntax::{Kind, Part, Word};
 use super::{Note, NoteKind};
@@ -194,49 +195,6 @@ impl Lexer {
             self.advance();
         }
         Some(found)
-    }
-
-    /// Remembers the end marker of a here-document.
-    pub(super) fn heredoc(&mut self, word: &Word, is_script: bool) {
-        let marker: String = word
-            .parts
-            .iter()
-            .map(|part| match &part.kind {
-                Kind::Text(text) => text.as_str(),
-                _ => "",
-            })
-            .collect();
-        if !is_script {
-            let line = self.line;
-            self.note(line, NoteKind::HereDocument);
-        }
-        self.heredocs.push((marker, is_script));
-    }
-
-    fn skip_heredocs(&mut self) {
-        for (marker, is_script) in std::mem::take(&mut self.heredocs) {
-            let first = self.line;
-            let mut body = String::new();
-            loop {
-                let start = body.len();
-                let mut complete = false;
-                while let Some(c) = self.advance() {
-                    body.push(c);
-                    if c == '\n' {
-                        complete = true;
-                        break;
-                    }
-                }
-                let line = body.get(start..).unwrap_or_default();
-                if line.trim() == marker || !complete {
-                    body.truncate(start);
-                    break;
-                }
-            }
-            if is_script {
-                self.scripts.push((body, first));
-            }
-        }
     }
 
     /// A word that starts here; at least one character is consumed unless the text is at its end.

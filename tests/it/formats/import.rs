@@ -229,6 +229,13 @@ fn an_answer_resolves_a_variable() {
 }
 
 #[test]
+fn a_text_that_only_names_a_model_asks_for_it() {
+    let asking = read("megatron sft --model Qwen/Qwen3-8B --frobnicate 2");
+    let name = "Qwen/Qwen3-8B".to_owned();
+    assert!(asking.questions.contains(&Question::Model { name }));
+}
+
+#[test]
 fn ms_swift_has_defaults_of_its_own() {
     let import = read(
         "NPROC_PER_NODE=8 megatron sft --model Qwen/Qwen3-8B --tensor_model_parallel_size 4 --sequence_parallel true \
@@ -441,6 +448,7 @@ fn what_is_no_job_is_refused() {
     assert_eq!(refused(""), ImportError::NotRecognized);
     assert_eq!(refused("hello world"), ImportError::NotRecognized);
     assert_eq!(refused("--lr 3 --wrong"), ImportError::Nothing);
+    assert_eq!(refused("megatron sft --frobnicate 2"), ImportError::Nothing);
     assert!(matches!(
         refused("{\"model_type\": \"llama\""),
         ImportError::Json(_)

@@ -1,8 +1,8 @@
 //! Variables: those the script sets, and those it finds.
 
 use super::{Binding, MAX_CALLS, MAX_REPORTED, Machine, Stored};
-use crate::formats::shell::expand::{Piece, Text, add_origin, is_unresolved, joined, literal};
 use crate::formats::shell::syntax::{self, Assigned};
+use crate::formats::shell::text::{Piece, Text, add_origin, is_unresolved, joined, literal};
 use crate::formats::shell::{Note, NoteKind, Variable};
 
 impl Machine<'_> {

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::{MAX_REPORTED, Machine, Stored};
-use crate::formats::shell::expand::Text;
+use crate::formats::shell::text::Text;
 use crate::formats::shell::{
     Assignment, Command, Flag, Note, NoteKind, ShellImport, Variable, flags, launch,
 };

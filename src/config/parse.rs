@@ -127,21 +127,21 @@ pub fn parse(field: &Field, value: &Value) -> Result<Option<Parsed>, ParseError>
 fn parse_kind(kind: Kind, value: &Value) -> Result<Parsed, ParseError> {
     match kind {
         Kind::Int { min, max } => {
-            let number = decimal(value)?;
-            if !number.negative && !number.is_whole() {
-                return Err(ParseError::NotWhole);
-            }
-            let whole = number.millionths.map(|millionths| millionths / MILLION);
-            match within(number.negative, whole, min, max) {
+            let whole = match value {
+                Value::Int(whole) => u64::try_from(*whole).ok(),
+                _ => whole(decimal(value)?)?,
+            };
+            match whole.filter(|whole| (min..=max).contains(whole)) {
                 Some(whole) => Ok(Parsed::Int(whole)),
                 None => Err(out_of_range(min.to_string(), max.to_string())),
             }
         }
         Kind::Decimal { min, max } => {
             let number = decimal(value)?;
-            let negative = number.negative && number.millionths != Some(0);
-            match within(negative, number.millionths, min, max) {
-                Some(millionths) => Ok(Parsed::Decimal(Decimal(millionths))),
+            let small = number.millionths.and_then(|m| u64::try_from(m).ok());
+            let negative = number.negative && small != Some(0);
+            match small.filter(|small| !negative && (min..=max).contains(small)) {
+                Some(small) => Ok(Parsed::Decimal(Decimal(small))),
                 None => Err(out_of_range(
                     Decimal(min).to_string(),
                     Decimal(max).to_string(),
@@ -163,10 +163,15 @@ fn parse_kind(kind: Kind, value: &Value) -> Result<Parsed, ParseError> {
     }
 }
 
-/// The number, if it lies between its bounds.
-fn within(negative: bool, number: Option<u128>, min: u64, max: u64) -> Option<u64> {
-    let number = u64::try_from(number?).ok()?;
-    (!negative && min <= number && number <= max).then_some(number)
+/// A whole number; `None` when it is negative or too large to matter.
+fn whole(number: Number) -> Result<Option<u64>, ParseError> {
+    let Some(millionths) = number.millionths.filter(|_| !number.negative) else {
+        return Ok(None);
+    };
+    if !millionths.is_multiple_of(MILLION) {
+        return Err(ParseError::NotWhole);
+    }
+    Ok(u64::try_from(millionths / MILLION).ok())
 }
 
 fn out_of_range(min: String, max: String) -> ParseError {
@@ -187,13 +192,6 @@ struct Number {
 }
 
 const MILLION: u128 = 1_000_000;
-
-impl Number {
-    fn is_whole(self) -> bool {
-        self.millionths
-            .is_none_or(|millionths| millionths.is_multiple_of(MILLION))
-    }
-}
 
 fn decimal(value: &Value) -> Result<Number, ParseError> {
     match value {

@@ -1,5 +1,7 @@
 //! One rule as a row of a table, and what becomes of it where a module breaks it.
 
+use core::mem::take;
+
 use crate::config::check::Draft;
 use crate::config::fields::FieldId as F;
 use crate::config::problem::{Fix, Problem, Severity, or_list};
@@ -12,7 +14,7 @@ pub(super) struct Rule {
     pub(super) severity: Severity,
     /// The fields involved, unless [`Found::about`] says which.
     pub(super) fields: &'static [F],
-    /// Whether a module breaks it; if so, the parts of the words that depend on the module have been told.
+    /// Whether a module breaks it. Only if so, it has told the parts of the words that depend on the module.
     pub(super) broken: fn(&Draft<'_>, &mut Found) -> bool,
     /// The problem in one sentence; every `{}` is the next part that was told.
     pub(super) words: &'static str,
@@ -128,10 +130,11 @@ impl Found {
 impl Rule {
     /// Asks every rule of a table.
     pub(super) fn apply(table: &[Self], draft: &Draft<'_>, problems: &mut Vec<Problem>) {
+        // One for all: only a broken rule has told anything.
+        let mut found = Found::default();
         for rule in table {
-            let mut found = Found::default();
             if (rule.broken)(draft, &mut found) {
-                problems.push(rule.problem(draft.module, found));
+                problems.push(rule.problem(draft.module, take(&mut found)));
             }
         }
     }

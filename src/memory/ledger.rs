@@ -126,14 +126,14 @@ pub fn ledger(job: &RawJob, stage: StageRef) -> Vec<Saving> {
         return Vec::new();
     };
     let peak = |estimate: &Estimate| estimate.stage(stage).map(|stage| stage.total);
-    let (Some(m), Some(now)) = (config.modules().get(stage.module), peak(&estimate(&config)))
-    else {
+    let estimated = estimate(&config);
+    let (Some(m), Some(now)) = (config.modules().get(stage.module), peak(&estimated)) else {
         return Vec::new();
     };
     let current = current(m);
     let result = |choice: Choice| {
         if choice == current {
-            return Ok((now, estimate(&config).worst_rank.total));
+            return Ok((now, estimated.worst_rank.total));
         }
         let mut other = job.clone();
         for (field, value) in choice.settings() {

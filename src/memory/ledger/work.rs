@@ -7,6 +7,7 @@ use crate::config::job::Module;
 /// Multiplications of one layer for one token, in matrix products only, split over no ranks: shares are what matters.
 #[derive(Clone, Copy, Default)]
 struct Layer {
+    /// In and out of attention; of a delta net, its state too, which no module but the whole layer runs again.
     projections: u128,
     /// The up projections of MLA, which are part of the projections.
     up: u128,
@@ -15,7 +16,13 @@ struct Layer {
     shared: u128,
 }
 
-fn layer(m: &Module, is_moe: bool) -> Layer {
+impl Layer {
+    fn all(self) -> u128 {
+        self.projections + self.scores + self.mlp
+    }
+}
+
+fn layer(m: &Module, index: u64) -> Layer {
     let a = &m.args;
     let wide = u128::from;
     let (hidden, heads, tokens) = (
@@ -24,7 +31,14 @@ fn layer(m: &Module, is_moe: bool) -> Layer {
         wide(a.seq_length),
     );
     let mut out = Layer::default();
-    if a.multi_latent_attention {
+    if m.is_linear_layer(index) {
+        let value_heads = wide(a.linear_num_value_heads);
+        let values = value_heads * wide(a.linear_value_head_dim);
+        let keys = wide(a.linear_num_key_heads) * wide(a.linear_key_head_dim);
+        // The state is read and written for every token.
+        let state = 2 * values * wide(a.linear_key_head_dim);
+        out.projections = hidden * (2 * keys + 3 * values + 2 * value_heads) + state;
+    } else if a.multi_latent_attention {
         let query = wide(a.qk_head_dim + a.qk_pos_emb_head_dim);
         let (rank, value) = (wide(a.kv_lora_rank), wide(a.v_head_dim));
         let down = hidden * (rank + wide(a.qk_pos_emb_head_dim))
@@ -35,12 +49,13 @@ fn layer(m: &Module, is_moe: bool) -> Layer {
         out.scores = tokens * heads * (query + value);
     } else {
         let width = wide(m.kv_channels);
-        out.projections = hidden * width * (2 * heads + 2 * wide(m.num_query_groups));
+        let gate = if a.attention_output_gate { heads } else { 0 };
+        out.projections = hidden * width * (2 * heads + gate + 2 * wide(m.num_query_groups));
         out.scores = 2 * tokens * heads * width;
     }
     let matrices = if m.activation.gated() { 3 } else { 2 };
     match &m.moe {
-        Some(moe) if is_moe => {
+        Some(moe) if m.is_moe_layer(index) => {
             let inner = a.moe_latent_size.map_or(hidden, wide);
             out.shared = matrices * hidden * wide(moe.shared);
             let routed = matrices * inner * wide(moe.ffn_hidden_size) * wide(moe.topk);
@@ -68,11 +83,12 @@ pub(super) struct Work {
 pub(super) fn recomputed(m: &Module, pp_rank: usize, choice: Choice) -> Work {
     let mut whole = 0u128;
     let mut again = 0u128;
+    let output = u128::from(m.args.hidden_size) * u128::from(m.padded_vocab_size);
     for chunk in m.stages.rank(u32::try_from(pp_rank).unwrap_or(u32::MAX)) {
         for (index, number) in (0u64..).zip(chunk.layers.clone()) {
             let is_moe = m.is_moe_layer(u64::from(number));
-            let layer = layer(m, is_moe);
-            let all = layer.projections + layer.scores + layer.mlp;
+            let layer = layer(m, u64::from(number));
+            let all = layer.all();
             whole += all;
             again += match choice {
                 Choice::Nothing | Choice::Offload(_) => 0,
@@ -99,8 +115,16 @@ pub(super) fn recomputed(m: &Module, pp_rank: usize, choice: Choice) -> Work {
                 }
             };
         }
+        // A depth of MTP projects what it embeds and what it gets, repeats the last layer and predicts; with full
+        // recompute in groups all but the prediction runs again.
+        let depth = layer(m, m.args.num_layers.saturating_sub(1)).all()
+            + 2 * u128::from(m.args.hidden_size) * u128::from(m.args.hidden_size);
+        whole += u128::from(chunk.mtp) * (depth + output);
+        if matches!(choice, Choice::Uniform(_)) {
+            again += u128::from(chunk.mtp) * depth;
+        }
         if chunk.output {
-            whole += u128::from(m.args.hidden_size) * u128::from(m.padded_vocab_size);
+            whole += output;
         }
     }
     let narrow = |n: u128| u64::try_from(n).unwrap_or(u64::MAX);

@@ -18,10 +18,8 @@ pub enum Origin {
     MegatronBridge,
     /// A file of Transformer Engine 2.12.
     TransformerEngine,
-    /// A file of PyTorch.
+    /// A file of PyTorch 2.9.
     PyTorch,
-    /// A paper on arXiv.
-    Arxiv,
     /// A web page; the place is its address.
     Page,
 }
@@ -117,8 +115,7 @@ impl Source {
             Origin::TransformerEngine => {
                 format!("https://github.com/NVIDIA/TransformerEngine/blob/v2.12/{place}")
             }
-            Origin::PyTorch => format!("https://github.com/pytorch/pytorch/blob/main/{place}"),
-            Origin::Arxiv => format!("https://arxiv.org/abs/{place}"),
+            Origin::PyTorch => format!("https://github.com/pytorch/pytorch/blob/v2.9.0/{place}"),
             Origin::Page => (*place).to_owned(),
         }
     }
@@ -131,7 +128,6 @@ impl Source {
             Origin::MegatronBridge => "Megatron-Bridge",
             Origin::TransformerEngine => "Transformer Engine",
             Origin::PyTorch => "PyTorch",
-            Origin::Arxiv => "arXiv",
             Origin::Page => return format!("{} ({})", self.symbol, self.place),
         };
         format!("{publisher} {}: {}", self.place, self.symbol)
@@ -412,8 +408,6 @@ pub const BUFFER_LAYOUT: Source = Source::megatron(
     "megatron/core/optimizer/distrib_optimizer.py",
     "DistributedOptimizer._compute_per_buffer_param_layout",
 );
-/// Blocks of the CUDA allocator.
-pub const ALLOCATOR: Source = Source::pytorch("c10/core/AllocatorConfig.h", "kMinBlockSize");
 /// Recompute from kept inputs.
 pub const RECOMPUTE: Source = Source::megatron(
     "megatron/core/tensor_parallel/random.py",

@@ -29,8 +29,6 @@ pub enum Confidence {
     Exact,
     /// Follows from a model of what autograd or the allocator keeps.
     Modelled,
-    /// A measured constant that cannot be derived; the user may change it.
-    Allowance,
 }
 
 /// A row of the itemised estimate. Its bytes are the sum of its children's where it has any.

@@ -14,7 +14,7 @@ use super::tensor::Shape;
 use crate::config::choices::{OffloadModule, RecomputeModule};
 use crate::source::{Prose, Source};
 
-/// PyTorch's allocator hands out multiples of this many bytes (`kMinBlockSize` of [`ALLOCATOR`](crate::source::ALLOCATOR)).
+/// PyTorch's allocator hands out multiples of this many bytes (`kMinBlockSize` in `c10/core/AllocatorConfig.h`).
 pub const BLOCK: u64 = 512;
 
 /// What a tensor is about, for sorting into buckets.

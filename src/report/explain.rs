@@ -268,6 +268,5 @@ pub const fn confidence(confidence: Confidence) -> &'static str {
     match confidence {
         Confidence::Exact => "Exact: follows from tensor shapes alone",
         Confidence::Modelled => "Modeled: follows from what autograd and the allocator keep",
-        Confidence::Allowance => "Allowance: a measured constant; set it to what you see",
     }
 }

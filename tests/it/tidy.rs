@@ -185,12 +185,23 @@ fn every_source_is_used() {
         .lines()
         .filter_map(|line| line.strip_prefix("pub const ")?.split_once(": Source"));
     let mut seen = 0;
+    // A name in a comment cites nothing, and neither does a longer name.
+    let code = |text: &str| -> Vec<String> {
+        let lines = text
+            .lines()
+            .filter(|line| !line.trim_start().starts_with("//"));
+        let part = |c: char| !c.is_alphanumeric() && c != '_';
+        lines
+            .flat_map(|line| line.split(part).map(str::to_owned).collect::<Vec<_>>())
+            .collect()
+    };
+    let words: BTreeSet<String> = files
+        .iter()
+        .filter(|(path, _)| path != "src/source.rs")
+        .flat_map(|(_, text)| code(text))
+        .collect();
     for (name, _) in names {
-        let uses = files
-            .iter()
-            .filter(|(path, text)| path != "src/source.rs" && text.contains(name))
-            .count();
-        assert!(uses > 0, "{name} is never cited");
+        assert!(words.contains(name), "{name} is never cited");
         seen += 1;
     }
     assert!(seen > 15, "{seen}");

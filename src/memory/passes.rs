@@ -512,6 +512,7 @@ impl ChunkPasses {
 /// chunk whose backward pass is next. They stay (`post_warmup_callback`, `should_bulk_offload`) or are back already
 /// (`pre_reload_last_layer`), and with them reloading stays one layer ahead.
 pub(crate) fn ahead(m: &Module, tapes: &Tapes<'_>, pp_rank: u32) -> Option<(SegmentKind, u64)> {
+    tapes.sizes().savers.offload?;
     let chunks = m.stages.rank(pp_rank).iter();
     let last = chunks.filter_map(|chunk| {
         let segments = segments(m, tapes, chunk);

@@ -478,17 +478,16 @@ fn padding(m: &Module, tensors: &[ParamTensor]) -> PartPadding {
     out
 }
 
-/// Elements of one tensor on this rank, and how many there are: every local expert has its own.
+/// Elements of one tensor on this rank, and how many there are: every local expert has its own, and every deepstack
+/// projector.
 fn one_tensor(m: &Module, tensor: &ParamTensor) -> (u64, u64) {
-    let all = tensor.shape.elements();
-    if tensor.holding != Holding::Expert {
-        return (all, 1);
-    }
-    let experts = m
-        .moe
-        .as_ref()
-        .map_or(1, |moe| (moe.num_experts / m.ep.max(1)).max(1));
-    (all / experts, experts)
+    let copies = match &m.moe {
+        Some(moe) if tensor.holding == Holding::Expert => moe.num_experts / m.ep.max(1),
+        _ if tensor.name.contains("deepstack_merger_list") => m.args.deepstack_projectors,
+        _ => 1,
+    };
+    let copies = copies.max(1);
+    (tensor.shape.elements() / copies, copies)
 }
 
 /// Rows and columns of every Transformer Engine linear layer's weight.

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use megatron_memory::config::check;
 use megatron_memory::config::fields::FieldId;
 use megatron_memory::config::raw::{RawJob, Settings};
+use megatron_memory::memory::bucket::Bucket;
 use megatron_memory::memory::{Estimate, estimate};
 use megatron_memory::model::tensor::Holding;
 use megatron_memory::presets::encoders::{self, ENCODERS};
@@ -226,4 +227,18 @@ fn linear_attention_layers_are_counted() {
         .map(|(.., count)| count)
         .sum();
     assert_eq!(local, 24 * ((one - 128) / 4 + 128));
+}
+
+/// Transformer Engine keeps one stand-in for each shape of a weight, and deepstack projectors have one shape.
+#[test]
+fn more_deepstack_projectors_need_no_more_stand_ins() {
+    let buffers = |projectors: i128| {
+        let changes = [
+            ("deepstack_projectors", Value::Int(projectors)),
+            ("expandable_segments", Value::Bool(true)),
+        ];
+        let estimate = alone("qwen3-vl-vit", &changes);
+        estimate.worst_stage().unwrap().bytes(Bucket::Buffers)
+    };
+    assert_eq!(buffers(1), buffers(3));
 }

@@ -60,6 +60,21 @@ pub struct Flag {
     pub line: u32,
 }
 
+impl Flag {
+    /// The flag that a word is, with the value that stands in the same word.
+    fn of_word(word: &Word, name: &str, value: Option<&str>) -> Self {
+        let value = value.map(|value| Word {
+            text: value.to_owned(),
+            ..word.clone()
+        });
+        Self {
+            name: name.to_owned(),
+            values: value.into_iter().collect(),
+            line: word.line,
+        }
+    }
+}
+
 /// A variable that the script takes from its environment or from its own arguments.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Variable {

@@ -54,17 +54,7 @@ pub(super) fn group(words: &[Word]) -> (Vec<Flag>, Vec<Word>) {
                 None => (text, None),
             };
             room = if value.is_some() { 0 } else { room_of(name) };
-            flags.push(Flag {
-                name: name.to_owned(),
-                values: value
-                    .map(|value| Word {
-                        text: value.to_owned(),
-                        ..word.clone()
-                    })
-                    .into_iter()
-                    .collect(),
-                line: word.line,
-            });
+            flags.push(Flag::of_word(word, name, value));
         } else if let Some(flag) = flags.last_mut()
             && (room > 0 || is_truth(&word.text) && flag.values.is_empty())
             && !is_override(&word.text)

@@ -141,17 +141,7 @@ fn launcher_flags(words: &[Word]) -> Vec<Flag> {
                 }
                 _ => (name, value),
             };
-            flags.push(Flag {
-                name: name.to_owned(),
-                values: value
-                    .map(|value| Word {
-                        text: value.to_owned(),
-                        ..word.clone()
-                    })
-                    .into_iter()
-                    .collect(),
-                line: word.line,
-            });
+            flags.push(Flag::of_word(word, name, value));
         } else if let Some(flag) = flags.last_mut().filter(|flag| flag.values.is_empty()) {
             flag.values.push(word.clone());
         }

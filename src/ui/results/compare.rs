@@ -10,7 +10,7 @@ use super::super::shown::{Gesture, shown};
 use super::super::state::{Outcome, State};
 use super::super::values::{same, shown as text_of};
 use super::frameworks::signed;
-use super::panel::heading;
+use super::panel::{heading, scrolling};
 use super::view::View;
 use crate::config::check;
 use crate::config::fields::FieldId;
@@ -106,11 +106,7 @@ fn table(now: &Outcome, pinned: &Outcome, scale: Scale) -> Option<Markup> {
     let table = tag("table")
         .child(tag("thead").child(tag("tr").children(headings)))
         .child(tag("tbody").children(rows));
-    let scroll = tag("div")
-        .class("table-scroll")
-        .with("tabindex", "0")
-        .with("role", "group")
-        .with("aria-label", "Pinned job and this one, by bucket");
+    let scroll = scrolling("aria-label", "Pinned job and this one, by bucket");
     Some(scroll.child(table))
 }
 

@@ -4,7 +4,7 @@ use leptos::prelude::AnyView;
 
 use super::super::reactive::Derived;
 use super::super::shown::shown;
-use super::panel::{head, panel};
+use super::panel::{head, panel, scrolling};
 use super::view::View;
 use crate::framework_reports::differences::{Difference, Effect, differences};
 use crate::framework_reports::job::{Amounts, reports};
@@ -78,11 +78,7 @@ fn reports_of(shown: &Shown, scale: Scale) -> Vec<Markup> {
     let table = tag("table")
         .child(tag("thead").child(tag("tr").children(headings)))
         .child(tag("tbody").children(rows).child(ours));
-    let scroll = tag("div")
-        .class("table-scroll")
-        .with("tabindex", "0")
-        .with("role", "group")
-        .with("aria-labelledby", "frameworks-title");
+    let scroll = scrolling("aria-labelledby", "frameworks-title");
     let reasons = shown
         .reasons
         .iter()

@@ -23,3 +23,12 @@ pub(super) fn heading(id: &'static str, title: &'static str, note: impl Into<Str
         .child(tag("h2").with("id", id).text(title))
         .child(tag("p").class("panel-note").text(note))
 }
+
+/// What scrolls sideways by itself, with keys too; the attribute `by` names it.
+pub(super) fn scrolling(by: &'static str, name: &'static str) -> Markup {
+    tag("div")
+        .class("table-scroll")
+        .with("tabindex", "0")
+        .with("role", "group")
+        .with(by, name)
+}

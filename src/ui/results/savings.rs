@@ -9,7 +9,7 @@ use super::super::browser::Timer;
 use super::super::draw::{aria, button};
 use super::super::reactive::{Slot, effect};
 use super::super::shown::{Gesture, shown};
-use super::panel::{head, panel};
+use super::panel::{head, panel, scrolling};
 use super::picture::number;
 use super::view::View;
 use crate::memory::ledger::{Saving, ledger};
@@ -102,10 +102,6 @@ fn table(rows: &[Row]) -> Vec<Markup> {
     let table = tag("table")
         .child(tag("thead").child(head))
         .child(tag("tbody").children(rows));
-    let scroll = tag("div")
-        .class("table-scroll")
-        .with("tabindex", "0")
-        .with("role", "group")
-        .with("aria-labelledby", "savings-title");
+    let scroll = scrolling("aria-labelledby", "savings-title");
     vec![scroll.child(table)]
 }

@@ -6,7 +6,7 @@ use super::super::browser;
 use super::super::draw::button;
 use super::super::reactive::{Derived, Slot};
 use super::super::shown::{Gesture, frame, shown};
-use super::panel::{heading, panel};
+use super::panel::{heading, panel, scrolling};
 use super::picture::{number, when_lit};
 use super::view::View;
 use crate::report::markup::{Markup, tag};
@@ -49,11 +49,7 @@ pub(in super::super) fn numbers(view: View) -> AnyView {
         move || hands.draw(),
         move |gesture| hands.act(gesture),
     );
-    let scroll = tag("div")
-        .class("table-scroll")
-        .with("tabindex", "0")
-        .with("role", "group")
-        .with("aria-labelledby", TITLE);
+    let scroll = scrolling("aria-labelledby", TITLE);
     panel(
         "panel numbers",
         TITLE,

@@ -260,14 +260,16 @@ impl Writer {
     }
 
     fn escaped(&mut self, text: &str) {
-        if !text.bytes().any(|b| b < b' ' || b == b'"' || b == b'\\') {
-            self.out.push_str(text);
-            return;
-        }
-        for c in text.chars() {
-            if c == '"' || c == '\\' {
-                self.out.push('\\');
-            }
+        let mut rest = text;
+        while let Some(at) = rest
+            .bytes()
+            .position(|b| b < b' ' || b == b'"' || b == b'\\')
+        {
+            let (plain, special) = rest.split_at(at);
+            self.out.push_str(plain);
+            let mut chars = special.chars();
+            let c = chars.next().unwrap_or_default();
+            rest = chars.as_str();
             if c < ' ' {
                 let code = u32::from(c);
                 self.out.push_str("\\u00");
@@ -276,9 +278,11 @@ impl Writer {
                         .push(char::from_digit(digit, 16).unwrap_or_default());
                 }
             } else {
+                self.out.push('\\');
                 self.out.push(c);
             }
         }
+        self.out.push_str(rest);
     }
 
     fn digits(&mut self, number: u64) {

@@ -36,10 +36,10 @@ pub struct Source {
 }
 
 /// What only a reader needs: where something comes from, or what it is in words. The engine has no such results, so
-/// there it is nothing, and the words are no part of it.
+/// where there is no page as well it is nothing, and the words are no part of it; lines make no sense there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Prose<T> {
-    #[cfg(not(feature = "engine"))]
+    #[cfg(any(feature = "web", not(feature = "engine")))]
     words: T,
     of: PhantomData<T>,
 }
@@ -48,10 +48,10 @@ impl<T: Copy + Default> Prose<T> {
     /// Keeps it where there are readers.
     #[must_use]
     pub const fn new(words: T) -> Self {
-        #[cfg(feature = "engine")]
+        #[cfg(all(feature = "engine", not(feature = "web")))]
         let _ = words;
         Self {
-            #[cfg(not(feature = "engine"))]
+            #[cfg(any(feature = "web", not(feature = "engine")))]
             words,
             of: PhantomData,
         }
@@ -60,9 +60,9 @@ impl<T: Copy + Default> Prose<T> {
     /// What it is, and nothing in the engine.
     #[must_use]
     pub fn get(self) -> T {
-        #[cfg(not(feature = "engine"))]
+        #[cfg(any(feature = "web", not(feature = "engine")))]
         let words = self.words;
-        #[cfg(feature = "engine")]
+        #[cfg(all(feature = "engine", not(feature = "web")))]
         let words = T::default();
         words
     }

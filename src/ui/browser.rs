@@ -49,9 +49,12 @@ fn soon(act: Box<dyn FnOnce()>) {
     request_animation_frame(act);
 }
 
-/// Acts once the frame that comes next is on the screen.
+/// How long after a frame the page rests: the next key may be about to come.
+const REST: Duration = Duration::from_millis(30);
+
+/// Acts once the frame that comes next is on the screen, and the page has had a rest.
 pub(crate) fn after_frame(act: Box<dyn FnOnce()>) {
-    soon(Box::new(move || set_timeout(act, Duration::ZERO)));
+    soon(Box::new(move || set_timeout(act, REST)));
 }
 
 /// The address's fragment with its `#`; empty where there is none.

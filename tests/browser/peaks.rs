@@ -12,7 +12,7 @@ fn the_timeline_is_a_tab_and_a_link_opens_it() {
     page.click("#tab-1");
     page.press("\u{E014}");
     page.until("document.querySelector('#tab-2[aria-selected=true]')");
-    assert!(page.count("#stage-parts polygon.bucket") > 8);
+    page.until("document.querySelectorAll('#stage-parts polygon.bucket').length > 8");
     let label = page.eval("document.querySelector('#stage-parts svg').getAttribute('aria-label')");
     assert!(label.as_str().unwrap().contains("at step"), "{label}");
     page.until("location.hash.includes('timeline')");

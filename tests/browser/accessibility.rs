@@ -73,9 +73,14 @@ fn a_narrow_screen_needs_no_sideways_scrolling() {
 #[test]
 fn a_phone_shows_the_total_and_keeps_what_is_rarely_needed_in_a_menu() {
     let page = Page::open("v1;m=llama3-8b@1");
+    for width in [320, 360, 400, 500] {
+        page.viewport(width, 640);
+        let height = page.eval("document.querySelector('.header').offsetHeight");
+        assert!(height.as_u64().unwrap() < 100, "{height} at {width}");
+        let preset = page.eval("document.querySelector('.preset select').offsetWidth");
+        assert!(preset.as_u64().unwrap() >= 140, "{preset} at {width}");
+    }
     page.viewport(360, 640);
-    let height = page.eval("document.querySelector('.header').offsetHeight");
-    assert!(height.as_u64().unwrap() < 100, "{height}");
     assert!(!page.shows("[data-at=import]"));
     page.click("[data-at=more]");
     assert!(page.shows("[data-at=import]"));

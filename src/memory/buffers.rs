@@ -19,9 +19,26 @@ use crate::source::{
 };
 use crate::units::{Bytes, MIB};
 
+/// How a buffer comes about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum BufferKind {
+    /// A tensor of the module.
+    Tensor,
+    /// A workspace, of which a process has one for all its modules.
+    Workspace,
+    /// What padding adds to buffers of states.
+    Padding,
+    /// What the allocator does not split off behind tensors.
+    Unsplit,
+    /// Stand-ins for weight gradients, one a shape.
+    StandIns,
+}
+
 /// A buffer that stays.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Buffer {
+    /// How it comes about.
+    pub(crate) kind: BufferKind,
     /// What it is, in a few words.
     pub what: &'static str,
     /// Its bytes.
@@ -113,9 +130,10 @@ impl BufferRules {
         let mut kinds = PartKind::ALL.into_iter().filter(is_moe);
         let moe = kinds.any(|kind| count(kind) > 0) || mtp_moe;
         let mut out = Vec::with_capacity(8);
-        let mut push = |what, shape: Shape, width, bytes, source| {
+        let mut add = |kind, what, shape: Shape, width, bytes, source| {
             if bytes > 0 {
                 out.push(Buffer {
+                    kind,
                     what,
                     bytes,
                     shape,
@@ -129,16 +147,18 @@ impl BufferRules {
             padding = padding.saturating_add(term.bytes);
         });
         let sum = Shape::of(&[]);
-        push(PADDING, sum, 1, padding, BUFFER_LAYOUT);
+        let what = "padding of parameter, gradient and optimizer buffers";
+        add(BufferKind::Padding, what, sum, 1, padding, BUFFER_LAYOUT);
         if !a.expandable_segments {
             let mut rest = 0u64;
             self.each_unsplit(site, &mut |term| rest = rest.saturating_add(term.bytes));
-            push(UNSPLIT, sum, 1, rest, SPLIT_BLOCKS);
+            let what = "rests of blocks that the allocator does not split";
+            add(BufferKind::Unsplit, what, sum, 1, rest, SPLIT_BLOCKS);
         }
         let mut workspace = |what, handles, kib, source| {
             let shape = Shape::of(&[factor("handles", handles), factor("KiB", kib)]);
             let bytes = block(shape.elements().saturating_mul(1024));
-            push(what, shape, 1024, bytes, source);
+            add(BufferKind::Workspace, what, shape, 1024, bytes, source);
         };
         let unfused = a.attention_backend == AttentionBackend::Unfused;
         if output || moe || !te || unfused {
@@ -168,9 +188,13 @@ impl BufferRules {
                 };
                 let shapes = self.stand_ins(site).into_iter();
                 let bytes = shapes.map(bytes).fold(0, u64::saturating_add);
-                push(STAND_INS, sum, width, bytes, DUMMY_WGRAD);
+                let what = "stand-ins for weight gradients, one a shape";
+                add(BufferKind::StandIns, what, sum, width, bytes, DUMMY_WGRAD);
             }
         }
+        let mut push = |what, shape, width, bytes, source| {
+            add(BufferKind::Tensor, what, shape, width, bytes, source);
+        };
         fp8::buffers(&self.fp8, site, &mut push);
         shared(&site.sizes, output, moe, &mut push);
         out
@@ -264,11 +288,6 @@ impl BufferRules {
         shapes
     }
 }
-
-/// Names of the buffers that are sums.
-pub(crate) const PADDING: &str = "padding of parameter, gradient and optimizer buffers";
-pub(crate) const UNSPLIT: &str = "rests of blocks that the allocator does not split";
-pub(crate) const STAND_INS: &str = "stand-ins for weight gradients, one a shape";
 
 /// Tables and buffers that all layers share.
 fn shared(

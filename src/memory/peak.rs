@@ -7,7 +7,7 @@ use core::cell::RefCell;
 pub use moment::{PassName, PeakMoment};
 
 use super::bucket::Bucket;
-use super::buffers::{Buffer, BufferRules, Site};
+use super::buffers::{Buffer, BufferKind, BufferRules, Site};
 use super::pair::{PairHigh, pair};
 use super::parameters::{Parameters, PartTable};
 use super::passes::{ChunkHigh, ChunkPasses, Tapes, Turn, ahead};
@@ -18,7 +18,6 @@ use crate::model::tape::recompute::Savers;
 use crate::model::tape::replay::{TRANSIENT, Usage};
 use crate::model::{Architecture, PartCounts, chunk_parts};
 use crate::parallel::schedule::{ChunkBytes, Moment, Schedule, ScheduleInput};
-use crate::source::{CUBLAS_WORKSPACE, TE_CUBLAS_WORKSPACE};
 use crate::units::Bytes;
 
 /// All that the stages of one module share.
@@ -238,7 +237,7 @@ impl<'a> Stages<'a> {
         let held = self.rules.held(&held);
         let mut memory = self.rules.memory(&held);
         let buffers = self.buffers.buffers(&site);
-        let of_process = |b: &&Buffer| [CUBLAS_WORKSPACE, TE_CUBLAS_WORKSPACE].contains(&b.source);
+        let of_process = |b: &&Buffer| b.kind == BufferKind::Workspace;
         let workspaces = buffers
             .iter()
             .filter(of_process)

@@ -4,7 +4,7 @@ use super::formula::{Formula, Kind};
 use super::{Confidence, Line, id, parent, product};
 use crate::memory::ChunkEstimate;
 use crate::memory::bucket::Bucket;
-use crate::memory::buffers::{Buffer, PADDING, STAND_INS, UNSPLIT};
+use crate::memory::buffers::{Buffer, BufferKind};
 use crate::memory::peak::Stages;
 use crate::model::tape::block;
 use crate::model::tensor::{Shape, factor};
@@ -18,33 +18,34 @@ pub(super) fn line(stages: &Stages<'_>, pp_rank: u32, chunks: &[ChunkEstimate]) 
     let buffer = |buffer: &Buffer| {
         let Buffer { what, source, .. } = *buffer;
         let mut children: Vec<Line> = Vec::new();
-        if what == PADDING {
-            stages.buffers.each_padding(&site, &mut |term| {
+        match buffer.kind {
+            BufferKind::Padding => stages.buffers.each_padding(&site, &mut |term| {
                 if term.bytes > 0 {
                     let formula = padding(stages, term.bucket, term.elements);
                     let label = term.bucket.label();
                     children.push(leaf(what, label, term.bytes, source, Some(formula)));
                 }
-            });
-        } else if what == UNSPLIT {
-            stages.buffers.each_unsplit(&site, &mut |term| {
+            }),
+            BufferKind::Unsplit => stages.buffers.each_unsplit(&site, &mut |term| {
                 if term.bytes > 0 {
                     let label = term.bucket.label();
                     children.push(leaf(what, label, term.bytes, source, Some(RESTS)));
                 }
-            });
-        } else if what == STAND_INS {
-            for (rows, columns) in stages.buffers.stand_ins(&site) {
-                let shape = Shape::of(&[factor("rows", rows), factor("columns", columns)]);
-                let bytes = shape.elements().saturating_mul(buffer.width);
-                let formula = product(&shape, buffer.width, 1, block(bytes));
-                let label = format!("{rows} × {columns}");
-                children.push(leaf(what, &label, block(bytes), source, Some(formula)));
+            }),
+            BufferKind::StandIns => {
+                for (rows, columns) in stages.buffers.stand_ins(&site) {
+                    let shape = Shape::of(&[factor("rows", rows), factor("columns", columns)]);
+                    let bytes = shape.elements().saturating_mul(buffer.width);
+                    let formula = product(&shape, buffer.width, 1, block(bytes));
+                    let label = format!("{rows} × {columns}");
+                    children.push(leaf(what, &label, block(bytes), source, Some(formula)));
+                }
             }
-        } else {
-            let bytes = buffer.shape.elements().saturating_mul(buffer.width);
-            let formula = product(&buffer.shape, buffer.width, 1, block(bytes));
-            return leaf("", what, buffer.bytes, source, Some(formula));
+            BufferKind::Tensor | BufferKind::Workspace => {
+                let bytes = buffer.shape.elements().saturating_mul(buffer.width);
+                let formula = product(&buffer.shape, buffer.width, 1, block(bytes));
+                return leaf("", what, buffer.bytes, source, Some(formula));
+            }
         }
         Line {
             children: merged(children),

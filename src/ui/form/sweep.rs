@@ -27,7 +27,8 @@ pub(super) fn sweep(sheet: &Sheet, id: FieldId) -> Option<Markup> {
         _ => now(&sheet.setup.job, sheet.module, id)?,
     };
     let mut job = sheet.setup.job.clone();
-    let usual = powers().filter(|value| *value >= now / REACH && *value <= now * REACH);
+    let usual =
+        powers().filter(|value| *value >= now / REACH && *value <= now.saturating_mul(REACH));
     let results = usual.filter_map(|value| {
         job.put(sheet.module, id, Value::Int(value.into()));
         let config = check(&job).config?;

@@ -19,6 +19,7 @@ mod notices;
 mod presets_bar;
 pub mod reactive;
 mod results;
+mod runtime;
 mod shortcuts;
 mod shown;
 pub mod state;
@@ -29,6 +30,7 @@ mod values;
 
 use leptos::prelude::*;
 
+use crate::memory::line::stage_lines;
 use crate::report::markup::tag;
 pub use embed::Embed;
 use results::View;
@@ -38,8 +40,7 @@ use shown::frame;
 #[component]
 pub fn App() -> impl IntoView {
     let state = link::open();
-    provide_context(state);
-    View::provide();
+    let view = View::new(state, stage_lines);
     link::keep(state);
     let region = tag("div")
         .class("results-pane")
@@ -48,9 +49,9 @@ pub fn App() -> impl IntoView {
         .with("role", "region")
         .with("aria-label", "Results");
     let panes = vec![
-        summary::summary(state),
+        summary::summary(view),
         form::form(state),
-        frame(region, vec![results::results(), foot::foot(state)]),
+        frame(region, vec![results::results(view), foot::foot(state)]),
     ];
     vec![
         header::header(state),

@@ -4,14 +4,12 @@
 mod patch;
 
 use core::time::Duration;
-use std::cell::RefCell;
+use std::cell::Cell;
 use std::rc::Rc;
 
-use leptos::leptos_dom::helpers::TimeoutHandle;
-use leptos::prelude::{request_animation_frame, set_timeout, set_timeout_with_handle};
-use leptos::wasm_bindgen::prelude::Closure;
-use leptos::wasm_bindgen::{JsCast, JsValue};
-use web_sys::js_sys::Array;
+use wasm_bindgen::prelude::Closure;
+use wasm_bindgen::{JsCast, JsValue};
+use web_sys::js_sys::{Array, Function};
 use web_sys::{
     Document, EventTarget, HtmlDialogElement, HtmlElement, HtmlInputElement, IntersectionObserver,
     IntersectionObserverEntry, KeyboardEvent, MouseEvent, ResizeObserver, Storage, Window,
@@ -46,7 +44,37 @@ pub(crate) fn focus(id: impl Into<String>) {
 
 /// Acts once what is on its way to the page is there.
 fn soon(act: Box<dyn FnOnce()>) {
-    request_animation_frame(act);
+    if let Some(window) = window() {
+        let _ = window.request_animation_frame(&once(act));
+    }
+}
+
+/// A function that is called once.
+fn once(act: Box<dyn FnOnce()>) -> Function {
+    Closure::once_into_js(act).unchecked_into()
+}
+
+/// Acts after a delay. The number stops it before that.
+fn later(delay: Duration, act: Box<dyn FnOnce()>) -> Option<i32> {
+    let delay = delay.as_millis().try_into().unwrap_or(i32::MAX);
+    let window = window()?;
+    window
+        .set_timeout_with_callback_and_timeout_and_arguments_0(&once(act), delay)
+        .ok()
+}
+
+/// Acts once the event that is being handled is over.
+#[cfg(not(feature = "web"))]
+pub(crate) fn after_event(act: fn()) {
+    if let Some(window) = window() {
+        window.queue_microtask(&once(Box::new(act)));
+    }
+}
+
+/// An element that stands nowhere yet.
+#[cfg(not(feature = "web"))]
+pub(crate) fn new_element(tag: &str) -> Option<Element> {
+    document()?.create_element(tag).ok()
 }
 
 /// How long after a frame the page rests: the next key may be about to come.
@@ -54,7 +82,9 @@ const REST: Duration = Duration::from_millis(30);
 
 /// Acts once the frame that comes next is on the screen, and the page has had a rest.
 pub(crate) fn after_frame(act: Box<dyn FnOnce()>) {
-    soon(Box::new(move || set_timeout(act, REST)));
+    soon(Box::new(move || {
+        later(REST, act);
+    }));
 }
 
 /// The address's fragment with its `#`; empty where there is none.
@@ -289,19 +319,19 @@ fn storage() -> Option<Storage> {
 
 /// A timer that starts again at every call, so that only the last of a quick row of actions happens.
 #[derive(Default)]
-pub(crate) struct Timer(RefCell<Option<TimeoutHandle>>);
+pub(crate) struct Timer(Cell<Option<i32>>);
 
 impl Timer {
     /// Runs `action` after `delay`, instead of what was still waiting.
     pub(crate) fn restart(&self, delay: Duration, action: Box<dyn FnOnce()>) {
         self.stop();
-        *self.0.borrow_mut() = set_timeout_with_handle(action, delay).ok();
+        self.0.set(later(delay, action));
     }
 
     /// Forgets what is waiting.
     pub(crate) fn stop(&self) {
-        if let Some(waiting) = self.0.borrow_mut().take() {
-            waiting.clear();
+        if let (Some(waiting), Some(window)) = (self.0.take(), window()) {
+            window.clear_timeout_with_handle(waiting);
         }
     }
 }

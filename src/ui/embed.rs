@@ -15,14 +15,15 @@ use super::form::{form, rows};
 use super::link;
 use super::notices;
 use super::reactive::{Derived, effect};
-use super::results::{View, numbers, over_time, results, stages, view};
-use super::shown::{frame, shown};
+use super::results::{View, numbers, over_time, results, stages};
+use super::shown::{Piece, frame, shown};
 use super::state::State;
 use super::summary::summary;
 use super::values;
 use crate::config::field::{Group, Level};
 use crate::config::fields::FieldId;
 use crate::formats::share_url::encode;
+use crate::memory::line::stage_lines;
 use crate::report::markup::tag;
 use presentation::{Part, Presentation};
 
@@ -31,15 +32,14 @@ use presentation::{Part, Presentation};
 pub fn Embed() -> impl IntoView {
     let asked = Presentation::from_query(&browser::query());
     let state = link::open();
-    provide_context(state);
-    View::provide();
+    let view = View::new(state, stage_lines);
     link::keep(state);
     let hash = Derived::new(move || encode(&state.share()));
     effect(move || browser::mark_root("data-result", Some(&result(state, &hash.read()))));
     let shows = match asked.part {
-        Part::Full => vec![results()],
-        Part::Table => vec![numbers(view())],
-        Part::Timeline => vec![over_time(view()), stages(view())],
+        Part::Full => vec![results(view)],
+        Part::Table => vec![numbers(view)],
+        Part::Timeline => vec![over_time(view), stages(view)],
         Part::Compact | Part::Bar => Vec::new(),
     };
     let title = tag("h1").class("unseen").text("Megatron Memory");
@@ -52,7 +52,7 @@ pub fn Embed() -> impl IntoView {
             .text("Open in calculator");
         vec![link]
     };
-    let mut parts = vec![title, summary(state)];
+    let mut parts = vec![title, summary(view)];
     parts.append(&mut settings(state, &asked));
     parts.push(frame(tag("div").class("results-pane"), shows));
     parts.push(shown("embed-foot", foot, |_| false));
@@ -63,7 +63,7 @@ pub fn Embed() -> impl IntoView {
 }
 
 /// The inputs, and what cannot be changed here.
-fn settings(state: &'static State, asked: &Presentation) -> Vec<AnyView> {
+fn settings(state: &'static State, asked: &Presentation) -> Vec<Piece> {
     let editable = if asked.readonly {
         Vec::new()
     } else {
@@ -95,7 +95,7 @@ fn settings(state: &'static State, asked: &Presentation) -> Vec<AnyView> {
 }
 
 /// Settings as they are, for reading.
-fn fixed(state: &'static State, fields: Vec<FieldId>) -> AnyView {
+fn fixed(state: &'static State, fields: Vec<FieldId>) -> Piece {
     let draw = move || {
         let entries = fields.iter().map(|id| {
             let field = id.field();

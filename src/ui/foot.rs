@@ -2,13 +2,11 @@
 
 use core::fmt::Write;
 
-use leptos::prelude::{AnyView, untrack};
-
 use super::browser;
 use super::draw::{button, dialog};
 use super::link;
-use super::reactive::Slot;
-use super::shown::{Gesture, shown};
+use super::reactive::{Slot, untrack};
+use super::shown::{Gesture, Piece, shown};
 use super::state::State;
 use super::summary;
 use crate::report::markup::{Markup, tag};
@@ -22,7 +20,7 @@ const REPOSITORY: &str = env!("CARGO_PKG_REPOSITORY");
 const REPORT: &str = "report";
 
 /// The last line of the page.
-pub(super) fn foot(state: &'static State) -> AnyView {
+pub(super) fn foot(state: &'static State) -> Piece {
     let report = Slot::new(String::new());
     let act = move |gesture: Gesture<'_>| {
         match gesture {

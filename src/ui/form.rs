@@ -12,8 +12,6 @@ mod sweep;
 
 use std::sync::{Arc, RwLockReadGuard};
 
-use leptos::prelude::AnyView;
-
 pub(crate) use field::{control_id, fixable};
 
 use crate::config::Checked;
@@ -24,7 +22,7 @@ use crate::config::raw::RawJob;
 use crate::formats::state::Setup;
 use crate::report::markup::tag;
 use crate::ui::reactive::Slot;
-use crate::ui::shown::{frame, shown};
+use crate::ui::shown::{Piece, frame, shown};
 use crate::ui::state::{Outcome, State};
 use crate::ui::values::same;
 use crate::value::Value;
@@ -40,7 +38,7 @@ struct Form {
 }
 
 /// All sections, under the search box.
-pub(super) fn form(state: &'static State) -> AnyView {
+pub(super) fn form(state: &'static State) -> Piece {
     let form = Form::new(state);
     let sections = shown(
         "sections",
@@ -70,7 +68,7 @@ pub(super) fn form(state: &'static State) -> AnyView {
 }
 
 /// Some fields without their sections.
-pub(super) fn rows(state: &'static State, fields: Vec<FieldId>) -> AnyView {
+pub(super) fn rows(state: &'static State, fields: Vec<FieldId>) -> Piece {
     let form = Form::new(state);
     let draw = move || {
         let sheet = form.sheet();

@@ -1,7 +1,5 @@
 //! The line at the top: the preset, what can be done with the settings, and how the page looks.
 
-use leptos::prelude::AnyView;
-
 use super::browser;
 use super::draw::{aria, button, dialog};
 use super::link;
@@ -9,7 +7,7 @@ use super::presets_bar;
 use super::reactive::Slot;
 use super::results::pin;
 use super::shortcuts::SHORTCUTS;
-use super::shown::{Gesture, shown};
+use super::shown::{Gesture, Piece, shown};
 use super::state::State;
 use super::theme;
 use crate::config::fields::FieldId;
@@ -27,7 +25,7 @@ const MENU: &str = "menu";
 const DIALOGS: [(&str, &str); 2] = [("import", "Import"), ("export", "Export")];
 
 /// The header.
-pub(super) fn header(state: &'static State) -> AnyView {
+pub(super) fn header(state: &'static State) -> Piece {
     let header = Header {
         state,
         address: Slot::new(String::new()),

@@ -4,10 +4,8 @@ use core::time::Duration;
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use leptos::prelude::untrack;
-
 use super::browser::{self, Timer};
-use super::reactive::effect;
+use super::reactive::{effect, untrack};
 use super::state::State;
 use crate::formats::share_url::{Notice, encode, visit};
 use crate::formats::state::ShareState;

@@ -2,13 +2,11 @@
 //!
 //! A job of one model shows nothing but a quiet way to add a second one.
 
-use leptos::prelude::AnyView;
-
 use super::browser;
 use super::draw::{aria, button, option};
 use super::form::fixable;
 use super::reactive::Slot;
-use super::shown::{Gesture, shown};
+use super::shown::{Gesture, Piece, shown};
 use super::state::State;
 use crate::config::edit::module_name;
 use crate::config::problem::Problem;
@@ -22,7 +20,7 @@ use crate::report::modules::{ModuleRow, rows};
 const MOST_PROBLEMS: usize = 4;
 
 /// The list, and the way to add to it.
-pub(super) fn modules(state: &'static State) -> AnyView {
+pub(super) fn modules(state: &'static State) -> Piece {
     let list = List {
         state,
         refused: Slot::new(None),

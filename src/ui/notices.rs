@@ -3,12 +3,10 @@
 use core::time::Duration;
 use std::rc::Rc;
 
-use leptos::prelude::AnyView;
-
 use super::browser::Timer;
 use super::draw::button;
 use super::reactive::{Derived, Slot, effect};
-use super::shown::{Gesture, shown};
+use super::shown::{Gesture, Piece, shown};
 use super::state::State;
 use crate::report::markup::{Markup, tag};
 
@@ -58,7 +56,7 @@ impl Notices {
 }
 
 /// The message at the edge of the page, and the line for screen readers.
-pub(super) fn board(state: &'static State) -> AnyView {
+pub(super) fn board(state: &'static State) -> Piece {
     speak_results(state);
     let notices = state.notices;
     shown(

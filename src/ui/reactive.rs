@@ -1,20 +1,20 @@
 //! Values that tell who read them when they change.
 //!
-//! Leptos makes code for every type that a signal or a memo holds. Here the graph of who depends on whom knows no
-//! types at all: a [`Slot`] is a value beside a trigger, a [`Derived`] a value beside a memo that only counts its
-//! versions, and every effect is a boxed closure. All of them live as long as the page.
+//! Code for every type that a value has would be too much. Here the graph of who depends on whom knows no types at
+//! all: a [`Slot`] is a value beside a trigger, a [`Derived`] a value beside a count of its versions, and every
+//! effect is a boxed closure. All of them live as long as the page.
 
 use std::sync::{PoisonError, RwLock, RwLockReadGuard};
 
-use leptos::prelude::{Effect, Get, Memo, Notify, Track};
-use leptos::reactive::signal::ArcTrigger;
+pub(super) use super::runtime::untrack;
+use super::runtime::{self, Trigger, Version};
 
 /// A value that can be set.
 pub struct Slot<T: 'static>(&'static Held<T>);
 
 struct Held<T> {
     value: RwLock<T>,
-    changed: ArcTrigger,
+    changed: Trigger,
 }
 
 impl<T> Clone for Slot<T> {
@@ -30,7 +30,7 @@ impl<T> Slot<T> {
     pub fn new(value: T) -> Self {
         Self(Box::leak(Box::new(Held {
             value: RwLock::new(value),
-            changed: ArcTrigger::new(),
+            changed: Trigger::new(),
         })))
     }
 
@@ -75,7 +75,7 @@ impl<T: Clone> Slot<T> {
 /// A value that follows from others. It is worked out when it is read, and tells on only when it has become another.
 pub struct Derived<T: 'static> {
     value: &'static RwLock<T>,
-    version: Memo<u32>,
+    version: Version,
 }
 
 impl<T> Clone for Derived<T> {
@@ -111,19 +111,19 @@ impl<T: Default + Send + Sync> Derived<T> {
         };
         Self {
             value,
-            version: version(Box::new(changes)),
+            version: Version::new(Box::new(changes)),
         }
     }
 
     /// The value; what reads it runs again when it changes.
     pub fn read(self) -> RwLockReadGuard<'static, T> {
-        self.version.get();
+        self.version.track();
         guard(self.value)
     }
 
     /// The value as it is now.
     pub fn read_untracked(self) -> RwLockReadGuard<'static, T> {
-        leptos::prelude::untrack(|| self.read())
+        untrack(|| self.read())
     }
 
     /// A copy of the value; what reads it runs again when it changes.
@@ -135,35 +135,33 @@ impl<T: Default + Send + Sync> Derived<T> {
     }
 }
 
-fn version(changes: Box<dyn Fn() -> bool + Send + Sync>) -> Memo<u32> {
-    Memo::new(move |before: Option<&u32>| {
-        let before = before.copied().unwrap_or_default();
-        before.wrapping_add(changes().into())
-    })
-}
-
 fn guard<T>(value: &'static RwLock<T>) -> RwLockReadGuard<'static, T> {
     value.read().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Runs `act` now, and again whenever something that it read has changed.
 pub(crate) fn effect(act: impl FnMut() + 'static) {
-    boxed(Box::new(act));
-}
-
-fn boxed(mut act: Box<dyn FnMut()>) {
-    Effect::new(move |_: Option<()>| act());
+    runtime::effect(Box::new(act));
 }
 
 #[cfg(test)]
 mod tests {
     use super::{Derived, Slot};
-    use leptos::prelude::Owner;
+
+    /// Leptos keeps everything in an owner.
+    #[cfg(feature = "web")]
+    fn owned(test: impl FnOnce()) {
+        leptos::prelude::Owner::new().with(test);
+    }
+
+    #[cfg(not(feature = "web"))]
+    fn owned(test: impl FnOnce()) {
+        test();
+    }
 
     #[test]
     fn a_derived_value_follows_and_is_worked_out_only_when_needed() {
-        let owner = Owner::new();
-        owner.with(|| {
+        owned(|| {
             let (number, runs) = (Slot::new(1), Slot::new(0));
             let half = Derived::new(move || number.get() / 2);
             let text = Derived::new(move || {
@@ -180,8 +178,7 @@ mod tests {
 
     #[test]
     fn a_value_can_keep_its_last_good_one() {
-        let owner = Owner::new();
-        owner.with(|| {
+        owned(|| {
             let number = Slot::new(Some(3));
             let last = Derived::following(move |_: &Option<i32>| number.get().map(Some));
             assert_eq!(last.get(), Some(3));

@@ -16,9 +16,7 @@ mod stages;
 mod table;
 mod view;
 
-use leptos::prelude::AnyView;
-
-use super::shown::frame;
+use super::shown::{Piece, frame};
 use crate::report::charts::bucket_bar;
 use crate::report::markup::tag;
 pub(super) use compare::pin;
@@ -26,11 +24,10 @@ pub(super) use detail::over_time;
 use picture::{Purpose, picture};
 pub(super) use stages::stages;
 pub(super) use table::numbers;
-pub(super) use view::{View, view};
+pub(super) use view::View;
 
 /// All results below the headline.
-pub(super) fn results() -> AnyView {
-    let view = view();
+pub(super) fn results(view: View) -> Piece {
     let panels = vec![
         compare::compare(view),
         stages(view),
@@ -44,7 +41,7 @@ pub(super) fn results() -> AnyView {
 }
 
 /// The worst stage's buckets end to end, against the GPU.
-pub(super) fn headline_bar() -> AnyView {
-    let bar = picture(view(), "headline", || bucket_bar::CHART, Purpose::Buttons);
+pub(super) fn headline_bar(view: View) -> Piece {
+    let bar = picture(view, "headline", || bucket_bar::CHART, Purpose::Buttons);
     frame(tag("div").class("headline-bar"), vec![bar])
 }

@@ -1,13 +1,11 @@
 //! Keyboard shortcuts, and the dialog that lists them and explains the words.
 
-use leptos::prelude::AnyView;
-
 use super::browser::{self, Event};
 use super::draw::dialog;
 use super::form::control_id;
 use super::form::search::SEARCH;
 use super::reactive::Slot;
-use super::shown::{Gesture, shown};
+use super::shown::{Gesture, Piece, shown};
 use super::state::State;
 use crate::config::fields::FieldId;
 use crate::report::markup::{Markup, tag};
@@ -116,7 +114,7 @@ fn press(state: &'static State, key: &str) -> bool {
 
 /// Listens for shortcuts as long as the page is there. The dialog that lists them can turn the single keys off, which
 /// are in the way of those who speak to their computer.
-pub(super) fn help(state: &'static State) -> AnyView {
+pub(super) fn help(state: &'static State) -> Piece {
     let quiet = Slot::new(browser::stored(QUIET).unwrap_or_default());
     let hear = move |event: &Event| {
         let key = browser::key(event);

@@ -8,11 +8,10 @@
 use std::cell::Cell;
 use std::rc::Rc;
 
-use leptos::html::custom;
-use leptos::prelude::*;
-
 use super::browser::{self, Element, Event, Patch};
 use super::reactive::{Slot, effect};
+pub(super) use super::runtime::Piece;
+use super::runtime::element;
 use crate::report::markup::{Markup, tag};
 
 /// What the reader does, and to which place.
@@ -65,7 +64,7 @@ pub(crate) fn shown(
     class: &'static str,
     draw: impl Fn() -> Vec<Markup> + 'static,
     hands: impl Fn(Gesture<'_>) -> bool + 'static,
-) -> AnyView {
+) -> Piece {
     erased(class, None, Box::new(draw), Box::new(hands))
 }
 
@@ -75,7 +74,7 @@ pub(crate) fn shown_at_width(
     width: Slot<i32>,
     draw: impl Fn() -> Vec<Markup> + 'static,
     hands: impl Fn(Gesture<'_>) -> bool + 'static,
-) -> AnyView {
+) -> Piece {
     erased(class, Some(width), Box::new(draw), Box::new(hands))
 }
 
@@ -84,7 +83,7 @@ fn erased(
     width: Option<Slot<i32>>,
     draw: Box<dyn Fn() -> Vec<Markup>>,
     hands: Hands,
-) -> AnyView {
+) -> Piece {
     let fill = move |root: &Element| {
         if let Some(width) = width {
             browser::watch_width(root, Box::new(move |new| width.set(new)));
@@ -137,30 +136,8 @@ impl Sight {
 }
 
 /// A part of the page that never changes itself, with others in it.
-pub(crate) fn frame(shell: Markup, inside: Vec<AnyView>) -> AnyView {
+pub(crate) fn frame(shell: Markup, inside: Vec<Piece>) -> Piece {
     element(shell, inside, Box::new(|_| ()))
-}
-
-/// What becomes of an element that has just been made.
-type Fill = Rc<Cell<Option<(Markup, Box<dyn FnOnce(&Element)>)>>>;
-
-/// The one type of element that the page is built from: each further one would be code of its own.
-fn element(shell: Markup, inside: Vec<AnyView>, fill: Box<dyn FnOnce(&Element)>) -> AnyView {
-    let name = shell.tag;
-    let fill: Fill = Rc::new(Cell::new(Some((shell, fill))));
-    custom(name)
-        .directive(fill_in, fill)
-        .child(inside)
-        .into_any()
-}
-
-fn fill_in(element: Element, fill: Fill) {
-    if let Some((shell, fill)) = fill.take() {
-        for (name, value) in &shell.attributes {
-            let _ = element.set_attribute(name, value);
-        }
-        fill(&element);
-    }
 }
 
 /// Hands an event on as the gestures that it is.

@@ -4,8 +4,6 @@
 
 use std::sync::Arc;
 
-use leptos::prelude::expect_context;
-
 use super::form::relevance::Relevance;
 use super::history::History;
 use super::notices::Notices;
@@ -392,9 +390,4 @@ fn place_of(stage: StageRef) -> Option<Place> {
         module: stage.module.try_into().ok()?,
         pp_rank: stage.pp_rank.try_into().ok()?,
     })
-}
-
-/// The state that [`App`](super::App) provides.
-pub fn state() -> &'static State {
-    expect_context()
 }

@@ -1,13 +1,11 @@
 //! The headline: the worst stage's memory against the GPU's, in words, an icon and a color.
 
-use leptos::prelude::{AnyView, untrack};
-
 use super::browser;
 use super::draw::button;
 use super::form::control_id;
-use super::reactive::effect;
-use super::results::headline_bar;
-use super::shown::{Gesture, frame, shown};
+use super::reactive::{effect, untrack};
+use super::results::{View, headline_bar};
+use super::shown::{Gesture, Piece, frame, shown};
 use super::state::{Outcome, State};
 use crate::config::problem::Severity;
 use crate::memory::bucket::Bucket;
@@ -89,7 +87,8 @@ pub(super) fn sentence(state: &'static State) -> String {
 }
 
 /// The headline.
-pub(super) fn summary(state: &'static State) -> AnyView {
+pub(super) fn summary(view: View) -> Piece {
+    let state = view.state;
     let section = tag("section")
         .class("summary")
         .with("aria-label", "Memory of one GPU");
@@ -106,7 +105,7 @@ pub(super) fn summary(state: &'static State) -> AnyView {
             false
         },
     );
-    frame(section, vec![figures, headline_bar(), notes])
+    frame(section, vec![figures, headline_bar(view), notes])
 }
 
 /// Total, GPU and verdict.

@@ -9,7 +9,7 @@
 
 use std::collections::VecDeque;
 
-use leptos::wasm_bindgen::JsCast;
+use wasm_bindgen::JsCast;
 use web_sys::{Element, HtmlInputElement};
 
 use crate::report::markup::Markup;

@@ -3,14 +3,13 @@
 //! A place is a field's key for its control, and `key/part` for what stands around it; parts of sections are under
 //! the section's number.
 
-use leptos::prelude::untrack;
-
 use super::Form;
 use super::field::control_id;
 use super::section::fields;
 use crate::config::field::{Group, Kind, Level};
 use crate::config::fields::FieldId;
 use crate::ui::browser;
+use crate::ui::reactive::untrack;
 use crate::ui::shown::Gesture;
 use crate::ui::step::{Step, step};
 use crate::ui::values::toggled;

@@ -1,7 +1,5 @@
 //! Finding a field by any name that people have for it.
 
-use leptos::prelude::{AnyView, untrack};
-
 use super::field::{control_id, flag};
 use crate::config::field::Field;
 use crate::config::fields::FieldId;
@@ -9,8 +7,8 @@ use crate::order::sort_by_key;
 use crate::report::markup::{Markup, tag};
 use crate::ui::browser;
 use crate::ui::draw::button;
-use crate::ui::reactive::{Derived, Slot};
-use crate::ui::shown::{Gesture, shown};
+use crate::ui::reactive::{Derived, Slot, untrack};
+use crate::ui::shown::{Gesture, Piece, shown};
 use crate::ui::state::State;
 
 /// The id of the search box.
@@ -65,7 +63,7 @@ fn matches(query: &str) -> Vec<FieldId> {
 }
 
 /// The search box and its matches.
-pub(super) fn search(state: &'static State) -> AnyView {
+pub(super) fn search(state: &'static State) -> Piece {
     let query = Slot::new(String::new());
     let search = Search {
         state,

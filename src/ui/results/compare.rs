@@ -2,11 +2,9 @@
 
 use std::sync::Arc;
 
-use leptos::prelude::{AnyView, untrack};
-
 use super::super::draw::button;
-use super::super::reactive::Derived;
-use super::super::shown::{Gesture, shown};
+use super::super::reactive::{Derived, untrack};
+use super::super::shown::{Gesture, Piece, shown};
 use super::super::state::{Outcome, State};
 use super::super::values::{same, shown as text_of};
 use super::frameworks::signed;
@@ -28,7 +26,7 @@ const TITLE: &str = "compare-title";
 const MOST: usize = 40;
 
 /// The comparison; nothing where no job is pinned.
-pub(super) fn compare(view: View) -> AnyView {
+pub(super) fn compare(view: View) -> Piece {
     let state = view.state;
     let pinned = Derived::following(move |_: &Option<Arc<Outcome>>| {
         let setup = state.compare.read();

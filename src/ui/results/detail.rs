@@ -1,9 +1,7 @@
 //! The shown stage: its parts, and the explanation of one number.
 
-use leptos::prelude::AnyView;
-
 use super::super::browser;
-use super::super::shown::{Gesture, frame, shown};
+use super::super::shown::{Gesture, Piece, frame, shown};
 use super::explain::explanation;
 use super::panel::{head as head_of, panel};
 use super::peaks;
@@ -19,7 +17,7 @@ use crate::report::target::Target;
 const TABS: [Chart; 3] = [buckets::CHART, components::CHART, timeline::CHART];
 
 /// The shown stage.
-pub(super) fn detail(view: View) -> AnyView {
+pub(super) fn detail(view: View) -> Piece {
     let chart = move || TABS.get(tab(&view)).copied().unwrap_or(buckets::CHART);
     let parts = frame(
         tag("div")
@@ -42,7 +40,7 @@ pub(super) fn detail(view: View) -> AnyView {
 }
 
 /// The stage over the steps of one iteration, by itself.
-pub(in super::super) fn over_time(view: View) -> AnyView {
+pub(in super::super) fn over_time(view: View) -> Piece {
     let title = "Memory of a stage over one iteration";
     let head = head_of("timeline-title", title, "the fullest stage, step by step");
     let chart = picture(view, "timeline", || timeline::CHART, Purpose::Buttons);

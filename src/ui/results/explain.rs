@@ -1,9 +1,7 @@
 //! The explanation of one number: formula, values, result, source.
 
-use leptos::prelude::{AnyView, untrack};
-
-use super::super::reactive::Derived;
-use super::super::shown::{Gesture, shown};
+use super::super::reactive::{Derived, untrack};
+use super::super::shown::{Gesture, Piece, shown};
 use super::picture::{number, when_lit};
 use super::view::View;
 use crate::report::explain::{Explanation, Factor, How, Term, explain};
@@ -11,7 +9,7 @@ use crate::report::markup::{Markup, tag};
 use crate::report::target::Target;
 
 /// The explanation of the number that was chosen last, or of the whole stage.
-pub(super) fn explanation(view: View) -> AnyView {
+pub(super) fn explanation(view: View) -> Piece {
     let shows = Derived::new(move || nearest(&view, &view.path.read()));
     let draw = move || panel(&view, &shows.read());
     shown("explain", draw, move |gesture| act(&view, &shows, gesture))

@@ -1,9 +1,7 @@
 //! What the frameworks' own estimators print for the same job, and why they differ.
 
-use leptos::prelude::AnyView;
-
 use super::super::reactive::Derived;
-use super::super::shown::shown;
+use super::super::shown::{Piece, shown};
 use super::panel::{head, panel, scrolling};
 use super::view::View;
 use crate::framework_reports::differences::{Difference, Effect, differences};
@@ -23,7 +21,7 @@ struct Shown {
 }
 
 /// The frameworks' reports beside the estimate.
-pub(super) fn frameworks(view: View) -> AnyView {
+pub(super) fn frameworks(view: View) -> Piece {
     let shows = Derived::new(move || compare(&view));
     let draw = move || {
         let scale = Scale::fine(view.state.unit.get());

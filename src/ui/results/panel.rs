@@ -1,18 +1,16 @@
 //! A part of the results under a title of its own.
 
-use leptos::prelude::AnyView;
-
-use super::super::shown::{frame, shown};
+use super::super::shown::{Piece, frame, shown};
 use crate::report::markup::{Markup, tag};
 
 /// A part of the results; the element with the id `title` names it.
-pub(super) fn panel(class: &'static str, title: &'static str, inside: Vec<AnyView>) -> AnyView {
+pub(super) fn panel(class: &'static str, title: &'static str, inside: Vec<Piece>) -> Piece {
     let section = tag("section").class(class).with("aria-labelledby", title);
     frame(section, inside)
 }
 
 /// A title with a note, both of which stay as they are.
-pub(super) fn head(id: &'static str, title: &'static str, note: &'static str) -> AnyView {
+pub(super) fn head(id: &'static str, title: &'static str, note: &'static str) -> Piece {
     shown("whole", move || vec![heading(id, title, note)], |_| false)
 }
 

@@ -1,11 +1,9 @@
 //! When a stage needs most, what is in flight then, and what comes on top.
 
-use leptos::prelude::AnyView;
-
 use super::super::browser;
 use super::super::draw::button;
 use super::super::form::control_id;
-use super::super::shown::{Gesture, shown};
+use super::super::shown::{Gesture, Piece, shown};
 use super::picture::number;
 use super::view::View;
 use crate::config::fields::FieldId;
@@ -25,7 +23,7 @@ const FIELDS: [FieldId; 4] = [
 ];
 
 /// What there is to say about the shown stage's peak.
-pub(super) fn peaks(view: View) -> AnyView {
+pub(super) fn peaks(view: View) -> Piece {
     let draw = move || view.with(Px::ZERO, facts).unwrap_or_default();
     shown("peaks", draw, move |gesture| {
         if let Gesture::Choose(place) = gesture

@@ -1,10 +1,8 @@
 //! Draws any scene, and tells the other views what the reader points at.
 
-use leptos::prelude::AnyView;
-
 use super::super::browser;
 use super::super::reactive::{Derived, Slot};
-use super::super::shown::{Gesture, shown_at_width};
+use super::super::shown::{Gesture, Piece, shown_at_width};
 use super::view::View;
 use crate::export::svg::{shapes, texture};
 use crate::report::charts::Chart;
@@ -32,7 +30,7 @@ pub(super) fn picture(
     id: &'static str,
     chart: impl Fn() -> Chart + Send + Sync + 'static,
     purpose: Purpose,
-) -> AnyView {
+) -> Piece {
     let width = Slot::new(WIDTH);
     let scene = Derived::new(move || {
         let width = Px::of(width.get().max(NARROWEST));

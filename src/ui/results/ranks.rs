@@ -1,9 +1,7 @@
 //! The map of all ranks, and everything about the chosen one.
 
-use leptos::prelude::{AnyView, untrack};
-
-use super::super::reactive::Slot;
-use super::super::shown::{Gesture, shown, shown_at_width};
+use super::super::reactive::{Slot, untrack};
+use super::super::shown::{Gesture, Piece, shown, shown_at_width};
 use super::panel::panel;
 use super::view::View;
 use crate::parallel::groups::process_groups::ProcessGroup;
@@ -15,7 +13,7 @@ use crate::report::ranks::{RankPlace, places};
 use crate::report::target::Target;
 
 /// The panel of the ranks.
-pub(super) fn ranks(view: View) -> AnyView {
+pub(super) fn ranks(view: View) -> Piece {
     let map = Map {
         view,
         width: Slot::new(640),

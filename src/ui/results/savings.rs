@@ -3,12 +3,10 @@
 use core::time::Duration;
 use std::sync::Arc;
 
-use leptos::prelude::{AnyView, untrack};
-
 use super::super::browser::Timer;
 use super::super::draw::{aria, button};
-use super::super::reactive::{Slot, effect};
-use super::super::shown::{Gesture, shown};
+use super::super::reactive::{Slot, effect, untrack};
+use super::super::shown::{Gesture, Piece, shown};
 use super::panel::{head, panel, scrolling};
 use super::picture::number;
 use super::view::View;
@@ -21,7 +19,7 @@ use crate::report::savings::{Kind, Row, rows};
 const PAUSE: Duration = Duration::from_millis(400);
 
 /// The ledger of the shown stage.
-pub(super) fn savings(view: View) -> AnyView {
+pub(super) fn savings(view: View) -> Piece {
     let saved: Slot<Arc<Vec<Saving>>> = Slot::new(Arc::default());
     let timer = Timer::default();
     effect(move || {

@@ -1,8 +1,6 @@
 //! All pipeline stages, and what the reader points at in one line.
 
-use leptos::prelude::AnyView;
-
-use super::super::shown::{Gesture, shown};
+use super::super::shown::{Gesture, Piece, shown};
 use super::panel::{head, panel};
 use super::picture::{Purpose, picture, when_lit};
 use super::view::View;
@@ -15,7 +13,7 @@ use crate::report::target::Target;
 use crate::units::Bytes;
 
 /// The chart of all stages with its line of data and its legend.
-pub(in super::super) fn stages(view: View) -> AnyView {
+pub(in super::super) fn stages(view: View) -> Piece {
     let inside = vec![
         head(
             "stages-title",

@@ -1,11 +1,9 @@
 //! The same numbers as in the charts, as a table.
 
-use leptos::prelude::AnyView;
-
 use super::super::browser;
 use super::super::draw::button;
 use super::super::reactive::{Derived, Slot};
-use super::super::shown::{Gesture, frame, shown};
+use super::super::shown::{Gesture, Piece, frame, shown};
 use super::panel::{heading, panel, scrolling};
 use super::picture::{number, when_lit};
 use super::view::View;
@@ -20,7 +18,7 @@ const MOST: usize = 128;
 const TITLE: &str = "numbers-title";
 
 /// The table of all stages.
-pub(in super::super) fn numbers(view: View) -> AnyView {
+pub(in super::super) fn numbers(view: View) -> Piece {
     let order = Slot::new(Order::Stage);
     let table = Derived::new(move || {
         let outcome = view.state.outcome.read();

@@ -2,21 +2,23 @@
 
 use std::sync::Arc;
 
-use leptos::prelude::{expect_context, provide_context, untrack};
-
-use super::super::reactive::{Derived, Slot};
-use super::super::state::{Outcome, State, state};
-use crate::memory::StageRef;
-use crate::memory::line::{Line, stage_lines};
+use super::super::reactive::{Derived, Slot, untrack};
+use super::super::state::{Outcome, State};
+use crate::config::job::Config;
+use crate::memory::line::Line;
+use crate::memory::{Estimate, StageRef};
 use crate::report::charts::Subject;
 use crate::report::scene::Px;
 use crate::report::target::Target;
+
+/// What makes the lines of a stage.
+pub(in super::super) type Itemize = fn(&Config, &Estimate, StageRef) -> Vec<Line>;
 
 /// The state of the results; a handle that is copied into every view.
 #[derive(Clone, Copy)]
 pub(in super::super) struct View {
     /// The page's own state.
-    pub(super) state: &'static State,
+    pub(in super::super) state: &'static State,
     /// The stage that is shown; none before the first valid job.
     pub(super) stage: Derived<Option<StageRef>>,
     /// Its lines.
@@ -28,25 +30,24 @@ pub(in super::super) struct View {
 }
 
 impl View {
-    /// The results of the page's state, which every view finds in its context.
-    pub(in super::super) fn provide() {
-        let state = state();
+    /// The results of the page's state; `itemize` makes the lines of a stage.
+    pub(in super::super) fn new(state: &'static State, itemize: Itemize) -> Self {
         let shown = Derived::new(move || state.shown_stage());
         let lines = Derived::new(move || {
             let outcome = state.outcome.read();
             let lines = outcome
                 .as_ref()
                 .zip(shown.get())
-                .map(|(outcome, stage)| stage_lines(&outcome.config, &outcome.estimate, stage));
+                .map(|(outcome, stage)| itemize(&outcome.config, &outcome.estimate, stage));
             Arc::new(lines.unwrap_or_default())
         });
-        provide_context(Self {
+        Self {
             state,
             stage: shown,
             lines,
             lit: state.highlight,
             path: Slot::new(String::new()),
-        });
+        }
     }
 
     /// Makes something of the shown outcome; nothing before the first valid job. Tracks everything that
@@ -74,9 +75,4 @@ impl View {
             self.path.set(target.path.clone());
         }
     }
-}
-
-/// The results' state that [`View::provide`] provided.
-pub(in super::super) fn view() -> View {
-    expect_context()
 }

@@ -6,6 +6,7 @@
 mod data;
 pub mod dialog;
 mod export;
+pub mod hub;
 mod import;
 mod job;
 #[cfg(feature = "exchange")]

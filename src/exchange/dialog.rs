@@ -5,6 +5,7 @@
 //! ways: a dialog starts from the address and ends with another one.
 
 mod export;
+mod hub;
 mod import;
 
 use crate::report::markup::{Markup, tag};
@@ -36,6 +37,8 @@ pub enum Effect {
         /// The picture as SVG.
         text: String,
     },
+    /// Ask this address, and tell the answer at the place `fetched:` or `refused:` and the address.
+    Fetch(String),
     /// Show the job of this link in place of the present one, and close the dialog.
     Open(String),
     /// Close the dialog.

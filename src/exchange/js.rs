@@ -118,6 +118,7 @@ impl PageDialog {
             Effect::Copy(text) => ["copy".to_owned(), text, String::new()],
             Effect::Download { name, text } => ["download".to_owned(), text, name],
             Effect::Picture { name, text } => ["picture".to_owned(), text, name],
+            Effect::Fetch(address) => ["fetch".to_owned(), address, String::new()],
             Effect::Open(link) => ["open".to_owned(), link, String::new()],
             Effect::Close => ["close".to_owned(), String::new(), String::new()],
         };

@@ -93,6 +93,18 @@ const effects = {
   },
   download: (text, name) => save(new Blob([text]), name),
   picture: async (svg, name) => save(await pixels(svg), name),
+  // The only request that leaves the page, and the reader has seen its address. No cookie goes with it.
+  fetch: async (address) => {
+    const asking = dialog;
+    let answer;
+    try {
+      const got = await fetch(address, { credentials: "omit", referrerPolicy: "no-referrer", signal: AbortSignal.timeout(30_000) });
+      answer = got.ok ? ["fetched", await (await got.blob()).slice(0, MOST).text()] : ["refused", String(got.status)];
+    } catch (error) {
+      answer = ["refused", error.message];
+    }
+    if (dialog === asking) act(`${answer[0]}:${address}`, answer[1]);
+  },
   open: (link) => {
     element.close();
     location.hash = link;

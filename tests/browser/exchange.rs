@@ -266,6 +266,94 @@ fn a_dropped_file_opens_the_dialog() {
     );
 }
 
+const HUB: &str = "https://huggingface.co/acme/tiny/raw/main/config.json";
+
+/// Puts a function in the place of the browser's `fetch`, which notes what it is asked.
+fn stub(page: &Page, answer: &str) {
+    page.eval(&format!(
+        "(window.asked = [], window.fetch = async (...request) => {{ asked.push(request); {answer} }}, 0)"
+    ));
+}
+
+#[test]
+fn the_hub_is_asked_for_a_model_by_a_button_and_by_nothing_else() {
+    let page = open("import");
+    stub(&page, &format!("return new Response({});", json!(CONFIG)));
+    page.requests();
+    put(&page, "hub", "acme/tiny");
+    page.until(&format!(
+        "document.querySelector('{DIALOG} .exchange-hub code')"
+    ));
+    assert_eq!(page.text(&format!("{DIALOG} .exchange-hub code")), HUB);
+    assert_eq!(page.eval("asked.length"), json!(0));
+    assert_eq!(page.requests(), Vec::<String>::new());
+    page.click(&format!("{DIALOG} [data-at=ask]"));
+    page.until(&format!("document.querySelector('{DIALOG} tbody tr')"));
+    assert!(
+        said(&page).contains("Read from acme/tiny on the Hub"),
+        "{}",
+        said(&page)
+    );
+    assert_eq!(
+        page.eval("asked.map(([address, { credentials, referrerPolicy }]) => [address, credentials, referrerPolicy])"),
+        json!([[HUB, "omit", "no-referrer"]])
+    );
+    apply(&page);
+    page.until("location.hash.includes('L=12')");
+    assert_eq!(page.complaints(), Vec::<String>::new());
+}
+
+#[test]
+fn a_hub_that_does_not_answer_is_named_with_what_works_instead() {
+    let page = open("import");
+    put(&page, "hub", "acme/tiny");
+    for (answer, words) in [
+        (
+            "return new Response('', { status: 401 });",
+            "no public model of this name",
+        ),
+        ("throw new TypeError('Failed to fetch');", "no answer came"),
+    ] {
+        stub(&page, answer);
+        page.click(&format!("{DIALOG} [data-at=ask]"));
+        page.until(&format!(
+            "document.querySelector('{DIALOG} [role=alert]').innerText.includes('{words}')"
+        ));
+        let told = page.text(&format!("{DIALOG} [role=alert]"));
+        assert!(
+            told.contains(HUB) && told.contains("works instead"),
+            "{told}"
+        );
+    }
+    // An answer for a dialog that is closed.
+    stub(
+        &page,
+        "return new Promise((done) => { window.late = () => done(new Response('{}')); });",
+    );
+    page.click(&format!("{DIALOG} [data-at=ask]"));
+    page.click(&format!("{DIALOG} [data-at=close]"));
+    page.eval("(late(), 0)");
+    show(&page, "import");
+    assert_eq!(page.complaints(), Vec::<String>::new());
+}
+
+/// The page's policy lets it ask the Hub, and no other place.
+#[test]
+fn no_other_place_than_the_hub_can_be_asked() {
+    let page = Page::open(LLAMA);
+    page.block(&["https://huggingface.co/*", "https://example.org/*"]);
+    page.eval("(window.refused = [], addEventListener('securitypolicyviolation', ({ blockedURI }) => refused.push(blockedURI)), 0)");
+    page.eval(
+        "Promise.allSettled([fetch('https://huggingface.co/x'), fetch('https://example.org/x'), fetch('https://cdn.huggingface.co/x')]).then(() => 0)",
+    );
+    page.until("refused.length >= 2");
+    let refused = page.eval("[...new Set(refused)].sort()");
+    assert_eq!(
+        refused,
+        json!(["https://cdn.huggingface.co/x", "https://example.org/x"])
+    );
+}
+
 #[test]
 fn every_export_is_there_and_comes_back() {
     let page = open("export");

@@ -1,6 +1,7 @@
 //! Jobs in and out as plain data, and the dialogs on top of that.
 
 mod dialog;
+mod hub;
 
 use megatron_memory::config::canonical::normalize_job;
 use megatron_memory::config::raw::RawJob;

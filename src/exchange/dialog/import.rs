@@ -1,5 +1,6 @@
 //! Bringing a job in: a text, what it was understood as, what it leaves open, and what became of each of its keys.
 
+use super::hub::{Becomes, Hub};
 use super::{Effect, alarm, button, labelled, option, title};
 use crate::exchange::import::{Answers, read};
 use crate::formats::detect::Format;
@@ -29,6 +30,7 @@ pub struct Import {
     texts: u32,
     /// What cannot be an answer, by place.
     wrong: Option<(String, &'static str)>,
+    hub: Hub,
     /// What was made of the text; none of nothing.
     read: Option<Result<Read, String>>,
 }
@@ -52,6 +54,7 @@ impl Import {
             ("text", _) => {
                 value.clone_into(&mut self.text);
                 self.file = None;
+                self.hub.forget();
                 // The lines may be others now.
                 self.answers.branches.clear();
             }
@@ -74,6 +77,25 @@ impl Import {
                 self.answers.gpus = value.trim().parse().ok().filter(|gpus| *gpus > 0);
                 let wrong = !value.trim().is_empty() && self.answers.gpus.is_none();
                 self.wrong = wrong.then(|| (place.to_owned(), "A whole number above zero."));
+            }
+            ("hub", _) => {
+                self.hub.type_in(value);
+                return None;
+            }
+            ("ask", _) => return self.hub.ask(),
+            ("ask-model", name) => return self.hub.ask_model(name),
+            ("fetched", address) => {
+                let request = self.hub.answered(address)?;
+                match request.becomes {
+                    Becomes::Text => {
+                        self.take(value, Some(&format!("{} on the Hub", request.name)));
+                    }
+                    Becomes::Model => self.answers.model = Some(value.to_owned()),
+                }
+            }
+            ("refused", address) => {
+                self.hub.refuse(address, value);
+                return None;
             }
             ("model" | "preset", _) => self.answers.model = Some(value.to_owned()),
             ("apply", _) => {
@@ -101,6 +123,7 @@ impl Import {
         self.file = file.map(str::to_owned);
         self.texts += 1;
         self.asked.clear();
+        self.hub.forget();
         self.wrong = None;
         self.answers = Answers {
             onto: self.answers.onto.take(),
@@ -134,7 +157,10 @@ impl Import {
             title("Import a job"),
             tag("p").text(intro),
             self.source(),
-            alarm(error.map_or("", String::as_str)),
+            alarm(match self.hub.refused.as_str() {
+                "" => error.map_or("", String::as_str),
+                refused => refused,
+            }),
             tag("p")
                 .with("role", "status")
                 .class("exchange-format")
@@ -175,6 +201,7 @@ impl Import {
                 text,
             ))
             .child(labelled("Or choose a file", file))
+            .child(self.hub.draw())
             .child(tag("div").children(from))
     }
 
@@ -250,6 +277,7 @@ impl Import {
                 tag("div")
                     .child(labelled(&format!("The model {name}: a preset"), menu))
                     .child(labelled("or its config.json", text))
+                    .children(self.hub.offer_model(name))
             }
         }
     }

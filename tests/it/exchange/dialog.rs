@@ -8,6 +8,9 @@ use megatron_memory::value::Value;
 
 const ADDRESS: &str = "https://calculator.example/#v1;m=llama3-8b@1;tp=2";
 
+const MODEL: &str = r#"{"model_type": "llama", "num_hidden_layers": 7, "hidden_size": 64, "num_attention_heads": 4,
+    "intermediate_size": 256, "vocab_size": 1000}"#;
+
 /// Every element, from the outside in.
 fn all(elements: &[Markup]) -> Vec<&Markup> {
     let mut found = Vec::new();
@@ -134,10 +137,108 @@ fn a_script_asks_and_its_answers_stay_changeable() {
 #[test]
 fn a_model_replaces_the_model_and_nothing_else() {
     let mut dialog = Dialog::new("import", ADDRESS);
-    dialog.act("text", r#"{"model_type": "llama", "num_hidden_layers": 7, "hidden_size": 64, "num_attention_heads": 4, "intermediate_size": 256, "vocab_size": 1000}"#);
+    dialog.act("text", MODEL);
     let job = opened(dialog.act("apply", ""));
     assert!(job.contains(&(FieldId::num_layers, Value::Int(7))));
     assert!(job.contains(&(FieldId::tensor_model_parallel_size, Value::Int(2))));
+}
+
+const HUB: &str = "https://huggingface.co/acme/tiny/raw/main/config.json";
+
+#[test]
+fn the_hub_is_asked_when_its_address_was_shown_and_a_button_pressed() {
+    let mut dialog = Dialog::new("import", ADDRESS);
+    assert_eq!(dialog.act("ask", ""), None);
+    assert_eq!(dialog.act("hub", "not a name!"), None);
+    let shown = Shown::of(&dialog);
+    assert!(shown.at("ask").is_none() && shown.text().contains("Qwen/Qwen3-8B"));
+    assert_eq!(dialog.act("hub", "acme/tiny"), None);
+    let shown = Shown::of(&dialog);
+    assert!(
+        shown.usable("ask") && shown.text().contains(HUB),
+        "{}",
+        shown.text()
+    );
+    assert_eq!(dialog.act("ask", ""), Some(Effect::Fetch(HUB.to_owned())));
+    // Once is enough.
+    assert!(!Shown::of(&dialog).usable("ask"));
+    assert_eq!(dialog.act("ask", ""), None);
+    // An answer that nobody waits for.
+    dialog.act(
+        "fetched:https://huggingface.co/acme/other/raw/main/config.json",
+        "{}",
+    );
+    assert!(!Shown::of(&dialog).usable("apply"));
+    dialog.act(&format!("fetched:{HUB}"), MODEL);
+    let shown = Shown::of(&dialog);
+    assert!(
+        shown.text().contains("Read from acme/tiny on the Hub"),
+        "{}",
+        shown.text()
+    );
+    assert!(shown.usable("ask"));
+    let job = opened(dialog.act("apply", ""));
+    assert!(job.contains(&(FieldId::num_layers, Value::Int(7))));
+    assert!(job.contains(&(FieldId::tensor_model_parallel_size, Value::Int(2))));
+}
+
+#[test]
+fn a_hub_that_gives_nothing_is_told_and_what_works_instead() {
+    let mut dialog = Dialog::new("import", ADDRESS);
+    for (reason, words) in [
+        ("401", "no public model of this name"),
+        ("404", "no config.json at this revision"),
+        ("500", "status 500"),
+        ("Failed to fetch", "no answer came (Failed to fetch)"),
+    ] {
+        dialog.act("hub", "acme/tiny");
+        dialog.act("ask", "");
+        dialog.act(&format!("refused:{HUB}"), reason);
+        let error: Vec<String> = all(&Shown::of(&dialog).0)
+            .into_iter()
+            .filter(|element| attribute(element, "role") == Some("alert"))
+            .map(|element| element.text.clone())
+            .collect();
+        let error = error.join("");
+        assert!(error.contains(HUB) && error.contains(words), "{error}");
+        assert!(error.contains("Pasting the text of config.json"), "{error}");
+        assert!(Shown::of(&dialog).usable("ask"), "it can be tried again");
+        dialog.act("hub", "acme/other");
+        assert!(!Shown::of(&dialog).text().contains(words));
+    }
+    // What is typed meanwhile is not replaced by a late answer.
+    dialog.act("hub", "acme/tiny");
+    dialog.act("ask", "");
+    dialog.act(
+        "text",
+        "--num-layers 3 --hidden-size 64 --num-attention-heads 4",
+    );
+    dialog.act(&format!("fetched:{HUB}"), MODEL);
+    assert!(!Shown::of(&dialog).text().contains("on the Hub, "));
+    let job = opened(dialog.act("apply", ""));
+    assert!(job.contains(&(FieldId::num_layers, Value::Int(3))));
+}
+
+#[test]
+fn a_model_that_a_text_only_names_can_be_asked_for() {
+    let mut dialog = Dialog::new("import", ADDRESS);
+    dialog.act(
+        "text",
+        "megatron sft --model acme/tiny --tensor_model_parallel_size 4",
+    );
+    let place = "ask-model:acme/tiny";
+    assert!(Shown::of(&dialog).usable(place));
+    assert_eq!(dialog.act(place, ""), Some(Effect::Fetch(HUB.to_owned())));
+    dialog.act(&format!("fetched:{HUB}"), MODEL);
+    let job = opened(dialog.act("apply", ""));
+    assert!(job.contains(&(FieldId::num_layers, Value::Int(7))));
+    assert!(job.contains(&(FieldId::tensor_model_parallel_size, Value::Int(4))));
+    // A path is no name on the Hub.
+    dialog.act(
+        "file:run.sh",
+        "megatron sft --model /data/models/tiny --tensor_model_parallel_size 4",
+    );
+    assert!(!Shown::of(&dialog).text().contains("https://huggingface.co"));
 }
 
 #[test]

@@ -14,38 +14,88 @@ use crate::formats::import::Dialect;
 /// Megatron-Bridge has one name for what Megatron-LM can say in three ways.
 const VIRTUAL_STAGES: &str = "model.virtual_pipeline_model_parallel_size";
 
+/// What a key is set to.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Word {
+    Nothing,
+    Flag(bool),
+    Number(String),
+    /// A name out of a list.
+    Name(String),
+    /// Any number of names.
+    Names(Vec<String>),
+    /// Free text.
+    Text(String),
+    /// A Python expression.
+    Expression(String),
+}
+
+/// Settings of a configuration, and the fields that it has no key for.
+pub(super) struct Overrides {
+    pub(super) settings: Vec<(String, Word)>,
+    pub(super) lost: Vec<FieldId>,
+}
+
+impl Overrides {
+    fn add(&mut self, key: &str, word: Word) {
+        self.settings.push((key.to_owned(), word));
+    }
+
+    fn name(&mut self, key: &str, name: &str) {
+        self.add(key, Word::Name(name.to_owned()));
+    }
+
+    fn gated(&mut self, function: &str) {
+        self.add("model.gated_linear_unit", Word::Flag(true));
+        self.name("model.activation_func", function);
+    }
+}
+
 /// One override a line, in the order of the fields. Some fields share a key, and the precision is a preset.
 #[must_use]
 pub fn overrides(job: &RawJob) -> String {
-    let mut lines: Vec<String> = Vec::new();
-    let mut lost = Vec::new();
-    let bf16 = is_on(&job.shared, FieldId::bf16);
-    let gated = |function: &str| {
-        vec![
-            "model.gated_linear_unit=true".to_owned(),
-            format!("model.activation_func={function}"),
-        ]
+    let Overrides { settings, lost } = of(&job.shared);
+    let mut out = without_key(&lost);
+    for (key, word) in settings {
+        out.push_str(&quoted(&format!("{key}={}", hydra(&word))));
+        out.push('\n');
+    }
+    out
+}
+
+/// Comments that name what has no key.
+pub(super) fn without_key(lost: &[FieldId]) -> String {
+    lost.iter().fold(String::new(), |mut out, id| {
+        let _ = writeln!(out, "# Megatron-Bridge has no key for {}.", id.field().name);
+        out
+    })
+}
+
+/// The settings that differ from the defaults of Megatron-Bridge's classes.
+pub(super) fn of(settings: &Settings) -> Overrides {
+    let mut all = Overrides {
+        settings: Vec::new(),
+        lost: Vec::new(),
     };
-    for argument in arguments(&job.shared, Dialect::Bridge) {
+    let bf16 = is_on(settings, FieldId::bf16);
+    for argument in arguments(settings, Dialect::Bridge) {
         match argument.id {
-            FieldId::swiglu if argument.is_on() => lines.extend(gated("silu")),
-            FieldId::geglu if argument.is_on() => lines.extend(gated("gelu")),
-            FieldId::quick_geglu if argument.is_on() => lines.extend(gated("quick_gelu")),
+            FieldId::swiglu if argument.is_on() => all.gated("silu"),
+            FieldId::geglu if argument.is_on() => all.gated("gelu"),
+            FieldId::quick_geglu if argument.is_on() => all.gated("quick_gelu"),
             FieldId::squared_relu if argument.is_on() => {
-                lines.push("model.activation_func=squared_relu".to_owned());
+                all.name("model.activation_func", "squared_relu");
             }
             FieldId::bf16 if argument.is_on() => {
-                lines.push("mixed_precision=bf16_mixed".to_owned());
+                all.name("mixed_precision", "bf16_mixed");
                 // The preset reduces in fp32, whatever the gradients are kept in.
-                if !reduces_in_fp32(&job.shared) {
-                    lines.push("mixed_precision.grad_reduce_in_fp32=false".to_owned());
+                if !reduces_in_fp32(settings) {
+                    all.add("mixed_precision.grad_reduce_in_fp32", Word::Flag(false));
                 }
             }
             // Said with the precision.
             FieldId::accumulate_allreduce_grads_in_fp32 | FieldId::grad_reduce_in_bf16 if bf16 => {}
-            FieldId::fp16 if argument.is_on() => {
-                lines.push("mixed_precision=fp16_mixed".to_owned());
-            }
+            FieldId::fp16 if argument.is_on() => all.name("mixed_precision", "fp16_mixed"),
             FieldId::swiglu
             | FieldId::geglu
             | FieldId::quick_geglu
@@ -56,44 +106,48 @@ pub fn overrides(job: &RawJob) -> String {
             // Groups count only with the switch, and Megatron-Bridge has no other switch than their number.
             FieldId::group_query_attention => {
                 let groups = FieldId::num_query_groups;
-                if let Meaning::Is(Parsed::Int(groups)) = meaning(groups, job.shared.get(groups)) {
-                    lines.push(format!("model.num_query_groups={groups}"));
+                if let Meaning::Is(Parsed::Int(groups)) = meaning(groups, settings.get(groups)) {
+                    all.add("model.num_query_groups", Word::Number(groups.to_string()));
                 }
             }
+            // The model's own vocabulary is never padded in training (`_validate_and_set_vocab_size` in
+            // `training/setup.py`); the tokenizer's is, where the model has none.
             FieldId::vocab_size => {
-                lines.push("model.should_pad_vocab=true".to_owned());
-                lines.extend(line("model.vocab_size", &argument, false));
+                all.settings
+                    .extend(setting("tokenizer.vocab_size", &argument, false));
+                let padded = FieldId::padded_vocab_size;
+                if meaning(padded, settings.get(padded)) == meaning(padded, None) {
+                    all.add("model.vocab_size", Word::Nothing);
+                }
             }
-            FieldId::padded_vocab_size => lines.extend(line("model.vocab_size", &argument, false)),
+            FieldId::padded_vocab_size => {
+                all.settings
+                    .extend(setting("model.vocab_size", &argument, false));
+            }
             FieldId::virtual_pipeline_model_parallel_size
             | FieldId::num_virtual_stages_per_pipeline_rank => {
-                lines.extend(line(VIRTUAL_STAGES, &argument, false));
+                all.settings
+                    .extend(setting(VIRTUAL_STAGES, &argument, false));
             }
             FieldId::num_layers_per_virtual_pipeline_stage => {
-                let stages = virtual_stages(&job.shared);
-                lines.extend(stages.map(|stages| format!("{VIRTUAL_STAGES}={stages}")));
+                if let Some(stages) = virtual_stages(settings) {
+                    all.add(VIRTUAL_STAGES, Word::Number(stages.to_string()));
+                }
             }
             FieldId::seq_length => {
-                lines.extend(line("model.seq_length", &argument, false));
-                lines.extend(line("dataset.seq_length", &argument, false));
+                for key in ["model.seq_length", "dataset.seq_length"] {
+                    all.settings.extend(setting(key, &argument, false));
+                }
             }
             _ => match bridge_keys::key_of(argument.destination) {
-                Some((key, opposite)) => lines.extend(line(&key, &argument, opposite)),
+                Some((key, opposite)) => all.settings.extend(setting(&key, &argument, opposite)),
                 None if argument.id.presentation().group == Group::Hardware => {}
                 None if argument.id == FieldId::world_size => {}
-                None => lost.push(argument.id.field().name),
+                None => all.lost.push(argument.id),
             },
         }
     }
-    let mut out = String::new();
-    for name in lost {
-        let _ = writeln!(out, "# Megatron-Bridge has no key for {name}.");
-    }
-    for line in lines {
-        out.push_str(&quoted(&line));
-        out.push('\n');
-    }
-    out
+    all
 }
 
 /// Virtual stages from their number of layers; none where the layers do not come out even.
@@ -115,7 +169,7 @@ fn virtual_stages(settings: &Settings) -> Option<u64> {
     even.then(|| per_stage.checked_div(each)).flatten()
 }
 
-fn is_on(settings: &Settings, id: FieldId) -> bool {
+pub(super) fn is_on(settings: &Settings, id: FieldId) -> bool {
     meaning(id, settings.get(id)) == Meaning::Is(Parsed::Flag(true))
 }
 
@@ -130,19 +184,35 @@ fn reduces_in_fp32(settings: &Settings) -> bool {
     !less && !is_on(settings, FieldId::grad_reduce_in_bf16)
 }
 
-fn line(key: &str, argument: &Argument, opposite: bool) -> Option<String> {
+fn setting(key: &str, argument: &Argument, opposite: bool) -> Option<(String, Word)> {
     let words = argument.words();
-    let value = match &argument.means {
+    let joined = words.join(" ");
+    let word = match &argument.means {
         Meaning::Bad => return None,
-        Meaning::Nothing => "null".to_owned(),
-        Meaning::Is(Parsed::Flag(on)) => (*on != opposite).to_string(),
-        Meaning::Is(Parsed::Set(_)) => format!("[{}]", words.join(",")),
-        Meaning::Is(Parsed::Pattern(_) | Parsed::Text(_)) => match words.join(" ") {
-            // A number stays one; the rest is text for Hydra.
-            number if number.bytes().all(|b| b.is_ascii_digit()) => number,
-            text => format!("\"{text}\""),
-        },
-        Meaning::Is(_) => words.join(" "),
+        Meaning::Nothing => Word::Nothing,
+        Meaning::Is(Parsed::Flag(on)) => Word::Flag(*on != opposite),
+        Meaning::Is(Parsed::Set(_)) => Word::Names(words),
+        Meaning::Is(Parsed::Choice(_)) => Word::Name(joined),
+        Meaning::Is(Parsed::Int(_) | Parsed::Decimal(_)) => Word::Number(joined),
+        // A number stays one.
+        Meaning::Is(Parsed::Pattern(_) | Parsed::Text(_))
+            if joined.bytes().all(|b| b.is_ascii_digit()) =>
+        {
+            Word::Number(joined)
+        }
+        Meaning::Is(Parsed::Pattern(_)) => Word::Expression(joined),
+        Meaning::Is(Parsed::Text(_)) => Word::Text(joined),
     };
-    Some(format!("{key}={value}"))
+    Some((key.to_owned(), word))
+}
+
+/// A value in Hydra's grammar.
+fn hydra(word: &Word) -> String {
+    match word {
+        Word::Nothing => "null".to_owned(),
+        Word::Flag(on) => on.to_string(),
+        Word::Number(word) | Word::Name(word) => word.clone(),
+        Word::Names(names) => format!("[{}]", names.join(",")),
+        Word::Text(text) | Word::Expression(text) => format!("\"{text}\""),
+    }
 }

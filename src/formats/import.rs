@@ -10,6 +10,7 @@ mod parts;
 mod rules;
 mod sources;
 mod values;
+mod vocabulary;
 
 use std::borrow::Cow;
 

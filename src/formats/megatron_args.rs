@@ -1,9 +1,10 @@
 //! Every flag of Megatron-LM's command line: what it sets, how many words it takes, its default.
 //!
 //! Read from the argument parser that `megatron/training/arguments.py` builds at the pinned
-//! revision, with the flags that it generates from dataclasses. Flags that cannot change memory are
-//! known by name and arity only, so that an import can tell them from misspelled ones.
+//! revision, with the flags that it generates from dataclasses, and from the parsers of its other programs. Flags
+//! that cannot change memory are known by name and arity only, so that an import can tell them from misspelled ones.
 
+mod elsewhere;
 mod ignored;
 mod table;
 
@@ -46,6 +47,13 @@ pub enum Known {
     Relevant(&'static FlagSpec),
     /// It does not change memory.
     Irrelevant(Arity),
+    /// Only another of Megatron-LM's programs has it, for a part of the model that the estimate does not know.
+    Elsewhere {
+        /// How many words it takes.
+        arity: Arity,
+        /// Why the estimate does not follow it.
+        what: &'static str,
+    },
     /// Earlier versions accept it, the pinned one does not.
     Retired {
         /// How many words it takes.
@@ -59,19 +67,26 @@ pub enum Known {
 static BY_NAME: LazyLock<BTreeMap<String, Known>> = LazyLock::new(|| {
     let relevant = flags().map(|spec| (spec.name, Known::Relevant(spec)));
     let ignored = [
-        (ignored::SWITCHES, Arity::Switch),
-        (ignored::ONE, Arity::One),
-        (ignored::MANY, Arity::Many),
+        (Arity::Switch, ignored::SWITCHES),
+        (Arity::One, ignored::ONE),
+        (Arity::Many, ignored::MANY),
     ];
-    let ignored = ignored.into_iter().flat_map(|(names, arity)| {
+    let each = |&(arity, names): &(Arity, &'static str)| {
         let names = names.split_ascii_whitespace();
-        names.map(move |name| (name, Known::Irrelevant(arity)))
+        names.map(move |name| (name, arity))
+    };
+    let harmless = ignored.iter().chain(elsewhere::HARMLESS).flat_map(each);
+    let ignored = harmless.map(|(name, arity)| (name, Known::Irrelevant(arity)));
+    let elsewhere = elsewhere::PROGRAMS.iter().flat_map(|program| {
+        let what = program.what;
+        let flags = program.flags.iter().flat_map(each);
+        flags.map(move |(name, arity)| (name, Known::Elsewhere { arity, what }))
     });
     let retired = ignored::RETIRED
         .iter()
         .map(|&(name, arity, successor)| (name, Known::Retired { arity, successor }));
     let mut by_name = BTreeMap::new();
-    for (name, known) in relevant.chain(ignored).chain(retired) {
+    for (name, known) in relevant.chain(ignored).chain(retired).chain(elsewhere) {
         by_name.entry(name.replace('_', "-")).or_insert(known);
     }
     by_name
@@ -88,7 +103,9 @@ pub fn find(name: &str) -> Option<Known> {
 pub fn arity(name: &str) -> Option<Arity> {
     find(name).map(|known| match known {
         Known::Relevant(spec) => spec.arity,
-        Known::Irrelevant(arity) | Known::Retired { arity, .. } => arity,
+        Known::Irrelevant(arity)
+        | Known::Elsewhere { arity, .. }
+        | Known::Retired { arity, .. } => arity,
     })
 }
 

@@ -127,7 +127,8 @@ pub fn find(name: &str) -> Option<Meaning> {
             match super::megatron_args::find(name)? {
                 super::megatron_args::Known::Irrelevant(_) => Some(Meaning::Irrelevant),
                 super::megatron_args::Known::Relevant(spec) => Some(Meaning::Field(spec.dest)),
-                super::megatron_args::Known::Retired { .. } => None,
+                super::megatron_args::Known::Retired { .. }
+                | super::megatron_args::Known::Elsewhere { .. } => None,
             }
         })
 }

@@ -12,4 +12,5 @@ mod megatron_args;
 mod overrides;
 mod share_url;
 mod shell;
+mod tokenizers;
 mod yaml;

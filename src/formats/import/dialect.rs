@@ -87,6 +87,7 @@ fn flag(name: &str) -> Option<Found> {
         }
         Known::Relevant(spec) => Found::Means(Meaning::Field(spec.dest)),
         Known::Irrelevant(_) => Found::Means(Meaning::Irrelevant),
+        Known::Elsewhere { what, .. } => Found::Means(Meaning::NotModelled(what)),
         Known::Retired { successor, .. } => Found::Retired(successor),
     })
 }

@@ -2,6 +2,7 @@
 
 use super::draft::{Draft, Item};
 use super::values::{int, truth, word};
+use super::vocabulary::{self, Tokenizer};
 use crate::config::fields::FieldId;
 use crate::formats::report::Fate;
 use crate::value::Value;
@@ -12,6 +13,7 @@ pub(super) struct Parts {
     pub(super) gated: Option<Item>,
     pub(super) activation: Option<Item>,
     pub(super) vocabulary: Option<Item>,
+    pub(super) tokenizer: Tokenizer,
     pub(super) pad_vocabulary: bool,
     pub(super) nodes: Option<Item>,
     pub(super) gpus_per_node: Option<Item>,
@@ -35,6 +37,7 @@ pub(super) fn combine(draft: &mut Draft, parts: Parts) {
         let value = item.value.clone();
         draft.set(&item, id, value, Fate::Mapped, "");
     }
+    vocabulary::combine(draft, parts.tokenizer);
     if let (Some(nodes), Some(each)) = (&parts.nodes, &parts.gpus_per_node)
         && let (Some(n), Some(g)) = (int(nodes), int(each))
     {

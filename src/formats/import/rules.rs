@@ -22,11 +22,6 @@ const WITHOUT_FIELD: &[(&str, Fate, &str)] = &[
         "another formula of the same size",
     ),
     (
-        "tokenizer_type",
-        Fate::Ignored,
-        "the vocabulary's size is what counts",
-    ),
-    (
         "deprecated_use_mcore_models",
         Fate::Ignored,
         "the only kind of model that is left",
@@ -70,6 +65,12 @@ const WITHOUT_FIELD: &[(&str, Fate, &str)] = &[
 
 /// Takes one key in.
 pub(super) fn apply(draft: &mut Draft, parts: &mut Parts, item: &Item, name: &str) {
+    // No settings of the job, but they may say how large the vocabulary is.
+    match name.replace('-', "_").as_str() {
+        "tokenizer_type" => return parts.tokenizer.kind = Some(item.clone()),
+        "tokenizer_model" => return parts.tokenizer.model = Some(item.clone()),
+        _ => {}
+    }
     match draft.dialect.find(name) {
         None => draft.row(item, Fate::Unknown, None, ""),
         Some(Found::Retired(successor)) => retired(draft, item, successor),

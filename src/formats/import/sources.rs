@@ -160,7 +160,10 @@ fn flag(draft: &mut Draft, parts: &mut Parts, flag: &Flag) {
         value,
         line: flag.line,
     };
-    if let Some(open) = flag.values.iter().find(|word| word.unresolved) {
+    // What a flag without effect is set to need not be known.
+    if let Some(open) = flag.values.iter().find(|word| word.unresolved)
+        && shell::matters(flag)
+    {
         let note = format!("depends on {}", open.variables.join(", "));
         return draft.row(&item, Fate::Unknown, None, note);
     }

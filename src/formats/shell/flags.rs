@@ -69,7 +69,7 @@ pub(super) fn group(words: &[Word]) -> (Vec<Flag>, Vec<Word>) {
 }
 
 /// Whether a flag may change memory: all but those known not to.
-pub(super) fn matters(flag: &Flag) -> bool {
+pub(crate) fn matters(flag: &Flag) -> bool {
     !matches!(megatron_args::find(&flag.name), Some(Known::Irrelevant(_)))
 }
 

@@ -1,0 +1,73 @@
+//! The size of the vocabulary where only a tokenizer is named: Megatron-LM asks the tokenizer, whose files are not
+//! at hand here.
+
+use super::draft::{Draft, Item};
+use super::values::word;
+use crate::config::fields::FieldId;
+use crate::formats::report::Fate;
+use crate::presets;
+use crate::value::Value;
+
+/// What says which tokenizer it is.
+#[derive(Default)]
+pub(super) struct Tokenizer {
+    /// `--tokenizer-type`.
+    pub(super) kind: Option<Item>,
+    /// `--tokenizer-model`: a file, or a repository of the Hugging Face Hub.
+    pub(super) model: Option<Item>,
+}
+
+/// Tokenizers whose files are the same wherever they are used, with their sizes.
+const FIXED: [(&str, i128, &str); 2] = [
+    (
+        "GPT2BPETokenizer",
+        50_257,
+        "GPT-2's vocabulary; another --vocab-file may have another size",
+    ),
+    (
+        "Llama2Tokenizer",
+        32_000,
+        "Llama 2's vocabulary; another --tokenizer-model may have another size",
+    ),
+];
+
+/// Sets the size, unless the text gives it.
+pub(super) fn combine(draft: &mut Draft, tokenizer: Tokenizer) {
+    let given = draft.has(FieldId::vocab_size) || draft.has(FieldId::padded_vocab_size);
+    let kind = tokenizer.kind.as_ref();
+    let fixed = FIXED
+        .iter()
+        .find(|(name, ..)| kind.is_some_and(|item| word(&item.value) == *name));
+    match (fixed, kind) {
+        (Some((_, size, note)), Some(kind)) if !given => {
+            let value = Value::Int(*size);
+            draft.set(kind, FieldId::vocab_size, value, Fate::Derived, *note);
+        }
+        (_, Some(kind)) => {
+            let note = "the vocabulary's size is what counts";
+            draft.row(kind, Fate::Ignored, None, note);
+        }
+        _ => {}
+    }
+    if let Some(model) = tokenizer.model {
+        match of_repository(&word(&model.value)) {
+            Some((size, name)) if !given && fixed.is_none() => {
+                let note = format!("that of {name}'s config.json; the tokenizer may count fewer");
+                draft.set(&model, FieldId::vocab_size, size, Fate::Derived, note);
+            }
+            _ => draft.row(&model, Fate::Ignored, None, "does not change memory"),
+        }
+    }
+}
+
+/// The vocabulary of a preset's model, for the Hub's name of its repository, with the preset's name.
+fn of_repository(repository: &str) -> Option<(Value, &'static str)> {
+    let path = format!("huggingface.co/{repository}/").to_ascii_lowercase();
+    presets::PRESETS.iter().find_map(|preset| {
+        let contents = preset.contents()?;
+        let matches =
+            repository.contains('/') && contents.source_url.to_ascii_lowercase().contains(&path);
+        let size = contents.model.get(FieldId::vocab_size)?;
+        matches.then(|| (size.clone(), preset.name))
+    })
+}

@@ -1,0 +1,120 @@
+//! What a launch script leaves to its tokenizer, to its environment and to programs other than the common one.
+
+use megatron_memory::config::fields::FieldId;
+use megatron_memory::formats::import::{Import, Options, Question, import};
+use megatron_memory::formats::report::Fate;
+use megatron_memory::value::Value;
+
+#[track_caller]
+fn read(flags: &str) -> Import {
+    let text = format!("torchrun --nproc_per_node 8 pretrain_gpt.py --num-layers 2 {flags}");
+    import(&text, &Options::default()).unwrap_or_else(|error| panic!("{error}\n{text}"))
+}
+
+fn vocabulary(import: &Import) -> Option<Value> {
+    let settings = &import.state.setup.job.shared;
+    settings.get(FieldId::vocab_size).cloned()
+}
+
+#[track_caller]
+fn fate(import: &Import, key: &str) -> (Fate, Option<FieldId>) {
+    let row = import.report.iter().find(|row| row.key == key);
+    row.map_or_else(|| panic!("{key}"), |row| (row.fate, row.field))
+}
+
+#[test]
+fn a_known_tokenizer_gives_the_vocabulary() {
+    for (flags, size, key) in [
+        (
+            "--tokenizer-type GPT2BPETokenizer",
+            50_257,
+            "--tokenizer-type",
+        ),
+        (
+            "--tokenizer-type Llama2Tokenizer --tokenizer-model /data/tokenizer.model",
+            32_000,
+            "--tokenizer-type",
+        ),
+        (
+            "--tokenizer-type HuggingFaceTokenizer --tokenizer-model Qwen/Qwen3-8B",
+            151_936,
+            "--tokenizer-model",
+        ),
+        (
+            "--tokenizer-model DEEPSEEK-AI/deepseek-v3",
+            129_280,
+            "--tokenizer-model",
+        ),
+    ] {
+        let import = read(flags);
+        assert_eq!(vocabulary(&import), Some(Value::Int(size)), "{flags}");
+        let derived = (Fate::Derived, Some(FieldId::vocab_size));
+        assert_eq!(fate(&import, key), derived, "{flags}");
+    }
+}
+
+#[test]
+fn a_given_vocabulary_counts_and_an_unknown_tokenizer_says_nothing() {
+    for flags in [
+        "--tokenizer-type GPT2BPETokenizer --vocab-size 1000",
+        "--vocab-size 1000 --tokenizer-model Qwen/Qwen3-8B",
+    ] {
+        assert_eq!(vocabulary(&read(flags)), Some(Value::Int(1000)), "{flags}");
+    }
+    let padded = read("--tokenizer-type GPT2BPETokenizer --padded-vocab-size 50304");
+    assert_eq!(vocabulary(&padded), None);
+    for model in [
+        "Qwen/Qwen3",
+        "Qwen3-8B",
+        "Qwen",
+        "/data/Qwen/Qwen3-8B",
+        "",
+        "blob/main",
+    ] {
+        let flags = format!("--tokenizer-type HuggingFaceTokenizer --tokenizer-model '{model}'");
+        let import = read(&flags);
+        assert_eq!(vocabulary(&import), None, "{model}");
+        for key in ["--tokenizer-type", "--tokenizer-model"] {
+            assert_eq!(fate(&import, key), (Fate::Ignored, None), "{model}");
+        }
+    }
+}
+
+#[test]
+fn a_variable_that_only_sets_a_path_is_neither_asked_for_nor_unknown() {
+    let import = read("--save ${OUTPUT} --tokenizer-model $TOKENIZER --hidden-size $HIDDEN");
+    for key in ["--save", "--tokenizer-model"] {
+        assert_eq!(fate(&import, key), (Fate::Ignored, None), "{key}");
+    }
+    assert_eq!(fate(&import, "--hidden-size"), (Fate::Unknown, None));
+    let asked: Vec<_> = import
+        .questions
+        .iter()
+        .filter_map(|question| match question {
+            Question::Variable { name, .. } => Some(name.as_str()),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(asked, ["HIDDEN"]);
+}
+
+#[test]
+fn flags_of_other_programs_are_known() {
+    let import = read(
+        "--export-te-mcore-model --finetune-hf-dataset org/data --export-kd-cfg kd.yaml --freeze-LM \
+         --top_p 0.9 --prompts a b --flextron --llm-tp 4 --misspelled-flag 1",
+    );
+    for (key, expected) in [
+        ("--export-te-mcore-model", Fate::Ignored),
+        ("--finetune-hf-dataset", Fate::Ignored),
+        ("--export-kd-cfg", Fate::NotModelled),
+        ("--freeze-LM", Fate::NotModelled),
+        ("--top_p", Fate::Ignored),
+        ("--prompts", Fate::Ignored),
+        ("--flextron", Fate::NotModelled),
+        ("--llm-tp", Fate::NotModelled),
+        ("--misspelled-flag", Fate::Unknown),
+    ] {
+        assert_eq!(fate(&import, key).0, expected, "{key}");
+    }
+}

@@ -65,5 +65,5 @@ pub mod report;
 pub mod engine;
 #[cfg(any(feature = "engine", feature = "exchange"))]
 mod javascript;
-#[cfg(feature = "web")]
+#[cfg(any(feature = "web", feature = "embed"))]
 pub mod ui;

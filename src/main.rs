@@ -2,9 +2,8 @@
 
 use std::panic;
 
-use leptos::prelude::IntoAny;
 use leptos::{mount, wasm_bindgen::JsCast, wasm_bindgen::JsValue};
-use megatron_memory::ui::{App, Embed};
+use megatron_memory::ui::App;
 
 fn main() {
     // The page's own script notices the trap that follows and shows what the reader can do.
@@ -18,15 +17,6 @@ fn main() {
         .and_then(|element| element.dyn_into::<web_sys::HtmlElement>().ok());
     if let Some(app) = app {
         app.set_text_content(None);
-        // The same module serves the page and, in frames of other pages, its parts.
-        let part = app.get_attribute("data-root").as_deref() == Some("embed");
-        let page = move || {
-            if part {
-                Embed().into_any()
-            } else {
-                App().into_any()
-            }
-        };
-        mount::mount_to(app, page).forget();
+        mount::mount_to(app, App).forget();
     }
 }

@@ -39,7 +39,7 @@ pub struct Source {
 /// where there is no page as well it is nothing, and the words are no part of it; lines make no sense there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Prose<T> {
-    #[cfg(any(feature = "web", not(feature = "engine")))]
+    #[cfg(any(feature = "web", not(any(feature = "engine", feature = "embed"))))]
     words: T,
     of: PhantomData<T>,
 }
@@ -48,10 +48,10 @@ impl<T: Copy + Default> Prose<T> {
     /// Keeps it where there are readers.
     #[must_use]
     pub const fn new(words: T) -> Self {
-        #[cfg(all(feature = "engine", not(feature = "web")))]
+        #[cfg(all(any(feature = "engine", feature = "embed"), not(feature = "web")))]
         let _ = words;
         Self {
-            #[cfg(any(feature = "web", not(feature = "engine")))]
+            #[cfg(any(feature = "web", not(any(feature = "engine", feature = "embed"))))]
             words,
             of: PhantomData,
         }
@@ -60,9 +60,9 @@ impl<T: Copy + Default> Prose<T> {
     /// What it is, and nothing in the engine.
     #[must_use]
     pub fn get(self) -> T {
-        #[cfg(any(feature = "web", not(feature = "engine")))]
+        #[cfg(any(feature = "web", not(any(feature = "engine", feature = "embed"))))]
         let words = self.words;
-        #[cfg(all(feature = "engine", not(feature = "web")))]
+        #[cfg(all(any(feature = "engine", feature = "embed"), not(feature = "web")))]
         let words = T::default();
         words
     }

@@ -5,9 +5,17 @@
     unreachable_pub,
     reason = "components are used by naming them in a view, own their properties, and come with public helpers"
 )]
+#![cfg_attr(
+    not(feature = "web"),
+    allow(
+        dead_code,
+        reason = "an embed has no use for most of what the page has"
+    )
+)]
 
 mod browser;
 mod draw;
+#[cfg(not(feature = "web"))]
 mod embed;
 mod foot;
 mod form;
@@ -28,35 +36,7 @@ mod summary;
 pub mod theme;
 mod values;
 
-use leptos::prelude::*;
-
-use crate::memory::line::stage_lines;
-use crate::report::markup::tag;
-pub use embed::Embed;
-use results::View;
-use shown::frame;
-
-/// The whole page.
-#[component]
-pub fn App() -> impl IntoView {
-    let state = link::open();
-    let view = View::new(state, stage_lines);
-    link::keep(state);
-    let region = tag("div")
-        .class("results-pane")
-        .with("id", "results")
-        .with("tabindex", "-1")
-        .with("role", "region")
-        .with("aria-label", "Results");
-    let panes = vec![
-        summary::summary(view),
-        form::form(state),
-        frame(region, vec![results::results(view), foot::foot(state)]),
-    ];
-    vec![
-        header::header(state),
-        frame(tag("main").class("panes"), panes),
-        notices::board(state),
-        shortcuts::help(state),
-    ]
-}
+#[cfg(feature = "web")]
+mod page;
+#[cfg(feature = "web")]
+pub use page::App;

@@ -1,6 +1,8 @@
 //! The browser, as far as the page needs it. Nothing else names `web_sys`, and nothing here fails: what
 //! a browser denies is done without.
 
+#[cfg(not(feature = "web"))]
+mod embed;
 mod patch;
 
 use core::time::Duration;
@@ -15,6 +17,8 @@ use web_sys::{
     IntersectionObserverEntry, KeyboardEvent, MouseEvent, ResizeObserver, Storage, Window,
 };
 
+#[cfg(not(feature = "web"))]
+pub(crate) use embed::{after_event, by_id, new_element, query};
 pub(crate) use patch::Patch;
 pub(crate) use web_sys::{Element, Event};
 
@@ -63,20 +67,6 @@ fn later(delay: Duration, act: Box<dyn FnOnce()>) -> Option<i32> {
         .ok()
 }
 
-/// Acts once the event that is being handled is over.
-#[cfg(not(feature = "web"))]
-pub(crate) fn after_event(act: fn()) {
-    if let Some(window) = window() {
-        window.queue_microtask(&once(Box::new(act)));
-    }
-}
-
-/// An element that stands nowhere yet.
-#[cfg(not(feature = "web"))]
-pub(crate) fn new_element(tag: &str) -> Option<Element> {
-    document()?.create_element(tag).ok()
-}
-
 /// How long after a frame the page rests: the next key may be about to come.
 const REST: Duration = Duration::from_millis(30);
 
@@ -91,12 +81,6 @@ pub(crate) fn after_frame(act: Box<dyn FnOnce()>) {
 pub(crate) fn fragment() -> String {
     let fragment = window().and_then(|window| window.location().hash().ok());
     fragment.unwrap_or_default()
-}
-
-/// The address's query with its `?`; empty where there is none.
-pub(crate) fn query() -> String {
-    let query = window().and_then(|window| window.location().search().ok());
-    query.unwrap_or_default()
 }
 
 /// The page's address with another fragment.

@@ -8,14 +8,15 @@ mod presentation;
 
 use core::fmt::Write;
 
-use leptos::prelude::*;
+use wasm_bindgen::prelude::wasm_bindgen;
 
 use super::browser;
-use super::form::{form, rows};
+use super::form::{rows, sections};
 use super::link;
 use super::notices;
 use super::reactive::{Derived, effect};
-use super::results::{View, numbers, over_time, results, stages};
+use super::results::{View, numbers, over_time, stages};
+use super::runtime::append;
 use super::shown::{Piece, frame, shown};
 use super::state::State;
 use super::summary::summary;
@@ -23,21 +24,28 @@ use super::values;
 use crate::config::field::{Group, Level};
 use crate::config::fields::FieldId;
 use crate::formats::share_url::encode;
-use crate::memory::line::stage_lines;
 use crate::report::markup::tag;
 use presentation::{Part, Presentation};
 
+/// Puts the embed into its place.
+#[wasm_bindgen(start)]
+pub fn start() {
+    if let Some(place) = browser::by_id("app") {
+        place.set_text_content(None);
+        append(&place, embed());
+    }
+}
+
 /// The whole embed.
-#[component]
-pub fn Embed() -> impl IntoView {
+fn embed() -> Vec<Piece> {
     let asked = Presentation::from_query(&browser::query());
     let state = link::open();
-    let view = View::new(state, stage_lines);
+    let view = View::new(state, |_, _, _| Vec::new());
     link::keep(state);
     let hash = Derived::new(move || encode(&state.share()));
     effect(move || browser::mark_root("data-result", Some(&result(state, &hash.read()))));
     let shows = match asked.part {
-        Part::Full => vec![results(view)],
+        Part::Full => vec![stages(view), over_time(view), numbers(view)],
         Part::Table => vec![numbers(view)],
         Part::Timeline => vec![over_time(view), stages(view)],
         Part::Compact | Part::Bar => Vec::new(),
@@ -70,7 +78,7 @@ fn settings(state: &'static State, asked: &Presentation) -> Vec<Piece> {
         asked.fields.clone()
     };
     if asked.part == Part::Full && !asked.readonly && editable.is_empty() {
-        return vec![form(state)];
+        return vec![sections(state)];
     }
     let named = asked.fields.iter().copied();
     let context = FieldId::ALL.iter().copied().filter(|id| {

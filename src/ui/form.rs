@@ -39,18 +39,6 @@ struct Form {
 
 /// All sections, under the search box.
 pub(super) fn form(state: &'static State) -> Piece {
-    let form = Form::new(state);
-    let sections = shown(
-        "sections",
-        move || {
-            let sheet = form.sheet();
-            Group::ALL
-                .iter()
-                .map(|group| section::section(&sheet, *group))
-                .collect()
-        },
-        move |gesture| form.act(gesture),
-    );
     let region = tag("div")
         .class("form")
         .with("id", "settings")
@@ -62,12 +50,26 @@ pub(super) fn form(state: &'static State) -> Piece {
         vec![
             search::search(state),
             super::modules::modules(state),
-            sections,
+            sections(state),
         ],
     )
 }
 
+/// All sections.
+pub(super) fn sections(state: &'static State) -> Piece {
+    let form = Form::new(state);
+    let draw = move || {
+        let sheet = form.sheet();
+        Group::ALL
+            .iter()
+            .map(|group| section::section(&sheet, *group))
+            .collect()
+    };
+    shown("sections", draw, move |gesture| form.act(gesture))
+}
+
 /// Some fields without their sections.
+#[cfg(not(feature = "web"))]
 pub(super) fn rows(state: &'static State, fields: Vec<FieldId>) -> Piece {
     let form = Form::new(state);
     let draw = move || {

@@ -14,7 +14,7 @@ use crate::report::markup::Markup;
 #[cfg(feature = "web")]
 pub(super) use self::leptos::{Piece, Trigger, Version, effect, element, untrack};
 #[cfg(not(feature = "web"))]
-pub(super) use self::plain::{Piece, Trigger, Version, effect, element, untrack};
+pub(super) use self::plain::{Piece, Trigger, Version, append, effect, element, untrack};
 
 /// What becomes of an element that has just been made.
 pub(super) type Fill = Box<dyn FnOnce(&Element)>;

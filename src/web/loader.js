@@ -34,7 +34,8 @@ const exchange = async (kind, file) => {
     dialog.showModal();
   }
 };
-if (!document.documentElement.classList.contains("embed")) {
+const embedded = document.documentElement.classList.contains("embed");
+if (!embedded) {
   addEventListener("click", ({ target }) => {
     const kind = target.closest?.("[data-exchange]")?.dataset.exchange;
     if (kind) exchange(kind);
@@ -52,8 +53,9 @@ if (typeof WebAssembly === "undefined") {
   recover("It needs WebAssembly, which this browser lacks or has switched off.");
 } else {
   try {
-    const { default: start } = await import(`./megatron-memory.js${version}`);
-    await start({ module_or_path: new URL(`./megatron-memory_bg.wasm${version}`, import.meta.url) });
+    const name = embedded ? "megatron-memory-embed" : "megatron-memory";
+    const { default: start } = await import(`./${name}.js${version}`);
+    await start({ module_or_path: new URL(`./${name}_bg.wasm${version}`, import.meta.url) });
   } catch (error) {
     console.error(error);
     recover(`It could not be started (${error}).`);

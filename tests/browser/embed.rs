@@ -102,13 +102,13 @@ fn nothing_is_loaded_before_the_element_is_near() {
     embedded.page.eval("scrollTo(0, 3500)");
     embedded.loaded();
     let files = [
+        "embed.css",
         "embed.html",
         "embed.js",
         "frame.js",
         "loader.js",
-        "megatron-memory.js",
-        "megatron-memory_bg.wasm",
-        "style.css",
+        "megatron-memory-embed.js",
+        "megatron-memory-embed_bg.wasm",
     ];
     assert_eq!(
         embedded.calculator.requests(),
@@ -124,7 +124,7 @@ fn downloads(page: &Page, calculator: &Site) -> [usize; 2] {
     );
     let requests = calculator.requests();
     let count = |name: &str| requests.iter().filter(|path| path.ends_with(name)).count();
-    [count(".wasm"), count("megatron-memory.js")]
+    [count(".wasm"), count("megatron-memory-embed.js")]
 }
 
 #[test]

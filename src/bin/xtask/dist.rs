@@ -17,6 +17,20 @@ use super::{
     names::without_names,
 };
 
+/// The style sheets of what an embed can show.
+const EMBEDDED: [&str; 10] = [
+    "base.css",
+    "embed.css",
+    "form.css",
+    "layout.css",
+    "notices.css",
+    "results-picture.css",
+    "results-table.css",
+    "results.css",
+    "summary.css",
+    "tokens.css",
+];
+
 /// Fast to build or fast to load.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum Mode {
@@ -87,10 +101,19 @@ fn app(mode: Mode, stage: &Path) -> Result<(), Error> {
     Ok(())
 }
 
-/// The rest: style sheet, measured runs, files that ship as they are, the API, and a version on every address.
+/// The rest: the API, the embed, style sheets, measured runs, files that ship as they are, and a version on every
+/// address.
 fn finish(mode: Mode, stage: &Path) -> Result<(), Error> {
     engine(mode, &stage.join("api"))?;
-    fs::write(stage.join("style.css"), concatenated(Path::new("styles"))?)?;
+    library("embed", mode)?;
+    let module = artifact(mode.profile("embed"), "megatron_memory");
+    let options = ["--no-typescript", "--out-name", "megatron-memory-embed"];
+    bind(&module, stage, &options)?;
+    let styles = files(Path::new("styles"))?;
+    fs::write(stage.join("style.css"), concatenated(&styles)?)?;
+    let shown = |file: &PathBuf| EMBEDDED.iter().any(|name| file.as_os_str() == *name);
+    let styles: Vec<PathBuf> = styles.into_iter().filter(shown).collect();
+    fs::write(stage.join("embed.css"), concatenated(&styles)?)?;
     fs::write(stage.join("evidence.html"), evidence::html()?)?;
     let web = Path::new("src/web");
     for file in files(web)? {
@@ -99,6 +122,7 @@ fn finish(mode: Mode, stage: &Path) -> Result<(), Error> {
     if mode == Mode::Release {
         let modules = [
             "megatron-memory",
+            "megatron-memory-embed",
             "api/megatron_memory",
             "api/megatron_memory_exchange",
         ];
@@ -222,11 +246,11 @@ fn stamp(stage: &Path) -> Result<(), Error> {
     Ok(())
 }
 
-/// The files of `folder` in alphabetical order, as one text.
-fn concatenated(folder: &Path) -> Result<String, Error> {
+/// The style sheets as one text.
+fn concatenated(sheets: &[PathBuf]) -> Result<String, Error> {
     let mut text = String::new();
-    for file in files(folder)? {
-        text.push_str(&fs::read_to_string(folder.join(file))?);
+    for sheet in sheets {
+        text.push_str(&fs::read_to_string(Path::new("styles").join(sheet))?);
     }
     Ok(text)
 }

@@ -102,6 +102,11 @@ fn quick(report: &mut Report) {
         ];
         cargo(clippy.into_iter().chain(shipped).chain(deny))
     });
+    report.step("clippy, wasm, the embed", || {
+        let shipped = ["--target", WASM, "--no-default-features"];
+        let shipped = shipped.into_iter().chain(["--features", "embed", "--lib"]);
+        cargo(clippy.into_iter().chain(shipped).chain(deny))
+    });
     // Without the page first: a core module that needs the browser fails here.
     report.step("core tests", || cargo(["test", "--no-default-features"]));
 }
@@ -124,6 +129,10 @@ pub(crate) fn all() -> Result<(), Error> {
     });
     report.step("native tests with the page and the engine", || {
         cargo(["test", "--features", "engine"])
+    });
+    report.step("native tests of the embed", || {
+        let embed = ["test", "--no-default-features", "--features", "embed"];
+        cargo(embed.into_iter().chain(["--lib"]))
     });
     report.step("tests in wasm", || {
         cargo([

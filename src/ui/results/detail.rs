@@ -3,7 +3,9 @@
 use super::super::browser;
 use super::super::shown::{Gesture, Piece, frame, shown};
 use super::explain::explanation;
-use super::panel::{head as head_of, panel};
+#[cfg(not(feature = "web"))]
+use super::panel::head as head_of;
+use super::panel::panel;
 use super::peaks;
 use super::picture::{Purpose, number, picture};
 use super::view::View;
@@ -40,6 +42,7 @@ pub(super) fn detail(view: View) -> Piece {
 }
 
 /// The stage over the steps of one iteration, by itself.
+#[cfg(not(feature = "web"))]
 pub(in super::super) fn over_time(view: View) -> Piece {
     let title = "Memory of a stage over one iteration";
     let head = head_of("timeline-title", title, "the fullest stage, step by step");

@@ -3,7 +3,7 @@ import type { Exact, Job } from "./megatron_memory.js";
 /** Formats that are told apart by themselves. */
 export type ImportFormat =
   | "link" | "json" | "hf_config" | "megatron_args" | "script" | "model_args" | "bridge_yaml" | "verl_yaml"
-  | "megatron_yaml" | "swift" | "overrides";
+  | "megatron_yaml" | "swift" | "swift_yaml" | "overrides";
 
 export interface ImportOptions {
   /** The format, where it is not to be recognized. */

@@ -25,13 +25,15 @@ pub enum Format {
     MegatronYaml,
     /// A command of ms-swift.
     SwiftCommand,
+    /// The arguments of such a command as YAML.
+    SwiftYaml,
     /// Hydra overrides, alone or after a command.
     Overrides,
 }
 
 impl Format {
     /// All formats.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::ShareLink,
         Self::OwnJson,
         Self::HfConfig,
@@ -42,6 +44,7 @@ impl Format {
         Self::VerlYaml,
         Self::MegatronYaml,
         Self::SwiftCommand,
+        Self::SwiftYaml,
         Self::Overrides,
     ];
 
@@ -59,6 +62,7 @@ impl Format {
             Self::VerlYaml => "verl_yaml",
             Self::MegatronYaml => "megatron_yaml",
             Self::SwiftCommand => "swift",
+            Self::SwiftYaml => "swift_yaml",
             Self::Overrides => "overrides",
         }
     }
@@ -77,6 +81,7 @@ impl Format {
             Self::VerlYaml => "a verl configuration",
             Self::MegatronYaml => "a Megatron-LM configuration (--yaml-cfg)",
             Self::SwiftCommand => "an ms-swift command",
+            Self::SwiftYaml => "an ms-swift configuration",
             Self::Overrides => "Hydra overrides",
         }
     }
@@ -121,14 +126,19 @@ pub fn detect(text: &str) -> Option<Detected> {
         .flat_map(str::split_whitespace)
         .filter(|word| is_override(word))
         .count();
+    let script = || found(Format::Script, "it has lines of a shell script");
     if overridden > 0 && !flags_outnumber(text, overridden) {
+        // Only a shell knows what the variables in them stand for.
+        if text.starts_with("#!") || text.contains('$') && code().any(is_shell) {
+            return script();
+        }
         return found(
             Format::Overrides,
             "it sets keys with dots and an equals sign",
         );
     }
     if text.starts_with("#!") || flags && code().any(is_shell) {
-        return found(Format::Script, "it has lines of a shell script");
+        return script();
     }
     let yaml = yaml(text);
     if yaml.is_some() && !flags {
@@ -138,7 +148,7 @@ pub fn detect(text: &str) -> Option<Detected> {
         return found(Format::MegatronFlags, "it has flags with two dashes");
     }
     if code().any(is_shell) {
-        return found(Format::Script, "it has lines of a shell script");
+        return script();
     }
     None
 }
@@ -248,6 +258,7 @@ fn yaml(text: &str) -> Option<Detected> {
     let found = |format, reason| Some(Detected { format, reason });
     let mut keys = 0_usize;
     let mut bridge = false;
+    let mut swift = false;
     let mut model = false;
     let mut language_model = false;
     for line in text.lines() {
@@ -264,6 +275,12 @@ fn yaml(text: &str) -> Option<Detected> {
             "actor_rollout_ref" => {
                 return found(Format::VerlYaml, "it has the key actor_rollout_ref");
             }
+            "dataset_num_proc"
+            | "model_type"
+            | "padding_free"
+            | "rlhf_type"
+            | "split_dataset_ratio"
+            | "tuner_type" => swift = true,
             "_target_" => bridge = bridge || rest.contains("megatron"),
             "language_model" | "model_parallel" if !indented => language_model = true,
             "model" | "train" | "ddp" | "optimizer" if !indented => model = true,
@@ -272,6 +289,12 @@ fn yaml(text: &str) -> Option<Detected> {
     }
     if bridge {
         return found(Format::BridgeYaml, "it has targets of Megatron-Bridge");
+    }
+    if swift {
+        return found(
+            Format::SwiftYaml,
+            "it has arguments of ms-swift as YAML keys",
+        );
     }
     if language_model {
         return found(Format::MegatronYaml, "it has the sections of --yaml-cfg");

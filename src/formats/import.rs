@@ -125,7 +125,7 @@ pub fn import(text: &str, options: &Options<'_>) -> Result<Import, ImportError> 
             sources::command(text, format, options)
         }
         Format::ModelArgsYaml => sources::model_args(text),
-        Format::BridgeYaml | Format::VerlYaml | Format::MegatronYaml => {
+        Format::BridgeYaml | Format::VerlYaml | Format::MegatronYaml | Format::SwiftYaml => {
             sources::yaml_tree(text, format)
         }
         Format::Overrides => sources::overrides(text),
@@ -139,8 +139,10 @@ const fn most_bytes(format: Format) -> usize {
         Format::ShareLink | Format::OwnJson | Format::HfConfig => MAX_BYTES,
         Format::MegatronFlags | Format::Script | Format::SwiftCommand => shell::MAX_BYTES,
         Format::Overrides => overrides::MAX_BYTES,
-        Format::ModelArgsYaml | Format::BridgeYaml | Format::VerlYaml | Format::MegatronYaml => {
-            yaml::MAX_BYTES
-        }
+        Format::ModelArgsYaml
+        | Format::BridgeYaml
+        | Format::VerlYaml
+        | Format::MegatronYaml
+        | Format::SwiftYaml => yaml::MAX_BYTES,
     }
 }

@@ -3,7 +3,8 @@
 //! Fields are Megatron-LM's argparse destinations, as in [`super::megatron_args`]; values are written the
 //! way Python prints them.
 
-use super::megatron_args;
+use super::megatron_args::{self, Arity};
+use super::slime_keys;
 
 /// What a key of another front end means for Megatron-LM.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,8 +59,17 @@ pub enum Rule {
     PromptBatch,
     /// Samples for each prompt.
     SamplesPerPrompt,
+    /// Optimizer steps for each batch of prompts.
+    StepsPerRollout,
+    /// Batch of the data loader: the global batch where nothing says how it is split.
+    TrainBatch,
     /// A value of several keys at once, as JSON or a map.
     Nested,
+}
+
+/// How many words a flag of Megatron-LM, or of a program that adds to its flags, takes; none for unknown flags.
+pub(super) fn arity(name: &str) -> Option<Arity> {
+    megatron_args::arity(name).or_else(|| slime_keys::arity(name))
 }
 
 /// The meaning of a key that is called like a Megatron-LM field.

@@ -20,7 +20,6 @@ mod pattern;
 mod syntax;
 mod text;
 
-pub(crate) use flags::matters;
 pub use launch::Launch;
 pub use note::{Note, NoteKind};
 

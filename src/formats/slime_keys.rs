@@ -1,9 +1,10 @@
 //! Flags that slime adds to Megatron-LM's.
 //!
-//! After slime's `slime/utils/arguments.py`. All flags of Megatron-LM work unchanged, with a few defaults
+//! After slime's `slime/utils/arguments.py` and `slime/backends/megatron_utils/arguments.py`. All flags of Megatron-LM work unchanged, with a few defaults
 //! set anew. Only the training actor is meant: rollout engines are not.
 
 use super::keys::{Meaning, Rule, look_up};
+use super::megatron_args::Arity;
 
 /// The flags, without leading dashes.
 const KEYS: &[(&str, Meaning)] = &[
@@ -74,27 +75,122 @@ const KEYS: &[(&str, Meaning)] = &[
         "post-mlp-layernorm",
         Meaning::NotModelled("norms after the MLP are not counted"),
     ),
-    ("rollout-num-gpus", Meaning::Irrelevant),
-    ("rollout-num-gpus-per-engine", Meaning::Irrelevant),
-    ("num-gpus-per-node", Meaning::Irrelevant),
-    ("num-rollout", Meaning::Irrelevant),
-    ("prompt-data", Meaning::Irrelevant),
-    ("input-key", Meaning::Irrelevant),
-    ("label-key", Meaning::Irrelevant),
-    ("apply-chat-template", Meaning::Irrelevant),
-    ("rollout-shuffle", Meaning::Irrelevant),
-    ("rm-type", Meaning::Irrelevant),
-    ("rollout-temperature", Meaning::Irrelevant),
-    ("balance-data", Meaning::Irrelevant),
-    ("advantage-estimator", Meaning::Irrelevant),
-    ("use-kl-loss", Meaning::Irrelevant),
-    ("kl-loss-coef", Meaning::Irrelevant),
-    ("kl-loss-type", Meaning::Irrelevant),
-    ("entropy-coef", Meaning::Irrelevant),
-    ("eps-clip", Meaning::Irrelevant),
-    ("eps-clip-high", Meaning::Irrelevant),
-    ("train-env-vars", Meaning::Irrelevant),
-    ("model-name", Meaning::Irrelevant),
+    (
+        "num-steps-per-rollout",
+        Meaning::Rule(Rule::StepsPerRollout),
+    ),
+    (
+        "keep-old-actor",
+        Meaning::NotModelled("copies of the model between phases are not counted"),
+    ),
+    (
+        "use-opd",
+        Meaning::NotModelled("teacher models are not counted"),
+    ),
+    (
+        "opd-teacher-load",
+        Meaning::NotModelled("teacher models are not counted"),
+    ),
+    (
+        "enable-mtp-training",
+        Meaning::NotModelled("whether multi-token prediction trains is not followed"),
+    ),
+    (
+        "allgather-cp",
+        Meaning::NotModelled("another kind of context parallelism"),
+    ),
+    (
+        "use-stateless-adam",
+        Meaning::NotModelled("an optimizer without moments is not followed"),
+    ),
+    (
+        "custom-model-provider-path",
+        Meaning::NotModelled("code of its own is not read"),
+    ),
+    (
+        "custom-loss-function-path",
+        Meaning::NotModelled("code of its own is not read"),
+    ),
+    (
+        "custom-megatron-init-path",
+        Meaning::NotModelled("code of its own is not read"),
+    ),
+];
+
+/// Flags of [`KEYS`] with several values.
+const MANY: &[&str] = &["freeze-params-name-list", "only-train-params-name-list"];
+
+/// Flags of [`KEYS`] without a value.
+const SWITCHES: &[&str] = &[
+    "allgather-cp",
+    "colocate",
+    "enable-mtp-training",
+    "freeze-indexer",
+    "offload-rollout",
+    "offload-train",
+    "keep-old-actor",
+    "offload",
+    "recompute-loss-function",
+    "use-dynamic-batch-size",
+    "use-opd",
+    "use-stateless-adam",
+];
+
+/// Flags of rollouts, rewards, data and logs, by the number of their words.
+const ELSEWHERE: &[(Arity, &str)] = &[
+    (
+        Arity::Switch,
+        "\
+            apply-chat-template balance-by-flops balance-data check-weight-update-equal \
+            ci-disable-kl-checker ci-test debug-rollout-only debug-train-only \
+            disable-compute-advantages-and-returns disable-grpo-std-normalization disable-rewards-normalization \
+            disable-rollout-global-dataset disable-wandb-random-suffix get-mismatch-metrics group-rm \
+            log-correct-samples log-multi-turn log-passrate mask-offpolicy-in-partial-rollout \
+            no-offload-rollout no-offload-train normalize-advantages partial-rollout release-train reset-optimizer-states rollout-shuffle \
+            rollout-skip-special-tokens skip-eval-before-train update-weight-disk-keep-files \
+            use-distributed-post use-fault-tolerance use-kl-loss use-opsm use-rollout-entropy \
+            use-rollout-logprobs use-rollout-routing-replay use-routing-replay use-tensorboard use-tis \
+            use-unbiased-kl use-wandb wandb-always-use-train-step",
+    ),
+    (
+        Arity::One,
+        "\
+            advantage-estimator apply-chat-template-kwargs buffer-filter-path ci-load-grad-norm \
+            ci-save-grad-norm ci-train-rollout-logprob-abs-diff-threshold custom-advantage-function-path \
+            custom-config-path custom-convert-samples-to-train-data-path custom-eval-rollout-log-function-path \
+            custom-generate-function-path custom-megatron-before-log-prob-hook-path \
+            custom-megatron-before-train-step-hook-path custom-pg-loss-reducer-function-path \
+            custom-reward-post-process-path custom-rm-path custom-rollout-log-function-path \
+            custom-tis-function-path custom-update-weight-post-write-path data-pad-size-multiplier \
+            data-source-path dump-details dynamic-sampling-filter-path entropy-coef eps-clip eps-clip-c \
+            eps-clip-high eval-config eval-function-path eval-input-key eval-label-key eval-max-context-len \
+            eval-max-prompt-len eval-max-response-len eval-min-new-tokens eval-reward-key eval-temperature \
+            eval-tool-key eval-top-k eval-top-p fetch-trajectory-retry-times gamma http-proxy input-key kl-coef \
+            kl-loss-coef kl-loss-type label-key lambd load-debug-rollout-data load-debug-rollout-data-subsample \
+            load-forge-rollout-data log-probs-max-tokens-per-gpu log-reward-category loss-mask-type loss-type \
+            megatron-config-path memory-recorder memory-snapshot-dir memory-snapshot-num-steps metadata-key \
+            min-batch-collection-ratio model-name multimodal-keys n-samples-per-eval-prompt \
+            num-critic-only-steps num-epoch num-gpus-per-node num-rollout opd-kl-coef opd-teacher-ckpt-step \
+            opd-type opsm-delta over-sampling-batch-size prefill-num-servers prompt-data qwen-gdn-backend ref-ckpt-step \
+            ref-update-interval reward-key rm-type rm-url rollout-all-samples-process-path rollout-buffer-url \
+            rollout-data-postprocess-path rollout-data-transport rollout-function-path \
+            rollout-health-check-first-wait rollout-health-check-interval rollout-health-check-timeout \
+            rollout-max-context-len rollout-num-gpus rollout-num-gpus-per-engine rollout-sample-filter-path \
+            rollout-sample-hook-path rollout-seed rollout-task-type rollout-temperature rollout-top-k \
+            rollout-top-p save-debug-rollout-data save-debug-train-data save-hf start-rollout-id \
+            tb-experiment-name tb-project-name tis-clip tis-clip-low tool-key train-backend train-env-vars \
+            update-weight-buffer-size update-weight-delta-checksum update-weight-delta-encoding \
+            update-weight-disk-dir update-weight-local-checkpoint-dir update-weight-mode update-weight-transport \
+            update-weights-interval value-clip wandb-dir wandb-group wandb-host wandb-key wandb-mode \
+            wandb-run-id wandb-team",
+    ),
+    (
+        Arity::Many,
+        "\
+            eval-prompt-data megatron-deepgemm-forward-layers megatron-deepgemm-forward-modules \
+            megatron-deepgemm-moe-forward-layers megatron-deepgemm-moe-forward-modules profile-target \
+            rollout-external-engine-addrs rollout-stop rollout-stop-token-ids",
+    ),
 ];
 
 /// What a flag of slime's own means (no leading dashes; underscores count as dashes); none for flags of
@@ -102,10 +198,31 @@ const KEYS: &[(&str, Meaning)] = &[
 #[must_use]
 pub fn find(name: &str) -> Option<Meaning> {
     let name = name.replace('_', "-");
-    look_up(KEYS, &name).or_else(|| {
-        // Options of the rollout engine.
-        name.starts_with("sglang-").then_some(Meaning::Irrelevant)
-    })
+    let elsewhere = || {
+        // Options of the rollout engine have a prefix.
+        let engine = name.starts_with("sglang-");
+        (engine || elsewhere(&name).is_some()).then_some(Meaning::Irrelevant)
+    };
+    look_up(KEYS, &name).or_else(elsewhere)
+}
+
+/// How many words a flag of slime's own takes.
+#[must_use]
+pub fn arity(name: &str) -> Option<Arity> {
+    let name = name.replace('_', "-");
+    let known = || match name.as_str() {
+        name if SWITCHES.contains(&name) => Some(Arity::Switch),
+        name if MANY.contains(&name) => Some(Arity::Many),
+        name => look_up(KEYS, name).map(|_| Arity::One),
+    };
+    elsewhere(&name).or_else(known)
+}
+
+/// The arity of a flag that does not change memory.
+fn elsewhere(name: &str) -> Option<Arity> {
+    let holds = |names: &str| names.split_ascii_whitespace().any(|one| one == name);
+    let found = ELSEWHERE.iter().find(|(_, names)| holds(names));
+    found.map(|(arity, _)| *arity)
 }
 
 /// Fields whose default differs from that of Megatron-LM's command line; the first two are fixed unless

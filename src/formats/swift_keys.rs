@@ -1,7 +1,7 @@
 //! Arguments of `megatron pt`, `megatron sft` and `megatron rlhf` of ms-swift, and the Megatron-LM fields
 //! behind them.
 //!
-//! After ms-swift's `swift/megatron/arguments/megatron_args.py`. Names have underscores, truth values are
+//! After ms-swift's `swift/megatron/arguments` and `swift/arguments`. Names have underscores, truth values are
 //! written out, and several defaults are its own.
 
 use super::keys::{Meaning, Rule, look_up, same_field};
@@ -9,8 +9,13 @@ use super::keys::{Meaning, Rule, look_up, same_field};
 /// Arguments that are not called like Megatron-LM's fields.
 const KEYS: &[(&str, Meaning)] = &[
     ("model", Meaning::Rule(Rule::HfModel)),
-    ("model_type", Meaning::Irrelevant),
     ("max_length", Meaning::Field("seq_length")),
+    // Of the section of training processes in a configuration for Ray.
+    ("gpus", Meaning::Field("world_size")),
+    (
+        "bias_activation_fusion",
+        Meaning::Field("bias_swiglu_fusion"),
+    ),
     ("fp8_format", Meaning::Field("fp8")),
     ("fp4_format", Meaning::Field("fp4")),
     ("torch_dtype", Meaning::Rule(Rule::Dtype)),
@@ -18,8 +23,6 @@ const KEYS: &[(&str, Meaning)] = &[
         "virtual_pipeline_model_parallel_size",
         Meaning::Rule(Rule::VirtualStages),
     ),
-    ("packing", Meaning::Irrelevant),
-    ("padding_free", Meaning::Irrelevant),
     ("megatron_extra_kwargs", Meaning::Rule(Rule::Nested)),
     (
         "tuner_type",
@@ -97,31 +100,120 @@ const KEYS: &[(&str, Meaning)] = &[
         "mtp_shared_weights",
         Meaning::Field("mtp_use_repeated_layer"),
     ),
-    ("manual_gc_steps", Meaning::Irrelevant),
-    ("train_epochs", Meaning::Irrelevant),
-    ("num_train_epochs", Meaning::Irrelevant),
-    ("output_dir", Meaning::Irrelevant),
-    ("save_steps", Meaning::Irrelevant),
-    ("logging_steps", Meaning::Irrelevant),
-    ("eval_steps", Meaning::Irrelevant),
-    ("dataset", Meaning::Irrelevant),
-    ("dataset_num_proc", Meaning::Irrelevant),
-    ("dataloader_num_workers", Meaning::Irrelevant),
-    ("split_dataset_ratio", Meaning::Irrelevant),
-    ("load_from_cache_file", Meaning::Irrelevant),
-    ("save_safetensors", Meaning::Irrelevant),
-    ("load_safetensors", Meaning::Irrelevant),
-    ("merge_lora", Meaning::Irrelevant),
-    ("use_hf", Meaning::Irrelevant),
-    ("ddp_timeout", Meaning::Irrelevant),
-    ("lora_alpha", Meaning::Irrelevant),
+];
+
+/// Arguments of one meaning, separated by blanks.
+const GROUPS: &[(Meaning, &str)] = &[
+    (
+        Meaning::NotModelled("adapters change which parameters are trained"),
+        "\
+            adalora_beta1 adalora_beta2 adalora_deltaT adalora_init_r adalora_orth_reg_weight adalora_target_r \
+            adalora_tfinal adalora_tinit adapter_act adapter_length boft_block_num boft_block_size boft_dropout \
+            boft_n_butterfly_factor fourier_n_frequency fourier_scaling init_weights llamapro_num_groups \
+            llamapro_num_new_blocks lora_alpha lora_bias lora_dropout lora_dtype lora_ga_batch_size \
+            lora_ga_direction lora_ga_iters lora_ga_max_length lora_ga_scale lora_ga_stable_gamma lorap_lr_ratio \
+            modules_to_save reft_args reft_intervention_type reft_layer_key reft_layers reft_rank \
+            target_parameters target_regex use_dora use_rslora vera_d_initial vera_dropout \
+            vera_projection_prng_key vera_rank mcore_adapter adapters",
+    ),
+    (
+        Meaning::NotModelled("frozen parameters have no gradients"),
+        "\
+            freeze_parameters_regex trainable_parameters trainable_parameters_regex",
+    ),
+    (
+        Meaning::NotModelled("reference, reward and teacher models are not counted"),
+        "\
+            mcore_ref_adapter mcore_ref_model offload_teacher_model ref_adapters ref_model_revision \
+            ref_model_type reward_adapters reward_model reward_model_plugin reward_model_revision \
+            reward_model_type teacher_adapters teacher_deepspeed teacher_kl_coef teacher_model_revision \
+            teacher_model_server teacher_model_type teacher_tag_key",
+    ),
+    (
+        Meaning::NotModelled("quantized weights are not counted as such"),
+        "\
+            bnb_4bit_compute_dtype bnb_4bit_quant_storage bnb_4bit_quant_type bnb_4bit_use_double_quant hqq_axis \
+            quant_bits quant_method",
+    ),
+    (
+        Meaning::NotModelled("the vision tower is not counted"),
+        "\
+            aligner_lr vit_attn_impl vit_gradient_checkpointing vit_gradient_checkpointing_kwargs vit_lr",
+    ),
+    (
+        Meaning::NotModelled("heads other than that of a language model are not counted"),
+        "\
+            num_labels task_type",
+    ),
+    (
+        Meaning::NotModelled("the estimate does not follow it"),
+        "\
+            apply_dsa_kernel_fusion csa_dense_mode linear_decoupled_in_proj mtp_decoder_input_detach \
+            use_fused_mhc",
+    ),
+    (
+        Meaning::NotModelled(
+            "packed and generated samples have a length of their own: set seq_length to it",
+        ),
+        "\
+            max_completion_length packing_length",
+    ),
+    (
+        Meaning::Irrelevant,
+        "\
+            add_non_thinking_prefix add_version advantage_estimator agent_template align_grad_reduce \
+            align_param_gather async_generate attn_impl batch_p2p_comm beta bridge_backend cached_dataset \
+            cached_val_dataset calculate_KL callbacks center_rewards_coefficient check_model cliprange \
+            cliprange_value colocate_groups colocate_groups columns completion_length_limit_scope cosine_max_len cosine_max_len_value_correct \
+            cosine_max_len_value_wrong cosine_min_len_value_correct cosine_min_len_value_wrong cp_partition_mode \
+            cpo_alpha create_checkpoint_symlink custom_dataset_info custom_register_path data_seed data_sharding \
+            dataloader_num_workers dataloader_persistent_workers dataloader_pin_memory \
+            dataloader_prefetch_factor dataset dataset_num_proc dataset_shuffle ddp_backend ddp_timeout delta \
+            desirable_weight device_map disable_auto_column_mapping disable_ignore_empty_think discopop_tau \
+            download_mode dynamic_sample enable_channel_loss enable_dft_loss enable_npu_model_patch \
+            enable_thinking epsilon epsilon_high eval_steps exist_ok experts_impl external_plugins \
+            f_divergence_type fipo_clip_high_only fipo_clip_range fipo_decay_rate fipo_safety_threshold gamma \
+            generation_batch_size gkd_logits_topk greater_is_better group_by_length gym_env hub_token \
+            ignore_args_error importance_sampling_level init_strategy interleave_prob is_binary_loss_scale \
+            kl_coef kl_in_reward label_smoothing lam language_model_only lazy_tokenize ld_alpha lmbda load_args \
+            load_data_args load_from_cache_file local_repo_path local_rollout_forward_batch_size log_completions \
+            log_entropy log_rollout_offpolicy_metrics logging_steps logprobs loss_type loss_weights \
+            manual_gc_eval manual_gc_steps max_memory max_model_len max_new_tokens max_pixels max_resample_times \
+            max_shard_size max_turns mcore_model merge_lora metric_for_best_model missing_eos_penalty \
+            mlp_padding_free model_author model_kwargs model_name model_revision model_type move_model_batches \
+            mrl_dims multi_turn_scheduler muon_use_nesterov nccl_comm_warmup new_special_tokens norm_bbox \
+            num_beams num_generations num_generations_eval num_iterations num_mini_batches num_ppo_epochs \
+            num_sample_generations num_train_epochs off_policy_sequence_mask_delta offload_bridge output_dir \
+            overlong_filter packing packing_num_proc packing_strategy padding_free padding_side \
+            perform_initialization preserve_thinking problem_type real_tau ref_model_mixup_alpha \
+            ref_model_sync_steps reference_free remove_unused_columns repetition_max_penalty repetition_n_grams \
+            repetition_penalty report_to response_length response_prefix reward_funcs reward_template \
+            reward_weights rollout_importance_sampling_mode rollout_importance_sampling_threshold rope_scaling \
+            router_replay_mode rpo_alpha save_missing_weights save_safetensors save_steps save_strategy \
+            save_total_limit scale_rewards seq_kd sequence_packing_scheduler sequence_parallel_size sft_alpha \
+            shuffle_buffer_size simpo_gamma skip_megatron_init soft_cache_length soft_max_length \
+            split_dataset_ratio steps_per_generation stop_words stopping_strategy stream streaming strict \
+            structured_outputs_regex swanlab_exp_name swanlab_project sync_ref_model system tau_neg tau_pos \
+            temperature template template_backend test_convert_dtype test_convert_precision to_hf to_mcore \
+            top_entropy_quantile top_k top_logprobs top_p train_dataloader_shuffle truncation_strategy \
+            tuner_backend undesirable_weight use_chat_template use_gym_env use_hf use_ray use_swift_lora \
+            val_dataset val_dataset_shuffle vf_coef vllm_disable_cascade_attn vllm_enable_lora \
+            vllm_enable_prefix_caching vllm_enforce_eager vllm_engine_kwargs vllm_limit_mm_per_prompt \
+            vllm_max_model_len vllm_max_num_seqs vllm_mm_processor_cache_gb vllm_server_base_url \
+            vllm_server_group_port vllm_server_host vllm_server_pass_dataset vllm_server_port \
+            vllm_server_timeout vllm_tensor_parallel_size wandb_log_unique_prompts whiten_rewards \
+            load_safetensors train_epochs",
+    ),
 ];
 
 /// What the argument means (no leading dashes); none when it is unknown.
 #[must_use]
 pub fn find(name: &str) -> Option<Meaning> {
+    let holds = |names: &str| names.split_ascii_whitespace().any(|one| one == name);
+    let group = || GROUPS.iter().find(|(_, names)| holds(names));
     look_up(KEYS, name)
         .or_else(|| same_field(name))
+        .or_else(|| group().map(|(meaning, _)| *meaning))
         .or_else(|| {
             // Also under the name of Megatron-LM's flag.
             match super::megatron_args::find(name)? {

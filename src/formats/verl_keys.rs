@@ -1,6 +1,7 @@
 //! Keys of verl's Megatron back end and the Megatron-LM fields behind them.
 //!
-//! After verl's `verl/trainer/config/engine/megatron.yaml`. The engine's keys stand under
+//! After verl's `verl/trainer/config/engine/megatron.yaml`, `_generated_ppo_megatron_trainer.yaml` and
+//! `sft_trainer_engine.yaml` beside it. The engine's keys stand under
 //! `actor_rollout_ref.actor.megatron`; the transformer's own under `override_transformer_config` there.
 //! Only the training phase is meant: rollout engines and reference models are not.
 
@@ -38,6 +39,13 @@ const ENGINE: &[(&str, Meaning)] = &[
     ("override_ddp_config", Meaning::Rule(Rule::Nested)),
     ("override_transformer_config", Meaning::Rule(Rule::Nested)),
     ("override_mcore_model_config", Meaning::Rule(Rule::Nested)),
+    (
+        "bias_activation_fusion",
+        Meaning::Field("bias_swiglu_fusion"),
+    ),
+    ("persist_layer_norm", Meaning::Irrelevant),
+    ("use_remove_padding", Meaning::Irrelevant),
+    ("strategy", Meaning::Irrelevant),
     ("use_dist_checkpointing", Meaning::Irrelevant),
     ("dist_checkpointing_path", Meaning::Irrelevant),
     ("dist_checkpointing_prefix", Meaning::Irrelevant),
@@ -77,19 +85,148 @@ const OTHERS: &[(&str, Meaning)] = &[
         "actor_rollout_ref.rollout.n",
         Meaning::Rule(Rule::SamplesPerPrompt),
     ),
+    // Which engine: all that has its keys here is Megatron's.
+    ("engine", Meaning::Irrelevant),
+    // Of fine-tuning, which has the same sections without an actor.
+    ("model.path", Meaning::Rule(Rule::HfModel)),
+    (
+        "data.micro_batch_size_per_gpu",
+        Meaning::Field("micro_batch_size"),
+    ),
+    ("data.max_length", Meaning::Field("seq_length")),
+    (
+        "data.max_token_len_per_gpu",
+        Meaning::Rule(Rule::TokensPerGpu),
+    ),
+    ("data.use_dynamic_bsz", Meaning::Rule(Rule::DynamicBatch)),
+    ("data.train_batch_size", Meaning::Rule(Rule::TrainBatch)),
+    (
+        "actor_rollout_ref.actor.optim.optimizer",
+        Meaning::Field("optimizer"),
+    ),
+    ("optim.optimizer", Meaning::Field("optimizer")),
     ("trainer.nnodes", Meaning::Rule(Rule::Nodes)),
     ("trainer.n_gpus_per_node", Meaning::Rule(Rule::GpusPerNode)),
 ];
 
-/// What the dotted key means; none when it is unknown or about another phase.
+/// Names in sections of which other names do matter.
+const HARMLESS: &[(&str, &str)] = &[
+    (
+        "actor_rollout_ref.actor",
+        "\
+            rollout_n strategy ppo_micro_batch_size clip_ratio clip_ratio_low clip_ratio_high tau_pos tau_neg \
+            clip_ratio_c loss_agg_mode loss_scale_factor use_kl_loss use_prefix_grouper use_torch_compile \
+            kl_loss_coef kl_loss_type ppo_epochs shuffle data_loader_seed ulysses_sequence_parallel_size use_remove_padding load_weight grad_clip _target_",
+    ),
+    (
+        "data",
+        "\
+            apply_chat_template_kwargs balance_dp_token custom_cls datagen dataloader_num_workers \
+            enable_thinking_key filter_overlong_prompts filter_overlong_prompts_workers gen_batch_size \
+            ignore_input_ids_mismatch image_key image_patch_size messages_key pad_mode prompt_key \
+            return_full_prompt return_multi_modal_inputs return_raw_chat return_raw_input_ids reward_fn_key \
+            sampler seed shuffle tokenizer tool_config_path tools_key train_files train_max_samples truncation \
+            trust_remote_code use_shm val_batch_size val_files val_max_samples validation_shuffle video_key",
+    ),
+    (
+        "trainer",
+        "\
+            balance_batch critic_warmup default_hdfs_dir default_local_dir del_local_ckpt_after_load device \
+            esi_redundant_time experiment_name log_val_generations logger max_actor_ckpt_to_keep \
+            max_ckpt_to_keep max_critic_ckpt_to_keep profile_interval project_name \
+            ray_wait_register_center_timeout resume_from_path resume_mode rollout_data_dir save_freq seed \
+            test_freq total_epochs total_training_steps controller_nsight_options npu_profile profile_steps n_env_gpus_per_node n_rollout_gpus_per_node validation_data_dir worker_nsight_options use_legacy_worker_impl val_before_train val_only",
+    ),
+];
+
+/// Sections, and names in them, that mean the same whatever stands in them; the first that holds a key counts.
+const SECTIONS: &[(&str, Meaning)] = &[
+    ("actor_rollout_ref.rollout.gpu_memory_utilization", ROLLOUT),
+    ("actor_rollout_ref.ref.megatron", OTHER_MODELS),
+    ("actor_rollout_ref.ref.fsdp_config", OTHER_MODELS),
+    ("critic.megatron", OTHER_MODELS),
+    ("critic.model", OTHER_MODELS),
+    ("reward_model.enable", OTHER_MODELS),
+    ("actor_rollout_ref.model.lora", ADAPTERS),
+    ("actor_rollout_ref.model.lora_rank", ADAPTERS),
+    ("actor_rollout_ref.model.target_modules", ADAPTERS),
+    ("actor_rollout_ref.model.exclude_modules", ADAPTERS),
+    (
+        "actor_rollout_ref.model.mtp",
+        Meaning::NotModelled("whether multi-token prediction trains is not followed"),
+    ),
+    (
+        "actor_rollout_ref.model.override_config",
+        Meaning::NotModelled("changes to the model's config.json are not followed"),
+    ),
+    ("actor_rollout_ref.model.use_fused_kernels", LOSS),
+    ("actor_rollout_ref.actor.use_fused_kernels", LOSS),
+    ("actor_rollout_ref.actor.entropy_coeff", LOSS),
+    ("actor_rollout_ref.actor.calculate_entropy", LOSS),
+    ("actor_rollout_ref.actor.calculate_sum_pi_squared", LOSS),
+    ("actor_rollout_ref.actor.entropy_checkpointing", LOSS),
+    ("actor_rollout_ref.actor.sum_pi_squared_checkpointing", LOSS),
+    (
+        "actor_rollout_ref.actor.entropy_from_logits_with_chunking",
+        LOSS,
+    ),
+    (
+        "actor_rollout_ref.actor.freeze_vision_tower",
+        Meaning::NotModelled("the vision tower is not counted"),
+    ),
+    ("actor_rollout_ref.actor.fsdp_config", FSDP),
+    ("actor_rollout_ref.actor.optim", Meaning::Irrelevant),
+    ("actor_rollout_ref.actor.checkpoint", Meaning::Irrelevant),
+    ("actor_rollout_ref.actor.policy_loss", Meaning::Irrelevant),
+    ("actor_rollout_ref.actor.profile", Meaning::Irrelevant),
+    ("actor_rollout_ref.actor.profiler", Meaning::Irrelevant),
+    ("actor_rollout_ref.actor.router_replay", Meaning::Irrelevant),
+    ("actor_rollout_ref.rollout", Meaning::Irrelevant),
+    ("actor_rollout_ref.ref", Meaning::Irrelevant),
+    ("actor_rollout_ref.model", Meaning::Irrelevant),
+    ("actor_rollout_ref.hybrid_engine", Meaning::Irrelevant),
+    ("actor_rollout_ref.nccl_timeout", Meaning::Irrelevant),
+    ("actor_rollout_ref.profiler", Meaning::Irrelevant),
+    ("algorithm", Meaning::Irrelevant),
+    ("async_training", Meaning::Irrelevant),
+    ("checkpoint", Meaning::Irrelevant),
+    ("critic", Meaning::Irrelevant),
+    ("custom_reward_function", Meaning::Irrelevant),
+    ("defaults", Meaning::Irrelevant),
+    ("env", Meaning::Irrelevant),
+    ("global_profiler", Meaning::Irrelevant),
+    ("hydra", Meaning::Irrelevant),
+    ("model", Meaning::Irrelevant),
+    ("optim", Meaning::Irrelevant),
+    ("profiler", Meaning::Irrelevant),
+    ("ray_init", Meaning::Irrelevant),
+    ("ray_kwargs", Meaning::Irrelevant),
+    ("reward_manager", Meaning::Irrelevant),
+    ("reward_model", Meaning::Irrelevant),
+    ("rollout", Meaning::Irrelevant),
+    ("transfer_queue", Meaning::Irrelevant),
+];
+
+const ROLLOUT: Meaning = Meaning::NotModelled("rollout engines on the same GPUs are not counted");
+const OTHER_MODELS: Meaning =
+    Meaning::NotModelled("reference, reward and value models are not counted");
+const ADAPTERS: Meaning = Meaning::NotModelled("adapters change which parameters are trained");
+const LOSS: Meaning = Meaning::NotModelled("the loss is counted as Megatron's cross entropy");
+const FSDP: Meaning = Meaning::NotModelled("FSDP is not modeled");
+
+/// What the dotted key means; none when it is unknown.
 #[must_use]
 pub fn find(key: &str) -> Option<Meaning> {
     if let Some(meaning) = look_up(OTHERS, key) {
         return Some(meaning);
     }
-    let engine = ENGINES
-        .iter()
-        .find_map(|engine| key.strip_prefix(engine)?.strip_prefix('.'))?;
+    if let Some((_, name)) = key.split_once("optim.override_optimizer_config.") {
+        return super::bridge_keys::find(&format!("optimizer.{name}"));
+    }
+    let engine = ENGINES.iter().find_map(|engine| inside(key, engine));
+    let Some(engine) = engine else {
+        return elsewhere(key);
+    };
     if let Some(name) = engine.strip_prefix("override_transformer_config.") {
         return transformer(name);
     }
@@ -100,6 +237,26 @@ pub fn find(key: &str) -> Option<Meaning> {
         return transformer(name);
     }
     look_up(ENGINE, engine).or_else(|| same_field(engine))
+}
+
+/// What a key outside the engine means.
+fn elsewhere(key: &str) -> Option<Meaning> {
+    let harmless = HARMLESS.iter().any(|(section, names)| {
+        let first = inside(key, section).and_then(|name| name.split('.').next());
+        first.is_some_and(|first| names.split_ascii_whitespace().any(|name| name == first))
+    });
+    if harmless {
+        return Some(Meaning::Irrelevant);
+    }
+    let section = SECTIONS
+        .iter()
+        .find(|(section, _)| key == *section || inside(key, section).is_some());
+    section.map(|(_, meaning)| *meaning)
+}
+
+/// The rest of a key in a section.
+fn inside<'a>(key: &'a str, section: &str) -> Option<&'a str> {
+    key.strip_prefix(section)?.strip_prefix('.')
 }
 
 /// A field of Megatron's transformer configuration.

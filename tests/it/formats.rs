@@ -3,6 +3,7 @@
 mod bridge_table;
 mod deflate;
 mod detect;
+mod front_ends;
 mod hf_config;
 mod import;
 mod job_json;

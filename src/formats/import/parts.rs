@@ -23,6 +23,8 @@ pub(super) struct Parts {
     pub(super) dynamic: Option<Item>,
     pub(super) prompts: Option<Item>,
     pub(super) samples: Option<Item>,
+    pub(super) steps: Option<Item>,
+    pub(super) batch: Option<Item>,
 }
 
 /// Puts together what several keys say.
@@ -70,26 +72,13 @@ pub(super) fn combine(draft: &mut Draft, parts: Parts) {
         parts.tokens,
         parts.dynamic,
     );
-    let samples = parts.samples.as_ref().and_then(int).unwrap_or(1);
-    if let Some(item) = parts.prompts {
-        match int(&item) {
-            Some(prompts) if !draft.has(FieldId::global_batch_size) => {
-                let value = Value::Int(prompts.saturating_mul(samples).into());
-                let note = "prompts · samples of each";
-                draft.set(
-                    &item,
-                    FieldId::global_batch_size,
-                    value,
-                    Fate::Derived,
-                    note,
-                );
-            }
-            _ => draft.row(&item, Fate::Ignored, None, "the global batch is given"),
-        }
-    }
-    if let Some(item) = parts.samples {
-        draft.row(&item, Fate::Derived, Some(FieldId::global_batch_size), "");
-    }
+    batch(
+        draft,
+        parts.prompts,
+        parts.samples,
+        parts.steps,
+        parts.batch,
+    );
 }
 
 fn activation(draft: &mut Draft, gated: Option<Item>, function: Option<Item>) {
@@ -111,6 +100,47 @@ fn activation(draft: &mut Draft, gated: Option<Item>, function: Option<Item>) {
         match id {
             Some(id) => draft.set(&item, id, Value::Bool(true), Fate::Derived, ""),
             None => draft.row(&item, Fate::Mapped, None, "GELU, not gated"),
+        }
+    }
+}
+
+/// The global batch: of prompts with several samples each, in several steps, or as the data loader hands it out.
+fn batch(
+    draft: &mut Draft,
+    prompts: Option<Item>,
+    samples: Option<Item>,
+    steps: Option<Item>,
+    loaded: Option<Item>,
+) {
+    let id = FieldId::global_batch_size;
+    let given = draft.has(id);
+    let count = |item: &Option<Item>| item.as_ref().and_then(int).unwrap_or(1).max(1);
+    let all = prompts.as_ref().and_then(int);
+    let all = all.map(|prompts| prompts.saturating_mul(count(&samples)) / count(&steps));
+    let other = "the global batch is given";
+    if let Some(item) = prompts {
+        match all {
+            Some(all) if !given => {
+                let note = match steps {
+                    Some(_) => "prompts · samples of each / steps",
+                    None => "prompts · samples of each",
+                };
+                draft.set(&item, id, Value::Int(all.into()), Fate::Derived, note);
+            }
+            _ => draft.row(&item, Fate::Ignored, None, other),
+        }
+    }
+    // Batches of prompts are split further, by a setting with a default of its own.
+    let split = draft.has(id) || samples.is_some();
+    for item in [samples, steps].into_iter().flatten() {
+        draft.row(&item, Fate::Derived, Some(id), "");
+    }
+    if let Some(item) = loaded {
+        if split {
+            draft.row(&item, Fate::Ignored, None, "split into smaller batches");
+        } else {
+            let value = item.value.clone();
+            draft.set(&item, id, value, Fate::Mapped, "");
         }
     }
 }

@@ -63,6 +63,21 @@ const WITHOUT_FIELD: &[(&str, Fate, &str)] = &[
     ),
 ];
 
+/// Whether a flag says nothing as long as its value is not known.
+pub(super) fn needs_value(dialect: Dialect, name: &str) -> bool {
+    match dialect.find(name) {
+        None | Some(Found::Retired(Some(_))) => true,
+        Some(Found::Retired(None)) => false,
+        Some(Found::Means(meaning)) => match meaning {
+            Meaning::Irrelevant | Meaning::NotModelled(_) | Meaning::Rule(Rule::HfModel) => false,
+            Meaning::Field(_) | Meaning::Opposite(_) | Meaning::Rule(_) => {
+                // The name of a tokenizer may tell, a variable's does not.
+                !name.starts_with("tokenizer")
+            }
+        },
+    }
+}
+
 /// Takes one key in.
 pub(super) fn apply(draft: &mut Draft, parts: &mut Parts, item: &Item, name: &str) {
     // No settings of the job, but they may say how large the vocabulary is.
@@ -78,7 +93,8 @@ pub(super) fn apply(draft: &mut Draft, parts: &mut Parts, item: &Item, name: &st
             Meaning::Irrelevant => {
                 draft.row(item, Fate::Ignored, None, "does not change memory");
             }
-            Meaning::NotModelled(_) if is_off(&item.value) => {
+            // Training of all parameters is a kind of adapter to ms-swift.
+            Meaning::NotModelled(_) if is_off(&item.value) || word(&item.value) == "full" => {
                 draft.row(item, Fate::Ignored, None, "switched off");
             }
             Meaning::NotModelled(why) => draft.row(item, Fate::NotModelled, None, why),
@@ -242,6 +258,8 @@ fn rule(draft: &mut Draft, parts: &mut Parts, item: &Item, rule: Rule) {
         Rule::DynamicBatch => later(|parts| &mut parts.dynamic),
         Rule::PromptBatch => later(|parts| &mut parts.prompts),
         Rule::SamplesPerPrompt => later(|parts| &mut parts.samples),
+        Rule::StepsPerRollout => later(|parts| &mut parts.steps),
+        Rule::TrainBatch => later(|parts| &mut parts.batch),
     }
 }
 

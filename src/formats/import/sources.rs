@@ -7,12 +7,13 @@ use super::{Import, ImportError, Options, Question, Row, rules};
 use crate::config::fields::FieldId;
 use crate::config::raw::RawJob;
 use crate::formats::detect::Format;
+use crate::formats::keys::arity;
 use crate::formats::megatron_args::{self, Arity};
 use crate::formats::node::{Data, Node};
 use crate::formats::report::{Fate, KeyReport};
 use crate::formats::shell::{self, Answers, Flag, ShellImport};
 use crate::formats::state::{Setup, ShareState};
-use crate::formats::{hf_config, job_json, json, overrides, share_url, verl_keys, yaml};
+use crate::formats::{hf_config, job_json, json, overrides, share_url, yaml};
 use crate::value::Value;
 
 /// The most keys that are read; configurations have hundreds.
@@ -142,7 +143,7 @@ pub(super) fn command(
 }
 
 fn flag(draft: &mut Draft, parts: &mut Parts, flag: &Flag) {
-    let arity = megatron_args::arity(&flag.name);
+    let arity = arity(&flag.name);
     let words: Vec<Value> = flag
         .values
         .iter()
@@ -160,9 +161,8 @@ fn flag(draft: &mut Draft, parts: &mut Parts, flag: &Flag) {
         value,
         line: flag.line,
     };
-    // What a flag without effect is set to need not be known.
     if let Some(open) = flag.values.iter().find(|word| word.unresolved)
-        && shell::matters(flag)
+        && rules::needs_value(draft.dialect, &flag.name)
     {
         let note = format!("depends on {}", open.variables.join(", "));
         return draft.row(&item, Fate::Unknown, None, note);
@@ -268,6 +268,7 @@ pub(super) fn yaml_tree(text: &str, format: Format) -> Result<Import, ImportErro
     let dialect = match format {
         Format::VerlYaml => Dialect::Verl,
         Format::MegatronYaml => Dialect::MegatronLm,
+        Format::SwiftYaml => Dialect::Swift,
         _ => Dialect::Bridge,
     };
     finish(tree(&root, dialect)?, format)
@@ -290,10 +291,19 @@ pub(super) fn overrides(text: &str) -> Result<Import, ImportError> {
 }
 
 fn dialect_of_keys(root: &Node) -> Dialect {
-    let verl = ["actor_rollout_ref", "trainer", "data", "actor", "engine"];
+    // Sections that Megatron-Bridge does not have.
+    let verl = [
+        "actor_rollout_ref",
+        "trainer",
+        "data",
+        "actor",
+        "engine",
+        "optim",
+        "algorithm",
+    ];
     let is_verl = root.entries().iter().any(|entry| {
         let first = entry.key.split('.').next().unwrap_or_default();
-        verl.contains(&first) || verl_keys::find(&entry.key).is_some()
+        verl.contains(&first)
     });
     if is_verl {
         Dialect::Verl
@@ -312,9 +322,13 @@ fn tree(root: &Node, dialect: Dialect) -> Result<Draft, ImportError> {
     for item in leaves {
         let name = item.key.clone();
         let last = name.rsplit('.').next().unwrap_or_default();
+        let section = name.split('.').next().unwrap_or_default();
         if last.starts_with('_') {
             draft.row(&item, Fate::Ignored, None, "how the configuration is built");
-        } else if dialect == Dialect::MegatronLm {
+        } else if dialect == Dialect::Swift && matches!(section, "ENV" | "rollout" | "teacher") {
+            draft.row(&item, Fate::Ignored, None, "not of the training processes");
+        } else if matches!(dialect, Dialect::MegatronLm | Dialect::Swift) {
+            // Their sections only group what flags say as well.
             rules::apply(&mut draft, &mut parts, &item, last);
         } else {
             // Without sections, as on its own, a key belongs to the model.

@@ -1,7 +1,9 @@
 //! Words to flags with values.
 
 use super::{Flag, Word};
+use crate::formats::keys::{Meaning, arity};
 use crate::formats::megatron_args::{self, Arity, Known};
+use crate::formats::slime_keys;
 
 /// Whether a word is a flag: two dashes and a letter. `-1` and `--` are not.
 pub(super) fn is_flag(text: &str) -> bool {
@@ -69,13 +71,15 @@ pub(super) fn group(words: &[Word]) -> (Vec<Flag>, Vec<Word>) {
 }
 
 /// Whether a flag may change memory: all but those known not to.
-pub(crate) fn matters(flag: &Flag) -> bool {
-    !matches!(megatron_args::find(&flag.name), Some(Known::Irrelevant(_)))
+pub(super) fn matters(flag: &Flag) -> bool {
+    let irrelevant = matches!(megatron_args::find(&flag.name), Some(Known::Irrelevant(_)))
+        || slime_keys::find(&flag.name) == Some(Meaning::Irrelevant);
+    !irrelevant
 }
 
 /// How many words a flag takes at most.
 fn room_of(name: &str) -> usize {
-    match megatron_args::arity(name) {
+    match arity(name) {
         Some(Arity::Switch | Arity::InvertedSwitch) => 0,
         Some(Arity::One) => 1,
         Some(Arity::Many) | None => usize::MAX,

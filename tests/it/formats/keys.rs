@@ -191,9 +191,24 @@ fn verl_keys_are_found_under_the_actor() {
         ("trainer.nnodes", Some(Meaning::Rule(Rule::Nodes))),
         (
             "actor_rollout_ref.ref.megatron.tensor_model_parallel_size",
-            None,
+            Some(Meaning::NotModelled(
+                "reference, reward and value models are not counted",
+            )),
         ),
-        ("algorithm.adv_estimator", None),
+        ("algorithm.adv_estimator", Some(Meaning::Irrelevant)),
+        ("trainer.save_freq", Some(Meaning::Irrelevant)),
+        // A misspelled one beside keys that matter.
+        ("trainer.nnode", None),
+        ("data.max_prompt_len", None),
+        ("actor_rollout_ref.actor.ppo_minibatch_size", None),
+        (
+            "actor_rollout_ref.actor.optim.override_optimizer_config.optimizer_offload_fraction",
+            Some(Meaning::Field("optimizer_offload_fraction")),
+        ),
+        (
+            "actor_rollout_ref.actor.optim.lr",
+            Some(Meaning::Irrelevant),
+        ),
     ] {
         assert_eq!(verl_keys::find(key), expected, "{key}");
     }

@@ -1,0 +1,176 @@
+//! Launch scripts in the style of verl's, ms-swift's and slime's examples: every key explained, and the job behind
+//! them.
+
+use megatron_memory::config::canonical::{Meaning, meaning};
+use megatron_memory::config::fields::FieldId;
+use megatron_memory::config::parse::Parsed;
+use megatron_memory::formats::detect::{Format, detect};
+use megatron_memory::formats::import::{Import, Options, Question, import};
+use megatron_memory::formats::report::Fate;
+
+#[track_caller]
+fn read(text: &str) -> Import {
+    let import = import(text, &Options::default());
+    let import = import.unwrap_or_else(|error| panic!("{error}\n{text}"));
+    for row in &import.report {
+        assert_ne!(row.fate, Fate::Unknown, "{}: {}", row.key, row.note);
+    }
+    import
+}
+
+fn number(import: &Import, id: FieldId) -> Option<u64> {
+    match meaning(id, import.state.setup.job.shared.get(id)) {
+        Meaning::Is(Parsed::Int(number)) => Some(number),
+        _ => None,
+    }
+}
+
+#[track_caller]
+fn fate(import: &Import, key: &str) -> Fate {
+    let row = import.report.iter().find(|row| row.key == key);
+    row.unwrap_or_else(|| panic!("{key}")).fate
+}
+
+const VERL: &str = "\
+set -x
+export CUDA_DEVICE_MAX_CONNECTIONS=1
+NODES=${NODES:-4}
+tp=4
+train_files=\"['/data/a.parquet', '/data/b.parquet']\"
+
+python3 -m verl.trainer.main_ppo --config-name='ppo_megatron_trainer' \\
+    algorithm.adv_estimator=grpo \\
+    data.train_files=\"$train_files\" \\
+    data.train_batch_size=512 \\
+    data.max_prompt_length=1024 \\
+    data.max_response_length=3072 \\
+    actor_rollout_ref.model.path=/models/some-7b \\
+    actor_rollout_ref.actor.optim.lr=1e-6 \\
+    actor_rollout_ref.actor.kl_loss_coef=0.001 \\
+    actor_rollout_ref.actor.ppo_mini_batch_size=64 \\
+    actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu=2 \\
+    actor_rollout_ref.actor.megatron.tensor_model_parallel_size=${tp} \\
+    actor_rollout_ref.actor.megatron.pipeline_model_parallel_size=2 \\
+    +actor_rollout_ref.actor.optim.override_optimizer_config.optimizer_offload_fraction=0.5 \\
+    actor_rollout_ref.ref.megatron.tensor_model_parallel_size=${tp} \\
+    actor_rollout_ref.rollout.name=vllm \\
+    actor_rollout_ref.rollout.gpu_memory_utilization=0.6 \\
+    actor_rollout_ref.rollout.n=8 \\
+    trainer.logger='[\"console\",\"wandb\"]' \\
+    trainer.n_gpus_per_node=8 \\
+    trainer.nnodes=\"${NODES}\" \\
+    trainer.total_epochs=1 $@
+";
+
+#[test]
+fn a_verl_script_is_read_as_a_script_with_its_variables() {
+    let found = detect(VERL).unwrap();
+    assert_eq!(found.format, Format::Script, "{}", found.reason);
+    let import = read(VERL);
+    assert_eq!(import.dialect, "verl");
+    for (id, expected) in [
+        (FieldId::tensor_model_parallel_size, 4),
+        (FieldId::pipeline_model_parallel_size, 2),
+        (FieldId::micro_batch_size, 2),
+        (FieldId::global_batch_size, 64 * 8),
+        (FieldId::seq_length, 4096),
+        (FieldId::world_size, 32),
+    ] {
+        assert_eq!(number(&import, id), Some(expected), "{id:?}");
+    }
+    for (key, expected) in [
+        ("data.train_batch_size", Fate::Ignored),
+        ("trainer.logger", Fate::Ignored),
+        ("actor_rollout_ref.rollout.name", Fate::Ignored),
+        (
+            "actor_rollout_ref.rollout.gpu_memory_utilization",
+            Fate::NotModelled,
+        ),
+        (
+            "actor_rollout_ref.ref.megatron.tensor_model_parallel_size",
+            Fate::NotModelled,
+        ),
+    ] {
+        assert_eq!(fate(&import, key), expected, "{key}");
+    }
+}
+
+#[test]
+fn verl_fine_tunes_with_the_loaders_batch() {
+    let import = read(
+        "torchrun --nproc_per_node 8 -m verl.trainer.sft_trainer data.train_batch_size=96 data.max_length=2048 \
+         data.micro_batch_size_per_gpu=3 data.pad_mode=no_padding model.path=org/model engine=megatron \
+         engine.tensor_model_parallel_size=2 optim.lr=1e-5 checkpoint.save_contents=[model] trainer.nnodes=1 \
+         trainer.n_gpus_per_node=8",
+    );
+    for (id, expected) in [
+        (FieldId::global_batch_size, 96),
+        (FieldId::micro_batch_size, 3),
+        (FieldId::seq_length, 2048),
+        (FieldId::tensor_model_parallel_size, 2),
+    ] {
+        assert_eq!(number(&import, id), Some(expected), "{id:?}");
+    }
+}
+
+#[test]
+fn slime_scripts_leave_models_to_other_files_and_split_batches_into_steps() {
+    let import = read(
+        "#!/bin/bash\n\
+         source \"${SCRIPT_DIR}/models/some-4B.sh\"\n\
+         ARGS=(--hf-checkpoint ${ROOT}/some-4B --save ${ROOT}/out --rollout-batch-size 32 --n-samples-per-prompt 8\n\
+           --num-steps-per-rollout 2 --rollout-max-response-len 8192 --use-dynamic-batch-size\n\
+           --max-tokens-per-gpu 9216 --eval-prompt-data aime /data/aime.jsonl --eval-top-p 0.7 --use-tis\n\
+           --sglang-mem-fraction-static 0.7 --rollout-stop-token-ids 1 2 3 --tensor-model-parallel-size 2)\n\
+         python3 train.py --actor-num-nodes 1 --actor-num-gpus-per-node 8 --colocate ${MODEL_ARGS[@]} ${ARGS[@]}\n",
+    );
+    assert_eq!(import.dialect, "slime");
+    for (id, expected) in [
+        (FieldId::global_batch_size, 32 * 8 / 2),
+        (FieldId::seq_length, 9216),
+        (FieldId::tensor_model_parallel_size, 2),
+        (FieldId::world_size, 8),
+    ] {
+        assert_eq!(number(&import, id), Some(expected), "{id:?}");
+    }
+    // What follows a switch is not its value.
+    assert_eq!(fate(&import, "--colocate"), Fate::NotModelled);
+    let asked = |wanted: &str| {
+        import
+            .questions
+            .iter()
+            .any(|question| matches!(question, Question::Variable { name, .. } if name == wanted))
+    };
+    assert!(asked("MODEL_ARGS"));
+}
+
+#[test]
+fn swift_takes_commands_and_configurations() {
+    let command = read(
+        "NPROC_PER_NODE=8 megatron rlhf --rlhf_type dpo --model org/model --dataset a b --load_from_cache_file true \
+         --tuner_type full --tensor_model_parallel_size 2 --max_length 4096 --micro_batch_size 1 --beta 0.1 \
+         --loss_type sigmoid --system 'You are helpful.' --report_to wandb",
+    );
+    let file = read(
+        "model: org/model\ntuner_type: full\ndataset:\n  - a\n  - b\nsplit_dataset_ratio: 0.01\n\
+         max_length: 4096\nmicro_batch_size: 1\ntrain:\n  gpus: 8\n  tensor_model_parallel_size: 2\n\
+         rollout:\n  gpus: 4\n  vllm_tensor_parallel_size: 4\nENV:\n  MAX_PIXELS: 1003520\n",
+    );
+    assert_eq!(command.format, Format::SwiftCommand);
+    assert_eq!(file.format, Format::SwiftYaml);
+    for import in [&command, &file] {
+        assert_eq!(import.dialect, "ms-swift");
+        for (id, expected) in [
+            (FieldId::seq_length, 4096),
+            (FieldId::tensor_model_parallel_size, 2),
+            (FieldId::world_size, 8),
+        ] {
+            assert_eq!(number(import, id), Some(expected), "{id:?}");
+        }
+    }
+    assert_eq!(fate(&command, "--tuner_type"), Fate::Ignored);
+    assert_eq!(
+        fate(&file, "rollout.vllm_tensor_parallel_size"),
+        Fate::Ignored
+    );
+}

@@ -2,9 +2,12 @@
 
 mod arguments;
 pub mod bridge;
+pub mod bridge_recipe;
 pub mod json;
 pub mod links;
 pub mod megatron_args;
+pub mod one_gpu;
+pub mod provenance;
 pub mod style;
 pub mod svg;
 pub mod tables;
@@ -17,6 +20,7 @@ use crate::config::raw::RawJob;
 use crate::formats::state::ShareState;
 use crate::memory::Estimate;
 use crate::value::Value;
+use provenance::{Remark, signed};
 
 /// A checked job with its estimate.
 pub type Outcome<'r> = (&'r Config, &'r Estimate);
@@ -32,6 +36,7 @@ pub struct Export {
     pub extension: &'static str,
     /// Whether the whole of a job comes back when it is imported; if not, what the format cannot say is lost.
     pub complete: bool,
+    remark: Remark,
     text: Text,
 }
 
@@ -44,6 +49,8 @@ enum Text {
     Result(fn(&Config, &Estimate) -> String),
     /// The settings of one model.
     Model(fn(&RawJob) -> String),
+    /// The settings of a job of one model, with the result.
+    Measurable(fn(&RawJob, &Config, &Estimate) -> String),
 }
 
 /// Why there is no such text.
@@ -53,6 +60,8 @@ pub enum Refusal {
     NoResult,
     /// It says how one model is trained, and the job has several modules: these.
     SeveralModules(Vec<String>),
+    /// It is for jobs of one model alone, and this one has several modules: these.
+    OneModelOnly(Vec<String>),
 }
 
 impl fmt::Display for Refusal {
@@ -65,6 +74,11 @@ impl fmt::Display for Refusal {
                 f,
                 "This format says how one model is trained, and the job has {}. Choose one of them, or \
                  a format for whole jobs: JSON or a link.",
+                names.join(" and ")
+            ),
+            Self::OneModelOnly(names) => write!(
+                f,
+                "Megatron-LM's pretrain_gpt.py trains one model, and the job has {}.",
                 names.join(" and ")
             ),
         }
@@ -89,6 +103,13 @@ impl Export {
                 let (config, estimate) = result.ok_or(Refusal::NoResult)?;
                 Ok(write(config, estimate))
             }
+            Text::Measurable(_) if !job.modules.is_empty() => {
+                Err(Refusal::OneModelOnly(names(job)))
+            }
+            Text::Measurable(write) => {
+                let (config, estimate) = result.ok_or(Refusal::NoResult)?;
+                Ok(write(job, config, estimate))
+            }
             Text::Model(write) if job.modules.is_empty() => Ok(write(job)),
             Text::Model(write) => {
                 let one = module.and_then(|index| {
@@ -96,9 +117,7 @@ impl Export {
                     let ranks = ranks.map(crate::config::job::Module::ranks);
                     Some((job.modules.get(index)?, only(job, index, ranks)?))
                 });
-                let names = || job.modules.iter().map(|module| module.name.clone());
-                let (module, one) =
-                    one.ok_or_else(|| Refusal::SeveralModules(names().collect()))?;
+                let (module, one) = one.ok_or_else(|| Refusal::SeveralModules(names(job)))?;
                 let (name, count) = (&module.name, job.modules.len());
                 let name: String = name.chars().filter(|c| !c.is_control()).collect();
                 Ok(format!(
@@ -109,11 +128,22 @@ impl Export {
         }
     }
 
+    /// A text of this format with a remark that says which version made it, and from which job.
+    #[must_use]
+    pub fn signed(&self, text: &str, link: &str) -> String {
+        signed(self.remark, text, link)
+    }
+
     /// Whether it can say nothing but how one model is trained.
     #[must_use]
     pub fn is_of_one_model(&self) -> bool {
         matches!(self.text, Text::Model(_))
     }
+}
+
+fn names(job: &RawJob) -> Vec<String> {
+    let names = job.modules.iter().map(|module| module.name.clone());
+    names.collect()
 }
 
 /// One module as a job of its own, on its ranks where those are known.
@@ -137,6 +167,7 @@ pub const EXPORTS: &[Export] = &[
         label: "JSON with the result",
         extension: "json",
         complete: true,
+        remark: Remark::None,
         text: Text::State(json::write),
     },
     Export {
@@ -144,6 +175,7 @@ pub const EXPORTS: &[Export] = &[
         label: "Megatron-LM flags",
         extension: "sh",
         complete: false,
+        remark: Remark::Hash,
         text: Text::Model(megatron_args::script),
     },
     Export {
@@ -151,6 +183,7 @@ pub const EXPORTS: &[Export] = &[
         label: "MODEL_ARGS YAML",
         extension: "yaml",
         complete: false,
+        remark: Remark::Hash,
         text: Text::Model(megatron_args::yaml),
     },
     Export {
@@ -158,13 +191,31 @@ pub const EXPORTS: &[Export] = &[
         label: "Megatron-Bridge overrides",
         extension: "txt",
         complete: false,
+        remark: Remark::Hash,
         text: Text::Model(bridge::overrides),
+    },
+    Export {
+        id: "bridge_recipe",
+        label: "Megatron-Bridge recipe",
+        extension: "py",
+        complete: false,
+        remark: Remark::Hash,
+        text: Text::Model(bridge_recipe::recipe),
+    },
+    Export {
+        id: "one_gpu",
+        label: "Check on one GPU",
+        extension: "sh",
+        complete: false,
+        remark: Remark::Hash,
+        text: Text::Measurable(one_gpu::script),
     },
     Export {
         id: "csv",
         label: "CSV by stage and bucket",
         extension: "csv",
         complete: false,
+        remark: Remark::None,
         text: Text::Result(tables::csv),
     },
     Export {
@@ -172,6 +223,7 @@ pub const EXPORTS: &[Export] = &[
         label: "Markdown table",
         extension: "md",
         complete: false,
+        remark: Remark::Markdown,
         text: Text::Result(tables::markdown),
     },
 ];

@@ -12,6 +12,7 @@ pub mod keys;
 pub mod megatron_args;
 pub mod node;
 pub mod overrides;
+pub mod python;
 pub mod report;
 pub mod share_url;
 pub mod shell;

@@ -25,6 +25,11 @@ pub(super) const DRESSINGS: &[Dressing] = &[
         extension: "txt",
     },
     Dressing {
+        id: "link_pinned",
+        label: "Link to this version",
+        extension: "txt",
+    },
+    Dressing {
         id: "link_markdown",
         label: "Link in Markdown",
         extension: "md",
@@ -67,7 +72,10 @@ pub fn export_text(job: &Value, format: &str, options: &Value) -> Result<Value, 
         };
         let written = export.write(&share, module, result);
         return match written {
-            Ok(written) => Ok(text(written)),
+            Ok(written) => {
+                let page = before_hash(text_option(options, "page")?.unwrap_or_default());
+                Ok(text(export.signed(&written, &links::plain(page, &share))))
+            }
             Err(crate::export::Refusal::NoResult) => Err(Failure::config(&checked.problems)),
             Err(refusal) => Err(Failure::new("ExportError", refusal.to_string())),
         };
@@ -98,8 +106,7 @@ fn link(
     format: &str,
     options: &Value,
 ) -> Result<Value, Failure> {
-    let page = text_option(options, "page")?.unwrap_or_default();
-    let page = page.split(['#', '?']).next().unwrap_or_default();
+    let page = before_hash(text_option(options, "page")?.unwrap_or_default());
     let label = match text_option(options, "label")? {
         Some(label) => label.to_owned(),
         None => label_of(&share.setup),
@@ -111,6 +118,7 @@ fn link(
     }
     Ok(text(match format {
         "link" => links::plain(page, share) + "\n",
+        "link_pinned" => links::pinned(page, share) + "\n",
         "link_markdown" => links::markdown(page, share, &label) + "\n",
         "link_summary" => {
             let result = checked.config.as_ref().zip(estimate);
@@ -139,6 +147,11 @@ fn link(
             return Err(Failure::new("ExportError", message));
         }
     }))
+}
+
+/// The calculator's own address, without what a visit adds.
+fn before_hash(page: &str) -> &str {
+    page.split(['#', '?']).next().unwrap_or_default()
 }
 
 /// What a job is called where nobody names it.

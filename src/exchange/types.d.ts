@@ -2,8 +2,8 @@ import type { Exact, Job } from "./megatron_memory.js";
 
 /** Formats that are told apart by themselves. */
 export type ImportFormat =
-  | "link" | "json" | "hf_config" | "megatron_args" | "script" | "model_args" | "bridge_yaml" | "verl_yaml"
-  | "megatron_yaml" | "swift" | "swift_yaml" | "overrides";
+  | "link" | "json" | "hf_config" | "megatron_args" | "script" | "model_args" | "bridge_yaml" | "bridge_python"
+  | "verl_yaml" | "megatron_yaml" | "swift" | "swift_yaml" | "overrides";
 
 export interface ImportOptions {
   /** The format, where it is not to be recognized. */
@@ -57,8 +57,8 @@ export interface Import {
 }
 
 export type ExportFormat =
-  | "json" | "megatron_args" | "model_args" | "bridge" | "csv" | "markdown"
-  | "link" | "link_markdown" | "link_summary" | "embed" | "element";
+  | "json" | "megatron_args" | "model_args" | "bridge" | "bridge_recipe" | "one_gpu" | "csv"
+  | "markdown" | "link" | "link_pinned" | "link_markdown" | "link_summary" | "embed" | "element";
 
 export interface ExportOptions {
   /** The preset that the job starts from, such as `deepseek-v3@1`; links and JSON then say what differs. */

@@ -120,6 +120,18 @@ pub(super) fn of(settings: &Settings) -> Overrides {
                     all.add("model.vocab_size", Word::Nothing);
                 }
             }
+            // There is no such key: learned positions are as many as a sequence has tokens (`GPTModelProvider.provide`).
+            FieldId::max_position_embeddings => {
+                let learned = FieldId::position_embedding_type;
+                let same = meaning(FieldId::seq_length, settings.get(FieldId::seq_length))
+                    == argument.means;
+                if meaning(learned, settings.get(learned)) == meaning(learned, None) && !same {
+                    all.lost.push(argument.id);
+                }
+            }
+            // Only models with latent attention have these keys.
+            FieldId::q_lora_rank | FieldId::kv_lora_rank
+                if !is_on(settings, FieldId::multi_latent_attention) => {}
             FieldId::padded_vocab_size => {
                 all.settings
                     .extend(setting("model.vocab_size", &argument, false));

@@ -1,5 +1,6 @@
 //! A job and its result as one JSON file.
 
+use super::provenance::made_by;
 use crate::config::job::Config;
 use crate::formats::job_json;
 use crate::formats::state::ShareState;
@@ -11,8 +12,11 @@ use crate::value::Value;
 #[must_use]
 pub fn write(state: &ShareState, result: Option<(&Config, &Estimate)>) -> String {
     let mut document = job_json::document(state);
-    if let (Value::Map(entries), Some((config, estimate))) = (&mut document, result) {
-        entries.push(entry("result", self::result(config, estimate)));
+    if let Value::Map(entries) = &mut document {
+        entries.push(entry("made_by", text(&made_by())));
+        entries.extend(
+            result.map(|(config, estimate)| entry("result", self::result(config, estimate))),
+        );
     }
     job_json::file(&document)
 }

@@ -1,5 +1,6 @@
 //! A link to the job, in several dressings.
 
+use super::provenance::VERSION;
 use crate::formats::share_url;
 use crate::formats::state::ShareState;
 
@@ -13,6 +14,13 @@ const SANDBOX: &str = "allow-scripts allow-popups allow-popups-to-escape-sandbox
 #[must_use]
 pub fn plain(page: &str, state: &ShareState) -> String {
     format!("{}{}", before_hash(page), share_url::encode(state))
+}
+
+/// The link to this version of the calculator, `v/<version>/` below where the newest is: for papers and reports, whose
+/// numbers must not change with the model. It leads somewhere only where the host keeps each version there.
+#[must_use]
+pub fn pinned(page: &str, state: &ShareState) -> String {
+    plain(&format!("{}v/{VERSION}/", folder(page)), state)
 }
 
 /// The link in Markdown. Links have no character that Markdown would read.

@@ -99,9 +99,8 @@ fn comments(job: &RawJob) -> String {
     })
 }
 
-/// A bash array of the flags that differ from the defaults, and the launch where the number of GPUs is known.
-#[must_use]
-pub fn script(job: &RawJob) -> String {
+/// A bash array of the flags that differ from the defaults.
+pub(super) fn array(job: &RawJob) -> String {
     let mut out = comments(job);
     out.push_str("MEGATRON_ARGS=(\n");
     for flag in flags(&job.shared) {
@@ -114,6 +113,13 @@ pub fn script(job: &RawJob) -> String {
         out.push('\n');
     }
     out.push_str(")\n");
+    out
+}
+
+/// A bash array of the flags that differ from the defaults, and the launch where the number of GPUs is known.
+#[must_use]
+pub fn script(job: &RawJob) -> String {
+    let mut out = array(job);
     let number = |id| match meaning(id, job.shared.get(id)) {
         Meaning::Is(Parsed::Int(i)) => Some(i),
         _ => None,

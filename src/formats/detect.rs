@@ -1,6 +1,6 @@
 //! Recognises what a pasted text is.
 
-use super::overrides;
+use super::{overrides, python};
 
 /// The formats that can be told apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -19,6 +19,8 @@ pub enum Format {
     ModelArgsYaml,
     /// A configuration of Megatron-Bridge as YAML.
     BridgeYaml,
+    /// A recipe of Megatron-Bridge: Python that sets parts of a configuration.
+    BridgePython,
     /// A configuration of verl as YAML.
     VerlYaml,
     /// Megatron-LM's `--yaml-cfg`.
@@ -33,7 +35,7 @@ pub enum Format {
 
 impl Format {
     /// All formats.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 13] = [
         Self::ShareLink,
         Self::OwnJson,
         Self::HfConfig,
@@ -41,6 +43,7 @@ impl Format {
         Self::Script,
         Self::ModelArgsYaml,
         Self::BridgeYaml,
+        Self::BridgePython,
         Self::VerlYaml,
         Self::MegatronYaml,
         Self::SwiftCommand,
@@ -59,6 +62,7 @@ impl Format {
             Self::Script => "script",
             Self::ModelArgsYaml => "model_args",
             Self::BridgeYaml => "bridge_yaml",
+            Self::BridgePython => "bridge_python",
             Self::VerlYaml => "verl_yaml",
             Self::MegatronYaml => "megatron_yaml",
             Self::SwiftCommand => "swift",
@@ -78,6 +82,7 @@ impl Format {
             Self::Script => "a launch script",
             Self::ModelArgsYaml => "MODEL_ARGS YAML",
             Self::BridgeYaml => "a Megatron-Bridge configuration",
+            Self::BridgePython => "a Megatron-Bridge recipe",
             Self::VerlYaml => "a verl configuration",
             Self::MegatronYaml => "a Megatron-LM configuration (--yaml-cfg)",
             Self::SwiftCommand => "an ms-swift command",
@@ -115,6 +120,14 @@ pub fn detect(text: &str) -> Option<Detected> {
     }
     let lines = || text.lines().map(str::trim).filter(|line| !line.is_empty());
     let code = || lines().filter(|line| !line.starts_with('#'));
+    let first = text.lines().next().unwrap_or_default();
+    let is_python = !first.starts_with("#!") || first.contains("python");
+    if is_python && code().any(python::sets_configuration) {
+        return found(
+            Format::BridgePython,
+            "it sets parts of a configuration in Python",
+        );
+    }
     if code().any(|line| line.starts_with("MODEL_ARGS:")) {
         return found(Format::ModelArgsYaml, "it has the key MODEL_ARGS");
     }

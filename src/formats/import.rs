@@ -129,6 +129,7 @@ pub fn import(text: &str, options: &Options<'_>) -> Result<Import, ImportError> 
             sources::yaml_tree(text, format)
         }
         Format::Overrides => sources::overrides(text),
+        Format::BridgePython => sources::python(text),
     }
 }
 
@@ -138,7 +139,7 @@ const fn most_bytes(format: Format) -> usize {
         // Links have a message of their own, with their length in characters.
         Format::ShareLink | Format::OwnJson | Format::HfConfig => MAX_BYTES,
         Format::MegatronFlags | Format::Script | Format::SwiftCommand => shell::MAX_BYTES,
-        Format::Overrides => overrides::MAX_BYTES,
+        Format::Overrides | Format::BridgePython => overrides::MAX_BYTES,
         Format::ModelArgsYaml
         | Format::BridgeYaml
         | Format::VerlYaml

@@ -8,6 +8,7 @@
 //!   "modules": [ { "name": "language", "rank_offset": 0, "num_layers": 61 } ],
 //!   "compare": { "preset": "deepseek-v3@1", "settings": {} },
 //!   "view": { "tab": "table", "stage": { "module": 0, "pp_rank": 3 } },
+//!   "made_by": "Megatron Memory 0.1.0, …",
 //!   "result": { "worst": { "module": 0, "pp_rank": 0, "bytes": 1 }, "modules": [] }
 //! }
 //! ```

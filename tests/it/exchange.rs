@@ -141,12 +141,19 @@ fn what_is_no_link_is_an_error_and_what_is_one_in_part_a_notice() {
 #[test]
 fn every_format_says_every_plain_job_and_imports_back_what_it_can_say() {
     let none = Value::Null;
-    let structured = ["megatron_args", "model_args", "bridge", "json"];
+    let structured = [
+        "megatron_args",
+        "model_args",
+        "bridge",
+        "bridge_recipe",
+        "one_gpu",
+        "json",
+    ];
     for (name, job) in jobs() {
         for export in EXPORTS {
             let several = job.get("modules").is_some();
             let written = export_text(&job, export.id, &none);
-            if several && export.is_of_one_model() {
+            if several && (export.is_of_one_model() || export.id == "one_gpu") {
                 let failure = written.unwrap_err();
                 assert_eq!(failure.name, "ExportError");
                 assert!(failure.message.contains("language"), "{}", failure.message);
@@ -169,6 +176,35 @@ fn every_format_says_every_plain_job_and_imports_back_what_it_can_say() {
 }
 
 #[test]
+fn files_say_which_version_made_them_and_from_which_job() {
+    let link = "#v1;m=llama3-8b@1;tp=2";
+    let options = data(&format!(r#"{{"page": "{PAGE}?theme=dark#old"}}"#));
+    let version = format!("Megatron Memory {}, after", env!("CARGO_PKG_VERSION"));
+    for export in EXPORTS.iter().filter(|export| export.id != "csv") {
+        let written = export_text(&Value::Text(link.to_owned()), export.id, &options).unwrap();
+        let written = text(&written);
+        assert!(written.contains(&version), "{}: {written}", export.id);
+        // What JSON holds is the job itself.
+        let linked = written.contains(&format!("{PAGE}{link}"));
+        assert_eq!(linked, export.id != "json", "{}", export.id);
+        if matches!(export.extension, "sh" | "py" | "yaml" | "txt") {
+            assert!(written.starts_with("# Megatron Memory "), "{}", export.id);
+        }
+    }
+    // No address of a page breaks out of the remark.
+    let options = Value::Map(vec![(
+        "page".to_owned(),
+        Value::Text("https://host/\nrm -rf /\r".to_owned()),
+    )]);
+    let flags = export_text(&Value::Text(link.to_owned()), "megatron_args", &options).unwrap();
+    assert!(
+        text(&flags).contains("\n# https://host/rm -rf /#v1;"),
+        "{}",
+        text(&flags)
+    );
+}
+
+#[test]
 fn one_module_becomes_flags_on_its_own_ranks() {
     let (_, job) = jobs()
         .into_iter()
@@ -176,7 +212,7 @@ fn one_module_becomes_flags_on_its_own_ranks() {
         .unwrap();
     let flags = export_text(&job, "megatron_args", &data(r#"{"module": "language"}"#)).unwrap();
     assert!(
-        text(&flags).starts_with("# Only language, one of 2 modules.\n"),
+        text(&flags).contains("\n# Only language, one of 2 modules.\n"),
         "{}",
         text(&flags)
     );

@@ -9,7 +9,9 @@ use megatron_memory::config::check;
 use megatron_memory::config::field::Group;
 use megatron_memory::config::fields::FieldId;
 use megatron_memory::config::raw::{RawJob, Settings};
-use megatron_memory::export::{EXPORTS, bridge, links, megatron_args, tables};
+use megatron_memory::export::{
+    EXPORTS, Refusal, bridge, bridge_recipe, links, megatron_args, one_gpu, tables,
+};
 use megatron_memory::formats::import::{Options, import};
 use megatron_memory::formats::share_url::decode;
 use megatron_memory::formats::state::{Setup, ShareState};
@@ -129,10 +131,13 @@ fn every_preset_comes_back_from_bridge_overrides() {
         // follows from what gradients are kept in. The test below says that the need is the same.
         FieldId::accumulate_allreduce_grads_in_fp32,
         FieldId::grad_reduce_in_bf16,
+        // Of no consequence where positions are not learned, and else named in a comment.
+        FieldId::max_position_embeddings,
     ];
     for (id, state) in presets() {
         let job = &state.setup.job;
         check_back(id, &bridge::overrides(job), &job.shared, &lost);
+        check_back(id, &bridge_recipe::recipe(job), &job.shared, &lost);
     }
 }
 
@@ -168,12 +173,20 @@ fn every_preset_and_every_measured_job_needs_the_same_after_every_format() {
     let mut broken = BTreeMap::new();
     for (id, job) in &jobs {
         let expected = needs(job).unwrap();
+        let config = check(job).config.unwrap();
+        let measurable = one_gpu::script(job, &config, &estimate(&config));
         let texts = [
+            ("check", measurable),
+            ("recipe", bridge_recipe::recipe(job)),
             ("flags", megatron_args::script(job)),
             ("YAML", megatron_args::yaml(job)),
             ("overrides", bridge::overrides(job)),
         ];
         for (format, text) in texts {
+            // Another dispatcher needs another amount.
+            if text.contains("with the flex dispatcher") {
+                continue;
+            }
             let mut back = import(&text, &Options::default()).unwrap().state.setup.job;
             // No format has a word for the cluster; a comment names what else it has none for.
             let cluster = FieldId::ALL
@@ -205,6 +218,100 @@ fn every_preset_and_every_measured_job_needs_the_same_after_every_format() {
         }
     }
     assert!(broken.is_empty(), "{broken:#?}");
+}
+
+#[test]
+fn a_recipe_is_python_that_sets_every_part_of_the_configuration() {
+    let job = state("#v1;L=4;h=1024;nq=8;seq=2048;maxpos=2048;tp=2;pp=2;bias=0;swiglu=1;E=8;freq=0~1,1~3;rcmod=mlp,core_attn;rc=selective;gpus=32;bf16=1;fp8=hybrid;layout=Ett,ttL;mbs=1;v=1000;disp=alltoall;sp=1;attn=flash;do=1;pao=1;ead=bf16").setup.job;
+    assert_eq!(check(&job).problems, []);
+    let recipe = bridge_recipe::recipe(&job);
+    for line in [
+        "import torch",
+        "import torch.nn.functional as F",
+        "from megatron.core.transformer.enums import AttnBackend",
+        "    cfg = vanilla_gpt_pretrain_config()",
+        "    cfg.train.micro_batch_size = 1",
+        "    cfg.train.global_batch_size = 8",
+        "    cfg.ddp.use_distributed_optimizer = True",
+        "    cfg.optimizer.use_distributed_optimizer = True",
+        "    cfg.optimizer.exp_avg_dtype = torch.bfloat16",
+        "    cfg.model.num_layers = 4",
+        "    cfg.model.activation_func = F.silu",
+        "    cfg.model.add_bias_linear = False",
+        "    cfg.model.attention_backend = AttnBackend.flash",
+        "    cfg.model.moe_layer_freq = ([0]+[1]*3)",
+        "    cfg.model.pipeline_model_parallel_layout = \"Ett|ttL\"",
+        "    cfg.model.recompute_modules = [\"core_attn\", \"mlp\"]",
+        "    cfg.model.vocab_size = None",
+        "    cfg.tokenizer.vocab_size = 1000",
+        "    cfg.mixed_precision = bf16_mixed()",
+        "    cfg.mixed_precision.fp8 = \"hybrid\"",
+        "    return cfg",
+    ] {
+        assert!(recipe.lines().any(|l| l == line), "{line}\n{recipe}");
+    }
+    // Parts that are set before the whole would be gone.
+    let whole = recipe.find("cfg.mixed_precision = ").unwrap();
+    assert!(whole < recipe.find("cfg.mixed_precision.fp8").unwrap());
+    let plain = bridge_recipe::recipe(&state("#v1;m=llama3-8b@1;bf16=0").setup.job);
+    assert!(plain.contains("    cfg.mixed_precision = None\n    cfg.optimizer.bf16 = False\n"));
+    assert!(!plain.contains("import torch\n") && !plain.contains("MLAModelProvider"));
+    let latent = bridge_recipe::recipe(&state("#v1;m=deepseek-v3@1").setup.job);
+    assert!(latent.contains("    cfg.model = MLAModelProvider()\n"));
+}
+
+#[test]
+fn a_check_on_one_gpu_names_the_rank_and_both_figures_of_every_stage() {
+    let script = |link: &str| {
+        let job = state(link).setup.job;
+        let config = check(&job).config.unwrap();
+        let result = estimate(&config);
+        (one_gpu::script(&job, &config, &result), result)
+    };
+    let mib = |bytes: u64| {
+        let hundredths = (u128::from(bytes) * 100 + (1 << 19)) / (1 << 20);
+        format!("{}.{:02}", hundredths / 100, hundredths % 100)
+    };
+    let (text, result) = script("#v1;m=llama3-8b@1;tp=2;pp=4;gpus=32");
+    for (pp_rank, stage) in result.modules[0].stages.iter().enumerate() {
+        let row = format!(
+            "# {:>6} {pp_rank:>6} {:>12} {:>14}",
+            8 * pp_rank,
+            mib(stage.steady.0),
+            mib(stage.total.0)
+        );
+        assert!(text.lines().any(|line| line == row), "{row}\n{text}");
+    }
+    let worst = 8 * result.worst.pp_rank;
+    let environment = format!("export WORLD_SIZE=32 RANK=${{RANK:-{worst}}} LOCAL_RANK=0\n");
+    assert!(text.contains(&environment), "{text}");
+    assert!(text.contains("    --fake-process-group\n") && text.contains("--num-layers 32\n"));
+    assert!(!text.contains("--moe-router-force-load-balancing"));
+    let (text, _) = script("#v1;m=deepseek-v3@1;disp=alltoall");
+    assert!(text.contains("    --moe-router-force-load-balancing\n"));
+    // The numbers are those of the job that can be measured.
+    let (flex, _) = script("#v1;m=deepseek-v3@1;disp=flex");
+    let (remark, rest) = flex.split_once('\n').unwrap();
+    assert!(remark.contains("with the flex dispatcher"), "{remark}");
+    assert_eq!(rest, text);
+}
+
+#[test]
+fn a_check_on_one_gpu_is_for_one_model() {
+    let state = state("#v1;m=llava-7b@1");
+    let config = check(&state.setup.job).config.unwrap();
+    let result = estimate(&config);
+    let export = EXPORTS
+        .iter()
+        .find(|export| export.id == "one_gpu")
+        .unwrap();
+    let refusal = export
+        .write(&state, Some(0), Some((&config, &result)))
+        .unwrap_err();
+    let Refusal::OneModelOnly(names) = &refusal else {
+        panic!("{refusal:?}");
+    };
+    assert!(names.len() > 1 && refusal.to_string().contains("pretrain_gpt.py"));
 }
 
 #[test]
@@ -280,6 +387,13 @@ fn links_come_in_several_dressings() {
     let page = "https://host/calc/#old";
     let link = "https://host/calc/#v1;m=llama3-8b@1;tp=2";
     assert_eq!(links::plain(page, &state), link);
+    assert_eq!(
+        links::pinned("https://host/calc/index.html?theme=dark#old", &state),
+        format!(
+            "https://host/calc/v/{}/#v1;m=llama3-8b@1;tp=2",
+            env!("CARGO_PKG_VERSION")
+        )
+    );
     assert_eq!(
         links::markdown(page, &state, "a [b]"),
         format!("[a  b ]({link})")

@@ -11,6 +11,7 @@ mod json;
 mod keys;
 mod megatron_args;
 mod overrides;
+mod python;
 mod share_url;
 mod shell;
 mod tokenizers;

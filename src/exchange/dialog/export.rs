@@ -97,6 +97,21 @@ impl Export {
         };
     }
 
+    /// What is to be known about a format.
+    fn note(&self) -> &'static str {
+        match self.format.as_str() {
+            "link_pinned" => {
+                "It leads to the calculator as it is now, so that its numbers stay: for papers and reports. The host \
+                 must keep a copy of every version, as it was built, in a folder v/ with the version's name."
+            }
+            "one_gpu" => {
+                "One GPU stands in for one rank, so that the estimate can be measured without the cluster."
+            }
+            "csv" => "Bytes at the heaviest moment of every stage.",
+            _ => "",
+        }
+    }
+
     fn chart(&self) -> Option<&str> {
         self.format.strip_prefix("svg:")
     }
@@ -148,6 +163,7 @@ impl Export {
                 .class("exchange-source")
                 .child(self.formats())
                 .children(self.choices()),
+            tag("p").text(self.note()),
             alarm(error),
             tag("div").class("exchange-result").children(shown),
             tag("div")

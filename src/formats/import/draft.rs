@@ -106,6 +106,10 @@ impl Draft {
             let Some(text) = self.dialect.default_of(destination_of(*id)) else {
                 continue;
             };
+            let latent = matches!(id, FieldId::q_lora_rank | FieldId::kv_lora_rank);
+            if latent && !self.has(FieldId::multi_latent_attention) {
+                continue;
+            }
             let value = python(text);
             let means = meaning(*id, Some(&value));
             if self.has(*id) || means == meaning(*id, None) || means == Meaning::Bad {

@@ -10,10 +10,11 @@ use crate::formats::detect::Format;
 use crate::formats::keys::arity;
 use crate::formats::megatron_args::{self, Arity};
 use crate::formats::node::{Data, Node};
+use crate::formats::overrides::Overrides;
 use crate::formats::report::{Fate, KeyReport};
 use crate::formats::shell::{self, Answers, Flag, ShellImport};
 use crate::formats::state::{Setup, ShareState};
-use crate::formats::{hf_config, job_json, json, overrides, share_url, yaml};
+use crate::formats::{hf_config, job_json, json, overrides, python, share_url, yaml};
 use crate::value::Value;
 
 /// The most keys that are read; configurations have hundreds.
@@ -278,6 +279,15 @@ pub(super) fn yaml_tree(text: &str, format: Format) -> Result<Import, ImportErro
 pub(super) fn overrides(text: &str) -> Result<Import, ImportError> {
     let set = overrides::parse(text);
     let dialect = dialect_of_keys(&set.root);
+    assigned(set, dialect, Format::Overrides)
+}
+
+/// Assignments in Python.
+pub(super) fn python(text: &str) -> Result<Import, ImportError> {
+    assigned(python::parse(text), Dialect::Bridge, Format::BridgePython)
+}
+
+fn assigned(set: Overrides, dialect: Dialect, format: Format) -> Result<Import, ImportError> {
     let mut draft = tree(&set.root, dialect)?;
     for (key, line) in set.removed.into_iter().chain(set.unread) {
         let item = Item {
@@ -287,7 +297,7 @@ pub(super) fn overrides(text: &str) -> Result<Import, ImportError> {
         };
         draft.row(&item, Fate::Ignored, None, "not a setting");
     }
-    finish(draft, Format::Overrides)
+    finish(draft, format)
 }
 
 fn dialect_of_keys(root: &Node) -> Dialect {

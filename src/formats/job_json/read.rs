@@ -89,6 +89,7 @@ pub fn read(root: &Node) -> Result<Document, JobJsonError> {
     for entry in root.entries() {
         match entry.key.as_str() {
             "schema" => reader.row("", entry, Fate::Ignored, None, "the form of this file"),
+            "made_by" => reader.row("", entry, Fate::Ignored, None, "what wrote this file"),
             "result" => {
                 let note = "computed again from the settings";
                 reader.row("", entry, Fate::Ignored, None, note);

@@ -323,7 +323,7 @@ fn a_module_is_chosen_where_a_format_knows_only_one() {
         panic!("there are flags of one module");
     };
     assert!(
-        flags.starts_with("# Only vision, one of 2 modules.\n") && flags.contains("--num-layers 2"),
+        flags.contains("\n# Only vision, one of 2 modules.\n") && flags.contains("--num-layers 2"),
         "{flags}"
     );
     dialog.act("format", "json");

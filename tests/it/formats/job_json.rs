@@ -3,6 +3,7 @@
 use megatron_memory::config::check;
 use megatron_memory::config::fields::FieldId;
 use megatron_memory::export::json as json_file;
+use megatron_memory::export::provenance::made_by;
 use megatron_memory::formats::report::Fate;
 use megatron_memory::formats::share_url::decode;
 use megatron_memory::formats::state::{Setup, ShareState};
@@ -51,10 +52,11 @@ fn a_file_has_one_setting_a_line() {
       "module": 1,
       "pp_rank": 3
     }
-  }
+  },
+  "made_by": "VERSION"
 }
 "#;
-    assert_eq!(file, expected);
+    assert_eq!(file, expected.replace("VERSION", &made_by()));
     assert_eq!(read(&file).state.normalize(), state);
 }
 

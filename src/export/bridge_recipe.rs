@@ -1,0 +1,151 @@
+//! A recipe for Megatron-Bridge: the same settings as the overrides, as Python that makes a `ConfigContainer`.
+
+use core::fmt::Write;
+
+use super::bridge::{Word, is_on, of, without_key};
+use crate::config::canonical::meaning;
+use crate::config::check;
+use crate::config::fields::FieldId;
+use crate::config::raw::RawJob;
+
+/// The recipe to start from, which has Megatron-LM's defaults (`recipes/gpt/vanilla_gpt.py`).
+const START: &str =
+    "from megatron.bridge.recipes.gpt.vanilla_gpt import vanilla_gpt_pretrain_config\n";
+
+/// What a part of a value needs to be imported.
+const IMPORTS: [(&str, &str); 8] = [
+    (" torch.", "import torch"),
+    (" F.", "import torch.nn.functional as F"),
+    (
+        "MLAModelProvider",
+        "from megatron.bridge.models.mla_provider import MLAModelProvider",
+    ),
+    (
+        "bf16_mixed()",
+        "from megatron.bridge.training.mixed_precision import bf16_mixed",
+    ),
+    (
+        "fp16_mixed()",
+        "from megatron.bridge.training.mixed_precision import fp16_mixed",
+    ),
+    (
+        " quick_gelu",
+        "from megatron.core.activations import quick_gelu",
+    ),
+    (
+        " squared_relu",
+        "from megatron.core.activations import squared_relu",
+    ),
+    (
+        "AttnBackend",
+        "from megatron.core.transformer.enums import AttnBackend",
+    ),
+];
+
+/// A Python file with a function that returns the configuration, and that trains with it when it is run.
+#[must_use]
+pub fn recipe(job: &RawJob) -> String {
+    let set = of(&job.shared);
+    let mut body = String::new();
+    let mut line = |key: &str, value: &str| {
+        let _ = writeln!(body, "    cfg.{key} = {value}");
+    };
+    for (key, value) in start(job) {
+        line(key, &value);
+    }
+    for (key, word) in &set.settings {
+        line(key, &python(key, word));
+    }
+    let needed = IMPORTS.iter().filter(|(part, _)| body.contains(part));
+    let imports = needed.fold(String::new(), |mut out, (_, import)| {
+        let _ = writeln!(out, "{import}");
+        out
+    });
+    let lost = without_key(&set.lost);
+    format!(
+        "{lost}{imports}{START}\n\n\
+         def pretrain_config():\n    cfg = vanilla_gpt_pretrain_config()\n{body}    return cfg\n\n\n\
+         if __name__ == \"__main__\":\n    \
+         from megatron.bridge.training.gpt_step import forward_step\n    \
+         from megatron.bridge.training.pretrain import pretrain\n\n    \
+         pretrain(pretrain_config(), forward_step)\n"
+    )
+}
+
+/// What the recipe to start from has set to something else than Megatron-Bridge's classes, set to what the job has.
+fn start(job: &RawJob) -> Vec<(&'static str, String)> {
+    let settings = &job.shared;
+    let mut lines = Vec::new();
+    if is_on(settings, FieldId::multi_latent_attention) {
+        lines.push(("model", "MLAModelProvider()".to_owned()));
+    }
+    if let Some(module) = check(job)
+        .config
+        .as_ref()
+        .and_then(|config| config.modules().first())
+    {
+        let batch = module.derived().global_batch_size;
+        lines.push((
+            "train.micro_batch_size",
+            module.args().micro_batch_size.to_string(),
+        ));
+        lines.push(("train.global_batch_size", batch.to_string()));
+    }
+    // Either of them on would switch both on (`_validate_and_sync_distributed_optimizer_settings`).
+    let distributed = is_on(settings, FieldId::use_distributed_optimizer);
+    for key in [
+        "ddp.use_distributed_optimizer",
+        "optimizer.use_distributed_optimizer",
+    ] {
+        lines.push((key, truth(distributed).to_owned()));
+    }
+    if !is_on(settings, FieldId::bf16) && !is_on(settings, FieldId::fp16) {
+        lines.push(("mixed_precision", "None".to_owned()));
+        lines.push(("optimizer.bf16", truth(false).to_owned()));
+    }
+    let (own, padded) = (FieldId::vocab_size, FieldId::padded_vocab_size);
+    if meaning(own, settings.get(own)) == meaning(own, None)
+        && let Some(rows) = settings.get(padded)
+    {
+        lines.push(("tokenizer.vocab_size", rows.to_string()));
+    }
+    lines
+}
+
+fn truth(on: bool) -> &'static str {
+    if on { "True" } else { "False" }
+}
+
+/// A value as Python.
+fn python(key: &str, word: &Word) -> String {
+    let text = |text: &str| format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""));
+    match word {
+        Word::Nothing => "None".to_owned(),
+        Word::Flag(on) => truth(*on).to_owned(),
+        Word::Number(word) | Word::Expression(word) => word.clone(),
+        Word::Names(names) => {
+            let names: Vec<String> = names.iter().map(|name| text(name)).collect();
+            format!("[{}]", names.join(", "))
+        }
+        Word::Name(name) => match (key, name.as_str()) {
+            ("mixed_precision", name) => format!("{name}()"),
+            ("model.activation_func", "silu" | "gelu") => format!("F.{name}"),
+            ("model.activation_func", name) => name.to_owned(),
+            ("model.attention_backend", name) => format!("AttnBackend.{name}"),
+            (key, name) if key.starts_with("optimizer.") && key.ends_with("_dtype") => dtype(name),
+            (_, name) => text(name),
+        },
+        Word::Text(words) => text(words),
+    }
+}
+
+/// A dtype as PyTorch calls it; the optimizer keeps fp8 in bytes.
+fn dtype(name: &str) -> String {
+    let dtype = match name {
+        "fp16" => "float16",
+        "bf16" => "bfloat16",
+        "fp8" => "uint8",
+        _ => "float32",
+    };
+    format!("torch.{dtype}")
+}

@@ -1,0 +1,133 @@
+//! A check of the estimate on one GPU: Megatron-LM with `--fake-process-group` runs one rank of the job alone.
+//!
+//! What that flag needs and skips is in `megatron/training/arguments.py`, `initialize.py` and PyTorch's
+//! `FakeProcessGroup`; what is printed, in `report_memory` of `megatron/training/utils/common_utils.py`.
+
+use core::fmt::Write;
+
+use super::megatron_args::array;
+use crate::config;
+use crate::config::choices::TokenDispatcher;
+use crate::config::fields::FieldId;
+use crate::config::job::{Config, Module};
+use crate::config::raw::RawJob;
+use crate::memory::{Estimate, ModuleEstimate, estimate};
+use crate::parallel::groups::{Dim, View};
+use crate::units::Bytes;
+use crate::value::Value;
+
+/// The most stages that are listed.
+const MOST_STAGES: usize = 64;
+
+/// What is needed beside the job's own flags: no data, no evaluation, and a report after the second step, the first with
+/// optimizer states.
+const CHECK: &str = "    --fake-process-group
+    --mock-data
+    --tokenizer-type NullTokenizer
+    --lr 1e-4
+    --train-iters 2
+    --log-interval 1
+    --eval-iters 0
+";
+
+/// How to read the result, as comments.
+const HOW: &str = "\
+# Measures on one GPU what one rank of the job needs. Megatron-LM's --fake-process-group takes WORLD_SIZE and RANK for
+# what they say and skips all communication; with it, it goes without Gloo groups and without the check for NaN.
+#
+# RANK chooses the stage. Every rank listed is the first of its stage, since only ranks that are first in their
+# data-parallel group print. Compare with the line \"[Rank N] (after 2 iterations) memory (MB)\", whose MB are MiB:
+#
+";
+
+/// What the result is not, as comments.
+const LIMITS: &str = "\
+#
+# \"reserved\" and nvidia-smi are not to be compared: NCCL's own buffers are missing, and the allocator's gaps are others.
+# Losses and times mean nothing. What would come from other ranks is what this rank sends, or whatever was in memory.
+";
+
+/// The script.
+#[must_use]
+pub fn script(job: &RawJob, config: &Config, estimated: &Estimate) -> String {
+    let Some((module, stages)) = config.modules().first().zip(estimated.modules.first()) else {
+        return String::new();
+    };
+    if module.args().moe_token_dispatcher_type == TokenDispatcher::Flex {
+        let mut other = job.clone();
+        let id = FieldId::moe_token_dispatcher_type;
+        other.shared.set(id, Value::Text("alltoall".to_owned()));
+        let checked = config::check(&other).config;
+        return match checked.as_ref().map(|config| (config, estimate(config))) {
+            Some((config, estimated)) if is_alltoall(config) => format!(
+                "# Megatron-LM refuses --fake-process-group with the flex dispatcher. Here it is alltoall, in the numbers too.\n{}",
+                script(&other, config, &estimated)
+            ),
+            _ => "# Megatron-LM refuses --fake-process-group with the flex dispatcher, and this job needs it.\n".to_owned(),
+        };
+    }
+    let mut out = format!("{HOW}#   RANK  stage    allocated  max allocated\n");
+    for (pp_rank, stage) in stages.stages.iter().enumerate().take(MOST_STAGES) {
+        if let Some(rank) = first_rank(module, pp_rank) {
+            let (steady, peak) = (mib(stage.steady), mib(stage.total));
+            let _ = writeln!(out, "# {rank:>6} {pp_rank:>6} {steady:>12} {peak:>14}");
+        }
+    }
+    out.push_str(LIMITS);
+    let routed = module.args().num_experts.is_some();
+    if routed {
+        out.push_str("# Routing is forced to be even here, as far as chance allows.\n");
+    }
+    out.push('\n');
+    out.push_str(&array(job));
+    let _ = write!(out, "CHECK_ARGS=(\n{CHECK}");
+    if routed {
+        out.push_str("    --moe-router-force-load-balancing\n");
+    }
+    if module.args().vocab_size.is_none() {
+        let rows = module.derived().padded_vocab_size;
+        let _ = writeln!(out, "    --vocab-size {rows}");
+    }
+    let world = config.world_size();
+    let rank = first_rank(module, worst(stages)).unwrap_or(0);
+    let _ = write!(
+        out,
+        ")\n\
+         # Only RANK 0 would build these.\n\
+         make -C megatron/core/datasets\n\
+         export WORLD_SIZE={world} RANK=${{RANK:-{rank}}} LOCAL_RANK=0\n\
+         python pretrain_gpt.py \"${{MEGATRON_ARGS[@]}}\" \"${{CHECK_ARGS[@]}}\"\n"
+    );
+    out
+}
+
+fn is_alltoall(config: &Config) -> bool {
+    let mut modules = config.modules().iter();
+    modules.all(|m| m.args().moe_token_dispatcher_type == TokenDispatcher::AllToAll)
+}
+
+/// The stage that needs most.
+fn worst(module: &ModuleEstimate) -> usize {
+    let stages = module.stages.iter().enumerate();
+    let worst = stages.reduce(|worst, next| {
+        if next.1.total > worst.1.total {
+            next
+        } else {
+            worst
+        }
+    });
+    worst.map_or(0, |(pp_rank, _)| pp_rank)
+}
+
+/// The rank of a stage that is first along every other dimension.
+fn first_rank(module: &Module, pp_rank: usize) -> Option<u64> {
+    let grids = module.rank_grids().ok()?;
+    let stage = u64::try_from(pp_rank).ok()?;
+    grids.view(View::Dense).rank_at(&[(Dim::Pp, stage)])
+}
+
+/// Bytes as Megatron-LM prints them.
+fn mib(bytes: Bytes) -> String {
+    let hundredths = (u128::from(bytes.0) * 100 + (1 << 19)) >> 20;
+    format!("{}.{:02}", hundredths / 100, hundredths % 100)
+}

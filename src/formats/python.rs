@@ -1,0 +1,116 @@
+//! Assignments in Python, `cfg.model.num_layers = 32`, to the same tree as a YAML file. Nothing is run.
+
+use super::overrides::{self, MAX_BYTES, Overrides};
+
+/// The parts of a Megatron-Bridge configuration that recipes set, and that nothing else is called with.
+const SECTIONS: [&str; 7] = [
+    "model",
+    "train",
+    "optimizer",
+    "ddp",
+    "dataset",
+    "mixed_precision",
+    "dist",
+];
+
+/// Whether a line sets a part of a Megatron-Bridge configuration.
+#[must_use]
+pub fn sets_configuration(line: &str) -> bool {
+    // Overrides on a command line have no blanks there.
+    let spaced = line.contains(" = ").then(|| assignment(line)).flatten();
+    spaced.is_some_and(|(key, _)| {
+        let section = key.split('.').next().unwrap_or_default();
+        SECTIONS.contains(&section) && (key.contains('.') || section == "mixed_precision")
+    })
+}
+
+/// Reads the assignments to parts of one object, whatever it is called. Other statements are none of a configuration.
+#[must_use]
+pub fn parse(text: &str) -> Overrides {
+    let statements = if text.len() > MAX_BYTES {
+        Vec::new()
+    } else {
+        statements(text)
+    };
+    let pairs: Vec<(String, u32)> = statements
+        .iter()
+        .filter_map(|(statement, line)| {
+            let (key, value) = assignment(statement)?;
+            // A precision is made by a function of its name; other objects are made before their parts are set.
+            let value = value.strip_suffix("()").unwrap_or(value);
+            (key.contains('.') || key == "mixed_precision")
+                .then(|| (format!("{key}={value}"), *line))
+        })
+        .collect();
+    overrides::from_words(pairs.iter().map(|(pair, line)| (pair.as_str(), *line)))
+}
+
+/// The key without the object's name, and the value.
+fn assignment(statement: &str) -> Option<(&str, &str)> {
+    let (target, value) = statement.split_once('=')?;
+    let (object, key) = target.trim().split_once('.')?;
+    let is_name = |name: &str| {
+        !name.is_empty() && name.bytes().all(|b| b == b'_' || b.is_ascii_alphanumeric())
+    };
+    (is_name(object) && key.split('.').all(is_name) && !value.starts_with('='))
+        .then(|| (key, value.trim()))
+}
+
+/// The logical lines with the numbers of their first lines: brackets and backslashes continue them, comments and texts of
+/// several lines are no part of them.
+fn statements(text: &str) -> Vec<(String, u32)> {
+    let mut found = Vec::new();
+    let mut statement = String::new();
+    let (mut line, mut first) = (1_u32, 1_u32);
+    let mut depth = 0_u32;
+    let mut rest = text;
+    while let Some(c) = rest.chars().next() {
+        let mut taken = c.len_utf8();
+        match c {
+            '\n' | ';' if depth == 0 => {
+                found.push((core::mem::take(&mut statement), first));
+                first = line.saturating_add(u32::from(c == '\n'));
+            }
+            '\n' => statement.push(' '),
+            '#' => taken = rest.find('\n').unwrap_or(rest.len()),
+            '"' | '\'' => {
+                taken = quoted(rest, c);
+                statement.push_str(rest.get(..taken).unwrap_or_default());
+            }
+            '\\' if rest.starts_with("\\\n") => taken = 2,
+            _ => {
+                match c {
+                    '(' | '[' | '{' => depth += 1,
+                    ')' | ']' | '}' => depth = depth.saturating_sub(1),
+                    _ => {}
+                }
+                statement.push(c);
+            }
+        }
+        let (over, after) = rest.split_at_checked(taken).unwrap_or((rest, ""));
+        let lines = over.bytes().filter(|b| *b == b'\n').count();
+        line = line.saturating_add(u32::try_from(lines).unwrap_or(u32::MAX));
+        rest = after;
+    }
+    found.push((statement, first));
+    found
+}
+
+/// How long the text at the start is, in bytes; without an end it goes on to the line's, or to the end of everything.
+fn quoted(text: &str, quote: char) -> usize {
+    let triple: String = [quote; 3].iter().collect();
+    if let Some(inside) = text.strip_prefix(&triple) {
+        return inside.find(&triple).map_or(text.len(), |end| end + 6);
+    }
+    let mut escaped = false;
+    for (at, c) in text.char_indices().skip(1) {
+        match c {
+            '\n' => return at,
+            _ if escaped => escaped = false,
+            '\\' => escaped = true,
+            c if c == quote => return at + 1,
+            _ => {}
+        }
+    }
+    text.len()
+}

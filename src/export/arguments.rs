@@ -15,14 +15,15 @@ pub(super) struct Argument {
     pub(super) means: Meaning,
 }
 
-/// The fields of `settings` that differ from the defaults of `dialect`, in declaration order. Fields that the
-/// front end has under no name are among them.
+/// The fields of `settings` that differ from the defaults of `dialect`, in declaration order, and the micro batch, which
+/// has a default nowhere else. Fields that the front end has under no name are among them.
 pub(super) fn arguments(settings: &Settings, dialect: Dialect) -> Vec<Argument> {
     let differing = FieldId::ALL.iter().filter_map(|id| {
         let means = meaning(*id, settings.get(*id));
         let destination = destination_of(*id);
         let default = dialect.default_of(destination).map(python);
-        let same = means == meaning(*id, default.as_ref());
+        let needed = *id == FieldId::micro_batch_size;
+        let same = !needed && means == meaning(*id, default.as_ref());
         (means != Meaning::Bad && !same).then_some(Argument {
             id: *id,
             destination,

@@ -51,7 +51,9 @@ pub fn recipe(job: &RawJob) -> String {
         let _ = writeln!(body, "    cfg.{key} = {value}");
     };
     for (key, value) in start(job) {
-        line(key, &value);
+        if set.settings.iter().all(|(said, _)| said != key) {
+            line(key, &value);
+        }
     }
     for (key, word) in &set.settings {
         line(key, &python(key, word));

@@ -26,7 +26,23 @@ fn flags(settings: &Settings) -> Vec<Flag> {
     all.iter()
         .filter(|argument| !(has_layout && counts_virtual_stages(argument.id)))
         .filter_map(flag)
+        .chain(positions(settings))
         .collect()
+}
+
+/// The longest position, which Megatron-LM does not derive from the sequence.
+fn positions(settings: &Settings) -> Option<Flag> {
+    let number = |id| match meaning(id, settings.get(id)) {
+        Meaning::Is(Parsed::Int(number)) => Some(number),
+        _ => None,
+    };
+    let length = number(FieldId::seq_length)?;
+    let open = number(FieldId::max_position_embeddings).is_none();
+    open.then(|| Flag {
+        name: "max-position-embeddings".to_owned(),
+        words: vec![length.to_string()],
+        many: false,
+    })
 }
 
 /// Whether a field says how many virtual stages there are, which a layout says too; Megatron-LM takes one of them.

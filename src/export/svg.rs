@@ -8,6 +8,12 @@ use crate::report::scene::{Class, Drawing, Scene, Shape};
 /// The file's text. `style` is a style sheet for the pictures' classes.
 #[must_use]
 pub fn document(scene: &Scene, style: &str) -> String {
+    picture(scene, style).to_string()
+}
+
+/// The file's one element, for a document that has it among others.
+#[must_use]
+pub fn picture(scene: &Scene, style: &str) -> Markup {
     let (width, height) = (scene.width.to_string(), scene.height.to_string());
     let mut file = tag("svg")
         .with("xmlns", "http://www.w3.org/2000/svg")
@@ -40,7 +46,6 @@ pub fn document(scene: &Scene, style: &str) -> String {
     file.children(drawn(&scene.behind))
         .children(marks)
         .children(drawn(&scene.before))
-        .to_string()
 }
 
 /// The elements of a drawing: its shape with `more` classes, and its texture where it has one.

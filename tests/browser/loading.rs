@@ -48,6 +48,38 @@ fn without_javascript_the_page_says_so() {
     page.go("");
     assert!(page.shows("noscript"));
     assert!(page.shows("h1"));
+    page.click("a[href='./formulas.html']");
+    assert_eq!(page.text("h1"), "Formulas and terms");
+    assert!(page.shows(".scene .mark"));
+    page.click("details:has(td) summary");
+    assert!(page.text("details[open] tbody").contains(" bytes"));
+    assert!(page.text("#tp").contains("tensor_model_parallel_size"));
+}
+
+#[test]
+fn the_formulas_are_a_page_of_the_same_look_without_barriers_of_its_own() {
+    let page = Page::blank();
+    page.follow("formulas.html#mla");
+    assert_eq!(page.complaints(), Vec::<String>::new());
+    let own = page.requests();
+    assert!(
+        own.iter().all(|address| address.starts_with("./")),
+        "{own:?}"
+    );
+    assert!(page.text("#mla").contains("MLA"));
+    // The amounts of the example are those of the calculator.
+    let told = page.text("main p:has(a[href^='./#v1;m=llama3-8b'])");
+    page.load("v1;m=llama3-8b@1;tp=2");
+    let total = page.text("[data-testid=total]");
+    let number = total.split_whitespace().next().unwrap();
+    assert!(told.starts_with(number), "{told} and {total}");
+    for width in [320, 1280] {
+        page.viewport(width, 800);
+        page.follow("formulas.html");
+        let wide = page.eval("document.documentElement.scrollWidth <= innerWidth");
+        assert_eq!(wide, serde_json::json!(true), "{width}");
+    }
+    page.screenshot("formulas");
 }
 
 #[test]

@@ -77,12 +77,14 @@ fn flags_are_those_that_differ_from_the_defaults() {
     --tensor-model-parallel-size 2
     --pipeline-model-parallel-layout 'Et|tL'
     --seq-length 2048
+    --micro-batch-size 1
     --recompute-granularity selective
     --recompute-modules core_attn moe_act
     --bf16
     --fp8-format hybrid
     --attention-dropout 0
     --no-rope-fusion
+    --max-position-embeddings 2048
 )
 torchrun --nproc_per_node 8 --nnodes 4 pretrain_gpt.py "${MEGATRON_ARGS[@]}"
 "#;
@@ -114,6 +116,10 @@ fn every_preset_comes_back_from_flags_and_yaml() {
         // Interleaving by the other of its two names.
         lost.push(FieldId::virtual_pipeline_model_parallel_size);
         lost.push(FieldId::num_virtual_stages_per_pipeline_rank);
+        if job.shared.get(FieldId::max_position_embeddings).is_none() {
+            // As long as the sequence, which is then said.
+            lost.push(FieldId::max_position_embeddings);
+        }
         check_back(id, &megatron_args::script(job), &job.shared, &lost);
         lost.extend([FieldId::world_size, FieldId::gpus_per_node]);
         check_back(id, &megatron_args::yaml(job), &job.shared, &lost);

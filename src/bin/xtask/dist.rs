@@ -15,6 +15,7 @@ use super::{
     command::{WASM, run, target},
     evidence,
     names::without_names,
+    reference,
 };
 
 /// The style sheets of what an embed can show.
@@ -115,6 +116,7 @@ fn finish(mode: Mode, stage: &Path) -> Result<(), Error> {
     let styles: Vec<PathBuf> = styles.into_iter().filter(shown).collect();
     fs::write(stage.join("embed.css"), concatenated(&styles)?)?;
     fs::write(stage.join("evidence.html"), evidence::html()?)?;
+    fs::write(stage.join("formulas.html"), reference::html()?)?;
     let web = Path::new("src/web");
     for file in files(web)? {
         fs::copy(web.join(&file), stage.join(&file))?;
@@ -239,7 +241,9 @@ fn stamp(stage: &Path) -> Result<(), Error> {
         fs::read(stage.join(file))?.hash(&mut hasher);
     }
     let version = format!("?v={:016x}\"", hasher.finish());
-    for document in ["index.html", "embed.html", "evidence.html"].map(|name| stage.join(name)) {
+    for document in
+        ["index.html", "embed.html", "evidence.html", "formulas.html"].map(|name| stage.join(name))
+    {
         let stamped = fs::read_to_string(&document)?.replace("?v=0\"", &version);
         fs::write(document, stamped)?;
     }

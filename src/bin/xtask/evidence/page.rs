@@ -1,7 +1,6 @@
 //! The page with every measured run: made once, when the page is built, so that it needs no script to be read.
 
 use core::cmp::Reverse;
-use core::fmt::Write as _;
 
 use megatron_memory::evidence::{Comparison, Error, Run, summaries};
 use megatron_memory::formats::share_url;
@@ -11,6 +10,7 @@ use megatron_memory::report::markup::{Markup, tag};
 use megatron_memory::units::Bytes;
 
 use super::chart::chart;
+use crate::html::filled;
 
 const TEMPLATE: &str = include_str!("page.html");
 const SCALE: Scale = Scale::fine(Unit::Gib);
@@ -43,19 +43,13 @@ pub(super) fn page(compared: &[Compared<'_>]) -> String {
         (row.run.stale.is_some(), miss, &row.run.id)
     });
     let parts = [
-        ("groups", groups(compared)),
-        ("chart", chart(&rows)),
-        ("filters", filters(&rows)),
-        ("runs", runs(&rows)),
-        ("others", others(compared)),
+        ("groups", vec![groups(compared)]),
+        ("chart", vec![chart(&rows)]),
+        ("filters", vec![filters(&rows)]),
+        ("runs", vec![runs(&rows)]),
+        ("others", vec![others(compared)]),
     ];
-    let mut page = TEMPLATE.to_owned();
-    for (place, markup) in parts {
-        let mut text = String::new();
-        write(&mut text, &markup);
-        page = page.replace(&format!("<!-- {place} -->"), &text);
-    }
-    page
+    filled(TEMPLATE, &parts)
 }
 
 fn rows<'a>((run, comparison): &'a Compared<'_>) -> Vec<Row<'a>> {
@@ -320,31 +314,4 @@ fn number(text: String) -> Markup {
 fn signless(ppm: u128) -> String {
     let hundredths = (ppm + 50) / 100;
     format!("{}.{:02} %", hundredths / 100, hundredths % 100)
-}
-
-/// Writes an element as HTML, which closes elements without content by a tag of their own.
-fn write(out: &mut String, markup: &Markup) {
-    _ = write!(out, "<{}", markup.tag);
-    for (name, value) in &markup.attributes {
-        _ = write!(out, " {name}=\"{}\"", escaped(value));
-    }
-    out.push('>');
-    if markup.tag == "input" {
-        return;
-    }
-    out.push_str(&escaped(&markup.text));
-    for child in &markup.children {
-        write(out, child);
-    }
-    _ = write!(out, "</{}>", markup.tag);
-    if markup.tag == "tr" {
-        out.push('\n');
-    }
-}
-
-fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;")
-        .replace('<', "&lt;")
-        .replace('>', "&gt;")
-        .replace('"', "&quot;")
 }

@@ -107,7 +107,8 @@ fn example(link: &str, title: &str, chart: Chart) -> Result<Vec<Markup>, Error> 
         width: Px::of(WIDTH),
     });
     let total = estimate.worst_stage().map_or(String::new(), |stage| {
-        format!("{} ({})", SCALE.amount(stage.total), exact(stage.total))
+        let amount = Scale::coarse(Unit::Gib).amount(stage.total);
+        format!("{amount} ({})", exact(stage.total))
     });
     let place = stage_name(config, estimate.worst);
     let open = tag("a").with("href", format!("./{link}"));

@@ -16,6 +16,25 @@ pub const GIB: u64 = 1 << 30;
 /// One MiB.
 pub const MIB: u64 = 1 << 20;
 
+/// The multiply, or the largest number where that is larger.
+///
+/// WebAssembly has no multiplication that says whether it fits; nearly all products surely do.
+#[must_use]
+#[inline(never)] // Everything is made of products; one copy keeps them small.
+pub fn multiply(a: u64, b: u64) -> u64 {
+    if a.leading_zeros() + b.leading_zeros() >= u64::BITS {
+        a * b
+    } else {
+        a.saturating_mul(b)
+    }
+}
+
+/// Adds so many times a number, up to the largest.
+#[inline(never)]
+pub fn add_times(into: &mut u64, from: u64, times: u64) {
+    *into = into.saturating_add(multiply(from, times));
+}
+
 impl Bytes {
     /// No bytes.
     pub const ZERO: Self = Self(0);
@@ -69,7 +88,7 @@ impl Mul<u64> for Bytes {
     type Output = Self;
 
     fn mul(self, times: u64) -> Self {
-        Self(self.0.saturating_mul(times))
+        Self(multiply(self.0, times))
     }
 }
 

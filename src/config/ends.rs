@@ -8,6 +8,7 @@ use super::parse::{Parsed, parse};
 use super::raw::RawJob;
 use super::spans::Span;
 use crate::parallel::mimo::LANGUAGE_MODULE;
+use crate::units::multiply;
 use crate::value::Value;
 
 /// Both ends of a module.
@@ -59,9 +60,13 @@ impl Language {
         }
         let number = |field: FieldId| number(raw, index, field);
         let size = |field: FieldId| number(field).unwrap_or(1);
-        let copy = size(FieldId::tensor_model_parallel_size)
-            .saturating_mul(size(FieldId::pipeline_model_parallel_size))
-            .saturating_mul(size(FieldId::context_parallel_size));
+        let copy = multiply(
+            multiply(
+                size(FieldId::tensor_model_parallel_size),
+                size(FieldId::pipeline_model_parallel_size),
+            ),
+            size(FieldId::context_parallel_size),
+        );
         let ranks = spans
             .get(index)
             .and_then(Option::as_ref)
@@ -71,7 +76,7 @@ impl Language {
             .map(|ranks| (ranks / copy).max(1));
         Self {
             hidden_size: number(FieldId::hidden_size),
-            samples: dp.map(|dp| dp.saturating_mul(size(FieldId::micro_batch_size))),
+            samples: dp.map(|dp| multiply(dp, size(FieldId::micro_batch_size))),
         }
     }
 }
@@ -121,7 +126,7 @@ impl<'a> Place<'a> {
     /// Samples of a micro batch over all data-parallel ranks.
     pub(super) fn samples(&self, a: &Args, dp: u64) -> u64 {
         self.followed_samples()
-            .unwrap_or_else(|| a.micro_batch_size.saturating_mul(dp))
+            .unwrap_or_else(|| multiply(a.micro_batch_size, dp))
             .max(1)
     }
 
@@ -131,10 +136,10 @@ impl<'a> Place<'a> {
     pub(super) fn adapt(&self, a: &mut Args, span: Option<&Span>) -> Ends {
         let ends = Ends::new(a, self.name, self.language);
         a.seq_length = ends.tokens;
-        let copy = a
-            .tensor_model_parallel_size
-            .saturating_mul(a.pipeline_model_parallel_size)
-            .saturating_mul(a.context_parallel_size);
+        let copy = multiply(
+            multiply(a.tensor_model_parallel_size, a.pipeline_model_parallel_size),
+            a.context_parallel_size,
+        );
         let ranks = span.map_or(0, |span| span.ranks);
         if let (Some(samples), None, true) = (
             self.followed_samples(),
@@ -223,7 +228,7 @@ pub(super) fn tokens(a: &Args, front_end: FrontEnd) -> Option<u64> {
         FrontEnd::Patches => {
             let height = a.img_h?;
             let width = a.img_w.unwrap_or(height);
-            let patches = (height / a.patch_dim).saturating_mul(width / a.patch_dim);
+            let patches = multiply(height / a.patch_dim, width / a.patch_dim);
             Some(patches.saturating_add(a.class_token_len).max(1))
         }
         FrontEnd::Audio => a.num_position_embeddings.filter(|rows| *rows > 0),
@@ -232,7 +237,7 @@ pub(super) fn tokens(a: &Args, front_end: FrontEnd) -> Option<u64> {
 }
 
 fn projector(a: &Args, language: &Language) -> Option<Projector> {
-    let merged = a.spatial_merge_size.saturating_mul(a.spatial_merge_size);
+    let merged = multiply(a.spatial_merge_size, a.spatial_merge_size);
     let output = a
         .projector_output_size
         .or(language.hidden_size)
@@ -245,7 +250,7 @@ fn projector(a: &Args, language: &Language) -> Option<Projector> {
     Some(Projector {
         input: a
             .projector_input_size
-            .unwrap_or_else(|| a.hidden_size.saturating_mul(merged)),
+            .unwrap_or_else(|| multiply(a.hidden_size, merged)),
         hidden,
         output,
     })
@@ -323,15 +328,15 @@ impl Module {
         } else {
             0
         };
-        let merge = a.spatial_merge_size.saturating_mul(a.spatial_merge_size);
+        let merge = multiply(a.spatial_merge_size, a.spatial_merge_size);
         let tokens = (self.ends.tokens.saturating_sub(class).max(1) / merge.max(1)).max(1);
         let width = match self.ends.projector {
             Some(projector) => projector.output,
-            None => a.hidden_size.saturating_mul(merge),
+            None => multiply(a.hidden_size, merge),
         };
-        tokens
-            .saturating_mul(a.micro_batch_size)
-            .saturating_mul(width)
-            .saturating_mul(self.precision.bytes())
+        multiply(
+            multiply(multiply(tokens, a.micro_batch_size), width),
+            self.precision.bytes(),
+        )
     }
 }

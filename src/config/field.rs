@@ -160,6 +160,9 @@ impl Decimal {
     /// `amount` times this number, rounded up to a whole unit; saturates.
     #[must_use]
     pub fn scale_up(self, amount: u64) -> u64 {
+        if self == Self::ONE {
+            return amount;
+        }
         let scaled = (u128::from(amount) * u128::from(self.0)).div_ceil(1_000_000);
         u64::try_from(scaled).unwrap_or(u64::MAX)
     }

@@ -14,7 +14,7 @@ use crate::parallel::groups::{Dim, MemberOrder, View};
 use crate::parallel::mimo::{Field, ModuleParallelism, spec};
 use crate::parallel::python::Refusal;
 use crate::report::ranks::{RankPlace, places};
-use crate::units::Bytes;
+use crate::units::{Bytes, multiply};
 
 /// Longer lists of ranks than this are refused: they would fill the page's memory.
 const MOST_RANKS: u64 = 1 << 20;
@@ -107,7 +107,7 @@ pub fn rank_groups(
     let groups = groups.ok_or_else(|| {
         failure("the view does not have all of these dimensions, or one came twice")
     })?;
-    if groups.count().saturating_mul(groups.group_size()) > MOST_RANKS {
+    if multiply(groups.count(), groups.group_size()) > MOST_RANKS {
         return Err(failure("too many ranks to list"));
     }
     written(|w| {

@@ -15,7 +15,7 @@ use crate::memory::{ModuleEstimate, StageEstimate};
 use crate::model::tensor::{Component, Holding, ParamTensor};
 use crate::model::{Architecture, PartKind};
 use crate::order::sort_by_key;
-use crate::units::Bytes;
+use crate::units::{Bytes, multiply};
 
 /// A framework with an estimator of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -131,10 +131,7 @@ impl Job<'_> {
         for kind in PartKind::ALL {
             let times = self.parts(kind);
             for tensor in architecture.parameters(kind).iter().filter(|t| wanted(t)) {
-                sum.add(
-                    tensor.holding,
-                    tensor.shape.elements().saturating_mul(times),
-                );
+                sum.add(tensor.holding, multiply(tensor.shape.elements(), times));
             }
         }
         sum

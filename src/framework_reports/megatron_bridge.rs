@@ -68,12 +68,20 @@ pub fn report(input: &Value) -> MegatronBridgeReport {
             .map(Py::from),
     };
     let include_activation = input.get("include_activation").is_none_or(truth);
-    let (report_error, report_verbose_stdout) = match run(|| print_report(job())) {
+    let estimate_with = |activation| run(|| estimate::estimate(job(), activation));
+    let estimate = estimate_with(include_activation);
+    // The printed report makes an estimate of its own, which nearly always is the same.
+    let printed = run(|| prints_activation(job().model)).and_then(|activation| {
+        let other = (activation != include_activation).then(|| estimate_with(activation));
+        let printed = other.as_ref().unwrap_or(&estimate).as_ref();
+        printed.map(print_report).map_err(Clone::clone)
+    });
+    let (report_error, report_verbose_stdout) = match printed {
         Ok(text) => (None, text),
         Err(error) => (Some(error), String::new()),
     };
     MegatronBridgeReport {
-        estimate: run(|| estimate::estimate(job(), include_activation)),
+        estimate,
         report_error,
         report_verbose_stdout,
     }
@@ -87,12 +95,13 @@ struct Job<'a> {
     num_microbatches: Option<Py>,
 }
 
-/// `report_theoretical_memory`: the verbose text.
-fn print_report(job: Job<'_>) -> String {
-    let model = job.model;
-    let with_activation =
-        model.truth("sequence_parallel") && model.is_text("recompute_granularity", "selective");
-    let estimate = estimate::estimate(job, with_activation);
+/// Whether `report_theoretical_memory` asks for activations.
+fn prints_activation(model: Namespace<'_>) -> bool {
+    model.truth("sequence_parallel") && model.is_text("recompute_granularity", "selective")
+}
+
+/// `report_theoretical_memory`: the verbose text of an estimate.
+fn print_report(estimate: &TrainingMemory) -> String {
     let megabytes = |bytes: f64| bytes / f64::from(MEGABYTE);
     let weights = megabytes(estimate.weight_and_optimizer_bytes);
     let mut text = estimate.parameter_summary();

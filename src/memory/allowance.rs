@@ -6,7 +6,7 @@
 use crate::config::fields::FieldId;
 use crate::config::job::Module;
 use crate::source::{CUDA_CONTEXT, RESERVED_RATIO, Source};
-use crate::units::Bytes;
+use crate::units::{Bytes, multiply};
 
 /// One allowance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,7 +50,7 @@ pub fn band(m: &Module, peak: Bytes) -> Band {
     let low = a
         .reserved_over_allocated_low
         .min(a.reserved_over_allocated_high);
-    let nccl = a.nccl_mib_per_group.saturating_mul(process_groups(m));
+    let nccl = multiply(a.nccl_mib_per_group, process_groups(m));
     let allowances = [
         Allowance {
             what: "memory that the allocator reserves but does not use",

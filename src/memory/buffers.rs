@@ -17,7 +17,7 @@ use crate::source::{
     BUFFER_LAYOUT, CUBLAS_WORKSPACE, DRAINED_WGRAD, DUMMY_WGRAD, MEMORY_BUFFER, ROPE_TABLE,
     SPLIT_BLOCKS, Source, TE_CUBLAS_WORKSPACE,
 };
-use crate::units::{Bytes, MIB};
+use crate::units::{Bytes, MIB, add_times, multiply};
 
 /// How a buffer comes about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -157,7 +157,7 @@ impl BufferRules {
         }
         let mut workspace = |what, handles, kib, source| {
             let shape = Shape::of(&[factor("handles", handles), factor("KiB", kib)]);
-            let bytes = block(shape.elements().saturating_mul(1024));
+            let bytes = block(multiply(shape.elements(), 1024));
             add(BufferKind::Workspace, what, shape, 1024, bytes, source);
         };
         let unfused = a.attention_backend == AttentionBackend::Unfused;
@@ -183,9 +183,8 @@ impl BufferRules {
             }
             if a.gradient_accumulation_fusion {
                 let width = site.sizes.width();
-                let bytes = |(rows, columns): (u64, u64)| {
-                    block(rows.saturating_mul(columns).saturating_mul(width))
-                };
+                let bytes =
+                    |(rows, columns): (u64, u64)| block(multiply(multiply(rows, columns), width));
                 let shapes = self.stand_ins(site).into_iter();
                 let bytes = shapes.map(bytes).fold(0, u64::saturating_add);
                 let what = "stand-ins for weight gradients, one a shape";
@@ -249,7 +248,7 @@ impl BufferRules {
                 let behind = WIDTHS.iter().zip(held.unsplit);
                 let behind = behind.filter(|(width, _)| **width == rule.bytes);
                 let bytes = if one {
-                    unsplit(held.in_buffer.saturating_mul(rule.bytes))
+                    unsplit(multiply(held.in_buffer, rule.bytes))
                 } else {
                     let all = behind.map(|(_, bytes)| bytes).sum::<u64>();
                     let states = if state == State::MainParams {
@@ -259,7 +258,7 @@ impl BufferRules {
                         1
                     };
                     rule.on_gpu
-                        .scale_up(all.saturating_mul(states) / rule.shard.max(1))
+                        .scale_up(multiply(all, states) / rule.shard.max(1))
                 };
                 add(Padding {
                     bucket,
@@ -298,7 +297,7 @@ fn shared(
 ) {
     let (m, a) = (sizes.m, &sizes.m.args);
     let mut push = |what, shape: Shape, width, source| {
-        let bytes = block(shape.elements().saturating_mul(width));
+        let bytes = block(multiply(shape.elements(), width));
         push(what, shape, width, bytes, source);
     };
     let (cp, sequence) = (factor("CP", m.sequence_parts()), factor("s", a.seq_length));
@@ -312,7 +311,7 @@ fn shared(
         push("rotary frequencies in fp32", shape, 4, ROPE_TABLE);
     }
     if a.moe_token_dispatcher_type == TokenDispatcher::AllGather && moe && (m.ep > 1 || m.etp > 1) {
-        let ranks = factor("(EP·ETP)", m.ep.saturating_mul(m.etp));
+        let ranks = factor("(EP·ETP)", multiply(m.ep, m.etp));
         let shape = sizes.own_tokens(&[factor("h", a.hidden_size), ranks]);
         let what = "buffer for the tokens of all expert-parallel ranks";
         push(what, shape, sizes.width(), MEMORY_BUFFER);
@@ -341,15 +340,13 @@ fn shared(
 
 impl Aligned {
     fn add(&mut self, other: Self, times: u64) {
-        let add =
-            |into: &mut u64, from: u64| *into = into.saturating_add(from.saturating_mul(times));
-        add(&mut self.elements, other.elements);
-        add(&mut self.in_buffer, other.in_buffer);
-        add(&mut self.weights, other.weights);
-        add(&mut self.fp32, other.fp32);
-        add(&mut self.frozen, other.frozen);
+        add_times(&mut self.elements, other.elements, times);
+        add_times(&mut self.in_buffer, other.in_buffer, times);
+        add_times(&mut self.weights, other.weights, times);
+        add_times(&mut self.fp32, other.fp32, times);
+        add_times(&mut self.frozen, other.frozen, times);
         for (into, from) in self.unsplit.iter_mut().zip(other.unsplit) {
-            add(into, from);
+            add_times(into, from, times);
         }
     }
 }
@@ -404,7 +401,7 @@ fn added(
         m.dense_shard()
     };
     let end = least_common_multiple(ranks, 128);
-    let up = |n: u64| n.div_ceil(end).saturating_mul(end);
+    let up = |n: u64| multiply(n.div_ceil(end), end);
     let plain = held.elements.saturating_add(shared.iter().sum());
     let padded = shared
         .iter()
@@ -445,7 +442,7 @@ fn least_common_multiple(a: u64, b: u64) -> u64 {
     while y > 0 {
         (x, y) = (y, x % y);
     }
-    (a.max(1) / x).saturating_mul(b.max(1))
+    multiply(a.max(1) / x, b.max(1))
 }
 
 fn padding(m: &Module, tensors: &[ParamTensor]) -> PartPadding {
@@ -461,7 +458,7 @@ fn padding(m: &Module, tensors: &[ParamTensor]) -> PartPadding {
                 Component::Embedding | Component::OutputLayer
             )
         {
-            out.shared = out.shared.saturating_add(each.saturating_mul(count));
+            out.shared = out.shared.saturating_add(multiply(each, count));
             if m.args.use_distributed_optimizer {
                 continue;
             }
@@ -474,7 +471,7 @@ fn padding(m: &Module, tensors: &[ParamTensor]) -> PartPadding {
         let width = m.precision.bytes();
         let rounding = |bytes: u64| block(bytes) - bytes;
         if !is_trained {
-            let frozen = rounding(each.saturating_mul(width));
+            let frozen = rounding(multiply(each, width));
             let aligned = Aligned {
                 frozen,
                 ..Aligned::default()
@@ -485,11 +482,11 @@ fn padding(m: &Module, tensors: &[ParamTensor]) -> PartPadding {
         into.add(
             Aligned {
                 elements: each,
-                in_buffer: each.div_ceil(ALIGNMENT).saturating_mul(ALIGNMENT),
-                weights: rounding(each.saturating_mul(width)),
-                fp32: rounding(each.saturating_mul(4)),
+                in_buffer: multiply(each.div_ceil(ALIGNMENT), ALIGNMENT),
+                weights: rounding(multiply(each, width)),
+                fp32: rounding(multiply(each, 4)),
                 frozen: 0,
-                unsplit: WIDTHS.map(|width| unsplit(each.saturating_mul(width))),
+                unsplit: WIDTHS.map(|width| unsplit(multiply(each, width))),
             },
             count,
         );
@@ -502,7 +499,9 @@ fn padding(m: &Module, tensors: &[ParamTensor]) -> PartPadding {
 fn one_tensor(m: &Module, tensor: &ParamTensor) -> (u64, u64) {
     let copies = match &m.moe {
         Some(moe) if tensor.holding == Holding::Expert => moe.num_experts / m.ep.max(1),
-        _ if tensor.name.contains("deepstack_merger_list") => m.args.deepstack_projectors,
+        _ if tensor.name.starts_with("decoder.deepstack_merger_list") => {
+            m.args.deepstack_projectors
+        }
         _ => 1,
     };
     let copies = copies.max(1);
@@ -517,17 +516,18 @@ fn linears(m: &Module, tensors: &[ParamTensor]) -> Vec<(u64, u64)> {
         .map(|tensor| {
             let (each, _) = one_tensor(m, tensor);
             let mut factors = tensor.shape.factors().map(|f| f.value);
-            let width = if tensor.name.contains("linear_fc2") {
+            let second = tensor.is_named("linear_fc2.weight");
+            let width = if second {
                 // Rows are the residual's width: the factor before the last.
                 let all: Vec<u64> = factors.collect();
                 all.len().checked_sub(2).and_then(|i| all.get(i)).copied()
-            } else if tensor.name.contains("eh_proj") {
+            } else if tensor.component == Component::EhProj {
                 factors.next()
             } else {
                 factors.last()
             };
             let width = width.unwrap_or(1).max(1);
-            if tensor.name.contains("linear_fc2") || tensor.name.contains("linear_proj") {
+            if second || tensor.is_named("linear_proj.weight") {
                 (width, each / width)
             } else {
                 (each / width, width)

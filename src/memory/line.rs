@@ -19,7 +19,7 @@ use crate::model::{Architecture, PartKind};
 use crate::source::{
     DISTRIBUTED_OPTIMIZER, GRAD_BUFFER, MAIN_PARAMS, OPTIMIZER, OPTIMIZER_CONFIG, Source,
 };
-use crate::units::Bytes;
+use crate::units::{Bytes, multiply};
 use formula::{Kind, Product};
 
 /// How sure a number is.
@@ -95,7 +95,7 @@ fn parent(bucket: Bucket, (what, source): (&str, Source), children: Vec<Line>) -
 /// The formula of a shape with elements of so many bytes, so many times, where `each` is what the allocator hands out
 /// for one.
 fn product(shape: &Shape, width: u64, times: u64, each: u64) -> Formula {
-    let rounded = shape.elements().saturating_mul(width) != each;
+    let rounded = multiply(shape.elements(), width) != each;
     Formula(Kind::Product(Box::new(Product {
         times: ("alive", times),
         rounding: if rounded { ", in blocks of 512 B" } else { "" },
@@ -129,7 +129,7 @@ fn state_line(
             .iter()
             .filter(|t| bucket.holds(t.holding) && rules.has(bucket, t.component))
         {
-            let elements = tensor.shape.elements().saturating_mul(times);
+            let elements = multiply(tensor.shape.elements(), times);
             let count = Count::of(kind, tensor, elements);
             let bytes = share.next(count);
             if bytes == Bytes::ZERO {

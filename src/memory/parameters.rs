@@ -5,6 +5,7 @@ use core::iter::Sum;
 use crate::config::job::Module;
 use crate::model::tensor::{Component, Holding, ParamTensor};
 use crate::model::{Architecture, PartCounts, PartKind};
+use crate::units::add_times;
 
 /// Elements of one component in one holding.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -120,11 +121,9 @@ impl Count {
 
     /// Adds so many times another count.
     pub(super) fn add(&mut self, other: Self, times: u64) {
-        let add =
-            |into: &mut u64, from: u64| *into = into.saturating_add(from.saturating_mul(times));
-        add(&mut self.elements, other.elements);
-        add(&mut self.matrices, other.matrices);
-        add(&mut self.quantized, other.quantized);
+        add_times(&mut self.elements, other.elements, times);
+        add_times(&mut self.matrices, other.matrices, times);
+        add_times(&mut self.quantized, other.quantized, times);
     }
 }
 

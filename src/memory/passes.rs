@@ -12,6 +12,7 @@ use crate::model::tape::{Family, Tape, block};
 use crate::model::tensor::{Shape, factor};
 use crate::model::{Layer, embedding_tape, head_tape, layer_tape};
 use crate::parallel::stages::Chunk;
+use crate::units::multiply;
 
 /// A part of a chunk, as far as its activations go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -243,13 +244,10 @@ impl ChunkPasses {
         ahead: Option<(SegmentKind, u64)>,
     ) -> Self {
         let segments = segments(m, tapes, chunk);
-        let residual = block(
-            tapes
-                .sizes()
-                .residual()
-                .elements()
-                .saturating_mul(tapes.sizes().width()),
-        );
+        let residual = block(multiply(
+            tapes.sizes().residual().elements(),
+            tapes.sizes().width(),
+        ));
         let mut passes = Self {
             received: if chunk.embedding {
                 block(m.boundary.received)
@@ -269,8 +267,8 @@ impl ChunkPasses {
             let (shape, width) = deferred_logits(tapes.sizes());
             // MTP depths share the output layer, and the limit counts their calls too.
             let calls = u64::from(chunk.mtp) + 1;
-            let one = block(shape.elements().saturating_mul(width)).saturating_add(residual);
-            passes.deferred = one.saturating_mul(calls);
+            let one = block(multiply(shape.elements(), width)).saturating_add(residual);
+            passes.deferred = multiply(one, calls);
             passes.deferrals = match m.args.wgrad_deferral_limit {
                 0 => u64::MAX,
                 limit => limit.div_ceil(calls),
@@ -479,7 +477,7 @@ impl ChunkPasses {
             };
             let now = whole(&high.usage, offset == 0, segment.reduced.keeps_input);
             // The recomputed output, and below the last layer the gradient that came in.
-            let held = self.residual.saturating_mul(if last { 1 } else { 2 });
+            let held = multiply(self.residual, if last { 1 } else { 2 });
             let mut usage = base;
             usage.add_to(TRANSIENT, sum.saturating_add(now).saturating_add(held));
             best.offer(ChunkHigh::of(usage, start + offset, high, Turn::Backward));

@@ -12,7 +12,7 @@ use crate::config::job::{Module, Precision};
 use crate::model::quantization::Fp8;
 use crate::model::tensor::{Component, Holding};
 use crate::model::trained;
-use crate::units::Bytes;
+use crate::units::{Bytes, multiply};
 
 /// Which parameters have a state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,8 +72,8 @@ impl StateRule {
             Having::None => 0,
         };
         let all = self.on_gpu.scale_up(elements.div_ceil(self.shard));
-        let less = count.quantized.saturating_mul(self.less_in_fp8);
-        Bytes(all.saturating_mul(self.bytes).saturating_sub(less))
+        let less = multiply(count.quantized, self.less_in_fp8);
+        Bytes(multiply(all, self.bytes).saturating_sub(less))
     }
 }
 

@@ -9,6 +9,7 @@ use super::tensor::{Component, Holding, ParamTensor, Shape, factor};
 use crate::config::choices::FrontEnd;
 use crate::config::job::Module;
 use crate::source::{CLIP_VIT, Prose, Source, WHISPER_ENCODER};
+use crate::units::multiply;
 
 /// Parameters of the front end; none for modules that get vectors from elsewhere.
 pub(crate) fn parameters(m: &Module, out: &mut Vec<ParamTensor>) {
@@ -44,10 +45,10 @@ pub(crate) fn post_norm(m: &Module, out: &mut Vec<ParamTensor>) {
 /// One convolution that steps by its own size: each patch becomes one vector.
 fn patches(m: &Module, out: &mut Vec<ParamTensor>) {
     let a = &m.args;
-    let patch = factor("p²", a.patch_dim.saturating_mul(a.patch_dim));
+    let patch = factor("p²", multiply(a.patch_dim, a.patch_dim));
     let depth = factor(
         "(c_in·p_t)",
-        a.num_channels.saturating_mul(a.temporal_patch_size),
+        multiply(a.num_channels, a.temporal_patch_size),
     );
     let weight = Shape::of(&[patch, depth, hidden(m)]);
     out.push(replicated(

@@ -7,6 +7,7 @@ use super::tensor::{Component, Holding, ParamTensor, Shape, factor};
 use super::{hidden, tp};
 use crate::config::job::Module;
 use crate::source::{GATED_DELTA_NET, Prose};
+use crate::units::multiply;
 
 /// Parameters of one gated delta net. Only the norm on a head's output is replicated.
 ///
@@ -14,15 +15,13 @@ use crate::source::{GATED_DELTA_NET, Prose};
 /// numbers a value head: how strongly to write and how fast to forget.
 pub(crate) fn parameters(m: &Module, out: &mut Vec<ParamTensor>) {
     let a = &m.args;
-    let keys = a.linear_num_key_heads.saturating_mul(a.linear_key_head_dim);
-    let values = a
-        .linear_num_value_heads
-        .saturating_mul(a.linear_value_head_dim);
+    let keys = multiply(a.linear_num_key_heads, a.linear_key_head_dim);
+    let values = multiply(a.linear_num_value_heads, a.linear_value_head_dim);
     let heads = factor("n_lv", a.linear_num_value_heads);
-    let joined = keys.saturating_mul(2).saturating_add(values);
+    let joined = multiply(keys, 2).saturating_add(values);
     let projected = joined
         .saturating_add(values)
-        .saturating_add(a.linear_num_value_heads.saturating_mul(2));
+        .saturating_add(multiply(a.linear_num_value_heads, 2));
     let mut push = |name, shape: Shape, dimensions| {
         out.push(ParamTensor {
             component: Component::LinearAttention,

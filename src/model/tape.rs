@@ -13,6 +13,7 @@ use core::ops::Range;
 use super::tensor::Shape;
 use crate::config::choices::{OffloadModule, RecomputeModule};
 use crate::source::{Prose, Source};
+use crate::units::multiply;
 
 /// PyTorch's allocator hands out multiples of this many bytes (`kMinBlockSize` in `c10/core/AllocatorConfig.h`).
 pub const BLOCK: u64 = 512;
@@ -52,7 +53,7 @@ impl ActivationTensor {
     /// Its bytes.
     #[must_use]
     pub fn bytes(&self) -> u64 {
-        self.shape.elements().saturating_mul(self.width)
+        multiply(self.shape.elements(), self.width)
     }
 
     /// What the allocator sets aside for it.

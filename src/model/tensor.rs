@@ -380,7 +380,14 @@ impl ParamTensor {
                 | Component::FixedPositions
                 | Component::OutputLayer
         );
-        self.dimensions == 2 && self.name.contains("weight") && !other
+        self.dimensions == 2 && !other && self.is_named("weight")
+    }
+
+    /// Whether its name ends with this, but for the star of a name that stands for several.
+    #[must_use]
+    pub(crate) fn is_named(&self, end: &str) -> bool {
+        let name = self.name.strip_suffix('*').unwrap_or(self.name);
+        name.ends_with(end)
     }
 
     /// Whether Muon updates it as a matrix; embeddings and the output layer are left to Adam

@@ -4,6 +4,7 @@ use super::rule::{ERROR, Found, Rule, To, WARNING};
 use crate::config::check::Draft;
 use crate::config::fields::FieldId as F;
 use crate::parallel::schedule::{ScheduleInput, ScheduleProblem};
+use crate::units::multiply;
 
 pub(super) const RULES: &[Rule] = &[
     Rule {
@@ -54,9 +55,7 @@ pub(super) const RULES: &[Rule] = &[
                 && f.numbers(&[d.num_microbatches, group])
                 && f.fix_each(
                     F::global_batch_size,
-                    &[group
-                        .saturating_mul(d.a.micro_batch_size)
-                        .saturating_mul(d.dp)],
+                    &[multiply(multiply(group, d.a.micro_batch_size), d.dp)],
                 )
         },
         words: "{} micro batches do not fill one group of {}: Megatron's interleaved schedule refuses to run them",
@@ -84,7 +83,7 @@ pub(super) const RULES: &[Rule] = &[
 
 /// Samples of a micro batch on all data-parallel ranks.
 fn samples(d: &Draft<'_>) -> u64 {
-    d.a.micro_batch_size.saturating_mul(d.dp)
+    multiply(d.a.micro_batch_size, d.dp)
 }
 
 /// The batches of whole micro batches around this one.
@@ -117,6 +116,6 @@ fn last_group(d: &Draft<'_>, f: &mut Found, group: u64) -> bool {
     let Some(problem @ ScheduleProblem::LastGroup { near, .. }) = input.group_problem() else {
         return false;
     };
-    let batches = near.map(|n| u64::from(n).saturating_mul(samples(d)));
+    let batches = near.map(|n| multiply(u64::from(n), samples(d)));
     f.text(&problem.to_string()) && f.fix_each(F::global_batch_size, &batches)
 }

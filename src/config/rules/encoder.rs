@@ -6,6 +6,7 @@ use crate::config::check::Draft;
 use crate::config::choices::{FrontEnd, ProjectorKind};
 use crate::config::fields::FieldId as F;
 use crate::config::problem::{near_divisors, near_multiples};
+use crate::units::multiply;
 
 pub(super) const RULES: &[Rule] = &[
     Rule {
@@ -99,7 +100,7 @@ pub(super) const RULES: &[Rule] = &[
         fields: &[F::micro_batch_size, F::data_parallel_size],
         broken: |d, f| match (d.place.followed_samples(), d.place.own_micro_batch_size) {
             (Some(samples), Some(given)) => {
-                given.saturating_mul(d.dp) != samples
+                multiply(given, d.dp) != samples
                     && f.number(given)
                     && f.text(d.place.name)
                     && f.numbers(&[d.dp, samples])
@@ -125,7 +126,7 @@ pub(super) const RULES: &[Rule] = &[
 /// `CLIPViTModel` cuts an image into whole patches; a merger takes squares of them.
 fn not_tiled(d: &Draft<'_>, f: &mut Found, side: Option<u64>) -> bool {
     let (patch, merge) = (d.a.patch_dim, d.a.spatial_merge_size);
-    let step = patch.saturating_mul(merge);
+    let step = multiply(patch, merge);
     let merged = || match merge {
         1 => String::new(),
         _ => format!(" · spatial_merge_size {merge}"),

@@ -5,6 +5,7 @@ use crate::config::check::Draft;
 use crate::config::fields::FieldId as F;
 use crate::config::pattern::LayerPattern;
 use crate::config::problem::near_divisors;
+use crate::units::multiply;
 
 pub(super) const RULES: &[Rule] = &[
     Rule {
@@ -58,6 +59,6 @@ fn is_linear(d: &Draft<'_>) -> bool {
 }
 
 fn uneven_over_ranks(d: &Draft<'_>, f: &mut Found, heads: u64) -> bool {
-    let ranks = d.tp.saturating_mul(d.cp);
+    let ranks = multiply(d.tp, d.cp);
     is_linear(d) && !heads.is_multiple_of(ranks) && f.numbers(&[heads, d.tp, d.cp, ranks])
 }

@@ -4,6 +4,7 @@ use super::rule::{ERROR, Rule, To, WARNING};
 use crate::config::choices::{MainGradsDtype, MainParamsDtype, MomentDtype};
 use crate::config::fields::FieldId as F;
 use crate::config::problem::near_divisors;
+use crate::units::multiply;
 
 pub(super) const RULES: &[Rule] = &[
     Rule {
@@ -112,7 +113,7 @@ pub(super) const RULES: &[Rule] = &[
         fields: &[F::num_distributed_optimizer_instances, F::world_size],
         broken: |d, f| {
             let instances = d.a.num_distributed_optimizer_instances;
-            let group = d.dp.saturating_mul(d.cp);
+            let group = multiply(d.dp, d.cp);
             d.a.use_distributed_optimizer
                 && !group.is_multiple_of(instances)
                 && f.numbers(&[instances, group])

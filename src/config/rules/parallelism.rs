@@ -4,6 +4,7 @@ use super::rule::{ERROR, Found, Rule, To, WARNING};
 use crate::config::check::Draft;
 use crate::config::fields::FieldId as F;
 use crate::config::problem::{near_matches, near_multiples, or_list};
+use crate::units::multiply;
 use crate::value::Value;
 use crate::words::Gaps;
 
@@ -63,7 +64,7 @@ pub(super) const RULES: &[Rule] = &[
             F::world_size,
         ],
         broken: |d, f| {
-            let (stage, span) = (d.world_size / d.pp, d.etp.saturating_mul(d.ep));
+            let (stage, span) = (d.world_size / d.pp, multiply(d.etp, d.ep));
             d.has_whole_copies()
                 && !stage.is_multiple_of(span)
                 && f.numbers(&[d.etp, d.ep, span, stage, d.tp, d.cp, d.dp])
@@ -108,7 +109,7 @@ pub(super) const RULES: &[Rule] = &[
             d.a.sequence_parallel
                 && !(length / d.cp).is_multiple_of(d.tp)
                 && f.numbers(&[length, d.cp, d.tp])
-                && f.near(near_multiples(length, d.tp.saturating_mul(d.cp)))
+                && f.near(near_multiples(length, multiply(d.tp, d.cp)))
         },
         words: "with sequence_parallel, seq_length {} over CP {} must be a multiple of TP {}; {} would work",
         fixes: &[(F::seq_length, To::Near)],
@@ -127,15 +128,15 @@ const COPY: &[F] = &[
 fn near_expert_grids(d: &Draft<'_>, f: &mut Found, stage: u64) -> bool {
     let fits = |ep: u64| d.a.num_experts.is_none_or(|e| e.is_multiple_of(ep));
     let expert_near = near_matches(d.ep, 4096, 3, &|ep| {
-        fits(ep) && stage.is_multiple_of(d.etp.saturating_mul(ep))
+        fits(ep) && stage.is_multiple_of(multiply(d.etp, ep))
     });
     let tensor_near = near_matches(d.etp, 64, 2, &|etp| {
-        stage.is_multiple_of(etp.saturating_mul(d.ep))
+        stage.is_multiple_of(multiply(etp, d.ep))
     });
     let mut gaps = Gaps::default();
     let hint = match (expert_near.as_slice(), tensor_near.as_slice()) {
         ([], []) => {
-            let span = d.etp.saturating_mul(d.ep).saturating_mul(d.pp);
+            let span = multiply(multiply(d.etp, d.ep), d.pp);
             gaps.numbers(&[span])
                 .fill("world_size must be a multiple of ETP · EP · PP = {}")
         }

@@ -354,10 +354,13 @@ fn latent_projections(job: &Job<'_>) -> Option<Difference> {
 
 fn biases(job: &Job<'_>) -> Option<Difference> {
     let a = job.m.args();
+    if !a.add_bias_linear && !a.add_qkv_bias {
+        return None;
+    }
     // A router's bias is counted by one and missed by the other together with its weight.
     let on_stage =
-        job.tensors_on_stage(&|t| t.name.contains(".bias") && t.component != Component::Router);
-    (a.add_bias_linear || a.add_qkv_bias).then(|| Difference {
+        job.tensors_on_stage(&|t| t.is_named(".bias") && t.component != Component::Router);
+    Some(Difference {
         id: "biases",
         frameworks: BOTH,
         text: String::from("It does not count the biases of linear layers."),

@@ -43,8 +43,8 @@ impl Model {
 
         let pattern = LayerPattern::read(args);
         let num_layers = args.get("num_layers");
-        let num_dense_layers = num_layers - pattern.sum();
         let num_moe_layers = pattern.sum();
+        let num_dense_layers = num_layers - num_moe_layers;
         let moe_ffn_hidden_size = if is_moe {
             args.get("moe_ffn_hidden_size")
         } else {

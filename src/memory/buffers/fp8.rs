@@ -8,6 +8,7 @@ use crate::model::tape::{BLOCK, block};
 use crate::model::tensor::{Holding, Shape, factor};
 use crate::model::{Architecture, PartKind};
 use crate::source::{Source, TE_FP8_STATE, TE_FP8_WEIGHTS};
+use crate::units::{add_times, multiply};
 
 /// What one part has.
 #[derive(Clone, Copy, Default)]
@@ -40,16 +41,16 @@ impl Part {
             let [forward, backward] = [3, 2].map(|tensors| match m.args.fp8_recipe {
                 Fp8Recipe::Delayed => {
                     let numbers = 4 * tensors * products;
-                    block(numbers) + block(numbers.saturating_mul(m.args.fp8_amax_history_len))
+                    block(numbers) + block(multiply(numbers, m.args.fp8_amax_history_len))
                 }
                 // A scale and a maximum for each.
                 Fp8Recipe::Tensorwise => 2 * block(4) * tensors * products,
                 Fp8Recipe::Blockwise | Fp8Recipe::Mxfp8 => 0,
             });
             let one = Self {
-                elements: each.saturating_mul(count),
-                scales: scales.saturating_mul(count),
-                state: forward.saturating_add(backward).saturating_mul(modules),
+                elements: multiply(each, count),
+                scales: multiply(scales, count),
+                state: multiply(forward.saturating_add(backward), modules),
             };
             out.add(one, 1);
         }
@@ -57,11 +58,9 @@ impl Part {
     }
 
     fn add(&mut self, other: Self, times: u64) {
-        let add =
-            |into: &mut u64, from: u64| *into = into.saturating_add(from.saturating_mul(times));
-        add(&mut self.elements, other.elements);
-        add(&mut self.scales, other.scales);
-        add(&mut self.state, other.state);
+        add_times(&mut self.elements, other.elements, times);
+        add_times(&mut self.scales, other.scales, times);
+        add_times(&mut self.state, other.state, times);
     }
 }
 
@@ -86,7 +85,7 @@ pub(super) fn buffers(
         (false, true) => (0, 0),
     };
     let shape = Shape::of(&[factor("parameters", all.elements)]);
-    let bytes = all.elements.saturating_mul(copies);
+    let bytes = multiply(all.elements, copies);
     let what = "copies of weights in fp8";
     push(what, shape, copies, bytes, TE_FP8_WEIGHTS);
     let mut sum = |what, bytes, source| {

@@ -22,7 +22,7 @@ use crate::source::{
     ATTENTION_MASK, BRIDGE_COMMUNICATOR, DEFERRED_WGRAD, INPUT_TENSOR, OPTIMIZER_STEP, RECOMPUTE,
     SCHEDULES, Source,
 };
-use crate::units::Bytes;
+use crate::units::{Bytes, multiply};
 use terms::{Term, Terms};
 
 /// The lines of all activation buckets of a stage.
@@ -109,7 +109,7 @@ fn line(bucket: Bucket, term: &Term) -> Line {
     let label = [term.part, colon, of, term.what].concat();
     Line {
         id: [bucket.id(), "/", &super::id(&label)].concat(),
-        bytes: Bytes(term.each.saturating_mul(term.times)),
+        bytes: Bytes(multiply(term.each, term.times)),
         what: match term.times {
             1 => [of, term.what].concat(),
             times => format!("{of}{}, {times} at the heaviest moment", term.what),
@@ -180,7 +180,7 @@ fn at_moment(
         let deferred = u64::try_from(moment.deferred).unwrap_or(u64::MAX);
         let sizes = stages.tapes.sizes();
         let (shape, width) = deferred_logits(sizes);
-        let one = block(shape.elements().saturating_mul(width)).saturating_add(passes.residual);
+        let one = block(multiply(shape.elements(), width)).saturating_add(passes.residual);
         let times = deferred / one.max(1);
         let what = "logits' gradients that wait for the output layer's weight gradient";
         terms.shaped(what, TRANSIENT, (shape, width), times, DEFERRED_WGRAD);
@@ -243,7 +243,7 @@ impl View<'_> {
             }
         }
         for ((kind, below), segments) in kinds {
-            let times = times.saturating_mul(segments);
+            let times = multiply(times, segments);
             match kind {
                 Some(kind) => self.segment(kind, below, times, terms),
                 None => self.group_input(times, terms),

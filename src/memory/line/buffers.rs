@@ -9,7 +9,7 @@ use crate::memory::peak::Stages;
 use crate::model::tape::block;
 use crate::model::tensor::{Shape, factor};
 use crate::source::{GRAD_BUFFER, Source};
-use crate::units::Bytes;
+use crate::units::{Bytes, multiply};
 
 /// The line of the bucket of buffers; none where it is empty.
 pub(super) fn line(stages: &Stages<'_>, pp_rank: u32, chunks: &[ChunkEstimate]) -> Option<Line> {
@@ -35,14 +35,14 @@ pub(super) fn line(stages: &Stages<'_>, pp_rank: u32, chunks: &[ChunkEstimate]) 
             BufferKind::StandIns => {
                 for (rows, columns) in stages.buffers.stand_ins(&site) {
                     let shape = Shape::of(&[factor("rows", rows), factor("columns", columns)]);
-                    let bytes = shape.elements().saturating_mul(buffer.width);
+                    let bytes = multiply(shape.elements(), buffer.width);
                     let formula = product(&shape, buffer.width, 1, block(bytes));
                     let label = format!("{rows} × {columns}");
                     children.push(leaf(what, &label, block(bytes), source, Some(formula)));
                 }
             }
             BufferKind::Tensor | BufferKind::Workspace => {
-                let bytes = buffer.shape.elements().saturating_mul(buffer.width);
+                let bytes = multiply(buffer.shape.elements(), buffer.width);
                 let formula = product(&buffer.shape, buffer.width, 1, block(bytes));
                 return leaf("", what, buffer.bytes, source, Some(formula));
             }

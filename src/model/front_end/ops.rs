@@ -8,6 +8,7 @@ use crate::model::sizes::Sizes;
 use crate::model::tape::{Family, Tape, TensorId};
 use crate::model::tensor::{Factor, Shape, factor};
 use crate::source::{CLIP_VIT, MIMO_MODEL, WHISPER_ENCODER};
+use crate::units::multiply;
 
 /// The front end, up to the residual stream of the first layer. It keeps its pixels or spectra for the
 /// gradient of the first convolution; they have no gradient themselves.
@@ -77,10 +78,10 @@ fn patches(sizes: &Sizes<'_>, tape: &mut Tape) -> TensorId {
     let (m, a) = (sizes.m, &sizes.m.args);
     tape.at(Family::Output, CLIP_VIT);
     let count = factor("patches", patch_count(m));
-    let area = factor("p²", a.patch_dim.saturating_mul(a.patch_dim));
+    let area = factor("p²", multiply(a.patch_dim, a.patch_dim));
     let depth = factor(
         "(c_in·p_t)",
-        a.num_channels.saturating_mul(a.temporal_patch_size),
+        multiply(a.num_channels, a.temporal_patch_size),
     );
     let pixels = tape.tensor("pixels", of_items(m, count, [area, depth]), sizes.width());
     let embedded = tape.tensor(
@@ -102,7 +103,7 @@ fn patches(sizes: &Sizes<'_>, tape: &mut Tape) -> TensorId {
 fn audio(sizes: &Sizes<'_>, tape: &mut Tape) -> TensorId {
     let m = sizes.m;
     tape.at(Family::Output, WHISPER_ENCODER);
-    let frames = factor("2·s", m.ends.tokens.saturating_mul(2));
+    let frames = factor("2·s", multiply(m.ends.tokens, 2));
     let bands = factor("n_mel", m.args.num_mel_bins);
     let width = sizes.width();
     let wide = of_items(m, frames, [hidden(m), Factor::NONE]);

@@ -8,6 +8,7 @@ use crate::model::tape::{Family, Tape, TensorId};
 use crate::model::tensor::{Shape, factor};
 use crate::model::{hidden, tp};
 use crate::source::{GATED_DELTA_NET, TE_LAYERNORM_LINEAR, TE_LINEAR};
+use crate::units::multiply;
 
 /// Tokens of one chunk of the kernel.
 const CHUNK: u64 = 64;
@@ -20,19 +21,17 @@ const CHUNK: u64 = 64;
 pub(crate) fn ops(sizes: &Sizes<'_>, tape: &mut Tape, input: TensorId) -> TensorId {
     let (m, bytes) = (sizes.m, sizes.width());
     let a = &m.args;
-    let keys = a.linear_num_key_heads.saturating_mul(a.linear_key_head_dim);
+    let keys = multiply(a.linear_num_key_heads, a.linear_key_head_dim);
     let heads = factor("n_lv", a.linear_num_value_heads);
     let (key_width, value_width) = (
         factor("d_lk", a.linear_key_head_dim),
         factor("d_lv", a.linear_value_head_dim),
     );
-    let values = a
-        .linear_num_value_heads
-        .saturating_mul(a.linear_value_head_dim);
-    let joined = keys.saturating_mul(2).saturating_add(values);
+    let values = multiply(a.linear_num_value_heads, a.linear_value_head_dim);
+    let joined = multiply(keys, 2).saturating_add(values);
     let projected = joined
         .saturating_add(values)
-        .saturating_add(a.linear_num_value_heads.saturating_mul(2));
+        .saturating_add(multiply(a.linear_num_value_heads, 2));
     let wide = factor("(2·n_lk·d_lk + 2·n_lv·d_lv + 2·n_lv)", projected);
     let channels = factor("(2·n_lk·d_lk + n_lv·d_lv)", joined);
 

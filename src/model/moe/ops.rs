@@ -12,6 +12,7 @@ use crate::model::tape::{Family, Gradient, Tape, TensorId};
 use crate::model::tensor::{Factor, Shape, factor};
 use crate::model::{hidden, shared_expert};
 use crate::source::{LATENT, ROUTER, SHARED_EXPERTS, TE_LAYERNORM_LINEAR};
+use crate::units::multiply;
 
 /// How many rows of tokens exist at each point on the way to the experts and back.
 #[derive(Clone, Copy, Debug)]
@@ -32,20 +33,18 @@ impl Rows {
     /// The rows of a layer on the rank that gets most. Padded to capacity, every rank gets the same number.
     pub(crate) fn new(m: &Module, moe: &Moe) -> Self {
         let a = &m.args;
-        let tokens = a.seq_length.saturating_mul(a.micro_batch_size) / m.cp.max(1);
+        let tokens = multiply(a.seq_length, a.micro_batch_size) / m.cp.max(1);
         let tokens = if m.sequence_parallel {
             tokens / m.tp.max(1)
         } else {
             tokens
         };
-        let mean = tokens.saturating_mul(moe.topk);
+        let mean = multiply(tokens, moe.topk);
         let capacity = a.moe_expert_capacity_factor.map(|capacity| {
             // ceil(T·k / E · factor) for each expert, in whole millionths.
             let slots = u128::from(mean) * u128::from(capacity.0);
             let each = slots.div_ceil(u128::from(moe.num_experts) * 1_000_000);
-            u64::try_from(each)
-                .unwrap_or(u64::MAX)
-                .saturating_mul(moe.num_experts)
+            multiply(u64::try_from(each).unwrap_or(u64::MAX), moe.num_experts)
         });
         let sent = match capacity {
             Some(capacity) if a.moe_pad_expert_input_to_capacity => capacity,
@@ -62,17 +61,17 @@ impl Rows {
             }
         };
         let received = scaled(sent);
-        let routed = received.saturating_mul(m.etp);
+        let routed = multiply(received, m.etp);
         let experts = (moe.num_experts / m.ep.max(1)).max(1);
         let each = routed
             .div_ceil(experts)
             .next_multiple_of(expert_alignment(m));
         let aligned = if expert_alignment(m) > 1 {
-            each.saturating_mul(experts)
+            multiply(each, experts)
         } else {
             routed
         };
-        let rank_tokens = tokens.saturating_mul(m.ep).saturating_mul(m.etp);
+        let rank_tokens = multiply(multiply(tokens, m.ep), m.etp);
         Self {
             sent: factor("N (tokens · k)", sent),
             received: factor("N · imbalance", received),

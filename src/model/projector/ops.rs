@@ -10,6 +10,7 @@ use crate::model::tape::{Family, Gradient, Tape, TensorId};
 use crate::model::tensor::{Factor, Shape, factor};
 use crate::model::{hidden, tp};
 use crate::source::{CLIP_VIT, PATCH_MERGER, PROJECTOR};
+use crate::units::multiply;
 
 /// From the output of the last layer to what the language model gets.
 pub(crate) fn ops(sizes: &Sizes<'_>, tape: &mut Tape, input: TensorId) {
@@ -60,7 +61,7 @@ pub(crate) fn ops(sizes: &Sizes<'_>, tape: &mut Tape, input: TensorId) {
 /// Tokens of one item that the language model gets.
 pub(crate) fn merged_count(m: &Module) -> u64 {
     let side = m.args.spatial_merge_size.max(1);
-    (patch_count(m) / side.saturating_mul(side)).max(1)
+    (patch_count(m) / multiply(side, side)).max(1)
 }
 
 fn layers(

@@ -1,5 +1,6 @@
 //! Bytes sorted by what they are used for.
 
+use crate::units::add_times;
 /// How many kinds of use there are: the families of kept tensors, and what is not kept.
 pub const USES: usize = 6;
 /// The index of what only lives for a moment.
@@ -22,7 +23,7 @@ impl Usage {
     #[inline(never)] // Everything about peaks is made of these; one copy keeps it small.
     pub fn add(&mut self, other: &Self, times: u64) {
         for (into, from) in self.0.iter_mut().zip(&other.0) {
-            *into = into.saturating_add(from.saturating_mul(times));
+            add_times(into, *from, times);
         }
     }
 

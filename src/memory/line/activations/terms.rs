@@ -3,6 +3,7 @@
 use crate::model::tape::{ActivationTensor, block};
 use crate::model::tensor::Shape;
 use crate::source::Source;
+use crate::units::multiply;
 
 /// A tensor that is alive some number of times.
 pub(super) struct Term {
@@ -76,10 +77,10 @@ impl Terms {
         source: Source,
     ) {
         let (shape, width) = self.stream;
-        let one = block(shape.elements().saturating_mul(width));
+        let one = block(multiply(shape.elements(), width));
         let streams = each.checked_div(one).filter(|n| n * one == each);
         let (each, times, formula) = match streams {
-            Some(streams) => (one, times.saturating_mul(streams), Some(self.stream)),
+            Some(streams) => (one, multiply(times, streams), Some(self.stream)),
             None => (each, times, None),
         };
         self.push(Term {
@@ -108,7 +109,7 @@ impl Terms {
             what,
             gradient: false,
             usage,
-            each: block(shape.elements().saturating_mul(width)),
+            each: block(multiply(shape.elements(), width)),
             times,
             formula: Some((shape, width)),
             source,

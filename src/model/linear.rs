@@ -4,7 +4,7 @@ use super::norm;
 use super::norm::ops::NormNames;
 use super::quantization::Fp8;
 use super::sizes::Sizes;
-use super::tape::{Op, Tape, TensorId};
+use super::tape::{Tape, TensorId};
 use super::tensor::{Factor, Shape};
 
 /// A linear layer: its name, its input and output, and its weight for the gradient.
@@ -21,114 +21,100 @@ pub(crate) struct Linear {
 
 /// Without gradient accumulation fusion the weight's gradient is a tensor before it is added up; frozen weights
 /// have none.
-pub(crate) fn weight_gradient(sizes: &Sizes<'_>, tape: &mut Tape, weight: Shape) -> Vec<TensorId> {
+pub(crate) fn weight_gradient(
+    sizes: &Sizes<'_>,
+    tape: &mut Tape,
+    weight: Shape,
+) -> Option<TensorId> {
     let separate = !sizes.m.args.gradient_accumulation_fusion && !sizes.m.args.frozen;
     tape.tensor_if(separate, "weight gradient", weight, sizes.width())
 }
 
-/// The tensors around a linear layer's matrix products, besides its output and the gradient of its input.
-pub(crate) struct Around {
-    /// What it keeps: its input, nothing when the weight is frozen.
-    pub(crate) saves: Vec<TensorId>,
-    pub(crate) forward: Vec<TensorId>,
-    pub(crate) backward: Vec<TensorId>,
-}
-
-impl Around {
-    /// Around a layer whose output's gradient has this shape when it is multiplied. `gathered` is the shape of the
-    /// input that ranks gather in both passes, if they do.
-    pub(crate) fn new(
-        sizes: &Sizes<'_>,
-        tape: &mut Tape,
-        linear: &Linear,
-        gathered: Option<Shape>,
-        gradient: Shape,
-    ) -> Self {
-        let trains = !sizes.m.args.frozen;
-        let mut around = Self {
-            saves: if trains {
-                vec![linear.input]
-            } else {
-                Vec::new()
-            },
-            forward: Vec::new(),
-            backward: Vec::new(),
-        };
-        if let Some(fp8) = sizes.fp8 {
-            around.in_fp8(sizes, tape, fp8, linear, gathered, gradient);
-        } else if let Some(whole) = gathered {
-            let width = sizes.width();
-            around
-                .forward
-                .push(tape.tensor("gathered input", whole, width));
-            around
-                .backward
-                .push(tape.tensor("input gathered again", whole, width));
-        }
-        around
-            .backward
-            .extend(weight_gradient(sizes, tape, linear.weight));
-        around
-    }
-
-    fn in_fp8(
-        &mut self,
-        sizes: &Sizes<'_>,
-        tape: &mut Tape,
-        fp8: Fp8,
-        linear: &Linear,
-        gathered: Option<Shape>,
-        gradient: Shape,
-    ) {
-        let own = tape.get(linear.input).map_or(gradient, |input| input.shape);
-        // What is kept by rows to be gathered serves both passes.
-        let rows = gathered.is_some() && fp8.gathers_rows;
-        if fp8.original || self.saves.is_empty() {
-            self.forward.push(tape.tensor("input in fp8", own, 1));
-        } else {
-            let what = if rows || fp8.both == 1 {
-                "input in fp8"
-            } else {
-                "input in fp8, by columns"
-            };
-            self.saves = fp8.input(tape, what, own).to_vec();
-            if !rows && fp8.both > 1 {
-                self.forward
-                    .push(tape.tensor("input in fp8, by rows", own, 1));
-            }
+/// The latest operation has the tensors around a linear layer's matrix products, besides its output and the gradient
+/// of its input. The output's gradient has this shape when it is multiplied. `gathered` is the shape of the input that
+/// ranks gather in both passes, if they do.
+pub(crate) fn products(
+    sizes: &Sizes<'_>,
+    tape: &mut Tape,
+    linear: &Linear,
+    gathered: Option<Shape>,
+    gradient: Shape,
+) {
+    if let Some(fp8) = sizes.fp8 {
+        products_in_fp8(sizes, tape, fp8, linear, gathered, gradient);
+    } else {
+        if !sizes.m.args.frozen {
+            tape.saves(&[linear.input]);
         }
         if let Some(whole) = gathered {
-            self.forward
-                .push(tape.tensor("gathered input in fp8", whole, 1));
-            let copies = if rows {
-                fp8.both
-            } else {
-                1 + u64::from(fp8.reorders())
-            };
-            self.backward
-                .push(tape.tensor("input in fp8 gathered again", whole, copies));
-        } else if fp8.original {
-            let copies = if fp8.gathers_rows { fp8.both } else { 1 };
-            self.backward
-                .push(tape.tensor("input in fp8 for its weight", own, copies));
+            let width = sizes.width();
+            let once = tape.tensor("gathered input", whole, width);
+            let again = tape.tensor("input gathered again", whole, width);
+            tape.forward(&[once]).backward(&[again]);
         }
-        self.backward
-            .push(tape.tensor("output gradient in fp8", gradient, fp8.both));
-        let a = &sizes.m.args;
-        if a.disable_parameter_transpose_cache && !a.fp8_param_gather {
-            let scales = fp8.weight_scales(linear.weight);
-            let weight = tape.tensor("weight in fp8", linear.weight, fp8.both);
-            let scales = tape.tensor("scales of the weight", scales, fp8.scale * fp8.both);
-            self.saves.extend([weight, scales]);
+    }
+    let gradient = weight_gradient(sizes, tape, linear.weight);
+    tape.backward(gradient.as_slice());
+}
+
+fn products_in_fp8(
+    sizes: &Sizes<'_>,
+    tape: &mut Tape,
+    fp8: Fp8,
+    linear: &Linear,
+    gathered: Option<Shape>,
+    gradient: Shape,
+) {
+    let a = &sizes.m.args;
+    let own = tape.get(linear.input).map_or(gradient, |input| input.shape);
+    // What is kept by rows to be gathered serves both passes.
+    let rows = gathered.is_some() && fp8.gathers_rows;
+    if fp8.original || a.frozen {
+        if !a.frozen {
+            tape.saves(&[linear.input]);
         }
+        let quantized = tape.tensor("input in fp8", own, 1);
+        tape.forward(&[quantized]);
+    } else {
+        let what = if rows || fp8.both == 1 {
+            "input in fp8"
+        } else {
+            "input in fp8, by columns"
+        };
+        let kept = fp8.input(tape, what, own);
+        tape.saves(&kept);
+        let by_rows = tape.tensor_if(!rows && fp8.both > 1, "input in fp8, by rows", own, 1);
+        tape.forward(by_rows.as_slice());
+    }
+    if let Some(whole) = gathered {
+        let once = tape.tensor("gathered input in fp8", whole, 1);
+        let copies = if rows {
+            fp8.both
+        } else {
+            1 + u64::from(fp8.reorders())
+        };
+        let again = tape.tensor("input in fp8 gathered again", whole, copies);
+        tape.forward(&[once]).backward(&[again]);
+    } else if fp8.original {
+        let copies = if fp8.gathers_rows { fp8.both } else { 1 };
+        let again = tape.tensor("input in fp8 for its weight", own, copies);
+        tape.backward(&[again]);
+    }
+    let of_output = tape.tensor("output gradient in fp8", gradient, fp8.both);
+    tape.backward(&[of_output]);
+    if a.disable_parameter_transpose_cache && !a.fp8_param_gather {
+        let scales = fp8.weight_scales(linear.weight);
+        let weight = tape.tensor("weight in fp8", linear.weight, fp8.both);
+        let scales = tape.tensor("scales of the weight", scales, fp8.scale * fp8.both);
+        tape.saves(&[weight, scales]);
     }
 }
 
 /// Keeps its input as it is, on every rank the whole of it.
 pub(crate) fn plain(sizes: &Sizes<'_>, tape: &mut Tape, linear: Linear) {
     let gradient = shape_of(tape, linear.output);
-    let around = Around::new(sizes, tape, &linear, None, gradient);
-    linear.op(tape, &around);
+    linear.op(tape);
+    products(sizes, tape, &linear, None, gradient);
 }
 
 /// Column-parallel: with sequence parallelism it gathers its input, keeps only this rank's part and
@@ -137,15 +123,16 @@ pub(crate) fn column(sizes: &Sizes<'_>, tape: &mut Tape, linear: Linear) {
     let whole = sizes.tokens(&[linear.width]);
     let gathered = sizes.m.sequence_parallel.then_some(whole);
     let gradient = shape_of(tape, linear.output);
-    let around = Around::new(sizes, tape, &linear, gathered, gradient);
-    let sum = input_gradient(sizes, tape, whole);
-    linear.op(tape, &around).backward(&sum);
+    linear.op(tape);
+    products(sizes, tape, &linear, gathered, gradient);
+    input_gradient(sizes, tape, whole);
 }
 
 /// With sequence parallelism the gradient of a gathered input is whole before it is scattered.
-pub(crate) fn input_gradient(sizes: &Sizes<'_>, tape: &mut Tape, whole: Shape) -> Vec<TensorId> {
+pub(crate) fn input_gradient(sizes: &Sizes<'_>, tape: &mut Tape, whole: Shape) {
     let what = "input gradient before reduce-scatter";
-    tape.tensor_if(sizes.m.sequence_parallel, what, whole, sizes.width())
+    let sum = tape.tensor_if(sizes.m.sequence_parallel, what, whole, sizes.width());
+    tape.backward(sum.as_slice());
 }
 
 /// A norm with a column-parallel layer after it. Transformer Engine has both in one module, which
@@ -158,35 +145,27 @@ pub(crate) fn norm_column(
     normed: Factor,
 ) -> TensorId {
     let output = tape.tensor(names.output, sizes.own_tokens(&[normed]), sizes.width());
-    let mut saved = norm::ops::saved(
-        sizes,
-        tape,
-        names,
-        linear.input,
-        |w| sizes.own_tokens(w),
-        normed,
-    );
+    let of_tokens = |w: &[Factor]| sizes.own_tokens(w);
+    let saved = norm::ops::saved(sizes, tape, names, linear.input, &of_tokens, normed);
     let of_norm = Linear {
         input: output,
         width: normed,
         ..linear
     };
     if !sizes.kernels.norm_in_linear {
-        tape.op(names.op, &[linear.input], &[output]).saves(&saved);
+        saved.by(tape.op(names.op, &[linear.input], &[output]));
         column(sizes, tape, of_norm);
         return output;
     }
     let whole = sizes.tokens(&[normed]);
     let gathered = sizes.m.sequence_parallel.then_some(whole);
     let gradient = shape_of(tape, linear.output);
-    let around = Around::new(sizes, tape, &of_norm, gathered, gradient);
+    linear.op(tape);
+    tape.saves(&[saved.input]);
+    products(sizes, tape, &of_norm, gathered, gradient);
+    saved.rest_by(tape);
     let sum = tape.tensor("gradient of the norm's output", whole, sizes.width());
-    saved.splice(1..1, around.saves);
-    tape.op(linear.name, &[linear.input], &[linear.output])
-        .saves(&saved)
-        .forward(&around.forward)
-        .backward(&around.backward)
-        .backward(&[sum]);
+    tape.backward(&[sum]);
     output
 }
 
@@ -196,31 +175,26 @@ pub(crate) fn row(sizes: &Sizes<'_>, tape: &mut Tape, linear: Linear) {
     let parallel = sizes.m.sequence_parallel;
     let whole = sizes.gathered();
     let (what, width) = ("output before reduce-scatter", sizes.width());
+    linear.op(tape);
     let sum = tape.tensor_if(parallel, what, whole, width);
     let plain = parallel && sizes.fp8.is_none();
     let gathered = tape.tensor_if(plain, "gathered output gradient", whole, width);
-    let mut around = Around::new(sizes, tape, &linear, None, whole);
+    products(sizes, tape, &linear, None, whole);
     if let Some(fp8) = sizes.fp8.filter(|_| parallel) {
         let copies = if fp8.gathers_rows { 1 } else { fp8.both };
         let own = "output gradient in fp8 before it is gathered";
-        around
-            .backward
-            .push(tape.tensor(own, sizes.residual(), copies));
+        let own = tape.tensor(own, sizes.residual(), copies);
         let order = "columns of the output gradient before they are put into order";
-        around
-            .backward
-            .extend(tape.tensor_if(fp8.reorders(), order, whole, 1));
+        let order = tape.tensor_if(fp8.reorders(), order, whole, 1);
+        tape.backward(&[own]).backward(order.as_slice());
     }
-    linear.op(tape, &around).forward(&sum).backward(&gathered);
+    tape.forward(sum.as_slice()).backward(gathered.as_slice());
 }
 
 impl Linear {
-    /// Its operation, so far.
-    pub(crate) fn op<'t>(&self, tape: &'t mut Tape, around: &Around) -> &'t mut Op {
-        tape.op(self.name, &[self.input], &[self.output])
-            .saves(&around.saves)
-            .forward(&around.forward)
-            .backward(&around.backward)
+    /// Its operation, without what its products need.
+    pub(crate) fn op(&self, tape: &mut Tape) {
+        tape.op(self.name, &[self.input], &[self.output]);
     }
 }
 
@@ -243,7 +217,7 @@ pub(crate) fn bias_dropout_add(
     let mask = tape.tensor_if(sizes.hidden_dropout(), "dropout mask", sizes.residual(), 1);
     let of_branch = if sizes.hidden_dropout() { New } else { Shared };
     tape.op(name, &[branch, residual], &[output])
-        .saves(&mask)
+        .saves(mask.as_slice())
         .gradients(&[of_branch, Shared]);
     output
 }

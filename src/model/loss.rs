@@ -67,8 +67,8 @@ fn head(
     let gradient = linear::weight_gradient(sizes, tape, weight);
     tape.op(names[0], &[input], &[logits])
         .saves(&[input])
-        .backward(&whole)
-        .backward(&gradient);
+        .backward(whole.as_slice())
+        .backward(gradient.as_slice());
     loss(sizes, tape, logits, names[1], what[1]);
 }
 
@@ -96,33 +96,29 @@ fn loss(
     );
     let per_token = tape.tensor(what, sizes.tokens(&[]), 4);
     let masks = tape.tensor("target masks and indices", sizes.tokens(&[]), 9);
-    let op = match fusion {
+    match fusion {
         Some(CrossEntropyFusion::Te) if m.args.te_cross_entropy_in_place => {
             // The gradient is written over the logits.
             let op = tape.op(name, &[logits], &[per_token]);
-            op.saves(&[logits]).gradients(&[Gradient::Over(logits)])
+            op.saves(&[logits]).gradients(&[Gradient::Over(logits)]);
         }
         Some(CrossEntropyFusion::Te) => {
             let gradient = tape.tensor("gradient of the logits in fp32", vocabulary, 4);
-            tape.op(name, &[logits], &[per_token]).saves(&[gradient])
+            tape.op(name, &[logits], &[per_token]).saves(&[gradient]);
         }
-        Some(CrossEntropyFusion::Native) => {
-            // Modelled from measurements: the compiled function has one more fp32 copy than its source.
+        Some(CrossEntropyFusion::Native) | None => {
             let softmax = tape.tensor("softmax of the logits in fp32", vocabulary, 4);
-            let copy = tape.tensor(
+            // Modelled from measurements: the compiled function has one more fp32 copy than its source.
+            let copy = tape.tensor_if(
+                fusion.is_some(),
                 "second fp32 copy of the logits, concluded from measured runs",
                 vocabulary,
                 4,
             );
             tape.op(name, &[logits], &[per_token])
                 .saves(&[softmax, masks])
-                .forward(&[copy])
+                .forward(copy.as_slice());
         }
-        None => {
-            let softmax = tape.tensor("softmax of the logits in fp32", vocabulary, 4);
-            tape.op(name, &[logits], &[per_token])
-                .saves(&[softmax, masks])
-        }
-    };
-    op.root = true;
+    }
+    tape.is_root();
 }

@@ -89,63 +89,39 @@ pub enum Gradient {
     None,
 }
 
+/// What a tensor is to an operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// It is read, and its gradient goes there.
+    Input(Gradient),
+    /// It is made.
+    Output,
+    /// Autograd keeps it for the backward pass.
+    Saved,
+    /// It exists only while the forward pass runs.
+    Forward,
+    /// It exists only while the backward pass runs, besides gradients.
+    Backward,
+}
+
+/// A tensor of an operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Link {
+    /// Which.
+    pub tensor: TensorId,
+    /// What it is to the operation.
+    pub role: Role,
+}
+
 /// One operation.
 #[derive(Clone, Debug)]
 pub struct Op {
     /// Its name, after Megatron's module or function.
     pub name: &'static str,
-    /// What it reads, and where the gradients go.
-    pub inputs: Vec<(TensorId, Gradient)>,
-    /// What it makes.
-    pub outputs: Vec<TensorId>,
-    /// What autograd keeps for its backward pass.
-    pub saves: Vec<TensorId>,
-    /// What exists only while its forward pass runs.
-    pub forward: Vec<TensorId>,
-    /// What exists only while its backward pass runs, besides gradients.
-    pub backward: Vec<TensorId>,
     /// Whether its backward pass starts here, as a loss's does.
     pub root: bool,
-}
-
-impl Op {
-    /// Keeps these for the backward pass.
-    #[inline(never)]
-    pub(crate) fn saves(&mut self, tensors: &[TensorId]) -> &mut Self {
-        self.saves.extend_from_slice(tensors);
-        self
-    }
-
-    /// Needs these while its forward pass runs.
-    #[inline(never)]
-    pub(crate) fn forward(&mut self, tensors: &[TensorId]) -> &mut Self {
-        self.forward.extend_from_slice(tensors);
-        self
-    }
-
-    /// Needs these while its backward pass runs.
-    #[inline(never)]
-    pub(crate) fn backward(&mut self, tensors: &[TensorId]) -> &mut Self {
-        self.backward.extend_from_slice(tensors);
-        self
-    }
-
-    /// The gradients of its inputs go here, in the order of the inputs.
-    #[inline(never)]
-    pub(crate) fn gradients(&mut self, gradients: &[Gradient]) -> &mut Self {
-        for (input, gradient) in self.inputs.iter_mut().zip(gradients) {
-            input.1 = *gradient;
-        }
-        self
-    }
-
-    /// Python variables keep these alive until the operation is done.
-    #[inline(never)]
-    pub(crate) fn holds(&mut self, tensors: &[TensorId]) -> &mut Self {
-        self.inputs
-            .extend(tensors.iter().map(|t| (*t, Gradient::None)));
-        self
-    }
+    /// Where its tensors start in the tape's list; they end where the next operation's start.
+    links: usize,
 }
 
 /// Operations that a recompute module runs a second time instead of keeping what they save.
@@ -170,6 +146,8 @@ pub struct Tape {
     pub tensors: Vec<ActivationTensor>,
     /// The operations in the order of the forward pass.
     pub ops: Vec<Op>,
+    /// The tensors of all operations, one operation after the other.
+    links: Vec<Link>,
     /// What recompute modules would run again.
     pub sections: Vec<Section>,
     /// Operations whose saved tensors an offload module moves to the host.
@@ -189,6 +167,7 @@ impl Tape {
         Self {
             tensors: Vec::with_capacity(64),
             ops: Vec::with_capacity(32),
+            links: Vec::with_capacity(128),
             sections: Vec::new(),
             offloads: Vec::new(),
             input: None,
@@ -219,54 +198,122 @@ impl Tape {
     }
 
     /// A tensor of this shape, if the condition holds: nothing otherwise.
+    #[inline(never)]
     pub(crate) fn tensor_if(
         &mut self,
         condition: bool,
         what: &'static str,
         shape: Shape,
         width: u64,
-    ) -> Vec<TensorId> {
-        if condition {
-            vec![self.tensor(what, shape, width)]
-        } else {
-            Vec::new()
-        }
+    ) -> Option<TensorId> {
+        condition.then(|| self.tensor(what, shape, width))
     }
 
-    /// Adds an operation.
+    /// Adds an operation. What follows says more about it, until the next.
+    #[inline(never)]
     pub(crate) fn op(
         &mut self,
         name: &'static str,
         inputs: &[TensorId],
         outputs: &[TensorId],
-    ) -> &mut Op {
+    ) -> &mut Self {
         self.ops.push(Op {
             name,
-            inputs: inputs.iter().map(|t| (*t, Gradient::New)).collect(),
-            outputs: outputs.to_vec(),
-            saves: Vec::new(),
-            forward: Vec::new(),
-            backward: Vec::new(),
             root: false,
+            links: self.links.len(),
         });
-        let last = self.ops.len() - 1;
-        #[allow(clippy::indexing_slicing, reason = "just pushed")]
-        &mut self.ops[last]
+        self.link(Role::Input(Gradient::New), inputs);
+        self.link(Role::Output, outputs);
+        self
     }
 
-    /// The output of the last operation goes elsewhere, besides the tape's own: its gradient comes from there.
-    pub(crate) fn leaves(&mut self, output: TensorId) {
+    #[inline(never)]
+    fn link(&mut self, role: Role, tensors: &[TensorId]) {
+        for tensor in tensors {
+            let tensor = *tensor;
+            self.links.push(Link { tensor, role });
+        }
+    }
+
+    /// The latest operation keeps these for its backward pass.
+    pub(crate) fn saves(&mut self, tensors: &[TensorId]) -> &mut Self {
+        self.link(Role::Saved, tensors);
+        self
+    }
+
+    /// It keeps a tensor of its own for its backward pass.
+    #[inline(never)]
+    pub(crate) fn keeps(&mut self, what: &'static str, shape: Shape, width: u64) {
+        let kept = self.tensor(what, shape, width);
+        self.saves(&[kept]);
+    }
+
+    /// It needs these while its forward pass runs.
+    pub(crate) fn forward(&mut self, tensors: &[TensorId]) -> &mut Self {
+        self.link(Role::Forward, tensors);
+        self
+    }
+
+    /// It needs these while its backward pass runs.
+    pub(crate) fn backward(&mut self, tensors: &[TensorId]) -> &mut Self {
+        self.link(Role::Backward, tensors);
+        self
+    }
+
+    /// Python variables keep these alive until it is done.
+    pub(crate) fn holds(&mut self, tensors: &[TensorId]) {
+        self.link(Role::Input(Gradient::None), tensors);
+    }
+
+    /// The gradients of its inputs go here, in the order of the inputs.
+    #[inline(never)]
+    pub(crate) fn gradients(&mut self, gradients: &[Gradient]) {
+        let first = self.ops.last().map_or(0, |op| op.links);
+        let links = self.links.iter_mut().skip(first);
+        let inputs = links.filter_map(|link| match &mut link.role {
+            Role::Input(gradient) => Some(gradient),
+            _ => None,
+        });
+        for (into, gradient) in inputs.zip(gradients) {
+            *into = *gradient;
+        }
+    }
+
+    /// Its backward pass starts here, as a loss's does.
+    pub(crate) fn is_root(&mut self) {
         if let Some(last) = self.ops.last_mut() {
             last.root = true;
-            // A shared gradient is the one that comes.
-            if last
-                .inputs
-                .iter()
-                .all(|(_, gradient)| *gradient != Gradient::Shared)
-            {
-                last.backward.push(output);
-            }
         }
+    }
+
+    /// Its output goes elsewhere, besides the tape's own: its gradient comes from there.
+    pub(crate) fn leaves(&mut self, output: TensorId) {
+        self.is_root();
+        let shared = Role::Input(Gradient::Shared);
+        let last = self.ops.len().saturating_sub(1);
+        // A shared gradient is the one that comes.
+        if self.links(last).iter().all(|link| link.role != shared) {
+            self.backward(&[output]);
+        }
+    }
+
+    /// The tensors of an operation.
+    #[must_use]
+    pub fn links(&self, op: usize) -> &[Link] {
+        self.links.get(self.range(op)).unwrap_or_default()
+    }
+
+    fn range(&self, op: usize) -> Range<usize> {
+        let start = |op: usize| self.ops.get(op).map_or(self.links.len(), |op| op.links);
+        start(op)..start(op + 1)
+    }
+
+    /// The tensors that are this to an operation.
+    pub fn of(&self, op: usize, role: Role) -> impl Iterator<Item = TensorId> + Clone {
+        let links = self.links(op).iter();
+        links
+            .filter(move |link| link.role == role)
+            .map(|link| link.tensor)
     }
 
     /// The index of the next operation, for naming sections.
@@ -315,15 +362,36 @@ impl Tape {
 
     /// Takes it out of autograd: nothing is kept and nothing has a gradient, because nothing is trained so far.
     pub(crate) fn detach(&mut self) {
-        for op in &mut self.ops {
-            op.saves.clear();
-            op.backward.clear();
-            for input in &mut op.inputs {
-                input.1 = Gradient::None;
+        let mut links = Vec::with_capacity(self.links.len());
+        for op in 0..self.ops.len() {
+            let first = links.len();
+            for link in self.links(op) {
+                match link.role {
+                    Role::Saved | Role::Backward => {}
+                    Role::Input(_) => links.push(Link {
+                        role: Role::Input(Gradient::None),
+                        ..*link
+                    }),
+                    Role::Output | Role::Forward => links.push(*link),
+                }
+            }
+            if let Some(op) = self.ops.get_mut(op) {
+                op.links = first;
             }
         }
+        self.links = links;
         self.sections.clear();
         self.offloads.clear();
+    }
+
+    /// The inputs of an operation have no gradient.
+    pub(crate) fn detach_inputs(&mut self, op: usize) {
+        let links = self.range(op);
+        for link in self.links.get_mut(links).into_iter().flatten() {
+            if let Role::Input(gradient) = &mut link.role {
+                *gradient = Gradient::None;
+            }
+        }
     }
 
     /// One of its tensors.

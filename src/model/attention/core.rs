@@ -58,42 +58,40 @@ fn fused(sizes: &Sizes<'_>, tape: &mut Tape, inputs: &Inputs) -> TensorId {
     );
     let work = inputs.queries.tokens(sizes, inputs.qk_width);
     let work = tape.tensor("query gradient accumulated in fp32", work, 4);
-    let copies = |tape: &mut Tape, what_q, what_k, what_v| {
-        vec![
-            tape.tensor(what_q, inputs.queries.tokens(sizes, inputs.qk_width), bytes),
-            tape.tensor(what_k, inputs.groups.tokens(sizes, inputs.qk_width), bytes),
-            tape.tensor(what_v, inputs.groups.tokens(sizes, inputs.v_width), bytes),
-        ]
-    };
-    let mut saved = if flash && m.args.micro_batch_size > 1 {
+    tape.op("core_attention", &inputs.reads, &[output]);
+    let copies = if flash && m.args.micro_batch_size > 1 {
         // Batch first: queries, keys and values are transposed, and so is the output.
-        let mut saved = copies(
-            tape,
+        Some([
             "queries, batch first",
             "keys, batch first",
             "values, batch first",
-        );
-        saved.push(tape.tensor("attention output, batch first", context, bytes));
-        saved
+            "attention output, batch first",
+        ])
     } else if m.sequence_parts() > 1 && m.args.cp_comm_type == CpCommType::A2a {
         // Every rank gets all tokens of fewer heads; the output is kept before it is sent back.
-        let mut saved = copies(
-            tape,
+        Some([
             "exchanged queries",
             "exchanged keys",
             "exchanged values",
-        );
-        saved.push(tape.tensor("attention output before it is sent back", context, bytes));
-        saved
+            "attention output before it is sent back",
+        ])
     } else {
-        let mut saved = inputs.saves.clone();
-        saved.push(output);
-        saved
+        None
     };
-    saved.push(sum);
-    tape.op("core_attention", &inputs.reads, &[output])
-        .saves(&saved)
-        .backward(&[work]);
+    if let Some(copies) = copies {
+        let shapes = [
+            inputs.queries.tokens(sizes, inputs.qk_width),
+            inputs.groups.tokens(sizes, inputs.qk_width),
+            inputs.groups.tokens(sizes, inputs.v_width),
+            context,
+        ];
+        for (what, shape) in copies.into_iter().zip(shapes) {
+            tape.keeps(what, shape, bytes);
+        }
+    } else {
+        tape.saves(&inputs.saves).saves(&[output]);
+    }
+    tape.saves(&[sum]).backward(&[work]);
     output
 }
 
@@ -133,19 +131,15 @@ fn unfused(sizes: &Sizes<'_>, tape: &mut Tape, inputs: &Inputs) -> TensorId {
         saved.clone_from(&reads);
     }
     // Megatron's own attention writes its scores into a buffer that all layers share.
-    let raw = if local {
-        Vec::new()
-    } else {
-        vec![tape.tensor("attention scores", scores, bytes)]
-    };
+    let raw = tape.tensor_if(!local, "attention scores", scores, bytes);
     let probabilities = tape.tensor("attention probabilities", scores, bytes);
-    let values = reads.last().copied().into_iter().collect::<Vec<_>>();
+    let values = reads.last().copied().unwrap_or(probabilities);
     let mut used = probabilities;
-    if let [raw] = raw.as_slice() {
+    if let Some(raw) = raw {
         // The values are kept by the second product.
         let keys = saved.get(..2).unwrap_or(&saved);
-        tape.op("query times key", &reads, &[*raw]).saves(keys);
-        tape.op("softmax", &[*raw], &[probabilities])
+        tape.op("query times key", &reads, &[raw]).saves(keys);
+        tape.op("softmax", &[raw], &[probabilities])
             .saves(&[probabilities]);
     } else {
         let fp32 = tape.tensor_if(
@@ -154,13 +148,9 @@ fn unfused(sizes: &Sizes<'_>, tape: &mut Tape, inputs: &Inputs) -> TensorId {
             scores,
             4,
         );
-        saved.extend(if fp32.is_empty() {
-            vec![probabilities]
-        } else {
-            fp32
-        });
         tape.op("query times key, softmax", &reads, &[probabilities])
-            .saves(&saved);
+            .saves(&saved)
+            .saves(&[fp32.unwrap_or(probabilities)]);
     }
     if m.args.attention_dropout.0 > 0 {
         let dropped = tape.tensor("attention probabilities after dropout", scores, bytes);
@@ -172,8 +162,7 @@ fn unfused(sizes: &Sizes<'_>, tape: &mut Tape, inputs: &Inputs) -> TensorId {
     let context = inputs.queries.tokens(sizes, inputs.v_width);
     let product = tape.tensor("context before its transpose", context, bytes);
     let output = tape.tensor("attention output", context, bytes);
-    let mut second = vec![used];
-    second.extend_from_slice(&values);
+    let second = [used, values];
     tape.op("probability times value", &second, &[product])
         .saves(&second);
     tape.op("transpose", &[product], &[output]);

@@ -153,42 +153,30 @@ pub(crate) fn ops(sizes: &Sizes<'_>, tape: &mut Tape, input: TensorId) -> Tensor
         q = Some(copy);
     }
     tape.at(Family::Attention, TE_DOT_PRODUCT);
-    let inputs = match (q, k) {
+    let values = |tape: &mut Tape| tape.tensor("values", groups.tokens(sizes, head), bytes);
+    let (reads, saves) = match (q, k) {
         (Some(q), Some(k)) => {
             let v = if sizes.kernels.values_copied {
-                tape.tensor("values", groups.tokens(sizes, head), bytes)
+                values(tape)
             } else {
                 qkv
             };
-            Inputs {
-                reads: vec![q, k, qkv],
-                saves: vec![q, k, v],
-                queries,
-                groups,
-                qk_width: head,
-                v_width: head,
-            }
+            (vec![q, k, qkv], vec![q, k, v])
         }
         (Some(q), None) => {
             let k = tape.tensor("keys", groups.tokens(sizes, head), bytes);
-            let v = tape.tensor("values", groups.tokens(sizes, head), bytes);
-            Inputs {
-                reads: vec![q, qkv],
-                saves: vec![q, k, v],
-                queries,
-                groups,
-                qk_width: head,
-                v_width: head,
-            }
+            let v = values(tape);
+            (vec![q, qkv], vec![q, k, v])
         }
-        _ => Inputs {
-            reads: vec![qkv],
-            saves: vec![qkv],
-            queries,
-            groups,
-            qk_width: head,
-            v_width: head,
-        },
+        _ => (vec![qkv], vec![qkv]),
+    };
+    let inputs = Inputs {
+        reads,
+        saves,
+        queries,
+        groups,
+        qk_width: head,
+        v_width: head,
     };
     let mut context = core::ops(sizes, tape, &inputs);
     if gates > 0 {
@@ -262,41 +250,27 @@ fn qk_norm(sizes: &Sizes<'_>, tape: &mut Tape, qkv: TensorId) -> (TensorId, Tens
     let normed_q = tape.tensor("normed queries", queries.tokens(sizes, head), bytes);
     let normed_k = tape.tensor("normed keys", groups.tokens(sizes, head), bytes);
     let both = Heads::queries_and_keys(m);
-    let mut saved = vec![tape.tensor(
+    tape.op("q_layernorm, k_layernorm", &[qkv], &[normed_q, normed_k]);
+    tape.keeps(
         "statistics of the norms on queries and keys",
         both.tokens(sizes, sizes.norm_stats()),
         sizes.stats_width(),
-    )];
+    );
+    let of_queries = "copy of queries for their norm";
     if sizes.kernels.norm == NormKernel::Torch {
-        saved.push(tape.tensor("queries and keys in fp32", both.tokens(sizes, head), 4));
-        saved.push(tape.tensor(
-            "normalized queries and keys in fp32",
-            both.tokens(sizes, head),
-            4,
-        ));
+        let shape = both.tokens(sizes, head);
+        tape.keeps("queries and keys in fp32", shape, 4);
+        tape.keeps("normalized queries and keys in fp32", shape, 4);
     } else if sizes.kernels.values_copied {
-        saved.push(tape.tensor(
-            "copy of queries for their norm",
-            queries.tokens(sizes, head),
-            bytes,
-        ));
-        saved.push(tape.tensor(
-            "copy of keys for their norm",
-            groups.tokens(sizes, head),
-            bytes,
-        ));
+        tape.keeps(of_queries, queries.tokens(sizes, head), bytes);
+        let of_keys = "copy of keys for their norm";
+        tape.keeps(of_keys, groups.tokens(sizes, head), bytes);
     } else {
-        saved.push(qkv);
+        tape.saves(&[qkv]);
         if m.num_query_groups < m.args.num_attention_heads {
-            saved.push(tape.tensor(
-                "copy of queries for their norm",
-                queries.tokens(sizes, head),
-                bytes,
-            ));
+            tape.keeps(of_queries, queries.tokens(sizes, head), bytes);
         }
     }
-    tape.op("q_layernorm, k_layernorm", &[qkv], &[normed_q, normed_k])
-        .saves(&saved);
     (normed_q, normed_k)
 }
 
@@ -329,18 +303,17 @@ fn rope(
         queries.tokens(sizes, head),
         bytes,
     );
-    let tables = if sizes.kernels.rope_fused {
-        Vec::new()
-    } else {
-        vec![rope_tables(sizes, tape, head)]
+    let name = "apply_rotary_pos_emb";
+    let rotated = [rotated_q, rotated_k];
+    match (q, k) {
+        (Some(q), Some(k)) => tape.op(name, &[q, k], &rotated),
+        _ => tape.op(name, &[qkv], &rotated),
     };
-    let reads: Vec<TensorId> = match (q, k) {
-        (Some(q), Some(k)) => vec![q, k],
-        _ => vec![qkv],
-    };
-    tape.op("apply_rotary_pos_emb", &reads, &[rotated_q, rotated_k])
-        .saves(&tables)
-        .forward(&copy);
+    if !sizes.kernels.rope_fused {
+        let tables = rope_tables(sizes, tape, head);
+        tape.saves(&[tables]);
+    }
+    tape.forward(copy.as_slice());
     (Some(rotated_q), Some(rotated_k))
 }
 

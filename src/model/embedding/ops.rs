@@ -65,12 +65,11 @@ pub(crate) fn lookup(
         weight,
         sizes.width(),
     );
-    let mut backward = gradient;
-    if m.sequence_parallel {
-        backward.push(whole);
-    }
     tape.op(name, &[], &[output])
         .forward(&[whole])
-        .backward(&backward);
+        .backward(gradient.as_slice());
+    if m.sequence_parallel {
+        tape.backward(&[whole]);
+    }
     output
 }

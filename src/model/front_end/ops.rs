@@ -36,7 +36,7 @@ pub(crate) fn ops(sizes: &Sizes<'_>, tape: &mut Tape) {
             sizes.width(),
         );
         tape.op("position_embeddings", &[x], &[placed])
-            .backward(&gradient);
+            .backward(gradient.as_slice());
         x = placed;
     }
     if m.args.encoder_pre_norm {

@@ -4,7 +4,7 @@ use crate::config::choices::{OffloadModule, RecomputeModule};
 use crate::model::attention::core::{self, Inputs};
 use crate::model::attention::ops::{Heads, project, rope_tables};
 use crate::model::linear::{Linear, column, norm_column, plain};
-use crate::model::norm::ops::{INPUT, KEY_VALUE, NormNames, QUERY, residual_norm, saved};
+use crate::model::norm::ops::{INPUT, KEY_VALUE, NormNames, QUERY, residual_norm, token_norm};
 use crate::model::sizes::Sizes;
 use crate::model::tape::{Family, Tape, TensorId};
 use crate::model::tensor::{Factor, Shape, factor};
@@ -169,17 +169,13 @@ fn norm_apart(sizes: &Sizes<'_>, tape: &mut Tape, down: Compressed) -> Compresse
     if !sizes.m.args.qk_layernorm || sizes.kernels.norm_in_linear {
         return down;
     }
-    let mut norm = |names: NormNames, input, width| {
-        let output = tape.tensor(names.output, sizes.own_tokens(&[width]), sizes.width());
-        let kept = saved(sizes, tape, names, input, |w| sizes.own_tokens(w), width);
-        tape.op(names.op, &[input], &[output]).saves(&kept);
-        output
-    };
     Compressed {
         queries: down
             .queries
-            .map(|(input, rank)| (norm(QUERY, input, rank), rank)),
-        keys_values: norm(
+            .map(|(input, rank)| (token_norm(sizes, tape, QUERY, input, rank), rank)),
+        keys_values: token_norm(
+            sizes,
+            tape,
             KEY_VALUE,
             down.keys_values,
             factor("r_kv", sizes.m.args.kv_lora_rank),

@@ -112,10 +112,8 @@ impl<'a> Way<'a> {
                 "expert outputs sent back",
                 self.rows.sent,
             );
-            let held = core::mem::take(&mut self.held);
-            if let Some(op) = tape.ops.last_mut() {
-                op.holds(&held);
-            }
+            tape.holds(&self.held);
+            self.held.clear();
         }
         let allgather = m.args.moe_token_dispatcher_type == TokenDispatcher::AllGather;
         if allgather && (m.ep > 1 || m.etp > 1) {
@@ -127,9 +125,7 @@ impl<'a> Way<'a> {
                 "expert outputs for all tokens",
                 self.rows.all,
             );
-            if let Some(op) = tape.ops.last_mut() {
-                op.forward(&[twice]);
-            }
+            tape.forward(&[twice]);
             if m.args.moe_router_dtype == Some(RouterDtype::Fp32) {
                 let fp32 = tape.tensor("expert outputs for all tokens in fp32", all, 4);
                 tape.op("to_fp32", &[self.current], &[fp32]);

@@ -44,8 +44,8 @@ pub(crate) fn ops(sizes: &Sizes<'_>, tape: &mut Tape, states: TensorId) -> Tenso
         bytes,
     );
     tape.op("MTP gather", &[projected], &[input])
-        .forward(&whole)
-        .backward(&whole);
+        .forward(whole.as_slice())
+        .backward(whole.as_slice());
     let last = m.args.num_layers.saturating_sub(1);
     let output = layer_ops(sizes, tape, Layer::of(m, last), input);
     // Full recompute with method uniform runs projection and layer again from their two inputs.

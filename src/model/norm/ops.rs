@@ -77,32 +77,55 @@ pub(crate) const MTP_FINAL: NormNames = names(
     "MTP: final norm statistics",
 );
 
+/// What a norm keeps of its input.
+#[derive(Clone, Copy)]
+pub(crate) struct Saved {
+    /// The input, or a copy of it.
+    pub(crate) input: TensorId,
+    /// A second copy.
+    pub(crate) copy: Option<TensorId>,
+    pub(crate) statistics: TensorId,
+}
+
+impl Saved {
+    /// The latest operation keeps it.
+    pub(crate) fn by(self, tape: &mut Tape) {
+        tape.saves(&[self.input]);
+        self.rest_by(tape);
+    }
+
+    /// The latest operation keeps what follows the input.
+    pub(crate) fn rest_by(self, tape: &mut Tape) {
+        let copy = self.copy.as_slice();
+        tape.saves(copy).saves(&[self.statistics]);
+    }
+}
+
 /// What a norm over rows of this shape keeps of its input: the input itself with statistics in fp32.
 ///
 /// PyTorch's `RMSNorm` is a chain of operations in fp32 and keeps two fp32 copies of its input instead.
+#[inline(never)]
 pub(crate) fn saved(
     sizes: &Sizes<'_>,
     tape: &mut Tape,
     norm: NormNames,
     input: TensorId,
-    rows: impl Fn(&[Factor]) -> Shape,
+    rows: &dyn Fn(&[Factor]) -> Shape,
     width: Factor,
-) -> Vec<TensorId> {
-    let stats = tape.tensor(
-        norm.statistics,
-        rows(&[sizes.norm_stats()]),
-        sizes.stats_width(),
-    );
+) -> Saved {
+    let statistics = rows(&[sizes.norm_stats()]);
+    let mut saved = Saved {
+        input,
+        copy: None,
+        statistics: tape.tensor(norm.statistics, statistics, sizes.stats_width()),
+    };
     if sizes.kernels.norm == NormKernel::Torch
         && sizes.m.args.normalization == Normalization::RmsNorm
     {
-        let copies = [
-            tape.tensor("norm input in fp32", rows(&[width]), 4),
-            tape.tensor("normalized input in fp32", rows(&[width]), 4),
-        ];
-        return vec![copies[0], copies[1], stats];
+        saved.input = tape.tensor("norm input in fp32", rows(&[width]), 4);
+        saved.copy = Some(tape.tensor("normalized input in fp32", rows(&[width]), 4));
     }
-    vec![input, stats]
+    saved
 }
 
 /// A norm of its own on the residual stream; returns its output.
@@ -112,15 +135,20 @@ pub(crate) fn residual_norm(
     norm: NormNames,
     input: TensorId,
 ) -> TensorId {
-    let output = tape.tensor(norm.output, sizes.residual(), sizes.width());
-    let saved = saved(
-        sizes,
-        tape,
-        norm,
-        input,
-        |w| sizes.own_tokens(w),
-        super::super::hidden(sizes.m),
-    );
-    tape.op(norm.op, &[input], &[output]).saves(&saved);
+    token_norm(sizes, tape, norm, input, super::super::hidden(sizes.m))
+}
+
+/// A norm of its own on this rank's tokens, so wide; returns its output.
+#[inline(never)]
+pub(crate) fn token_norm(
+    sizes: &Sizes<'_>,
+    tape: &mut Tape,
+    norm: NormNames,
+    input: TensorId,
+    width: Factor,
+) -> TensorId {
+    let output = tape.tensor(norm.output, sizes.own_tokens(&[width]), sizes.width());
+    let saved = saved(sizes, tape, norm, input, &|w| sizes.own_tokens(w), width);
+    saved.by(tape.op(norm.op, &[input], &[output]));
     output
 }

@@ -43,12 +43,8 @@ pub(crate) fn ops(sizes: &Sizes<'_>, tape: &mut Tape, input: TensorId) {
     tape.at(Family::Output, PROJECTOR);
     let first = tape.here();
     let output = layers(sizes, tape, &projector, m.args.projector_norm, x);
-    if m.args.frozen
-        && let Some(op) = tape.ops.get_mut(first)
-    {
-        for read in &mut op.inputs {
-            read.1 = Gradient::None;
-        }
+    if m.args.frozen {
+        tape.detach_inputs(first);
     }
     tape.at(Family::Output, PATCH_MERGER);
     for _ in 0..m.args.deepstack_projectors {
@@ -93,25 +89,25 @@ fn layers(
         let rows = |widths: &[Factor]| -> Shape {
             of_items(m, tokens, [widths.first().copied().unwrap_or(one), one])
         };
-        let kept = saved(sizes, tape, PROJECTOR_NORM, x, rows, each);
-        tape.op("norm", &[x], &[normed]).saves(&kept);
+        let kept = saved(sizes, tape, PROJECTOR_NORM, x, &rows, each);
+        kept.by(tape.op("norm", &[x], &[normed]));
         x = normed;
     }
     let out_width = factor("p_out", projector.output);
     let Some(hidden_size) = projector.hidden else {
         let output = tape.tensor("projected tokens", of_merged(out_width), width);
-        let op = tape.op("encoder", &[x], &[output]);
+        tape.op("encoder", &[x], &[output]);
         if trains {
-            op.saves(&[x]);
+            tape.saves(&[x]);
         }
         return output;
     };
     let middle = factor("p_f", hidden_size);
     let split = |shape: Shape| shape.over(tp(m));
     let inner = tape.tensor("output of linear_fc1", split(of_merged(middle)), width);
-    let op = tape.op("linear_fc1", &[x], &[inner]);
+    tape.op("linear_fc1", &[x], &[inner]);
     if trains {
-        op.saves(&[x]);
+        tape.saves(&[x]);
     }
     let active = tape.tensor(
         "output of the activation function",
@@ -121,9 +117,9 @@ fn layers(
     tape.op("activation_func", &[inner], &[active])
         .saves(&[inner]);
     let output = tape.tensor("projected tokens", of_merged(out_width), width);
-    let op = tape.op("linear_fc2", &[active], &[output]);
+    tape.op("linear_fc2", &[active], &[output]);
     if trains {
-        op.saves(&[active]);
+        tape.saves(&[active]);
     }
     if norm == ProjectorNorm::Patch || !m.args.projector_bias {
         return output;

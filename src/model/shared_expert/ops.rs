@@ -2,7 +2,7 @@
 
 use crate::config::choices::RecomputeModule;
 use crate::config::job::Moe;
-use crate::model::linear::{Around, Linear, column, input_gradient, row, shape_of};
+use crate::model::linear::{Linear, column, input_gradient, products, row, shape_of};
 use crate::model::mlp::fc1_width;
 use crate::model::mlp::ops::activation_input;
 use crate::model::sizes::Sizes;
@@ -51,9 +51,10 @@ pub(crate) fn ops(
             ..linear
         };
         let gradient = shape_of(tape, inner);
-        let around = Around::new(sharing, tape, &gathered, None, gradient);
-        let sum = input_gradient(sizes, tape, sizes.gathered());
-        linear.op(tape, &around).forward(&[whole]).backward(&sum);
+        linear.op(tape);
+        products(sharing, tape, &gathered, None, gradient);
+        input_gradient(sizes, tape, sizes.gathered());
+        tape.forward(&[whole]);
     } else {
         column(sharing, tape, linear);
     }

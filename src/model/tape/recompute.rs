@@ -1,6 +1,6 @@
 //! Which tensors of a tape are kept after its forward pass when some modules are recomputed or offloaded.
 
-use super::{ActivationTensor, Section, Tape, TensorId};
+use super::{ActivationTensor, Link, Role, Section, Tape, TensorId};
 use crate::config::NameSet;
 use crate::config::choices::{
     OffloadModule, RecomputeGranularity, RecomputeMethod, RecomputeModule,
@@ -53,16 +53,21 @@ impl Savers {
 }
 
 /// What each operation of a tape keeps, and what has to come back before its backward pass.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Plan {
-    /// For each operation, what stays alive after its forward pass.
-    pub(crate) keeps: Vec<Vec<TensorId>>,
-    /// For each operation, further tensors that stay until the end of its backward pass.
-    pub(crate) ends: Vec<Vec<TensorId>>,
+    /// What stays alive after forward passes, in the order of the operations.
+    pub(crate) keeps: Vec<Kept>,
     /// Sections that run again, in their order.
     pub(crate) again: Vec<Section>,
     /// What is moved to the host.
     pub(crate) moved: Vec<Moved>,
+}
+
+/// A tensor that stays alive after the forward pass of an operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Kept {
+    pub(crate) tensor: TensorId,
+    pub(crate) op: usize,
 }
 
 /// A tensor that an operation keeps on the host. What several operations keep is moved, and comes back, once for each.
@@ -79,45 +84,37 @@ pub(crate) struct Moved {
 impl Plan {
     /// What these savers keep of a tape.
     pub(crate) fn new(tape: &Tape, savers: Savers) -> Self {
-        let again = active(tape, savers);
-        let inside = |op: usize| again.iter().any(|s| s.ops.contains(&op));
-        let mut withheld = vec![false; tape.tensors.len()];
-        let mut mark = |id: &TensorId| {
-            if let Some(slot) = withheld.get_mut(id.0 as usize) {
-                *slot = true;
-            }
+        let mut plan = Self {
+            again: active(tape, savers),
+            ..Self::default()
         };
-        again.iter().flat_map(|s| &s.discards).for_each(&mut mark);
-        let mut keeps: Vec<Vec<TensorId>> = Vec::with_capacity(tape.ops.len());
-        let mut ends = vec![Vec::new(); tape.ops.len()];
-        for (index, op) in tape.ops.iter().enumerate() {
-            keeps.push(if inside(index) {
-                Vec::new()
-            } else {
-                op.saves.clone()
-            });
-        }
-        for section in &again {
-            if let Some(kept) = keeps.get_mut(section.ops.start) {
-                kept.extend_from_slice(&section.keeps);
+        for op in 0..tape.ops.len() {
+            if !plan.runs_again(op) {
+                let saved = tape.of(op, Role::Saved);
+                plan.keeps.extend(saved.map(|tensor| Kept { tensor, op }));
             }
-            if let Some(end) = ends.get_mut(section.ops.start) {
-                end.extend_from_slice(&section.keeps);
+            for section in plan.again.iter().filter(|s| s.ops.start == op) {
+                let kept = section.keeps.iter();
+                plan.keeps.extend(kept.map(|tensor| Kept {
+                    tensor: *tensor,
+                    op,
+                }));
             }
         }
-        let moved = offloaded(tape, savers, &keeps);
-        for moved in &moved {
-            mark(&moved.tensor);
-        }
-        for kept in &mut keeps {
-            kept.retain(|id| !withheld.get(id.0 as usize).copied().unwrap_or(false));
-        }
-        Self {
-            keeps,
-            ends,
-            again,
-            moved,
-        }
+        plan.moved = offloaded(tape, savers, &plan.keeps);
+        let (again, moved) = (&plan.again, &plan.moved);
+        plan.keeps.retain(|kept| {
+            let same = |id: TensorId| id == kept.tensor;
+            let discarded = again.iter().flat_map(|s| &s.discards).any(|id| same(*id));
+            !discarded && !moved.iter().any(|moved| same(moved.tensor))
+        });
+        plan
+    }
+
+    /// What sections that start with this operation keep until the end of its backward pass.
+    pub(crate) fn ends(&self, op: usize) -> impl Iterator<Item = TensorId> {
+        let sections = self.again.iter().filter(move |s| s.ops.start == op);
+        sections.flat_map(|s| s.keeps.iter().copied())
     }
 
     /// Bytes of all that comes back from the host.
@@ -125,16 +122,6 @@ impl Plan {
         let tensors = self.moved.iter().filter_map(|m| tape.get(m.tensor));
         let bytes = tensors.map(ActivationTensor::allocated);
         bytes.fold(0, u64::saturating_add)
-    }
-
-    /// What nothing keeps: a forward pass without autograd.
-    pub(crate) fn without_autograd(tape: &Tape) -> Self {
-        Self {
-            keeps: vec![Vec::new(); tape.ops.len()],
-            ends: vec![Vec::new(); tape.ops.len()],
-            again: Vec::new(),
-            moved: Vec::new(),
-        }
     }
 
     /// Whether an operation runs again.
@@ -155,7 +142,7 @@ pub fn kept(tape: &Tape, savers: Savers) -> Vec<ActivationTensor> {
 
 /// What each offload module moves: tensors that are large enough, unless other operations keep them too and the module
 /// does not take them as an input, whose memory it frees by force (`forced_released_tensors`).
-fn offloaded(tape: &Tape, savers: Savers, keeps: &[Vec<TensorId>]) -> Vec<Moved> {
+fn offloaded(tape: &Tape, savers: Savers, keeps: &[Kept]) -> Vec<Moved> {
     let mut moved = Vec::new();
     let Some(modules) = savers.offload else {
         return moved;
@@ -166,25 +153,24 @@ fn offloaded(tape: &Tape, savers: Savers, keeps: &[Vec<TensorId>]) -> Vec<Moved>
             .filter(|(module, _)| modules.contains(*module))
     };
     let stays = |id: TensorId| {
-        let mut keepers = keeps.iter().enumerate();
-        keepers.any(|(op, ids)| ids.contains(&id) && chosen().all(|(_, other)| *other != op))
+        let mut keepers = keeps.iter().filter(|kept| kept.tensor == id);
+        keepers.any(|kept| chosen().all(|(_, other)| *other != kept.op))
     };
     let mut group = None;
     for (module, op) in chosen() {
-        let (Some(kept), Some(of)) = (keeps.get(*op), tape.ops.get(*op)) else {
-            continue;
-        };
         let first = match group {
             Some((same, first)) if same == *module => first,
             _ => *op,
         };
         group = Some((*module, first));
-        for id in kept {
-            let read = of.inputs.iter().any(|(input, _)| input == id);
-            let elements = tape.get(*id).map_or(0, |tensor| tensor.shape.elements());
-            if elements >= savers.least && (read || !stays(*id)) {
+        for Kept { tensor, .. } in keeps.iter().filter(|kept| kept.op == *op) {
+            let is_input = |link: &Link| matches!(link.role, Role::Input(_));
+            let mut inputs = tape.links(*op).iter().filter(|link| is_input(link));
+            let read = inputs.any(|link| link.tensor == *tensor);
+            let elements = tape.get(*tensor).map_or(0, |t| t.shape.elements());
+            if elements >= savers.least && (read || !stays(*tensor)) {
                 moved.push(Moved {
-                    tensor: *id,
+                    tensor: *tensor,
                     op: *op,
                     first,
                 });
@@ -201,20 +187,14 @@ fn active(tape: &Tape, savers: Savers) -> Vec<Section> {
         None => savers.mtp,
         Some(module) => savers.recompute.is_some_and(|set| set.contains(module)),
     };
-    let mut sections: Vec<Section> = tape
-        .sections
-        .iter()
-        .filter(|s| chosen(s))
-        .cloned()
-        .collect();
-    let all = sections.clone();
-    sections.retain(|s| {
-        !all.iter().any(|outer| {
-            outer.ops.start <= s.ops.start
-                && s.ops.end <= outer.ops.end
-                && outer.ops.len() > s.ops.len()
-        })
-    });
-    sort_by_key(&mut sections, |s| s.ops.start);
-    sections
+    let sections = || tape.sections.iter().filter(|s| chosen(s));
+    let is_within = |s: &Section, outer: &Section| {
+        outer.ops.start <= s.ops.start
+            && s.ops.end <= outer.ops.end
+            && outer.ops.len() > s.ops.len()
+    };
+    let outermost = sections().filter(|s| !sections().any(|outer| is_within(s, outer)));
+    let mut outermost: Vec<Section> = outermost.cloned().collect();
+    sort_by_key(&mut outermost, |s| s.ops.start);
+    outermost
 }

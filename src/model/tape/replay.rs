@@ -74,13 +74,14 @@ pub(crate) enum PassKind {
 /// Reduces a tape under a plan.
 pub(crate) fn reduce(tape: &Tape, plan: &Plan) -> Reduced {
     let mut player = Player::new(tape, plan, None);
-    let bare = Plan::without_autograd(tape);
+    // A forward pass without autograd keeps nothing.
+    let bare = Plan::default();
     Reduced {
         kept: kept(tape, plan, 0),
         large: kept(tape, plan, LARGE),
         keeps_input: tape
             .input
-            .is_some_and(|input| plan.keeps.iter().flatten().any(|id| *id == input)),
+            .is_some_and(|input| plan.keeps.iter().any(|kept| kept.tensor == input)),
         moved: plan.moved_bytes(tape),
         forward: player.play(PassKind::Forward),
         without_autograd: Player::new(tape, &bare, None).play(PassKind::WithoutAutograd),
@@ -91,9 +92,8 @@ pub(crate) fn reduce(tape: &Tape, plan: &Plan) -> Reduced {
 
 /// Everything alive at one moment of one pass.
 pub(crate) fn alive_at(tape: &Tape, plan: &Plan, pass: PassKind, moment: usize) -> Vec<Alive> {
-    let bare;
+    let bare = Plan::default();
     let plan = if pass == PassKind::WithoutAutograd {
-        bare = Plan::without_autograd(tape);
         &bare
     } else {
         plan
@@ -105,7 +105,7 @@ pub(crate) fn alive_at(tape: &Tape, plan: &Plan, pass: PassKind, moment: usize) 
 
 /// The tensors that a plan keeps, each once.
 pub(crate) fn kept_tensors(plan: &Plan) -> Vec<TensorId> {
-    let mut ids: Vec<TensorId> = plan.keeps.iter().flatten().copied().collect();
+    let mut ids: Vec<TensorId> = plan.keeps.iter().map(|kept| kept.tensor).collect();
     sort_by_key(&mut ids, |id| *id);
     ids.dedup();
     ids

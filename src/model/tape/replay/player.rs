@@ -1,7 +1,7 @@
 //! One run over a tape, with a count of references for every tensor and gradient.
 
-use super::super::recompute::Plan;
-use super::super::{ActivationTensor, Family, Gradient, Section, Tape, TensorId};
+use super::super::recompute::{Kept, Plan};
+use super::super::{ActivationTensor, Family, Gradient, Link, Role, Section, Tape, TensorId};
 use super::{Alive, High, PassKind, TRANSIENT, Usage};
 
 /// A storage and how many refer to it.
@@ -53,7 +53,7 @@ impl<'a> Player<'a> {
             usage: TRANSIENT,
             references: 0,
         }));
-        for id in plan.keeps.iter().flatten() {
+        for Kept { tensor: id, .. } in &plan.keeps {
             if let (Some(slot), Some(tensor)) = (slots.get_mut(id.0 as usize), tape.get(*id)) {
                 slot.usage = tensor.family as usize;
             }
@@ -72,8 +72,10 @@ impl<'a> Player<'a> {
                 };
             }
         };
-        for (index, op) in tape.ops.iter().enumerate() {
-            op.inputs.iter().for_each(|(id, _)| used(id, index));
+        for index in 0..tape.ops.len() {
+            let reads = |link: &&Link| matches!(link.role, Role::Input(_));
+            let read = tape.links(index).iter().filter(reads);
+            read.for_each(|link| used(&link.tensor, index));
         }
         for section in &plan.again {
             section
@@ -83,13 +85,13 @@ impl<'a> Player<'a> {
         }
         let mut dying = Vec::with_capacity(tape.tensors.len());
         let mut dies = vec![usize::MAX; tape.ops.len()];
-        for (maker, op) in tape.ops.iter().enumerate() {
-            for tensor in &op.outputs {
+        for maker in 0..tape.ops.len() {
+            for tensor in tape.of(maker, Role::Output) {
                 let last = last_use.get(tensor.0 as usize).copied();
                 if let Some(first) = last.and_then(|last| dies.get_mut(last)) {
                     let next = core::mem::replace(first, dying.len());
                     dying.push(Dying {
-                        tensor: *tensor,
+                        tensor,
                         maker,
                         next,
                     });
@@ -132,6 +134,7 @@ impl<'a> Player<'a> {
         self.high
     }
 
+    #[inline(never)]
     fn hold(&mut self, slot: usize) {
         if let Some(slot) = self.slots.get_mut(slot) {
             if slot.references == 0 {
@@ -142,6 +145,14 @@ impl<'a> Player<'a> {
         }
     }
 
+    /// Holds the tensors that are this to an operation.
+    fn hold_all(&mut self, tape: &Tape, op: usize, role: Role) {
+        for id in tape.of(op, role) {
+            self.hold(id.0 as usize);
+        }
+    }
+
+    #[inline(never)]
     fn release(&mut self, slot: usize) {
         if let Some(slot) = self.slots.get_mut(slot)
             && slot.references > 0
@@ -160,9 +171,10 @@ impl<'a> Player<'a> {
 
     /// The operation works: what is alive now, with tensors that only it needs, may be the most. A tensor that it also
     /// keeps is one and the same.
-    fn mark(&mut self, op: usize, again: bool, extra: &[TensorId]) {
-        let bytes = extra
-            .iter()
+    #[inline(never)]
+    fn mark(&mut self, op: usize, again: bool, extra: Option<Role>) {
+        let bytes = self
+            .extra(op, extra)
             .filter_map(|id| self.slots.get(id.0 as usize))
             .filter(|slot| slot.references == 0)
             .fold(0u64, |sum, slot| sum.saturating_add(slot.bytes));
@@ -178,12 +190,19 @@ impl<'a> Player<'a> {
             };
         }
         if self.capture == Some(self.moment) {
-            self.capture_now(extra);
+            self.capture_now(op, extra);
         }
         self.moment += 1;
     }
 
-    fn capture_now(&mut self, extra: &[TensorId]) {
+    /// The tensors that are this to an operation.
+    fn extra(&self, op: usize, role: Option<Role>) -> impl Iterator<Item = TensorId> + use<'a> {
+        let tape = self.tape;
+        role.into_iter().flat_map(move |role| tape.of(op, role))
+    }
+
+    #[inline(never)]
+    fn capture_now(&mut self, op: usize, extra: Option<Role>) {
         let alive = self
             .slots
             .iter()
@@ -198,11 +217,11 @@ impl<'a> Player<'a> {
                 })
             })
             .collect();
-        let extra = extra
-            .iter()
+        let extra = self
+            .extra(op, extra)
             .filter(|id| self.references(id.0 as usize) == 0);
         captured.extend(extra.filter_map(|id| {
-            let tensor = *self.tape.get(*id)?;
+            let tensor = *self.tape.get(id)?;
             Some(Alive {
                 tensor,
                 gradient: false,
@@ -218,12 +237,13 @@ impl<'a> Player<'a> {
         if let Some(input) = tape.input {
             self.hold(input.0 as usize);
         }
-        for (index, op) in tape.ops.iter().enumerate() {
-            op.outputs.iter().for_each(|id| self.hold(id.0 as usize));
-            for id in self.plan.keeps.get(index).into_iter().flatten() {
-                self.hold(id.0 as usize);
+        let mut kept = self.plan.keeps.iter().peekable();
+        for index in 0..tape.ops.len() {
+            self.hold_all(tape, index, Role::Output);
+            while let Some(kept) = kept.next_if(|kept| kept.op == index) {
+                self.hold(kept.tensor.0 as usize);
             }
-            self.mark(index, false, &op.forward);
+            self.mark(index, false, Some(Role::Forward));
             self.release_used(index, 0);
         }
     }
@@ -256,9 +276,7 @@ impl<'a> Player<'a> {
     fn backward(&mut self, held: bool) {
         let (tape, plan) = (self.tape, self.plan);
         for kept in &plan.keeps {
-            for id in kept {
-                self.hold(id.0 as usize);
-            }
+            self.hold(kept.tensor.0 as usize);
         }
         let mut gradients: Vec<Option<usize>> = vec![None; tape.tensors.len()];
         if let Some(output) = tape.output {
@@ -276,15 +294,19 @@ impl<'a> Player<'a> {
         let mut of_outputs: Vec<usize> = Vec::new();
         let mut made: Vec<(TensorId, usize)> = Vec::new();
         for (index, op) in tape.ops.iter().enumerate().rev() {
-            let outputs = op.outputs.iter();
+            let outputs = tape.of(index, Role::Output);
+            let is_leaf = outputs.clone().next().is_none();
             of_outputs.clear();
             of_outputs.extend(outputs.filter_map(|id| gradients.get_mut(id.0 as usize)?.take()));
             for section in plan.again.iter().filter(|section| section.until == index) {
                 self.again(section, &of_outputs, &mut later);
             }
-            if !of_outputs.is_empty() || op.root || op.outputs.is_empty() {
+            if !of_outputs.is_empty() || op.root || is_leaf {
                 made.clear();
-                for (input, gradient) in &op.inputs {
+                for link in tape.links(index) {
+                    let Role::Input(gradient) = link.role else {
+                        continue;
+                    };
                     let slot = match (gradient, of_outputs.first()) {
                         (Gradient::None, _) => continue,
                         (Gradient::Over(other), _) => {
@@ -295,11 +317,11 @@ impl<'a> Player<'a> {
                             self.hold(*output);
                             *output
                         }
-                        _ => self.gradient(*input),
+                        _ => self.gradient(link.tensor),
                     };
-                    made.push((*input, slot));
+                    made.push((link.tensor, slot));
                 }
-                self.mark(index, false, &op.backward);
+                self.mark(index, false, Some(Role::Backward));
                 self.finish(index, first_moved, &mut later);
                 for slot in &of_outputs {
                     self.release(*slot);
@@ -322,13 +344,10 @@ impl<'a> Player<'a> {
     /// The backward pass of an operation is over: what it saved goes.
     fn finish(&mut self, index: usize, first_moved: usize, later: &mut Vec<(usize, usize)>) {
         let (tape, plan) = (self.tape, self.plan);
-        let saves = tape.ops.get(index).map(|op| op.saves.as_slice());
-        saves
-            .into_iter()
-            .flatten()
-            .for_each(|id| self.release(id.0 as usize));
-        let ends = plan.ends.get(index).into_iter().flatten();
-        ends.for_each(|id| self.release(id.0 as usize));
+        let saved = tape.of(index, Role::Saved);
+        for id in saved.chain(plan.ends(index)) {
+            self.release(id.0 as usize);
+        }
         for (slot, moved) in (first_moved..).zip(&plan.moved) {
             if moved.op == index {
                 self.release(slot);
@@ -362,7 +381,7 @@ impl<'a> Player<'a> {
             }
             Some(first) => {
                 let sum = self.gradient(input);
-                self.mark(op, false, &[]);
+                self.mark(op, false, None);
                 self.release(first);
                 self.release(slot);
                 sum
@@ -395,21 +414,14 @@ impl<'a> Player<'a> {
     fn again(&mut self, section: &Section, of_outputs: &[usize], later: &mut Vec<(usize, usize)>) {
         let (tape, plan) = (self.tape, self.plan);
         for index in section.ops.clone() {
-            let Some(op) = tape.ops.get(index) else {
-                continue;
-            };
-            op.outputs.iter().for_each(|id| self.hold(id.0 as usize));
-            op.saves.iter().for_each(|id| self.hold(id.0 as usize));
-            self.mark(index, true, &op.forward);
+            self.hold_all(tape, index, Role::Output);
+            self.hold_all(tape, index, Role::Saved);
+            self.mark(index, true, Some(Role::Forward));
             self.release_used(index, section.ops.start);
         }
         if section.discards.is_empty() {
-            let last = section
-                .ops
-                .end
-                .checked_sub(1)
-                .and_then(|last| tape.ops.get(last));
-            let outputs = last.into_iter().flat_map(|op| &op.outputs);
+            let last = section.ops.end.saturating_sub(1);
+            let outputs = tape.of(last, Role::Output);
             later.extend(outputs.map(|id| (section.ops.start, id.0 as usize)));
             for slot in of_outputs {
                 self.hold(*slot);
@@ -417,20 +429,18 @@ impl<'a> Player<'a> {
             }
             return;
         }
-        for (index, op) in tape.ops.iter().enumerate() {
-            let saves = op.saves.iter().filter(|_| !plan.runs_again(index));
-            let ends = plan.ends.get(index).into_iter().flatten();
-            for id in saves.chain(ends).filter(|id| section.discards.contains(id)) {
-                self.hold(id.0 as usize);
+        for index in 0..tape.ops.len() {
+            let saved = tape.of(index, Role::Saved);
+            let saved = saved.filter(|_| !plan.runs_again(index));
+            for id in saved.chain(plan.ends(index)) {
+                if section.discards.contains(&id) {
+                    self.hold(id.0 as usize);
+                }
             }
         }
         // Python lets go of what was made again.
-        for id in section
-            .ops
-            .clone()
-            .filter_map(|op| tape.ops.get(op))
-            .flat_map(|op| &op.outputs)
-        {
+        let made = section.ops.clone();
+        for id in made.flat_map(|op| tape.of(op, Role::Output)) {
             let used_later = self
                 .last_use
                 .get(id.0 as usize)

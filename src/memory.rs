@@ -9,9 +9,10 @@ pub mod ledger;
 pub mod line;
 mod pair;
 pub mod parameters;
-pub mod passes;
+mod passes;
 pub mod peak;
 pub mod ranks;
+mod segments;
 pub mod states;
 mod timeline;
 

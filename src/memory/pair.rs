@@ -1,7 +1,8 @@
 //! A forward and a backward pass at once, as EP overlap has them (`combined_1f1b.py`): layer by layer in turn, the loss of
 //! the backward pass first and that of the forward pass last.
 
-use super::passes::{ChunkHigh, ChunkPasses, SegmentKind};
+use super::passes::{ChunkHigh, ChunkPasses};
+use super::segments::{Segment, SegmentKind};
 use crate::model::tape::replay::{TRANSIENT, Usage};
 
 /// The heaviest moment of the two passes together.
@@ -22,8 +23,8 @@ pub(crate) struct PairHigh {
 }
 
 struct Pair<'a> {
-    up: &'a ChunkPasses,
-    down: &'a ChunkPasses,
+    up: &'a ChunkPasses<'a>,
+    down: &'a ChunkPasses<'a>,
     done: usize,
     left: usize,
     begun: bool,
@@ -31,7 +32,7 @@ struct Pair<'a> {
 }
 
 /// The heaviest moment of a forward pass of `up` and a backward pass of `down`.
-pub(crate) fn pair(up: &ChunkPasses, down: &ChunkPasses) -> PairHigh {
+pub(crate) fn pair(up: &ChunkPasses<'_>, down: &ChunkPasses<'_>) -> PairHigh {
     let mut pair = Pair {
         up,
         down,
@@ -40,7 +41,7 @@ pub(crate) fn pair(up: &ChunkPasses, down: &ChunkPasses) -> PairHigh {
         begun: false,
         best: PairHigh::default(),
     };
-    let is_head = |s: &super::passes::Segment| s.kind == SegmentKind::Head;
+    let is_head = |s: &Segment<'_>| s.kind == SegmentKind::Head;
     if down.segments.last().is_some_and(is_head) {
         pair.backward();
     }

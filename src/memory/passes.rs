@@ -1,145 +1,13 @@
 //! What one chunk of a pipeline rank keeps, and the heaviest moments of its passes: its parts one after the other.
 
-use core::cell::OnceCell;
 use core::ops::Range;
 
-use crate::config::choices::{RecomputeGranularity, RecomputeMethod};
+use super::segments::{Segment, SegmentKind, Tapes, attention_mask, deferred_logits, segments};
 use crate::config::job::Module;
-use crate::model::sizes::Sizes;
-use crate::model::tape::recompute::{Plan, Savers};
-use crate::model::tape::replay::{High, PassKind, Reduced, TRANSIENT, Usage, reduce};
-use crate::model::tape::{Family, Tape, block};
-use crate::model::tensor::{Shape, factor};
-use crate::model::{Layer, embedding_tape, head_tape, layer_tape};
+use crate::model::tape::replay::{High, PassKind, TRANSIENT, Usage};
+use crate::model::tape::{Family, block};
 use crate::parallel::stages::Chunk;
 use crate::units::multiply;
-
-/// A part of a chunk, as far as its activations go.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum SegmentKind {
-    /// The embedding.
-    Embedding,
-    /// A decoder layer.
-    Layer(Layer),
-    /// What follows the layers: final norm, MTP, output layer, loss.
-    Head,
-}
-
-impl SegmentKind {
-    /// What the page calls it.
-    #[must_use]
-    pub const fn label(self) -> &'static str {
-        match self {
-            Self::Embedding => "embedding",
-            Self::Layer(layer) => match (layer.linear, layer.moe, layer.bf16) {
-                (false, false, false) => "dense layer",
-                (false, true, false) => "MoE layer",
-                (true, false, false) => "dense layer with linear attention",
-                (true, true, false) => "MoE layer with linear attention",
-                (false, false, true) => "dense layer in bf16",
-                (false, true, true) => "MoE layer in bf16",
-                (true, false, true) => "dense layer with linear attention in bf16",
-                (true, true, true) => "MoE layer with linear attention in bf16",
-            },
-            Self::Head => "output",
-        }
-    }
-}
-
-/// A tape with what a plan keeps of it, reduced.
-pub(crate) struct Reel {
-    pub(crate) tape: Tape,
-    pub(crate) plan: Plan,
-    pub(crate) reduced: Reduced,
-}
-
-/// The tapes of a module, each reduced once, when the first chunk with such a part asks for it.
-pub(crate) struct Tapes<'a> {
-    sizes: Sizes<'a>,
-    /// One for each kind of layer.
-    layers: [OnceCell<Reel>; 8],
-    embedding: OnceCell<Reel>,
-    /// One for each way in which a chunk can end.
-    heads: Vec<((u32, bool), OnceCell<Reel>)>,
-    mask: u64,
-}
-
-fn reduced(tape: Tape, savers: Savers) -> Reel {
-    let plan = Plan::new(&tape, savers);
-    let reduced = reduce(&tape, &plan);
-    Reel {
-        tape,
-        plan,
-        reduced,
-    }
-}
-
-impl<'a> Tapes<'a> {
-    /// The tapes of a module whose chunks are these.
-    pub(crate) fn new(m: &'a Module, savers: Savers) -> Self {
-        let mut heads: Vec<((u32, bool), OnceCell<Reel>)> = Vec::new();
-        for chunk in m.stages.chunks() {
-            let key = (chunk.mtp, chunk.output);
-            if heads.iter().all(|(other, _)| *other != key) {
-                heads.push((key, OnceCell::new()));
-            }
-        }
-        Self {
-            sizes: Sizes {
-                savers,
-                ..Sizes::new(m)
-            },
-            layers: Default::default(),
-            embedding: OnceCell::new(),
-            heads,
-            mask: attention_mask(m),
-        }
-    }
-
-    /// The shapes behind the tapes.
-    pub(crate) fn sizes(&self) -> &Sizes<'a> {
-        &self.sizes
-    }
-
-    /// The tape of one kind of segment of a chunk.
-    pub(crate) fn tape(&self, kind: SegmentKind, chunk: &Chunk) -> Option<&Reel> {
-        let sizes = &self.sizes;
-        let made = |tape| reduced(tape, sizes.savers);
-        Some(match kind {
-            SegmentKind::Embedding => self.embedding.get_or_init(|| made(embedding_tape(sizes))),
-            SegmentKind::Layer(layer) => {
-                let index = 4 * usize::from(layer.bf16)
-                    + 2 * usize::from(layer.linear)
-                    + usize::from(layer.moe);
-                let cell = self.layers.get(index)?;
-                cell.get_or_init(|| made(layer_tape(sizes, layer)))
-            }
-            SegmentKind::Head => {
-                let key = (chunk.mtp, chunk.output);
-                let (_, cell) = self.heads.iter().find(|(other, _)| *other == key)?;
-                let head = || head_tape(sizes, u64::from(chunk.mtp), chunk.output);
-                cell.get_or_init(|| made(head()))
-            }
-        })
-    }
-}
-
-/// The mask that the data loader makes for every sample, one byte for each pair of tokens.
-pub(crate) fn attention_mask(m: &Module) -> u64 {
-    if !m.args.create_attention_mask_in_dataloader {
-        return 0;
-    }
-    let s = u128::from(m.args.seq_length);
-    let bytes = s * s * u128::from(m.args.micro_batch_size) / u128::from(m.sequence_parts().max(1));
-    block(u64::try_from(bytes).unwrap_or(u64::MAX / 2))
-}
-
-/// The gradient of the logits that a deferred weight gradient of the output layer waits with, and the bytes of its
-/// elements. Its input waits too.
-pub(crate) fn deferred_logits(sizes: &Sizes<'_>) -> (Shape, u64) {
-    let vocabulary = factor("V", sizes.m.padded_vocab_size);
-    (sizes.columns(&[vocabulary]), sizes.width())
-}
 
 /// What a chunk does at a moment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -168,6 +36,15 @@ pub(crate) struct ChunkHigh {
     pub(crate) turn: Turn,
 }
 
+/// A backward pass whose caller holds on to the output's gradient, or does not.
+fn backward(held: bool) -> PassKind {
+    if held {
+        PassKind::BackwardHeld
+    } else {
+        PassKind::Backward
+    }
+}
+
 impl ChunkHigh {
     fn of(usage: Usage, segment: usize, high: High, turn: Turn) -> Self {
         Self {
@@ -186,21 +63,10 @@ impl ChunkHigh {
     }
 }
 
-/// One segment of a chunk.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Segment {
-    pub(crate) kind: SegmentKind,
-    /// The layer's number over the whole model.
-    pub(crate) layer: Option<u32>,
-    pub(crate) reduced: Reduced,
-    /// For a layer whose group keeps only its input: the first segment of the group and the one after its last.
-    pub(crate) group: Option<(usize, usize)>,
-}
-
 /// A chunk reduced to what a schedule needs to know.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct ChunkPasses {
-    pub(crate) segments: Vec<Segment>,
+pub(crate) struct ChunkPasses<'t> {
+    pub(crate) segments: Vec<Segment<'t>>,
     /// What is kept of the segments before each.
     before: Vec<Usage>,
     /// What one live microbatch keeps.
@@ -233,12 +99,12 @@ pub(crate) struct ChunkPasses {
     pub(crate) passing_mask: u64,
 }
 
-impl ChunkPasses {
+impl<'t> ChunkPasses<'t> {
     /// Walks through a chunk forwards and backwards. With `held`, the received output gradient stays alive until the
     /// next backward pass begins. `ahead` is what waits for that on the GPU although it is offloaded.
     pub(crate) fn new(
         m: &Module,
-        tapes: &Tapes<'_>,
+        tapes: &'t Tapes<'_>,
         chunk: &Chunk,
         held: bool,
         ahead: Option<(SegmentKind, u64)>,
@@ -276,7 +142,11 @@ impl ChunkPasses {
         }
         let recomputed = segments.iter().any(|s| s.group.is_some());
         let masked = chunk.embedding || chunk.output;
-        let mask = if masked { tapes.mask } else { 0 };
+        let mask = if masked && m.args.create_attention_mask_in_dataloader {
+            block(attention_mask(m).elements())
+        } else {
+            0
+        };
         passes.kept_mask = if recomputed { mask } else { 0 };
         passes.passing_mask = mask - passes.kept_mask;
         passes.residual = residual;
@@ -289,7 +159,7 @@ impl ChunkPasses {
         // The schedule holds the received tensor, even where its layer does not keep it.
         let keeps = segments.first().is_none_or(|s| match s.group {
             Some(_) => !passes.distributed,
-            None => s.reduced.keeps_input,
+            None => s.reel.keeps_input,
         });
         passes.received_kept = if chunk.embedding {
             passes.received
@@ -309,7 +179,7 @@ impl ChunkPasses {
         let mut leave = |passes: &Self, kept: &mut Usage, index: usize| {
             let on_host = passes.on_host(index);
             for gone in segments.get(away..on_host.end).into_iter().flatten() {
-                kept.remove(&gone.reduced.large);
+                kept.remove(&gone.reel.large);
             }
             away = away.max(on_host.end);
         };
@@ -317,7 +187,7 @@ impl ChunkPasses {
             leave(&passes, &mut kept, index);
             passes.before.push(kept);
             match segment.group {
-                None => kept.add(&segment.reduced.kept, 1),
+                None => kept.add(&segment.reel.kept, 1),
                 Some((first, _)) if first == index => {
                     kept.add_to(Family::Residual as usize, passes.input_kept);
                 }
@@ -369,10 +239,11 @@ impl ChunkPasses {
         usage.add_to(TRANSIENT, self.passing_mask);
         let Some((first, _)) = segment.group else {
             usage.add_to(TRANSIENT, self.ahead_bytes);
-            usage.add(&segment.reduced.forward.usage, 1);
-            return ChunkHigh::of(usage, index, segment.reduced.forward, Turn::Forward);
+            let high = segment.reel.high(PassKind::Forward);
+            usage.add(&high.usage, 1);
+            return ChunkHigh::of(usage, index, high, Turn::Forward);
         };
-        let high = segment.reduced.without_autograd;
+        let high = segment.reel.high(PassKind::WithoutAutograd);
         if first == index {
             usage.add(&high.usage, 1);
             if self.distributed {
@@ -387,8 +258,8 @@ impl ChunkPasses {
 
     /// What waits beside a segment's backward pass: a segment that offloads takes its tensors from it, one by one,
     /// while those of the segment before come back.
-    pub(crate) fn ahead_beside(&self, segment: &Segment) -> u64 {
-        if segment.reduced.moved == 0 {
+    pub(crate) fn ahead_beside(&self, segment: &Segment<'_>) -> u64 {
+        if segment.reel.moved == 0 {
             self.ahead_bytes
         } else {
             0
@@ -415,11 +286,7 @@ impl ChunkPasses {
         let mut best = ChunkHigh::default();
         let Some((first, end)) = segment.group else {
             let holds = held && index == last;
-            let high = if holds {
-                segment.reduced.backward_held
-            } else {
-                segment.reduced.backward
-            };
+            let high = segment.reel.high(backward(holds));
             let mut usage = self.before(index);
             usage.add(&high.usage, 1);
             usage.add_to(TRANSIENT, self.ahead_beside(segment));
@@ -456,26 +323,18 @@ impl ChunkPasses {
         let mut sum = 0u64;
         for (offset, segment) in layers.iter().enumerate() {
             sums.push(sum);
-            let high = segment.reduced.forward;
+            let high = segment.reel.high(PassKind::Forward);
             let mut usage = base;
             let now = whole(&high.usage, offset == 0, true).saturating_add(self.residual);
             usage.add_to(TRANSIENT, sum.saturating_add(now));
             best.offer(ChunkHigh::of(usage, start + offset, high, Turn::GroupAgain));
-            let kept = whole(
-                &segment.reduced.kept,
-                offset == 0,
-                segment.reduced.keeps_input,
-            );
+            let kept = whole(&segment.reel.kept, offset == 0, segment.reel.keeps_input);
             sum = sum.saturating_add(kept);
         }
         for (offset, (segment, sum)) in layers.iter().zip(sums).enumerate().rev() {
             let last = offset + 1 == layers.len();
-            let high = if last {
-                segment.reduced.backward_held
-            } else {
-                segment.reduced.backward
-            };
-            let now = whole(&high.usage, offset == 0, segment.reduced.keeps_input);
+            let high = segment.reel.high(backward(last));
+            let now = whole(&high.usage, offset == 0, segment.reel.keeps_input);
             // The recomputed output, and below the last layer the gradient that came in.
             let held = multiply(self.residual, if last { 1 } else { 2 });
             let mut usage = base;
@@ -496,76 +355,8 @@ impl ChunkPasses {
                     Some((_, end)) => high.segment + 1 == end,
                     None => held && high.segment + 1 == self.segments.len(),
                 };
-                if last {
-                    PassKind::BackwardHeld
-                } else {
-                    PassKind::Backward
-                }
+                backward(last)
             }
         }
     }
-}
-
-/// The offloaded tensors that are on the GPU all the same between the passes of a stage: those of the last layer of the
-/// chunk whose backward pass is next. They stay (`post_warmup_callback`, `should_bulk_offload`) or are back already
-/// (`pre_reload_last_layer`), and with them reloading stays one layer ahead.
-pub(crate) fn ahead(m: &Module, tapes: &Tapes<'_>, pp_rank: u32) -> Option<(SegmentKind, u64)> {
-    tapes.sizes().savers.offload?;
-    let chunks = m.stages.rank(pp_rank).iter();
-    let last = chunks.filter_map(|chunk| {
-        let segments = segments(m, tapes, chunk);
-        let offloads = |s: &&Segment| s.group.is_none() && s.reduced.moved > 0;
-        let last = segments.iter().rev().find(offloads)?;
-        Some((last.kind, last.reduced.moved))
-    });
-    last.max_by_key(|(_, bytes)| *bytes)
-}
-
-/// The parts of a chunk in order, with the groups that full recompute makes of its layers.
-fn segments(m: &Module, tapes: &Tapes<'_>, chunk: &Chunk) -> Vec<Segment> {
-    let a = &m.args;
-    let mut out = Vec::with_capacity(chunk.num_layers() as usize + 2);
-    let mut push = |kind, layer| {
-        if let Some(Reel { reduced, .. }) = tapes.tape(kind, chunk) {
-            out.push(Segment {
-                kind,
-                layer,
-                reduced: *reduced,
-                group: None,
-            });
-        }
-    };
-    if chunk.embedding {
-        push(SegmentKind::Embedding, None);
-    }
-    for layer in chunk.layers.clone() {
-        let kind = SegmentKind::Layer(Layer::of(m, u64::from(layer)));
-        push(kind, Some(layer));
-    }
-    if chunk.output || chunk.mtp > 0 {
-        push(SegmentKind::Head, None);
-    }
-    let detached = a.frozen && !m.ends.is_language();
-    if detached || a.recompute_granularity != Some(RecomputeGranularity::Full) {
-        return out;
-    }
-    let first = usize::from(chunk.embedding);
-    let layers = chunk.num_layers() as usize;
-    let size = usize::try_from(a.recompute_num_layers.unwrap_or(1)).unwrap_or(usize::MAX);
-    let block = a.recompute_method == Some(RecomputeMethod::Block);
-    for offset in 0..layers {
-        let group = if block {
-            (offset < size).then_some((first + offset, first + offset + 1))
-        } else {
-            let start = offset / size.max(1) * size.max(1);
-            Some((
-                first + start,
-                first + start.saturating_add(size.max(1)).min(layers),
-            ))
-        };
-        if let Some(segment) = out.get_mut(first + offset) {
-            segment.group = group;
-        }
-    }
-    out
 }

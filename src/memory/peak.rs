@@ -10,7 +10,8 @@ use super::bucket::Bucket;
 use super::buffers::{Buffer, BufferKind, BufferRules, Site};
 use super::pair::{PairHigh, pair};
 use super::parameters::{Parameters, PartTable};
-use super::passes::{ChunkHigh, ChunkPasses, Tapes, Turn, ahead};
+use super::passes::{ChunkHigh, ChunkPasses, Turn};
+use super::segments::{Tapes, ahead};
 use super::states::{Held, StateRule, StateRules, gradient_copy_bytes, moment_copy_bytes};
 use super::{ChunkEstimate, StageEstimate};
 use crate::config::job::Module;
@@ -44,9 +45,9 @@ struct Standing {
 }
 
 /// What one stage does, ready to be asked about any moment.
-pub(crate) struct Replay {
+pub(crate) struct Replay<'t> {
     pub(crate) schedule: Schedule,
-    pub(crate) chunks: Vec<ChunkPasses>,
+    pub(crate) chunks: Vec<ChunkPasses<'t>>,
     pub(crate) weights: Vec<ChunkBytes>,
     pub(crate) held: bool,
     /// Pairs of chunks whose passes run at once, as far as they were asked for.
@@ -114,7 +115,7 @@ impl<'a> Stages<'a> {
     }
 
     /// The schedule of a stage with the weight of every chunk.
-    pub(crate) fn replay(&self, pp_rank: u32) -> Replay {
+    pub(crate) fn replay(&self, pp_rank: u32) -> Replay<'_> {
         let m = self.m;
         let narrow = |n: u64| u32::try_from(n).unwrap_or(u32::MAX);
         // Modules on other ranks are stages of the same pipeline; none of them can interleave.
@@ -144,7 +145,7 @@ impl<'a> Stages<'a> {
         let plain = pipelined && m.stages.vpp().is_none();
         let held = plain && !last;
         let ahead = ahead(m, &self.tapes, pp_rank);
-        let chunks: Vec<ChunkPasses> = m
+        let chunks: Vec<ChunkPasses<'_>> = m
             .stages
             .rank(pp_rank)
             .iter()
@@ -196,7 +197,7 @@ impl<'a> Stages<'a> {
             usage.add_to(TRANSIENT, (idle + copies.kept + copies.during).0);
             (usage, PeakMoment::default(), moment.live)
         } else {
-            let at = replay.moment(&self.tapes, self.m, pp_rank, &moment);
+            let at = replay.moment(&moment);
             (replay.usage(&moment), at, moment.live)
         };
         for bucket in Bucket::ALL {
@@ -311,7 +312,7 @@ pub(crate) struct Copies {
     pub(crate) during: Bytes,
 }
 
-impl Replay {
+impl Replay<'_> {
     /// The heaviest moment.
     pub(crate) fn peak(&self) -> Moment {
         self.schedule
@@ -404,13 +405,8 @@ impl Replay {
         usage
     }
 
-    pub(crate) fn moment(
-        &self,
-        tapes: &Tapes<'_>,
-        m: &Module,
-        pp_rank: u32,
-        moment: &Moment,
-    ) -> PeakMoment {
+    /// What a moment is about.
+    pub(crate) fn moment(&self, moment: &Moment) -> PeakMoment {
         let step = self.schedule.step(moment.step);
         let (forward, backward) = step.map_or((None, None), |step| (step.forward, step.backward));
         let pair = self.both(moment).map(|(.., pair)| pair);
@@ -429,12 +425,8 @@ impl Replay {
         let high = high.unwrap_or_default();
         let passes = self.chunks.get(chunk);
         let segment = passes.and_then(|passes| passes.segments.get(high.segment));
-        let place = m.stages.rank(pp_rank).get(chunk);
-        let tape = segment
-            .zip(place)
-            .and_then(|(s, chunk)| tapes.tape(s.kind, chunk));
-        let op = tape
-            .and_then(|reel| reel.tape.ops.get(high.high.op))
+        let op = segment
+            .and_then(|segment| segment.reel.tape.ops.get(high.high.op))
             .map_or("", |op| op.name);
         PeakMoment {
             pass: match (backward, high.turn == Turn::GroupAgain || high.high.again) {

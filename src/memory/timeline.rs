@@ -70,7 +70,7 @@ pub fn timeline(config: &Config, stage: StageRef, points: u32) -> Option<Timelin
                 step: moment.step,
                 total: memory.iter().copied().sum(),
                 memory,
-                moment: replay.moment(&stages.tapes, m, pp_rank, &moment),
+                moment: replay.moment(&moment),
                 in_flight: moment.live,
             }
         })

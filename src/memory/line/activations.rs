@@ -7,13 +7,12 @@ use core::ops::Range;
 use super::formula::{Formula, Kind};
 use super::{Confidence, Line};
 use crate::memory::bucket::Bucket;
-use crate::memory::passes::{
-    ChunkHigh, ChunkPasses, Reel, SegmentKind, Tapes, Turn, deferred_logits,
-};
+use crate::memory::passes::{ChunkHigh, ChunkPasses, Turn};
 use crate::memory::peak::{Replay, Stages};
+use crate::memory::segments::{SegmentKind, Tapes, attention_mask, deferred_logits};
 use crate::memory::states::{gradient_copy_bytes, moment_copy_bytes};
 use crate::memory::{StageEstimate, peak};
-use crate::model::tape::replay::{LARGE, TRANSIENT, alive_at, kept_tensors};
+use crate::model::tape::replay::{LARGE, Reel, TRANSIENT, kept_tensors};
 use crate::model::tape::{Family, block};
 use crate::model::tensor::{Shape, factor};
 use crate::parallel::schedule::Moment;
@@ -55,7 +54,12 @@ pub(super) fn lines(stages: &Stages<'_>, pp_rank: u32, held: &StageEstimate) -> 
 }
 
 /// What is alive in the optimizer step besides what stays.
-fn optimizer_step(stages: &Stages<'_>, replay: &Replay, held: &StageEstimate, terms: &mut Terms) {
+fn optimizer_step(
+    stages: &Stages<'_>,
+    replay: &Replay<'_>,
+    held: &StageEstimate,
+    terms: &mut Terms,
+) {
     let what = "last input of each chunk and its gradient";
     terms.plain(what, TRANSIENT, replay.idle().0, 1, INPUT_TENSOR);
     let count = stages.rules.held(&held.parameters());
@@ -131,7 +135,7 @@ fn line(bucket: Bucket, term: &Term) -> Line {
 fn at_moment(
     stages: &Stages<'_>,
     pp_rank: u32,
-    replay: &Replay,
+    replay: &Replay<'_>,
     moment: &Moment,
     terms: &mut Terms,
 ) {
@@ -202,7 +206,7 @@ fn at_moment(
 struct View<'a> {
     tapes: &'a Tapes<'a>,
     chunk: &'a Chunk,
-    passes: &'a ChunkPasses,
+    passes: &'a ChunkPasses<'a>,
 }
 
 /// One more of a kind; kinds stay in the order in which they come.
@@ -273,11 +277,7 @@ impl View<'_> {
 
     fn mask(&self, usage: usize, bytes: u64, times: u64, terms: &mut Terms) {
         let m = self.tapes.sizes().m;
-        let (s, b) = (
-            factor("s", m.args.seq_length),
-            factor("b", m.args.micro_batch_size),
-        );
-        let shape = Shape::of(&[s, s, b]).over(factor("CP", m.sequence_parts()));
+        let shape = attention_mask(m);
         let times = if bytes > 0 { times } else { 0 };
         terms.shaped("attention mask", usage, (shape, 1), times, ATTENTION_MASK);
     }
@@ -402,16 +402,10 @@ impl View<'_> {
         let Some(segment) = self.passes.segments.get(high.segment) else {
             return;
         };
-        let Some(Reel { tape, plan, .. }) = self.tapes.tape(segment.kind, self.chunk) else {
-            return;
-        };
+        let tape = &segment.reel.tape;
         let input = tape.input.and_then(|id| tape.get(id));
-        for alive in alive_at(
-            tape,
-            plan,
-            self.passes.pass_kind(high, held),
-            high.high.moment,
-        ) {
+        let pass = self.passes.pass_kind(high, held);
+        for alive in segment.reel.alive_at(pass, high.high.moment) {
             if without_input && !alive.gradient && input == Some(&alive.tensor) {
                 continue;
             }

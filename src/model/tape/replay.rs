@@ -5,9 +5,11 @@
 
 mod player;
 
+use core::cell::OnceCell;
+
 pub use super::usage::{TRANSIENT, USES, Usage};
 
-use super::recompute::Plan;
+use super::recompute::{Kept, Plan, Savers};
 use super::{ActivationTensor, Tape, TensorId};
 use crate::order::sort_by_key;
 use player::Player;
@@ -28,79 +30,98 @@ pub struct High {
     pub moment: usize,
 }
 
-/// A tape reduced to what a schedule needs to know.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Reduced {
+/// A tape with what a plan keeps of it, and what a schedule needs to know.
+#[derive(Clone, Debug)]
+pub(crate) struct Reel {
+    pub(crate) tape: Tape,
+    pub(crate) plan: Plan,
     /// What is kept between the passes, the input included where it is.
-    pub kept: Usage,
+    pub(crate) kept: Usage,
     /// Whether it is kept.
-    pub keeps_input: bool,
+    pub(crate) keeps_input: bool,
     /// Bytes that are moved to the host between the passes.
-    pub moved: u64,
-    /// Of what is kept, the tensors that are large enough to go to the host with the whole layer.
-    pub large: Usage,
+    pub(crate) moved: u64,
+    /// Of what is kept, the tensors that are large enough to go to the host with the whole layer, if layers do.
+    pub(crate) large: Usage,
+    /// The heaviest moments of passes, as far as they were asked for.
+    highs: [OnceCell<High>; 4],
+}
+
+/// A pass over one tape.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum PassKind {
     /// The forward pass, from a state in which the input is alive, which counts here.
-    pub forward: High,
+    Forward,
     /// The forward pass when autograd keeps nothing of it.
-    pub without_autograd: High,
+    WithoutAutograd,
     /// The backward pass, from a state in which all that is kept and the output's gradient are alive.
-    pub backward: High,
+    Backward,
     /// The same when the caller holds on to the output's gradient.
-    pub backward_held: High,
+    BackwardHeld,
+}
+
+impl Reel {
+    /// What these savers make of a tape.
+    #[inline(never)]
+    pub(crate) fn new(tape: Tape, savers: Savers) -> Self {
+        let plan = Plan::new(&tape, savers);
+        let is_input = |kept: &Kept| Some(kept.tensor) == tape.input;
+        Self {
+            kept: kept(&tape, &plan, 0),
+            large: if savers.layers > 0 {
+                kept(&tape, &plan, LARGE)
+            } else {
+                Usage::default()
+            },
+            keeps_input: plan.keeps.iter().any(is_input),
+            moved: plan.moved_bytes(&tape),
+            highs: Default::default(),
+            tape,
+            plan,
+        }
+    }
+
+    /// The heaviest moment of a pass.
+    pub(crate) fn high(&self, pass: PassKind) -> High {
+        let played = || Player::new(&self.tape, self.of_pass(pass), None).play(pass);
+        self.highs
+            .get(pass as usize)
+            .map_or_else(played, |high| *high.get_or_init(played))
+    }
+
+    /// Everything alive at one moment of one pass.
+    pub(crate) fn alive_at(&self, pass: PassKind, moment: usize) -> Vec<Alive> {
+        let mut player = Player::new(&self.tape, self.of_pass(pass), Some(moment));
+        player.play(pass);
+        player.captured
+    }
+
+    /// The plan of a pass: a forward pass without autograd keeps nothing.
+    fn of_pass(&self, pass: PassKind) -> &Plan {
+        static NOTHING: Plan = Plan {
+            keeps: Vec::new(),
+            again: Vec::new(),
+            moved: Vec::new(),
+        };
+        if pass == PassKind::WithoutAutograd {
+            &NOTHING
+        } else {
+            &self.plan
+        }
+    }
 }
 
 /// Something alive at a moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Alive {
+pub(crate) struct Alive {
     /// The tensor, or the one that it is the gradient of.
-    pub tensor: ActivationTensor,
+    pub(crate) tensor: ActivationTensor,
     /// Whether it is the gradient.
-    pub gradient: bool,
+    pub(crate) gradient: bool,
     /// Which use its bytes count for.
-    pub usage: usize,
+    pub(crate) usage: usize,
     /// What the allocator set aside.
-    pub bytes: u64,
-}
-
-/// One of the passes that [`Reduced`] has a heaviest moment of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum PassKind {
-    Forward,
-    WithoutAutograd,
-    Backward,
-    BackwardHeld,
-}
-
-/// Reduces a tape under a plan.
-pub(crate) fn reduce(tape: &Tape, plan: &Plan) -> Reduced {
-    let mut player = Player::new(tape, plan, None);
-    // A forward pass without autograd keeps nothing.
-    let bare = Plan::default();
-    Reduced {
-        kept: kept(tape, plan, 0),
-        large: kept(tape, plan, LARGE),
-        keeps_input: tape
-            .input
-            .is_some_and(|input| plan.keeps.iter().any(|kept| kept.tensor == input)),
-        moved: plan.moved_bytes(tape),
-        forward: player.play(PassKind::Forward),
-        without_autograd: Player::new(tape, &bare, None).play(PassKind::WithoutAutograd),
-        backward: player.play(PassKind::Backward),
-        backward_held: player.play(PassKind::BackwardHeld),
-    }
-}
-
-/// Everything alive at one moment of one pass.
-pub(crate) fn alive_at(tape: &Tape, plan: &Plan, pass: PassKind, moment: usize) -> Vec<Alive> {
-    let bare = Plan::default();
-    let plan = if pass == PassKind::WithoutAutograd {
-        &bare
-    } else {
-        plan
-    };
-    let mut player = Player::new(tape, plan, Some(moment));
-    player.play(pass);
-    player.captured
+    pub(crate) bytes: u64,
 }
 
 /// The tensors that a plan keeps, each once.

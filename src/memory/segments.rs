@@ -1,0 +1,194 @@
+//! The parts of a chunk with their tapes, each made and played once for all chunks that have it.
+
+use core::cell::OnceCell;
+
+use crate::config::choices::{RecomputeGranularity, RecomputeMethod};
+use crate::config::job::Module;
+use crate::model::sizes::Sizes;
+use crate::model::tape::recompute::Savers;
+use crate::model::tape::replay::Reel;
+use crate::model::tensor::{Shape, factor};
+use crate::model::{Layer, embedding_tape, head_tape, layer_tape};
+use crate::parallel::stages::Chunk;
+
+/// A part of a chunk, as far as its activations go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum SegmentKind {
+    /// The embedding.
+    Embedding,
+    /// A decoder layer.
+    Layer(Layer),
+    /// What follows the layers: final norm, MTP, output layer, loss.
+    Head,
+}
+
+impl SegmentKind {
+    /// What the page calls it.
+    #[must_use]
+    pub(crate) const fn label(self) -> &'static str {
+        match self {
+            Self::Embedding => "embedding",
+            Self::Layer(layer) => match (layer.linear, layer.moe, layer.bf16) {
+                (false, false, false) => "dense layer",
+                (false, true, false) => "MoE layer",
+                (true, false, false) => "dense layer with linear attention",
+                (true, true, false) => "MoE layer with linear attention",
+                (false, false, true) => "dense layer in bf16",
+                (false, true, true) => "MoE layer in bf16",
+                (true, false, true) => "dense layer with linear attention in bf16",
+                (true, true, true) => "MoE layer with linear attention in bf16",
+            },
+            Self::Head => "output",
+        }
+    }
+}
+
+/// The tapes of a module, each reduced once, when the first chunk with such a part asks for it.
+pub(crate) struct Tapes<'a> {
+    sizes: Sizes<'a>,
+    /// One for each kind of layer.
+    layers: [OnceCell<Reel>; 8],
+    embedding: OnceCell<Reel>,
+    /// One for each way in which a chunk can end.
+    heads: Vec<((u32, bool), OnceCell<Reel>)>,
+}
+
+impl<'a> Tapes<'a> {
+    /// The tapes of a module whose chunks are these.
+    pub(crate) fn new(m: &'a Module, savers: Savers) -> Self {
+        let mut heads: Vec<((u32, bool), OnceCell<Reel>)> = Vec::new();
+        for chunk in m.stages.chunks() {
+            let key = (chunk.mtp, chunk.output);
+            if heads.iter().all(|(other, _)| *other != key) {
+                heads.push((key, OnceCell::new()));
+            }
+        }
+        Self {
+            sizes: Sizes {
+                savers,
+                ..Sizes::new(m)
+            },
+            layers: Default::default(),
+            embedding: OnceCell::new(),
+            heads,
+        }
+    }
+
+    /// The shapes behind the tapes.
+    pub(crate) fn sizes(&self) -> &Sizes<'a> {
+        &self.sizes
+    }
+
+    /// The tape of one kind of segment of a chunk.
+    pub(crate) fn tape(&self, kind: SegmentKind, chunk: &Chunk) -> Option<&Reel> {
+        let sizes = &self.sizes;
+        let made = |tape| Reel::new(tape, sizes.savers);
+        Some(match kind {
+            SegmentKind::Embedding => self.embedding.get_or_init(|| made(embedding_tape(sizes))),
+            SegmentKind::Layer(layer) => {
+                let index = 4 * usize::from(layer.bf16)
+                    + 2 * usize::from(layer.linear)
+                    + usize::from(layer.moe);
+                let cell = self.layers.get(index)?;
+                cell.get_or_init(|| made(layer_tape(sizes, layer)))
+            }
+            SegmentKind::Head => {
+                let key = (chunk.mtp, chunk.output);
+                let (_, cell) = self.heads.iter().find(|(other, _)| *other == key)?;
+                let head = || head_tape(sizes, u64::from(chunk.mtp), chunk.output);
+                cell.get_or_init(|| made(head()))
+            }
+        })
+    }
+}
+
+/// The mask that the data loader makes for every sample, one byte for each pair of tokens.
+pub(crate) fn attention_mask(m: &Module) -> Shape {
+    let (s, b) = (
+        factor("s", m.args.seq_length),
+        factor("b", m.args.micro_batch_size),
+    );
+    Shape::of(&[s, s, b]).over(factor("CP", m.sequence_parts()))
+}
+
+/// The gradient of the logits that a deferred weight gradient of the output layer waits with, and the bytes of its
+/// elements. Its input waits too.
+pub(crate) fn deferred_logits(sizes: &Sizes<'_>) -> (Shape, u64) {
+    let vocabulary = factor("V", sizes.m.padded_vocab_size);
+    (sizes.columns(&[vocabulary]), sizes.width())
+}
+
+/// One segment of a chunk.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Segment<'t> {
+    pub(crate) kind: SegmentKind,
+    /// The layer's number over the whole model.
+    pub(crate) layer: Option<u32>,
+    pub(crate) reel: &'t Reel,
+    /// For a layer whose group keeps only its input: the first segment of the group and the one after its last.
+    pub(crate) group: Option<(usize, usize)>,
+}
+
+/// The offloaded tensors that are on the GPU all the same between the passes of a stage: those of the last layer of the
+/// chunk whose backward pass is next. They stay (`post_warmup_callback`, `should_bulk_offload`) or are back already
+/// (`pre_reload_last_layer`), and with them reloading stays one layer ahead.
+pub(crate) fn ahead(m: &Module, tapes: &Tapes<'_>, pp_rank: u32) -> Option<(SegmentKind, u64)> {
+    tapes.sizes().savers.offload?;
+    let chunks = m.stages.rank(pp_rank).iter();
+    let last = chunks.filter_map(|chunk| {
+        let segments = segments(m, tapes, chunk);
+        let offloads = |s: &&Segment<'_>| s.group.is_none() && s.reel.moved > 0;
+        let last = segments.iter().rev().find(offloads)?;
+        Some((last.kind, last.reel.moved))
+    });
+    last.max_by_key(|(_, bytes)| *bytes)
+}
+
+/// The parts of a chunk in order, with the groups that full recompute makes of its layers.
+pub(super) fn segments<'t>(m: &Module, tapes: &'t Tapes<'_>, chunk: &Chunk) -> Vec<Segment<'t>> {
+    let a = &m.args;
+    let mut out = Vec::with_capacity(chunk.num_layers() as usize + 2);
+    let mut push = |kind, layer| {
+        if let Some(reel) = tapes.tape(kind, chunk) {
+            out.push(Segment {
+                kind,
+                layer,
+                reel,
+                group: None,
+            });
+        }
+    };
+    if chunk.embedding {
+        push(SegmentKind::Embedding, None);
+    }
+    for layer in chunk.layers.clone() {
+        let kind = SegmentKind::Layer(Layer::of(m, u64::from(layer)));
+        push(kind, Some(layer));
+    }
+    if chunk.output || chunk.mtp > 0 {
+        push(SegmentKind::Head, None);
+    }
+    let detached = a.frozen && !m.ends.is_language();
+    if detached || a.recompute_granularity != Some(RecomputeGranularity::Full) {
+        return out;
+    }
+    let first = usize::from(chunk.embedding);
+    let layers = chunk.num_layers() as usize;
+    let size = usize::try_from(a.recompute_num_layers.unwrap_or(1)).unwrap_or(usize::MAX);
+    let block = a.recompute_method == Some(RecomputeMethod::Block);
+    for offset in 0..layers {
+        let group = if block {
+            (offset < size).then_some((first + offset, first + offset + 1))
+        } else {
+            let start = offset / size.max(1) * size.max(1);
+            Some((
+                first + start,
+                first + start.saturating_add(size.max(1)).min(layers),
+            ))
+        };
+        if let Some(segment) = out.get_mut(first + offset) {
+            segment.group = group;
+        }
+    }
+    out
+}

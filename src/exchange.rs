@@ -13,6 +13,7 @@ mod job;
 pub mod js;
 mod picture;
 mod presets;
+mod search;
 
 pub use data::Failure;
 pub use export::export_text;
@@ -20,3 +21,4 @@ pub use import::import_text;
 pub use job::{decode_link, encode_link};
 pub use picture::svg;
 pub use presets::presets;
+pub use search::search;

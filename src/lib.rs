@@ -24,7 +24,7 @@
 //!     parallel (who holds which layers)  model (what a layer consists of)
 //!         |                                  |
 //!     memory::estimate                   bytes by stage and bucket; itemised on demand
-//!         |
+//!         |                              search: the same for every layout of a job
 //!     report, export                     scenes, tables, texts; no page in them
 //!         |
 //!     ui, engine, exchange               the page, and the JavaScript API in two modules
@@ -53,6 +53,7 @@ mod words;
 
 pub mod evidence;
 pub mod framework_reports;
+pub mod search;
 
 pub mod formats;
 pub mod presets;

@@ -430,3 +430,9 @@ pub const CUDA_CONTEXT: Source = Source {
     place: "https://okoge-kaz.github.io/tools/memory-estimator",
     symbol: "CUDA context 300 to 500 MB, NCCL about 0.5 GB a communicator",
 };
+/// The part of an iteration in which a pipeline stage waits.
+pub const PIPELINE_BUBBLE: Source = Source {
+    origin: Origin::Page,
+    place: "https://arxiv.org/abs/2104.04473",
+    symbol: "sections 2.2.1 and 2.2.2: pipeline bubble",
+};

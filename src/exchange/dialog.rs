@@ -1,4 +1,4 @@
-//! The page's dialogs for import and export: what they show, and what follows from what the reader does.
+//! The page's dialogs for import, export and the layout search: what they show, and what follows from what the reader does.
 //!
 //! A dialog knows nothing of a browser. It is drawn as a tree of elements; those that something can be done to say by
 //! `data-at` which they are. What only a browser can do is an [`Effect`]. The page's whole state is its address, both
@@ -7,8 +7,10 @@
 mod export;
 mod hub;
 mod import;
+mod search;
 
 use crate::report::markup::{Markup, tag};
+use crate::value::Value;
 
 /// One of the dialogs.
 pub enum Dialog {
@@ -16,10 +18,12 @@ pub enum Dialog {
     Import(Box<import::Import>),
     /// Takes the job out.
     Export(Box<export::Export>),
+    /// Finds layouts of the job that fit.
+    Search(Box<search::Search>),
 }
 
 /// What the page is to do.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Effect {
     /// Put text on the clipboard.
     Copy(String),
@@ -39,6 +43,18 @@ pub enum Effect {
     },
     /// Ask this address, and tell the answer at the place `fetched:` or `refused:` and the address.
     Fetch(String),
+    /// Search the layouts of a job, many at once and apart from the page. What is found comes back with
+    /// [`Dialog::take`], a part at a time.
+    Search {
+        /// The job and the options of [`search`](super::search()), as `{job, options}`.
+        job: Value,
+        /// How many combinations there are.
+        total: String,
+    },
+    /// Ask what would make this combination of the last search fit.
+    Explain(String),
+    /// Stop searching.
+    Stop,
     /// Show the job of this link in place of the present one, and close the dialog.
     Open(String),
     /// Close the dialog.
@@ -46,13 +62,14 @@ pub enum Effect {
 }
 
 impl Dialog {
-    /// The dialog `import`, or else `export`, of a page with this address.
+    /// The dialog `import`, `search`, or else `export`, of a page with this address.
     #[must_use]
     pub fn new(kind: &str, address: &str) -> Self {
         let (page, _) = address.split_once('#').unwrap_or((address, ""));
         let link = address.get(page.len()..).unwrap_or_default();
         match kind {
             "import" => Self::Import(Box::new(import::Import::new(link))),
+            "search" => Self::Search(Box::new(search::Search::new(link))),
             _ => Self::Export(Box::new(export::Export::new(page.to_owned(), link))),
         }
     }
@@ -63,6 +80,7 @@ impl Dialog {
         match self {
             Self::Import(dialog) => dialog.draw(),
             Self::Export(dialog) => dialog.draw(),
+            Self::Search(dialog) => dialog.draw(),
         }
     }
 
@@ -72,6 +90,15 @@ impl Dialog {
             (_, "close") => Some(Effect::Close),
             (Self::Import(dialog), _) => dialog.act(place, value),
             (Self::Export(dialog), _) => dialog.act(place, value),
+            (Self::Search(dialog), _) => dialog.act(place, value),
+        }
+    }
+
+    /// Takes in what a search found in a part of its space.
+    pub fn take(&mut self, found: &Value) -> Option<Effect> {
+        match self {
+            Self::Search(dialog) => dialog.take(found),
+            Self::Import(_) | Self::Export(_) => None,
         }
     }
 }

@@ -85,6 +85,18 @@ pub fn svg(
     answer(super::svg(&read(job)?, &chart, &read(options)?))
 }
 
+/// A part of the layouts of a job.
+///
+/// # Errors
+/// Throws a `ConfigError` for a job whose problems are not its layout, a `SearchError` where there is nothing to search.
+#[wasm_bindgen(unchecked_return_type = "Layouts")]
+pub fn search(
+    #[wasm_bindgen(unchecked_param_type = "Job | string")] job: &JsValue,
+    #[wasm_bindgen(unchecked_optional_param_type = "SearchOptions")] options: &JsValue,
+) -> Result<JsValue, JsValue> {
+    answer(super::search(&read(job)?, &read(options)?))
+}
+
 /// A dialog of the page. No part of the API: `exchange.js` shows what `draw` gives, tells `act` what the reader does,
 /// and does what that answers.
 #[wasm_bindgen(js_name = Dialog, skip_typescript)]
@@ -92,7 +104,7 @@ pub struct PageDialog(Dialog);
 
 #[wasm_bindgen(js_class = Dialog)]
 impl PageDialog {
-    /// The dialog `import` or `export` of a page with this address.
+    /// The dialog `import`, `export` or `search` of a page with this address.
     #[must_use]
     #[wasm_bindgen(constructor, skip_typescript)]
     pub fn new(kind: &str, address: &str) -> Self {
@@ -111,19 +123,35 @@ impl PageDialog {
             .into()
     }
 
-    /// Something was typed, chosen or pressed; the answer is `[kind, text, name]`, or nothing.
+    /// Something was typed, chosen or pressed; the answer is what to do, `[kind, text or data, name]`, or nothing.
     #[wasm_bindgen(skip_typescript)]
     pub fn act(&mut self, place: &str, value: &str) -> Option<js_sys::Array> {
-        let words = match self.0.act(place, value)? {
-            Effect::Copy(text) => ["copy".to_owned(), text, String::new()],
-            Effect::Download { name, text } => ["download".to_owned(), text, name],
-            Effect::Picture { name, text } => ["picture".to_owned(), text, name],
-            Effect::Fetch(address) => ["fetch".to_owned(), address, String::new()],
-            Effect::Open(link) => ["open".to_owned(), link, String::new()],
-            Effect::Close => ["close".to_owned(), String::new(), String::new()],
-        };
-        Some(words.into_iter().map(JsValue::from).collect())
+        self.0.act(place, value).map(effect)
     }
+
+    /// A search found something; the answer is what to do, or nothing.
+    ///
+    /// # Errors
+    /// Throws where it is no plain data.
+    #[wasm_bindgen(skip_typescript)]
+    pub fn take(&mut self, found: &JsValue) -> Result<Option<js_sys::Array>, JsValue> {
+        Ok(self.0.take(&read(found)?).map(effect))
+    }
+}
+
+fn effect(effect: Effect) -> js_sys::Array {
+    let (kind, what, name) = match effect {
+        Effect::Copy(text) => ("copy", text.into(), String::new()),
+        Effect::Download { name, text } => ("download", text.into(), name),
+        Effect::Picture { name, text } => ("picture", text.into(), name),
+        Effect::Fetch(address) => ("fetch", address.into(), String::new()),
+        Effect::Search { job, total } => ("search", write(&job), total),
+        Effect::Explain(index) => ("explain", index.into(), String::new()),
+        Effect::Stop => ("stop", JsValue::NULL, String::new()),
+        Effect::Open(link) => ("open", link.into(), String::new()),
+        Effect::Close => ("close", JsValue::NULL, String::new()),
+    };
+    js_sys::Array::of3(&kind.into(), &what, &name.into())
 }
 
 fn markup(element: &Markup) -> JsValue {

@@ -13,6 +13,8 @@ use crate::value::Value;
 
 mod work;
 
+pub use work::{Work, recomputed};
+
 /// Settings that decide what is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Choice {
@@ -130,7 +132,7 @@ pub fn ledger(job: &RawJob, stage: StageRef) -> Vec<Saving> {
     let (Some(m), Some(now)) = (config.modules().get(stage.module), peak(&estimated)) else {
         return Vec::new();
     };
-    let current = current(m);
+    let current = choice_of(m);
     let result = |choice: Choice| {
         if choice == current {
             return Ok((now, estimated.worst_rank.total));
@@ -154,7 +156,7 @@ pub fn ledger(job: &RawJob, stage: StageRef) -> Vec<Saving> {
             current: choice == current,
             result: result(choice).map(|(peak, worst)| {
                 let signed = |bytes: Bytes| i64::try_from(bytes.0).unwrap_or(i64::MAX);
-                let work = work::recomputed(m, stage.pp_rank, choice);
+                let work = recomputed(m, stage.pp_rank, choice);
                 Saved {
                     peak,
                     saves: signed(now).saturating_sub(signed(peak)),
@@ -167,8 +169,9 @@ pub fn ledger(job: &RawJob, stage: StageRef) -> Vec<Saving> {
         .collect()
 }
 
-/// What a job chose.
-fn current(m: &Module) -> Choice {
+/// What a module chose.
+#[must_use]
+pub fn choice_of(m: &Module) -> Choice {
     let a = &m.args;
     let layers = a.recompute_num_layers.unwrap_or(1);
     match (a.recompute_granularity, a.recompute_method) {
@@ -182,7 +185,8 @@ fn current(m: &Module) -> Choice {
 
 /// The choices that make sense for a module: nothing, every module by itself, all that are cheap, all, whole layers;
 /// and offloading.
-fn choices(m: &Module) -> Vec<Choice> {
+#[must_use]
+pub fn choices(m: &Module) -> Vec<Choice> {
     use RecomputeModule as R;
     let a = &m.args;
     let moe = m.moe.as_ref();
@@ -227,7 +231,7 @@ fn choices(m: &Module) -> Vec<Choice> {
         offload(&[O::CoreAttn, O::AttnProj]);
         offload(&[O::ExpertFc1, O::MoeAct]);
     }
-    let now = current(m);
+    let now = choice_of(m);
     if !out.contains(&now) {
         out.insert(1, now);
     }

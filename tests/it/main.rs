@@ -25,5 +25,6 @@ mod parallel;
 mod parameters;
 mod presets;
 mod report;
+mod search;
 mod tidy;
 mod value;

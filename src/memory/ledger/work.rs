@@ -72,15 +72,17 @@ fn layer(m: &Module, index: u64) -> Layer {
 }
 
 /// What a choice runs again.
-pub(super) struct Work {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Work {
     /// In millionths of the forward pass of a stage.
-    pub(super) ppm: u64,
+    pub ppm: u64,
     /// As floating-point operations of one GPU in one iteration.
-    pub(super) flops: u64,
+    pub flops: u64,
 }
 
 /// What a choice runs again on a stage.
-pub(super) fn recomputed(m: &Module, pp_rank: usize, choice: Choice) -> Work {
+#[must_use]
+pub fn recomputed(m: &Module, pp_rank: usize, choice: Choice) -> Work {
     let mut whole = 0u128;
     let mut again = 0u128;
     let output = u128::from(m.args.hidden_size) * u128::from(m.padded_vocab_size);

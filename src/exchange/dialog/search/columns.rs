@@ -1,0 +1,144 @@
+//! The columns of the table: what they are called, what stands in them, and how rows are ordered by them.
+
+use crate::report::amount::{Scale, Unit};
+use crate::search::{Axis, Candidate, Pick, Slice, Space};
+use crate::units::Bytes;
+
+/// A column.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Column {
+    /// What varies, by its level in the space.
+    Axis(usize, Axis),
+    /// What the fullest stage needs.
+    Peak,
+    /// What a GPU has left.
+    Headroom,
+    /// The fullest stage.
+    Stage,
+    /// GPUs that share a copy of the model.
+    Copy,
+    /// Data-parallel size.
+    Dp,
+    /// Data-parallel size of the experts.
+    Edp,
+    /// Micro batches of a step.
+    Microbatches,
+    /// Waiting over working.
+    Bubble,
+    /// What runs twice.
+    Recomputed,
+}
+
+/// The columns for a space and what was found in it so far.
+pub(super) fn of(space: &Space, found: &Slice) -> Vec<Column> {
+    let varied = space.dimensions().iter().enumerate();
+    let mut columns: Vec<Column> = varied
+        .map(|(level, dimension)| Column::Axis(level, dimension.axis))
+        .collect();
+    columns.push(Column::Peak);
+    columns.extend(space.gpu_memory().map(|_| Column::Headroom));
+    columns.extend([Column::Stage, Column::Copy, Column::Dp]);
+    if found.candidates.iter().any(|c| c.edp != c.dp) {
+        columns.push(Column::Edp);
+    }
+    columns.extend([Column::Microbatches, Column::Bubble]);
+    if found.candidates.iter().any(|c| c.recomputed_ppm > 0) {
+        columns.push(Column::Recomputed);
+    }
+    columns
+}
+
+impl Column {
+    /// A name without spaces, for files and places.
+    pub(super) fn id(self) -> &'static str {
+        match self {
+            Self::Axis(_, axis) => axis.field().field().name,
+            Self::Peak => "peak_bytes",
+            Self::Headroom => "headroom_bytes",
+            Self::Stage => "worst_stage",
+            Self::Copy => "gpus_per_copy",
+            Self::Dp => "data_parallel_size",
+            Self::Edp => "expert_data_parallel_size",
+            Self::Microbatches => "num_microbatches",
+            Self::Bubble => "pipeline_bubble_ppm",
+            Self::Recomputed => "recomputed_ppm",
+        }
+    }
+
+    /// The heading.
+    pub(super) fn label(self) -> &'static str {
+        match self {
+            Self::Axis(_, axis) => axis.symbol(),
+            Self::Peak => "Peak GiB",
+            Self::Headroom => "Free GiB",
+            Self::Stage => "Stage",
+            Self::Copy => "GPUs a copy",
+            Self::Dp => "DP",
+            Self::Edp => "Expert DP",
+            Self::Microbatches => "Micro batches",
+            Self::Bubble => "Bubble %",
+            Self::Recomputed => "Recomputed %",
+        }
+    }
+
+    /// What a row is ordered by.
+    pub(super) fn key(self, space: &Space, c: &Candidate) -> i128 {
+        match self {
+            Self::Axis(level, _) => space.digit(c.index, level).into(),
+            Self::Headroom => c.headroom().unwrap_or(0).into(),
+            _ => self.number(c).into(),
+        }
+    }
+
+    fn number(self, c: &Candidate) -> u64 {
+        match self {
+            Self::Peak => c.peak.0,
+            Self::Stage => u64::try_from(c.worst.pp_rank).unwrap_or(u64::MAX),
+            Self::Copy => c.copy,
+            Self::Dp => c.dp,
+            Self::Edp => c.edp,
+            Self::Microbatches => c.num_microbatches,
+            Self::Bubble => c.bubble_ppm,
+            Self::Recomputed => c.recomputed_ppm,
+            Self::Axis(..) | Self::Headroom => 0,
+        }
+    }
+
+    /// What stands in a row, for readers.
+    pub(super) fn words(self, space: &Space, c: &Candidate) -> String {
+        match self {
+            Self::Axis(level, _) => space
+                .pick(c.index, level)
+                .map_or(String::new(), Pick::label),
+            Self::Peak => gib(c.peak),
+            Self::Headroom => match (c.headroom(), c.gpu) {
+                (Some(room), Some(_)) if room < 0 => {
+                    format!("−{}", gib(Bytes(room.unsigned_abs())))
+                }
+                (Some(room), _) => gib(Bytes(room.unsigned_abs())),
+                _ => String::new(),
+            },
+            Self::Bubble | Self::Recomputed => percent(self.number(c)),
+            _ => self.number(c).to_string(),
+        }
+    }
+
+    /// What stands in a row, for programs.
+    pub(super) fn exact(self, space: &Space, c: &Candidate) -> String {
+        match self {
+            Self::Axis(..) => self.words(space, c),
+            Self::Headroom => c.headroom().map_or(String::new(), |room| room.to_string()),
+            _ => self.number(c).to_string(),
+        }
+    }
+}
+
+pub(super) fn gib(bytes: Bytes) -> String {
+    Scale::fine(Unit::Gib).number(bytes)
+}
+
+/// Millionths as a percentage with one decimal, rounded to nearest.
+fn percent(ppm: u64) -> String {
+    let tenths = (ppm + 500) / 1000;
+    format!("{}.{}", tenths / 10, tenths % 10)
+}

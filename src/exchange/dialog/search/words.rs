@@ -1,0 +1,93 @@
+//! What was left out, in words.
+
+use crate::order::sorted;
+use crate::report::amount::grouped;
+use crate::report::markup::{Markup, tag};
+use crate::search::Slice;
+
+/// Rules that layouts meet, and what they ask for. Others go by their names.
+const RULES: [(&str, &str); 24] = [
+    ("stages", "the layers do not fall into that many stages"),
+    ("vpp_twice", "virtual stages are given another way"),
+    (
+        "microbatch_group",
+        "the group of micro batches is smaller than PP",
+    ),
+    ("heads_by_tp", "TP must divide the heads"),
+    (
+        "groups_by_tp",
+        "TP must divide the query groups, or be a multiple of them",
+    ),
+    ("ffn_by_tp", "TP must divide the FFN size"),
+    (
+        "padded_vocabulary_by_tp",
+        "TP must divide the padded vocabulary",
+    ),
+    (
+        "shared_width_by_tp",
+        "TP must divide the width of the shared experts",
+    ),
+    (
+        "sequence_by_tp",
+        "with sequence parallelism TP must divide a rank's sequence",
+    ),
+    ("sequence_by_cp", "2 · CP must divide the sequence"),
+    (
+        "linear_heads_by_ranks",
+        "TP · CP must divide the heads of linear attention",
+    ),
+    ("world_holds_one_copy", "TP · PP · CP is more than the GPUs"),
+    ("world_by_copy", "TP · PP · CP must divide the GPUs"),
+    (
+        "optimizer_instances",
+        "the optimizer's instances must divide DP · CP",
+    ),
+    (
+        "optimizer_instances_experts",
+        "the optimizer's instances must divide the experts' DP",
+    ),
+    ("ep_needs_experts", "EP needs experts"),
+    ("experts_by_ep", "EP must divide the experts"),
+    ("expert_width_by_etp", "ETP must divide the experts' width"),
+    ("expert_bias_needs_etp_1", "biases of experts need ETP 1"),
+    ("expert_grid", "ETP · EP must divide the GPUs of a stage"),
+    (
+        "global_batch",
+        "the global batch must be a multiple of micro batch · DP",
+    ),
+    (
+        "microbatches_fill_group",
+        "too few micro batches for the interleaved schedule",
+    ),
+    (
+        "last_group",
+        "the last group of micro batches is smaller than PP",
+    ),
+    ("modules", "the ranks cannot be shared out"),
+];
+
+/// How many combinations were left out, and why.
+pub(super) fn left_out(slice: &Slice) -> Markup {
+    let rules = slice.refused.iter().map(|(rule, combinations)| {
+        let words = RULES.iter().find(|(name, _)| name == rule);
+        let words = words.map_or(rule.as_str(), |(_, words)| words);
+        (*combinations, format!("Megatron: {words}"))
+    });
+    let bounds = slice
+        .out_of_bounds
+        .iter()
+        .map(|(axis, combinations)| (*combinations, format!("your bound on {}", axis.symbol())));
+    let too_large =
+        (slice.too_large > 0).then(|| (slice.too_large, "more memory than the GPU has".to_owned()));
+    let reasons: Vec<(u64, String)> = rules.chain(bounds).chain(too_large).collect();
+    let total: u64 = reasons.iter().map(|(combinations, _)| combinations).sum();
+    let reasons = sorted(reasons, |a, b| a.0 > b.0);
+    let rows = reasons
+        .into_iter()
+        .map(|(combinations, why)| tag("li").text(format!("{}: {why}", grouped(combinations))));
+    let summary = format!("{} combinations were left out, and why", grouped(total));
+    tag("details")
+        .class("layouts-left")
+        .child(tag("summary").text(summary))
+        .child(tag("ul").children(rows))
+}

@@ -1,0 +1,162 @@
+//! What a search varies, and which rules are decided by which of it.
+
+use crate::config::fields::FieldId;
+use crate::memory::ledger::Choice;
+
+/// One thing that a search varies. The order is the one in which sizes are chosen: those that rules refuse most often
+/// come first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Axis {
+    /// Pipeline-parallel size.
+    Pipeline,
+    /// Chunks of each pipeline rank.
+    Virtual,
+    /// Tensor-parallel size.
+    Tensor,
+    /// Context-parallel size.
+    Context,
+    /// Expert-parallel size.
+    Expert,
+    /// Expert-tensor-parallel size.
+    ExpertTensor,
+    /// Samples of a micro batch.
+    MicroBatch,
+    /// What is recomputed.
+    Recompute,
+}
+
+impl Axis {
+    /// All of them, in the order in which they are chosen.
+    pub const ALL: [Self; 8] = [
+        Self::Pipeline,
+        Self::Virtual,
+        Self::Tensor,
+        Self::Context,
+        Self::Expert,
+        Self::ExpertTensor,
+        Self::MicroBatch,
+        Self::Recompute,
+    ];
+
+    /// The field that it sets; recompute sets others beside it.
+    #[must_use]
+    pub const fn field(self) -> FieldId {
+        match self {
+            Self::Pipeline => FieldId::pipeline_model_parallel_size,
+            Self::Virtual => FieldId::virtual_pipeline_model_parallel_size,
+            Self::Tensor => FieldId::tensor_model_parallel_size,
+            Self::Context => FieldId::context_parallel_size,
+            Self::Expert => FieldId::expert_model_parallel_size,
+            Self::ExpertTensor => FieldId::expert_tensor_parallel_size,
+            Self::MicroBatch => FieldId::micro_batch_size,
+            Self::Recompute => FieldId::recompute_granularity,
+        }
+    }
+
+    /// A short name, such as `TP`.
+    #[must_use]
+    pub const fn symbol(self) -> &'static str {
+        match self {
+            Self::Pipeline => "PP",
+            Self::Virtual => "VPP",
+            Self::Tensor => "TP",
+            Self::Context => "CP",
+            Self::Expert => "EP",
+            Self::ExpertTensor => "ETP",
+            Self::MicroBatch => "MBS",
+            Self::Recompute => "Recompute",
+        }
+    }
+
+    /// The axis that sets the field with this name.
+    #[must_use]
+    pub fn by_name(name: &str) -> Option<Self> {
+        let mut axes = Self::ALL.into_iter();
+        axes.find(|axis| axis.field().field().name == name)
+    }
+}
+
+/// A value on an axis.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pick {
+    /// A size.
+    Size(u64),
+    /// What is recomputed; `None` for what the job recomputes.
+    Recompute(Option<Choice>),
+}
+
+impl Pick {
+    /// The value in words.
+    #[must_use]
+    pub fn label(self) -> String {
+        match self {
+            Self::Size(size) => size.to_string(),
+            Self::Recompute(None) => "as in the job".to_owned(),
+            Self::Recompute(Some(choice)) => choice.label(),
+        }
+    }
+}
+
+/// All that decides a rule, where that is a few sizes. Expert tensor parallelism follows TP where it is not given.
+const DECIDED_BY: &[(&str, &[Axis])] = {
+    use Axis::{Context, Expert, ExpertTensor, MicroBatch, Pipeline, Tensor, Virtual};
+    &[
+        ("stages", &[Pipeline, Virtual]),
+        ("vpp_twice", &[Pipeline, Virtual]),
+        ("microbatch_group", &[Pipeline, Virtual]),
+        ("heads_by_tp", &[Tensor]),
+        ("groups_by_tp", &[Tensor]),
+        ("ffn_by_tp", &[Tensor]),
+        ("padded_vocabulary_by_tp", &[Tensor]),
+        ("shared_width_by_tp", &[Tensor]),
+        ("sequence_by_tp", &[Tensor, Context]),
+        ("sequence_by_cp", &[Context]),
+        ("linear_heads_by_ranks", &[Tensor, Context]),
+        ("world_holds_one_copy", &[Pipeline, Tensor, Context]),
+        ("world_by_copy", &[Pipeline, Tensor, Context]),
+        ("optimizer_instances", &[Pipeline, Tensor, Context]),
+        ("ep_needs_experts", &[Expert]),
+        ("experts_by_ep", &[Expert]),
+        ("expert_width_by_etp", &[Tensor, ExpertTensor]),
+        ("expert_bias_needs_etp_1", &[Tensor, ExpertTensor]),
+        (
+            "expert_grid",
+            &[Pipeline, Tensor, Context, Expert, ExpertTensor],
+        ),
+        (
+            "optimizer_instances_experts",
+            &[Pipeline, Tensor, Expert, ExpertTensor],
+        ),
+        ("global_batch", &[Pipeline, Tensor, Context, MicroBatch]),
+        (
+            "microbatches_fill_group",
+            &[Pipeline, Virtual, Tensor, Context, MicroBatch],
+        ),
+        (
+            "last_group",
+            &[Pipeline, Virtual, Tensor, Context, MicroBatch],
+        ),
+    ]
+};
+
+/// The rules that are decided when `axis` is the last of what they depend on among the `varied` ones.
+pub(super) fn decided_by(axis: Axis, varied: &[Axis]) -> Vec<&'static str> {
+    let last = |on: &[Axis]| on.iter().filter(|on| varied.contains(on)).max().copied();
+    let decided = DECIDED_BY
+        .iter()
+        .filter(|(_, on)| last(on) == Some(axis))
+        .map(|(rule, _)| *rule);
+    decided.collect()
+}
+
+/// The divisors of a number, in rising order.
+pub(super) fn divisors(number: u64) -> Vec<u64> {
+    let small = (1..)
+        .take_while(|d: &u64| d.saturating_mul(*d) <= number)
+        .filter(|d| number.is_multiple_of(*d));
+    let mut all: Vec<u64> = small.collect();
+    let large = all.iter().rev().map(|d| number / d);
+    let large: Vec<u64> = large.filter(|d| !all.contains(d)).collect();
+    all.extend(large);
+    all
+}

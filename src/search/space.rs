@@ -1,0 +1,370 @@
+//! All combinations of a search: their number, and the job of each.
+
+use super::axis::{Axis, Pick, decided_by, divisors};
+use crate::config::canonical::{Meaning, differences, meaning};
+use crate::config::fields::FieldId;
+use crate::config::job::{Config, Module};
+use crate::config::parse::Parsed;
+use crate::config::problem::Problem;
+use crate::config::raw::RawJob;
+use crate::config::{Checked, check};
+use crate::memory::ledger::{Choice, choice_of, choices};
+use crate::units::Bytes;
+use crate::value::Value;
+
+/// How layers become stages where the pipeline-parallel size varies.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Split {
+    /// As the job says: evenly, or by its layout, or with its numbers of layers of the first and last stage.
+    #[default]
+    AsGiven,
+    /// Evenly, and where that is impossible the last stage has fewer layers than the others.
+    RestInLastStage,
+}
+
+/// What a search varies, and within which bounds.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Options {
+    /// What varies; everything else stays as in the job.
+    pub vary: Vec<Axis>,
+    /// The most that a size may be.
+    pub at_most: Vec<(Axis, u64)>,
+    /// How layers become stages.
+    pub split: Split,
+}
+
+/// Why there is nothing to search.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Unsearchable {
+    /// Something is wrong with the job whatever its layout.
+    Problems(Vec<Problem>),
+    /// The job lists modules: each would have layouts of its own.
+    SeveralModules,
+    /// The combinations are too many to be counted in 64 bits.
+    TooMany,
+}
+
+/// The values of one axis.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Dimension {
+    /// What varies.
+    pub axis: Axis,
+    /// Its values. Sizes rise from 1.
+    pub values: Vec<Pick>,
+    /// The rules that its choice decides.
+    pub(super) rules: Vec<&'static str>,
+    pub(super) at_most: u64,
+}
+
+/// All combinations of some sizes of a job.
+#[derive(Clone, Debug)]
+pub struct Space {
+    /// The job as it came.
+    given: RawJob,
+    /// The job with what every combination has.
+    pub(super) base: RawJob,
+    pub(super) dimensions: Vec<Dimension>,
+    total: u64,
+    split: Split,
+    num_layers: u64,
+    gpu: Option<Bytes>,
+    world_size: u64,
+    global_batch_size: u64,
+    /// Whether sizes of TP above 1 come with sequence parallelism.
+    sequence_parallel: bool,
+}
+
+impl Options {
+    /// What is worth varying first: TP, PP and, with experts, EP, with TP within a node.
+    #[must_use]
+    pub fn usual(job: &RawJob) -> Self {
+        let experts = number(job, FieldId::num_experts).filter(|experts| *experts > 0);
+        let expert = experts.map(|_| Axis::Expert);
+        let node = number(job, FieldId::gpus_per_node);
+        Self {
+            vary: [Axis::Pipeline, Axis::Tensor]
+                .into_iter()
+                .chain(expert)
+                .collect(),
+            at_most: node.map(|node| (Axis::Tensor, node)).into_iter().collect(),
+            split: Split::AsGiven,
+        }
+    }
+}
+
+impl Space {
+    /// The space of a job. A job whose own layout is refused will do, if there is one that is not.
+    ///
+    /// # Errors
+    /// Why there is nothing to search.
+    pub fn new(job: &RawJob, options: &Options) -> Result<Self, Unsearchable> {
+        if !job.modules.is_empty() {
+            return Err(Unsearchable::SeveralModules);
+        }
+        let varied: Vec<Axis> = Axis::ALL
+            .into_iter()
+            .filter(|axis| options.vary.contains(axis))
+            .filter(|axis| *axis != Axis::Virtual || !follows_layout(job, options.split))
+            .collect();
+        let config = reference(job, &varied, options.split)?;
+        let Some(m) = config.modules().first() else {
+            return Err(Unsearchable::SeveralModules);
+        };
+        let a = m.args();
+        let given_tp = number(job, FieldId::tensor_model_parallel_size);
+        let mut space = Self {
+            given: job.clone(),
+            base: job.clone(),
+            dimensions: Vec::new(),
+            total: 1,
+            split: options.split,
+            num_layers: a.num_layers,
+            gpu: config.gpu_memory(),
+            world_size: config.world_size(),
+            global_batch_size: m.derived().global_batch_size,
+            sequence_parallel: a.sequence_parallel
+                || given_tp.is_none_or(|tp| tp == 1)
+                || a.num_experts.is_some(),
+        };
+        // What would follow from the sizes otherwise.
+        for (field, value) in [
+            (FieldId::world_size, space.world_size),
+            (FieldId::global_batch_size, space.global_batch_size),
+        ] {
+            space.base.shared.set(field, Value::Int(value.into()));
+        }
+        space.base.shared.unset(FieldId::data_parallel_size);
+        settle_split(&mut space.base, &varied, options.split);
+        for axis in &varied {
+            let values = values(*axis, &config, m);
+            let bound = options.at_most.iter().find(|(of, _)| of == axis);
+            let length = u64::try_from(values.len()).unwrap_or(u64::MAX);
+            let total = space.total.checked_mul(length);
+            space.total = total.ok_or(Unsearchable::TooMany)?;
+            space.dimensions.push(Dimension {
+                axis: *axis,
+                values,
+                rules: decided_by(*axis, &varied),
+                at_most: bound.map_or(u64::MAX, |(_, most)| *most),
+            });
+        }
+        for dimension in space.dimensions.clone() {
+            if let Some(first) = dimension.values.first() {
+                let mut base = core::mem::take(&mut space.base);
+                space.put(&mut base, dimension.axis, *first);
+                space.base = base;
+            }
+        }
+        Ok(space)
+    }
+
+    /// How many combinations there are, legal or not.
+    #[must_use]
+    pub fn total(&self) -> u64 {
+        self.total
+    }
+
+    /// GPUs of the job, the same for all.
+    #[must_use]
+    pub fn world_size(&self) -> u64 {
+        self.world_size
+    }
+
+    /// Samples of an optimizer step, the same for all.
+    #[must_use]
+    pub fn global_batch_size(&self) -> u64 {
+        self.global_batch_size
+    }
+
+    /// What a GPU has, when known.
+    #[must_use]
+    pub fn gpu_memory(&self) -> Option<Bytes> {
+        self.gpu
+    }
+
+    /// What varies, in the order of the digits of a combination's number, with the first digit in front.
+    #[must_use]
+    pub fn dimensions(&self) -> &[Dimension] {
+        &self.dimensions
+    }
+
+    /// The combinations that share all digits up to `level`.
+    pub(super) fn span(&self, level: usize) -> u64 {
+        let later = self.dimensions.iter().skip(level + 1);
+        later
+            .map(|d| u64::try_from(d.values.len()).unwrap_or(1))
+            .product()
+    }
+
+    /// The digit of a combination's number on a level: which of the values it has there.
+    #[must_use]
+    pub fn digit(&self, index: u64, level: usize) -> u64 {
+        let dimension = self.dimensions.get(level);
+        let length = dimension.map_or(1, |d| u64::try_from(d.values.len()).unwrap_or(1));
+        index / self.span(level) % length.max(1)
+    }
+
+    /// What a combination has on a level.
+    #[must_use]
+    pub fn pick(&self, index: u64, level: usize) -> Option<Pick> {
+        let digit = usize::try_from(self.digit(index, level)).ok()?;
+        self.dimensions.get(level)?.values.get(digit).copied()
+    }
+
+    /// What a combination has on every axis.
+    #[must_use]
+    pub fn picks(&self, index: u64) -> Vec<Pick> {
+        let levels = 0..self.dimensions.len();
+        levels.filter_map(|level| self.pick(index, level)).collect()
+    }
+
+    /// A combination as a job: the one that is checked, estimated and applied.
+    #[must_use]
+    pub fn job(&self, index: u64) -> RawJob {
+        let mut job = self.base.clone();
+        for (dimension, pick) in self.dimensions.iter().zip(self.picks(index)) {
+            self.put(&mut job, dimension.axis, pick);
+        }
+        job
+    }
+
+    /// The settings that a combination changes, a null for those that go back to their default.
+    #[must_use]
+    pub fn settings(&self, index: u64) -> Vec<(FieldId, Value)> {
+        let job = self.job(index);
+        differences(&job.shared, &self.given.shared)
+            .filter_map(|(id, meaning)| Some((id, meaning.to_value(id)?)))
+            .collect()
+    }
+
+    /// Sets what a value on an axis sets.
+    pub(super) fn put(&self, job: &mut RawJob, axis: Axis, pick: Pick) {
+        let size = match pick {
+            Pick::Size(size) => size,
+            Pick::Recompute(choice) => {
+                for (field, value) in choice.map(Choice::settings).unwrap_or_default() {
+                    job.shared.set(field, value);
+                }
+                return;
+            }
+        };
+        let value = match (axis, size) {
+            (Axis::Virtual, 1) => Value::Null,
+            _ => Value::Int(size.into()),
+        };
+        job.shared.set(axis.field(), value);
+        match axis {
+            Axis::Tensor if size > 1 && self.sequence_parallel => {
+                job.shared
+                    .set(FieldId::sequence_parallel, Value::Bool(true));
+            }
+            Axis::Tensor => match self.given.shared.get(FieldId::sequence_parallel) {
+                Some(given) => job.shared.set(FieldId::sequence_parallel, given.clone()),
+                None => job.shared.unset(FieldId::sequence_parallel),
+            },
+            Axis::Pipeline if self.split == Split::RestInLastStage => {
+                let field = FieldId::decoder_last_pipeline_num_layers;
+                match rest(self.num_layers, size) {
+                    Some(layers) => job.shared.set(field, Value::Int(layers.into())),
+                    None => job.shared.unset(field),
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+/// The layers of the last stage where the others have as many as the next even split; `None` where an even split does.
+fn rest(layers: u64, stages: u64) -> Option<u64> {
+    let others = layers
+        .div_ceil(stages)
+        .saturating_mul(stages.saturating_sub(1));
+    let rest = layers.checked_sub(others)?;
+    (rest > 0 && !layers.is_multiple_of(stages)).then_some(rest)
+}
+
+/// Whether virtual stages follow from a layout.
+fn follows_layout(job: &RawJob, split: Split) -> bool {
+    let layout = job.shared.get(FieldId::pipeline_model_parallel_layout);
+    split == Split::AsGiven && layout.is_some_and(|layout| *layout != Value::Null)
+}
+
+/// The whole number that a field of the job has, by default too.
+fn number(job: &RawJob, field: FieldId) -> Option<u64> {
+    match meaning(field, job.shared.get(field)) {
+        Meaning::Is(Parsed::Int(number)) => Some(number),
+        _ => None,
+    }
+}
+
+/// Leaves out what another way to split layers says.
+fn settle_split(job: &mut RawJob, varied: &[Axis], split: Split) {
+    use FieldId as F;
+    if varied.contains(&Axis::Virtual) {
+        job.shared.unset(F::num_layers_per_virtual_pipeline_stage);
+        job.shared.unset(F::num_virtual_stages_per_pipeline_rank);
+    }
+    if split == Split::RestInLastStage {
+        for field in [
+            F::pipeline_model_parallel_layout,
+            F::decoder_first_pipeline_num_layers,
+            F::decoder_last_pipeline_num_layers,
+            F::account_for_embedding_in_pipeline_split,
+            F::account_for_loss_in_pipeline_split,
+        ] {
+            job.shared.unset(field);
+        }
+    }
+}
+
+/// The job's own configuration, or where its layout is refused that of the smallest one.
+fn reference(job: &RawJob, varied: &[Axis], split: Split) -> Result<Config, Unsearchable> {
+    let Checked { config, problems } = check(job);
+    if let Some(config) = config {
+        return Ok(config);
+    }
+    let mut smallest = job.clone();
+    smallest.shared.unset(FieldId::data_parallel_size);
+    settle_split(&mut smallest, varied, split);
+    for axis in varied.iter().filter(|axis| **axis != Axis::Recompute) {
+        smallest.shared.unset(axis.field());
+    }
+    check(&smallest)
+        .config
+        .ok_or(Unsearchable::Problems(problems))
+}
+
+/// All values of an axis that can be legal: sizes divide what they share out.
+fn values(axis: Axis, config: &Config, m: &Module) -> Vec<Pick> {
+    let a = m.args();
+    let sizes = match axis {
+        Axis::Pipeline | Axis::Tensor | Axis::Context | Axis::Expert | Axis::ExpertTensor => {
+            divisors(config.world_size())
+        }
+        Axis::Virtual => {
+            let counted = [
+                a.account_for_embedding_in_pipeline_split,
+                a.account_for_loss_in_pipeline_split,
+            ];
+            let counted = counted.into_iter().map(u64::from).sum::<u64>();
+            divisors(a.num_layers.saturating_add(counted))
+        }
+        Axis::MicroBatch => divisors(m.derived().global_batch_size),
+        Axis::Recompute => {
+            // Choices of so many layers of a chunk make sense for one layout only.
+            let now = choice_of(m);
+            let general = |choice: &Choice| {
+                matches!(
+                    choice,
+                    Choice::Nothing | Choice::Selective(_) | Choice::Uniform(1)
+                )
+            };
+            let others = choices(m)
+                .into_iter()
+                .filter(|choice| general(choice) && *choice != now)
+                .map(|choice| Pick::Recompute(Some(choice)));
+            return [Pick::Recompute(None)].into_iter().chain(others).collect();
+        }
+    };
+    sizes.into_iter().map(Pick::Size).collect()
+}

@@ -11,7 +11,7 @@ engine.initSync({ module: readFileSync(new URL("megatron_memory_bg.wasm", api)) 
 const own = await import(new URL("megatron_memory_exchange.js", api));
 own.initSync({ module: readFileSync(new URL("megatron_memory_exchange_bg.wasm", api)) });
 
-const names = ["importText", "exportText", "encodeLink", "decodeLink", "presets", "svg"];
+const names = ["importText", "exportText", "encodeLink", "decodeLink", "presets", "svg", "search"];
 const models = (await engine.presets()).filter(({ kind }) => kind === "model");
 
 // Equal jobs have equal links, whatever is spelled out in one and left to a default in the other.
@@ -172,4 +172,26 @@ test("every chart is a picture that needs nothing else", () => {
     assert.match(picture, /^<svg xmlns="http:\/\/www\.w3\.org\/2000\/svg" [^>]*width="640"/);
     assert.equal(picture.match(/http/g).length, 1);
   }
+});
+
+test("layouts are searched in parts, and each is the job that it says", async () => {
+  const job = { ...models.find(({ id }) => id === "llama3-8b").job, world_size: 16, global_batch_size: 64 };
+  const options = { vary: ["tensor_model_parallel_size", "pipeline_model_parallel_size"], at_most: { tensor_model_parallel_size: 4 } };
+  const layouts = [];
+  let [from, looked] = [0, 0];
+  while (from !== null) {
+    const part = own.search(job, { ...options, from, steps: 5 });
+    layouts.push(...part.candidates);
+    looked += part.looked_at;
+    from = part.next;
+  }
+  const whole = await engine.search(job, options);
+  assert.equal(looked, whole.total);
+  assert.deepEqual(layouts, whole.candidates);
+  assert.ok(layouts.length > 4);
+  for (const { settings, peak_bytes, worst_stage } of layouts) {
+    const { stages, worst_stage: worst } = engine.estimate({ ...job, ...settings });
+    assert.deepEqual([peak_bytes, worst_stage], [stages[worst].peak_bytes, worst]);
+  }
+  assert.throws(() => own.search({ modules: [{ name: "language" }, { name: "vision" }] }), { name: "SearchError" });
 });

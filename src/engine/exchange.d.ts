@@ -2,11 +2,13 @@
 // Importing and exporting: a second module, loaded at the first call. `megatron_memory_exchange.js` has the same functions
 // without promises.
 import type {
-  ChartName, ExportFormat, ExportOptions, Import, ImportOptions, Link, LinkOptions, Preset, SvgOptions,
+  ChartName, ExportFormat, ExportOptions, Import, ImportOptions, Link, LinkOptions, Layouts, Preset,
+  SearchOptions, SvgOptions,
 } from "./megatron_memory_exchange.js";
 export type {
   ChartName, ExportError, ExportFormat, ExportOptions, Import, ImportError, ImportFormat, ImportOptions, ImportQuestion,
-  ImportRow, Link, LinkError, LinkOptions, ModelPreset, ModulesPreset, Preset, StagePlace, SvgOptions,
+  ImportRow, Layout, Layouts, Link, LinkError, LinkOptions, ModelPreset, ModulesPreset, Preset, SearchAxis, SearchError,
+  SearchOptions, StagePlace, SvgOptions,
 } from "./megatron_memory_exchange.js";
 
 /** Reads any text that holds a job: a `config.json`, a launch script, flags, YAML, overrides, JSON, a link. Nothing in it
@@ -28,3 +30,7 @@ export function presets(): Promise<Preset[]>;
 
 /** A chart of a job, or of the job of a link, as the text of an SVG file that needs nothing else. */
 export function svg(job: Job | string, chart: ChartName, options?: SvgOptions): Promise<string>;
+
+/** A part of the layouts of a job: which combinations of parallel sizes Megatron runs, and what they need. Goes through
+ *  them in order; pass `next` as `from` to go on. Rejects with a `ConfigError` for a job whose problems are not its layout. */
+export function search(job: Job | string, options?: SearchOptions): Promise<Layouts>;

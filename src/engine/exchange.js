@@ -40,3 +40,7 @@ export async function presets() {
 export async function svg(job, chart, options) {
   return (await loadExchange()).svg(job, chart, options);
 }
+
+export async function search(job, options) {
+  return (await loadExchange()).search(job, options);
+}

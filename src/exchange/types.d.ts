@@ -150,3 +150,85 @@ export interface ExportError extends Error {
 export interface LinkError extends Error {
   name: "LinkError";
 }
+
+/** What a search can vary. */
+export type SearchAxis =
+  | "pipeline_model_parallel_size" | "virtual_pipeline_model_parallel_size" | "tensor_model_parallel_size"
+  | "context_parallel_size" | "expert_model_parallel_size" | "expert_tensor_parallel_size" | "micro_batch_size"
+  | "recompute_granularity";
+
+export interface SearchOptions {
+  /** The preset that the job starts from. */
+  preset?: string | null;
+  /** What varies; unless told TP, PP, with experts EP, and what else of these the job splits by. GPUs, global batch and all else stay as in the job. */
+  vary?: SearchAxis[];
+  /** The most that a size may be; TP at most the GPUs of a node unless told. */
+  at_most?: Partial<Record<SearchAxis, number>>;
+  /** Layers of stages: as the job says, or evenly with fewer in the last stage where that does not come out even. */
+  split?: "as_given" | "rest_in_last_stage";
+  /** Which layouts are listed: all that Megatron runs, or those that fit the GPU. */
+  keep?: "legal" | "fitting";
+  /** The number of the first combination, from 0. */
+  from?: number | bigint;
+  /** The number of the first combination that is left out; all unless told. */
+  until?: number | bigint;
+  /** The most jobs to ask about, 1000 unless told; the result says where to go on. */
+  steps?: number;
+  /** The number of a combination of which the result says what would make it fit. */
+  explain?: number | bigint;
+}
+
+/** A layout that Megatron runs. */
+export interface Layout {
+  /** Its number among the combinations. */
+  index: Exact;
+  /** What it changes in the job; `null` goes back to a default. `{ ...job, ...settings }` is the layout as a job. */
+  settings: Partial<Job>;
+  /** What `estimate` says for that job: the peak of the stage that needs most. */
+  peak_bytes: Exact;
+  /** What the GPU has left, negative where it has too little; `null` where none was chosen. */
+  headroom_bytes: Exact | null;
+  worst_stage: number;
+  /** TP · PP · CP. */
+  gpus_per_copy: number;
+  data_parallel_size: number;
+  expert_data_parallel_size: number;
+  num_microbatches: number;
+  /** Time in which a stage waits over time in which it works, in millionths: (PP - 1) / (VPP · micro batches), from arXiv
+   *  2104.04473. */
+  pipeline_bubble_ppm: number;
+  /** Matrix products of the worst stage that run a second time, in millionths of those of its forward pass. */
+  recomputed_ppm: number;
+  /** The same as floating-point operations of one GPU in one iteration. */
+  recomputed_flops: Exact;
+}
+
+/** What `search` found in a part of all combinations. */
+export interface Layouts {
+  /** All combinations: the product of the numbers of values. */
+  total: Exact;
+  /** Where to go on, as `from`; `null` at the end. */
+  next: Exact | null;
+  /** Combinations that this part dealt with: `legal` and those of `refused` and `out_of_bounds`. */
+  looked_at: Exact;
+  /** Those that Megatron runs, within the bounds. */
+  legal: Exact;
+  /** Of these, those that need more than the GPU has. */
+  too_large: Exact;
+  vary: { name: SearchAxis; symbol: string; values: Array<number | string> }[];
+  /** Combinations that Megatron refuses, by the name of the first rule that they break. */
+  refused: { rule: string; combinations: Exact }[];
+  /** Combinations above a bound of `at_most`. */
+  out_of_bounds: { name: SearchAxis; combinations: Exact }[];
+  /** In the order of their numbers. */
+  candidates: Layout[];
+  /** Of those that are too large, the one that needs least. */
+  closest: Layout | null;
+  /** With `explain`: what would have to be recomputed or offloaded, and the smallest GPU that would hold it as it is. */
+  remedy?: { index: Exact; recompute: string | null; gpu: string | null } | null;
+}
+
+/** What `search` throws where there is nothing to search. */
+export interface SearchError extends Error {
+  name: "SearchError";
+}

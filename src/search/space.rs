@@ -68,6 +68,7 @@ pub struct Space {
     split: Split,
     num_layers: u64,
     gpu: Option<Bytes>,
+    experts: bool,
     world_size: u64,
     global_batch_size: u64,
     /// Whether sizes of TP above 1 come with sequence parallelism.
@@ -75,17 +76,21 @@ pub struct Space {
 }
 
 impl Options {
-    /// What is worth varying first: TP, PP and, with experts, EP, with TP within a node.
+    /// What is worth varying first: TP, PP, with experts EP, and by what else the job splits its model; TP within a node.
     #[must_use]
     pub fn usual(job: &RawJob) -> Self {
-        let experts = number(job, FieldId::num_experts).filter(|experts| *experts > 0);
-        let expert = experts.map(|_| Axis::Expert);
+        let size = |axis: Axis| number(job, axis.field()).unwrap_or(1);
+        let experts = number(job, FieldId::num_experts).is_some_and(|experts| experts > 0);
+        let worth = |axis: &Axis| match axis {
+            Axis::Pipeline | Axis::Tensor => true,
+            Axis::Expert => experts,
+            Axis::Virtual | Axis::Context => size(*axis) > 1,
+            Axis::ExpertTensor => experts && size(*axis) > 1,
+            Axis::MicroBatch | Axis::Recompute => false,
+        };
         let node = number(job, FieldId::gpus_per_node);
         Self {
-            vary: [Axis::Pipeline, Axis::Tensor]
-                .into_iter()
-                .chain(expert)
-                .collect(),
+            vary: Axis::ALL.into_iter().filter(worth).collect(),
             at_most: node.map(|node| (Axis::Tensor, node)).into_iter().collect(),
             split: Split::AsGiven,
         }
@@ -120,6 +125,7 @@ impl Space {
             split: options.split,
             num_layers: a.num_layers,
             gpu: config.gpu_memory(),
+            experts: a.num_experts.is_some(),
             world_size: config.world_size(),
             global_batch_size: m.derived().global_batch_size,
             sequence_parallel: a.sequence_parallel
@@ -174,6 +180,12 @@ impl Space {
     #[must_use]
     pub fn global_batch_size(&self) -> u64 {
         self.global_batch_size
+    }
+
+    /// Whether the model has routed experts.
+    #[must_use]
+    pub fn has_experts(&self) -> bool {
+        self.experts
     }
 
     /// What a GPU has, when known.

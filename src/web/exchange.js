@@ -1,7 +1,8 @@
-// The dialogs for import and export, loaded with the first use. What they show and what follows from an input is decided
+// The dialogs for import, export and the layout search, loaded with the first use. What they show and what follows from an input is decided
 // in the module that also reads and writes the formats; here is what only a browser can do. The calculator itself knows
 // nothing of them: a dialog starts from the page's address and ends by changing its fragment, which the page follows.
 const version = new URL(import.meta.url).search;
+const { search } = await import(`./search.js${version}`);
 const { default: start, Dialog } = await import(`./api/megatron_memory_exchange.js${version}`);
 await start({ module_or_path: new URL(`./api/megatron_memory_exchange_bg.wasm${version}`, import.meta.url) });
 
@@ -29,14 +30,31 @@ const change = (element, old, now) => {
   if (now[0] === "option") element.selected = after.has("selected");
 };
 
+// Of children with a key, those that stay keep their elements, wherever they stand then.
+const keyOf = (markup) => markup && named(markup[1]).get("data-key");
 const fill = (parent, old, now) => {
+  const was = [...old];
+  const keys = (children) => new Set(children.map(keyOf).filter((key) => key !== undefined));
+  const [known, kept] = [keys(old), keys(now)];
   now.forEach((child, i) => {
+    if (known.has(keyOf(child))) {
+      while (keyOf(was[i]) !== undefined && !kept.has(keyOf(was[i]))) {
+        parent.children[i].remove();
+        was.splice(i, 1);
+      }
+    }
     const there = parent.children[i];
-    if (there && old[i] && alike(old[i], child)) return change(there, old[i], child);
+    if (there && was[i] && alike(was[i], child)) return change(there, was[i], child);
     const element = document.createElement(child[0]);
     change(element, NOTHING, child);
-    if (there) there.replaceWith(element);
-    else parent.append(element);
+    if (!there) {
+      parent.append(element);
+    } else if (kept.has(keyOf(was[i]))) {
+      there.before(element);
+      was.splice(i, 0, child);
+    } else {
+      there.replaceWith(element);
+    }
   });
   while (parent.children.length > now.length) parent.lastElementChild.remove();
 };
@@ -53,6 +71,16 @@ const draw = () => {
   const now = dialog.draw();
   fill(element, shown, now);
   shown = now;
+};
+
+// What a search finds is shown ten times a second at most.
+let waiting;
+const found = (report) => {
+  follow(dialog.take(report));
+  waiting ??= setTimeout(() => {
+    waiting = undefined;
+    if (dialog) draw();
+  }, 100);
 };
 
 const save = (blob, name) => {
@@ -109,13 +137,17 @@ const effects = {
     element.close();
     location.hash = link;
   },
+  search: (task, total) => search.start(task, total, found, (why) => act("failed", why)),
+  explain: (index) => search.explain(index),
+  stop: () => search.stop(),
   close: () => element.close(),
 };
 
+const follow = (effect) => effect && effects[effect[0]](effect[1], effect[2]);
 const act = (place, value) => {
   const effect = dialog.act(place, value);
   draw();
-  if (effect) effects[effect[0]](effect[1], effect[2]);
+  follow(effect);
 };
 
 const take = async (file) => act(`file:${file.name}`, await file.slice(0, MOST).text());
@@ -132,6 +164,8 @@ element.addEventListener("input", (event) => {
     act(place(event), event.target.value);
   }
 });
+// Of a long table only what is in sight is there.
+element.addEventListener("scroll", ({ target }) => target.dataset.at === "scroll" && act("scroll", String(target.scrollTop)), true);
 element.addEventListener("paste", (event) => {
   const text = event.clipboardData?.getData("text") ?? "";
   if (text.length > LONG && place(event) === "text") {
@@ -141,13 +175,14 @@ element.addEventListener("paste", (event) => {
 });
 // What is not on the screen needs no memory.
 element.addEventListener("close", () => {
+  search.stop();
   dialog?.free();
   dialog = undefined;
   fill(element, shown, []);
   shown = [];
 });
 
-/** Opens a dialog, `import` or `export`; a file is read at once. */
+/** Opens a dialog, `import`, `export` or `search`; a file is read at once. */
 export const open = (wanted, file) => {
   if (!dialog || kind !== wanted) {
     if (element.open) element.close();

@@ -22,7 +22,7 @@ const stopped = (error) =>
 addEventListener("error", (event) => stopped(event.error));
 addEventListener("unhandledrejection", (event) => stopped(event.reason));
 
-// Import and export are loaded with the first use: by a button that names one, or by a file that is dropped.
+// Import, export and the layout search are loaded with the first use: by a button that names one, or by a file that is dropped.
 const exchange = async (kind, file) => {
   try {
     (await import(`./exchange.js${version}`)).open(kind, file);

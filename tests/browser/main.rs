@@ -27,3 +27,4 @@ mod form;
 mod link;
 mod loading;
 mod modules;
+mod search;

@@ -2,6 +2,7 @@
 
 mod dialog;
 mod hub;
+mod search;
 
 use megatron_memory::config::canonical::normalize_job;
 use megatron_memory::config::raw::RawJob;

@@ -6,7 +6,6 @@ mod words;
 
 use self::found::Found;
 use super::{Effect, alarm, button, labelled, menu, title};
-use crate::config::fields::FieldId;
 use crate::exchange::data::{map, text as value};
 use crate::exchange::search::{failure, options as write_options, slice};
 use crate::formats::share_url;
@@ -237,10 +236,7 @@ impl Search {
     }
 
     fn controls(&self, space: &Space) -> Markup {
-        let given = &self.page.setup.job.shared;
-        let moe = given
-            .get(FieldId::num_experts)
-            .is_some_and(|n| *n != Value::Null);
+        let moe = space.has_experts();
         let axes = Axis::ALL
             .into_iter()
             .filter(|axis| moe || !matches!(axis, Axis::Expert | Axis::ExpertTensor));

@@ -167,4 +167,12 @@ fn foot(sheet: &Sheet, group: Group, level: Level) -> Markup {
         .with("id", format!("foot-{number}"))
         .children(switches)
         .child(reset.mark("hidden", !changed))
+        .children((group == Group::Parallelism).then(search))
+}
+
+/// Opens a dialog of `exchange.js`, which is loaded then.
+fn search() -> Markup {
+    button("", "link", "Find layouts that fit")
+        .with("aria-haspopup", "dialog")
+        .with("data-exchange", "search")
 }

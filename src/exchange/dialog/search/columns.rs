@@ -38,9 +38,7 @@ pub(super) fn of(space: &Space, found: &Slice) -> Vec<Column> {
     columns.push(Column::Peak);
     columns.extend(space.gpu_memory().map(|_| Column::Headroom));
     columns.extend([Column::Stage, Column::Copy, Column::Dp]);
-    if found.candidates.iter().any(|c| c.edp != c.dp) {
-        columns.push(Column::Edp);
-    }
+    columns.extend(space.has_experts().then_some(Column::Edp));
     columns.extend([Column::Microbatches, Column::Bubble]);
     if found.candidates.iter().any(|c| c.recomputed_ppm > 0) {
         columns.push(Column::Recomputed);

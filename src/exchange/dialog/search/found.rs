@@ -78,7 +78,6 @@ impl Found {
 
     fn order_again(&mut self, space: &Space) {
         self.shown = self.ordered(space, 0..self.slice.candidates.len());
-        self.top = 0;
     }
 
     fn is_before(&self, space: &Space, a: usize, b: usize) -> bool {

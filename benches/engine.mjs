@@ -6,6 +6,9 @@ const api = new URL("../dist/api/", import.meta.url);
 const engine = await import(new URL("megatron_memory.js", api));
 engine.initSync({ module: readFileSync(new URL("megatron_memory_bg.wasm", api)) });
 
+const exchange = await import(new URL("megatron_memory_exchange.js", api));
+exchange.initSync({ module: readFileSync(new URL("megatron_memory_exchange_bg.wasm", api)) });
+
 /** Milliseconds of warming up before, and of measuring for, each row. */
 const WARM_UP = 500;
 const MEASURE = 2000;
@@ -23,9 +26,12 @@ const times = (work) => {
 };
 
 const job = JSON.parse(readFileSync(new URL("../tests/jobs/deepseek_v3_2048.json", import.meta.url)));
+const layouts = { vary: ["tensor_model_parallel_size", "expert_model_parallel_size"] };
+const { legal } = exchange.search(job, layouts);
 const rows = {
   "estimate(DeepSeek-V3 on 2048 GPUs)": () => engine.estimate(job),
   "validate(DeepSeek-V3 on 2048 GPUs)": () => engine.validate(job),
+  "search(DeepSeek-V3 on 2048 GPUs), all TP by EP": () => exchange.search(job, layouts),
 };
 
 console.log("| call | median µs | 95th percentile µs | calls |\n|---|---:|---:|---:|");
@@ -34,3 +40,4 @@ for (const [name, work] of Object.entries(rows)) {
   const at = (share) => sorted[Math.floor(share * (sorted.length - 1))].toFixed(1);
   console.log(`| ${name} | ${at(0.5)} | ${at(0.95)} | ${sorted.length} |`);
 }
+console.log(`\nThe search finds ${legal} layouts, so it makes that many estimates, and asks whether Megatron runs the others.`);

@@ -7,11 +7,12 @@
 
 use std::hint::black_box;
 
-use criterion::{Criterion, criterion_group, criterion_main};
+use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use megatron_memory::config::check;
 use megatron_memory::config::raw::RawJob;
 use megatron_memory::memory::line::stage_lines;
 use megatron_memory::memory::{self};
+use megatron_memory::search::{Axis, Keep, Options, Space, search};
 use megatron_memory::value::Value;
 
 /// DeepSeek-V3 on 2048 GPUs: PP 16 with two chunks each, EP 64, 240 micro batches.
@@ -35,5 +36,18 @@ fn estimate(criterion: &mut Criterion) {
     });
 }
 
-criterion_group!(benches, estimate);
+/// How many layouts a second are found: every TP by every EP.
+fn layouts(criterion: &mut Criterion) {
+    let options = Options {
+        vary: vec![Axis::Tensor, Axis::Expert],
+        ..Options::default()
+    };
+    let space = Space::new(&deepseek_v3(), &options).expect("the job has layouts");
+    let all = || search(&space, 0..space.total(), u32::MAX, Keep::Legal);
+    let mut group = criterion.benchmark_group("layouts of DeepSeek-V3 on 2048 GPUs");
+    group.throughput(Throughput::Elements(all().legal));
+    group.bench_function("all TP by EP", |bencher| bencher.iter(all));
+}
+
+criterion_group!(benches, estimate, layouts);
 criterion_main!(benches);

@@ -6,7 +6,7 @@ use crate::value::Value;
 /// Why something could not be done, as JavaScript gets it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Failure {
-    /// The error's `name`: `ImportError`, `ExportError`, `LinkError`, `ConfigError` or `TypeError`.
+    /// The error's `name`: `ImportError`, `ExportError`, `LinkError`, `SearchError`, `ConfigError` or `TypeError`.
     pub name: &'static str,
     /// What is wrong, in sentences.
     pub message: String,

@@ -123,7 +123,13 @@ impl Page {
     /// Waits until a JavaScript expression is true.
     #[track_caller]
     pub(crate) fn until(&self, expression: &str) {
-        let end = Instant::now() + Duration::from_secs(20);
+        self.until_within(Duration::from_secs(20), expression);
+    }
+
+    /// Waits so long until a JavaScript expression is true.
+    #[track_caller]
+    pub(crate) fn until_within(&self, time: Duration, expression: &str) {
+        let end = Instant::now() + time;
         while self.eval(&format!("Boolean({expression})")) != json!(true) {
             assert!(
                 Instant::now() < end,

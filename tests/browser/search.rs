@@ -1,35 +1,58 @@
 //! The layout search in the built page: what it does to the page while it runs, and what can be done with its table.
 
+use std::{thread, time::Duration};
+
+use serde_json::json;
+
 use super::page::Page;
 
 const LLAMA: &str = "v1;m=llama3-8b@1;gpus=64;tp=2;cp=1;gbs=256";
+/// A model of few layers, whose layouts are soon asked about, with some ten thousands of them.
+const MANY: &str = "v1;m=mixtral-8x7b@1;L=16;E=64;gpus=1024;tp=1;pp=1;vpp=none;cp=1;ep=1;gbs=4096";
 const DIALOG: &str = "dialog.exchange";
 const TOTAL: &str = "[data-testid=total]";
+/// The part of the page that says how far it is.
+const PROGRESS: &str = "dialog.exchange .layouts-progress";
 
 /// The page with the search open.
 fn open(fragment: &str) -> Page {
     let page = Page::open(fragment);
     page.until(&format!("document.querySelector('{TOTAL}').innerText"));
+    show(&page);
+    page
+}
+
+fn show(page: &Page) {
+    page.until("document.querySelector('[data-exchange=search]')");
     page.click("[data-exchange=search]");
     page.until(&format!("document.querySelector('{DIALOG}[open] h2')"));
-    page
 }
 
 fn at(place: &str) -> String {
     format!("{DIALOG} [data-at=\"{place}\"]")
 }
 
-fn search(page: &Page) {
-    page.click(&at("start"));
+/// Whether a size varies.
+fn vary(page: &Page, name: &str) {
+    page.click(&at(&format!("vary:{name}")));
+}
+
+fn until_done(page: &Page) {
     page.until(&format!(
-        "document.querySelector('{DIALOG} .layouts-progress').innerText.includes('Done')"
+        "document.querySelector('{PROGRESS}').innerText.includes('Done')"
     ));
 }
 
-/// Text of the cells of a column, from the first row on.
+fn search(page: &Page) {
+    page.click(&at("start"));
+    until_done(page);
+}
+
+/// Text of the cells of a column that are drawn.
 fn column(page: &Page, number: usize) -> Vec<String> {
+    let rows = format!("{DIALOG} tbody tr:not(.layouts-gap) td:nth-child({number})");
     let cells = page.eval(&format!(
-        "Array.from(document.querySelectorAll('{DIALOG} tbody tr:not(.layouts-gap) td:nth-child({number})'), (cell) => cell.innerText)"
+        "Array.from(document.querySelectorAll('{rows}'), (cell) => cell.innerText)"
     ));
     let cells = cells.as_array().unwrap().iter();
     cells
@@ -38,26 +61,32 @@ fn column(page: &Page, number: usize) -> Vec<String> {
 }
 
 fn numbers(page: &Page, number: usize) -> Vec<f64> {
-    column(page, number)
-        .iter()
-        .map(|cell| cell.parse().unwrap())
-        .collect()
+    let cells = column(page, number);
+    cells.iter().map(|cell| cell.parse().unwrap()).collect()
 }
 
 #[test]
 fn a_layout_is_found_and_applied_in_one_step_that_undo_takes_back() {
-    let page = open(LLAMA);
+    let page = Page::open(LLAMA);
+    page.until(&format!("document.querySelector('{TOTAL}').innerText"));
+    let loaded = |page: &Page| {
+        let requests = page.requests();
+        requests.iter().any(|address| address.contains("search"))
+    };
+    assert!(!loaded(&page));
+    show(&page);
+    assert!(loaded(&page));
     let said = page.text(DIALOG);
     assert!(
         said.contains("7 values of PP × 7 values of TP = 49 combinations."),
         "{said}"
     );
     let before = page.fragment();
+    let entries = page.eval("history.length").as_u64().unwrap();
     search(&page);
-    page.screenshot("layouts");
-    let status = page.text(&format!("{DIALOG} .layouts-progress [role=status]"));
+    let status = page.text(&format!("{PROGRESS} [role=status]"));
     assert!(status.starts_with("Done: "), "{status}");
-    // Ordered by GPUs a copy, then by the bubble.
+    // Ordered by GPUs a copy.
     assert!(numbers(&page, 6).is_sorted(), "{:?}", column(&page, 6));
     page.click(&format!("{DIALOG} tbody [aria-label=\"Apply PP 4, TP 2\"]"));
     page.until(&format!("!document.querySelector('{DIALOG}').open"));
@@ -65,7 +94,165 @@ fn a_layout_is_found_and_applied_in_one_step_that_undo_takes_back() {
         "location.hash === '#{}'",
         before.replace("tp=2", "tp=2;pp=4")
     ));
+    assert_eq!(page.eval("history.length"), json!(entries + 1));
     page.click("[data-at=undo]");
     page.until(&format!("location.hash === '#{before}'"));
     assert_eq!(page.complaints(), Vec::<String>::new());
+}
+
+#[test]
+fn a_layout_is_compared_with_the_job() {
+    let page = open(LLAMA);
+    search(&page);
+    page.click(&format!(
+        "{DIALOG} tbody [aria-label=\"Compare PP 2, TP 4\"]"
+    ));
+    page.until("document.querySelector('.compare dl')");
+    assert_eq!(page.fragment(), format!("{LLAMA};vs;tp=4;pp=2"));
+}
+
+#[test]
+fn the_table_is_sorted_and_filtered_by_keyboard() {
+    let page = open(LLAMA);
+    search(&page);
+    let first = column(&page, 3);
+    page.eval(&format!(
+        "document.querySelector('{} ').focus()",
+        at("sort:peak_bytes").replace('"', "\\\"")
+    ));
+    let sorted = |page: &Page| {
+        page.eval(&format!(
+            "document.querySelector('{DIALOG} [aria-sort]')?.ariaSort"
+        ))
+    };
+    page.press("\u{E007}");
+    assert_eq!(sorted(&page), json!("ascending"));
+    assert!(numbers(&page, 3).is_sorted());
+    // The focus stays where it was.
+    page.press("\u{E007}");
+    assert_eq!(sorted(&page), json!("descending"));
+    assert!(numbers(&page, 3).is_sorted_by(|a, b| a >= b));
+    page.press("\u{E007}");
+    assert_eq!(sorted(&page), json!(null));
+    assert_eq!(column(&page, 3), first);
+    page.fill(&at("filter"), "tp4");
+    assert!(column(&page, 2).iter().all(|tp| tp == "4") && !column(&page, 2).is_empty());
+    page.fill(&at("filter"), "tp3");
+    assert_eq!(column(&page, 2), Vec::<String>::new());
+    assert_eq!(page.complaints(), Vec::<String>::new());
+}
+
+#[test]
+fn what_is_nearest_to_fitting_is_named_with_what_would_help() {
+    let page = open("v1;m=llama3-70b@1;gpus=8;gbs=8;mem=16000");
+    search(&page);
+    page.until(&format!(
+        "document.querySelector('{DIALOG} .layouts-none').innerText.includes('would fit on')"
+    ));
+    let said = page.text(&format!("{DIALOG} .layouts-none"));
+    assert!(said.starts_with("Nothing fits. Nearest is PP "), "{said}");
+    assert_eq!(page.complaints(), Vec::<String>::new());
+}
+
+/// Ten thousands of layouts: the page stays free while they are found, Cancel is obeyed at once, and all of them scroll.
+#[test]
+fn the_page_stays_free_whatever_there_is_to_find() {
+    let page = open(MANY);
+    page.eval(
+        "window.slow = [], new PerformanceObserver((list) => { for (const { duration } of list.getEntries()) slow.push(duration); }).observe({ type: 'longtask' })",
+    );
+    let slow = || page.eval("slow.splice(0)").as_array().unwrap().clone();
+    for name in [
+        "virtual_pipeline_model_parallel_size",
+        "context_parallel_size",
+        "micro_batch_size",
+    ] {
+        vary(&page, name);
+    }
+    page.click(&at("start"));
+    let looked = || {
+        let now = page.eval(&format!(
+            "parseInt(document.querySelector('{DIALOG} .layouts-now')?.innerText.replaceAll(',', ''))"
+        ));
+        now.as_u64().unwrap_or(0)
+    };
+    page.until(&format!(
+        "document.querySelector('{DIALOG} progress') && parseInt(document.querySelector('{DIALOG} .layouts-now').innerText) > 0"
+    ));
+    let early = looked();
+    page.until(&format!(
+        "parseInt(document.querySelector('{DIALOG} .layouts-now').innerText.replaceAll(',', '')) > {early}"
+    ));
+    let took = page.eval(&format!(
+        "((began) => {{ document.querySelector('{}').click(); return performance.now() - began; }})(performance.now())",
+        at("stop").replace('"', "\\\"")
+    ));
+    assert!(took.as_f64().unwrap() < 100.0, "{took} ms");
+    assert!(page.text(PROGRESS).contains("Stopped."));
+    let stopped = looked();
+    thread::sleep(Duration::from_millis(500));
+    assert_eq!(looked(), stopped);
+    page.click(&at("start"));
+    page.until_within(
+        Duration::from_secs(120),
+        &format!("document.querySelector('{PROGRESS}').innerText.includes('Done')"),
+    );
+    let rows = page.eval(&format!(
+        "parseInt(document.querySelector('{DIALOG} .layouts-rows').innerText.replaceAll(',', ''))"
+    ));
+    assert!(rows.as_u64() > Some(10_000), "{rows}");
+    assert!(page.count(&format!("{DIALOG} tbody tr")) < 100);
+    // Two seconds of scrolling, more than a screen in every frame.
+    let table = format!("document.querySelector('{DIALOG} .layouts-table')");
+    page.eval(&format!(
+        "window.frames_ = [], ({table}).scrollIntoView(), (function step(last) {{ requestAnimationFrame((now) => {{ \
+         if (last) frames_.push(now - last); ({table}).scrollTop += 600; if (frames_.length < 120) step(now); }}); }})()"
+    ));
+    page.until("frames_.length >= 120");
+    // What is in the middle is a row, not the space that others will take.
+    let row = page.eval(&format!(
+        "((box) => document.elementFromPoint(box.left + 40, box.top + box.height / 2).closest('tr').ariaRowIndex)\
+         (({table}).getBoundingClientRect())"
+    ));
+    assert!(
+        row.as_str().unwrap().parse::<u64>().unwrap() > 1_000,
+        "{row}"
+    );
+    let frame = page.eval("frames_.sort((a, b) => a - b)[114]");
+    page.eval(&format!("({table}).scrollTop = 1e9"));
+    page.until(&format!(
+        "document.querySelector('{DIALOG} tbody tr[aria-rowindex=\"{}\"]')",
+        rows.as_u64().unwrap() + 1
+    ));
+    page.click(&at("sort:peak_bytes"));
+    page.click(&at("sort:peak_bytes"));
+    page.fill(&at("filter"), "tp4");
+    println!(
+        "slow tasks: {:?}, 95 % of frames within {frames} ms",
+        slow()
+    );
+    assert_eq!(page.complaints(), Vec::<String>::new());
+}
+
+#[test]
+fn everybody_can_use_it() {
+    let page = open(LLAMA);
+    for name in [
+        "virtual_pipeline_model_parallel_size",
+        "recompute_granularity",
+    ] {
+        vary(&page, name);
+    }
+    search(&page);
+    assert_eq!(page.barriers(), Vec::<String>::new());
+    page.screenshot("layouts");
+    page.media("prefers-color-scheme", "dark");
+    assert_eq!(page.barriers(), Vec::<String>::new());
+    page.screenshot("layouts-dark");
+    page.viewport(360, 640);
+    let wide = page.eval(&format!(
+        "((dialog) => dialog.scrollWidth - dialog.clientWidth)(document.querySelector('{DIALOG}'))"
+    ));
+    assert_eq!(wide, json!(0));
+    page.screenshot("layouts-phone");
 }

@@ -3,7 +3,7 @@
 use core::fmt::Write as _;
 
 use crate::report::markup::{Markup, tag};
-use crate::report::scene::{Class, Drawing, Scene, Shape};
+use crate::report::scene::{Class, Drawing, Px, Scene, Shape};
 
 /// The file's text. `style` is a style sheet for the pictures' classes.
 #[must_use]
@@ -49,12 +49,14 @@ pub fn picture(scene: &Scene, style: &str) -> Markup {
 }
 
 /// The elements of a drawing: its shape with `more` classes, and its texture where it has one.
+///
+/// Rectangles are polygons as well: the place and size of a `rect` are style, which a browser works out anew for each that
+/// moves, while the corners of a polygon are its own.
 #[must_use]
 pub fn shapes(scene: &str, drawing: &Drawing, more: &str) -> Vec<Markup> {
     let class = format!("{}{more}", drawing.class.names());
     let name = match &drawing.shape {
-        Shape::Rect { .. } => "rect",
-        Shape::Area { .. } => "polygon",
+        Shape::Rect { .. } | Shape::Area { .. } => "polygon",
         Shape::Line { .. } => "line",
         Shape::Text { .. } => "text",
     };
@@ -74,18 +76,14 @@ fn place(element: Markup, shape: &Shape) -> Markup {
             y,
             width,
             height,
-        } => element
-            .with("x", x.to_string())
-            .with("y", y.to_string())
-            .with("width", width.to_string())
-            .with("height", height.to_string()),
-        Shape::Area { corners } => {
-            let mut points = String::with_capacity(corners.len() * 12);
-            for (x, y) in corners {
-                _ = write!(points, "{x},{y} ");
-            }
-            element.with("points", points)
+        } => {
+            let (right, bottom) = (*x + *width, *y + *height);
+            let corners = [(*x, *y), (right, *y), (right, bottom), (*x, bottom)];
+            // What has no area has no outline either.
+            let seen = *width > Px::ZERO && *height > Px::ZERO;
+            element.with("points", points(if seen { &corners } else { &[] }))
         }
+        Shape::Area { corners } => element.with("points", points(corners)),
         Shape::Line { from, to } => element
             .with("x1", from.0.to_string())
             .with("y1", from.1.to_string())
@@ -97,6 +95,14 @@ fn place(element: Markup, shape: &Shape) -> Markup {
             .with("text-anchor", anchor.name())
             .text(text.clone()),
     }
+}
+
+fn points(corners: &[(Px, Px)]) -> String {
+    let mut points = String::with_capacity(corners.len() * 12);
+    for (x, y) in corners {
+        _ = write!(points, "{x},{y} ");
+    }
+    points
 }
 
 /// The texture that the textured shapes of a scene are overlaid with.

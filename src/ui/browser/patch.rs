@@ -114,7 +114,7 @@ fn change(element: &Element, old: &Markup, new: &Markup) {
     }
     if old.children.is_empty() && new.children.is_empty() {
         if old.text != new.text {
-            element.set_text_content(Some(&new.text));
+            write(element, &new.text);
         }
     } else if new.children.is_empty() {
         element.set_text_content(Some(&new.text));
@@ -127,6 +127,15 @@ fn change(element: &Element, old: &Markup, new: &Markup) {
     // After the children, since a list can only hold what it offers.
     if matches!(new.tag, "input" | "select" | "textarea") {
         hold(element.unchecked_ref(), new);
+    }
+}
+
+/// Changes the text of an element without children. Its text stays the same node where there is one, which a browser lays
+/// out again in place, while another node is styled like any that comes to the page.
+fn write(element: &Element, text: &str) {
+    match element.first_child() {
+        Some(node) if !text.is_empty() => node.set_node_value(Some(text)),
+        _ => element.set_text_content(Some(text)),
     }
 }
 

@@ -28,13 +28,17 @@ pub fn picture(scene: &Scene, style: &str) -> Markup {
         file = file.child(tag("style").text(style));
     }
     file = file.child(texture(scene.id));
-    // What only catches the pointer has no place in a file.
     let drawn = |drawings: &[Drawing]| -> Vec<Markup> {
-        let seen = drawings
-            .iter()
-            .filter(|drawing| drawing.class != Class::Reach);
-        seen.flat_map(|drawing| shapes(scene.id, drawing, ""))
-            .collect()
+        // What only catches the pointer lies below the rest, and has no place in a file.
+        let drawings = match drawings {
+            [first, rest @ ..] if first.class == Class::Reach => rest,
+            all => all,
+        };
+        let mut shapes: Vec<Markup> = drawings.iter().map(|each| shape(each, "")).collect();
+        if let Some((below, texture)) = texture_over(scene.id, drawings, "") {
+            shapes.insert(below, texture);
+        }
+        shapes
     };
     let marks = scene.marks.iter().map(|mark| {
         let chosen = if mark.chosen { " chosen" } else { "" };
@@ -48,48 +52,23 @@ pub fn picture(scene: &Scene, style: &str) -> Markup {
         .children(drawn(&scene.before))
 }
 
-/// The elements of a drawing: its shape with `more` classes, and its texture where it has one.
+/// The element of a drawing, with `more` classes.
 ///
 /// Rectangles are polygons as well: the place and size of a `rect` are style, which a browser works out anew for each that
 /// moves, while the corners of a polygon are its own.
 #[must_use]
-pub fn shapes(scene: &str, drawing: &Drawing, more: &str) -> Vec<Markup> {
-    let class = format!("{}{more}", drawing.class.names());
-    let name = match &drawing.shape {
-        Shape::Rect { .. } | Shape::Area { .. } => "polygon",
-        Shape::Line { .. } => "line",
-        Shape::Text { .. } => "text",
-    };
-    let mut shapes = vec![place(tag(name).class(class), &drawing.shape)];
-    if drawing.class.textured() {
-        let texture = tag(name).class(format!("textured{more}"));
-        let texture = texture.with("fill", format!("url(#{})", texture_id(scene)));
-        shapes.push(place(texture, &drawing.shape));
-    }
-    shapes
-}
-
-fn place(element: Markup, shape: &Shape) -> Markup {
-    match shape {
-        Shape::Rect {
-            x,
-            y,
-            width,
-            height,
-        } => {
-            let (right, bottom) = (*x + *width, *y + *height);
-            let corners = [(*x, *y), (right, *y), (right, bottom), (*x, bottom)];
-            // What has no area has no outline either.
-            let seen = *width > Px::ZERO && *height > Px::ZERO;
-            element.with("points", points(if seen { &corners } else { &[] }))
+pub fn shape(drawing: &Drawing, more: &str) -> Markup {
+    let element = |name| tag(name).class(format!("{}{more}", drawing.class.names()));
+    match &drawing.shape {
+        Shape::Rect { .. } | Shape::Area { .. } => {
+            element("polygon").with("points", corners(&drawing.shape))
         }
-        Shape::Area { corners } => element.with("points", points(corners)),
-        Shape::Line { from, to } => element
+        Shape::Line { from, to } => element("line")
             .with("x1", from.0.to_string())
             .with("y1", from.1.to_string())
             .with("x2", to.0.to_string())
             .with("y2", to.1.to_string()),
-        Shape::Text { x, y, anchor, text } => element
+        Shape::Text { x, y, anchor, text } => element("text")
             .with("x", x.to_string())
             .with("y", y.to_string())
             .with("text-anchor", anchor.name())
@@ -97,12 +76,47 @@ fn place(element: Markup, shape: &Shape) -> Markup {
     }
 }
 
-fn points(corners: &[(Px, Px)]) -> String {
+/// The corners of what has an area.
+fn corners(shape: &Shape) -> String {
+    let rectangle;
+    let corners = match shape {
+        Shape::Rect {
+            x,
+            y,
+            width,
+            height,
+        } if *width > Px::ZERO && *height > Px::ZERO => {
+            let (right, bottom) = (*x + *width, *y + *height);
+            rectangle = [(*x, *y), (right, *y), (right, bottom), (*x, bottom)];
+            rectangle.as_slice()
+        }
+        Shape::Area { corners } => corners.as_slice(),
+        // A rectangle without an area has no outline either.
+        _ => &[],
+    };
     let mut points = String::with_capacity(corners.len() * 12);
     for (x, y) in corners {
         _ = write!(points, "{x},{y} ");
     }
     points
+}
+
+/// What lies over the textured ones of some drawings, with `more` classes, and how many of the drawings are below it.
+#[must_use]
+pub fn texture_over(scene: &str, drawings: &[Drawing], more: &str) -> Option<(usize, Markup)> {
+    let mut outline = String::new();
+    let mut below = 0;
+    for (i, drawing) in drawings.iter().enumerate() {
+        if drawing.class.textured() {
+            outline.extend(["M", &corners(&drawing.shape), "Z"]);
+            below = i + 1;
+        }
+    }
+    let texture = tag("path")
+        .class(format!("textured{more}"))
+        .with("fill", format!("url(#{})", texture_id(scene)))
+        .with("d", outline);
+    (below > 0).then_some((below, texture))
 }
 
 /// The texture that the textured shapes of a scene are overlaid with.

@@ -18,7 +18,7 @@ use web_sys::{
 };
 
 #[cfg(not(feature = "web"))]
-pub(crate) use embed::{after_event, by_id, new_element, query};
+pub(crate) use embed::{by_id, new_element, query};
 pub(crate) use patch::Patch;
 pub(crate) use web_sys::{Element, Event};
 
@@ -44,6 +44,13 @@ pub(crate) fn focus(id: impl Into<String>) {
             let _ = element.unchecked_ref::<HtmlElement>().focus();
         }
     }));
+}
+
+/// Acts once the event that is being handled is over.
+pub(crate) fn after_event(act: Box<dyn FnOnce()>) {
+    if let Some(window) = window() {
+        window.queue_microtask(&once(act));
+    }
 }
 
 /// Acts once what is on its way to the page is there.
@@ -131,13 +138,6 @@ pub(crate) fn focus_first(selector: &str) {
     let found = document().and_then(|document| document.query_selector(selector).ok().flatten());
     if let Some(element) = found.and_then(|element| element.dyn_into::<HtmlElement>().ok()) {
         let _ = element.focus();
-    }
-}
-
-/// Writes text into the input with this id.
-pub(crate) fn write(id: &str, text: &str) {
-    if let Some(input) = element(id).and_then(|e| e.dyn_into::<HtmlInputElement>().ok()) {
-        input.set_value(text);
     }
 }
 

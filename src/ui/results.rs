@@ -43,6 +43,7 @@ pub(super) fn results(view: View) -> Piece {
 
 /// The worst stage's buckets end to end, against the GPU.
 pub(super) fn headline_bar(view: View) -> Piece {
-    let bar = picture(view, "headline", || bucket_bar::CHART, Purpose::Buttons);
+    let draw = |view: &View, width| view.with(width, bucket_bar::CHART.draw);
+    let bar = picture(view, "headline", draw, Purpose::Buttons);
     frame(tag("div").class("headline-bar"), vec![bar])
 }

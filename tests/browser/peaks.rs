@@ -12,12 +12,12 @@ fn the_timeline_is_a_tab_and_a_link_opens_it() {
     page.click("#tab-1");
     page.press("\u{E014}");
     page.until("document.querySelector('#tab-2[aria-selected=true]')");
-    page.until("document.querySelectorAll('#stage-parts polygon.bucket').length > 8");
-    let label = page.eval("document.querySelector('#stage-parts svg').getAttribute('aria-label')");
-    assert!(label.as_str().unwrap().contains("at step"), "{label}");
+    let shown = "document.querySelector('#stage-parts svg').getAttribute('aria-label').includes('at step') \
+                 && document.querySelectorAll('#stage-parts polygon.bucket').length > 8";
+    page.until(shown);
     page.until("location.hash.includes('timeline')");
     let again = Page::open(&page.fragment());
-    assert!(again.count("#stage-parts polygon.bucket") > 8);
+    again.until(shown);
     again.eval("document.querySelector('#stage-parts').scrollIntoView()");
     again.screenshot("timeline");
     again.until("document.querySelectorAll('.savings tbody tr').length > 5");

@@ -1,18 +1,11 @@
 //! What only an embed asks of the browser.
 
-use super::{Element, document, once, window};
+use super::{Element, document, window};
 
 /// The address's query with its `?`; empty where there is none.
 pub(crate) fn query() -> String {
     let query = window().and_then(|window| window.location().search().ok());
     query.unwrap_or_default()
-}
-
-/// Acts once the event that is being handled is over.
-pub(crate) fn after_event(act: fn()) {
-    if let Some(window) = window() {
-        window.queue_microtask(&once(Box::new(act)));
-    }
 }
 
 /// The element with this id.

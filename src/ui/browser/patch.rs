@@ -12,12 +12,20 @@ use std::collections::VecDeque;
 use wasm_bindgen::JsCast;
 use web_sys::{Element, HtmlInputElement};
 
+use super::after_event;
 use crate::report::markup::Markup;
 
 /// Elements below one that the page already has.
 pub(crate) struct Patch {
     root: Element,
     shown: Vec<Markup>,
+    live: Vec<Live>,
+}
+
+/// An element of the page with those in it, in the order in which the tree has them: nothing has to be looked for.
+struct Live {
+    element: Element,
+    inside: Vec<Live>,
 }
 
 impl Patch {
@@ -26,12 +34,13 @@ impl Patch {
         Self {
             root: root.clone(),
             shown: Vec::new(),
+            live: Vec::new(),
         }
     }
 
     /// Shows these elements in place of those before. What a browser refuses is left out.
     pub(crate) fn show(&mut self, elements: Vec<Markup>) {
-        children(&self.root, &self.shown, &elements);
+        children(&self.root, &mut self.live, &self.shown, &elements);
         self.shown = elements;
     }
 }
@@ -48,30 +57,22 @@ fn same(old: &Markup, new: &Markup) -> bool {
     old.tag == new.tag && attribute(old, "id") == attribute(new, "id")
 }
 
-fn children(parent: &Element, old: &[Markup], new: &[Markup]) {
-    let mut at = parent.first_element_child();
+fn children(parent: &Element, live: &mut Vec<Live>, old: &[Markup], new: &[Markup]) {
     // Most often nothing has come, gone or moved.
     if old.len() == new.len() && old.iter().zip(new).all(|(old, new)| same(old, new)) {
-        for (old, new) in old.iter().zip(new) {
-            let Some(element) = at else { return };
-            change(&element, old, new);
-            at = element.next_element_sibling();
+        for ((live, old), new) in live.iter_mut().zip(old).zip(new) {
+            change(live, old, new);
         }
         return;
     }
-    let mut left: VecDeque<(Element, &Markup)> = VecDeque::with_capacity(old.len());
-    for old in old {
-        let Some(element) = at else { break };
-        at = element.next_element_sibling();
-        left.push_back((element, old));
-    }
+    let mut left: VecDeque<(Live, &Markup)> = live.drain(..).zip(old).collect();
     for (i, new_one) in new.iter().enumerate() {
         // What is not wanted any more goes first: what stands behind it need not move, and keeps the focus.
         let rest = new.get(i..).unwrap_or_default();
         while let Some((gone, _)) =
             left.pop_front_if(|(_, old)| !rest.iter().any(|new| same(old, new)))
         {
-            gone.remove();
+            gone.element.remove();
         }
         let stays = left.front().is_some_and(|(_, old)| same(old, new_one));
         let kept = if stays {
@@ -81,25 +82,27 @@ fn children(parent: &Element, old: &[Markup], new: &[Markup]) {
         } else {
             None
         };
-        let element = if let Some((element, old)) = kept.and_then(|at| left.remove(at)) {
-            change(&element, old, new_one);
-            element
-        } else if let Some(element) = create(parent, new_one) {
-            element
+        let one = if let Some((mut one, old)) = kept.and_then(|at| left.remove(at)) {
+            change(&mut one, old, new_one);
+            one
+        } else if let Some(one) = create(parent, new_one) {
+            one
         } else {
             continue;
         };
         if !stays {
-            let next = left.front().map(|(next, _)| next.as_ref());
-            let _ = parent.insert_before(&element, next);
+            let next = left.front().map(|(next, _)| next.element.as_ref());
+            let _ = parent.insert_before(&one.element, next);
         }
+        live.push(one);
     }
     for (gone, _) in left {
-        gone.remove();
+        gone.element.remove();
     }
 }
 
-fn change(element: &Element, old: &Markup, new: &Markup) {
+fn change(live: &mut Live, old: &Markup, new: &Markup) {
+    let element = &live.element;
     if old.attributes != new.attributes {
         for (name, _) in &old.attributes {
             if attribute(new, name).is_none() {
@@ -118,15 +121,16 @@ fn change(element: &Element, old: &Markup, new: &Markup) {
         }
     } else if new.children.is_empty() {
         element.set_text_content(Some(&new.text));
+        live.inside.clear();
     } else {
-        if old.children.is_empty() {
+        if !old.text.is_empty() {
             element.set_text_content(None);
         }
-        children(element, &old.children, &new.children);
+        children(element, &mut live.inside, &old.children, &new.children);
     }
     // After the children, since a list can only hold what it offers.
     if matches!(new.tag, "input" | "select" | "textarea") {
-        hold(element.unchecked_ref(), new);
+        hold(element.unchecked_ref(), old, new);
     }
 }
 
@@ -149,11 +153,23 @@ fn is_held(tag: &str, name: &str) -> bool {
 }
 
 /// Makes a control hold what it should. All kinds have these properties under the same names.
-fn hold(control: &HtmlInputElement, new: &Markup) {
-    if let Some(value) = attribute(new, "value")
-        && control.value() != value
-    {
-        control.set_value(value);
+fn hold(control: &HtmlInputElement, old: &Markup, new: &Markup) {
+    if let Some(value) = attribute(new, "value") {
+        let holds = control.value() == value;
+        if old.tag.is_empty() {
+            if !holds {
+                control.set_value(value);
+            }
+        } else if attribute(old, "value") != Some(value) || !holds {
+            // A browser that gets a new text for the control in use lays out the page there and then. Once everything
+            // else has been changed, that is the layout that comes anyway.
+            let (control, value) = (control.clone(), value.to_owned());
+            after_event(Box::new(move || {
+                if control.value() != value {
+                    control.set_value(&value);
+                }
+            }));
+        }
     }
     if matches!(attribute(new, "type"), Some("checkbox" | "radio")) {
         let checked = attribute(new, "checked").is_some();
@@ -164,7 +180,7 @@ fn hold(control: &HtmlInputElement, new: &Markup) {
 }
 
 /// A new element in its parent's namespace, but for pictures, which have one of their own.
-fn create(parent: &Element, new: &Markup) -> Option<Element> {
+fn create(parent: &Element, new: &Markup) -> Option<Live> {
     let namespace = match new.tag {
         "svg" => Some(String::from("http://www.w3.org/2000/svg")),
         _ => parent.namespace_uri(),
@@ -173,6 +189,10 @@ fn create(parent: &Element, new: &Markup) -> Option<Element> {
     let element = document
         .create_element_ns(namespace.as_deref(), new.tag)
         .ok()?;
-    change(&element, &Markup::default(), new);
-    Some(element)
+    let mut live = Live {
+        element,
+        inside: Vec::new(),
+    };
+    change(&mut live, &Markup::default(), new);
+    Some(live)
 }

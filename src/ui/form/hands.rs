@@ -105,8 +105,6 @@ impl Form {
         };
         drop(sheet);
         if let Some(there) = there {
-            // Before anything else changes: what follows a new text in a control would be a second layout of the page.
-            browser::write(&control_id(id.field()), &there.to_string());
             self.state.nudge(id, Value::Int(there.into()));
         }
     }

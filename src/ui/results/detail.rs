@@ -12,7 +12,7 @@ use super::view::View;
 use crate::report::charts::{Chart, buckets, components, timeline};
 use crate::report::markup::{Markup, tag};
 use crate::report::readout::readout;
-use crate::report::scene::Px;
+use crate::report::scene::{Px, Scene};
 use crate::report::target::Target;
 
 /// The ways to look at a stage, each a tab.
@@ -20,7 +20,6 @@ const TABS: [Chart; 3] = [buckets::CHART, components::CHART, timeline::CHART];
 
 /// The shown stage.
 pub(super) fn detail(view: View) -> Piece {
-    let chart = move || TABS.get(tab(&view)).copied().unwrap_or(buckets::CHART);
     let parts = frame(
         tag("div")
             .with("id", "stage-parts")
@@ -41,12 +40,19 @@ pub(super) fn detail(view: View) -> Piece {
     panel("panel detail", "detail-title", inside)
 }
 
+/// The chart of the open tab.
+fn chart(view: &View, width: Px) -> Option<Scene> {
+    let chart = TABS.get(tab(view)).unwrap_or(&buckets::CHART);
+    view.with_lines(width, chart.draw)
+}
+
 /// The stage over the steps of one iteration, by itself.
 #[cfg(not(feature = "web"))]
 pub(in super::super) fn over_time(view: View) -> Piece {
     let title = "Memory of a stage over one iteration";
     let head = head_of("timeline-title", title, "the fullest stage, step by step");
-    let chart = picture(view, "timeline", || timeline::CHART, Purpose::Buttons);
+    let draw = |view: &View, width| view.with(width, timeline::CHART.draw);
+    let chart = picture(view, "timeline", draw, Purpose::Buttons);
     panel("panel", "timeline-title", vec![head, chart])
 }
 

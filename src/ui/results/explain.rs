@@ -11,7 +11,10 @@ use crate::report::target::Target;
 /// The explanation of the number that was chosen last, or of the whole stage.
 pub(super) fn explanation(view: View) -> Piece {
     let shows = Derived::new(move || nearest(&view, &view.path.read()));
-    let draw = move || panel(&view, &shows.read());
+    let draw = move || {
+        view.follow();
+        panel(&view, &shows.read())
+    };
     shown("explain", draw, move |gesture| act(&view, &shows, gesture))
 }
 

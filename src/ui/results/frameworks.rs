@@ -24,6 +24,7 @@ struct Shown {
 pub(super) fn frameworks(view: View) -> Piece {
     let shows = Derived::new(move || compare(&view));
     let draw = move || {
+        view.follow();
         let scale = Scale::fine(view.state.unit.get());
         let shows = shows.read();
         shows

@@ -4,8 +4,7 @@ use super::super::browser;
 use super::super::reactive::{Derived, Slot};
 use super::super::shown::{Gesture, Piece, shown_at_width};
 use super::view::View;
-use crate::export::svg::{shapes, texture};
-use crate::report::charts::Chart;
+use crate::export::svg::{shape, texture, texture_over};
 use crate::report::markup::{Markup, tag};
 use crate::report::scene::{Drawing, Px, Scene};
 use crate::report::target::Target;
@@ -24,17 +23,17 @@ const WIDTH: i32 = 720;
 /// The width below which a picture is rather clipped than squeezed.
 const NARROWEST: i32 = 160;
 
-/// A chart of the shown outcome, as wide as its place. `id` is unique on the page.
+/// A chart of the shown outcome, which `draw` draws as wide as its place. `id` is unique on the page.
 pub(super) fn picture(
     view: View,
     id: &'static str,
-    chart: impl Fn() -> Chart + Send + Sync + 'static,
+    draw: fn(&View, Px) -> Option<Scene>,
     purpose: Purpose,
 ) -> Piece {
     let width = Slot::new(WIDTH);
     let scene = Derived::new(move || {
         let width = Px::of(width.get().max(NARROWEST));
-        view.with(width, |subject| (chart().draw)(subject))
+        draw(&view, width)
     });
     let hands = Hands {
         view,
@@ -64,6 +63,7 @@ struct Hands {
 
 impl Hands {
     fn draw(&self) -> Vec<Markup> {
+        self.view.follow();
         let (scene, lit, last) = (self.scene.read(), self.view.lit.read(), self.last.get());
         let Some(scene) = scene.as_ref() else {
             return Vec::new();
@@ -129,13 +129,21 @@ impl Hands {
         lit: Option<&Target>,
         mark: Option<usize>,
     ) -> Vec<Markup> {
-        let mut elements = Vec::with_capacity(drawings.len());
-        for (j, drawing) in drawings.iter().enumerate() {
-            let mut drawn = shapes(self.id, drawing, when_lit(lit, drawing.target.as_ref()));
-            if let (Some(mark), Some(_), Some(first)) = (mark, &drawing.target, drawn.first_mut()) {
-                first.attributes.push(("data-at", format!("{mark}.{j}")));
+        let mut is_lit = "";
+        let each = drawings.iter().enumerate().map(|(j, drawing)| {
+            let lights = when_lit(lit, drawing.target.as_ref());
+            if drawing.class.textured() && is_lit.is_empty() {
+                is_lit = lights;
             }
-            elements.append(&mut drawn);
+            let element = shape(drawing, lights);
+            match (mark, &drawing.target) {
+                (Some(mark), Some(_)) => element.with("data-at", format!("{mark}.{j}")),
+                _ => element,
+            }
+        });
+        let mut elements: Vec<Markup> = each.collect();
+        if let Some((below, texture)) = texture_over(self.id, drawings, is_lit) {
+            elements.insert(below, texture);
         }
         elements
     }

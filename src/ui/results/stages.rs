@@ -8,7 +8,7 @@ use crate::memory::bucket::Bucket;
 use crate::report::charts::stage_bars;
 use crate::report::markup::{Markup, tag};
 use crate::report::readout::readout;
-use crate::report::scene::{Class, Px};
+use crate::report::scene::{Class, Px, Scene};
 use crate::report::target::Target;
 use crate::units::Bytes;
 
@@ -20,7 +20,7 @@ pub(in super::super) fn stages(view: View) -> Piece {
             "Pipeline stages",
             "memory of one GPU of each stage",
         ),
-        picture(view, "stages", || stage_bars::CHART, Purpose::Choice),
+        picture(view, "stages", bars, Purpose::Choice),
         shown("readout", move || line(&view), |_| false),
         shown(
             "legend",
@@ -31,13 +31,19 @@ pub(in super::super) fn stages(view: View) -> Piece {
     panel("panel stages", "stages-title", inside)
 }
 
+fn bars(view: &View, width: Px) -> Option<Scene> {
+    view.with(width, stage_bars::CHART.draw)
+}
+
 /// What is lit, or else the shown stage.
 fn line(view: &View) -> Vec<Markup> {
     let lit = view.lit.get();
-    let line = view.with(Px::ZERO, |subject| {
-        let shown = Target::stage(subject.stage);
-        readout(subject, lit.as_ref().unwrap_or(&shown))
-    });
+    let line = match &lit {
+        Some(lit) => view.with_lines(Px::ZERO, |subject| readout(subject, lit)),
+        None => view.with(Px::ZERO, |subject| {
+            readout(subject, &Target::stage(subject.stage))
+        }),
+    };
     let Some(line) = line.flatten() else {
         return Vec::new();
     };

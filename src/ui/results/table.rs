@@ -91,6 +91,7 @@ impl Hands {
     }
 
     fn draw(&self) -> Vec<Markup> {
+        self.view.follow();
         let (table, lit) = (self.table.read(), self.view.lit.read());
         let Some(table) = table.as_ref() else {
             return Vec::new();

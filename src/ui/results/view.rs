@@ -50,20 +50,37 @@ impl View {
         }
     }
 
+    /// Follows what all results follow from. A tree that does so first is put off, where it is out of sight, before
+    /// anything else that it reads is worked out.
+    pub(super) fn follow(self) {
+        drop(self.state.outcome.read());
+    }
+
     /// Makes something of the shown outcome; nothing before the first valid job. Tracks everything that
-    /// goes into it.
+    /// goes into it, which is all but the lines.
     pub(super) fn with<T>(self, width: Px, make: impl FnOnce(&Subject<'_>) -> T) -> Option<T> {
         let outcome = self.state.outcome.read();
         let outcome: &Outcome = outcome.as_ref()?;
-        let lines = self.lines.read();
         Some(make(&Subject {
             config: &outcome.config,
             estimate: &outcome.estimate,
             stage: self.stage.get()?,
-            lines: &lines,
+            lines: &[],
             unit: self.state.unit.get(),
             width,
         }))
+    }
+
+    /// The same with the lines of the shown stage.
+    pub(super) fn with_lines<T>(
+        self,
+        width: Px,
+        make: impl FnOnce(&Subject<'_>) -> T,
+    ) -> Option<T> {
+        self.with(width, |subject| {
+            let lines = &self.lines.read();
+            make(&Subject { lines, ..*subject })
+        })
     }
 
     /// Shows a target's stage, and explains its number where it is one.

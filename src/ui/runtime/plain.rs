@@ -91,7 +91,7 @@ impl Graph {
         node.version.update(|version| version.wrapping_add(1));
         self.now.update(|now| now.wrapping_add(1));
         if !self.effects.borrow().is_empty() && !self.waits.replace(true) {
-            browser::after_event(|| GRAPH.with(Self::settle));
+            browser::after_event(Box::new(|| GRAPH.with(Self::settle)));
         }
     }
 

@@ -191,7 +191,7 @@ fn special(x: f64) -> Option<String> {
 pub(crate) fn scientific(x: f64) -> String {
     special(x).unwrap_or_else(|| {
         let (digits, point) = shortest(x);
-        let (first, rest) = digits.split_at(1);
+        let (first, rest) = digits.split_at_checked(1).unwrap_or_default();
         let dot = if rest.is_empty() { "" } else { "." };
         [sign(x), first, dot, rest, "e", &(point - 1).to_string()].concat()
     })
@@ -212,7 +212,8 @@ pub(crate) fn general(x: f64) -> String {
     if point <= 0 {
         return [sign(x), "0.", &zeros(-point), &digits].concat();
     }
-    let (whole, fraction) = digits.split_at(point.min(length).unsigned_abs() as usize);
+    let whole = point.min(length).unsigned_abs() as usize;
+    let (whole, fraction) = digits.split_at_checked(whole).unwrap_or_default();
     let fraction = if fraction.is_empty() { "0" } else { fraction };
     [sign(x), whole, &zeros(point - length), ".", fraction].concat()
 }

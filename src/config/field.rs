@@ -200,6 +200,9 @@ pub struct Field {
     pub default: Default,
 }
 
+/// Whether fields have help and other names: an embed has no room for either.
+pub(crate) const HELPFUL: bool = cfg!(any(feature = "web", not(feature = "embed")));
+
 /// What a form says about a field. It stands apart, so that a program without a form does not hold it.
 #[derive(Clone, Copy, Debug)]
 pub struct Presentation {
@@ -349,7 +352,9 @@ impl Declaration {
 
     /// Other names for search and readers.
     pub(super) const fn also(mut self, aliases: &'static [&'static str]) -> Self {
-        self.presentation.aliases = aliases;
+        if HELPFUL {
+            self.presentation.aliases = aliases;
+        }
         self
     }
 
@@ -387,7 +392,7 @@ impl Declaration {
     /// What a form says about it, with the help that is its doc comment in the declaration.
     pub(super) const fn presentation(self, help: &'static str) -> Presentation {
         Presentation {
-            help,
+            help: if HELPFUL { help } else { "" },
             ..self.presentation
         }
     }

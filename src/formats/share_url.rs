@@ -24,6 +24,7 @@ mod text;
 mod write;
 
 pub use notice::Notice;
+pub use text::decode as unescape;
 
 use super::state::{Setup, ShareState};
 

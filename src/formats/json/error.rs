@@ -3,6 +3,7 @@
 use core::fmt;
 
 use super::{MAX_BYTES, MAX_DEPTH, MAX_VALUES};
+use crate::words::quoted;
 
 /// Why a text is not JSON, and where.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -77,7 +78,7 @@ impl fmt::Display for JsonErrorKind {
                 write!(f, "the text ends where {expected} was expected")
             }
             Self::Unexpected { found: Some(c), expected } => {
-                write!(f, "found {c:?} where {expected} was expected")
+                write!(f, "found {} where {expected} was expected", quoted(*c))
             }
             Self::ForeignWord { word, instead } => write!(f, "`{word}` is not JSON; {instead}"),
             Self::Comment => f.write_str("JSON has no comments"),

@@ -47,7 +47,8 @@ fn escape(out: &mut String, byte: u8) {
 }
 
 /// Reads percent-encoded text. What is not a valid escape stays as it is.
-pub(super) fn decode(text: &str) -> String {
+#[must_use]
+pub fn decode(text: &str) -> String {
     let bytes = text.as_bytes();
     let mut out = Vec::with_capacity(bytes.len());
     let mut at = 0;

@@ -11,7 +11,7 @@ use super::{
 use crate::order::{repeated, sorted};
 use crate::parallel::python::{Exception, repr, repr_texts};
 use crate::value::Value;
-use crate::words::Gaps;
+use crate::words::{Gaps, holds};
 
 /// The modules on their ranks, or every problem in the framework's order.
 #[inline(never)] // Apart: its parts take fewer bytes than one huge function.
@@ -135,7 +135,7 @@ pub(super) fn check_names(input: &MimoInput, problems: &mut Vec<Problem>) {
 fn is_likely_language(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
     let parts = ["lang", "llm", "text", "decoder"];
-    name == "lm" || parts.iter().any(|part| name.contains(part))
+    name == "lm" || parts.iter().any(|part| holds(&name, part))
 }
 
 /// Where DP is missing, proposes an equal share of the ranks that other modules leave.

@@ -1,6 +1,7 @@
 //! What the query of an embed's address asks for: `?view=bar&fields=tp,pp&readonly=1`.
 
 use crate::config::fields::FieldId;
+use crate::formats::share_url::unescape;
 
 /// The most inputs beside a small result.
 const FEW: usize = 6;
@@ -88,11 +89,7 @@ impl Presentation {
 /// Fields by their link keys or Megatron's names, each once.
 fn fields(list: &str) -> Vec<FieldId> {
     let mut fields = Vec::new();
-    for name in list
-        .replace("%2C", ",")
-        .replace("%2c", ",")
-        .split([',', '+'])
-    {
+    for name in unescape(list).split([',', '+']) {
         let field = FieldId::by_key(name).or_else(|| FieldId::by_name(name));
         if let Some(field) = field.filter(|field| !fields.contains(field)) {
             fields.push(field);

@@ -3,7 +3,7 @@
 use super::Sheet;
 use super::control::control;
 use super::sweep::sweep;
-use crate::config::field::{Field, Kind};
+use crate::config::field::{Field, HELPFUL, Kind};
 use crate::config::fields::FieldId;
 use crate::config::problem::{Fix, Problem, Severity};
 use crate::report::markup::{Markup, tag};
@@ -76,7 +76,7 @@ pub(super) fn row(sheet: &Sheet, id: FieldId) -> Markup {
         .with("id", format!("row-{}", field.key))
         .child(name(sheet, id, &key, changed))
         .child(control)
-        .child(help(sheet, id, &key))
+        .children(HELPFUL.then(|| help(sheet, id, &key)))
         .child(problems)
 }
 
@@ -91,13 +91,15 @@ fn name(sheet: &Sheet, id: FieldId, key: &str, changed: bool) -> Markup {
     };
     let base = shown(field, sheet.base.get(sheet.module, id));
     let base = if base.is_empty() { "nothing" } else { &base };
-    let tip = button(place(field, "tip"), "tip", "?")
-        .with(
-            "aria-label",
-            format!("About {}", field.presentation().label),
-        )
-        .with("aria-expanded", aria(sheet.tips.contains(&id)))
-        .with("aria-controls", format!("{key}-help"));
+    let tip = || {
+        button(place(field, "tip"), "tip", "?")
+            .with(
+                "aria-label",
+                format!("About {}", field.presentation().label),
+            )
+            .with("aria-expanded", aria(sheet.tips.contains(&id)))
+            .with("aria-controls", format!("{key}-help"))
+    };
     let reset = if changed { "reset" } else { "reset gone" };
     let reset = button(place(field, "reset"), reset, "↺")
         .with(
@@ -108,7 +110,7 @@ fn name(sheet: &Sheet, id: FieldId, key: &str, changed: bool) -> Markup {
     tag("div")
         .class("field-name")
         .child(label.text(field.presentation().label))
-        .child(tip)
+        .children(HELPFUL.then(tip))
         .child(reset)
         .child(tag("code").class("flag").text(flag(field)))
 }

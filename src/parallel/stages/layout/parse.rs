@@ -10,6 +10,7 @@ use core::iter::Peekable;
 use core::str::CharIndices;
 
 use super::LayerType;
+use crate::words::quoted;
 
 /// The most layers and stages that a layout may have, after expansion.
 pub const MAX_LAYOUT_ITEMS: usize = 10_000;
@@ -80,7 +81,8 @@ impl fmt::Display for LayoutError {
             LayoutErrorKind::UnknownCharacter { found, meant } => {
                 write!(
                     f,
-                    "{found:?}, character {at}, is not a layer: E is the embedding, t a decoder layer, m MTP, L the loss"
+                    "{}, character {at}, is not a layer: E is the embedding, t a decoder layer, m MTP, L the loss",
+                    quoted(*found)
                 )?;
                 match meant {
                     Some(meant) => write!(f, "; did you mean {meant}?"),
@@ -92,7 +94,7 @@ impl fmt::Display for LayoutError {
             }
             LayoutErrorKind::UnknownName { found } => write!(
                 f,
-                "layer {at}, {found:?}, is none of embedding, decoder, mtp, loss"
+                "layer {at}, \"{found}\", is none of embedding, decoder, mtp, loss"
             ),
             LayoutErrorKind::Encoder => {
                 write!(

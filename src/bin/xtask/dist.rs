@@ -14,16 +14,15 @@ use super::{
     Error,
     command::{WASM, run, target},
     evidence,
-    names::without_names,
+    names::{with_short_names, without_names},
     reference,
 };
 
 /// The style sheets of what an embed can show.
-const EMBEDDED: [&str; 10] = [
+const EMBEDDED: [&str; 9] = [
     "base.css",
     "embed.css",
     "form.css",
-    "layout.css",
     "notices.css",
     "results-picture.css",
     "results-table.css",
@@ -120,6 +119,9 @@ fn finish(mode: Mode, stage: &Path) -> Result<(), Error> {
     let web = Path::new("src/web");
     for file in files(web)? {
         fs::copy(web.join(&file), stage.join(&file))?;
+        if mode == Mode::Release && file.extension().is_some_and(|kind| kind == "js") {
+            rewrite(&stage.join(&file), without_comments)?;
+        }
     }
     if mode == Mode::Release {
         let modules = [
@@ -131,25 +133,37 @@ fn finish(mode: Mode, stage: &Path) -> Result<(), Error> {
         for name in modules {
             let wasm = stage.join(format!("{name}_bg.wasm"));
             let module = fs::read(&wasm)?;
-            fs::write(&wasm, without_names(&module).ok_or("not a wasm module")?)?;
+            let mut module = without_names(&module).ok_or("not a wasm module")?;
             let glue = stage.join(format!("{name}.js"));
-            fs::write(&glue, without_docs(&fs::read_to_string(&glue)?))?;
+            rewrite(&glue, without_comments)?;
+            // The API's names are part of its types.
+            if !name.starts_with("api/") {
+                let script = fs::read_to_string(&glue)?;
+                let short = with_short_names(&module, &script).ok_or("not a wasm module")?;
+                module = short.0;
+                fs::write(&glue, short.1)?;
+            }
+            fs::write(&wasm, module)?;
         }
     }
     stamp(stage)
 }
 
-/// JavaScript without the comments that document it, which its types have too.
-fn without_docs(script: &str) -> String {
+/// Replaces a text file by what becomes of it.
+fn rewrite(file: &Path, change: fn(&str) -> String) -> Result<(), Error> {
+    Ok(fs::write(file, change(&fs::read_to_string(file)?))?)
+}
+
+/// JavaScript without lines of comments, empty lines and indentation. None of ours has a text of several lines.
+fn without_comments(script: &str) -> String {
     let mut inside = false;
-    let code = script.split_inclusive('\n').filter(|line| {
-        let line = line.trim();
+    let code = script.lines().map(str::trim).filter(|line| {
         inside = inside || line.starts_with("/**");
-        let kept = !inside;
+        let kept = !inside && !line.is_empty() && !line.starts_with("//");
         inside = inside && !line.ends_with("*/");
         kept
     });
-    code.collect()
+    code.flat_map(|line| [line, "\n"]).collect()
 }
 
 /// The library for JavaScript, in `api`: the engine, the module for import and export that it loads when needed, and the

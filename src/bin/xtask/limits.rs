@@ -6,10 +6,10 @@ use super::{Error, dist::files};
 
 /// What a visitor's browser waits for, and how many bytes of it may cross the network, compressed with brotli.
 ///
-/// The goals are 150 000 for the app and 110 000 for the engine. Both are above them; these ceilings keep
-/// them from growing until they are brought down, and come down with every step.
+/// The goals are 150 000 for the app and for an embed, and 110 000 for the engine. All are above them; these ceilings
+/// keep them from growing until they are brought down, and come down with every step.
 const CEILINGS: [(&str, &[&str], usize); 8] = [
-    ("app", &["megatron-memory_bg.wasm"], 293_500),
+    ("app", &["megatron-memory_bg.wasm"], 289_000),
     ("engine", &["api/megatron_memory_bg.wasm"], 154_500),
     (
         "import, export and layouts",
@@ -29,7 +29,7 @@ const CEILINGS: [(&str, &[&str], usize); 8] = [
     (
         "JavaScript of the app",
         &["megatron-memory.js", "loader.js"],
-        10_000,
+        5_500,
     ),
     ("styles", &["style.css"], 12_000),
     (
@@ -42,7 +42,7 @@ const CEILINGS: [(&str, &[&str], usize); 8] = [
             "megatron-memory-embed.js",
             "megatron-memory-embed_bg.wasm",
         ],
-        205_500,
+        188_000,
     ),
     ("what a host page loads", &["embed.js"], 2_000),
 ];

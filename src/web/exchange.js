@@ -15,9 +15,12 @@ const MOST = 5_000_001;
 // what was typed stay.
 const NOTHING = ["", [], "", []];
 const named = (attributes) => new Map(Array.from({ length: attributes.length / 2 }, (_, i) => attributes.slice(2 * i, 2 * i + 2)));
-const alike = (old, now) => old[0] === now[0] && ["data-at", "data-key"].every((key) => named(old[1]).get(key) === named(now[1]).get(key));
+const valueOf = ([, attributes], name) => attributes[attributes.indexOf(name) + 1 || attributes.length];
+const alike = (old, now) => old[0] === now[0] && ["data-at", "data-key"].every((name) => valueOf(old, name) === valueOf(now, name));
+const equal = (a, b) => a === b || (Array.isArray(a) && a.length === b.length && a.every((part, i) => equal(part, b[i])));
 
 const change = (element, old, now) => {
+  if (equal(old, now)) return;
   const [before, after] = [named(old[1]), named(now[1])];
   for (const name of before.keys()) if (!after.has(name)) element.removeAttribute(name);
   for (const [name, value] of after) if (before.get(name) !== value) element.setAttribute(name, value);
@@ -31,7 +34,7 @@ const change = (element, old, now) => {
 };
 
 // Of children with a key, those that stay keep their elements, wherever they stand then.
-const keyOf = (markup) => markup && named(markup[1]).get("data-key");
+const keyOf = (markup) => markup && valueOf(markup, "data-key");
 const fill = (parent, old, now) => {
   const was = [...old];
   const keys = (children) => new Set(children.map(keyOf).filter((key) => key !== undefined));
@@ -164,8 +167,18 @@ element.addEventListener("input", (event) => {
     act(place(event), event.target.value);
   }
 });
-// Of a long table only what is in sight is there.
-element.addEventListener("scroll", ({ target }) => target.dataset.at === "scroll" && act("scroll", String(target.scrollTop)), true);
+// Of a long table only what is in sight is there, and some rows around it: others are needed a few hundred pixels later.
+let seen;
+element.addEventListener(
+  "scroll",
+  ({ target }) => {
+    const place = Math.floor(target.scrollTop / 400);
+    if (target.dataset.at !== "scroll" || place === seen) return;
+    seen = place;
+    act("scroll", String(target.scrollTop));
+  },
+  true,
+);
 element.addEventListener("paste", (event) => {
   const text = event.clipboardData?.getData("text") ?? "";
   if (text.length > LONG && place(event) === "text") {

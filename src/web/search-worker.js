@@ -21,6 +21,8 @@ onmessage = async ({ data: [job, options] }) => {
       const report = search(job, { ...options, from, steps });
       steps = Math.max(1, Math.min(4096, Math.round((steps * PART) / (performance.now() - began + 1))));
       from = report.next;
+      // The page makes the settings of a layout from its number.
+      for (const layout of report.candidates) delete layout.settings;
       postMessage([report]);
     } while (from !== null);
   } catch (error) {

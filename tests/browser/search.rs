@@ -194,14 +194,16 @@ fn the_page_stays_free_whatever_there_is_to_find() {
     assert_eq!(looked(), stopped);
     page.click(&at("start"));
     page.until_within(
-        Duration::from_secs(120),
+        Duration::from_mins(2),
         &format!("document.querySelector('{PROGRESS}').innerText.includes('Done')"),
     );
+    let searching = slow();
     let rows = page.eval(&format!(
         "parseInt(document.querySelector('{DIALOG} .layouts-rows').innerText.replaceAll(',', ''))"
     ));
     assert!(rows.as_u64() > Some(10_000), "{rows}");
     assert!(page.count(&format!("{DIALOG} tbody tr")) < 100);
+    let before = page.busy();
     // Two seconds of scrolling, more than a screen in every frame.
     let table = format!("document.querySelector('{DIALOG} .layouts-table')");
     page.eval(&format!(
@@ -209,6 +211,7 @@ fn the_page_stays_free_whatever_there_is_to_find() {
          if (last) frames_.push(now - last); ({table}).scrollTop += 600; if (frames_.length < 120) step(now); }}); }})()"
     ));
     page.until("frames_.length >= 120");
+    let busy = (page.busy() - before) / 120.0 * 1000.0;
     // What is in the middle is a row, not the space that others will take.
     let row = page.eval(&format!(
         "((box) => document.elementFromPoint(box.left + 40, box.top + box.height / 2).closest('tr').ariaRowIndex)\
@@ -218,20 +221,28 @@ fn the_page_stays_free_whatever_there_is_to_find() {
         row.as_str().unwrap().parse::<u64>().unwrap() > 1_000,
         "{row}"
     );
-    let frame = page.eval("frames_.sort((a, b) => a - b)[114]");
     page.eval(&format!("({table}).scrollTop = 1e9"));
     page.until(&format!(
         "document.querySelector('{DIALOG} tbody tr[aria-rowindex=\"{}\"]')",
         rows.as_u64().unwrap() + 1
     ));
+    let scrolling = slow();
     page.click(&at("sort:peak_bytes"));
     page.click(&at("sort:peak_bytes"));
     page.fill(&at("filter"), "tp4");
-    println!("slow tasks: {:?}, 95 % of frames within {frame} ms", slow());
+    let sorting = slow();
+    // On a machine that does nothing else there are none; a busy one stretches what it measures.
+    let longest = [searching, scrolling, sorting].concat();
+    assert!(
+        longest.iter().all(|task| task.as_f64() < Some(200.0)),
+        "{longest:?}"
+    );
+    assert!(busy < 40.0, "{busy}");
     assert_eq!(page.complaints(), Vec::<String>::new());
 }
 
 #[test]
+#[ignore = "needs the checker: cargo xtask test"]
 fn everybody_can_use_it() {
     let page = open(LLAMA);
     for name in [

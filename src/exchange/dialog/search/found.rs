@@ -18,6 +18,14 @@ const DRAWN: usize = 60;
 /// Rows that are drawn before the first one in sight.
 const BEFORE: usize = 15;
 
+/// One word of the filter.
+enum Term {
+    /// A size on a level of the space.
+    Size(usize, u64),
+    /// A part of what is recomputed, or nothing that any layout has.
+    Text(String),
+}
+
 /// What was found.
 #[derive(Default)]
 pub(super) struct Found {
@@ -27,7 +35,11 @@ pub(super) struct Found {
     /// The column that orders them, and whether downwards; none for the best first.
     by: Option<(Column, bool)>,
     filter: String,
+    /// What the filter asks for, word by word.
+    terms: Vec<Term>,
     room: String,
+    /// What a GPU must have left.
+    least: Bytes,
     /// The first row in sight.
     top: usize,
     /// What would make the nearest one fit.
@@ -94,31 +106,20 @@ impl Found {
         first < second || (first == second && a.is_before(b))
     }
 
-    /// Whether a candidate leaves enough free, and has every word that was typed: `tp4` or `tp=4` for a size, anything
-    /// else for what is recomputed.
+    /// Whether a candidate leaves enough free, and has all that the filter asks for.
     fn passes(&self, space: &Space, c: &Candidate) -> bool {
-        let room = self.room.trim().parse::<u64>().unwrap_or(0);
-        let enough = Bytes(room.saturating_mul(GIB));
-        if let Some(gpu) = c.gpu.filter(|_| room > 0)
-            && c.peak + enough > gpu
-        {
-            return false;
-        }
-        let has = |word: &str| {
-            space.dimensions().iter().enumerate().any(|(level, d)| {
-                let label = space
+        let has = |term: &Term| match term {
+            Term::Size(level, size) => space.pick(c.index, *level) == Some(Pick::Size(*size)),
+            Term::Text(text) => space.dimensions().iter().enumerate().any(|(level, d)| {
+                let pick = space
                     .pick(c.index, level)
-                    .map_or(String::new(), Pick::label);
-                match d.axis {
-                    Axis::Recompute => label.contains(word),
-                    axis => {
-                        let rest = word.strip_prefix(&axis.symbol().to_lowercase());
-                        rest.is_some_and(|rest| rest.trim_start_matches('=') == label)
-                    }
-                }
-            })
+                    .filter(|_| d.axis == Axis::Recompute);
+                pick.is_some_and(|pick| pick.label().contains(text))
+            }),
         };
-        self.filter.split_whitespace().all(has)
+        c.gpu
+            .is_none_or(|gpu| c.peak + self.least <= gpu || self.least == Bytes::ZERO)
+            && self.terms.iter().all(has)
     }
 
     /// Orders by a column: upwards, then downwards, then the best first again.
@@ -135,12 +136,17 @@ impl Found {
     }
 
     pub(super) fn filter(&mut self, space: &Space, typed: &str) {
-        self.filter = typed.to_lowercase();
+        typed.clone_into(&mut self.filter);
+        let words = typed.to_lowercase();
+        let words = words.split_whitespace();
+        self.terms = words.map(|word| term(space, word)).collect();
         self.order_again(space);
     }
 
     pub(super) fn leave_free(&mut self, space: &Space, typed: &str) {
         typed.clone_into(&mut self.room);
+        let room: u64 = typed.trim().parse().unwrap_or(0);
+        self.least = Bytes(room.saturating_mul(GIB));
         self.order_again(space);
     }
 
@@ -302,6 +308,19 @@ impl Found {
         }
         said
     }
+}
+
+/// A word of the filter: `tp4` or `tp=4` for a size, anything else for what is recomputed.
+fn term(space: &Space, word: &str) -> Term {
+    let mut levels = space.dimensions().iter().enumerate();
+    let size = levels.find_map(|(level, d)| {
+        let rest = word.strip_prefix(&d.axis.symbol().to_lowercase())?;
+        Some(Term::Size(
+            level,
+            rest.trim_start_matches('=').parse().ok()?,
+        ))
+    });
+    size.unwrap_or_else(|| Term::Text(word.to_owned()))
 }
 
 fn count(rows: usize) -> u64 {

@@ -6,6 +6,7 @@ pub mod front_end;
 pub mod kernels;
 pub(crate) mod linear;
 pub mod linear_attention;
+mod list;
 pub mod loss;
 pub mod mla;
 pub mod mlp;
@@ -21,6 +22,7 @@ pub mod tensor;
 
 use crate::config::job::Module;
 use crate::parallel::stages::Chunk;
+use list::ParamList;
 use sizes::Sizes;
 use tape::{Family, Tape, TensorId};
 use tensor::{Component, Factor, ParamTensor, factor};
@@ -221,24 +223,25 @@ fn counts(
 }
 
 fn parameters(m: &Module, kind: PartKind) -> Vec<ParamTensor> {
-    let mut out = Vec::new();
+    let mut parameters = ParamList::new(m);
+    let out = &mut parameters;
     match kind {
-        PartKind::Embedding if !m.ends.is_language() => front_end::parameters(m, &mut out),
+        PartKind::Embedding if !m.ends.is_language() => front_end::parameters(m, out),
         PartKind::Embedding => {
-            embedding::word(m, &mut out);
-            embedding::position(m, &mut out);
+            embedding::word(m, out);
+            embedding::position(m, out);
         }
-        PartKind::Projector => projector::parameters(m, &mut out),
-        PartKind::FinalNorm if !m.ends.is_language() => front_end::post_norm(m, &mut out),
-        PartKind::FinalNorm => norm::final_norm(m, &mut out),
-        PartKind::OutputLayer => embedding::output_layer(m, &mut out),
-        PartKind::MtpEmbedding => embedding::word(m, &mut out),
+        PartKind::Projector => projector::parameters(m, out),
+        PartKind::FinalNorm if !m.ends.is_language() => front_end::post_norm(m, out),
+        PartKind::FinalNorm => norm::final_norm(m, out),
+        PartKind::OutputLayer => embedding::output_layer(m, out),
+        PartKind::MtpEmbedding => embedding::word(m, out),
         PartKind::MtpLayer if m.mtp_num_layers > 0 => {
-            mtp::parameters(m, &mut out);
+            mtp::parameters(m, out);
             // Every depth repeats the decoder's last layer, a MoE layer if that one is.
             let last = m.args.num_layers.saturating_sub(1);
-            layer(m, Layer::of(m, last), &mut out);
-            norm::final_norm(m, &mut out);
+            layer(m, Layer::of(m, last), out);
+            norm::final_norm(m, out);
         }
         _ => {
             let exists = |of: &Layer| {
@@ -247,14 +250,14 @@ fn parameters(m: &Module, kind: PartKind) -> Vec<ParamTensor> {
                     && (!of.bf16 || m.has_bf16_layers())
             };
             if let Some(of) = kind.layer().filter(exists) {
-                layer(m, of, &mut out);
+                layer(m, of, out);
             }
         }
     }
-    out
+    parameters.tensors
 }
 
-fn layer(m: &Module, of: Layer, out: &mut Vec<ParamTensor>) {
+fn layer(m: &Module, of: Layer, out: &mut ParamList<'_>) {
     norm::layer_norms(m, out);
     norm::layer_scaling(m, out);
     if of.linear {

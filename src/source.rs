@@ -344,6 +344,11 @@ pub const FUSED_CROSS_ENTROPY: Source = Source::megatron(
     "megatron/core/fusions/fused_cross_entropy.py",
     "_VocabParallelCrossEntropy",
 );
+/// What the tests that use it measure, which is one copy more than its source shows.
+pub const FUSED_CROSS_ENTROPY_RUNS: Source = Source::megatron(
+    "tests/functional_tests/test_cases",
+    "mem-max-allocated-bytes",
+);
 /// Cross-entropy in one kernel.
 pub const TE_CROSS_ENTROPY: Source = Source::transformer_engine(
     "transformer_engine/pytorch/cross_entropy.py",
@@ -424,6 +429,11 @@ pub const RESERVED_RATIO: Source = Source {
     place: "https://github.com/MooreThreads/SimuMax/blob/4dcaae513ba7679d56c116a17cd4a691ec41e252/docs/b200/b200_release_v1.2_summary.json",
     symbol: "max_reserved_mb over max_allocated_mb",
 };
+/// The memory that captured graphs share.
+pub const CUDA_GRAPHS: Source = Source::megatron(
+    "megatron/core/transformer/cuda_graphs.py",
+    "CudaGraphManager",
+);
 /// A CUDA context and a NCCL communicator.
 pub const CUDA_CONTEXT: Source = Source {
     origin: Origin::Page,

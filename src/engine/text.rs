@@ -265,7 +265,7 @@ impl Writer {
             .bytes()
             .position(|b| b < b' ' || b == b'"' || b == b'\\')
         {
-            let (plain, special) = rest.split_at(at);
+            let (plain, special) = rest.split_at_checked(at).unwrap_or((rest, ""));
             self.out.push_str(plain);
             let mut chars = special.chars();
             let c = chars.next().unwrap_or_default();

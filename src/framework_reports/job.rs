@@ -4,6 +4,7 @@ use super::differences::Framework;
 use super::megatron_bridge::{self, MegatronBridgeReport};
 use super::megatron_lm::{self, MegatronLmReport};
 use super::{MEGABYTE, PythonError};
+use crate::config::choices::RecomputeGranularity;
 use crate::config::job::{Activation, Module};
 use crate::config::pattern::LayerPattern;
 use crate::units::Bytes;
@@ -27,75 +28,86 @@ pub fn reports(m: &Module) -> Reports {
     }
 }
 
+/// What both estimators read of a module, under names that both use.
+fn common(m: &Module) -> Entries {
+    let a = m.args();
+    let mut out = Entries(Vec::with_capacity(48));
+    out.int("num_layers", a.num_layers);
+    out.int("hidden_size", a.hidden_size);
+    out.int("ffn_hidden_size", m.ffn_hidden_size);
+    out.int("num_attention_heads", a.num_attention_heads);
+    out.int("kv_channels", m.kv_channels);
+    out.int("seq_length", a.seq_length);
+    out.set("moe_layer_freq", layer_freq(m));
+    let moe = m.moe.as_ref();
+    out.some("moe_ffn_hidden_size", moe.map(|moe| moe.ffn_hidden_size));
+    out.int("moe_router_topk", a.moe_router_topk);
+    out.some(
+        "moe_shared_expert_intermediate_size",
+        a.moe_shared_expert_intermediate_size,
+    );
+    out.some("moe_latent_size", a.moe_latent_size);
+    out.some("mtp_num_layers", a.mtp_num_layers);
+    out.int("tensor_model_parallel_size", m.tp);
+    out.int("pipeline_model_parallel_size", m.pp);
+    out.some(
+        "virtual_pipeline_model_parallel_size",
+        m.stages.vpp().map(u64::from),
+    );
+    out.int("context_parallel_size", m.cp);
+    out.int("expert_model_parallel_size", m.ep);
+    out.int("expert_tensor_parallel_size", m.etp);
+    out.flag("sequence_parallel", m.sequence_parallel);
+    let granularity = a.recompute_granularity.map(RecomputeGranularity::name);
+    out.set(
+        "recompute_granularity",
+        granularity.map_or(Value::Null, text),
+    );
+    out
+}
+
+/// What both estimators read of training.
+fn training(m: &Module, out: &mut Entries) {
+    out.int("data_parallel_size", m.dp);
+    out.int("micro_batch_size", m.args.micro_batch_size);
+    out.flag(
+        "use_distributed_optimizer",
+        m.args.use_distributed_optimizer,
+    );
+}
+
 /// The arguments that [`megatron_lm::report`] reads.
 #[must_use]
 pub fn megatron_lm_args(m: &Module) -> Value {
     let a = m.args();
     let mla = a.multi_latent_attention;
-    let latent = |value: u64| if mla { int(value) } else { Value::Null };
-    map([
-        ("num_layers", int(a.num_layers)),
-        ("hidden_size", int(a.hidden_size)),
-        ("ffn_hidden_size", int(m.ffn_hidden_size)),
-        ("num_attention_heads", int(a.num_attention_heads)),
-        (
-            "group_query_attention",
-            Value::Bool(a.group_query_attention),
-        ),
-        ("num_query_groups", int(m.num_query_groups)),
-        ("kv_channels", int(m.kv_channels)),
-        ("normalization", text(a.normalization.name())),
-        ("add_bias_linear", Value::Bool(a.add_bias_linear)),
-        ("swiglu", Value::Bool(a.swiglu)),
-        (
-            "untie_embeddings_and_output_weights",
-            Value::Bool(a.untie_embeddings_and_output_weights),
-        ),
-        ("seq_length", int(a.seq_length)),
-        ("padded_vocab_size", int(m.padded_vocab_size)),
-        ("num_experts", some(a.num_experts)),
-        ("moe_layer_freq", layer_freq(m)),
-        (
-            "moe_ffn_hidden_size",
-            some(m.moe.as_ref().map(|moe| moe.ffn_hidden_size)),
-        ),
-        ("moe_router_topk", int(a.moe_router_topk)),
-        (
-            "moe_shared_expert_intermediate_size",
-            some(a.moe_shared_expert_intermediate_size),
-        ),
-        (
-            "moe_shared_expert_gate",
-            Value::Bool(a.moe_shared_expert_gate),
-        ),
-        ("moe_latent_size", some(a.moe_latent_size)),
-        ("multi_latent_attention", Value::Bool(mla)),
-        ("q_lora_rank", some(a.q_lora_rank.filter(|_| mla))),
-        ("kv_lora_rank", latent(a.kv_lora_rank)),
-        ("qk_head_dim", latent(a.qk_head_dim)),
-        ("qk_pos_emb_head_dim", latent(a.qk_pos_emb_head_dim)),
-        ("v_head_dim", latent(a.v_head_dim)),
-        ("mtp_num_layers", some(a.mtp_num_layers)),
-        ("world_size", int(m.ranks())),
-        ("tensor_model_parallel_size", int(m.tp)),
-        ("pipeline_model_parallel_size", int(m.pp)),
-        (
-            "virtual_pipeline_model_parallel_size",
-            some(m.stages.vpp().map(u64::from)),
-        ),
-        ("context_parallel_size", int(m.cp)),
-        ("expert_model_parallel_size", int(m.ep)),
-        ("expert_tensor_parallel_size", int(m.etp)),
-        ("data_parallel_size", int(m.dp)),
-        ("sequence_parallel", Value::Bool(m.sequence_parallel)),
-        ("micro_batch_size", int(a.micro_batch_size)),
-        (
-            "use_distributed_optimizer",
-            Value::Bool(a.use_distributed_optimizer),
-        ),
-        ("recompute_granularity", granularity(m)),
-        ("hybrid_layer_pattern", Value::Null),
-    ])
+    let mut out = common(m);
+    training(m, &mut out);
+    out.flag("group_query_attention", a.group_query_attention);
+    out.int("num_query_groups", m.num_query_groups);
+    out.set("normalization", text(a.normalization.name()));
+    out.flag("add_bias_linear", a.add_bias_linear);
+    out.flag("swiglu", a.swiglu);
+    out.flag(
+        "untie_embeddings_and_output_weights",
+        a.untie_embeddings_and_output_weights,
+    );
+    out.int("padded_vocab_size", m.padded_vocab_size);
+    out.some("num_experts", a.num_experts);
+    out.flag("moe_shared_expert_gate", a.moe_shared_expert_gate);
+    out.flag("multi_latent_attention", mla);
+    out.some("q_lora_rank", a.q_lora_rank.filter(|_| mla));
+    for (name, width) in [
+        ("kv_lora_rank", a.kv_lora_rank),
+        ("qk_head_dim", a.qk_head_dim),
+        ("qk_pos_emb_head_dim", a.qk_pos_emb_head_dim),
+        ("v_head_dim", a.v_head_dim),
+    ] {
+        out.some(name, mla.then_some(width));
+    }
+    out.int("world_size", m.ranks());
+    out.set("hybrid_layer_pattern", Value::Null);
+    Value::Map(out.0)
 }
 
 /// The input that [`megatron_bridge::report`] reads, activations included.
@@ -104,76 +116,65 @@ pub fn megatron_bridge_input(m: &Module) -> Value {
     let a = m.args();
     // A vocabulary that is given after padding is not padded again.
     let vocab_size = m.vocab_size.filter(|_| a.padded_vocab_size.is_none());
-    let model = map([
-        ("num_layers", int(a.num_layers)),
-        ("hidden_size", int(a.hidden_size)),
-        ("ffn_hidden_size", int(m.ffn_hidden_size)),
-        ("num_attention_heads", int(a.num_attention_heads)),
-        (
-            "num_query_groups",
-            some(a.group_query_attention.then_some(m.num_query_groups)),
-        ),
-        ("kv_channels", int(m.kv_channels)),
-        ("seq_length", int(a.seq_length)),
-        ("vocab_size", int(vocab_size.unwrap_or(m.padded_vocab_size))),
-        (
-            "make_vocab_size_divisible_by",
-            int(a.make_vocab_size_divisible_by),
-        ),
-        ("should_pad_vocab", Value::Bool(vocab_size.is_some())),
-        (
-            "share_embeddings_and_output_weights",
-            Value::Bool(!a.untie_embeddings_and_output_weights),
-        ),
-        ("gated_linear_unit", Value::Bool(m.activation.gated())),
-        ("activation_func", text(activation(m.activation))),
-        ("num_moe_experts", some(a.num_experts)),
-        ("moe_layer_freq", layer_freq(m)),
-        (
-            "moe_ffn_hidden_size",
-            some(m.moe.as_ref().map(|moe| moe.ffn_hidden_size)),
-        ),
-        ("moe_router_topk", int(a.moe_router_topk)),
-        (
-            "moe_shared_expert_intermediate_size",
-            some(a.moe_shared_expert_intermediate_size),
-        ),
-        ("moe_latent_size", some(a.moe_latent_size)),
-        ("mtp_num_layers", some(a.mtp_num_layers)),
-        ("tensor_model_parallel_size", int(m.tp)),
-        ("pipeline_model_parallel_size", int(m.pp)),
-        (
-            "virtual_pipeline_model_parallel_size",
-            some(m.stages.vpp().map(u64::from)),
-        ),
-        ("context_parallel_size", int(m.cp)),
-        ("expert_model_parallel_size", int(m.ep)),
-        ("expert_tensor_parallel_size", int(m.etp)),
-        (
-            "num_layers_in_first_pipeline_stage",
-            some(a.decoder_first_pipeline_num_layers),
-        ),
-        (
-            "num_layers_in_last_pipeline_stage",
-            some(a.decoder_last_pipeline_num_layers),
-        ),
-        ("sequence_parallel", Value::Bool(m.sequence_parallel)),
-        ("recompute_granularity", granularity(m)),
-    ]);
-    let train = map([
-        ("data_parallel_size", int(m.dp)),
-        ("micro_batch_size", int(a.micro_batch_size)),
-        (
-            "use_distributed_optimizer",
-            Value::Bool(a.use_distributed_optimizer),
-        ),
-    ]);
-    map([
-        ("model", model),
-        ("train", train),
-        ("num_microbatches", int(m.num_microbatches)),
-        ("include_activation", Value::Bool(true)),
-    ])
+    let mut model = common(m);
+    model.some(
+        "num_query_groups",
+        a.group_query_attention.then_some(m.num_query_groups),
+    );
+    model.int("vocab_size", vocab_size.unwrap_or(m.padded_vocab_size));
+    model.int(
+        "make_vocab_size_divisible_by",
+        a.make_vocab_size_divisible_by,
+    );
+    model.flag("should_pad_vocab", vocab_size.is_some());
+    model.flag(
+        "share_embeddings_and_output_weights",
+        !a.untie_embeddings_and_output_weights,
+    );
+    model.flag("gated_linear_unit", m.activation.gated());
+    model.set("activation_func", text(activation(m.activation)));
+    model.some("num_moe_experts", a.num_experts);
+    model.some(
+        "num_layers_in_first_pipeline_stage",
+        a.decoder_first_pipeline_num_layers,
+    );
+    model.some(
+        "num_layers_in_last_pipeline_stage",
+        a.decoder_last_pipeline_num_layers,
+    );
+    let mut train = Entries(Vec::new());
+    training(m, &mut train);
+    let mut out = Entries(Vec::new());
+    out.set("model", Value::Map(model.0));
+    out.set("train", Value::Map(train.0));
+    out.int("num_microbatches", m.num_microbatches);
+    out.flag("include_activation", true);
+    Value::Map(out.0)
+}
+
+/// The entries of a map, so far.
+struct Entries(Vec<(String, Value)>);
+
+impl Entries {
+    #[inline(never)]
+    fn set(&mut self, name: &str, value: Value) {
+        self.0.push((name.to_owned(), value));
+    }
+
+    #[inline(never)]
+    fn int(&mut self, name: &str, value: u64) {
+        self.set(name, int(value));
+    }
+
+    #[inline(never)]
+    fn some(&mut self, name: &str, value: Option<u64>) {
+        self.set(name, value.map_or(Value::Null, int));
+    }
+
+    #[inline(never)]
+    fn flag(&mut self, name: &str, value: bool) {
+        self.set(name, Value::Bool(value));
+    }
 }
 
 /// The name of the activation function in a Megatron-Bridge configuration.
@@ -195,27 +196,8 @@ fn layer_freq(m: &Module) -> Value {
     }
 }
 
-fn granularity(m: &Module) -> Value {
-    m.args()
-        .recompute_granularity
-        .map_or(Value::Null, |granularity| text(granularity.name()))
-}
-
-fn map<const N: usize>(entries: [(&str, Value); N]) -> Value {
-    Value::Map(
-        entries
-            .into_iter()
-            .map(|(name, value)| (name.to_owned(), value))
-            .collect(),
-    )
-}
-
 fn int(value: u64) -> Value {
     Value::Int(value.into())
-}
-
-fn some(value: Option<u64>) -> Value {
-    value.map_or(Value::Null, int)
 }
 
 fn text(value: &str) -> Value {

@@ -5,7 +5,7 @@
 
 use crate::config::fields::FieldId;
 use crate::config::job::Module;
-use crate::source::{CUDA_CONTEXT, RESERVED_RATIO, Source};
+use crate::source::{CUDA_CONTEXT, CUDA_GRAPHS, RESERVED_RATIO, Source};
 use crate::units::{Bytes, multiply};
 
 /// One allowance.
@@ -79,7 +79,7 @@ pub fn band(m: &Module, peak: Bytes) -> Band {
             "CUDA graphs",
             FieldId::cuda_graphs_mib,
             a.cuda_graphs_mib,
-            CUDA_CONTEXT,
+            CUDA_GRAPHS,
         ),
     ];
     Band {

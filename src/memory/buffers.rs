@@ -14,7 +14,7 @@ use crate::model::tensor::{Component, Holding, ParamTensor, Shape, factor};
 use crate::model::{Architecture, PartCounts, PartKind, trained};
 use crate::order::sort_by_key;
 use crate::source::{
-    BUFFER_LAYOUT, CUBLAS_WORKSPACE, DRAINED_WGRAD, DUMMY_WGRAD, MEMORY_BUFFER, ROPE_TABLE,
+    BUFFER_LAYOUT, CUBLAS_WORKSPACE, DRAINED_WGRAD, DUMMY_WGRAD, MEMORY_BUFFER, Prose, ROPE_TABLE,
     SPLIT_BLOCKS, Source, TE_CUBLAS_WORKSPACE,
 };
 use crate::units::{Bytes, MIB, add_times, multiply};
@@ -40,7 +40,7 @@ pub struct Buffer {
     /// How it comes about.
     pub(crate) kind: BufferKind,
     /// What it is, in a few words.
-    pub what: &'static str,
+    pub what: Prose<&'static str>,
     /// Its bytes.
     pub bytes: u64,
     /// Its shape; empty where it is a sum.
@@ -48,7 +48,48 @@ pub struct Buffer {
     /// Bytes of an element.
     pub width: u64,
     /// Who makes it.
-    pub source: Source,
+    pub source: Prose<Source>,
+}
+
+/// The buffers of a stage, so far.
+struct List(Vec<Buffer>);
+
+impl List {
+    /// A buffer of so many bytes, if there are any.
+    #[inline(never)]
+    fn add(
+        &mut self,
+        kind: BufferKind,
+        what: &'static str,
+        shape: (Shape, u64),
+        bytes: u64,
+        source: Source,
+    ) {
+        let (shape, width) = shape;
+        if bytes > 0 {
+            self.0.push(Buffer {
+                kind,
+                what: Prose::new(what),
+                bytes,
+                shape,
+                width,
+                source: Prose::new(source),
+            });
+        }
+    }
+
+    /// A tensor of so many elements of a width.
+    fn tensor(&mut self, what: &'static str, shape: Shape, width: u64, source: Source) {
+        let bytes = block(multiply(shape.elements(), width));
+        self.add(BufferKind::Tensor, what, (shape, width), bytes, source);
+    }
+
+    /// Workspaces of so many KiB, one for each handle.
+    fn workspaces(&mut self, what: &'static str, handles: u64, kib: u64, source: Source) {
+        let shape = Shape::of(&[factor("handles", handles), factor("KiB", kib)]);
+        let bytes = block(multiply(shape.elements(), 1024));
+        self.add(BufferKind::Workspace, what, (shape, 1024), bytes, source);
+    }
 }
 
 /// What a stage has buffers for.
@@ -129,57 +170,36 @@ impl BufferRules {
         let is_moe = |kind: &PartKind| kind.layer().is_some_and(|layer| layer.moe);
         let mut kinds = PartKind::ALL.into_iter().filter(is_moe);
         let moe = kinds.any(|kind| count(kind) > 0) || mtp_moe;
-        let mut out = Vec::with_capacity(8);
-        let mut add = |kind, what, shape: Shape, width, bytes, source| {
-            if bytes > 0 {
-                out.push(Buffer {
-                    kind,
-                    what,
-                    bytes,
-                    shape,
-                    width,
-                    source,
-                });
-            }
-        };
+        let mut out = List(Vec::with_capacity(8));
         let mut padding = 0u64;
         self.each_padding(site, &mut |term| {
             padding = padding.saturating_add(term.bytes);
         });
         let sum = Shape::of(&[]);
         let what = "padding of parameter, gradient and optimizer buffers";
-        add(BufferKind::Padding, what, sum, 1, padding, BUFFER_LAYOUT);
+        out.add(BufferKind::Padding, what, (sum, 1), padding, BUFFER_LAYOUT);
         if !a.expandable_segments {
             let mut rest = 0u64;
             self.each_unsplit(site, &mut |term| rest = rest.saturating_add(term.bytes));
             let what = "rests of blocks that the allocator does not split";
-            add(BufferKind::Unsplit, what, sum, 1, rest, SPLIT_BLOCKS);
+            out.add(BufferKind::Unsplit, what, (sum, 1), rest, SPLIT_BLOCKS);
         }
-        let mut workspace = |what, handles, kib, source| {
-            let shape = Shape::of(&[factor("handles", handles), factor("KiB", kib)]);
-            let bytes = block(multiply(shape.elements(), 1024));
-            add(BufferKind::Workspace, what, shape, 1024, bytes, source);
-        };
+        let (torch, kib) = self.workspaces;
         let unfused = a.attention_backend == AttentionBackend::Unfused;
         if output || moe || !te || unfused {
-            let (kib, _) = self.workspaces;
-            workspace("cuBLAS workspaces of PyTorch", 2, kib, CUBLAS_WORKSPACE);
+            let what = "cuBLAS workspaces of PyTorch";
+            out.workspaces(what, 2, torch, CUBLAS_WORKSPACE);
         }
         if te {
-            let (_, kib) = self.workspaces;
             let what = "cuBLAS workspace of Transformer Engine";
-            workspace(what, 1, kib, TE_CUBLAS_WORKSPACE);
+            out.workspaces(what, 1, kib, TE_CUBLAS_WORKSPACE);
             if a.tp_comm_overlap && m.tp > 1 {
                 let what = "more of them for products that overlap communication";
-                workspace(what, 3, kib, TE_CUBLAS_WORKSPACE);
+                out.workspaces(what, 3, kib, TE_CUBLAS_WORKSPACE);
             }
             if moe && a.moe_grouped_gemm {
-                workspace(
-                    "more of them for grouped experts",
-                    4,
-                    kib,
-                    TE_CUBLAS_WORKSPACE,
-                );
+                let what = "more of them for grouped experts";
+                out.workspaces(what, 4, kib, TE_CUBLAS_WORKSPACE);
             }
             if a.gradient_accumulation_fusion {
                 let width = site.sizes.width();
@@ -188,15 +208,13 @@ impl BufferRules {
                 let shapes = self.stand_ins(site).into_iter();
                 let bytes = shapes.map(bytes).fold(0, u64::saturating_add);
                 let what = "stand-ins for weight gradients, one a shape";
-                add(BufferKind::StandIns, what, sum, width, bytes, DUMMY_WGRAD);
+                let (kind, of) = (BufferKind::StandIns, (sum, width));
+                out.add(kind, what, of, bytes, DUMMY_WGRAD);
             }
         }
-        let mut push = |what, shape, width, bytes, source| {
-            add(BufferKind::Tensor, what, shape, width, bytes, source);
-        };
-        fp8::buffers(&self.fp8, site, &mut push);
-        shared(&site.sizes, output, moe, &mut push);
-        out
+        fp8::buffers(&self.fp8, site, &mut out);
+        shared(&site.sizes, output, moe, &mut out);
+        out.0
     }
 
     /// What padding adds to every bucket of states of every chunk.
@@ -289,17 +307,8 @@ impl BufferRules {
 }
 
 /// Tables and buffers that all layers share.
-fn shared(
-    sizes: &Sizes<'_>,
-    output: bool,
-    moe: bool,
-    push: &mut impl FnMut(&'static str, Shape, u64, u64, Source),
-) {
+fn shared(sizes: &Sizes<'_>, output: bool, moe: bool, out: &mut List) {
     let (m, a) = (sizes.m, &sizes.m.args);
-    let mut push = |what, shape: Shape, width, source| {
-        let bytes = block(multiply(shape.elements(), width));
-        push(what, shape, width, bytes, source);
-    };
     let (cp, sequence) = (factor("CP", m.sequence_parts()), factor("s", a.seq_length));
     if rotary(m) {
         let width = if a.multi_latent_attention {
@@ -308,23 +317,23 @@ fn shared(
             factor("d", m.kv_channels)
         };
         let shape = Shape::of(&[sequence, width]).over(cp);
-        push("rotary frequencies in fp32", shape, 4, ROPE_TABLE);
+        out.tensor("rotary frequencies in fp32", shape, 4, ROPE_TABLE);
     }
     if a.moe_token_dispatcher_type == TokenDispatcher::AllGather && moe && (m.ep > 1 || m.etp > 1) {
         let ranks = factor("(EP·ETP)", multiply(m.ep, m.etp));
         let shape = sizes.own_tokens(&[factor("h", a.hidden_size), ranks]);
         let what = "buffer for the tokens of all expert-parallel ranks";
-        push(what, shape, sizes.width(), MEMORY_BUFFER);
+        out.tensor(what, shape, sizes.width(), MEMORY_BUFFER);
     }
     if m.sequence_parallel && output && a.defer_embedding_wgrad_compute {
         let inputs = factor("buffers", 2);
         let shape = sizes.tokens(&[factor("h", a.hidden_size), inputs]);
         let what = "buffers for gathered inputs of the deferred output layer";
-        push(what, shape, sizes.width(), DRAINED_WGRAD);
+        out.tensor(what, shape, sizes.width(), DRAINED_WGRAD);
     }
     if m.sequence_parallel && output {
         let what = "buffer for the gathered input of the output layer";
-        push(what, sizes.gathered(), sizes.width(), MEMORY_BUFFER);
+        out.tensor(what, sizes.gathered(), sizes.width(), MEMORY_BUFFER);
     }
     if a.transformer_impl == TransformerImpl::Local {
         let (batch, heads) = (
@@ -334,7 +343,7 @@ fn shared(
         let shape = Shape::of(&[batch, heads, sequence, sequence]);
         let shape = shape.over(factor("TP", m.tp)).over(cp);
         let what = "buffer for attention scores";
-        push(what, shape, sizes.width(), MEMORY_BUFFER);
+        out.tensor(what, shape, sizes.width(), MEMORY_BUFFER);
     }
 }
 

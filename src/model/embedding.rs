@@ -2,49 +2,40 @@
 
 pub(crate) mod ops;
 
-use super::tensor::{Component, Holding, ParamTensor, Shape, factor};
-use super::{hidden, tp};
+use super::hidden;
+use super::list::ParamList;
+use super::tensor::{Component, factor};
 use crate::config::choices::PositionEmbedding;
 use crate::config::job::Module;
-use crate::source::{EMBEDDING, OUTPUT_LAYER, Prose};
+use crate::source::{EMBEDDING, OUTPUT_LAYER};
 
 /// The word embedding over the padded vocabulary.
-pub(crate) fn word(m: &Module, out: &mut Vec<ParamTensor>) {
-    out.push(ParamTensor {
-        component: Component::Embedding,
-        name: "embedding.word_embeddings.weight",
-        shape: Shape::of(&[factor("V", m.padded_vocab_size), hidden(m)]).over(tp(m)),
-        holding: Holding::TpSharded,
-        dimensions: 2,
-        source: Prose::new(EMBEDDING),
-    });
+pub(crate) fn word(m: &Module, out: &mut ParamList<'_>) {
+    out.at(Component::Embedding, EMBEDDING);
+    let vocabulary = factor("V", m.padded_vocab_size);
+    out.split(
+        "embedding.word_embeddings.weight",
+        &[vocabulary, hidden(m)],
+        2,
+    );
 }
 
 /// The table of learned positions: replicated, on the first stage only.
-pub(crate) fn position(m: &Module, out: &mut Vec<ParamTensor>) {
+pub(crate) fn position(m: &Module, out: &mut ParamList<'_>) {
     if m.args.position_embedding_type == PositionEmbedding::LearnedAbsolute {
-        out.push(ParamTensor {
-            component: Component::PositionEmbedding,
-            name: "embedding.position_embeddings.weight",
-            shape: Shape::of(&[
-                factor("max_position_embeddings", m.max_position_embeddings),
-                hidden(m),
-            ]),
-            holding: Holding::Replicated,
-            dimensions: 2,
-            source: Prose::new(EMBEDDING),
-        });
+        out.at(Component::PositionEmbedding, EMBEDDING);
+        let rows = factor("max_position_embeddings", m.max_position_embeddings);
+        out.whole(
+            "embedding.position_embeddings.weight",
+            &[rows, hidden(m)],
+            2,
+        );
     }
 }
 
 /// The output layer's weight: its own, or on another stage a second copy of the tied embedding.
-pub(crate) fn output_layer(m: &Module, out: &mut Vec<ParamTensor>) {
-    out.push(ParamTensor {
-        component: Component::OutputLayer,
-        name: "output_layer.weight",
-        shape: Shape::of(&[factor("V", m.padded_vocab_size), hidden(m)]).over(tp(m)),
-        holding: Holding::TpSharded,
-        dimensions: 2,
-        source: Prose::new(OUTPUT_LAYER),
-    });
+pub(crate) fn output_layer(m: &Module, out: &mut ParamList<'_>) {
+    out.at(Component::OutputLayer, OUTPUT_LAYER);
+    let vocabulary = factor("V", m.padded_vocab_size);
+    out.split("output_layer.weight", &[vocabulary, hidden(m)], 2);
 }

@@ -2,18 +2,18 @@
 
 pub(crate) mod ops;
 
-use super::norm::norm;
-use super::tensor::{Component, Holding, ParamTensor, Shape, factor};
-use super::{hidden, tp};
+use super::hidden;
+use super::list::ParamList;
+use super::tensor::{Component, factor};
 use crate::config::job::Module;
-use crate::source::{GATED_DELTA_NET, Prose};
+use crate::source::GATED_DELTA_NET;
 use crate::units::multiply;
 
 /// Parameters of one gated delta net. Only the norm on a head's output is replicated.
 ///
 /// The input projection makes queries, keys, values, an output gate as wide as the values, and two
 /// numbers a value head: how strongly to write and how fast to forget.
-pub(crate) fn parameters(m: &Module, out: &mut Vec<ParamTensor>) {
+pub(crate) fn parameters(m: &Module, out: &mut ParamList<'_>) {
     let a = &m.args;
     let keys = multiply(a.linear_num_key_heads, a.linear_key_head_dim);
     let values = multiply(a.linear_num_value_heads, a.linear_value_head_dim);
@@ -22,43 +22,16 @@ pub(crate) fn parameters(m: &Module, out: &mut Vec<ParamTensor>) {
     let projected = joined
         .saturating_add(values)
         .saturating_add(multiply(a.linear_num_value_heads, 2));
-    let mut push = |name, shape: Shape, dimensions| {
-        out.push(ParamTensor {
-            component: Component::LinearAttention,
-            name,
-            shape: shape.over(tp(m)),
-            holding: Holding::TpSharded,
-            dimensions,
-            source: Prose::new(GATED_DELTA_NET),
-        });
-    };
     let wide = factor("(2·n_lk·d_lk + 2·n_lv·d_lv + 2·n_lv)", projected);
-    push(
-        "self_attention.in_proj.weight",
-        Shape::of(&[wide, hidden(m)]),
-        2,
-    );
     let channels = factor("(2·n_lk·d_lk + n_lv·d_lv)", joined);
     let kernel = factor("c", a.linear_conv_kernel_dim);
-    push(
-        "self_attention.conv1d.weight",
-        Shape::of(&[channels, kernel]),
-        3,
-    );
-    push("self_attention.dt_bias", Shape::of(&[heads]), 1);
-    push("self_attention.A_log", Shape::of(&[heads]), 1);
     let width = factor("d_lv", a.linear_value_head_dim);
-    push(
-        "self_attention.out_proj.weight",
-        Shape::of(&[heads, width, hidden(m)]),
-        2,
-    );
-    let name = "self_attention.out_norm";
-    out.push(norm(
-        m,
-        Component::LinearAttention,
-        name,
-        width,
-        GATED_DELTA_NET,
-    ));
+    out.at(Component::LinearAttention, GATED_DELTA_NET);
+    out.split("self_attention.in_proj.weight", &[wide, hidden(m)], 2);
+    out.split("self_attention.conv1d.weight", &[channels, kernel], 3);
+    out.split("self_attention.dt_bias", &[heads], 1);
+    out.split("self_attention.A_log", &[heads], 1);
+    let name = "self_attention.out_proj.weight";
+    out.split(name, &[heads, width, hidden(m)], 2);
+    out.norm("self_attention.out_norm", width);
 }

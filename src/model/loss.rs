@@ -7,7 +7,8 @@ use super::tensor::{Shape, factor};
 use super::{hidden, linear, mtp, tp};
 use crate::config::choices::CrossEntropyFusion;
 use crate::source::{
-    CROSS_ENTROPY, FINAL_NORM, FUSED_CROSS_ENTROPY, OUTPUT_LAYER, TE_CROSS_ENTROPY,
+    CROSS_ENTROPY, FINAL_NORM, FUSED_CROSS_ENTROPY, FUSED_CROSS_ENTROPY_RUNS, OUTPUT_LAYER,
+    TE_CROSS_ENTROPY,
 };
 
 /// What follows the decoder layers on the last stage, with so many MTP depths in between.
@@ -109,6 +110,7 @@ fn loss(
         Some(CrossEntropyFusion::Native) | None => {
             let softmax = tape.tensor("softmax of the logits in fp32", vocabulary, 4);
             // Modelled from measurements: the compiled function has one more fp32 copy than its source.
+            tape.at(Family::Output, FUSED_CROSS_ENTROPY_RUNS);
             let copy = tape.tensor_if(
                 fusion.is_some(),
                 "second fp32 copy of the logits, concluded from measured runs",

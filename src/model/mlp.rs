@@ -2,10 +2,11 @@
 
 pub(crate) mod ops;
 
-use super::tensor::{Component, Factor, Holding, ParamTensor, Shape, factor};
-use super::{hidden, tp};
+use super::hidden;
+use super::list::ParamList;
+use super::tensor::{Component, Factor, factor};
 use crate::config::job::Module;
-use crate::source::{MLP, Prose};
+use crate::source::MLP;
 
 /// Columns of fc1: the inner width, twice where value and gate sit side by side.
 pub(crate) fn fc1_width(
@@ -22,48 +23,15 @@ pub(crate) fn fc1_width(
 }
 
 /// Parameters of one dense MLP.
-pub(crate) fn parameters(m: &Module, out: &mut Vec<ParamTensor>) {
+pub(crate) fn parameters(m: &Module, out: &mut ParamList<'_>) {
     let fc1 = fc1_width(m, "f", "2·f", m.ffn_hidden_size);
     let f = factor("f", m.ffn_hidden_size);
-    let mut push = |component, name, shape, holding, dimensions| {
-        out.push(ParamTensor {
-            component,
-            name,
-            shape,
-            holding,
-            dimensions,
-            source: Prose::new(MLP),
-        });
-    };
-    push(
-        Component::DenseMlp,
-        "mlp.linear_fc1.weight",
-        Shape::of(&[fc1, hidden(m)]).over(tp(m)),
-        Holding::TpSharded,
-        2,
-    );
-    push(
-        Component::DenseMlp,
-        "mlp.linear_fc2.weight",
-        Shape::of(&[hidden(m), f]).over(tp(m)),
-        Holding::TpSharded,
-        2,
-    );
+    out.at(Component::DenseMlp, MLP);
+    out.split("mlp.linear_fc1.weight", &[fc1, hidden(m)], 2);
+    out.split("mlp.linear_fc2.weight", &[hidden(m), f], 2);
     if m.args.add_bias_linear {
-        let (fc1, fc2) = (Shape::of(&[fc1]).over(tp(m)), Shape::of(&[hidden(m)]));
-        push(
-            Component::DenseMlpBias,
-            "mlp.linear_fc1.bias",
-            fc1,
-            Holding::TpSharded,
-            1,
-        );
-        push(
-            Component::DenseMlpBias,
-            "mlp.linear_fc2.bias",
-            fc2,
-            Holding::Replicated,
-            1,
-        );
+        out.at(Component::DenseMlpBias, MLP);
+        out.split("mlp.linear_fc1.bias", &[fc1], 1);
+        out.whole("mlp.linear_fc2.bias", &[hidden(m)], 1);
     }
 }

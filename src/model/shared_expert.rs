@@ -2,49 +2,27 @@
 
 pub(crate) mod ops;
 
+use super::hidden;
+use super::list::ParamList;
 use super::mlp::fc1_width;
-use super::tensor::{Component, Holding, ParamTensor, Shape, factor};
-use super::{hidden, tp};
+use super::tensor::{Component, factor};
 use crate::config::job::{Module, Moe};
-use crate::source::{Prose, SHARED_EXPERTS};
+use crate::source::SHARED_EXPERTS;
 
 /// Parameters of the shared experts of one layer. They are part of the dense view: split by TP.
-pub(crate) fn parameters(m: &Module, moe: &Moe, out: &mut Vec<ParamTensor>) {
+pub(crate) fn parameters(m: &Module, moe: &Moe, out: &mut ParamList<'_>) {
     if moe.shared == 0 {
         return;
     }
     let fc1 = fc1_width(m, "f_s", "2·f_s", moe.shared);
-    let mut push = |component, name, shape, holding| {
-        out.push(ParamTensor {
-            component,
-            name,
-            shape,
-            holding,
-            dimensions: 2,
-            source: Prose::new(SHARED_EXPERTS),
-        });
-    };
-    let shape = Shape::of(&[fc1, hidden(m)]).over(tp(m));
-    push(
-        Component::SharedExperts,
-        "mlp.shared_experts.linear_fc1.weight",
-        shape,
-        Holding::TpSharded,
-    );
-    let shape = Shape::of(&[hidden(m), factor("f_s", moe.shared)]).over(tp(m));
-    push(
-        Component::SharedExperts,
-        "mlp.shared_experts.linear_fc2.weight",
-        shape,
-        Holding::TpSharded,
-    );
+    let f_s = factor("f_s", moe.shared);
+    out.at(Component::SharedExperts, SHARED_EXPERTS);
+    let name = "mlp.shared_experts.linear_fc1.weight";
+    out.split(name, &[fc1, hidden(m)], 2);
+    let name = "mlp.shared_experts.linear_fc2.weight";
+    out.split(name, &[hidden(m), f_s], 2);
     if m.args.moe_shared_expert_gate {
-        let shape = Shape::of(&[hidden(m)]);
-        push(
-            Component::SharedExpertGate,
-            "mlp.shared_experts.gate_weight",
-            shape,
-            Holding::Replicated,
-        );
+        out.at(Component::SharedExpertGate, SHARED_EXPERTS);
+        out.whole("mlp.shared_experts.gate_weight", &[hidden(m)], 2);
     }
 }

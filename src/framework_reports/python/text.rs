@@ -1,8 +1,7 @@
 //! Values as Python writes them.
 
-use core::fmt::Write;
-
 use crate::decimal;
+use crate::parallel::python::{self, NotAnInt};
 use crate::value::Value;
 
 /// `f"{x:.{digits}f}"`: correctly rounded, ties to even, never an exponent.
@@ -35,7 +34,7 @@ fn write_repr(out: &mut String, value: &Value) {
         Value::Bool(false) => out.push_str("False"),
         Value::Int(i) => out.push_str(&i.to_string()),
         Value::Float(x) => out.push_str(&float_repr(*x)),
-        Value::Text(text) => write_text_repr(out, text),
+        Value::Text(text) => out.push_str(&python::repr(text)),
         Value::List(items) => {
             out.push('[');
             for (i, item) in items.iter().enumerate() {
@@ -52,40 +51,13 @@ fn write_repr(out: &mut String, value: &Value) {
                 if i > 0 {
                     out.push_str(", ");
                 }
-                write_text_repr(out, key);
+                out.push_str(&python::repr(key));
                 out.push_str(": ");
                 write_repr(out, item);
             }
             out.push('}');
         }
     }
-}
-
-fn write_text_repr(out: &mut String, text: &str) {
-    let quote = if text.contains('\'') && !text.contains('"') {
-        '"'
-    } else {
-        '\''
-    };
-    out.push(quote);
-    for c in text.chars() {
-        match c {
-            '\n' => out.push_str("\\n"),
-            '\r' => out.push_str("\\r"),
-            '\t' => out.push_str("\\t"),
-            '\\' => out.push_str("\\\\"),
-            c if c == quote => {
-                out.push('\\');
-                out.push(c);
-            }
-            c if c < ' ' || ('\u{7f}'..='\u{a0}').contains(&c) || c == '\u{ad}' => {
-                // Writing to a string cannot fail.
-                let _ = write!(out, "\\x{:02x}", u32::from(c));
-            }
-            c => out.push(c),
-        }
-    }
-    out.push(quote);
 }
 
 /// `repr(x)`: the shortest digits that read back as `x`, with an exponent from 10¹⁶ on and below 10⁻⁴.
@@ -104,24 +76,12 @@ pub(super) fn float_repr(x: f64) -> String {
     }
 }
 
-/// `int(text)`: decimal digits with a sign, single underscores between digits and blanks around.
-///
-/// What leaves 128 bits saturates. `None` for anything else.
+/// `int(text)`; what leaves 128 bits saturates. `None` where Python raises an exception.
 pub(super) fn parse_int(text: &str) -> Option<i128> {
-    let text = text.trim();
-    let (sign, digits) = match text.strip_prefix('-') {
-        Some(digits) => (-1, digits),
-        None => (1, text.strip_prefix('+').unwrap_or(text)),
-    };
-    let mut magnitude = 0_i128;
-    for group in digits.split('_') {
-        if group.is_empty() {
-            return None;
-        }
-        for c in group.chars() {
-            let digit = i128::from(c.to_digit(10)?);
-            magnitude = magnitude.saturating_mul(10).saturating_add(digit);
-        }
+    match python::int(text) {
+        Ok(int) => Some(int),
+        Err(NotAnInt::Malformed) => None,
+        Err(NotAnInt::TooLarge) if python::strip(text).starts_with('-') => Some(-i128::MAX),
+        Err(NotAnInt::TooLarge) => Some(i128::MAX),
     }
-    Some(sign * magnitude)
 }

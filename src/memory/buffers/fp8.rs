@@ -1,13 +1,13 @@
 //! What Transformer Engine keeps in fp8 besides the parameters.
 
-use super::{Site, one_tensor};
+use super::{BufferKind, List, Site, one_tensor};
 use crate::config::choices::Fp8Recipe;
 use crate::config::job::Module;
 use crate::model::quantization::Fp8;
 use crate::model::tape::{BLOCK, block};
 use crate::model::tensor::{Holding, Shape, factor};
 use crate::model::{Architecture, PartKind};
-use crate::source::{Source, TE_FP8_STATE, TE_FP8_WEIGHTS};
+use crate::source::{TE_FP8_STATE, TE_FP8_WEIGHTS};
 use crate::units::{add_times, multiply};
 
 /// What one part has.
@@ -65,11 +65,7 @@ impl Part {
 }
 
 /// Copies of weights in fp8, and what goes with them.
-pub(super) fn buffers(
-    parts: &[Part],
-    site: &Site<'_>,
-    push: &mut impl FnMut(&'static str, Shape, u64, u64, Source),
-) {
+pub(super) fn buffers(parts: &[Part], site: &Site<'_>, out: &mut List) {
     let Some(fp8) = site.sizes.fp8 else { return };
     let mut all = Part::default();
     for counts in &site.parts {
@@ -87,15 +83,13 @@ pub(super) fn buffers(
     let shape = Shape::of(&[factor("parameters", all.elements)]);
     let bytes = multiply(all.elements, copies);
     let what = "copies of weights in fp8";
-    push(what, shape, copies, bytes, TE_FP8_WEIGHTS);
+    let kind = BufferKind::Tensor;
+    out.add(kind, what, (shape, copies), bytes, TE_FP8_WEIGHTS);
     let mut sum = |what, bytes, source| {
         let shape = Shape::of(&[factor("blocks of the allocator", bytes / BLOCK)]);
-        push(what, shape, BLOCK, bytes, source);
+        out.add(kind, what, (shape, BLOCK), bytes, source);
     };
     sum("scales of weights in fp8", scales, TE_FP8_WEIGHTS);
-    sum(
-        "scales and maxima of the fp8 recipe",
-        all.state,
-        TE_FP8_STATE,
-    );
+    let what = "scales and maxima of the fp8 recipe";
+    sum(what, all.state, TE_FP8_STATE);
 }

@@ -16,7 +16,7 @@ pub(super) fn line(stages: &Stages<'_>, pp_rank: u32, chunks: &[ChunkEstimate]) 
     let site = stages.site(pp_rank, chunks);
     let buffers = stages.buffers.buffers(&site);
     let buffer = |buffer: &Buffer| {
-        let Buffer { what, source, .. } = *buffer;
+        let (what, source) = (buffer.what.get(), buffer.source.get());
         let mut children: Vec<Line> = Vec::new();
         match buffer.kind {
             BufferKind::Padding => stages.buffers.each_padding(&site, &mut |term| {

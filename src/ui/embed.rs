@@ -11,7 +11,7 @@ use core::fmt::Write;
 use wasm_bindgen::prelude::wasm_bindgen;
 
 use super::browser;
-use super::form::{rows, sections};
+use super::form::{rows, sections, sweeps};
 use super::link;
 use super::notices;
 use super::reactive::{Derived, effect};
@@ -53,7 +53,7 @@ fn embed() -> Vec<Piece> {
         Part::Full => vec![stages(view), over_time(view), numbers(view)],
         Part::Table => vec![numbers(view)],
         Part::Timeline => vec![over_time(view), stages(view)],
-        Part::Compact | Part::Bar => Vec::new(),
+        Part::Compact | Part::Bar | Part::Sweep => Vec::new(),
     };
     let title = tag("h1").class("unseen").text("Megatron Memory");
     let title = shown("whole", move || vec![title.clone()], |_| false);
@@ -82,6 +82,10 @@ fn settings(state: &'static State, asked: &Presentation) -> Vec<Piece> {
     } else {
         asked.fields.clone()
     };
+    if asked.part == Part::Sweep {
+        let values = tag("fieldset").mark("disabled", asked.readonly);
+        return vec![frame(values, vec![sweeps(state, asked.fields.clone())])];
+    }
     if asked.part == Part::Full && !asked.readonly && editable.is_empty() {
         return vec![sections(state)];
     }

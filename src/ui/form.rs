@@ -68,6 +68,22 @@ pub(super) fn sections(state: &'static State) -> Piece {
     shown("sections", draw, move |gesture| form.act(gesture))
 }
 
+/// What other values of some fields would come to; a click applies one.
+#[cfg(not(feature = "web"))]
+pub(super) fn sweeps(state: &'static State, fields: Vec<FieldId>) -> Piece {
+    let form = Form::new(state);
+    let draw = move || {
+        let sheet = form.sheet();
+        let each = |id: &FieldId| {
+            let sweep = sweep::sweep(&sheet, *id)?;
+            let label = id.presentation().label;
+            Some(tag("section").child(tag("h2").text(label)).child(sweep))
+        };
+        fields.iter().filter_map(each).collect()
+    };
+    shown("form embed-sweeps", draw, move |gesture| form.act(gesture))
+}
+
 /// Some fields without their sections.
 #[cfg(not(feature = "web"))]
 pub(super) fn rows(state: &'static State, fields: Vec<FieldId>) -> Piece {

@@ -43,7 +43,7 @@ fn no_barriers_beside_timeline_and_ledger() {
 fn no_barriers_in_embeds() {
     let site = Site::new("");
     let page = Page::blank();
-    for view in ["full", "compact", "bar", "table", "timeline"] {
+    for view in ["full", "compact", "bar", "table", "timeline", "sweep"] {
         let address = site.calculator();
         page.visit(&format!("{address}embed.html?view={view}#v1;m=llama3-8b@1"));
         page.until("document.querySelector('[data-testid=total]')?.innerText");

@@ -357,9 +357,39 @@ fn only_the_named_fields_are_inputs_and_readonly_has_none() {
     assert_eq!(inputs("view=compact&fields=tp&readonly=1"), json!([]));
     assert_eq!(page.text("[data-field=tp]"), "1");
     assert!(inputs("view=full").as_array().unwrap().len() > 8);
-    for view in ["full", "compact", "bar", "table", "timeline"] {
+    for view in ["full", "compact", "bar", "table", "timeline", "sweep"] {
         inputs(&format!("view={view}"));
         assert!(page.shows(".embed-foot a"), "{view}");
         assert_eq!(page.complaints(), Vec::<String>::new(), "{view}");
     }
+}
+
+#[test]
+fn a_sweep_shows_what_other_values_come_to_and_a_click_applies_one() {
+    let site = Site::new("");
+    let page = Page::blank();
+    let open = |query: &str| {
+        page.visit(&format!(
+            "{}embed.html?view=sweep&{query}{LLAMA}",
+            site.calculator()
+        ));
+        page.until("document.querySelector('.sweep button')");
+    };
+    let swept =
+        "[...document.querySelectorAll('.embed-sweeps h2')].map((title) => title.innerText)";
+    open("readonly=1");
+    assert_eq!(page.eval(swept).as_array().unwrap().len(), 3);
+    assert_eq!(page.count(".sweep button:not(:disabled)"), 0);
+    open("fields=tp");
+    assert_eq!(page.eval(swept).as_array().unwrap().len(), 1);
+    let two = "[...document.querySelectorAll('.sweep button')].find((b) => b.querySelector('strong').innerText === '2')";
+    let promised = page.eval(&format!("{two}.querySelector('span').innerText"));
+    page.eval(&format!("{two}.click()"));
+    page.until(&format!("{two}.ariaPressed === 'true'"));
+    page.until(&format!("location.hash === '{SHARDED}'"));
+    let total = page.text("[data-testid=total]");
+    assert_eq!(
+        promised.as_str().unwrap().split(' ').next(),
+        Some(total.as_str())
+    );
 }

@@ -22,15 +22,18 @@ pub(super) enum Part {
     Table,
     /// The heaviest stage over one step.
     Timeline,
+    /// What other values of some fields would come to.
+    Sweep,
 }
 
 impl Part {
-    const ALL: [Self; 5] = [
+    const ALL: [Self; 6] = [
         Self::Full,
         Self::Compact,
         Self::Bar,
         Self::Table,
         Self::Timeline,
+        Self::Sweep,
     ];
 
     pub(super) const fn name(self) -> &'static str {
@@ -40,6 +43,7 @@ impl Part {
             Self::Bar => "bar",
             Self::Table => "table",
             Self::Timeline => "timeline",
+            Self::Sweep => "sweep",
         }
     }
 }
@@ -74,6 +78,7 @@ impl Presentation {
         }
         presentation.fields = named.unwrap_or_else(|| match presentation.part {
             Part::Compact => fields("tp,pp,cp,ep,mbs,rc"),
+            Part::Sweep => fields("tp,pp,mbs"),
             _ => Vec::new(),
         });
         let most = if presentation.part == Part::Full {

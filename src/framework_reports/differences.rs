@@ -15,6 +15,7 @@ use crate::memory::{ModuleEstimate, StageEstimate};
 use crate::model::tensor::{Component, Holding, ParamTensor};
 use crate::model::{Architecture, PartKind};
 use crate::order::sort_by_key;
+use crate::parallel::groups::View;
 use crate::units::{Bytes, multiply};
 
 /// A framework with an estimator of its own.
@@ -154,16 +155,15 @@ impl Job<'_> {
     fn bytes_by(
         &self,
         elements: Elements,
-        change: &dyn Fn(State, Held, StateRule) -> StateRule,
+        change: &dyn Fn(State, View, StateRule) -> StateRule,
     ) -> Bytes {
         let bytes = Bucket::ALL.into_iter().filter_map(|bucket| {
-            let (state, expert) = bucket.state()?;
-            let (held, count) = if expert {
-                (Held::Expert, elements.expert)
-            } else {
-                (Held::Dense, elements.dense)
+            let (state, view) = bucket.state()?;
+            let count = match view {
+                View::Dense => elements.dense,
+                View::Expert => elements.expert,
             };
-            let rule = change(state, held, self.rules.rule(bucket));
+            let rule = change(state, view, self.rules.rule(bucket));
             Some(rule.bytes_of(Count {
                 elements: count,
                 ..Count::default()
@@ -205,13 +205,6 @@ impl Job<'_> {
         a.decoder_first_pipeline_num_layers.is_some()
             || a.decoder_last_pipeline_num_layers.is_some()
     }
-}
-
-/// Whose optimizer shards hold a parameter's states.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Held {
-    Dense,
-    Expert,
 }
 
 /// Elements on a rank, by whose optimizer shards hold their states.

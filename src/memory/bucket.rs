@@ -3,6 +3,7 @@
 use crate::model::tape::Family;
 use crate::model::tape::replay::TRANSIENT;
 use crate::model::tensor::Holding;
+use crate::parallel::groups::View;
 
 /// A top-level group of memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -131,20 +132,20 @@ impl Bucket {
         }
     }
 
-    /// For buckets of model states: which state, and whether of routed experts.
+    /// For buckets of model states: which state, and whether of routed experts or of all other parameters.
     #[must_use]
-    pub const fn state(self) -> Option<(State, bool)> {
+    pub const fn state(self) -> Option<(State, View)> {
         Some(match self {
-            Self::WeightsDense => (State::Weights, false),
-            Self::WeightsExpert => (State::Weights, true),
-            Self::MainGradsDense => (State::MainGrads, false),
-            Self::MainGradsExpert => (State::MainGrads, true),
-            Self::MainParamsDense => (State::MainParams, false),
-            Self::MainParamsExpert => (State::MainParams, true),
-            Self::ExpAvgDense => (State::ExpAvg, false),
-            Self::ExpAvgExpert => (State::ExpAvg, true),
-            Self::ExpAvgSqDense => (State::ExpAvgSq, false),
-            Self::ExpAvgSqExpert => (State::ExpAvgSq, true),
+            Self::WeightsDense => (State::Weights, View::Dense),
+            Self::WeightsExpert => (State::Weights, View::Expert),
+            Self::MainGradsDense => (State::MainGrads, View::Dense),
+            Self::MainGradsExpert => (State::MainGrads, View::Expert),
+            Self::MainParamsDense => (State::MainParams, View::Dense),
+            Self::MainParamsExpert => (State::MainParams, View::Expert),
+            Self::ExpAvgDense => (State::ExpAvg, View::Dense),
+            Self::ExpAvgExpert => (State::ExpAvg, View::Expert),
+            Self::ExpAvgSqDense => (State::ExpAvgSq, View::Dense),
+            Self::ExpAvgSqExpert => (State::ExpAvgSq, View::Expert),
             Self::Buffers
             | Self::ActivationsResidual
             | Self::ActivationsAttention
@@ -173,7 +174,7 @@ impl Bucket {
     #[must_use]
     pub const fn holds(self, holding: Holding) -> bool {
         match self.state() {
-            Some((_, expert)) => expert == matches!(holding, Holding::Expert),
+            Some((_, view)) => view as u8 == holding.view() as u8,
             None => false,
         }
     }

@@ -13,6 +13,7 @@ use crate::model::tape::block;
 use crate::model::tensor::{Component, Holding, ParamTensor, Shape, factor};
 use crate::model::{Architecture, PartCounts, PartKind, trained};
 use crate::order::sort_by_key;
+use crate::parallel::groups::View;
 use crate::source::{
     BUFFER_LAYOUT, CUBLAS_WORKSPACE, DRAINED_WGRAD, DUMMY_WGRAD, MEMORY_BUFFER, Prose, ROPE_TABLE,
     SPLIT_BLOCKS, Source, TE_CUBLAS_WORKSPACE,
@@ -231,8 +232,8 @@ impl BufferRules {
                     shared.push(part.shared);
                 }
             }
-            added(site, dense, &shared, false, add);
-            added(site, expert, &[], true, add);
+            added(site, dense, &shared, View::Dense, add);
+            added(site, expert, &[], View::Expert, add);
         }
     }
 
@@ -249,11 +250,14 @@ impl BufferRules {
                 }
             }
             for bucket in Bucket::ALL {
-                let Some((state, expert)) = bucket.state() else {
+                let Some((state, view)) = bucket.state() else {
                     continue;
                 };
                 let [dense, experts] = held;
-                let held = if expert { experts } else { dense };
+                let held = match view {
+                    View::Dense => dense,
+                    View::Expert => experts,
+                };
                 let rule = site.rules.rule(bucket);
                 if rule.having != Having::All {
                     continue;
@@ -365,18 +369,11 @@ impl Aligned {
 /// With the distributed optimizer a bucket ends at a multiple of what all its ranks can share evenly; a tied
 /// embedding has a bucket of its own. Without it, every parameter is an allocation of its own, while gradients
 /// still share one buffer.
-fn added(
-    site: &Site<'_>,
-    held: Aligned,
-    shared: &[u64],
-    expert: bool,
-    add: &mut dyn FnMut(Padding),
-) {
+fn added(site: &Site<'_>, held: Aligned, shared: &[u64], view: View, add: &mut dyn FnMut(Padding)) {
     let (m, rules) = (site.sizes.m, site.rules);
-    let weights = if expert {
-        Bucket::WeightsExpert
-    } else {
-        Bucket::WeightsDense
+    let (weights, ranks) = match view {
+        View::Dense => (Bucket::WeightsDense, m.dense_shard()),
+        View::Expert => (Bucket::WeightsExpert, m.expert_shard()),
     };
     let mut rounded = |bucket, bytes| {
         add(Padding {
@@ -392,7 +389,7 @@ fn added(
     let buckets = Bucket::ALL
         .into_iter()
         .filter_map(|bucket| Some((bucket, bucket.state()?)))
-        .filter(|(_, (_, e))| *e == expert);
+        .filter(|(_, (_, of))| *of == view);
     if !m.args.use_distributed_optimizer {
         for (bucket, (state, _)) in buckets {
             match state {
@@ -404,11 +401,6 @@ fn added(
         }
         return;
     }
-    let ranks = if expert {
-        m.expert_shard()
-    } else {
-        m.dense_shard()
-    };
     let end = least_common_multiple(ranks, 128);
     let up = |n: u64| multiply(n.div_ceil(end), end);
     let plain = held.elements.saturating_add(shared.iter().sum());

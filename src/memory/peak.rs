@@ -6,7 +6,7 @@ use core::cell::RefCell;
 
 pub use moment::{PassName, PeakMoment};
 
-use super::bucket::Bucket;
+use super::bucket::{Bucket, State};
 use super::buffers::{Buffer, BufferKind, BufferRules, Site};
 use super::pair::{PairHigh, pair};
 use super::parameters::{Parameters, PartTable};
@@ -18,6 +18,7 @@ use crate::config::job::Module;
 use crate::model::tape::recompute::Savers;
 use crate::model::tape::replay::{TRANSIENT, Usage};
 use crate::model::{Architecture, PartCounts, chunk_parts};
+use crate::parallel::groups::View;
 use crate::parallel::schedule::{ChunkBytes, Moment, Schedule, ScheduleInput};
 use crate::units::Bytes;
 
@@ -267,38 +268,27 @@ impl<'a> Stages<'a> {
         if each == (0, 0) {
             return copies;
         }
-        for expert in [false, true] {
-            let trained = held.trained(expert);
-            copies.kept += self.gradient_copies(expert, each.0).bytes_of(trained);
-            copies.during += self.moment_copies(expert, each.1).bytes_of(trained);
+        for view in [View::Dense, View::Expert] {
+            let trained = held.trained(view);
+            copies.kept += self.gradient_copies(view, each.0).bytes_of(trained);
+            copies.during += self.moment_copies(view, each.1).bytes_of(trained);
         }
         copies
     }
 
     /// How fp32 copies of gradients are held, each of so many bytes: as the main parameters that they update.
-    pub(crate) fn gradient_copies(&self, expert: bool, bytes: u64) -> StateRule {
-        let bucket = if expert {
-            Bucket::MainParamsExpert
-        } else {
-            Bucket::MainParamsDense
-        };
-        self.copies_of(bucket, bytes)
+    pub(crate) fn gradient_copies(&self, view: View, bytes: u64) -> StateRule {
+        StateRule {
+            bytes,
+            ..self.rules.of(State::MainParams, view)
+        }
     }
 
     /// How fp32 copies of moments are held, each of so many bytes: as the first moment.
-    pub(crate) fn moment_copies(&self, expert: bool, bytes: u64) -> StateRule {
-        let bucket = if expert {
-            Bucket::ExpAvgExpert
-        } else {
-            Bucket::ExpAvgDense
-        };
-        self.copies_of(bucket, bytes)
-    }
-
-    fn copies_of(&self, bucket: Bucket, bytes: u64) -> StateRule {
+    pub(crate) fn moment_copies(&self, view: View, bytes: u64) -> StateRule {
         StateRule {
             bytes,
-            ..self.rules.rule(bucket)
+            ..self.rules.of(State::ExpAvg, view)
         }
     }
 }

@@ -10,8 +10,9 @@ use crate::config::field::Decimal;
 use crate::config::fields::Args;
 use crate::config::job::{Module, Precision};
 use crate::model::quantization::Fp8;
-use crate::model::tensor::{Component, Holding};
+use crate::model::tensor::Component;
 use crate::model::trained;
+use crate::parallel::groups::View;
 use crate::units::{Bytes, multiply};
 
 /// Which parameters have a state.
@@ -103,32 +104,19 @@ impl StateRules {
     /// The rule of one bucket.
     #[must_use]
     pub fn rule(&self, bucket: Bucket) -> StateRule {
-        let Some((state, expert)) = bucket.state() else {
-            return StateRule::NONE;
-        };
-        let rules = if expert { &self.expert } else { &self.dense };
-        rules
-            .get(state as usize)
-            .copied()
-            .unwrap_or(StateRule::NONE)
+        let state = bucket.state();
+        state.map_or(StateRule::NONE, |(state, view)| self.of(state, view))
     }
 
-    /// Bytes of one bucket for these parameters.
+    /// The rule of one state of the parameters of one view.
     #[must_use]
-    pub fn bytes(&self, bucket: Bucket, held: &Parameters) -> Bytes {
-        let fixed = held.count(Component::FixedPositions, false, Holding::Replicated);
-        if !self.all_trained || fixed != Count::default() {
-            return self.bytes_where(bucket, held, |component| self.has(bucket, component));
-        }
-        // The common case, without a look at every component.
-        let mut sum = Count::default();
-        for holding in Holding::ALL
-            .into_iter()
-            .filter(|holding| bucket.holds(*holding))
-        {
-            sum.add(held.held_count(holding), 1);
-        }
-        self.rule(bucket).bytes_of(sum)
+    pub fn of(&self, state: State, view: View) -> StateRule {
+        let rules = match view {
+            View::Dense => &self.dense,
+            View::Expert => &self.expert,
+        };
+        let rule = rules.get(state as usize).copied();
+        rule.unwrap_or(StateRule::NONE)
     }
 
     /// Whether parameters of a component have the state of a bucket: frozen ones have only weights.
@@ -153,11 +141,14 @@ impl StateRules {
         }
         // Positions that are made of sines are never trained.
         let could = |component| component != Component::FixedPositions;
-        let all = |bucket| self.bytes_where(bucket, held, could);
+        let all = |bucket| self.bytes_where(bucket, held, &could);
         Bucket::ALL
             .into_iter()
             .filter(|bucket| !matches!(bucket.state(), None | Some((State::Weights, _))))
-            .map(|bucket| all(bucket).saturating_sub(self.bytes(bucket, held)))
+            .map(|bucket| {
+                let trained = |component| self.has(bucket, component);
+                all(bucket).saturating_sub(self.bytes_where(bucket, held, &trained))
+            })
             .sum()
     }
 
@@ -165,7 +156,7 @@ impl StateRules {
         &self,
         bucket: Bucket,
         held: &Parameters,
-        has: impl Fn(Component) -> bool,
+        has: &dyn Fn(Component) -> bool,
     ) -> Bytes {
         let mut sum = Count::default();
         for (component, _, holding, count) in held.iter() {
@@ -181,10 +172,10 @@ impl StateRules {
     pub fn held(&self, parameters: &Parameters) -> Held {
         let mut held = Held::default();
         for (component, _, holding, count) in parameters.iter() {
-            let expert = usize::from(holding == Holding::Expert);
+            let view = holding.view() as usize;
             let trained = self.is_trained(component).then_some(&mut held.trained);
             for into in [Some(&mut held.all), trained].into_iter().flatten() {
-                if let Some(into) = into.get_mut(expert) {
+                if let Some(into) = into.get_mut(view) {
                     into.add(count, 1);
                 }
             }
@@ -196,8 +187,8 @@ impl StateRules {
     #[must_use]
     pub fn memory(&self, held: &Held) -> [Bytes; Bucket::COUNT] {
         Bucket::ALL.map(|bucket| match bucket.state() {
-            Some((State::Weights, expert)) => self.rule(bucket).bytes_of(held.all(expert)),
-            Some((_, expert)) => self.rule(bucket).bytes_of(held.trained(expert)),
+            Some((State::Weights, view)) => self.rule(bucket).bytes_of(held.all(view)),
+            Some((_, view)) => self.rule(bucket).bytes_of(held.trained(view)),
             None => Bytes::ZERO,
         })
     }
@@ -211,22 +202,16 @@ pub struct Held {
 }
 
 impl Held {
-    /// All routed experts, or all other parameters.
+    /// All parameters of one view.
     #[must_use]
-    pub fn all(&self, expert: bool) -> Count {
-        self.all
-            .get(usize::from(expert))
-            .copied()
-            .unwrap_or_default()
+    pub fn all(&self, view: View) -> Count {
+        self.all.get(view as usize).copied().unwrap_or_default()
     }
 
     /// Those of them that are trained.
     #[must_use]
-    pub fn trained(&self, expert: bool) -> Count {
-        self.trained
-            .get(usize::from(expert))
-            .copied()
-            .unwrap_or_default()
+    pub fn trained(&self, view: View) -> Count {
+        self.trained.get(view as usize).copied().unwrap_or_default()
     }
 }
 

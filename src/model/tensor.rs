@@ -3,6 +3,7 @@
 
 use core::fmt::{self, Write};
 
+use crate::parallel::groups::View;
 use crate::source::{Prose, Source};
 
 /// One factor of a shape: a symbol with its value.
@@ -168,6 +169,15 @@ pub enum Holding {
 impl Holding {
     /// All holdings in order.
     pub const ALL: [Self; 3] = [Self::TpSharded, Self::Replicated, Self::Expert];
+
+    /// The view of the ranks whose groups share its states.
+    #[must_use]
+    pub const fn view(self) -> View {
+        match self {
+            Self::TpSharded | Self::Replicated => View::Dense,
+            Self::Expert => View::Expert,
+        }
+    }
 }
 
 /// What part of a model a parameter belongs to.

@@ -8,6 +8,7 @@ use core::ops::{Add, AddAssign, Sub};
 
 use super::target::Target;
 use crate::memory::bucket::Bucket;
+use crate::parallel::groups::View;
 
 /// A length in hundredths of an abstract pixel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -169,7 +170,7 @@ impl Class {
     #[must_use]
     pub const fn textured(self) -> bool {
         match self {
-            Self::Bucket(bucket) => matches!(bucket.state(), Some((_, true))),
+            Self::Bucket(bucket) => matches!(bucket.state(), Some((_, View::Expert))),
             _ => false,
         }
     }

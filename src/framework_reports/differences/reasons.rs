@@ -1,13 +1,14 @@
 //! The reasons, one function each.
 
 use super::Framework::{self, MegatronBridge, MegatronLm};
-use super::{Difference, Effect, Elements, Held, Job};
+use super::{Difference, Effect, Elements, Job};
 use crate::config::choices::{Normalization, RecomputeGranularity, TransformerImpl};
 use crate::config::field::Decimal;
 use crate::config::job::Activation;
 use crate::memory::bucket::{Bucket, State};
 use crate::memory::states::{Having, StateRule};
 use crate::model::tensor::Component;
+use crate::parallel::groups::View;
 use crate::units::Bytes;
 
 const BOTH: &[Framework] = &[MegatronLm, MegatronBridge];
@@ -73,8 +74,8 @@ fn bytes_of_a_parameter(job: &Job<'_>) -> Option<Difference> {
         bytes: if state == State::Weights { 2 } else { 4 },
         shard: match held {
             _ if !is_split(state) => 1,
-            Held::Dense => job.m.dense_shard(),
-            Held::Expert => job.m.expert_shard(),
+            View::Dense => job.m.dense_shard(),
+            View::Expert => job.m.expert_shard(),
         },
         on_gpu: Decimal::ONE,
     });

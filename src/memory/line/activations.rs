@@ -15,6 +15,7 @@ use crate::memory::{StageEstimate, peak};
 use crate::model::tape::replay::{LARGE, Reel, TRANSIENT, kept_tensors};
 use crate::model::tape::{Family, block};
 use crate::model::tensor::{Shape, factor};
+use crate::parallel::groups::View;
 use crate::parallel::schedule::Moment;
 use crate::parallel::stages::Chunk;
 use crate::source::{
@@ -68,17 +69,17 @@ fn optimizer_step(
         ("gradients copied to fp32", gradient, false),
         ("moments copied to fp32", moment, true),
     ] {
-        for (expert, part, symbol) in [
-            (false, "dense parameters", "(DP·CP)"),
-            (true, "routed experts", "EDP"),
+        for (view, part, symbol) in [
+            (View::Dense, "dense parameters", "(DP·CP)"),
+            (View::Expert, "routed experts", "EDP"),
         ] {
             let rule = if of_moments {
-                stages.moment_copies(expert, bytes)
+                stages.moment_copies(view, bytes)
             } else {
-                stages.gradient_copies(expert, bytes)
+                stages.gradient_copies(view, bytes)
             };
-            let Bytes(all) = rule.bytes_of(count.trained(expert));
-            let shape = Shape::of(&[factor("parameters", count.trained(expert).elements)]);
+            let Bytes(all) = rule.bytes_of(count.trained(view));
+            let shape = Shape::of(&[factor("parameters", count.trained(view).elements)]);
             let shape = shape.over(factor(symbol, rule.shard));
             terms.push(Term {
                 part,
@@ -140,8 +141,8 @@ fn at_moment(
     terms: &mut Terms,
 ) {
     let chunks = stages.m.stages.rank(pp_rank);
-    let view = |index: usize| -> Option<View<'_>> {
-        Some(View {
+    let view = |index: usize| -> Option<Itemised<'_>> {
+        Some(Itemised {
             tapes: &stages.tapes,
             chunk: chunks.get(index)?,
             passes: replay.chunks.get(index)?,
@@ -203,7 +204,7 @@ fn at_moment(
 }
 
 /// One chunk, itemised the way [`ChunkPasses`] adds it up.
-struct View<'a> {
+struct Itemised<'a> {
     tapes: &'a Tapes<'a>,
     chunk: &'a Chunk,
     passes: &'a ChunkPasses<'a>,
@@ -219,7 +220,7 @@ fn count<K: PartialEq>(kinds: &mut Vec<(K, u64)>, kind: K) {
 
 const RESIDUAL: usize = Family::Residual as usize;
 
-impl View<'_> {
+impl Itemised<'_> {
     /// What the first segments keep for so many micro batches.
     fn kept(&self, segments: usize, times: u64, terms: &mut Terms) {
         let p = self.passes;

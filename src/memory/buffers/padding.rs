@@ -1,0 +1,266 @@
+//! What lies between and behind tensors: padding in buffers of states, and rests of the allocator's blocks.
+
+use super::{BufferRules, Site, one_tensor};
+use crate::config::job::Module;
+use crate::memory::bucket::{Bucket, State};
+use crate::memory::parameters::Count;
+use crate::memory::states::{Having, gradient_copy_bytes};
+use crate::model::tape::block;
+use crate::model::tensor::{Component, ParamTensor};
+use crate::model::trained;
+use crate::parallel::groups::View;
+use crate::units::{Bytes, MIB, add_times, multiply};
+
+/// What padding adds to a bucket of states.
+pub(crate) struct Padding {
+    pub(crate) bucket: Bucket,
+    /// Elements without and with padding, where a whole buffer is padded.
+    pub(crate) elements: Option<(u64, u64)>,
+    pub(crate) bytes: u64,
+}
+
+/// What aligning the tensors of one part adds.
+#[derive(Clone, Copy, Default)]
+pub(super) struct PartPadding {
+    dense: Aligned,
+    expert: Aligned,
+    /// The embedding or output layer that another stage shares, which has a bucket of its own.
+    shared: u64,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Aligned {
+    elements: u64,
+    /// Elements with every tensor's start at a multiple of 64.
+    in_buffer: u64,
+    /// Bytes that rounding every tensor to whole blocks adds to weights, and to each state in fp32.
+    weights: u64,
+    fp32: u64,
+    /// The same for weights that are not trained: they are in no buffer.
+    frozen: u64,
+    /// What the allocator does not split off behind tensors of 1, 2 and 4 bytes an element.
+    unsplit: [u64; 3],
+}
+
+/// Elements that a tensor's start in a buffer is a multiple of.
+const ALIGNMENT: u64 = 64;
+
+impl BufferRules {
+    /// What padding adds to every bucket of states of every chunk.
+    pub(crate) fn each_padding(&self, site: &Site<'_>, add: &mut dyn FnMut(Padding)) {
+        for counts in &site.parts {
+            let mut dense = Aligned::default();
+            let mut expert = Aligned::default();
+            let mut shared = Vec::new();
+            let parts = self.padding.iter().zip(counts);
+            for (part, times) in parts.filter(|(_, times)| **times > 0) {
+                dense.add(part.dense, *times);
+                expert.add(part.expert, *times);
+                if part.shared > 0 {
+                    shared.push(part.shared);
+                }
+            }
+            added(site, dense, &shared, View::Dense, add);
+            added(site, expert, &[], View::Expert, add);
+        }
+    }
+
+    /// What the allocator does not split off behind buffers and optimizer states.
+    pub(crate) fn each_unsplit(&self, site: &Site<'_>, add: &mut dyn FnMut(Padding)) {
+        let m = site.sizes.m;
+        let distributed = m.args.use_distributed_optimizer;
+        for counts in &site.parts {
+            let mut held = [Aligned::default(); 2];
+            let parts = self.padding.iter().zip(counts);
+            for (part, times) in parts.filter(|(_, times)| **times > 0) {
+                for (held, part) in held.iter_mut().zip([part.dense, part.expert]) {
+                    held.add(part, *times);
+                }
+            }
+            for bucket in Bucket::ALL {
+                let Some((state, view)) = bucket.state() else {
+                    continue;
+                };
+                let [dense, experts] = held;
+                let held = match view {
+                    View::Dense => dense,
+                    View::Expert => experts,
+                };
+                let rule = site.rules.rule(bucket);
+                if rule.having != Having::All {
+                    continue;
+                }
+                let one = match state {
+                    State::MainGrads => true,
+                    State::Weights => distributed,
+                    _ => false,
+                };
+                let behind = WIDTHS.iter().zip(held.unsplit);
+                let behind = behind.filter(|(width, _)| **width == rule.bytes);
+                let bytes = if one {
+                    unsplit(multiply(held.in_buffer, rule.bytes))
+                } else {
+                    let all = behind.map(|(_, bytes)| bytes).sum::<u64>();
+                    let states = if state == State::MainParams {
+                        // fp32 copies of gradients are tensors of the same sizes.
+                        1 + u64::from(gradient_copy_bytes(m) > 0)
+                    } else {
+                        1
+                    };
+                    rule.on_gpu
+                        .scale_up(multiply(all, states) / rule.shard.max(1))
+                };
+                add(Padding {
+                    bucket,
+                    elements: None,
+                    bytes,
+                });
+            }
+        }
+    }
+}
+
+impl PartPadding {
+    pub(super) fn new(m: &Module, tensors: &[ParamTensor]) -> Self {
+        let mut out = Self::default();
+        let tied = !m.args.untie_embeddings_and_output_weights && m.pp > 1;
+        for tensor in tensors {
+            let (each, count) = one_tensor(m, tensor);
+            let is_trained = trained(m, tensor.component);
+            if is_trained
+                && tied
+                && matches!(
+                    tensor.component,
+                    Component::Embedding | Component::OutputLayer
+                )
+            {
+                out.shared = out.shared.saturating_add(multiply(each, count));
+                if m.args.use_distributed_optimizer {
+                    continue;
+                }
+            }
+            let into = match tensor.holding.view() {
+                View::Dense => &mut out.dense,
+                View::Expert => &mut out.expert,
+            };
+            let width = m.precision.bytes();
+            let rounding = |bytes: u64| block(bytes) - bytes;
+            if !is_trained {
+                let frozen = rounding(multiply(each, width));
+                let aligned = Aligned {
+                    frozen,
+                    ..Aligned::default()
+                };
+                into.add(aligned, count);
+                continue;
+            }
+            into.add(
+                Aligned {
+                    elements: each,
+                    in_buffer: multiply(each.div_ceil(ALIGNMENT), ALIGNMENT),
+                    weights: rounding(multiply(each, width)),
+                    fp32: rounding(multiply(each, 4)),
+                    frozen: 0,
+                    unsplit: WIDTHS.map(|width| unsplit(multiply(each, width))),
+                },
+                count,
+            );
+        }
+        out
+    }
+}
+
+impl Aligned {
+    fn add(&mut self, other: Self, times: u64) {
+        add_times(&mut self.elements, other.elements, times);
+        add_times(&mut self.in_buffer, other.in_buffer, times);
+        add_times(&mut self.weights, other.weights, times);
+        add_times(&mut self.fp32, other.fp32, times);
+        add_times(&mut self.frozen, other.frozen, times);
+        for (into, from) in self.unsplit.iter_mut().zip(other.unsplit) {
+            add_times(into, from, times);
+        }
+    }
+}
+
+/// Bytes that alignment adds to the states of one chunk.
+///
+/// With the distributed optimizer a bucket ends at a multiple of what all its ranks can share evenly; a tied
+/// embedding has a bucket of its own. Without it, every parameter is an allocation of its own, while gradients
+/// still share one buffer.
+fn added(site: &Site<'_>, held: Aligned, shared: &[u64], view: View, add: &mut dyn FnMut(Padding)) {
+    let (m, rules) = (site.sizes.m, site.rules);
+    let (weights, ranks) = match view {
+        View::Dense => (Bucket::WeightsDense, m.dense_shard()),
+        View::Expert => (Bucket::WeightsExpert, m.expert_shard()),
+    };
+    let mut rounded = |bucket, bytes| {
+        add(Padding {
+            bucket,
+            elements: None,
+            bytes,
+        });
+    };
+    rounded(weights, held.frozen);
+    if held.elements == 0 && shared.is_empty() {
+        return;
+    }
+    let buckets = Bucket::ALL
+        .into_iter()
+        .filter_map(|bucket| Some((bucket, bucket.state()?)))
+        .filter(|(_, (_, of))| *of == view);
+    if !m.args.use_distributed_optimizer {
+        for (bucket, (state, _)) in buckets {
+            match state {
+                State::Weights => rounded(bucket, held.weights),
+                State::MainGrads => {}
+                _ if rules.rule(bucket).having == Having::All => rounded(bucket, held.fp32),
+                _ => {}
+            }
+        }
+        return;
+    }
+    let end = least_common_multiple(ranks, 128);
+    let up = |n: u64| multiply(n.div_ceil(end), end);
+    let plain = held.elements.saturating_add(shared.iter().sum());
+    let padded = shared
+        .iter()
+        .fold(up(held.in_buffer), |sum, n| sum.saturating_add(up(*n)));
+    let count = |elements| Count {
+        elements,
+        ..Count::default()
+    };
+    for (bucket, _) in buckets {
+        let rule = rules.rule(bucket);
+        let Bytes(bytes) = rule
+            .bytes_of(count(padded))
+            .saturating_sub(rule.bytes_of(count(plain)));
+        add(Padding {
+            bucket,
+            elements: Some((plain, padded)),
+            bytes,
+        });
+    }
+}
+
+/// Bytes of elements of optimizer states.
+const WIDTHS: [u64; 3] = [1, 2, 4];
+
+/// What stays behind a tensor that has a segment of its own: segments come in multiples of 2 MiB, and what would
+/// leave 1 MiB or less is not split. Smaller tensors share segments.
+fn unsplit(bytes: u64) -> u64 {
+    let rest = bytes.next_multiple_of(2 * MIB) - bytes;
+    if bytes >= 10 * MIB && rest <= MIB {
+        rest
+    } else {
+        0
+    }
+}
+
+fn least_common_multiple(a: u64, b: u64) -> u64 {
+    let (mut x, mut y) = (a.max(1), b.max(1));
+    while y > 0 {
+        (x, y) = (y, x % y);
+    }
+    multiply(a.max(1) / x, b.max(1))
+}

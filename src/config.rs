@@ -9,6 +9,7 @@ pub mod field;
 pub mod fields;
 pub mod gpus;
 pub mod job;
+mod mend;
 pub mod parse;
 pub mod pattern;
 pub mod problem;

@@ -6,6 +6,7 @@ use super::field::{Decimal, Default, Kind, Scope};
 use super::fields::{Args, FieldId};
 use super::gpus;
 use super::job::{Activation, Config, Module, Moe, Precision};
+use super::mend::mend;
 use super::parse::{Parsed, parse};
 use super::pattern::LayerPattern;
 use super::problem::{Fix, Problem, Severity, near_matches};
@@ -46,6 +47,15 @@ impl Checked {
 /// reported at once; rules over a field that cannot be read are left out.
 #[must_use]
 pub fn check(raw: &RawJob) -> Checked {
+    let mut checked = examine(raw);
+    if checked.config.is_none() {
+        mend(raw, &mut checked.problems);
+    }
+    checked
+}
+
+/// The same, with no more ways out than rules know themselves.
+pub(super) fn examine(raw: &RawJob) -> Checked {
     let mut problems = Vec::new();
     unknown_keys(raw, &mut problems);
     values_of_the_job(raw, &mut problems);

@@ -115,10 +115,15 @@ pub(super) const RULES: &[Rule] = &[
         name: "module_micro_batch",
         fields: &[F::micro_batch_size, F::data_parallel_size],
         broken: |d, f| match (d.place.followed_samples(), d.place.own_micro_batch_size) {
-            (Some(samples), None) => f.rest(samples, d.dp) && f.text(d.place.name),
+            (Some(samples), None) => {
+                f.rest(samples, d.dp)
+                    && f.text(d.place.name)
+                    && f.near(near_divisors(samples, d.dp, 3))
+            }
             _ => false,
         },
         words: "the {} samples of a micro batch of the language model do not divide over DP {} of {}: some of its ranks would have nothing to do",
+        fixes: &[(F::data_parallel_size, To::Near)],
         ..WARNING
     },
 ];

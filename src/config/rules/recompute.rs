@@ -187,6 +187,7 @@ pub(super) const RULES: &[Rule] = &[
             offloads(d, OffloadModule::AttnProj) && !offloads(d, OffloadModule::CoreAttn)
         },
         words: "offload module attn_proj needs core_attn: it is core attention's output",
+        fixes: &[(F::offload_modules, To::Name("core_attn,attn_proj"))],
         ..ERROR
     },
 ];

@@ -1,0 +1,227 @@
+//! What is refused comes with a way out: every rule offers changes, and each of them mends what it is offered for.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+
+use megatron_memory::config::check;
+use megatron_memory::config::fields::FieldId;
+use megatron_memory::config::problem::Problem;
+use megatron_memory::config::raw::RawJob;
+use megatron_memory::formats::share_url::decode;
+use megatron_memory::value::Value;
+use serde_json::{Value as Json, json};
+
+use super::{cases, dense, moe, with};
+
+/// Rules that no change of one field can mend, and why.
+const NO_WAY_OUT: [(&str, &str); 2] = [
+    ("required", "only the reader knows the model"),
+    ("vocabulary", "only the tokenizer knows its size"),
+];
+
+/// Wrong changes for the rules that have none among the other tests' cases.
+fn more_cases() -> Vec<(Json, Json)> {
+    let linear = json!({"experimental_attention_variant": "gated_delta_net", "linear_num_key_heads": 4,
+        "linear_num_value_heads": 8, "linear_key_head_dim": 64, "linear_value_head_dim": 64, "linear_conv_kernel_dim": 4});
+    let mla = json!({"multi_latent_attention": true, "kv_lora_rank": 64, "qk_head_dim": 64, "qk_pos_emb_head_dim": 32, "v_head_dim": 64,
+        "position_embedding_type": "rope"});
+    let shared = json!({"moe_shared_expert_intermediate_size": 512});
+    let dense = |change: Json| (dense(), change);
+    let experts = |change: Json| (moe(), change);
+    vec![
+        dense(json!({"group_query_attention": true, "num_query_groups": 3})),
+        (
+            with(super::dense(), mla),
+            json!({"group_query_attention": true}),
+        ),
+        dense(json!({"swiglu": true, "squared_relu": true})),
+        dense(json!({"padded_vocab_size": 50000})),
+        dense(json!({"padded_vocab_size": 50259})),
+        dense(json!({"max_position_embeddings": 1024})),
+        dense(json!({"max_position_embeddings": 1024, "position_embedding_type": "rope"})),
+        (
+            with(super::dense(), linear.clone()),
+            json!({"linear_num_key_heads": 3, "tensor_model_parallel_size": 1, "sequence_parallel": false}),
+        ),
+        (
+            with(super::dense(), linear.clone()),
+            json!({"linear_num_key_heads": 1, "linear_num_value_heads": 1}),
+        ),
+        (
+            with(super::dense(), linear.clone()),
+            json!({"linear_num_key_heads": 2, "linear_num_value_heads": 8, "context_parallel_size": 4}),
+        ),
+        (
+            with(super::dense(), linear),
+            json!({"linear_attention_freq": [1, 0]}),
+        ),
+        dense(json!({"moe_ffn_hidden_size": 512})),
+        dense(json!({"moe_latent_size": 512})),
+        experts(
+            json!({"moe_ffn_hidden_size": 513, "expert_tensor_parallel_size": 2, "expert_model_parallel_size": 2}),
+        ),
+        (
+            with(moe(), shared.clone()),
+            json!({"add_bias_linear": true}),
+        ),
+        experts(json!({"moe_shared_expert_intermediate_size": 513})),
+        experts(json!({"moe_shared_expert_intermediate_size": 0})),
+        (
+            with(moe(), shared.clone()),
+            json!({"moe_shared_expert_overlap": true, "moe_token_dispatcher_type": "allgather"}),
+        ),
+        experts(json!({"moe_pad_expert_input_to_capacity": true})),
+        dense(json!({"data_parallel_size": 3})),
+        dense(json!({"seq_length": 4095})),
+        dense(json!({"tensor_model_parallel_size": 1})),
+        dense(
+            json!({"virtual_pipeline_model_parallel_size": 2, "microbatch_group_size_per_virtual_pipeline_stage": 2}),
+        ),
+        dense(json!({"virtual_pipeline_model_parallel_size": 2, "global_batch_size": 8})),
+        dense(json!({"virtual_pipeline_model_parallel_size": 2, "global_batch_size": 68})),
+        dense(
+            json!({"virtual_pipeline_model_parallel_size": 2, "num_layers_per_virtual_pipeline_stage": 1}),
+        ),
+        dense(
+            json!({"num_virtual_stages_per_pipeline_rank": 2, "num_layers_per_virtual_pipeline_stage": 1}),
+        ),
+        dense(json!({"decoder_first_pipeline_num_layers": 3})),
+        dense(
+            json!({"decoder_first_pipeline_num_layers": 3, "account_for_loss_in_pipeline_split": true}),
+        ),
+        dense(json!({"recompute_granularity": "full", "recompute_method": "uniform"})),
+        dense(json!({"recompute_granularity": "selective", "recompute_method": "uniform"})),
+        dense(json!({"distribute_saved_activations": true})),
+        dense(json!({"recompute_granularity": "selective", "recompute_modules": "mla_up_proj"})),
+        (
+            with(moe(), shared),
+            json!({"recompute_granularity": "selective", "recompute_modules": "shared_experts", "moe_shared_expert_overlap": true}),
+        ),
+        dense(
+            json!({"fp8_format": "hybrid", "recompute_granularity": "selective", "recompute_modules": "layernorm"}),
+        ),
+        dense(json!({"cpu_offloading_num_layers": 2})),
+        dense(
+            json!({"fine_grained_activation_offloading": true, "offload_modules": "core_attn", "transformer_impl": "local"}),
+        ),
+        dense(json!({"fine_grained_activation_offloading": true})),
+        dense(json!({"fine_grained_activation_offloading": true, "offload_modules": "attn_proj"})),
+        dense(
+            json!({"use_precision_aware_optimizer": true, "main_grads_dtype": "bf16", "accumulate_allreduce_grads_in_fp32": true}),
+        ),
+        dense(json!({"use_precision_aware_optimizer": true, "optimizer": "sgd"})),
+        dense(json!({"use_precision_aware_optimizer": true, "use_distributed_optimizer": false})),
+        dense(json!({"optimizer_cpu_offload": true})),
+        dense(json!({"num_distributed_optimizer_instances": 3})),
+        experts(json!({"num_distributed_optimizer_instances": 4})),
+        dense(json!({"overlap_param_gather": true})),
+        dense(json!({"num_layers": null})),
+        dense(json!({"vocab_size": null})),
+    ]
+}
+
+/// Wrong changes of one module of a job of several.
+fn module_cases() -> Vec<RawJob> {
+    let changes = [
+        ("img_h", 337),
+        ("projector_output_size", 5),
+        ("projector_hidden_size", 4097),
+        ("micro_batch_size", 7),
+        ("seq_length", 7),
+        ("pipeline_model_parallel_size", 2),
+        ("data_parallel_size", 3),
+    ];
+    let change = |(name, value): (&str, i128)| {
+        let mut job = decode("#v1;m=llava-7b@1").0.setup.job;
+        let images = job
+            .modules
+            .iter()
+            .position(|module| module.name != "language");
+        job.put(
+            images.unwrap(),
+            FieldId::by_name(name).unwrap(),
+            Value::Int(value),
+        );
+        job
+    };
+    changes.map(change).into()
+}
+
+fn jobs() -> Vec<RawJob> {
+    let cases = cases().into_iter().map(|(job, change, ..)| (job, change));
+    let plain = cases.chain(more_cases()).map(|(job, change)| {
+        let value: Value = serde_json::from_value(with(job, change)).unwrap();
+        RawJob::from_value(&value)
+    });
+    plain.chain(module_cases()).collect()
+}
+
+/// Whether a problem is still there.
+fn is_left(problem: &Problem, job: &RawJob) -> bool {
+    let same = |p: &&Problem| {
+        p.rule == problem.rule && p.fields == problem.fields && p.module == problem.module
+    };
+    check(job).problems.iter().any(|p| same(&p))
+}
+
+#[test]
+fn every_problem_has_a_way_out_and_every_way_out_is_one() {
+    let mut ways = 0;
+    for job in jobs() {
+        for problem in check(&job).problems {
+            for fix in &problem.fixes {
+                let mut mended = job.clone();
+                mended.put(problem.module, fix.field, fix.value.clone());
+                assert!(
+                    !is_left(&problem, &mended),
+                    "{fix:?} leaves {}: {problem}",
+                    problem.rule
+                );
+                ways += 1;
+            }
+            if let Some(repair) = &problem.repair {
+                let mut mended = job.clone();
+                mended.repair(repair);
+                assert!(
+                    !is_left(&problem, &mended),
+                    "{repair:?} leaves {}: {problem}",
+                    problem.rule
+                );
+                ways += 1;
+            }
+            let hopeless = NO_WAY_OUT.iter().any(|(rule, _)| *rule == problem.rule);
+            let has = !problem.fixes.is_empty() || problem.repair.is_some();
+            assert!(
+                has != hopeless,
+                "{} has {:?}: {problem}",
+                problem.rule,
+                problem.fixes
+            );
+        }
+    }
+    assert!(ways > 100, "{ways}");
+}
+
+/// No rule is left out of the test above.
+#[test]
+fn every_rule_is_broken_by_some_case() {
+    let met: BTreeSet<&str> = jobs()
+        .iter()
+        .flat_map(|job| check(job).problems)
+        .map(|p| p.rule)
+        .collect();
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/config/rules");
+    let mut known = 0;
+    for file in fs::read_dir(folder).unwrap() {
+        let text = fs::read_to_string(file.unwrap().path()).unwrap();
+        let names = text
+            .lines()
+            .filter_map(|line| line.trim().strip_prefix("name: \"")?.strip_suffix("\","));
+        for name in names.filter(|name| !name.is_empty()) {
+            assert!(met.contains(name), "no case breaks {name}");
+            known += 1;
+        }
+    }
+    assert!(known > 70, "{known}");
+}

@@ -183,7 +183,7 @@ export interface Layout {
   /** Its number among the combinations. */
   index: Exact;
   /** What it changes in the job; `null` goes back to a default. `{ ...job, ...settings }` is the layout as a job. */
-  settings: Partial<Job>;
+  settings: Job;
   /** What `estimate` says for that job: the peak of the stage that needs most. */
   peak_bytes: Exact;
   /** What the GPU has left, negative where it has too little; `null` where none was chosen. */

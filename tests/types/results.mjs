@@ -37,6 +37,8 @@ const results = [
   ["Import", await engine.importText(swift)],
   ["Import", await engine.importText(link)],
   ["Link", await engine.decodeLink(link)],
+  ["Layouts", await engine.search(dense.job, { steps: 40, keep: "legal" })],
+  ["Layouts", await engine.search(dense.job, { vary: ["recompute_granularity"], explain: 0 })],
   ["Link", await engine.decodeLink("#v1;m=gpt2@1")],
 ];
 const names = [...new Set(results.map(([type]) => type.match(/[A-Z]\w+(?=\[|>|$)/)[0]))];

@@ -1,9 +1,9 @@
 // The types of the JavaScript API as a program uses them, read by TypeScript at its strictest: `cargo xtask test types`.
 import init, {
   buildLayout, decodeLink, encodeLink, estimate, exportText, importText, initSync, megatronBridgeReport, megatronLmReport,
-  parseComponentSpec, presets, rankGroups, rankInfo, svg, validate, version,
+  parseComponentSpec, presets, rankGroups, rankInfo, search, svg, validate, version,
 } from "megatron-memory";
-import type { ConfigError, Estimate, Exact, ExportFormat, ImportError, Job, Link, Preset } from "megatron-memory";
+import type { ConfigError, Estimate, Exact, ExportFormat, ImportError, Job, Layouts, Link, Preset } from "megatron-memory";
 import * as exchange from "megatron-memory/exchange";
 
 const bytes = (amount: Exact): number => Number(amount);
@@ -34,6 +34,13 @@ export async function main(script: string): Promise<string> {
   const all: Preset[] = await presets();
   const parameters = all.map((one) => (one.kind === "model" ? one.parameters : one.source));
   const picture: string = await svg(hash, "stage_bars", { width: 600, unit: "GB", stage: { module: 0, pp_rank: 0 } });
+  let from: Exact | null = 0;
+  while (from !== null) {
+    const { candidates, next, refused }: Layouts = await search(job, { vary: ["tensor_model_parallel_size"], at_most: { tensor_model_parallel_size: 8 }, from });
+    for (const { settings, headroom_bytes } of candidates) estimate({ ...job, ...settings, world_size: bytes(headroom_bytes ?? 0) });
+    console.log(refused[0]?.rule);
+    from = next;
+  }
   const groups: number[][] = rankGroups(job, "language", "dense", ["tp", "dp"]);
   const { coordinates, modules } = rankInfo(job, 3);
   const tp: number = coordinates.dense.tp + modules.length + (parseComponentSpec("vision=tp=2").result.data_parallel_size ?? 0);

@@ -14,7 +14,7 @@ const CEILINGS: [(&str, &[&str], usize); 8] = [
     (
         "import, export and layouts",
         &["api/megatron_memory_exchange_bg.wasm"],
-        380_000,
+        376_000,
     ),
     (
         "JavaScript of import, export and layouts",
@@ -24,7 +24,7 @@ const CEILINGS: [(&str, &[&str], usize); 8] = [
             "search-worker.js",
             "api/megatron_memory_exchange.js",
         ],
-        8_000,
+        7_000,
     ),
     (
         "JavaScript of the app",

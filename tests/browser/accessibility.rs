@@ -1,5 +1,7 @@
 //! What an accessibility checker finds in every state of the page, and what a small screen shows.
 
+use serde_json::json;
+
 use super::evidence;
 use super::page::Page;
 use super::site::Site;
@@ -20,11 +22,7 @@ fn no_barriers_beside_problems_and_with_everything_open() {
     let page = Page::open("v1;m=llama3-8b@1;tp=3");
     page.until("document.querySelector('.problem')");
     assert_eq!(page.barriers(), Vec::<String>::new());
-    page.eval(
-        "document.querySelectorAll('.section-line[aria-expanded=false]').forEach((b) => b.click())",
-    );
-    page.until("!document.querySelector('.section-line[aria-expanded=false]')");
-    page.eval("document.querySelectorAll('.section-foot button').forEach((b) => b.innerText.startsWith('all') && b.click())");
+    open_everything(&page);
     page.eval("document.querySelectorAll('.tip').forEach((b) => b.click())");
     assert_eq!(page.barriers(), Vec::<String>::new());
 }
@@ -67,6 +65,98 @@ fn a_narrow_screen_needs_no_sideways_scrolling() {
     let page = Page::open("");
     page.viewport(320, 640);
     assert_eq!(page.eval("document.documentElement.scrollWidth"), 320);
+}
+
+/// Opens all sections with all their fields.
+fn open_everything(page: &Page) {
+    page.eval(
+        "document.querySelectorAll('.section-line[aria-expanded=false]').forEach((b) => b.click())",
+    );
+    page.until("!document.querySelector('.section-line[aria-expanded=false]')");
+    page.eval("document.querySelectorAll('.section-foot button').forEach((b) => b.innerText.startsWith('all') && b.click())");
+    page.until("document.querySelectorAll('.field').length > 150");
+}
+
+/// The controls that can be hit in less than a square of `SIDE` pixels, but for the borders that neighbors share. Marks of charts may be narrow: the table below
+/// them has buttons for the same.
+const SMALL: &str = "
+    (() => {
+      const small = [];
+      for (const control of document.querySelectorAll('a[href], button, input, select, summary, textarea')) {
+        if (!control.checkVisibility({ visibilityProperty: true }) || control.disabled || control.matches('.skip')) continue;
+        const target = control.closest('label') ?? control;
+        target.scrollIntoView({ block: 'center', inline: 'center' });
+        const { left, right, top, bottom } = target.getBoundingClientRect();
+        const [x, y, far] = [(left + right) / 2, (top + bottom) / 2, SIDE / 2 - 2];
+        const hits = (dx, dy) => target.contains(document.elementFromPoint(x + dx, y + dy));
+        const sides = [[far, 0], [-far, 0], [0, far], [0, -far]];
+        if (!sides.every(([dx, dy]) => hits(dx, dy))) {
+          small.push(`${control.tagName}.${control.className} ${control.innerText || control.id}: ${right - left} by ${bottom - top}`);
+        }
+      }
+      return small;
+    })()";
+
+#[test]
+fn everything_can_be_hit_with_a_finger() {
+    let page = Page::open("");
+    open_everything(&page);
+    let small = |side: &str| page.eval(&SMALL.replace("SIDE", side));
+    assert_eq!(small("24"), json!([]));
+    page.viewport(360, 740);
+    page.touch();
+    assert_eq!(small("44"), json!([]));
+}
+
+/// Makes all words a third longer, as those of other languages are, and the page read from `DIRECTION`, and tells what
+/// lies on each other or sticks out. What scrolls by itself may be wider than its place.
+const CROWDED: &str = "
+    (() => {
+      document.documentElement.dir = DIRECTION;
+      const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+      while (texts.nextNode()) {
+        const text = texts.currentNode;
+        if (!text.parentElement.closest('svg, code, pre, option, textarea, .formula')) {
+          text.data = text.data.replace(/[a-z]{2,}/gi, (word) => word.replace(/[aeiou]/gi, '$&$&'));
+        }
+      }
+      const crowded = [];
+      const name = (element) => `${element.tagName}.${element.className}`;
+      const seen = (element) => element.checkVisibility({ visibilityProperty: true }) && element.offsetWidth > 1;
+      for (const box of document.querySelectorAll('body *')) {
+        if (box.closest('svg, .table-scroll, .switch, .field-name') || !seen(box)) continue;
+        const style = getComputedStyle(box);
+        if (style.display !== 'inline' && style.overflowX === 'visible' && box.scrollWidth > box.clientWidth + 2) {
+          crowded.push(`${name(box)} sticks out`);
+        }
+        if (!/flex|grid/.test(style.display)) continue;
+        const inside = [...box.children].filter((child) =>
+          seen(child) && !/absolute|fixed|sticky/.test(getComputedStyle(child).position));
+        for (const [i, child] of inside.entries()) {
+          const a = child.getBoundingClientRect();
+          for (const other of inside.slice(i + 1)) {
+            const b = other.getBoundingClientRect();
+            const across = Math.min(a.right, b.right) - Math.max(a.left, b.left);
+            const down = Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top);
+            if (across > 2 && down > 2) crowded.push(`${name(child)} on ${name(other)}`);
+          }
+        }
+      }
+      return crowded;
+    })()";
+
+#[test]
+fn long_words_find_room_in_both_directions() {
+    for width in [1280, 360] {
+        for direction in ["'ltr'", "'rtl'"] {
+            let page = Page::open("");
+            open_everything(&page);
+            page.viewport(width, 800);
+            let crowded = page.eval(&CROWDED.replace("DIRECTION", direction));
+            assert_eq!(crowded, json!([]), "{direction} at {width}");
+            assert_eq!(page.eval("document.documentElement.scrollWidth"), width);
+        }
+    }
 }
 
 /// Two lines of header, and below it a headline that stays.

@@ -255,6 +255,14 @@ impl Page {
             .devtools("Emulation.setDeviceMetricsOverride", &size);
     }
 
+    /// A screen that is touched, and has no finer pointer.
+    pub(crate) fn touch(&self) {
+        let touch = json!({ "enabled": true, "maxTouchPoints": 1 });
+        self.browser
+            .devtools("Emulation.setTouchEmulationEnabled", &touch);
+        self.until("matchMedia('(pointer: coarse)').matches");
+    }
+
     /// A media feature, such as `prefers-color-scheme: dark`.
     pub(crate) fn media(&self, name: &str, value: &str) {
         let features = json!({ "features": [{ "name": name, "value": value }] });

@@ -11,8 +11,8 @@ export type {
   SearchOptions, StagePlace, SvgOptions,
 } from "./megatron_memory_exchange.js";
 
-/** Reads any text that holds a job: a `config.json`, a launch script, flags, YAML, overrides, JSON, a link. Nothing in it
- *  is run. Rejects with an `ImportError` where the text holds none. */
+/** Reads any text that holds a job: a `config.json`, a launch script, flags, YAML, overrides, a recipe in Python, JSON, a
+ *  link. Nothing in it is run. Rejects with an `ImportError` where the text holds none. */
 export function importText(text: string, options?: ImportOptions): Promise<Import>;
 
 /** A job, or the job of a link, as text. Rejects with an `ExportError` where the format has no word for the job, with a

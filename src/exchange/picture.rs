@@ -3,11 +3,14 @@
 use super::data::{Failure, count_option, text, text_option};
 use super::job::state;
 use crate::config::check;
+use crate::export::provenance::made_by;
 use crate::export::{style, svg as file};
+use crate::formats::share_url;
 use crate::memory::line::stage_lines;
 use crate::memory::{StageRef, estimate};
 use crate::report::amount::Unit;
 use crate::report::charts::{CHARTS, Subject};
+use crate::report::markup::tag;
 use crate::report::scene::Px;
 use crate::value::Value;
 
@@ -65,7 +68,9 @@ pub fn svg(job: &Value, chart: &str, options: &Value) -> Result<Value, Failure> 
         unit,
         width: Px::of(i32::try_from(width).unwrap_or(i32::MAX)),
     });
-    Ok(text(file::document(&scene, &style::standalone())))
+    let made = format!("{}: {}", made_by(), share_url::encode(&share));
+    let picture = file::picture(&scene, &style::standalone()).child(tag("metadata").text(made));
+    Ok(text(picture.to_string()))
 }
 
 fn stage(stage: &Value) -> Result<Option<StageRef>, Failure> {

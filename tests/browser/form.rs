@@ -311,6 +311,9 @@ fn single_keys_can_be_turned_off_for_this_visit_and_the_next() {
 fn other_values_show_what_they_would_come_to_and_a_click_applies_one() {
     let page = Page::open(SMALL);
     page.click("[data-at='tp/tip']");
+    page.until(
+        "document.querySelector('#field-tp-help a')?.getAttribute('href') === './formulas.html#tp'",
+    );
     let four = "[data-at='tp/put.4']";
     // Eight query groups take TP 8 and no more; there are eight GPUs.
     assert_eq!(page.count("[data-at^='tp/put.']"), 4);

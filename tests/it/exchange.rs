@@ -192,6 +192,9 @@ fn files_say_which_version_made_them_and_from_which_job() {
             assert!(written.starts_with("# Megatron Memory "), "{}", export.id);
         }
     }
+    let picture = svg(&Value::Text(link.to_owned()), "buckets", &Value::Null).unwrap();
+    let metadata = text(&picture).split("<metadata>").nth(1).unwrap();
+    assert!(metadata.starts_with(&version) && metadata.contains(link));
     // No address of a page breaks out of the remark.
     let options = Value::Map(vec![(
         "page".to_owned(),

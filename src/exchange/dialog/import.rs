@@ -151,7 +151,7 @@ impl Import {
         let read = self.read.as_ref();
         let error = read.and_then(|read| read.as_ref().err());
         let read = read.and_then(|read| read.as_ref().ok());
-        let intro = "A config.json, a launch script, flags, YAML, overrides, a saved job or a link. Nothing in it is run, and \
+        let intro = "A config.json, a launch script, flags, YAML, overrides, a recipe, a saved job or a link. Nothing in it is run, and \
                      nothing leaves this page.";
         vec![
             title("Import a job"),

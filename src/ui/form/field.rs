@@ -138,7 +138,12 @@ fn help(sheet: &Sheet, id: FieldId, key: &str) -> Markup {
     if !names.is_empty() {
         names.insert_str(0, "Also known as ");
     }
+    // A page beside the calculator, which has all terms together.
+    let term = tag("a")
+        .with("target", "_blank")
+        .with("href", format!("./formulas.html#{}", field.key));
     help.child(tag("p").text(field.presentation().help))
+        .child(tag("p").child(term.text("Glossary")))
         .child(tag("p").class("faint").text(rule))
         .child(tag("p").class("faint").text(names))
         .children(sweep(sheet, id))

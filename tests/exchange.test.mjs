@@ -85,7 +85,7 @@ test("every structured export comes back", () => {
     assert.equal(own.encodeLink(said.job, said), link.slice(link.indexOf("#")), id);
     if (job.modules) continue;
     const stages = (job) => engine.estimate(job).stages.map(({ memory }) => memory);
-    for (const format of ["megatron_args", "model_args", "bridge"]) {
+    for (const format of ["megatron_args", "model_args", "bridge", "bridge_recipe"]) {
       const again = back(own.exportText(job, format), job, job.world_size);
       assert.deepEqual(stages(again), stages(job), `${id} as ${format}`);
     }
@@ -106,6 +106,20 @@ test("every measured case's arguments import to the same job from flags and from
     cases += 1;
   }
   assert.ok(cases > 60, `${cases}`);
+});
+
+test("a check on one GPU has what the engine says of every stage", () => {
+  const { job } = models.find(({ id }) => id === "llama3-70b");
+  const script = own.exportText(job, "one_gpu", { page: "https://calculator.example/" });
+  const rows = Array.from(script.matchAll(/^# +(\d+) +(\d+) +([\d.]+) +([\d.]+)$/gm), (row) => row.slice(1).map(Number));
+  const { stages } = engine.estimate(job);
+  const mib = (bytes) => Number((Number(bytes) / 2 ** 20).toFixed(2));
+  assert.deepEqual(
+    rows.map(([, stage, ...amounts]) => [stage, ...amounts]),
+    stages.map(({ steady_bytes, peak_bytes }, stage) => [stage, mib(steady_bytes), mib(peak_bytes)]),
+  );
+  const again = own.importText(script).job;
+  assert.equal(again.world_size, job.world_size);
 });
 
 test("an import says what became of every key, and what is left open", () => {

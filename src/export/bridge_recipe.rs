@@ -3,9 +3,10 @@
 use core::fmt::Write;
 
 use super::bridge::{Word, is_on, of, without_key};
-use crate::config::canonical::meaning;
+use crate::config::canonical::{Meaning, meaning};
 use crate::config::check;
 use crate::config::fields::FieldId;
+use crate::config::parse::Parsed;
 use crate::config::raw::RawJob;
 
 /// The recipe to start from, which has Megatron-LM's defaults (`recipes/gpt/vanilla_gpt.py`).
@@ -107,7 +108,7 @@ fn start(job: &RawJob) -> Vec<(&'static str, String)> {
     }
     let (own, padded) = (FieldId::vocab_size, FieldId::padded_vocab_size);
     if meaning(own, settings.get(own)) == meaning(own, None)
-        && let Some(rows) = settings.get(padded)
+        && let Meaning::Is(Parsed::Int(rows)) = meaning(padded, settings.get(padded))
     {
         lines.push(("tokenizer.vocab_size", rows.to_string()));
     }

@@ -7,7 +7,7 @@ use core::fmt::Write;
 
 use super::megatron_args::array;
 use crate::config;
-use crate::config::choices::TokenDispatcher;
+use crate::config::choices::{CrossEntropyFusion, TokenDispatcher};
 use crate::config::fields::FieldId;
 use crate::config::job::{Config, Module};
 use crate::config::raw::RawJob;
@@ -53,17 +53,17 @@ pub fn script(job: &RawJob, config: &Config, estimated: &Estimate) -> String {
     let Some((module, stages)) = config.modules().first().zip(estimated.modules.first()) else {
         return String::new();
     };
-    if module.args().moe_token_dispatcher_type == TokenDispatcher::Flex {
+    if let Some((id, value, remark)) = stand_in(module) {
         let mut other = job.clone();
-        let id = FieldId::moe_token_dispatcher_type;
-        other.shared.set(id, Value::Text("alltoall".to_owned()));
+        other.shared.set(id, Value::Text(value.to_owned()));
         let checked = config::check(&other).config;
-        return match checked.as_ref().map(|config| (config, estimate(config))) {
-            Some((config, estimated)) if is_alltoall(config) => format!(
-                "# Megatron-LM refuses --fake-process-group with the flex dispatcher. Here it is alltoall, in the numbers too.\n{}",
-                script(&other, config, &estimated)
-            ),
-            _ => "# Megatron-LM refuses --fake-process-group with the flex dispatcher, and this job needs it.\n".to_owned(),
+        let measurable = checked.as_ref().filter(|config| {
+            let mut left = config.modules().iter().filter_map(stand_in);
+            left.all(|(left, ..)| left != id)
+        });
+        return match measurable {
+            Some(config) => format!("{remark}{}", script(&other, config, &estimate(config))),
+            None => format!("{remark}# This job is refused with that.\n"),
         };
     }
     let mut out = format!("{HOW}#   RANK  stage    allocated  max allocated\n");
@@ -101,9 +101,23 @@ pub fn script(job: &RawJob, config: &Config, estimated: &Estimate) -> String {
     out
 }
 
-fn is_alltoall(config: &Config) -> bool {
-    let mut modules = config.modules().iter();
-    modules.all(|m| m.args().moe_token_dispatcher_type == TokenDispatcher::AllToAll)
+/// A setting that Megatron-LM refuses here, the value that stands in for it, and a comment that says so.
+fn stand_in(module: &Module) -> Option<(FieldId, &'static str, &'static str)> {
+    let args = module.args();
+    if args.moe_token_dispatcher_type == TokenDispatcher::Flex {
+        return Some((
+            FieldId::moe_token_dispatcher_type,
+            "alltoall",
+            "# Megatron-LM refuses --fake-process-group with the flex dispatcher: here it is alltoall, in the numbers too.\n",
+        ));
+    }
+    let refused =
+        args.cross_entropy_loss_fusion && args.cross_entropy_fusion_impl == CrossEntropyFusion::Te;
+    refused.then_some((
+        FieldId::cross_entropy_fusion_impl,
+        "native",
+        "# Megatron-LM refuses Transformer Engine's cross entropy: here it is its own, in the numbers too.\n",
+    ))
 }
 
 /// The stage that needs most.

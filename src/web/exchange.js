@@ -127,14 +127,10 @@ const effects = {
   // The only request that leaves the page, and the reader has seen its address. No cookie goes with it.
   fetch: async (address) => {
     const asking = dialog;
-    let answer;
-    try {
-      const got = await fetch(address, { credentials: "omit", referrerPolicy: "no-referrer", signal: AbortSignal.timeout(30_000) });
-      answer = got.ok ? ["fetched", await (await got.blob()).slice(0, MOST).text()] : ["refused", String(got.status)];
-    } catch (error) {
-      answer = ["refused", error.message];
-    }
-    if (dialog === asking) act(`${answer[0]}:${address}`, answer[1]);
+    const [fate, text] = await fetch(address, { credentials: "omit", referrerPolicy: "no-referrer", signal: AbortSignal.timeout(30_000) })
+      .then(async (got) => (got.ok ? ["fetched", await (await got.blob()).slice(0, MOST).text()] : ["refused", `${got.status}`]))
+      .catch(({ message }) => ["refused", message]);
+    if (dialog === asking) act(`${fate}:${address}`, text);
   },
   open: (link) => {
     element.close();

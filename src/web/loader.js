@@ -22,7 +22,8 @@ const stopped = (error) =>
 addEventListener("error", (event) => stopped(event.error));
 addEventListener("unhandledrejection", (event) => stopped(event.reason));
 
-// Import, export and the layout search are loaded with the first use: by a button that names one, or by a file that is dropped.
+// Import, export and the layout search are loaded with the first use: by a button that names one, a file that is
+// dropped, or a text that is pasted where nothing else takes it.
 const exchange = async (kind, file) => {
   try {
     (await import(`./exchange.js${version}`)).open(kind, file);
@@ -46,6 +47,10 @@ if (!embedded) {
     if (!file) return;
     event.preventDefault();
     exchange("import", file);
+  });
+  addEventListener("paste", (event) => {
+    const text = event.clipboardData?.getData("text");
+    if (text && !event.target.closest("input, textarea, dialog")) exchange("import", new File([text], "the clipboard"));
   });
 }
 

@@ -355,6 +355,36 @@ fn no_other_place_than_the_hub_can_be_asked() {
 }
 
 #[test]
+fn a_text_that_is_pasted_on_the_page_opens_the_dialog() {
+    let page = Page::open(LLAMA);
+    let paste = |target: &str| {
+        page.eval(&format!(
+            "(() => {{ const data = new DataTransfer(); data.setData('text', {});
+                document.querySelector('{target}').dispatchEvent(new ClipboardEvent('paste', {{ clipboardData: data, bubbles: true }})); }})()",
+            json!(CONFIG)
+        ))
+    };
+    // What is pasted into a field is the field's.
+    paste("#field-tp");
+    paste("body");
+    page.until(&format!("document.querySelector('{DIALOG} tbody tr')"));
+    assert!(
+        said(&page).contains("Read from the clipboard"),
+        "{}",
+        said(&page)
+    );
+    assert_eq!(page.count(&format!("{DIALOG} h2")), 1);
+    page.press("\u{E00C}");
+    page.until(&format!("!document.querySelector('{DIALOG}').open"));
+    paste("#field-tp");
+    assert_eq!(
+        page.eval(&format!("document.querySelector('{DIALOG}').open")),
+        json!(false)
+    );
+    assert_eq!(page.complaints(), Vec::<String>::new());
+}
+
+#[test]
 fn every_export_is_there_and_comes_back() {
     let page = open("export");
     let before = page.text(TOTAL);

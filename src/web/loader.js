@@ -22,15 +22,14 @@ const stopped = (error) =>
 addEventListener("error", (event) => stopped(event.error));
 addEventListener("unhandledrejection", (event) => stopped(event.reason));
 
-// Import, export and the layout search are loaded with the first use: by a button that names one, a file that is
-// dropped, or a text that is pasted where nothing else takes it.
+// Import, export and the layout search are loaded with the first use: by a button, a dropped file or a pasted text.
 const exchange = async (kind, file) => {
   try {
     (await import(`./exchange.js${version}`)).open(kind, file);
   } catch (error) {
     console.error(error);
     const dialog = document.createElement("dialog");
-    dialog.textContent = `This part of the calculator could not be loaded (${error}). Reload the page and try again.`;
+    dialog.textContent = `This part of the calculator could not be loaded (${error}). Reload the page.`;
     document.body.append(dialog);
     dialog.showModal();
   }
@@ -48,9 +47,9 @@ if (!embedded) {
     event.preventDefault();
     exchange("import", file);
   });
-  addEventListener("paste", (event) => {
-    const text = event.clipboardData?.getData("text");
-    if (text && !event.target.closest("input, textarea, dialog")) exchange("import", new File([text], "the clipboard"));
+  addEventListener("paste", ({ target, clipboardData }) => {
+    const text = clipboardData?.getData("text");
+    if (text && !target.closest("input, textarea, dialog")) exchange("import", new File([text], "the clipboard"));
   });
 }
 

@@ -2,10 +2,8 @@
 //!
 //! A model's ranks are numbered twice: the *dense* view splits them by TP, CP, DP and PP, the *expert*
 //! view splits the same ranks by ETP, EP, EDP and PP. [`RankGrids`] holds both and answers who talks to
-//! whom: [`process_groups`] for the groups by Megatron's names, [`comm_grid`] for named views as
-//! `HyperCommGrid` has them.
+//! whom: [`process_groups`] has the groups by Megatron's names.
 
-pub mod comm_grid;
 mod grid;
 pub mod process_groups;
 pub mod seeds;

@@ -15,8 +15,7 @@
 //!   Megatron-LM) `deallocate_output_tensor` replaces its data by one element and only the graph is kept.
 //!   1F1B does that before the backward pass of the same turn; the interleaved schedule with p2p overlap
 //!   only before the next forward pass, so one output is still there during the backward pass.
-//! - A received input is kept as long as its microbatch is alive. The interleaved schedule receives inputs
-//!   before they are needed, see [`Schedule::receive_slots`].
+//! - A received input is kept as long as its microbatch is alive.
 //! - With EP overlap a steady turn runs both passes at once, layer by layer (`combined_1f1b.py`): each
 //!   layer that the forward pass adds meets one that the backward pass frees, so the two are one
 //!   [`Step`]. The extra warm-up pass brings a microbatch that waits for that turn.
@@ -90,15 +89,6 @@ pub struct Step {
     pub backward: Option<Pass>,
     /// Where in the schedule this is.
     pub phase: Phase,
-}
-
-/// Buffers for tensors that arrive before they are needed, each the size of a stage boundary.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ReceiveSlots {
-    /// Inputs of forward passes.
-    pub forward: u32,
-    /// Output gradients for backward passes.
-    pub backward: u32,
 }
 
 /// The schedule of one pipeline rank: a description of constant size, whatever the number of steps.
@@ -243,12 +233,6 @@ impl Schedule {
             .collect()
     }
 
-    /// The same once the step is over.
-    #[must_use]
-    pub fn live_after(&self, step: u64) -> Vec<u32> {
-        self.live_before(step.saturating_add(1))
-    }
-
     /// The most microbatches that are alive at once, over all chunks together.
     #[must_use]
     pub fn max_in_flight(&self) -> u64 {
@@ -256,26 +240,5 @@ impl Schedule {
         // frees one, except when both passes run at once.
         let one_more = self.turns() > 0 && !self.paired;
         self.warm_up + u64::from(one_more)
-    }
-
-    /// How many tensors the interleaved schedule may have received ahead of time, as `fwd_recv_buffer_size`
-    /// and `bwd_recv_buffer_size`; none in the other schedules, which receive what they need next.
-    #[must_use]
-    pub fn receive_slots(&self) -> ReceiveSlots {
-        if self.input.vpp.is_none() || self.input.pp < 2 {
-            return ReceiveSlots {
-                forward: 0,
-                backward: 0,
-            };
-        }
-        let many = self.input.group().saturating_sub(self.input.pp) + 1;
-        ReceiveSlots {
-            forward: if self.input.pp_rank == 0 { many } else { 1 },
-            backward: if self.input.pp_rank + 1 == self.input.pp {
-                many
-            } else {
-                1
-            },
-        }
     }
 }

@@ -1,6 +1,5 @@
 //! The process groups that Megatron builds from the two views, by Megatron's names.
 
-use super::super::python::{Exception, Refusal};
 use super::{Dim, Partition, RankGrids, View};
 
 /// A process group, named as in Megatron's `ProcessGroupCollection`.
@@ -171,29 +170,5 @@ impl RankGrids {
             _ => None,
         };
         cut.unwrap_or(whole)
-    }
-
-    /// The context-parallel groups cut into levels (`hierarchical_context_parallel_sizes`), innermost
-    /// first.
-    ///
-    /// # Errors
-    ///
-    /// When the product of `sizes` is not CP.
-    pub fn hierarchical_context_parallel(&self, sizes: &[u64]) -> Result<Vec<Partition>, Refusal> {
-        let product = sizes
-            .iter()
-            .try_fold(1_u64, |product, size| product.checked_mul(*size));
-        let mut levels = Vec::with_capacity(sizes.len());
-        let mut stride = 1;
-        if product == Some(self.size(Dim::Cp)) {
-            for &size in sizes {
-                levels.extend(self.process_groups(ProcessGroup::Cp).level(stride, size));
-                stride *= size;
-            }
-            return Ok(levels);
-        }
-        let message =
-            "the product of hierarchical_context_parallel_sizes must be context_parallel_size";
-        Err(Exception::AssertionError.with(message))
     }
 }

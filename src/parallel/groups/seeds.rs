@@ -1,6 +1,6 @@
 //! The random seeds that a rank starts from.
 
-use super::{Coordinates, RankGrids};
+use super::Coordinates;
 
 /// What the user says about randomness.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,13 +44,5 @@ impl SeedRule {
                 .saturating_add(place.ep.saturating_mul(100))
                 .saturating_add(place.etp),
         }
-    }
-}
-
-impl RankGrids {
-    /// The seeds of `rank`; `None` for a rank of another model.
-    #[must_use]
-    pub fn seeds(&self, rank: u64, rule: &SeedRule) -> Option<Seeds> {
-        Some(rule.seeds(&self.coordinates(rank)?))
     }
 }

@@ -2,38 +2,17 @@
 
 use std::collections::BTreeSet;
 
-use megatron_memory::parallel::groups::comm_grid::{CommGrid, ViewSpec};
 use megatron_memory::parallel::groups::process_groups::ProcessGroup;
 use megatron_memory::parallel::groups::seeds::{SeedRule, Seeds};
 use megatron_memory::parallel::groups::{
     Dim, Grid, MemberOrder, ModelParallel, Partition, RankGrids, RankOrder, View,
 };
-use megatron_memory::parallel::python::Refusal;
 use proptest::prelude::*;
-use serde_json::{Value as Json, json};
-
-use crate::oracle;
 
 fn lists(partition: &Partition) -> Vec<Vec<u64>> {
     partition
         .iter()
         .map(|group| group.ranks().collect())
-        .collect()
-}
-
-fn texts(json: &Json) -> Vec<&str> {
-    json.as_array()
-        .unwrap()
-        .iter()
-        .map(|text| text.as_str().unwrap())
-        .collect()
-}
-
-fn numbers(json: &Json) -> Vec<i128> {
-    json.as_array()
-        .unwrap()
-        .iter()
-        .map(|number| number.as_i64().unwrap().into())
         .collect()
 }
 
@@ -51,120 +30,6 @@ fn grids(tp: u64, cp: u64, pp: u64, ep: u64, etp: u64, world: u64) -> RankGrids 
         0,
     )
     .unwrap()
-}
-
-/// Builds the recorded grid and its views up to the first refusal.
-fn comm_grid(record: &Json) -> Result<CommGrid, Refusal> {
-    let (shape, names) = (numbers(&record["shape"]), texts(&record["dim_names"]));
-    let base = ViewSpec {
-        shape: &shape,
-        dim_names: &names,
-    };
-    let offset = record["rank_offset"].as_i64().unwrap().into();
-    let mut grid = CommGrid::new(&base, offset, record["world_size"].as_i64().unwrap().into())?;
-    for view in record["views"].as_array().unwrap() {
-        let (shape, names) = (numbers(&view[1]), texts(&view[2]));
-        let shared = if view[3].is_null() {
-            Vec::new()
-        } else {
-            texts(&view[3])
-        };
-        let spec = ViewSpec {
-            shape: &shape,
-            dim_names: &names,
-        };
-        grid.register_view(view[0].as_str().unwrap(), &spec, &shared)?;
-    }
-    Ok(grid)
-}
-
-fn refusal_of(result: Result<CommGrid, Refusal>) -> Json {
-    let refusal = result.unwrap_err();
-    json!({"type": refusal.exception.to_string(), "message": refusal.message})
-}
-
-#[test]
-fn comm_grid_refuses_what_hyper_comm_grid_refuses() {
-    let records = oracle::json("reference/mimo_config.json");
-    let records = records["hyper_comm_grid_errors"].as_array().unwrap();
-    assert_eq!(records.len(), 8);
-    for record in records {
-        assert_eq!(refusal_of(comm_grid(record)), record["error"], "{record}");
-    }
-}
-
-#[test]
-fn comm_grid_refuses_malformed_views_in_upstreams_order() {
-    let refused = |views: Json| {
-        let record = json!({"shape": [2, 1, 2, 2], "dim_names": ["tp", "cp", "dp", "pp"], "rank_offset": 0,
-            "world_size": 8, "views": views});
-        refusal_of(comm_grid(&record))["message"]
-            .as_str()
-            .unwrap()
-            .to_owned()
-    };
-    let cases = [
-        (
-            json!([["base", [8], ["z"], null]]),
-            "View 'base' is already registered",
-        ),
-        (
-            json!([["e", [8, 1], ["z"], null]]),
-            "len(shape) [8, 1] != len(dim_names) ['z']",
-        ),
-        (
-            json!([["e", [8, 1], ["z", "z"], null]]),
-            "View 'e' has duplicate dim_names: ['z', 'z']",
-        ),
-        (
-            json!([["e", [8, -1], ["y", "z"], null]]),
-            "View 'e' shape must be positive ints, got [8, -1]",
-        ),
-        (
-            json!([["e", [4], ["z"], null]]),
-            "View 'e' shape [4] has size 4, but the grid size is 8",
-        ),
-        (
-            json!([["e", [4, 2], ["z", "pp"], ["pp", "pp"]]]),
-            "View 'e' has duplicate shared_dims: ['pp', 'pp']",
-        ),
-        (
-            json!([["e", [2, 2, 2], ["dp", "tp", "pp"], ["pp", "tp", "dp"]]]),
-            "Shared dim 'tp' has different membership across views: base enumeration [[0, 1], [2, 3], [4, 5], [6, 7]] \
-             != view 'e' enumeration [[0, 2], [1, 3], [4, 6], [5, 7]]",
-        ),
-    ];
-    for (views, message) in cases {
-        assert_eq!(refused(views), message);
-    }
-}
-
-#[test]
-fn comm_grid_lists_groups_of_any_view() {
-    let record = json!({"shape": [2, 1, 2, 2], "dim_names": ["tp", "cp", "dp", "pp"], "rank_offset": 4,
-        "world_size": 12, "views": [["expert", [1, 4, 1, 2], ["expt_tp", "ep", "expt_dp", "pp"], ["pp"]]]});
-    let grid = comm_grid(&record).unwrap();
-    let groups = |dims: &[&str], view| {
-        grid.rank_groups(dims, view)
-            .map(|partition| lists(&partition))
-    };
-    assert_eq!(
-        groups(&["pp", "tp"], None).unwrap(),
-        [[4, 5, 8, 9], [6, 7, 10, 11]]
-    );
-    assert_eq!(
-        groups(&["ep"], Some("expert")).unwrap(),
-        [[4, 5, 6, 7], [8, 9, 10, 11]]
-    );
-    let message = |dims: &[&str], view| groups(dims, view).unwrap_err().message;
-    assert_eq!(
-        message(&["ep"], None),
-        "'ep' is not in view 'base' with dim_names ['tp', 'cp', 'dp', 'pp']"
-    );
-    assert_eq!(
-        message(&["ep"], Some("x")),
-        "View 'x' is not registered. Registered views: ['base', 'expert']"
-    );
 }
 
 #[test]
@@ -275,20 +140,6 @@ fn optimizer_instances_cut_the_data_parallel_groups() {
 }
 
 #[test]
-fn hierarchical_context_parallel_levels() {
-    // The example of `create_hierarchical_groups`: sizes 2, 2, 4 over sixteen ranks.
-    let grids = grids(1, 16, 1, 1, 1, 16);
-    let levels = grids.hierarchical_context_parallel(&[2, 2, 4]).unwrap();
-    assert_eq!(lists(&levels[0])[..2], [[0, 1], [2, 3]]);
-    assert_eq!(lists(&levels[1])[..4], [[0, 2], [1, 3], [4, 6], [5, 7]]);
-    assert_eq!(
-        lists(&levels[2]),
-        [[0, 4, 8, 12], [1, 5, 9, 13], [2, 6, 10, 14], [3, 7, 11, 15]]
-    );
-    assert!(grids.hierarchical_context_parallel(&[2, 2]).is_err());
-}
-
-#[test]
 fn sizes_that_do_not_divide_the_world_are_refused() {
     let refusal = |model, world| {
         RankGrids::new(&model, world, RankOrder::PpLast, 0)
@@ -332,13 +183,14 @@ fn seeds_differ_where_weights_differ() {
         tensor_parallel: 1334 + 2718 + 1,
         expert_parallel: 1334 + 1024 + 100 + 1,
     };
-    assert_eq!(grids.seeds(15, &rule), Some(seeds));
+    let place = grids.coordinates(15).unwrap();
+    assert_eq!(rule.seeds(&place), seeds);
     let rule = SeedRule {
         data_parallel_random_init: true,
         ..rule
     };
-    assert_eq!(grids.seeds(15, &rule).unwrap().base, 1334 + 10 * 3);
-    assert_eq!(grids.seeds(16, &rule), None);
+    assert_eq!(rule.seeds(&place).base, 1334 + 10 * 3);
+    assert_eq!(grids.coordinates(16), None);
 }
 
 #[test]

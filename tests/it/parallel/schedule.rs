@@ -150,23 +150,6 @@ fn live_microbatches_of_a_large_job() {
 }
 
 #[test]
-fn receive_slots_grow_with_the_group_at_the_ends() {
-    let slots = |pp_rank, vpp| {
-        let slots = Schedule::new(ScheduleInput {
-            vpp,
-            microbatch_group_size_per_vp_stage: Some(7),
-            ..plain(4, pp_rank, 21)
-        })
-        .receive_slots();
-        (slots.forward, slots.backward)
-    };
-    assert_eq!(slots(0, Some(2)), (4, 1));
-    assert_eq!(slots(1, Some(2)), (1, 1));
-    assert_eq!(slots(3, Some(2)), (1, 4));
-    assert_eq!(slots(0, None), (0, 0));
-}
-
-#[test]
 fn schedules_that_megatron_refuses_are_refused() {
     let grouped = |group, input| ScheduleInput {
         microbatch_group_size_per_vp_stage: Some(group),

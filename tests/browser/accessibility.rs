@@ -61,6 +61,18 @@ fn no_barriers_beside_the_evidence() {
 }
 
 #[test]
+#[ignore = "needs the checker: cargo xtask test"]
+fn no_barriers_among_the_formulas() {
+    let page = Page::blank();
+    page.follow("formulas.html");
+    page.eval("document.querySelectorAll('details').forEach((part) => { part.open = true; })");
+    for scheme in ["light", "dark"] {
+        page.media("prefers-color-scheme", scheme);
+        assert_eq!(page.barriers(), Vec::<String>::new(), "{scheme}");
+    }
+}
+
+#[test]
 fn a_narrow_screen_needs_no_sideways_scrolling() {
     let page = Page::open("");
     page.viewport(320, 640);

@@ -471,6 +471,8 @@ fn the_dialogs_have_no_barriers() {
         if kind == "import" {
             put(&page, "text", CONFIG);
             page.until(&format!("document.querySelector('{DIALOG} tbody tr')"));
+            put(&page, "hub", "acme/tiny");
+            page.until(&format!("document.querySelector('{DIALOG} .exchange-hub')"));
         }
         assert_eq!(page.barriers(), Vec::<String>::new(), "{kind}");
     }

@@ -133,8 +133,7 @@ pub fn by_id(id: &str) -> Option<&'static Preset> {
 /// The newest version of the preset with an id, of a model or of a whole job.
 #[must_use]
 pub fn newest(id: &str) -> Option<u32> {
-    let model = by_id(id).map(|model| model.version);
-    model.or_else(|| jobs::by_id(id).map(|job| job.version))
+    settings::version(id)
 }
 
 /// The fields of a map; a module's place in the job is not among them.

@@ -137,9 +137,11 @@ impl Setup {
     /// The job of a first visit.
     #[must_use]
     pub fn first() -> Self {
-        presets::by_id(FIRST)
-            .map(Self::of_preset)
-            .unwrap_or_default()
+        let reference = Self {
+            preset: PresetRef::read(FIRST).map(|(preset, _)| preset),
+            job: RawJob::default(),
+        };
+        reference.start()
     }
 
     /// The job that this one started from: the preset's, or one of defaults.

@@ -1,5 +1,5 @@
-//! The fields of every preset, as `presets/settings.txt` keeps them: a line each, with the preset's id and its
-//! job in the public JSON form.
+//! The fields of every preset, as `presets/settings.txt` keeps them: a line each, with the preset's id, the version
+//! that links name, and its job in the public JSON form. Encoders alone are no jobs, and have no version.
 //!
 //! Reading a preset's file takes the reader of Hugging Face configurations and all the files; this takes
 //! neither. The lines are made from the files by `cargo xtask presets`, and a test asks whether they still are
@@ -19,10 +19,23 @@ const LINES: &str = include_str!("settings.txt");
 
 /// The job of the preset with an id, whatever it is a preset of.
 pub(crate) fn job(id: &str) -> Option<RawJob> {
-    let line = LINES
-        .lines()
-        .find_map(|line| line.strip_prefix(id)?.strip_prefix(' '))?;
-    Some(RawJob::from_value(&json::parse(line).ok()?.to_value()))
+    let (_, job) = line(id)?;
+    Some(RawJob::from_value(&json::parse(job).ok()?.to_value()))
+}
+
+/// The version of the preset with an id, of a model or of a whole job. Nothing that a menu shows is read for it.
+pub(super) fn version(id: &str) -> Option<u32> {
+    let (version, _) = line(id)?;
+    version.parse().ok()
+}
+
+/// The version and the job of the preset with an id.
+fn line(id: &str) -> Option<(&'static str, &'static str)> {
+    LINES.lines().find_map(|line| {
+        let (name, job) = line.split_once(' ')?;
+        let (name, version) = name.split_once('@').unwrap_or((name, ""));
+        (name == id).then_some((version, job))
+    })
 }
 
 /// What `settings.txt` has to hold after the presets' files. None where a file cannot be read.
@@ -33,17 +46,22 @@ pub fn lines() -> Option<String> {
         ..RawJob::default()
     };
     let model = |preset: &Preset| preset.contents().as_ref().map(Contents::raw_job);
-    let models = PRESETS.iter().map(|preset| (preset.id, model(preset)));
+    let numbered = |id: &str, version: u32| format!("{id}@{version}");
+    let models = PRESETS.iter().map(|preset| {
+        let name = numbered(preset.id, preset.version);
+        (name, model(preset))
+    });
     let encoders = ENCODERS.iter().map(|encoder| {
         let contents = encoder.contents();
         (
-            encoder.id,
+            encoder.id.to_owned(),
             contents.map(|contents| plain(contents.settings)),
         )
     });
-    let jobs = JOBS
-        .iter()
-        .map(|preset| (preset.id, preset.contents().map(|contents| contents.job)));
+    let jobs = JOBS.iter().map(|preset| {
+        let name = numbered(preset.id, preset.version);
+        (name, preset.contents().map(|contents| contents.job))
+    });
     models
         .chain(encoders)
         .chain(jobs)

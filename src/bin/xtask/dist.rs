@@ -110,10 +110,10 @@ fn finish(mode: Mode, stage: &Path) -> Result<(), Error> {
     let options = ["--no-typescript", "--out-name", "megatron-memory-embed"];
     bind(&module, stage, &options)?;
     let styles = files(Path::new("styles"))?;
-    fs::write(stage.join("style.css"), concatenated(&styles)?)?;
+    fs::write(stage.join("style.css"), concatenated(mode, &styles)?)?;
     let shown = |file: &PathBuf| EMBEDDED.iter().any(|name| file.as_os_str() == *name);
     let styles: Vec<PathBuf> = styles.into_iter().filter(shown).collect();
-    fs::write(stage.join("embed.css"), concatenated(&styles)?)?;
+    fs::write(stage.join("embed.css"), concatenated(mode, &styles)?)?;
     fs::write(stage.join("evidence.html"), evidence::html()?)?;
     fs::write(stage.join("formulas.html"), reference::html()?)?;
     let web = Path::new("src/web");
@@ -265,12 +265,26 @@ fn stamp(stage: &Path) -> Result<(), Error> {
 }
 
 /// The style sheets as one text.
-fn concatenated(sheets: &[PathBuf]) -> Result<String, Error> {
+fn concatenated(mode: Mode, sheets: &[PathBuf]) -> Result<String, Error> {
     let mut text = String::new();
     for sheet in sheets {
         text.push_str(&fs::read_to_string(Path::new("styles").join(sheet))?);
     }
-    Ok(text)
+    Ok(match mode {
+        Mode::Dev => text,
+        Mode::Release => without_remarks(&text),
+    })
+}
+
+/// Styles without comments, empty lines and indentation.
+fn without_remarks(styles: &str) -> String {
+    let mut code = String::new();
+    for (at, piece) in styles.split("/*").enumerate() {
+        let after = piece.split_once("*/").map_or("", |(_, after)| after);
+        code.push_str(if at == 0 { piece } else { after });
+    }
+    let lines = code.lines().map(str::trim).filter(|line| !line.is_empty());
+    lines.flat_map(|line| [line, "\n"]).collect()
 }
 
 /// Every file below `folder`, relative to it, in alphabetical order.
@@ -298,4 +312,17 @@ fn clear(folder: &Path) -> Result<(), Error> {
         fs::remove_dir_all(folder)?;
     }
     Ok(fs::create_dir_all(folder)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{without_comments, without_remarks};
+
+    #[test]
+    fn what_is_written_for_people_stays_behind() {
+        let styles = "/* One\n   two. */\n.a {\n  b: c; /* d */\n}\n\n.e {}\n";
+        assert_eq!(without_remarks(styles), ".a {\nb: c;\n}\n.e {}\n");
+        let script = "/**\n * One.\n */\nf();\n\n  // Two.\n  g(\"//\");\n/** Three. */\nh();\n";
+        assert_eq!(without_comments(script), "f();\ng(\"//\");\nh();\n");
+    }
 }

@@ -31,7 +31,7 @@ const CEILINGS: [(&str, &[&str], usize); 8] = [
         &["megatron-memory.js", "loader.js"],
         5_500,
     ),
-    ("styles", &["style.css"], 12_000),
+    ("styles", &["style.css"], 8_000),
     (
         "all that an embed loads",
         &[
@@ -42,7 +42,7 @@ const CEILINGS: [(&str, &[&str], usize); 8] = [
             "megatron-memory-embed.js",
             "megatron-memory-embed_bg.wasm",
         ],
-        190_000,
+        188_000,
     ),
     ("what a host page loads", &["embed.js"], 2_000),
 ];

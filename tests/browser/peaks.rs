@@ -27,6 +27,18 @@ fn the_timeline_is_a_tab_and_a_link_opens_it() {
 }
 
 #[test]
+fn longer_numbers_of_a_stage_do_not_move_what_is_below() {
+    let page = Page::open("");
+    page.until("document.querySelector('.detail .panel-note').innerText.startsWith('67.90 GiB')");
+    let top = "document.querySelector('#stage-parts').getBoundingClientRect().top";
+    let before = page.eval(top);
+    page.click("#field-mbs");
+    page.press("\u{E013}");
+    page.until("document.querySelector('.detail .panel-note').innerText.startsWith('128.89 GiB')");
+    assert_eq!(page.eval(top), before);
+}
+
+#[test]
 fn a_stage_says_what_is_in_flight_and_what_comes_on_top() {
     let page = Page::open(LLAMA);
     let alive = page.text(".peaks tbody tr td:nth-child(3)");

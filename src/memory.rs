@@ -71,16 +71,14 @@ pub struct StageEstimate {
     pub total: Bytes,
     /// What stays between optimizer steps: what `torch.cuda.memory_allocated` shows then.
     pub steady: Bytes,
-    /// The heaviest moment; the same amount as `total`.
-    pub peak: Bytes,
-    /// When that is.
-    pub moment: PeakMoment,
-    /// Micro batches of each chunk that are alive at the heaviest moment of the forward and backward passes.
-    pub in_flight: Vec<u32>,
     /// The part of it that a process has once, however many modules it runs: workspaces of cuBLAS.
     pub workspaces: Bytes,
     /// What frozen parameters would need besides, were they trained: gradients and optimizer states.
     pub saved_by_freezing: Bytes,
+    /// When the heaviest moment is.
+    pub moment: PeakMoment,
+    /// Micro batches of each chunk that are alive at the heaviest moment of the forward and backward passes.
+    pub in_flight: Vec<u32>,
 }
 
 /// What one chunk of a pipeline rank holds.

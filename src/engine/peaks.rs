@@ -84,14 +84,14 @@ pub(super) fn peak(
     timelines: usize,
 ) {
     w.key("steady_bytes").number(stage.steady.0);
-    w.key("peak_bytes").number(stage.peak.0);
+    w.key("peak_bytes").number(stage.total.0);
     w.key("peak_moment");
     moment(w, &stage.moment);
     w.key("in_flight");
     in_flight(w, &stage.in_flight);
     if let Some(m) = all.config.modules().get(at.module) {
         w.key("allowances");
-        allowances(w, &band(m, stage.peak));
+        allowances(w, &band(m, stage.total));
     }
     let points = all.request.points_each(timelines);
     if points > 0 && timelines > 0 {

@@ -15,7 +15,6 @@ use super::segments::{Tapes, ahead};
 use super::states::{Held, StateRule, StateRules, gradient_copy_bytes, moment_copy_bytes};
 use super::{ChunkEstimate, StageEstimate};
 use crate::config::job::Module;
-use crate::model::tape::recompute::Savers;
 use crate::model::tape::replay::{TRANSIENT, Usage};
 use crate::model::{Architecture, PartCounts, chunk_parts};
 use crate::parallel::groups::View;
@@ -57,19 +56,9 @@ pub(crate) struct Replay<'t> {
 
 impl<'a> Stages<'a> {
     pub(crate) fn new(m: &'a Module, architecture: &Architecture, local: &'a PartTable) -> Self {
-        Self::with_savers(m, architecture, local, Savers::of(m))
-    }
-
-    /// The stages of a module that recomputes and offloads these instead of what it asks for.
-    pub(crate) fn with_savers(
-        m: &'a Module,
-        architecture: &Architecture,
-        local: &'a PartTable,
-        savers: Savers,
-    ) -> Self {
         Self {
             m,
-            tapes: Tapes::new(m, savers),
+            tapes: Tapes::new(m),
             rules: StateRules::new(m),
             local,
             parameters: RefCell::default(),
@@ -216,7 +205,6 @@ impl<'a> Stages<'a> {
             memory,
             total,
             steady,
-            peak: total,
             workspaces,
             saved_by_freezing,
             moment,

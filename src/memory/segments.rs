@@ -5,7 +5,6 @@ use core::cell::OnceCell;
 use crate::config::choices::{RecomputeGranularity, RecomputeMethod};
 use crate::config::job::Module;
 use crate::model::sizes::Sizes;
-use crate::model::tape::recompute::Savers;
 use crate::model::tape::replay::Reel;
 use crate::model::tensor::{Shape, factor};
 use crate::model::{Layer, embedding_tape, head_tape, layer_tape};
@@ -55,7 +54,7 @@ pub(crate) struct Tapes<'a> {
 
 impl<'a> Tapes<'a> {
     /// The tapes of a module whose chunks are these.
-    pub(crate) fn new(m: &'a Module, savers: Savers) -> Self {
+    pub(crate) fn new(m: &'a Module) -> Self {
         let mut heads: Vec<((u32, bool), OnceCell<Reel>)> = Vec::new();
         for chunk in m.stages.chunks() {
             let key = (chunk.mtp, chunk.output);
@@ -64,10 +63,7 @@ impl<'a> Tapes<'a> {
             }
         }
         Self {
-            sizes: Sizes {
-                savers,
-                ..Sizes::new(m)
-            },
+            sizes: Sizes::new(m),
             layers: Default::default(),
             embedding: OnceCell::new(),
             heads,

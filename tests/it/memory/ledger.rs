@@ -18,7 +18,7 @@ proptest! {
         let job = RawJob::from_value(&serde_json::from_value(job).unwrap());
         let rows = ledger(&job, at);
         prop_assert_eq!(rows.iter().filter(|row| row.current).count(), 1);
-        let peak = now.worst_stage().unwrap().peak;
+        let peak = now.worst_stage().unwrap().total;
         for row in &rows {
             let mut then = job.clone();
             for (field, value) in row.choice.settings() {
@@ -30,7 +30,7 @@ proptest! {
                 continue;
             };
             let then = estimate(&checked.config.unwrap());
-            prop_assert_eq!(saved.peak, then.stage(at).unwrap().peak);
+            prop_assert_eq!(saved.peak, then.stage(at).unwrap().total);
             prop_assert_eq!(saved.worst, then.worst_rank.total);
             prop_assert_eq!(saved.saves, i64::try_from(peak.0).unwrap() - i64::try_from(saved.peak.0).unwrap());
             prop_assert!(saved.recomputed_ppm <= 1_000_000);

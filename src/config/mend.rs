@@ -1,9 +1,7 @@
 //! A way out of problems whose rule knows none: the fields involved are changed, one at a time, and what helps is offered.
 
-use super::canonical::names;
 use super::check::examine;
-use super::field::{Default, Kind};
-use super::fields::FieldId;
+use super::field::Kind;
 use super::problem::{Problem, Severity};
 use super::raw::RawJob;
 use crate::value::Value;
@@ -13,20 +11,28 @@ const MENDED: usize = 8;
 /// Changes that are offered for a problem.
 const OFFERED: usize = 3;
 
-/// Adds changes to errors that have none. A change is offered where it ends the problem and makes no other.
+/// Adds changes to errors that have none. A change is offered where fewer errors are left.
 #[inline(never)] // Apart: its parts take fewer bytes than one huge function.
 pub(super) fn mend(raw: &RawJob, problems: &mut [Problem]) {
     let before = errors(problems);
-    let helpless = |p: &&mut Problem| {
-        p.severity == Severity::Error && p.fixes.is_empty() && p.repair.is_none()
-    };
-    for problem in problems.iter_mut().filter(helpless).take(MENDED) {
-        for field in problem.fields.clone() {
-            for value in others(raw, problem.module, field) {
+    let mut mended = 0;
+    for problem in problems {
+        let helpless = problem.fixes.is_empty() && problem.repair.is_none();
+        if problem.severity != Severity::Error || !helpless || mended == MENDED {
+            continue;
+        }
+        mended += 1;
+        for id in problem.fields.clone() {
+            // The value that it has mends nothing.
+            let values = match id.field().kind {
+                Kind::Flag => vec![Value::Bool(true), Value::Bool(false)],
+                _ => vec![Value::Null],
+            };
+            for value in values {
                 let mut other = raw.clone();
-                other.put(problem.module, field, value.clone());
+                other.put(problem.module, id, value.clone());
                 if problem.fixes.len() < OFFERED && errors(&examine(&other).problems) < before {
-                    problem.fix(field, value);
+                    problem.fix(id, value);
                 }
             }
         }
@@ -36,24 +42,4 @@ pub(super) fn mend(raw: &RawJob, problems: &mut [Problem]) {
 fn errors(problems: &[Problem]) -> usize {
     let errors = problems.iter().filter(|p| p.severity == Severity::Error);
     errors.count()
-}
-
-/// Other values of a field: its default, and where the values are few all of them.
-fn others(raw: &RawJob, module: usize, id: FieldId) -> Vec<Value> {
-    let field = id.field();
-    let given = raw.get(module, id);
-    let mut others = Vec::new();
-    if given.is_some() && field.default != Default::Required {
-        others.push(Value::Null);
-    }
-    match field.kind {
-        Kind::Flag => others.extend([true, false].map(Value::Bool)),
-        Kind::Choice(_) => {
-            let names = names(field.kind).iter();
-            others.extend(names.map(|name| Value::Text((*name).to_owned())));
-        }
-        _ => {}
-    }
-    others.retain(|value| given != Some(value));
-    others
 }

@@ -118,6 +118,7 @@ pub(super) const RULES: &[Rule] = &[
                     || d.recomputes(RecomputeModule::Layernorm))
         },
         words: "recompute modules moe_act and layernorm do not work with fp8_recipe delayed",
+        fixes: &[(F::fp8_recipe, To::Name("tensorwise"))],
         ..ERROR
     },
     Rule {

@@ -120,7 +120,8 @@ fn a_link_restores_a_job_of_several_modules() {
     page.fill("#field-tp", "8");
     page.press(TAB);
     page.click("[data-at=layout]");
-    page.until("location.hash.includes('language.tp=8')");
+    // Both changes are in it: the link follows a little later, and not each of them by itself.
+    page.until("location.hash.includes('language.tp=8') && location.hash.includes('gpus=33')");
     assert_eq!(page.count(".field-changed"), 2);
     let (link, total) = (page.fragment(), page.text("[data-testid=total]"));
     page.load(&link);

@@ -153,7 +153,8 @@ impl Search {
     }
 }
 
-#[cfg(test)]
+// Embeds have no search, and fields in them no other names.
+#[cfg(all(test, feature = "web"))]
 mod tests {
     use super::matches;
     use crate::config::fields::FieldId;

@@ -9,17 +9,14 @@ use megatron_memory::formats::share_url;
 use megatron_memory::memory::estimate;
 use megatron_memory::memory::line::{Line, stage_lines};
 use megatron_memory::report::amount::{Scale, Unit, exact};
-use megatron_memory::report::charts::{Chart, Subject, bucket_bar, stage_bars};
+use megatron_memory::report::charts::{Chart, bucket_bar, stage_bars};
 use megatron_memory::report::markup::{Markup, tag};
-use megatron_memory::report::scene::Px;
 use megatron_memory::report::summary::stage_name;
 
-use super::{Error, html::filled};
+use super::{Error, html::filled, svg::of_fullest};
 
 const TEMPLATE: &str = include_str!("reference/page.html");
 const SCALE: Scale = Scale::fine(Unit::Gib);
-/// How wide the pictures are, in pixels.
-const WIDTH: i32 = 720;
 
 /// The jobs that are gone through: one whose numbers can be checked by hand, and one with everything.
 const EXAMPLES: [(&str, &str, Chart); 2] = [
@@ -98,14 +95,7 @@ fn example(link: &str, title: &str, chart: Chart) -> Result<Vec<Markup>, Error> 
     let config = checked.config.as_ref().ok_or("an example is refused")?;
     let estimate = estimate(config);
     let lines = stage_lines(config, &estimate, estimate.worst);
-    let scene = (chart.draw)(&Subject {
-        config,
-        estimate: &estimate,
-        stage: estimate.worst,
-        lines: &lines,
-        unit: Unit::Gib,
-        width: Px::of(WIDTH),
-    });
+    let scene = of_fullest(config, &estimate, &lines, chart);
     let total = estimate.worst_stage().map_or(String::new(), |stage| {
         let amount = Scale::coarse(Unit::Gib).amount(stage.total);
         format!("{amount} ({})", exact(stage.total))

@@ -1,14 +1,17 @@
 //! A link as a picture, for pages without scripts.
 
 use megatron_memory::{
-    config,
+    config::{self, job::Config},
     export::{style, svg},
     formats::share_url,
-    memory::{estimate, line::stage_lines},
+    memory::{
+        Estimate, estimate,
+        line::{Line, stage_lines},
+    },
     report::{
         amount::Unit,
         charts::{CHARTS, Chart, Subject, bucket_bar},
-        scene::Px,
+        scene::{Px, Scene},
     },
 };
 
@@ -60,15 +63,25 @@ fn picture(link: &str, chart: Chart) -> Result<String, Error> {
     };
     let estimate = estimate(config);
     let lines = stage_lines(config, &estimate, estimate.worst);
-    let scene = (chart.draw)(&Subject {
+    let scene = of_fullest(config, &estimate, &lines, chart);
+    Ok(svg::document(&scene, &style::standalone()))
+}
+
+/// A chart of a job's fullest stage.
+pub(crate) fn of_fullest(
+    config: &Config,
+    estimate: &Estimate,
+    lines: &[Line],
+    chart: Chart,
+) -> Scene {
+    (chart.draw)(&Subject {
         config,
-        estimate: &estimate,
+        estimate,
         stage: estimate.worst,
-        lines: &lines,
+        lines,
         unit: Unit::Gib,
         width: Px::of(WIDTH),
-    });
-    Ok(svg::document(&scene, &style::standalone()))
+    })
 }
 
 #[cfg(test)]

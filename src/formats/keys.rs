@@ -63,6 +63,10 @@ pub enum Rule {
     StepsPerRollout,
     /// Batch of the data loader: the global batch where nothing says how it is split.
     TrainBatch,
+    /// The kind of tokenizer, which may say how large the vocabulary is.
+    TokenizerType,
+    /// A tokenizer's file or repository, which may say so too.
+    TokenizerModel,
     /// A value of several keys at once, as JSON or a map.
     Nested,
 }

@@ -1,7 +1,7 @@
 //! Front ends: what their keys mean, and what they take for what is left out.
 
 use crate::config::fields::FieldId;
-use crate::formats::keys::Meaning;
+use crate::formats::keys::{Meaning, Rule};
 use crate::formats::megatron_args::{self, Arity, Known};
 use crate::formats::{bridge_keys, slime_keys, swift_keys, verl_keys};
 
@@ -74,6 +74,11 @@ impl Dialect {
 
 /// What a flag of Megatron-LM means.
 fn flag(name: &str) -> Option<Found> {
+    match name.replace('-', "_").as_str() {
+        "tokenizer_type" => return Some(Found::Means(Meaning::Rule(Rule::TokenizerType))),
+        "tokenizer_model" => return Some(Found::Means(Meaning::Rule(Rule::TokenizerModel))),
+        _ => {}
+    }
     let known = megatron_args::find(name);
     // Some fields of ours belong to flags that change nothing in most jobs.
     if !matches!(known, Some(Known::Relevant(_)))

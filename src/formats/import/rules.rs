@@ -69,23 +69,16 @@ pub(super) fn needs_value(dialect: Dialect, name: &str) -> bool {
         None | Some(Found::Retired(Some(_))) => true,
         Some(Found::Retired(None)) => false,
         Some(Found::Means(meaning)) => match meaning {
-            Meaning::Irrelevant | Meaning::NotModelled(_) | Meaning::Rule(Rule::HfModel) => false,
-            Meaning::Field(_) | Meaning::Opposite(_) | Meaning::Rule(_) => {
-                // The name of a tokenizer may tell, a variable's does not.
-                !name.starts_with("tokenizer")
-            }
+            Meaning::Irrelevant
+            | Meaning::NotModelled(_)
+            | Meaning::Rule(Rule::HfModel | Rule::TokenizerType | Rule::TokenizerModel) => false,
+            Meaning::Field(_) | Meaning::Opposite(_) | Meaning::Rule(_) => true,
         },
     }
 }
 
 /// Takes one key in.
 pub(super) fn apply(draft: &mut Draft, parts: &mut Parts, item: &Item, name: &str) {
-    // No settings of the job, but they may say how large the vocabulary is.
-    match name.replace('-', "_").as_str() {
-        "tokenizer_type" => return parts.tokenizer.kind = Some(item.clone()),
-        "tokenizer_model" => return parts.tokenizer.model = Some(item.clone()),
-        _ => {}
-    }
     match draft.dialect.find(name) {
         None => draft.row(item, Fate::Unknown, None, ""),
         Some(Found::Retired(successor)) => retired(draft, item, successor),
@@ -259,6 +252,8 @@ fn rule(draft: &mut Draft, parts: &mut Parts, item: &Item, rule: Rule) {
         Rule::PromptBatch => later(|parts| &mut parts.prompts),
         Rule::SamplesPerPrompt => later(|parts| &mut parts.samples),
         Rule::StepsPerRollout => later(|parts| &mut parts.steps),
+        Rule::TokenizerType => later(|parts| &mut parts.tokenizer.kind),
+        Rule::TokenizerModel => later(|parts| &mut parts.tokenizer.model),
         Rule::TrainBatch => later(|parts| &mut parts.batch),
     }
 }

@@ -9,7 +9,7 @@ use crate::formats::share_url;
 use crate::memory::line::stage_lines;
 use crate::memory::{StageRef, estimate};
 use crate::report::amount::Unit;
-use crate::report::charts::{CHARTS, Subject};
+use crate::report::charts::{CHARTS, ROW, Subject};
 use crate::report::markup::tag;
 use crate::report::scene::Px;
 use crate::value::Value;
@@ -67,6 +67,7 @@ pub fn svg(job: &Value, chart: &str, options: &Value) -> Result<Value, Failure> 
         lines: &lines,
         unit,
         width: Px::of(i32::try_from(width).unwrap_or(i32::MAX)),
+        row: ROW,
     });
     let made = format!("{}: {}", made_by(), share_url::encode(&share));
     let picture = file::picture(&scene, &style::standalone()).child(tag("metadata").text(made));

@@ -29,7 +29,12 @@ pub struct Subject<'a> {
     pub unit: Unit,
     /// How wide the picture is to be.
     pub width: Px,
+    /// How high its rows are to be, where it has some.
+    pub row: Px,
 }
+
+/// The height of a row that a mouse can hit.
+pub const ROW: Px = Px::of(26);
 
 /// A chart.
 #[derive(Clone, Copy, Debug)]

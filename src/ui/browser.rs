@@ -14,7 +14,8 @@ use wasm_bindgen::{JsCast, JsValue};
 use web_sys::js_sys::{Array, Function};
 use web_sys::{
     Document, EventTarget, HtmlDialogElement, HtmlElement, HtmlInputElement, IntersectionObserver,
-    IntersectionObserverEntry, KeyboardEvent, MouseEvent, ResizeObserver, Storage, Window,
+    IntersectionObserverEntry, KeyboardEvent, MouseEvent, PointerEvent, ResizeObserver, Storage,
+    Window,
 };
 
 #[cfg(not(feature = "web"))]
@@ -200,6 +201,18 @@ pub(crate) fn place(event: &Event) -> Option<String> {
         place.extend(["@", &column, ",", &row]);
     }
     Some(place)
+}
+
+/// Whether the page is mostly used with fingers.
+pub(crate) fn is_coarse() -> bool {
+    let query = window().and_then(|window| window.match_media("(pointer: coarse)").ok());
+    query.flatten().is_some_and(|query| query.matches())
+}
+
+/// Whether the pointer of a pointer event is a mouse.
+pub(crate) fn is_mouse(event: &Event) -> bool {
+    let event: &PointerEvent = event.unchecked_ref();
+    event.pointer_type() == "mouse"
 }
 
 /// Which of so many equal cells of a length a place is in.

@@ -21,7 +21,7 @@ use crate::report::markup::{Markup, tag};
     reason = "the whole language of gestures, whatever the panels of today obey"
 )]
 pub(crate) enum Gesture<'a> {
-    /// Points at it.
+    /// Points at it with a mouse. A finger points at nothing before it taps, and leaves nothing when it is lifted.
     Point(&'a str),
     /// Points at nothing any more, or moves the focus away.
     Leave,
@@ -56,7 +56,7 @@ const EVENTS: &[&str] = &[
     "submit",
 ];
 
-/// Handles a gesture; true when the browser must not.
+/// Handles a gesture; true when nobody else must, the browser included.
 type Hands = Box<dyn Fn(Gesture<'_>) -> bool>;
 
 /// A part of the page that shows `draw` and obeys `hands`.
@@ -145,6 +145,7 @@ fn act(event: &Event, hands: &Hands) {
     let kind = event.type_();
     let place = browser::place(event);
     let handled = match (kind.as_str(), place.as_deref()) {
+        (kind, _) if kind.starts_with("pointer") && !browser::is_mouse(event) => false,
         ("pointerover", Some(place)) => hands(Gesture::Point(place)),
         // Within an element only its cells are told apart.
         ("pointermove", Some(place)) if place.contains('@') => hands(Gesture::Point(place)),

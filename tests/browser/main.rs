@@ -27,4 +27,5 @@ mod form;
 mod link;
 mod loading;
 mod modules;
+mod readout;
 mod search;

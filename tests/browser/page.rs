@@ -263,6 +263,48 @@ impl Page {
         self.until("matchMedia('(pointer: coarse)').matches");
     }
 
+    /// Touches the middle of the first element that matches.
+    #[track_caller]
+    pub(crate) fn tap(&self, selector: &str) {
+        self.swipe(selector, 0);
+    }
+
+    /// Touches the middle of the first element that matches, and moves the finger up by some pixels.
+    #[track_caller]
+    pub(crate) fn swipe(&self, selector: &str, up: i64) {
+        let (x, y) = self.middle(selector);
+        let touch = |kind: &str, points: Value| {
+            let touch = json!({ "type": kind, "touchPoints": points });
+            self.browser.devtools("Input.dispatchTouchEvent", &touch);
+        };
+        touch("touchStart", json!([{ "x": x, "y": y }]));
+        for step in (20..=up).step_by(20) {
+            touch("touchMove", json!([{ "x": x, "y": y - step }]));
+        }
+        touch("touchEnd", json!([]));
+    }
+
+    /// Moves the mouse to the middle of the first element that matches.
+    #[track_caller]
+    pub(crate) fn hover(&self, selector: &str) {
+        let (x, y) = self.middle(selector);
+        let mouse = json!({ "type": "mouseMoved", "x": x, "y": y });
+        self.browser.devtools("Input.dispatchMouseEvent", &mouse);
+    }
+
+    /// The middle of the first element that matches, which comes to the screen where it is not there.
+    #[track_caller]
+    fn middle(&self, selector: &str) -> (i64, i64) {
+        let place = self.browser.script(
+            "const element = document.querySelector(arguments[0]);
+             element.scrollIntoView({ block: 'nearest' });
+             const { left, right, top, bottom } = element.getBoundingClientRect();
+             return [(left + right) / 2, (top + bottom) / 2].map(Math.round)",
+            &json!([selector]),
+        );
+        (place[0].as_i64().unwrap(), place[1].as_i64().unwrap())
+    }
+
     /// A media feature, such as `prefers-color-scheme: dark`.
     pub(crate) fn media(&self, name: &str, value: &str) {
         let features = json!({ "features": [{ "name": name, "value": value }] });

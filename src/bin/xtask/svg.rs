@@ -10,7 +10,7 @@ use megatron_memory::{
     },
     report::{
         amount::Unit,
-        charts::{CHARTS, Chart, Subject, bucket_bar},
+        charts::{CHARTS, Chart, ROW, Subject, bucket_bar},
         scene::{Px, Scene},
     },
 };
@@ -81,6 +81,7 @@ pub(crate) fn of_fullest(
         lines,
         unit: Unit::Gib,
         width: Px::of(WIDTH),
+        row: ROW,
     })
 }
 

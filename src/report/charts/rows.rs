@@ -7,10 +7,9 @@ use crate::report::scene::{Anchor, Class, Drawing, Mark, Px, Scene};
 use crate::report::target::Target;
 use crate::units::Bytes;
 
-const ROW: Px = Px::of(26);
 const BAR: Px = Px::of(14);
-/// From the top of a row to the base line of its text.
-const BASE_LINE: Px = Px::of(17);
+/// From the middle of a row to the base line of its text.
+const BASE_LINE: Px = Px::of(4);
 const GAP: Px = Px::of(10);
 const NAMES: Px = Px::of(168);
 const NUMBERS: Px = Px::of(88);
@@ -23,16 +22,17 @@ pub(super) fn draw(id: &'static str, title: &str, subject: &Subject<'_>, parts: 
     let amounts: Vec<Bytes> = parts.iter().map(|part| part.bytes).collect();
     let total: Bytes = amounts.iter().copied().sum();
     let longest = amounts.iter().copied().max().unwrap_or(Bytes::ZERO);
+    let row = subject.row;
     let names = NAMES.min(subject.width.over(2));
     let (left, right) = (names + GAP, subject.width - NUMBERS);
     let room = (right - left).max(Px::ZERO);
     let numbers = scale.parts(&amounts);
     let mut marks = Vec::new();
     for (i, (part, number)) in parts.iter().zip(&numbers).enumerate() {
-        let top = ROW.times(i);
-        let base = top + BASE_LINE;
+        let top = row.times(i);
+        let base = top + row.over(2) + BASE_LINE;
         let mut drawings = vec![
-            Drawing::rect(Class::Reach, (Px::ZERO, top), (subject.width, ROW)),
+            Drawing::rect(Class::Reach, (Px::ZERO, top), (subject.width, row)),
             Drawing::text(
                 Class::Label,
                 (Px::ZERO, base),
@@ -46,7 +46,7 @@ pub(super) fn draw(id: &'static str, title: &str, subject: &Subject<'_>, parts: 
                 .share(share.bytes.0.into(), longest.0.into())
                 .max(LEAST);
             let target = Target::line(subject.stage, share.path.clone());
-            let place = (x, top + (ROW - BAR).over(2));
+            let place = (x, top + (row - BAR).over(2));
             drawings.push(Drawing::rect(share.bucket.into(), place, (width, BAR)).about(target));
             x += width;
         }
@@ -85,7 +85,7 @@ pub(super) fn draw(id: &'static str, title: &str, subject: &Subject<'_>, parts: 
     Scene {
         id,
         width: subject.width,
-        height: ROW.times(parts.len().max(1)),
+        height: row.times(parts.len().max(1)),
         title: title.to_owned(),
         description,
         behind: Vec::new(),

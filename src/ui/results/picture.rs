@@ -166,9 +166,8 @@ impl Hands {
             }
             Gesture::Leave => self.view.lit.set(None),
             Gesture::Choose(place) => {
-                if let Some(target) = self.target(place) {
-                    self.view.choose(&target);
-                }
+                let target = self.target(place);
+                return target.is_some_and(|target| self.view.tap(target));
             }
             Gesture::Press(place, key) => return self.press(place, key),
             _ => {}
@@ -189,10 +188,6 @@ impl Hands {
             "Home" => 0,
             "End" => end,
             "Enter" | " " => now,
-            "Escape" => {
-                self.view.lit.set(None);
-                return false;
-            }
             _ => return false,
         };
         self.last.set(to);

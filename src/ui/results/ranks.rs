@@ -19,7 +19,6 @@ pub(super) fn ranks(view: View) -> Piece {
         width: Slot::new(640),
         coloring: Slot::new(Coloring::default()),
         rank: Slot::new(None),
-        seen: Slot::new(None),
         group: Slot::new((0, ProcessGroup::Tp)),
     };
     let hands = move |gesture: Gesture<'_>| map.act(gesture);
@@ -40,8 +39,6 @@ struct Map {
     coloring: Slot<Coloring>,
     /// The chosen rank; none for the worst.
     rank: Slot<Option<u64>>,
-    /// The rank under the pointer.
-    seen: Slot<Option<u64>>,
     /// The chosen group, and of which of the rank's modules it is.
     group: Slot<(usize, ProcessGroup)>,
 }
@@ -58,7 +55,7 @@ impl Map {
     fn now(&self) -> Option<Now> {
         let outcome = self.view.state.outcome.get()?;
         let (config, estimate) = (&outcome.config, &outcome.estimate);
-        let wish = self.seen.get().or(self.rank.get());
+        let wish = self.view.rank.get().or(self.rank.get());
         let rank = wish.filter(|rank| *rank < config.world_size());
         let rank = rank.unwrap_or(estimate.worst_rank.rank);
         let places = places(config, estimate, rank);
@@ -152,10 +149,10 @@ impl Map {
         match gesture {
             Gesture::Point(place) => {
                 if let Some(rank) = self.rank_at(place) {
-                    self.seen.set(Some(rank));
+                    self.view.rank.set(Some(rank));
                 }
             }
-            Gesture::Leave if self.seen.get_untracked().is_some() => self.seen.set(None),
+            Gesture::Leave if self.view.rank.get_untracked().is_some() => self.view.rank.set(None),
             Gesture::Choose(place) => self.choose(place),
             Gesture::Press(place, key) if place.starts_with("map") => return self.press(key),
             _ => {}
@@ -193,7 +190,7 @@ impl Map {
 
     /// Chooses a rank, and its stage everywhere else.
     fn select(&self, rank: u64) {
-        self.seen.set(None);
+        self.view.rank.set(None);
         self.rank.set(Some(rank));
         let now = untrack(|| self.now());
         if let Some(place) = now.as_ref().and_then(|now| now.places.first()) {

@@ -80,6 +80,7 @@ fn point(view: &View, gesture: Gesture<'_>) -> bool {
                 .ok()
                 .and_then(|i: usize| buckets(view).get(i).copied());
             view.lit.set(bucket.map(Target::bucket));
+            return true;
         }
         Gesture::Leave => view.lit.set(None),
         _ => {}

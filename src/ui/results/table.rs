@@ -202,7 +202,7 @@ impl Hands {
                     if target.path.is_empty() {
                         self.view.path.set(String::new());
                     }
-                    self.view.choose(&target);
+                    return self.view.tap(target);
                 }
             }
             _ => {}

@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
+use super::super::browser::{self, Event};
 use super::super::reactive::{Derived, Slot, untrack};
 use super::super::state::{Outcome, State};
 use crate::config::job::Config;
 use crate::memory::line::Line;
 use crate::memory::{Estimate, StageRef};
-use crate::report::charts::Subject;
+use crate::report::charts::{self, Subject};
 use crate::report::scene::Px;
 use crate::report::target::Target;
 
@@ -23,8 +24,12 @@ pub(in super::super) struct View {
     pub(super) stage: Derived<Option<StageRef>>,
     /// Its lines.
     pub(super) lines: Derived<Arc<Vec<Line>>>,
-    /// What the pointer or the focus is on.
+    /// What the pointer or the focus is on, or what was tapped.
     pub(super) lit: Slot<Option<Target>>,
+    /// The rank under the pointer.
+    pub(super) rank: Slot<Option<u64>>,
+    /// How high a row of a picture is: what the pointer can hit.
+    row: Px,
     /// The path of the number that is explained; empty for the whole stage.
     pub(super) path: Slot<String>,
 }
@@ -41,12 +46,36 @@ impl View {
                 .map(|(outcome, stage)| itemize(&outcome.config, &outcome.estimate, stage));
             Arc::new(lines.unwrap_or_default())
         });
-        Self {
+        let view = Self {
             state,
             stage: shown,
             lines,
             lit: state.highlight,
+            rank: Slot::new(None),
+            row: if browser::is_coarse() {
+                Px::of(44)
+            } else {
+                charts::ROW
+            },
             path: Slot::new(String::new()),
+        };
+        // What was tapped stays lit until something else is, as what has the focus does; Escape puts out everything.
+        let hear = move |event: &Event| match event.type_().as_str() {
+            "click" if event.default_prevented() => {}
+            "keydown" if browser::key(event) != "Escape" => {}
+            _ => view.put_out(),
+        };
+        browser::listen_everywhere(&["click", "keydown"], Box::new(hear));
+        view
+    }
+
+    /// Lights up nothing.
+    fn put_out(self) {
+        if self.lit.read_untracked().is_some() {
+            self.lit.set(None);
+        }
+        if self.rank.read_untracked().is_some() {
+            self.rank.set(None);
         }
     }
 
@@ -68,6 +97,7 @@ impl View {
             lines: &[],
             unit: self.state.unit.get(),
             width,
+            row: self.row,
         }))
     }
 
@@ -81,6 +111,13 @@ impl View {
             let lines = &self.lines.read();
             make(&Subject { lines, ..*subject })
         })
+    }
+
+    /// Chooses a target that was clicked or tapped, and keeps it lit. True: the click was about something.
+    pub(super) fn tap(self, target: Target) -> bool {
+        self.choose(&target);
+        self.lit.set(Some(target));
+        true
     }
 
     /// Shows a target's stage, and explains its number where it is one.

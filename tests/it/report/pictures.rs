@@ -4,7 +4,7 @@ use megatron_memory::export::svg::document;
 use megatron_memory::memory::StageRef;
 use megatron_memory::report::amount::Unit;
 use megatron_memory::report::charts::{
-    CHARTS, Subject, bucket_bar, buckets, components, stage_bars, timeline,
+    CHARTS, ROW, Subject, bucket_bar, buckets, components, stage_bars, timeline,
 };
 use megatron_memory::report::scene::{Class, Drawing, Px, Scene, Shape};
 use serde_json::json;
@@ -22,6 +22,7 @@ fn draw(job: &Job, chart: megatron_memory::report::charts::Chart, width: i32) ->
         lines: &lines,
         unit: Unit::Gib,
         width: Px::of(width),
+        row: ROW,
     })
 }
 
@@ -260,6 +261,7 @@ fn a_thousand_stages_share_bars_and_the_chosen_one_stays_in_sight() {
         lines: &[],
         unit: Unit::Gib,
         width: Px::of(300),
+        row: ROW,
     };
     let scene = (stage_bars::CHART.draw)(&subject);
     assert!(scene.marks.len() < 60, "{}", scene.marks.len());

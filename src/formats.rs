@@ -4,6 +4,7 @@ pub mod base64;
 pub mod bridge_keys;
 pub mod deflate;
 pub mod detect;
+pub mod environment;
 pub mod hf_config;
 pub mod import;
 pub mod job_json;

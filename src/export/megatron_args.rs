@@ -8,6 +8,7 @@ use crate::config::field::Group;
 use crate::config::fields::FieldId;
 use crate::config::parse::Parsed;
 use crate::config::raw::{RawJob, Settings};
+use crate::formats::environment;
 use crate::formats::import::Dialect;
 use crate::formats::megatron_args::{self, Arity};
 use crate::value::Value;
@@ -115,9 +116,12 @@ fn comments(job: &RawJob) -> String {
     })
 }
 
-/// A bash array of the flags that differ from the defaults.
+/// A bash array of the flags that differ from the defaults, after what the environment must say.
 pub(super) fn array(job: &RawJob) -> String {
     let mut out = comments(job);
+    for (name, value) in environment::variables(&job.shared) {
+        let _ = writeln!(out, "export {name}={value}");
+    }
     out.push_str("MEGATRON_ARGS=(\n");
     for flag in flags(&job.shared) {
         out.push_str("    --");
@@ -157,6 +161,13 @@ pub fn script(job: &RawJob) -> String {
 #[must_use]
 pub fn yaml(job: &RawJob) -> String {
     let mut out = comments(job);
+    let variables = environment::variables(&job.shared);
+    if !variables.is_empty() {
+        out.push_str("ENV_VARS:\n");
+    }
+    for (name, value) in variables {
+        let _ = writeln!(out, "  {name}: {value}");
+    }
     out.push_str("MODEL_ARGS:\n");
     for flag in flags(&job.shared) {
         let arity = megatron_args::arity(&flag.name);

@@ -9,12 +9,12 @@ use crate::config::raw::RawJob;
 use crate::formats::detect::Format;
 use crate::formats::keys::arity;
 use crate::formats::megatron_args::{self, Arity};
-use crate::formats::node::{Data, Node};
+use crate::formats::node::{Data, Entry, Node};
 use crate::formats::overrides::Overrides;
 use crate::formats::report::{Fate, KeyReport};
 use crate::formats::shell::{self, Answers, Flag, ShellImport};
 use crate::formats::state::{Setup, ShareState};
-use crate::formats::{hf_config, job_json, json, overrides, python, share_url, yaml};
+use crate::formats::{environment, hf_config, job_json, json, overrides, python, share_url, yaml};
 use crate::value::Value;
 
 /// The most keys that are read; configurations have hundreds.
@@ -171,7 +171,19 @@ fn flag(draft: &mut Draft, parts: &mut Parts, flag: &Flag) {
     rules::apply(draft, parts, &item, &flag.name);
 }
 
-/// What a script leaves open, and its number of GPUs.
+/// A variable of the training processes' environment, and whether it says something about memory.
+fn variable(draft: &mut Draft, item: &Item) -> bool {
+    let said = match &item.value {
+        Value::Text(text) => environment::field(&item.key, text),
+        _ => None,
+    };
+    if let Some((id, value)) = said.clone() {
+        draft.set(item, id, value, Fate::Mapped, "read by PyTorch");
+    }
+    said.is_some()
+}
+
+/// What a script sets in the environment, what it leaves open, and its number of GPUs.
 fn ask(draft: &mut Draft, script: &ShellImport) {
     if let Some(gpus) = script.launch.world_size()
         && !draft.has(FieldId::world_size)
@@ -200,6 +212,15 @@ fn ask(draft: &mut Draft, script: &ShellImport) {
             Fate::Derived,
             note,
         );
+    }
+    for assigned in script.assignments.iter().filter(|set| set.exported) {
+        let value = Value::Text(assigned.value.text.clone());
+        let item = Item {
+            key: assigned.name.clone(),
+            value,
+            line: assigned.value.line,
+        };
+        variable(draft, &item);
     }
     for variable in script.variables.iter().filter(|v| v.answer.is_none()) {
         draft.questions.push(Question::Variable {
@@ -233,23 +254,29 @@ pub(super) fn model_args(text: &str) -> Result<Import, ImportError> {
     let mut draft = Draft::new(Dialect::MegatronLm);
     let mut parts = Parts::default();
     for section in root.entries() {
+        let item_of = |entry: &Entry| Item {
+            key: entry.key.clone(),
+            value: entry.node.to_value(),
+            line: entry.line,
+        };
+        if section.key == "ENV_VARS" {
+            few(section.node.entries().len())?;
+            for item in section.node.entries().iter().map(item_of) {
+                if !variable(&mut draft, &item) {
+                    draft.row(&item, Fate::Ignored, None, "does not change memory");
+                }
+            }
+            continue;
+        }
         if section.key != "MODEL_ARGS" {
-            let item = Item {
-                key: section.key.clone(),
-                value: section.node.to_value(),
-                line: section.line,
-            };
+            let item = item_of(section);
             draft.row(&item, Fate::Ignored, None, "not an argument of the model");
             continue;
         }
         few(section.node.entries().len())?;
         for entry in section.node.entries() {
             let name = entry.key.trim_start_matches('-');
-            let item = Item {
-                key: entry.key.clone(),
-                value: entry.node.to_value(),
-                line: entry.line,
-            };
+            let item = item_of(entry);
             let arity = megatron_args::arity(name);
             let switch = matches!(arity, Some(Arity::Switch | Arity::InvertedSwitch));
             if switch && matches!(entry.node.data, Data::Bool(false) | Data::Null) {

@@ -7,6 +7,7 @@ use megatron_memory::config::canonical::meaning;
 use megatron_memory::config::check;
 use megatron_memory::config::fields::FieldId;
 use megatron_memory::config::raw::{RawJob, Settings};
+use megatron_memory::export::megatron_args;
 use megatron_memory::formats::detect::Format;
 use megatron_memory::formats::import::{Import, ImportError, Options, Question, import};
 use megatron_memory::formats::report::Fate;
@@ -226,6 +227,69 @@ fn an_answer_resolves_a_variable() {
         Some(&Value::Int(12))
     );
     assert_eq!(import.questions, []);
+}
+
+#[test]
+fn the_environment_says_how_pytorch_allocates() {
+    let flags = "--num-layers 2 --hidden-size 64 --num-attention-heads 4";
+    let read_fields = |text: &str| {
+        let import = read(text);
+        let value = |id| settings(&import).get(id).cloned();
+        let said = (
+            value(FieldId::expandable_segments),
+            value(FieldId::cublas_workspace_kib),
+        );
+        (said, import)
+    };
+    let kib = |kib| Some(Value::Int(kib));
+    let on = || Some(Value::Bool(true));
+    for (text, expected) in [
+        (
+            format!("export PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True\ntorchrun x.py {flags}"),
+            (on(), None),
+        ),
+        (
+            format!("PYTORCH_ALLOC_CONF=max_split_size_mb:64,expandable_segments:true torchrun x.py {flags}"),
+            (on(), None),
+        ),
+        (
+            format!("export CUBLAS_WORKSPACE_CONFIG=:4096:2:16:8\ntorchrun x.py {flags}"),
+            (None, kib(8_320)),
+        ),
+        (
+            format!("export CUBLAS_WORKSPACE_CONFIG=4096\nPYTORCH_ALLOC_CONF=a:b\ntorchrun x.py {flags}"),
+            (None, None),
+        ),
+        (
+            "ENV_VARS:\n  CUBLAS_WORKSPACE_CONFIG: :4096:8\n  PYTORCH_CUDA_ALLOC_CONF: expandable_segments:True\n  \
+             NCCL_ALGO: Ring\nMODEL_ARGS:\n  --num-layers: 2\n"
+                .to_owned(),
+            (on(), kib(32_768)),
+        ),
+    ] {
+        let (said, _) = read_fields(&text);
+        assert_eq!(said, expected, "{text}");
+    }
+    let (_, import) = read_fields("ENV_VARS:\n  NCCL_ALGO: Ring\nMODEL_ARGS:\n  --num-layers: 2\n");
+    assert_eq!(fate(&import, "NCCL_ALGO"), Fate::Ignored);
+}
+
+#[test]
+fn what_the_environment_says_comes_back_from_scripts_and_yaml() {
+    for kib in [16, 4_096, 8_320, 32_768] {
+        let mut job = RawJob::default();
+        job.shared.set(FieldId::num_layers, Value::Int(2));
+        job.shared
+            .set(FieldId::expandable_segments, Value::Bool(true));
+        job.shared
+            .set(FieldId::cublas_workspace_kib, Value::Int(kib));
+        for text in [megatron_args::script(&job), megatron_args::yaml(&job)] {
+            let back = read(&text);
+            for id in [FieldId::expandable_segments, FieldId::cublas_workspace_kib] {
+                assert_eq!(settings(&back).get(id), job.shared.get(id), "{text}");
+            }
+        }
+    }
 }
 
 #[test]

@@ -1,0 +1,59 @@
+//! What the environment of the training processes says: variables that PyTorch reads.
+//!
+//! `PYTORCH_CUDA_ALLOC_CONF` (from PyTorch 2.9 on also `PYTORCH_ALLOC_CONF`) is a list of `option:value`;
+//! `CUBLAS_WORKSPACE_CONFIG` is a list of `:size:count`, sizes in KiB (PyTorch, `aten/src/ATen/cuda/CublasHandlePool.cpp`,
+//! `parseChosenWorkspaceSize`).
+
+use crate::config::canonical::{Meaning, meaning};
+use crate::config::fields::FieldId;
+use crate::config::parse::Parsed;
+use crate::config::raw::Settings;
+use crate::value::Value;
+
+/// The field that a variable of the environment sets, with its value; none where the variable says nothing about memory.
+#[must_use]
+pub fn field(variable: &str, text: &str) -> Option<(FieldId, Value)> {
+    match variable {
+        "PYTORCH_CUDA_ALLOC_CONF" | "PYTORCH_ALLOC_CONF" => {
+            let mut options = text.split(',').filter_map(|option| option.split_once(':'));
+            let (_, value) = options.find(|(name, _)| name.trim() == "expandable_segments")?;
+            let extends = value.trim().eq_ignore_ascii_case("true");
+            Some((FieldId::expandable_segments, Value::Bool(extends)))
+        }
+        "CUBLAS_WORKSPACE_CONFIG" => {
+            let kib = workspace(text)?;
+            Some((FieldId::cublas_workspace_kib, Value::Int(kib.into())))
+        }
+        _ => None,
+    }
+}
+
+/// The KiB of `:4096:2:16:8`.
+fn workspace(text: &str) -> Option<u64> {
+    let numbers = text.trim().strip_prefix(':')?.split(':');
+    let numbers: Option<Vec<u64>> = numbers.map(|number| number.parse().ok()).collect();
+    numbers?.chunks(2).try_fold(0_u64, |sum, pair| match pair {
+        [size, count] => sum.checked_add(size.checked_mul(*count)?),
+        _ => None,
+    })
+}
+
+/// The variables that say what is set, each with its value.
+#[must_use]
+pub fn variables(settings: &Settings) -> Vec<(&'static str, String)> {
+    let means = |id| meaning(id, settings.get(id));
+    let mut variables = Vec::new();
+    if means(FieldId::expandable_segments) == Meaning::Is(Parsed::Flag(true)) {
+        let value = "expandable_segments:True".to_owned();
+        variables.push(("PYTORCH_CUDA_ALLOC_CONF", value));
+    }
+    if let Meaning::Is(Parsed::Int(kib)) = means(FieldId::cublas_workspace_kib) {
+        let value = match (kib / 4096, kib % 4096) {
+            (blocks, 0) => format!(":4096:{blocks}"),
+            (0, rest) => format!(":{rest}:1"),
+            (blocks, rest) => format!(":4096:{blocks}:{rest}:1"),
+        };
+        variables.push(("CUBLAS_WORKSPACE_CONFIG", value));
+    }
+    variables
+}

@@ -3,7 +3,7 @@
 mod fp8;
 mod padding;
 
-use crate::config::choices::{AttentionBackend, TokenDispatcher, TransformerImpl};
+use crate::config::choices::{AttentionBackend, RouterDtype, TokenDispatcher, TransformerImpl};
 use crate::config::job::{GpuGeneration, Module};
 use crate::memory::states::StateRules;
 use crate::model::kernels::rotary;
@@ -156,9 +156,14 @@ impl BufferRules {
             let what = "cuBLAS workspaces of PyTorch";
             out.workspaces(what, 2, torch, CUBLAS_WORKSPACE);
         }
-        if te {
+        // Routers multiply through Transformer Engine in every implementation (Megatron-LM,
+        // `megatron/core/transformer/moe/moe_utils.py`, `RouterGatingLinearFunction`).
+        let router = moe && a.moe_router_dtype != Some(RouterDtype::Fp64);
+        if te || router {
             let what = "cuBLAS workspace of Transformer Engine";
             out.workspaces(what, 1, kib, TE_CUBLAS_WORKSPACE);
+        }
+        if te {
             if a.tp_comm_overlap && m.tp > 1 {
                 let what = "more of them for products that overlap communication";
                 out.workspaces(what, 3, kib, TE_CUBLAS_WORKSPACE);

@@ -72,7 +72,8 @@ pub fn shape(drawing: &Drawing, more: &str) -> Markup {
             .with("x", x.to_string())
             .with("y", y.to_string())
             .with("text-anchor", anchor.name())
-            .text(text.clone()),
+            // The blank shows nowhere, and keeps this text from the next where somebody reads them in a row.
+            .text([text, " "].concat()),
     }
 }
 

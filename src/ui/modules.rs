@@ -299,7 +299,7 @@ fn item(i: usize, row: &ModuleRow, scale: Scale, (edited, last): (bool, usize)) 
     if i < last {
         tools.push(tool(format!("down.{i}"), "Move down", "↓"));
     }
-    tools.push(tool(format!("copy.{i}"), "Duplicate", "Copy"));
+    tools.push(tool(format!("copy.{i}"), "Copy this module", "Copy"));
     if last > 0 {
         tools.push(tool(format!("remove.{i}"), "Remove", "✕"));
     }

@@ -195,6 +195,15 @@ fn bar(
     let device = device.map_or(stage.total, |m| band(m, stage.total).high);
     let (high, low) = (axis.y(device), axis.y(stage.total));
     drawings.push(Drawing::rect(Class::Band, (x, high), (width, low - high)));
+    if column.labeled {
+        let base = (middle, HEIGHT - Px::of(7));
+        drawings.push(Drawing::text(
+            Class::Label,
+            base,
+            Anchor::Middle,
+            place.pp_rank.to_string(),
+        ));
+    }
     let number = scale.number(stage.total);
     let top = low - Px::of(6);
     if Px::of_text(&number) <= column.width {
@@ -212,15 +221,6 @@ fn bar(
             verdict.sign(),
         ));
     }
-    if column.labeled {
-        let base = (middle, HEIGHT - Px::of(7));
-        drawings.push(Drawing::text(
-            Class::Label,
-            base,
-            Anchor::Middle,
-            place.pp_rank.to_string(),
-        ));
-    }
     let others = match slot.stages.len() {
         1 => String::new(),
         n => format!(", the fullest of {n} neighbors"),
@@ -233,7 +233,7 @@ fn bar(
         },
         target: Target::stage(place),
         label: format!(
-            "{}{others}: {}, {} layers{}",
+            "{}: {}{others}, {} layers{}",
             stage_name(subject.config, place),
             scale.amount(stage.total),
             layers(subject.config, place),

@@ -60,6 +60,12 @@ impl Px {
     pub fn of_text(text: &str) -> Self {
         CHARACTER.times(text.chars().count())
     }
+
+    /// The room to leave for words: in other languages, or in other fonts, they take up to two fifths more.
+    #[must_use]
+    pub fn for_words(text: &str) -> Self {
+        Self::of_text(text).times(7).over(5)
+    }
 }
 
 /// In pixels with as few decimals as it needs, such as `12.5`.

@@ -170,7 +170,7 @@ fn the_pointer_finds_ranks() {
     let at = |name: &str, column: &str| {
         format!(
             "(() => {{ const e = document.querySelector('.rank-cells'), r = e.getBoundingClientRect(); \
-             e.dispatchEvent(new PointerEvent('{name}', {{ bubbles: true, clientX: r.left + r.width * {column} / 16, \
+             e.dispatchEvent(new PointerEvent('{name}', {{ bubbles: true, pointerType: 'mouse', clientX: r.left + r.width * {column} / 16, \
              clientY: r.top + 1 }})); }})()"
         )
     };

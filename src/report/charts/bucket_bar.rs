@@ -52,10 +52,11 @@ fn draw(subject: &Subject<'_>) -> Scene {
         let class = Class::Bucket(*bucket);
         let mut drawings =
             vec![Drawing::rect(class, (from, TOP), size(from, to)).about(target.clone())];
-        let text = [format!("{} {number}", bucket.label()), number.clone()]
-            .into_iter()
-            .find(|text| Px::of_text(text) + PAD + PAD <= to - from);
-        if let Some(text) = text {
+        let words = format!("{} {number}", bucket.label());
+        let (all, least) = (Px::for_words(&words), Px::of_text(&number));
+        let mut texts = [(all, words), (least, number.clone())].into_iter();
+        let text = texts.find(|(width, _)| *width + PAD + PAD <= to - from);
+        if let Some((_, text)) = text {
             let place = (from + PAD, TOP + BASE_LINE);
             drawings.push(Drawing::text(Class::Inside, place, Anchor::Start, text));
         }
@@ -82,7 +83,7 @@ fn draw(subject: &Subject<'_>) -> Scene {
             (x, TOP + BAR + BELOW),
         ));
         let name = format!("GPU {}", scale.amount(gpu));
-        let (place, anchor) = if Px::of_text(&name) > x {
+        let (place, anchor) = if Px::for_words(&name) > x {
             (x, Anchor::Start)
         } else {
             (x, Anchor::End)

@@ -8,13 +8,58 @@ use crate::report::target::Target;
 use crate::units::Bytes;
 
 const BAR: Px = Px::of(14);
-/// From the middle of a row to the base line of its text.
+/// From the middle of a line of text to its base line.
 const BASE_LINE: Px = Px::of(4);
 const GAP: Px = Px::of(10);
-const NAMES: Px = Px::of(168);
+const NAMES: Px = Px::of(200);
 const NUMBERS: Px = Px::of(88);
+/// The least room for bars beside names and numbers.
+const BARS: Px = Px::of(80);
+/// The least height of a row with its bar below its text, and of that text.
+const TWO_LINES: (Px, Px) = (Px::of(38), Px::of(20));
 /// A bar that shows something is at least this wide.
 const LEAST: Px = Px(150);
+
+/// Where things are in a row.
+struct Places {
+    height: Px,
+    /// The width of the name.
+    name: Px,
+    /// From the top of a row to the base line of its text.
+    base: Px,
+    /// From the top of a row to its bar.
+    bar: Px,
+    /// From where to where bars can be.
+    left: Px,
+    right: Px,
+}
+
+impl Places {
+    /// The bar stands between name and number, or below them where there is no room.
+    fn new(subject: &Subject<'_>) -> Self {
+        let right = subject.width - NUMBERS;
+        let height = subject.row;
+        if right - NAMES - GAP >= BARS {
+            return Self {
+                height,
+                name: NAMES,
+                base: height.over(2) + BASE_LINE,
+                bar: (height - BAR).over(2),
+                left: NAMES + GAP,
+                right,
+            };
+        }
+        let (least, text) = TWO_LINES;
+        Self {
+            height: height.max(least),
+            name: right - GAP,
+            base: text.over(2) + BASE_LINE,
+            bar: text,
+            left: Px::ZERO,
+            right: subject.width,
+        }
+    }
+}
 
 /// The picture of a stage's parts. Numbers add up to the stage's total.
 pub(super) fn draw(id: &'static str, title: &str, subject: &Subject<'_>, parts: &[Part]) -> Scene {
@@ -22,31 +67,29 @@ pub(super) fn draw(id: &'static str, title: &str, subject: &Subject<'_>, parts: 
     let amounts: Vec<Bytes> = parts.iter().map(|part| part.bytes).collect();
     let total: Bytes = amounts.iter().copied().sum();
     let longest = amounts.iter().copied().max().unwrap_or(Bytes::ZERO);
-    let row = subject.row;
-    let names = NAMES.min(subject.width.over(2));
-    let (left, right) = (names + GAP, subject.width - NUMBERS);
-    let room = (right - left).max(Px::ZERO);
+    let at = Places::new(subject);
+    let room = (at.right - at.left).max(Px::ZERO);
     let numbers = scale.parts(&amounts);
     let mut marks = Vec::new();
     for (i, (part, number)) in parts.iter().zip(&numbers).enumerate() {
-        let top = row.times(i);
-        let base = top + row.over(2) + BASE_LINE;
+        let top = at.height.times(i);
+        let base = top + at.base;
         let mut drawings = vec![
-            Drawing::rect(Class::Reach, (Px::ZERO, top), (subject.width, row)),
+            Drawing::rect(Class::Reach, (Px::ZERO, top), (subject.width, at.height)),
             Drawing::text(
                 Class::Label,
                 (Px::ZERO, base),
                 Anchor::Start,
-                clipped(&part.label, names),
+                clipped(&part.label, at.name),
             ),
         ];
-        let mut x = left;
+        let mut x = at.left;
         for share in &part.shares {
             let width = room
                 .share(share.bytes.0.into(), longest.0.into())
                 .max(LEAST);
             let target = Target::line(subject.stage, share.path.clone());
-            let place = (x, top + (row - BAR).over(2));
+            let place = (x, top + at.bar);
             drawings.push(Drawing::rect(share.bucket.into(), place, (width, BAR)).about(target));
             x += width;
         }
@@ -85,7 +128,7 @@ pub(super) fn draw(id: &'static str, title: &str, subject: &Subject<'_>, parts: 
     Scene {
         id,
         width: subject.width,
-        height: row.times(parts.len().max(1)),
+        height: at.height.times(parts.len().max(1)),
         title: title.to_owned(),
         description,
         behind: Vec::new(),
@@ -94,12 +137,12 @@ pub(super) fn draw(id: &'static str, title: &str, subject: &Subject<'_>, parts: 
     }
 }
 
-/// A name that stays within its column.
-fn clipped(name: &str, width: Px) -> String {
-    if Px::of_text(name) <= width {
+/// A name that stays within a width.
+pub(super) fn clipped(name: &str, width: Px) -> String {
+    if Px::for_words(name) <= width {
         return name.to_owned();
     }
-    let fits = usize::try_from(width.0 / crate::report::scene::CHARACTER.0).unwrap_or(0);
+    let fits = usize::try_from(width.0 / Px::for_words("…").0).unwrap_or(0);
     let mut text: String = name.chars().take(fits.saturating_sub(1)).collect();
     text.push('…');
     text

@@ -1,6 +1,7 @@
 //! A stacked bar a pipeline stage, with the line of the GPU.
 
 use super::axis::{Axis, HEIGHT, LEFT, TOP, gpu_within};
+use super::rows::clipped;
 use super::{Chart, Subject};
 use crate::memory::allowance::band;
 use crate::memory::bucket::Bucket;
@@ -74,7 +75,7 @@ fn draw(subject: &Subject<'_>) -> Scene {
                 Class::Label,
                 (x, Px::of(11)),
                 Anchor::Start,
-                name,
+                clipped(name, slot_width.times(slots.len()) + MODULE_GAP),
             ));
         }
         let holds = |slot: &Slot<'_>| slot.stages.iter().any(|(place, _)| *place == subject.stage);

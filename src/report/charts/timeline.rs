@@ -56,7 +56,7 @@ fn draw(subject: &Subject<'_>) -> Scene {
             (middle, HEIGHT - BOTTOM),
         ));
         let text = format!("{} · {}", scale.amount(peak), stage.moment.pass.label());
-        let half = Px::of_text(&text).over(2);
+        let half = Px::for_words(&text).over(2);
         let at = middle.max(LEFT + half).min(subject.width - half);
         before.push(Drawing::text(
             Class::Value,
@@ -118,7 +118,7 @@ fn phases(columns: &[Column], x: &dyn Fn(usize) -> Px) -> Vec<Drawing> {
         if start < columns.len() {
             drawings.push(Drawing::line(Class::Grid, (to, TOP), (to, HEIGHT - BOTTOM)));
         }
-        if Px::of_text(name) <= to - from {
+        if Px::for_words(name) <= to - from {
             let middle = Px(i32::midpoint(from.0, to.0));
             let place = (middle, HEIGHT - Px::of(7));
             drawings.push(Drawing::text(Class::Tick, place, Anchor::Middle, name));

@@ -281,3 +281,25 @@ fn a_thousand_stages_share_bars_and_the_chosen_one_stays_in_sight() {
             .all(|d| d.class != Class::Alarm)
     );
 }
+
+#[test]
+fn bars_stand_below_their_text_where_there_is_no_room_beside_it() {
+    let job = Job::small(json!({}));
+    for (width, below) in [(720, false), (380, false), (370, true), (288, true)] {
+        let scene = draw(&job, buckets::CHART, width);
+        for mark in &scene.marks {
+            let top = |class: fn(&Class) -> bool| {
+                let drawing = mark.drawings.iter().find(|d| class(&d.class)).unwrap();
+                match drawing.shape {
+                    Shape::Rect { y, .. } | Shape::Text { y, .. } => y,
+                    _ => unreachable!(),
+                }
+            };
+            let (text, bar) = (
+                top(|class| *class == Class::Label),
+                top(|class| matches!(class, Class::Bucket(_))),
+            );
+            assert_eq!(bar > text, below, "{width}");
+        }
+    }
+}

@@ -19,11 +19,6 @@ use crate::memory;
 use crate::value::Value;
 use text::written;
 
-/// The standard library's takes twice the room.
-#[cfg(target_arch = "wasm32")]
-#[global_allocator]
-static ALLOCATOR: rlsf::GlobalTlsf = rlsf::GlobalTlsf::new();
-
 #[wasm_bindgen(typescript_custom_section)]
 const TYPES: &str = include_str!("engine/types.d.ts");
 

@@ -68,3 +68,11 @@ pub mod engine;
 mod javascript;
 #[cfg(any(feature = "web", feature = "embed"))]
 pub mod ui;
+
+/// The standard library's takes twice the room.
+#[cfg(all(
+    target_arch = "wasm32",
+    any(feature = "web", feature = "engine", feature = "embed")
+))]
+#[global_allocator]
+static ALLOCATOR: rlsf::GlobalTlsf = rlsf::GlobalTlsf::new();

@@ -27,11 +27,6 @@ use crate::formats::share_url::encode;
 use crate::report::markup::tag;
 use presentation::{Part, Presentation};
 
-/// The standard library's takes twice the room.
-#[cfg(target_arch = "wasm32")]
-#[global_allocator]
-static ALLOCATOR: rlsf::GlobalTlsf = rlsf::GlobalTlsf::new();
-
 /// Puts the embed into its place.
 #[wasm_bindgen(start)]
 pub fn start() {

@@ -223,22 +223,4 @@ impl Schedule {
         let schedule = *self;
         (0..self.len()).filter_map(move |index| schedule.step(index))
     }
-
-    /// How many microbatches of each chunk have had their forward but not their backward pass before a step.
-    #[must_use]
-    pub fn live_before(&self, step: u64) -> Vec<u32> {
-        let (forward, backward) = self.done_before(step);
-        (0..self.num_chunks())
-            .map(|chunk| self.order.live(chunk, forward, backward))
-            .collect()
-    }
-
-    /// The most microbatches that are alive at once, over all chunks together.
-    #[must_use]
-    pub fn max_in_flight(&self) -> u64 {
-        // Live microbatches grow in the warm-up and shrink in the cool-down; a turn adds one before it
-        // frees one, except when both passes run at once.
-        let one_more = self.turns() > 0 && !self.paired;
-        self.warm_up + u64::from(one_more)
-    }
 }

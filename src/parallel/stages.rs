@@ -147,20 +147,6 @@ impl StageLayout {
     pub fn chunk(&self, pp_rank: u32, vp_stage: u32) -> Option<&Chunk> {
         self.rank(pp_rank).get(vp_stage as usize)
     }
-
-    /// All chunks in the order in which a microbatch passes them.
-    pub fn in_layer_order(&self) -> impl Iterator<Item = &Chunk> {
-        (0..self.chunks_per_rank())
-            .flat_map(move |stage| (0..self.pp).filter_map(move |rank| self.chunk(rank, stage)))
-    }
-
-    /// Whether MTP is on another rank than the output layer (Megatron's `mtp_standalone`).
-    #[must_use]
-    pub fn mtp_standalone(&self) -> bool {
-        self.chunks
-            .iter()
-            .any(|c| c.mtp > 0 && c.pp_rank + 1 != self.pp)
-    }
 }
 
 /// Splits the layers as Megatron does.

@@ -124,17 +124,6 @@ impl Schedule {
             .collect()
     }
 
-    /// The most microbatches of one chunk that are alive at once.
-    #[must_use]
-    pub fn max_live(&self, chunk: u32) -> u32 {
-        let weigh = |other| ChunkBytes {
-            stored: u64::from(other == chunk),
-            ..ChunkBytes::default()
-        };
-        let weights: Vec<_> = (0..self.num_chunks()).map(weigh).collect();
-        u32::try_from(self.peak(&weights).bytes).unwrap_or(u32::MAX)
-    }
-
     /// The first peak among the steps from `start` to before `end`.
     fn peak_between(
         &self,

@@ -181,7 +181,7 @@ test("five megabytes of garbage are refused in less than 200 ms", () => {
 
 test("every chart is a picture that needs nothing else", () => {
   const { job } = models.find(({ id }) => id === "llama3-8b");
-  for (const chart of ["bucket_bar", "stage_bars", "buckets", "components"]) {
+  for (const chart of ["bucket_bar", "stage_bars", "buckets", "components", "timeline", "rank_map"]) {
     const picture = own.svg(job, chart, { width: 640 });
     assert.match(picture, /^<svg xmlns="http:\/\/www\.w3\.org\/2000\/svg" [^>]*width="640"/);
     assert.equal(picture.match(/http/g).length, 1);

@@ -3,14 +3,15 @@
 use super::data::{Failure, count_option, text, text_option};
 use super::job::state;
 use crate::config::check;
+use crate::export::pictures;
 use crate::export::provenance::made_by;
-use crate::export::{style, svg as file};
 use crate::formats::share_url;
 use crate::memory::line::stage_lines;
 use crate::memory::{StageRef, estimate};
 use crate::report::amount::Unit;
-use crate::report::charts::{CHARTS, ROW, Subject};
+use crate::report::charts::{ROW, Subject};
 use crate::report::markup::tag;
+use crate::report::rank_map::Coloring;
 use crate::report::scene::Px;
 use crate::value::Value;
 
@@ -19,18 +20,15 @@ const WIDTH: u64 = 720;
 /// The narrowest and the widest picture.
 const WIDTHS: core::ops::RangeInclusive<u64> = 200..=4_000;
 
-/// A chart of a job, as the text of an SVG file. `options` may have its `width` in pixels, the `unit` (`GiB` or `GB`), and
-/// the `stage` that it is about.
+/// A chart of a job, as the text of an SVG file. `options` may have its `width` in pixels, the `unit` (`GiB` or `GB`),
+/// the `stage` that it is about, and for the ranks what their `color` says (`module`, `stage` or `memory`).
 ///
 /// # Errors
 /// A [`Failure`] when there is no such chart, the job has problems, or an option is wrong.
 pub fn svg(job: &Value, chart: &str, options: &Value) -> Result<Value, Failure> {
-    let found = CHARTS.iter().find(|known| known.id == chart);
-    let chart = found.ok_or_else(|| {
-        let ids: Vec<&str> = CHARTS.iter().map(|chart| chart.id).collect();
-        let message = format!("no chart is called {chart}; there are {}", ids.join(", "));
-        Failure::new("ExportError", message)
-    })?;
+    if !pictures::names().any(|(name, _)| name == chart) {
+        return Err(Failure::new("ExportError", pictures::unknown(chart)));
+    }
     let share = state(job, options)?;
     let checked = check(&share.setup.job);
     let Some(config) = &checked.config else {
@@ -40,6 +38,10 @@ pub fn svg(job: &Value, chart: &str, options: &Value) -> Result<Value, Failure> 
         None | Some("GiB") => Unit::Gib,
         Some("GB") => Unit::Gb,
         Some(_) => return Err(Failure::wrong_type("unit must be GiB or GB")),
+    };
+    let color = text_option(options, "color")?.unwrap_or(Coloring::Memory.id());
+    let Some(coloring) = Coloring::ALL.into_iter().find(|one| one.id() == color) else {
+        return Err(Failure::wrong_type("color must be module, stage or memory"));
     };
     let width = count_option(options, "width")?.unwrap_or(WIDTH);
     if !WIDTHS.contains(&width) {
@@ -60,7 +62,7 @@ pub fn svg(job: &Value, chart: &str, options: &Value) -> Result<Value, Failure> 
         stage => stage.unwrap_or(estimate.worst),
     };
     let lines = stage_lines(config, &estimate, stage);
-    let scene = (chart.draw)(&Subject {
+    let subject = Subject {
         config,
         estimate: &estimate,
         stage,
@@ -68,10 +70,11 @@ pub fn svg(job: &Value, chart: &str, options: &Value) -> Result<Value, Failure> 
         unit,
         width: Px::of(i32::try_from(width).unwrap_or(i32::MAX)),
         row: ROW,
-    });
+    };
+    let picture = pictures::draw(chart, &subject, coloring);
     let made = format!("{}: {}", made_by(), share_url::encode(&share));
-    let picture = file::picture(&scene, &style::standalone()).child(tag("metadata").text(made));
-    Ok(text(picture.to_string()))
+    let file = picture.map(|picture| picture.child(tag("metadata").text(made)).to_string());
+    Ok(text(file.unwrap_or_default()))
 }
 
 fn stage(stage: &Value) -> Result<Option<StageRef>, Failure> {

@@ -125,7 +125,7 @@ export interface ModulesPreset {
 
 export type Preset = ModelPreset | ModulesPreset;
 
-export type ChartName = "bucket_bar" | "stage_bars" | "buckets" | "components" | (string & {});
+export type ChartName = "bucket_bar" | "stage_bars" | "buckets" | "components" | "timeline" | "rank_map" | (string & {});
 
 export interface SvgOptions {
   preset?: string | null;
@@ -134,6 +134,8 @@ export interface SvgOptions {
   unit?: "GiB" | "GB";
   /** The stage that the chart is about; the fullest unless told. */
   stage?: StagePlace;
+  /** What the colors of the map of ranks say; `memory` unless told. */
+  color?: "module" | "stage" | "memory";
 }
 
 /** What `importText` throws. */

@@ -27,26 +27,48 @@ const RULES: [(&str, &str, &str); 16] = [
     ("bucket-other", "fill", "edge"),
 ];
 
+/// What the map of ranks is drawn with, in the same way.
+const RANK_RULES: [(&str, &str, &str); 11] = [
+    ("scene", "background", "sheet"),
+    ("label", "fill", "ink"),
+    ("rank-lines", "stroke", "sheet"),
+    ("rank-0", "fill", "bucket-weights_dense"),
+    ("rank-1", "fill", "bucket-main_params_dense"),
+    ("rank-2", "fill", "bucket-main_grads_dense"),
+    ("rank-3", "fill", "bucket-exp_avg_dense"),
+    ("rank-4", "fill", "bucket-activations_mlp"),
+    ("rank-5", "fill", "bucket-activations_residual"),
+    ("rank-memory", "fill", "accent"),
+    ("rank-over", "fill", "bad"),
+];
+
 /// A style sheet for [`document`](super::svg::document): light, and dark where the reader's system is.
 ///
 /// Plain colors and one media query, which programs that are no browsers understand or skip.
 #[must_use]
 pub fn standalone() -> String {
-    let mut light =
-        String::from("\n.scene{font:12px system-ui,sans-serif}.texture{fill-opacity:.35}");
+    let buckets = Bucket::ALL.map(|bucket| format!("bucket-{}", bucket.id()));
+    let fills = buckets
+        .iter()
+        .map(|name| (name.as_str(), "fill", name.as_str()));
+    sheet(".texture{fill-opacity:.35}", RULES.into_iter().chain(fills))
+}
+
+/// The same for a map of ranks.
+#[must_use]
+pub fn of_ranks() -> String {
+    sheet(".rank-lines{fill:none}", RANK_RULES.into_iter())
+}
+
+/// `more` besides the rules, each a class, a property and a color's name.
+fn sheet<'r>(more: &str, rules: impl Iterator<Item = (&'r str, &'r str, &'r str)>) -> String {
+    let mut light = format!("\n.scene{{font:12px system-ui,sans-serif}}{more}");
     let mut dark = String::new();
-    let mut add = |class: &str, property: &str, token: &str| {
+    for (class, property, token) in rules {
         if let Some((day, night)) = color(token) {
             let _ = write!(light, ".{class}{{{property}:{day}}}");
             let _ = write!(dark, ".{class}{{{property}:{night}}}");
         }
-    };
-    for (class, property, token) in RULES {
-        add(class, property, token);
-    }
-    for bucket in Bucket::ALL {
-        let class = format!("bucket-{}", bucket.id());
-        add(&class, "fill", &class);
     }
     format!("{light}\n@media (prefers-color-scheme:dark){{{dark}}}\n")
 }

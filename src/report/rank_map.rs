@@ -26,7 +26,17 @@ impl Coloring {
     /// Every coloring.
     pub const ALL: [Self; 3] = [Self::Module, Self::Stage, Self::Memory];
 
-    /// Its name.
+    /// Its name in options.
+    #[must_use]
+    pub const fn id(self) -> &'static str {
+        match self {
+            Self::Module => "module",
+            Self::Stage => "stage",
+            Self::Memory => "memory",
+        }
+    }
+
+    /// Its name on the page.
     #[must_use]
     pub const fn label(self) -> &'static str {
         match self {
@@ -178,6 +188,26 @@ struct Ink {
     label: String,
 }
 
+impl Ink {
+    /// What has this color.
+    fn path(&self, outline: String) -> Markup {
+        tag("path")
+            .class(self.class.as_str())
+            .with("fill-opacity", opacity(self.strength))
+            .with("d", outline)
+    }
+
+    /// What the color means: a sign, and some words.
+    fn entry(&self, ranks: u64) -> (Markup, String) {
+        let ranks = match ranks {
+            1 => String::from("1 rank"),
+            n => format!("{n} ranks"),
+        };
+        let sign = self.path(String::from("M0 0h12v12h-12z"));
+        (sign, format!("{}, {ranks}", self.label))
+    }
+}
+
 fn ink(config: &Config, estimate: &Estimate, span: &Span, coloring: Coloring, scale: Scale) -> Ink {
     let first = span.memory.stages.first();
     let module = first.map_or(0, |at| at.module);
@@ -247,10 +277,9 @@ pub struct Picture<'a> {
 }
 
 impl Picture<'_> {
-    /// The picture: a control that moves from rank to rank. `said` is what it says about the chosen one.
+    /// The cells, a path a color.
     #[must_use]
-    pub fn draw(&self, said: &str) -> Markup {
-        let cells = self.cells;
+    pub fn fills(&self) -> Vec<Markup> {
         let mut inks: Vec<(Ink, Vec<Range<u64>>)> = Vec::new();
         for span in spans(self.config, self.estimate) {
             let ink = ink(self.config, self.estimate, &span, self.coloring, self.scale);
@@ -262,13 +291,23 @@ impl Picture<'_> {
                 None => inks.push((ink, vec![span.ranks])),
             }
         }
+        let paths = inks
+            .iter()
+            .map(|(ink, ranges)| ink.path(self.cells.path(ranges)));
+        paths.collect()
+    }
+
+    /// The lines between cells.
+    #[must_use]
+    pub fn lines(&self) -> Markup {
+        tag("path").class("rank-lines").with("d", self.cells.grid())
+    }
+
+    /// The picture: a control that moves from rank to rank. `said` is what it says about the chosen one.
+    #[must_use]
+    pub fn draw(&self, said: &str) -> Markup {
+        let cells = self.cells;
         let [width, height] = [cells.columns, cells.rows].map(|n| n * cells.side);
-        let fills = inks.iter().map(|(ink, ranges)| {
-            tag("path")
-                .class(ink.class.as_str())
-                .with("fill-opacity", opacity(ink.strength))
-                .with("d", cells.path(ranges))
-        });
         let chosen = self.rank..self.rank + 1;
         let pointed = tag("rect")
             .class("rank-cells")
@@ -290,8 +329,8 @@ impl Picture<'_> {
             .with("viewBox", format!("-2 -2 {} {}", width + 4, height + 4))
             .with("width", (width + 4).to_string())
             .with("height", (height + 4).to_string())
-            .children(fills)
-            .child(tag("path").class("rank-lines").with("d", cells.grid()))
+            .children(self.fills())
+            .child(self.lines())
             .child(
                 tag("path")
                     .class("rank-group")
@@ -305,9 +344,9 @@ impl Picture<'_> {
             .child(pointed)
     }
 
-    /// What the colors mean.
+    /// What the colors mean: for each a sign of 12 by 12 pixels, and some words.
     #[must_use]
-    pub fn legend(&self) -> Markup {
+    pub fn entries(&self) -> Vec<(Markup, String)> {
         let mut entries: Vec<(Ink, u64)> = Vec::new();
         for span in spans(self.config, self.estimate) {
             let ink = ink(self.config, self.estimate, &span, self.coloring, self.scale);
@@ -322,24 +361,20 @@ impl Picture<'_> {
         if rest > 0 {
             entries.drain(6..6 + rest);
         }
-        let items = entries.iter().map(|(ink, ranks)| {
+        let entries = entries.iter().map(|(ink, ranks)| ink.entry(*ranks));
+        entries.collect()
+    }
+
+    /// What the colors mean, as a list.
+    #[must_use]
+    pub fn legend(&self) -> Markup {
+        let items = self.entries().into_iter().map(|(sign, words)| {
             let sign = tag("svg")
                 .class("swatch")
                 .with("viewBox", "0 0 12 12")
                 .with("aria-hidden", "true")
-                .child(
-                    tag("path")
-                        .class(ink.class.as_str())
-                        .with("fill-opacity", opacity(ink.strength))
-                        .with("d", "M0 0h12v12h-12z"),
-                );
-            let ranks = match ranks {
-                1 => String::from("1 rank"),
-                n => format!("{n} ranks"),
-            };
-            tag("li")
-                .child(sign)
-                .child(tag("span").text(format!("{}, {ranks}", ink.label)))
+                .child(sign);
+            tag("li").child(sign).child(tag("span").text(words))
         });
         tag("ul").with("aria-label", "Colors").children(items)
     }

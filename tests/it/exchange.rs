@@ -8,7 +8,7 @@ use megatron_memory::config::canonical::normalize_job;
 use megatron_memory::config::raw::RawJob;
 use megatron_memory::exchange::{decode_link, encode_link, export_text, import_text, presets, svg};
 use megatron_memory::export::EXPORTS;
-use megatron_memory::report::charts::CHARTS;
+use megatron_memory::export::pictures;
 use megatron_memory::value::Value;
 
 const PAGE: &str = "https://calculator.example/";
@@ -273,18 +273,13 @@ fn a_job_with_problems_has_settings_but_no_result() {
 #[test]
 fn every_chart_becomes_a_picture_of_the_asked_width() {
     let job = Value::Text("#v1;m=llama3-8b@1;tp=2;pp=2".to_owned());
-    for chart in CHARTS {
-        let drawn = svg(
-            &job,
-            chart.id,
-            &data(r#"{"width": 500, "stage": {"pp_rank": 1}}"#),
-        )
-        .unwrap();
+    for (chart, _) in pictures::names() {
+        let options = data(r#"{"width": 500, "stage": {"pp_rank": 1}}"#);
+        let drawn = svg(&job, chart, &options).unwrap();
         let drawn = text(&drawn);
         assert!(
             drawn.starts_with("<svg xmlns=") && drawn.contains(" width=\"500\""),
-            "{}",
-            chart.id
+            "{chart}"
         );
     }
     for (chart, options) in [
@@ -293,11 +288,31 @@ fn every_chart_becomes_a_picture_of_the_asked_width() {
         ("buckets", r#"{"width": "wide"}"#),
         ("buckets", r#"{"unit": "bits"}"#),
         ("buckets", r#"{"stage": {"pp_rank": 2}}"#),
+        ("rank_map", r#"{"color": "red"}"#),
     ] {
         assert!(
             svg(&job, chart, &data(options)).is_err(),
             "{chart} {options}"
         );
+    }
+}
+
+/// What every class of a map of ranks has: a color, or it would be drawn black.
+#[test]
+fn the_map_of_ranks_says_what_its_colors_mean() {
+    let job = Value::Text("#v1;m=llama3-8b@1;tp=2;pp=4;gpus=16".to_owned());
+    for (color, words) in [
+        (r#"{"color": "stage"}"#, "stage 3, 4 ranks"),
+        (r#"{"color": "module"}"#, "language, 16 ranks"),
+        (r#"{"width": 200}"#, "GiB, 4 ranks"),
+    ] {
+        let drawn = svg(&job, "rank_map", &data(color)).unwrap();
+        let drawn = text(&drawn);
+        assert!(drawn.contains(words), "{color}");
+        for class in drawn.split("class=\"rank-").skip(1) {
+            let name = class.split('"').next().unwrap();
+            assert!(drawn.contains(&format!(".rank-{name}{{")), "{name}");
+        }
     }
 }
 

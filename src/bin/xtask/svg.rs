@@ -2,7 +2,7 @@
 
 use megatron_memory::{
     config::{self, job::Config},
-    export::{style, svg},
+    export::pictures,
     formats::share_url,
     memory::{
         Estimate, estimate,
@@ -10,7 +10,8 @@ use megatron_memory::{
     },
     report::{
         amount::Unit,
-        charts::{CHARTS, Chart, ROW, Subject, bucket_bar},
+        charts::{Chart, ROW, Subject, bucket_bar},
+        rank_map::Coloring,
         scene::{Px, Scene},
     },
 };
@@ -23,23 +24,17 @@ const WIDTH: i32 = 720;
 /// Prints the picture of a link.
 pub(crate) fn print(options: &[&str]) -> Result<(), Error> {
     let (link, chart) = match *options {
-        [link] => (link, bucket_bar::CHART),
-        [link, "--chart", id] => (link, chart(id)?),
+        [link] => (link, bucket_bar::CHART.id),
+        [link, "--chart", id] => (link, id),
         _ => return Err("usage: cargo xtask svg LINK [--chart NAME]".into()),
     };
     print!("{}", picture(link, chart)?);
     Ok(())
 }
 
-fn chart(id: &str) -> Result<Chart, Error> {
-    let found = CHARTS.iter().find(|chart| chart.id == id).copied();
-    let ids: Vec<_> = CHARTS.iter().map(|chart| chart.id).collect();
-    found.ok_or_else(|| format!("no chart is called {id}; there are {}", ids.join(", ")).into())
-}
-
 /// The buckets of a link's heaviest stage.
 pub(crate) fn of_link(link: &str) -> Result<String, Error> {
-    picture(link, bucket_bar::CHART)
+    picture(link, bucket_bar::CHART.id)
 }
 
 /// The picture of a link, as SVG.
@@ -47,7 +42,7 @@ pub(crate) fn of_link(link: &str) -> Result<String, Error> {
 /// # Errors
 ///
 /// Everything that keeps the link from being what it says: a picture in a document must not be of something else.
-fn picture(link: &str, chart: Chart) -> Result<String, Error> {
+fn picture(link: &str, chart: &str) -> Result<String, Error> {
     let (share, notices) = share_url::decode(link);
     if !notices.is_empty() {
         let notices: Vec<_> = notices.iter().map(ToString::to_string).collect();
@@ -63,8 +58,10 @@ fn picture(link: &str, chart: Chart) -> Result<String, Error> {
     };
     let estimate = estimate(config);
     let lines = stage_lines(config, &estimate, estimate.worst);
-    let scene = of_fullest(config, &estimate, &lines, chart);
-    Ok(svg::document(&scene, &style::standalone()))
+    let subject = fullest(config, &estimate, &lines);
+    let picture = pictures::draw(chart, &subject, Coloring::Memory);
+    let picture = picture.ok_or_else(|| pictures::unknown(chart))?;
+    Ok(picture.to_string())
 }
 
 /// A chart of a job's fullest stage.
@@ -74,7 +71,12 @@ pub(crate) fn of_fullest(
     lines: &[Line],
     chart: Chart,
 ) -> Scene {
-    (chart.draw)(&Subject {
+    (chart.draw)(&fullest(config, estimate, lines))
+}
+
+/// A job's fullest stage, for a chart of it.
+fn fullest<'a>(config: &'a Config, estimate: &'a Estimate, lines: &'a [Line]) -> Subject<'a> {
+    Subject {
         config,
         estimate,
         stage: estimate.worst,
@@ -82,45 +84,44 @@ pub(crate) fn of_fullest(
         unit: Unit::Gib,
         width: Px::of(WIDTH),
         row: ROW,
-    })
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use megatron_memory::{memory::bucket::Bucket, report::charts::CHARTS};
+    use megatron_memory::{export::pictures, memory::bucket::Bucket};
 
-    use super::{chart, picture};
+    use super::picture;
+
+    const LINK: &str = "https://example.org/#v1;m=llama3-8b@1;tp=2";
 
     #[test]
     fn every_chart_becomes_a_file_that_needs_nothing_else() {
-        for drawn in CHARTS {
-            let text = picture("https://example.org/#v1;m=llama3-8b@1;tp=2", *drawn).unwrap();
+        for (name, _) in pictures::names() {
+            let text = picture(LINK, name).unwrap();
             assert!(
                 text.starts_with("<svg xmlns=") && text.ends_with("</svg>\n"),
-                "{}",
-                drawn.id
+                "{name}"
             );
             let addresses = text.matches("http").count();
-            assert_eq!(
-                addresses, 1,
-                "{}: it names more than its own format",
-                drawn.id
-            );
-            for bucket in Bucket::ALL {
-                assert_eq!(
-                    text.matches(&format!(".bucket-{}{{fill:#", bucket.id()))
-                        .count(),
-                    2
-                );
-            }
+            assert_eq!(addresses, 1, "{name}: it names more than its own format");
+        }
+    }
+
+    #[test]
+    fn every_bucket_has_its_colors() {
+        let text = picture(LINK, "buckets").unwrap();
+        for bucket in Bucket::ALL {
+            let rule = format!(".bucket-{}{{fill:#", bucket.id());
+            assert_eq!(text.matches(&rule).count(), 2);
         }
     }
 
     #[test]
     fn a_link_that_is_not_wholly_understood_is_refused() {
         for link in ["", "#v1;m=nothing@1", "#v1;m=llama3-8b@1;tp=3", "#v9;x"] {
-            assert!(picture(link, chart("buckets").unwrap()).is_err(), "{link}");
+            assert!(picture(link, "buckets").is_err(), "{link}");
         }
-        assert!(chart("cake").is_err());
+        assert!(picture(LINK, "cake").is_err());
     }
 }

@@ -4,11 +4,11 @@ use super::{Effect, alarm, button, menu, option, title};
 use crate::exchange::data::{map, or_null, text as value};
 use crate::exchange::export::{DRESSINGS, export_text};
 use crate::exchange::picture::svg;
-use crate::export::EXPORTS;
+use crate::export::{EXPORTS, pictures, rank_map};
 use crate::formats::share_url;
 use crate::formats::state::Setup;
-use crate::report::charts::CHARTS;
 use crate::report::markup::{Markup, tag};
+use crate::report::rank_map::Coloring;
 use crate::value::Value;
 
 /// What an embed can show, and what that is called.
@@ -30,6 +30,8 @@ pub struct Export {
     /// The module that formats for one model are about.
     module: Option<String>,
     view: &'static str,
+    /// What the colors of the ranks say.
+    coloring: Coloring,
     made: Result<String, String>,
 }
 
@@ -43,6 +45,7 @@ impl Export {
             format: "megatron_args".to_owned(),
             module: None,
             view: "compact",
+            coloring: Coloring::Memory,
             made: Ok(String::new()),
         };
         dialog.make();
@@ -56,6 +59,10 @@ impl Export {
             "view" => {
                 let known = VIEWS.iter().find(|(view, _)| *view == value);
                 self.view = known.map_or(self.view, |(view, _)| *view);
+            }
+            "color" => {
+                let known = Coloring::ALL.into_iter().find(|one| one.id() == value);
+                self.coloring = known.unwrap_or(self.coloring);
             }
             "copy" => return self.made.clone().ok().map(Effect::Copy),
             "download" => {
@@ -81,7 +88,8 @@ impl Export {
     fn make(&mut self) {
         let job = value(&self.link);
         let made = if let Some(chart) = self.chart() {
-            svg(&job, chart, &Value::Null)
+            let options = map([("color", value(self.coloring.id()))]);
+            svg(&job, chart, &options)
         } else {
             let options = map([
                 ("page", value(&self.page)),
@@ -187,9 +195,8 @@ impl Export {
         let chosen = self.format.as_str();
         let texts = EXPORTS.iter().map(|e| option(e.id, e.label, chosen));
         let links = DRESSINGS.iter().map(|d| option(d.id, d.label, chosen));
-        let charts = CHARTS
-            .iter()
-            .map(|chart| option(&format!("svg:{}", chart.id), chart.title, chosen));
+        let charts =
+            pictures::names().map(|(name, title)| option(&format!("svg:{name}"), title, chosen));
         let menu = tag("select")
             .with("data-at", "format")
             .with("autofocus", "")
@@ -217,6 +224,10 @@ impl Export {
         }
         if matches!(self.format.as_str(), "embed" | "element") {
             return vec![menu("view", "Shows", VIEWS, self.view)];
+        }
+        if self.chart() == Some(rank_map::ID) {
+            let colorings = Coloring::ALL.map(|one| (one.id(), one.label()));
+            return vec![menu("color", "Colors", colorings, self.coloring.id())];
         }
         Vec::new()
     }

@@ -307,6 +307,23 @@ fn every_format_is_shown_and_can_be_kept() {
 }
 
 #[test]
+fn the_colors_of_the_ranks_are_chosen() {
+    let link = "https://calculator.example/#v1;m=llama3-8b@1;tp=2;pp=4;gpus=16";
+    let mut dialog = Dialog::new("export", link);
+    assert!(Shown::of(&dialog).at("color").is_none());
+    dialog.act("format", "svg:rank_map");
+    let mut copied = |color| {
+        dialog.act("color", color);
+        match dialog.act("copy", "") {
+            Some(Effect::Copy(text)) => text,
+            _ => panic!("there is a picture"),
+        }
+    };
+    assert!(copied("stage").contains("stage 3, 4 ranks"));
+    assert!(copied("memory").contains("GiB, 4 ranks"));
+}
+
+#[test]
 fn a_module_is_chosen_where_a_format_knows_only_one() {
     let link =
         "#v1;L=4;h=512;nq=8;seq=2048;mpos=2048;v=1000;gpus=8;mod=language:0,vision:4;vision.L=2";

@@ -1,0 +1,90 @@
+//! The map of all ranks as an SVG file that stands by itself.
+
+use super::style;
+use crate::report::amount::Scale;
+use crate::report::charts::Subject;
+use crate::report::markup::{Markup, tag};
+use crate::report::rank_map::{Cells, Coloring, Picture};
+use crate::report::scene::Px;
+use crate::report::summary::{Summary, stage_name};
+
+/// Its name in files.
+pub const ID: &str = "rank_map";
+/// What people call it.
+pub const TITLE: &str = "Ranks";
+
+/// The height of a line of the legend, and what its sign and the gaps around take of its width.
+const LINE: Px = Px::of(20);
+const SIGN: Px = Px::of(36);
+/// The gap around the cells, which the lines at their edges reach into.
+const EDGE: Px = Px::of(2);
+
+/// The file's one element: all ranks of the job as cells, and what their colors mean.
+#[must_use]
+pub fn picture(subject: &Subject<'_>, coloring: Coloring) -> Markup {
+    let world = subject.config.world_size();
+    let room = u64::try_from((subject.width - EDGE - EDGE).0 / 100).unwrap_or(0);
+    let scale = Scale::coarse(subject.unit);
+    let map = Picture {
+        config: subject.config,
+        estimate: subject.estimate,
+        cells: Cells::new(world, room),
+        coloring,
+        rank: 0,
+        group: &[],
+        scale,
+    };
+    let cells = tag("g")
+        .with("transform", format!("translate({EDGE} {EDGE})"))
+        .children(map.fills())
+        .child(map.lines());
+    let rows = i32::try_from(map.cells.rows * map.cells.side).unwrap_or(i32::MAX);
+    let below = Px::of(rows) + EDGE + EDGE;
+
+    let entries = map.entries();
+    let longest = entries.iter().map(|(_, words)| Px::of_text(words)).max();
+    let column = SIGN + longest.unwrap_or(Px::ZERO);
+    let columns = usize::try_from(subject.width.0 / column.0.max(1))
+        .unwrap_or(1)
+        .max(1);
+    let lines = entries.len().div_ceil(columns);
+    let legend = entries.into_iter().enumerate().map(|(i, (sign, words))| {
+        let (x, y) = (
+            EDGE + column.times(i / lines.max(1)),
+            below + LINE.times(i % lines.max(1)),
+        );
+        let words = tag("text")
+            .class("label")
+            .with("x", "18")
+            .with("y", "14")
+            .text(words);
+        tag("g")
+            .with("transform", format!("translate({x} {y})"))
+            .child(tag("g").with("transform", "translate(0 4)").child(sign))
+            .child(words)
+    });
+
+    let summary = Summary::new(subject.config, subject.estimate);
+    let description = format!(
+        "{world} ranks; those of {} need most: {}.",
+        stage_name(subject.config, summary.worst),
+        scale.amount(summary.total)
+    );
+    let title = format!("Ranks by {}", coloring.id());
+    let (width, height) = (
+        subject.width.to_string(),
+        (below + LINE.times(lines)).to_string(),
+    );
+    tag("svg")
+        .with("xmlns", "http://www.w3.org/2000/svg")
+        .class("scene")
+        .with("width", width.clone())
+        .with("height", height.clone())
+        .with("viewBox", format!("0 0 {width} {height}"))
+        .with("role", "img")
+        .child(tag("title").text(title))
+        .child(tag("desc").text(description))
+        .child(tag("style").text(style::of_ranks()))
+        .child(cells)
+        .children(legend)
+}

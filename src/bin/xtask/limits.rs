@@ -14,7 +14,7 @@ const CEILINGS: [(&str, &[&str], usize); 8] = [
     (
         "import, export and layouts",
         &["api/megatron_memory_exchange_bg.wasm"],
-        376_000,
+        381_000,
     ),
     (
         "JavaScript of import, export and layouts",

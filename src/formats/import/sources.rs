@@ -173,8 +173,9 @@ fn flag(draft: &mut Draft, parts: &mut Parts, flag: &Flag) {
 
 /// A variable of the training processes' environment, and whether it says something about memory.
 fn variable(draft: &mut Draft, item: &Item) -> bool {
+    let name = item.key.rsplit('.').next().unwrap_or_default();
     let said = match &item.value {
-        Value::Text(text) => environment::field(&item.key, text),
+        Value::Text(text) => environment::field(name, text),
         _ => None,
     };
     if let Some((id, value)) = said.clone() {
@@ -362,7 +363,11 @@ fn tree(root: &Node, dialect: Dialect) -> Result<Draft, ImportError> {
         let section = name.split('.').next().unwrap_or_default();
         if last.starts_with('_') {
             draft.row(&item, Fate::Ignored, None, "how the configuration is built");
-        } else if dialect == Dialect::Swift && matches!(section, "ENV" | "rollout" | "teacher") {
+        } else if dialect == Dialect::Swift && section == "ENV" {
+            if !variable(&mut draft, &item) {
+                draft.row(&item, Fate::Ignored, None, "does not change memory");
+            }
+        } else if dialect == Dialect::Swift && matches!(section, "rollout" | "teacher") {
             draft.row(&item, Fate::Ignored, None, "not of the training processes");
         } else if matches!(dialect, Dialect::MegatronLm | Dialect::Swift) {
             // Their sections only group what flags say as well.

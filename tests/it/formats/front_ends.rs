@@ -154,7 +154,8 @@ fn swift_takes_commands_and_configurations() {
     let file = read(
         "model: org/model\ntuner_type: full\ndataset:\n  - a\n  - b\nsplit_dataset_ratio: 0.01\n\
          max_length: 4096\nmicro_batch_size: 1\ntrain:\n  gpus: 8\n  tensor_model_parallel_size: 2\n\
-         rollout:\n  gpus: 4\n  vllm_tensor_parallel_size: 4\nENV:\n  MAX_PIXELS: 1003520\n",
+         rollout:\n  gpus: 4\n  vllm_tensor_parallel_size: 4\nENV:\n  MAX_PIXELS: 1003520\n  \
+         PYTORCH_CUDA_ALLOC_CONF: expandable_segments:True\n",
     );
     assert_eq!(command.format, Format::SwiftCommand);
     assert_eq!(file.format, Format::SwiftYaml);
@@ -169,8 +170,11 @@ fn swift_takes_commands_and_configurations() {
         }
     }
     assert_eq!(fate(&command, "--tuner_type"), Fate::Ignored);
-    assert_eq!(
-        fate(&file, "rollout.vllm_tensor_parallel_size"),
-        Fate::Ignored
-    );
+    for (key, expected) in [
+        ("rollout.vllm_tensor_parallel_size", Fate::Ignored),
+        ("ENV.MAX_PIXELS", Fate::Ignored),
+        ("ENV.PYTORCH_CUDA_ALLOC_CONF", Fate::Mapped),
+    ] {
+        assert_eq!(fate(&file, key), expected, "{key}");
+    }
 }

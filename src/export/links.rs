@@ -20,7 +20,11 @@ pub fn plain(page: &str, state: &ShareState) -> String {
 /// numbers must not change with the model. It leads somewhere only where the host keeps each version there.
 #[must_use]
 pub fn pinned(page: &str, state: &ShareState) -> String {
-    plain(&format!("{}v/{VERSION}/", folder(page)), state)
+    let (folder, own) = (folder(page), format!("v/{VERSION}/"));
+    // Where the page is itself the copy of this version, the link leads there again.
+    let above = folder.strip_suffix(&own);
+    let above = above.filter(|above| above.is_empty() || above.ends_with('/'));
+    plain(&format!("{}{own}", above.unwrap_or(folder)), state)
 }
 
 /// The link in Markdown. Links have no character that Markdown would read.

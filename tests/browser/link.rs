@@ -75,3 +75,28 @@ fn an_unknown_key_is_kept_for_the_next_reader() {
     page.until("location.hash.includes(';tp=')");
     assert!(page.fragment().contains("novel=7"));
 }
+
+#[test]
+fn a_link_to_this_version_leads_to_the_same_numbers() {
+    let page = Page::open("v1;m=llama3-8b@1;tp=2");
+    let total = page.text("[data-testid=total]");
+    page.requests();
+    page.visit(&Page::address(&format!(
+        "v/{}/#v1;m=llama3-8b@1;tp=2",
+        env!("CARGO_PKG_VERSION")
+    )));
+    page.until("document.querySelector('[data-testid=total]')");
+    assert_eq!(page.text("[data-testid=total]"), total);
+    let own = concat!("./v/", env!("CARGO_PKG_VERSION"), "/");
+    let requests = page.requests();
+    assert!(
+        requests.iter().all(|address| address.starts_with(own)),
+        "what is not kept with it changes with later versions: {requests:?}"
+    );
+    // What is loaded only when somebody asks for it.
+    page.click("[data-at=export]");
+    page.until(
+        "document.querySelector('.exchange-result pre')?.innerText.includes('--num-layers')",
+    );
+    assert_eq!(page.complaints(), Vec::<String>::new());
+}

@@ -426,6 +426,10 @@ fn links_come_in_several_dressings() {
             env!("CARGO_PKG_VERSION")
         )
     );
+    let pinned = links::pinned(page, &state);
+    assert_eq!(links::pinned(&pinned, &state), pinned);
+    let other = pinned.replace("/v/", "/dev/");
+    assert!(links::pinned(&other, &state).contains("/v/"), "{other}");
     assert_eq!(
         links::markdown(page, &state, "a [b]"),
         format!("[a  b ]({link})")

@@ -1,5 +1,7 @@
 //! `dist/`: the page, its assets, and the JavaScript API under `api/`.
 //!
+//! Under `v/` and the version's name is all of it again, for links whose numbers must stay.
+//!
 //! Trunk builds the same folder: it does what [`app`] does here and then calls [`finish`] through its hook.
 
 use std::{
@@ -146,7 +148,20 @@ fn finish(mode: Mode, stage: &Path) -> Result<(), Error> {
             fs::write(&wasm, module)?;
         }
     }
-    stamp(stage)
+    stamp(stage)?;
+    keep(stage)
+}
+
+/// Puts a copy of everything where links to this version lead. A host adds the folder to those of earlier versions, and
+/// never changes one.
+fn keep(stage: &Path) -> Result<(), Error> {
+    let version = Path::new("v").join(env!("CARGO_PKG_VERSION"));
+    for file in files(stage)? {
+        let to = stage.join(&version).join(&file);
+        fs::create_dir_all(to.parent().unwrap_or(stage))?;
+        fs::copy(stage.join(file), to)?;
+    }
+    Ok(())
 }
 
 /// Replaces a text file by what becomes of it.

@@ -13,6 +13,7 @@ mod fuzz;
 mod html;
 mod limits;
 mod names;
+mod oembed;
 mod reference;
 mod serve;
 mod server;
@@ -37,6 +38,7 @@ cargo xtask test docs                      embeds in real documentation sites, e
 cargo xtask test types                     the types of the JavaScript API, with TypeScript's compiler
 cargo xtask check                          the quick part of that: format, lints, core tests
 cargo xtask build [--dev]                  the page and the JavaScript API, in dist/
+cargo xtask build --at ADDRESS             the same with a page for every preset, for sites that know oEmbed
 cargo xtask bench                          times and sizes, as Markdown
 cargo xtask evidence                       every measured run beside its prediction; updates README.md
 cargo xtask presets                        the fields of every preset, from the presets' files
@@ -63,6 +65,9 @@ fn run() -> Result<(), Error> {
     match words[..] {
         ["build"] => tools::wasm_target().and_then(|()| dist::build(Mode::Release, dist)),
         ["build", "--dev"] => tools::wasm_target().and_then(|()| dist::build(Mode::Dev, dist)),
+        ["build", "--at", address] => tools::wasm_target()
+            .and_then(|()| dist::build(Mode::Release, dist))
+            .and_then(|()| oembed::write(dist, address)),
         ["serve", ref options @ ..] => serve::from_options(options),
         ["check"] => test::check(),
         ["test"] => test::all(),

@@ -1,0 +1,163 @@
+//! A page for every preset, for sites that show what is behind an address: with oEmbed, or as a card with its title.
+//!
+//! Such sites read what a server sends and never see what stands behind `#`, so that a link to the calculator can only
+//! be a link to them. What they put into their own pages names the calculator by its whole address; nobody else needs
+//! to know that, and these pages are there only where it is told.
+
+use std::{fs, path::Path};
+
+use megatron_memory::exchange::{Failure, export_text};
+use megatron_memory::formats::job_json;
+use megatron_memory::presets::{PRESETS, jobs::JOBS};
+use megatron_memory::report::markup::{Markup, tag};
+use megatron_memory::value::Value;
+
+use super::{Error, html::filled, svg};
+
+const TEMPLATE: &str = include_str!("oembed/page.html");
+
+/// The size of the frame that a site shows, in pixels: a column of text, and what links say of a bar.
+const SIZE: (i128, i128) = (720, 260);
+
+/// Writes `preset/<id>.html`, `.json` and `.svg` for every preset into `dist`, which will stand at `address`.
+pub(crate) fn write(dist: &Path, address: &str) -> Result<(), Error> {
+    if !address.starts_with("https://") || !address.ends_with('/') {
+        return Err("the address starts with https:// and ends with /".into());
+    }
+    let folder = dist.join("preset");
+    fs::create_dir_all(&folder)?;
+    let models = PRESETS.iter().map(|p| (p.id, p.version, p.name));
+    let jobs = JOBS.iter().map(|job| (job.id, job.version, job.name));
+    for (id, version, name) in models.chain(jobs) {
+        let link = format!("#v1;m={id}@{version}");
+        let said = exported(&link, "link_summary", address)?;
+        let said = said.lines().next().unwrap_or_default();
+        let frame = exported(&link, "embed", address)?;
+        let title = format!("GPU memory of {name}");
+        let page = filled(
+            TEMPLATE,
+            &[
+                ("head", head(id, &title, said)),
+                ("body", body(id, &title, said, &link)),
+            ],
+        );
+        let answer = job_json::file(&answer(&title, &frame, address));
+        fs::write(folder.join(format!("{id}.html")), page)?;
+        fs::write(folder.join(format!("{id}.json")), answer)?;
+        fs::write(folder.join(format!("{id}.svg")), svg::of_link(&link)?)?;
+    }
+    Ok(())
+}
+
+/// A link as a text of some format, for a calculator at `address`.
+fn exported(link: &str, format: &str, address: &str) -> Result<String, Error> {
+    let options = map([("page", text(address)), ("view", text("bar"))]);
+    let failed = |failure: Failure| format!("{link}: {}", failure.message);
+    match export_text(&text(link), format, &options).map_err(failed)? {
+        Value::Text(written) => Ok(written),
+        _ => Err(format!("{link}: {format} is no text").into()),
+    }
+}
+
+fn head(id: &str, title: &str, said: &str) -> Vec<Markup> {
+    let meta = |kind, name: &str, content: &str| {
+        let named = tag("meta").with(kind, name);
+        named.with("content", content)
+    };
+    let discovery = tag("link")
+        .with("rel", "alternate")
+        .with("type", "application/json+oembed")
+        .with("title", title)
+        .with("href", format!("./{id}.json"));
+    vec![
+        tag("title").text(format!("{title} · Megatron Memory")),
+        meta("name", "description", said),
+        meta("property", "og:title", title),
+        meta("property", "og:description", said),
+        meta("property", "og:site_name", "Megatron Memory"),
+        discovery,
+    ]
+}
+
+fn body(id: &str, title: &str, said: &str, link: &str) -> Vec<Markup> {
+    let picture = tag("img")
+        .with("src", format!("./{id}.svg"))
+        .with("alt", said);
+    let open = tag("a").with("href", format!("../{link}"));
+    vec![
+        tag("h1").text(title),
+        tag("p").class("lead").text(said),
+        tag("p").child(picture),
+        tag("p").child(open.text("Open in the calculator")),
+    ]
+}
+
+/// What oEmbed calls a response, of the kind with a text of HTML.
+fn answer(title: &str, frame: &str, address: &str) -> Value {
+    map([
+        ("version", text("1.0")),
+        ("type", text("rich")),
+        ("title", text(title)),
+        ("provider_name", text("Megatron Memory")),
+        ("provider_url", text(address)),
+        ("width", Value::Int(SIZE.0)),
+        ("height", Value::Int(SIZE.1)),
+        ("html", text(frame)),
+    ])
+}
+
+fn map<const N: usize>(entries: [(&str, Value); N]) -> Value {
+    Value::Map(entries.map(|(key, value)| (key.to_owned(), value)).into())
+}
+
+fn text(text: &str) -> Value {
+    Value::Text(text.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{env, fs};
+
+    use megatron_memory::presets::PRESETS;
+
+    use super::write;
+
+    #[test]
+    fn every_preset_has_a_page_that_leads_to_what_a_site_shows() {
+        let dist = env::temp_dir().join(format!("megatron-memory-{}", std::process::id()));
+        write(&dist, "https://calculator.example/calc/").unwrap();
+        for preset in PRESETS {
+            let read = |kind: &str| {
+                fs::read_to_string(dist.join(format!("preset/{}.{kind}", preset.id))).unwrap()
+            };
+            let page = read("html");
+            let found = format!(
+                "type=\"application/json+oembed\" title=\"GPU memory of {}\"",
+                preset.name
+            );
+            assert!(page.contains(&found), "{page}");
+            assert!(page.contains(&format!("href=\"./{}.json\"", preset.id)));
+            assert!(read("svg").starts_with("<svg"));
+            let answer: serde_json::Value = serde_json::from_str(&read("json")).unwrap();
+            assert_eq!(
+                (&answer["version"], &answer["type"]),
+                (&"1.0".into(), &"rich".into())
+            );
+            let frame = answer["html"].as_str().unwrap();
+            let source = format!(
+                "src=\"https://calculator.example/calc/embed.html?view=bar#v1;m={}@{}\"",
+                preset.id, preset.version
+            );
+            assert!(
+                frame.starts_with("<iframe ") && frame.contains(&source),
+                "{frame}"
+            );
+            assert!(
+                frame.contains(&format!("height=\"{}\"", answer["height"])),
+                "{frame}"
+            );
+        }
+        fs::remove_dir_all(dist).unwrap();
+        assert!(write(&env::temp_dir(), "calculator.example").is_err());
+    }
+}

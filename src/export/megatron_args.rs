@@ -106,14 +106,34 @@ pub fn without_flag(job: &RawJob) -> Vec<FieldId> {
         .collect()
 }
 
-/// What the flags leave out, as comments: the GPU is no argument of Megatron-LM in any case.
+/// What the launcher of Megatron-LM refuses although the library runs it (`validate_args` in `megatron/training/arguments.py`).
+const REFUSED: &str = "\
+# The launcher of Megatron-LM stops at --cross-entropy-loss-fusion with --cross-entropy-fusion-impl te; Megatron-Bridge warns.
+# Make it native before a launch, here and in the calculator: the loss needs other memory then.
+";
+
+/// Whether the launcher refuses the job's loss.
+fn is_refused(job: &RawJob) -> bool {
+    let is = |id, value| meaning(id, job.shared.get(id)).to_value(id) == Some(value);
+    is(FieldId::cross_entropy_loss_fusion, Value::Bool(true))
+        && is(
+            FieldId::cross_entropy_fusion_impl,
+            Value::Text("te".to_owned()),
+        )
+}
+
+/// What the flags leave out, and what must change before they run, as comments: the GPU is no argument of Megatron-LM in
+/// any case.
 fn comments(job: &RawJob) -> String {
+    let mut out = String::new();
+    if is_refused(job) {
+        out.push_str(REFUSED);
+    }
     let lost = without_flag(job).into_iter();
-    let lost = lost.filter(|id| id.field().presentation().group != Group::Hardware);
-    lost.fold(String::new(), |mut out, id| {
+    for id in lost.filter(|id| id.field().presentation().group != Group::Hardware) {
         let _ = writeln!(out, "# Megatron-LM has no flag for {}.", id.field().name);
-        out
-    })
+    }
+    out
 }
 
 /// A bash array of the flags that differ from the defaults, after what the environment must say.

@@ -486,3 +486,26 @@ fn every_frame_has_the_same_sandbox_without_an_origin() {
         assert_eq!(sandbox(&text), words, "{file}");
     }
 }
+
+/// As `validate_args` of Megatron-LM has it, which Megatron-Bridge does not call.
+#[test]
+fn flags_that_the_launcher_refuses_say_what_to_change() {
+    let remark = "# The launcher of Megatron-LM stops at";
+    for (link, refused) in [
+        ("#v1;m=deepseek-v3@1", true),
+        ("#v1;m=deepseek-v3@1;cefi=native", false),
+        ("#v1;m=deepseek-v3@1;cef=0", false),
+        ("#v1;m=llama3-8b@1;cef=0;cefi=te", false),
+        ("#v1;m=llama3-8b@1;cefi=te", true),
+    ] {
+        let job = state(link).setup.job;
+        for text in [megatron_args::script(&job), megatron_args::yaml(&job)] {
+            let said: Vec<&str> = text
+                .lines()
+                .filter(|line| line.starts_with(remark))
+                .collect();
+            assert_eq!(said.len(), usize::from(refused), "{link}\n{text}");
+        }
+        assert!(!bridge_recipe::recipe(&job).contains(remark));
+    }
+}

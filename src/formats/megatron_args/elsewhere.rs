@@ -148,20 +148,27 @@ pub(super) const PROGRAMS: &[Program] = &[
             ),
         ],
     },
-    // examples/mimo/train.py, examples/mimo/training/args.py
+    // examples/mimo/training/args.py
+    Program {
+        what: "the ranks of one module among others, whose encoder stands in the example's program and in no flag: \
+               add the modules on the page, each with its own sizes",
+        flags: &[
+            (Arity::Switch, "encoder-ddp-overlap llm-only"),
+            (
+                Arity::One,
+                "encoder-dp encoder-tp llm-cp llm-dp llm-ep llm-expt-tp llm-offset llm-pp llm-tp",
+            ),
+        ],
+    },
+    // examples/mimo/train.py
     Program {
         what: "the modules of this example are added one by one",
         flags: &[
-            (
-                Arity::Switch,
-                "\
-                    encoder-ddp-overlap freeze-lm freeze-projection freeze-vit llm-only",
-            ),
+            (Arity::Switch, "freeze-lm freeze-projection freeze-vit"),
             (
                 Arity::One,
                 "\
-                    audio-encoder-model encoder-dp encoder-tp image-seq-length image-size llm-cp \
-                    llm-dp llm-ep llm-expt-tp llm-offset llm-pp llm-tp total-seq-length \
+                    audio-encoder-model image-seq-length image-size total-seq-length \
                     vision-projection-type",
             ),
         ],

@@ -117,4 +117,7 @@ fn flags_of_other_programs_are_known() {
     ] {
         assert_eq!(fate(&import, key).0, expected, "{key}");
     }
+    let sizes = import.report.iter().find(|row| row.key == "--llm-tp");
+    let why = &sizes.unwrap().note;
+    assert!(why.contains("each with its own sizes"), "{why}");
 }

@@ -8,13 +8,16 @@ use crate::memory::bucket::Bucket;
 const TOKENS: &str = include_str!("../../styles/tokens.css");
 
 /// What shapes are drawn with: the class, the property, and the page's color for it.
-const RULES: [(&str, &str, &str); 16] = [
+const RULES: [(&str, &str, &str); 19] = [
     ("scene", "background", "sheet"),
     ("label", "fill", "ink"),
     ("value", "fill", "ink"),
     ("tick", "fill", "faint"),
     ("grid", "stroke", "line"),
     ("free", "fill", "line"),
+    ("band", "fill", "edge"),
+    ("band", "stroke", "edge"),
+    ("peak", "stroke", "ink"),
     ("gpu", "stroke", "ink"),
     ("gpu-label", "fill", "ink"),
     ("inside", "fill", "accent-ink"),
@@ -51,7 +54,11 @@ pub fn standalone() -> String {
     let fills = buckets
         .iter()
         .map(|name| (name.as_str(), "fill", name.as_str()));
-    sheet(".texture{fill-opacity:.35}", RULES.into_iter().chain(fills))
+    sheet(
+        ".texture{fill-opacity:.35}.band{fill-opacity:.18;stroke-dasharray:2 2}.peak{stroke-dasharray:1 3}\
+         .gpu{stroke-dasharray:5 3}",
+        RULES.into_iter().chain(fills),
+    )
 }
 
 /// The same for a map of ranks.

@@ -75,6 +75,8 @@ pub struct StageEstimate {
     pub workspaces: Bytes,
     /// What frozen parameters would need besides, were they trained: gradients and optimizer states.
     pub saved_by_freezing: Bytes,
+    /// What CUDA graphs keep reserved beyond the total: their pool, and what there is beside it later.
+    pub graphs: Bytes,
     /// When the heaviest moment is.
     pub moment: PeakMoment,
     /// Micro batches of each chunk that are alive at the heaviest moment of the forward and backward passes.

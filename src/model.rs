@@ -24,7 +24,7 @@ use crate::config::job::Module;
 use crate::parallel::stages::Chunk;
 use list::ParamList;
 use sizes::Sizes;
-use tape::{Family, Tape, TensorId};
+use tape::{Capture, Family, Point, Tape, TensorId};
 use tensor::{Component, Factor, ParamTensor, factor};
 
 /// A part that a chunk of the pipeline holds some number of.
@@ -298,6 +298,8 @@ pub(crate) fn tp(m: &Module) -> Factor {
 
 /// What one transformer layer does, from the residual stream to the residual stream.
 pub(crate) fn layer_ops(sizes: &Sizes<'_>, tape: &mut Tape, of: Layer, x: TensorId) -> TensorId {
+    tape.capture = Capture::of(sizes.m, of.moe);
+    tape.reaches(Point::Start);
     let attention = if of.linear {
         linear_attention::ops::ops(sizes, tape, x)
     } else if sizes.m.args.multi_latent_attention {
@@ -307,12 +309,15 @@ pub(crate) fn layer_ops(sizes: &Sizes<'_>, tape: &mut Tape, of: Layer, x: Tensor
     };
     tape.at(Family::Residual, crate::source::BIAS_DROPOUT);
     let middle = linear::bias_dropout_add(sizes, tape, "self_attn_bda", attention, x);
+    tape.reaches(Point::Attention);
     let mlp = match &sizes.m.moe {
         Some(moe) if of.moe => moe::ops::ops(sizes, tape, moe, middle),
         _ => mlp::ops::ops(sizes, tape, middle),
     };
     tape.at(Family::Residual, crate::source::BIAS_DROPOUT);
-    linear::bias_dropout_add(sizes, tape, "mlp_bda", mlp, middle)
+    let output = linear::bias_dropout_add(sizes, tape, "mlp_bda", mlp, middle);
+    tape.reaches(Point::Layer);
+    output
 }
 
 /// The tape of one decoder layer.

@@ -434,6 +434,21 @@ pub const CUDA_GRAPHS: Source = Source::megatron(
     "megatron/core/transformer/cuda_graphs.py",
     "CudaGraphManager",
 );
+/// Inputs of captured layers: one for each layer and micro batch that are in flight at once.
+pub const GRAPH_INPUTS: Source = Source::megatron(
+    "megatron/core/transformer/cuda_graphs.py",
+    "TECudaGraphHelper._get_sample_arguments",
+);
+/// The attention mask among them.
+pub const GRAPH_MASKS: Source = Source::megatron(
+    "megatron/core/transformer/transformer_layer.py",
+    "TransformerLayer.get_layer_static_inputs",
+);
+/// Gradients that replays of graphs read and write.
+pub const GRAPH_GRADIENTS: Source = Source::transformer_engine(
+    "transformer_engine/pytorch/graph.py",
+    "_make_graphed_callables",
+);
 /// A CUDA context and a NCCL communicator.
 pub const CUDA_CONTEXT: Source = Source {
     origin: Origin::Page,

@@ -195,6 +195,34 @@ choices! {
         MoeAct = "moe_act",
     }
 
+    /// `--cuda-graph-impl`.
+    CudaGraphImpl {
+        /// Nothing is captured.
+        None = "none",
+        /// Megatron's own graphs, one for each layer.
+        Local = "local",
+        /// Transformer Engine's graphs, one for each layer and micro batch in flight.
+        TransformerEngine = "transformer_engine",
+        /// One graph of all passes of an iteration.
+        FullIteration = "full_iteration",
+    }
+
+    /// `--cuda-graph-modules`.
+    CudaGraphModule {
+        /// Attention with the norm before it.
+        Attn = "attn",
+        /// The MLP of a dense layer with the norm before it.
+        Mlp = "mlp",
+        /// The MLP of a MoE layer with the norm before it.
+        Moe = "moe",
+        /// The norm before the MLP of a MoE layer, its router, and shared experts that overlap nothing.
+        MoeRouter = "moe_router",
+        /// What prepares tokens for their way to the experts.
+        MoePreprocess = "moe_preprocess",
+        /// Mamba layers.
+        Mamba = "mamba",
+    }
+
     /// `--optimizer`.
     OptimizerKind {
         /// Two states per parameter.

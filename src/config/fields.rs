@@ -9,11 +9,11 @@
 )]
 
 use super::choices::{
-    AttentionBackend, AttentionVariant, CpCommType, CrossEntropyFusion, Fp8Format, Fp8Recipe,
-    FrontEnd, MainGradsDtype, MainParamsDtype, MomentDtype, Normalization, OffloadModule,
-    OptimizerKind, PositionEmbedding, ProjectorKind, ProjectorNorm, RecomputeGranularity,
-    RecomputeMethod, RecomputeModule, RouterDtype, RouterScore, SoftmaxType, TokenDispatcher,
-    TransformerImpl,
+    AttentionBackend, AttentionVariant, CpCommType, CrossEntropyFusion, CudaGraphImpl,
+    CudaGraphModule, Fp8Format, Fp8Recipe, FrontEnd, MainGradsDtype, MainParamsDtype, MomentDtype,
+    Normalization, OffloadModule, OptimizerKind, PositionEmbedding, ProjectorKind, ProjectorNorm,
+    RecomputeGranularity, RecomputeMethod, RecomputeModule, RouterDtype, RouterScore, SoftmaxType,
+    TokenDispatcher, TransformerImpl,
 };
 use super::field::Group::{
     Attention, Batch, Encoder, Hardware, Kernels, Model, Moe, Optimizer, Parallelism, Savers,
@@ -373,6 +373,14 @@ fields! {
     cuda_graphs_mib: u64 = Field::int(0, 10_000_000, 0).at(Hardware, All, "graphs", "CUDA graphs").unit("MiB").job().own();
     /// GPUs of one node.
     gpus_per_node: u64 = Field::int(1, 65_536, 8).at(Hardware, More, "node", "GPUs per node").job().own();
+
+    // CUDA graphs
+    /// What captures CUDA graphs: transformer_engine and local capture layer by layer, full_iteration all passes of an iteration.
+    cuda_graph_impl: CudaGraphImpl = Field::choice(CudaGraphImpl::NAMES, "none").at(Kernels, All, "cg", "CUDA graphs").also(&["enable_cuda_graph", "external_cuda_graph"]);
+    /// What graphs of layers capture; nothing chosen is whole layers.
+    cuda_graph_modules: NameSet<CudaGraphModule> = Field::set(CudaGraphModule::NAMES, "").at(Kernels, All, "cgmod", "Captured modules").also(&["cuda_graph_scope"]);
+    /// Iterations before graphs are captured. Their passes need what they need without graphs, and count for the peak.
+    cuda_graph_warmup_steps: u64 = Field::int(0, 1_000_000, 3).at(Kernels, All, "cgwarm", "Iterations before capture").unit("iterations");
 
     // Linear attention
     /// Layers whose attention is linear: gdn is the gated delta net of Qwen3-Next and Qwen3.5.

@@ -4,6 +4,7 @@
 mod batch;
 mod encoder;
 mod fp8;
+mod graphs;
 mod linear_attention;
 mod model;
 mod moe;
@@ -21,7 +22,7 @@ use super::check::Draft;
 use super::problem::Problem;
 
 /// Every rule, in the order in which its problems are shown.
-const TABLES: [&[Rule]; 10] = [
+const TABLES: [&[Rule]; 11] = [
     model::RULES,
     linear_attention::RULES,
     encoder::RULES,
@@ -32,6 +33,7 @@ const TABLES: [&[Rule]; 10] = [
     overlap::RULES,
     optimizer::RULES,
     fp8::RULES,
+    graphs::RULES,
 ];
 
 /// Asks every rule.

@@ -4,11 +4,11 @@ use core::marker::PhantomData;
 use core::slice::Iter;
 
 use super::choices::{
-    AttentionBackend, AttentionVariant, CpCommType, CrossEntropyFusion, Fp8Format, Fp8Recipe,
-    FrontEnd, MainGradsDtype, MainParamsDtype, MomentDtype, Normalization, OffloadModule,
-    OptimizerKind, PositionEmbedding, ProjectorKind, ProjectorNorm, RecomputeGranularity,
-    RecomputeMethod, RecomputeModule, RouterDtype, RouterScore, SoftmaxType, TokenDispatcher,
-    TransformerImpl,
+    AttentionBackend, AttentionVariant, CpCommType, CrossEntropyFusion, CudaGraphImpl,
+    CudaGraphModule, Fp8Format, Fp8Recipe, FrontEnd, MainGradsDtype, MainParamsDtype, MomentDtype,
+    Normalization, OffloadModule, OptimizerKind, PositionEmbedding, ProjectorKind, ProjectorNorm,
+    RecomputeGranularity, RecomputeMethod, RecomputeModule, RouterDtype, RouterScore, SoftmaxType,
+    TokenDispatcher, TransformerImpl,
 };
 use super::field::Decimal;
 use super::parse::Parsed;
@@ -141,6 +141,7 @@ typed_choices!(
     AttentionVariant,
     CpCommType,
     CrossEntropyFusion,
+    CudaGraphImpl,
     Fp8Format,
     Fp8Recipe,
     FrontEnd,
@@ -201,4 +202,4 @@ macro_rules! typed_sets {
     )+};
 }
 
-typed_sets!(OffloadModule, RecomputeModule);
+typed_sets!(CudaGraphModule, OffloadModule, RecomputeModule);

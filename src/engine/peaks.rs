@@ -91,7 +91,7 @@ pub(super) fn peak(
     in_flight(w, &stage.in_flight);
     if let Some(m) = all.config.modules().get(at.module) {
         w.key("allowances");
-        allowances(w, &band(m, stage.total));
+        allowances(w, &band(m, stage.total, stage.graphs));
     }
     let points = all.request.points_each(timelines);
     if points > 0 && timelines > 0 {

@@ -89,7 +89,7 @@ pub fn compare(run: &Run) -> Option<Comparison> {
                 .peak_allocated
                 .filter(|_| run.peak_not_compared.is_none()),
         ),
-        band: band(first, needed.total),
+        band: band(first, needed.total, needed.graphs),
         frameworks: frameworks(first),
     })
 }

@@ -8,8 +8,8 @@ use crate::config::field::Group;
 use crate::config::fields::FieldId;
 use crate::config::parse::Parsed;
 use crate::config::raw::{RawJob, Settings};
-use crate::formats::bridge_keys;
 use crate::formats::import::Dialect;
+use crate::formats::{bridge_keys, environment};
 
 /// Megatron-Bridge has one name for what Megatron-LM can say in three ways.
 const VIRTUAL_STAGES: &str = "model.virtual_pipeline_model_parallel_size";
@@ -144,6 +144,19 @@ pub(super) fn of(settings: &Settings) -> Overrides {
             FieldId::num_layers_per_virtual_pipeline_stage => {
                 if let Some(stages) = virtual_stages(settings) {
                     all.add(VIRTUAL_STAGES, Word::Number(stages.to_string()));
+                }
+            }
+            // `GPTModelProvider` refuses graphs without these.
+            FieldId::cuda_graph_impl => {
+                all.settings
+                    .extend(setting("model.cuda_graph_impl", &argument, false));
+                all.add("model.use_te_rng_tracker", Word::Flag(true));
+                all.add("rng.te_rng_tracker", Word::Flag(true));
+                if environment::captures(settings) == Some("full_iteration") {
+                    all.add(
+                        "rerun_state_machine.check_for_nan_in_loss",
+                        Word::Flag(false),
+                    );
                 }
             }
             FieldId::seq_length => {

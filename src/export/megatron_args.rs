@@ -28,7 +28,18 @@ fn flags(settings: &Settings) -> Vec<Flag> {
         .filter(|argument| !(has_layout && counts_virtual_stages(argument.id)))
         .filter_map(flag)
         .chain(positions(settings))
+        .chain(unchecked(settings))
         .collect()
+}
+
+/// What Megatron-LM asks for beside a graph of all passes: nothing may be read back within it.
+fn unchecked(settings: &Settings) -> Option<Flag> {
+    let captures = environment::captures(settings);
+    (captures == Some("full_iteration")).then(|| Flag {
+        name: "no-check-for-nan-in-loss-and-grad".to_owned(),
+        words: Vec::new(),
+        many: false,
+    })
 }
 
 /// The longest position, which Megatron-LM does not derive from the sequence.

@@ -64,6 +64,11 @@ const KEYS: &[(&str, Meaning)] = &[
         Meaning::Field("decoder_last_pipeline_num_layers"),
     ),
     ("model.use_te_rng_tracker", Meaning::Irrelevant),
+    ("rng.te_rng_tracker", Meaning::Irrelevant),
+    (
+        "rerun_state_machine.check_for_nan_in_loss",
+        Meaning::Irrelevant,
+    ),
     ("model.pipeline_dtype", Meaning::Irrelevant),
     ("model.autocast_dtype", Meaning::Irrelevant),
     ("model.deallocate_pipeline_outputs", Meaning::Irrelevant),

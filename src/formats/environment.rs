@@ -5,6 +5,7 @@
 //! `parseChosenWorkspaceSize`).
 
 use crate::config::canonical::{Meaning, meaning};
+use crate::config::choices::CudaGraphImpl;
 use crate::config::fields::FieldId;
 use crate::config::parse::Parsed;
 use crate::config::raw::Settings;
@@ -38,6 +39,16 @@ fn workspace(text: &str) -> Option<u64> {
     })
 }
 
+/// What captures CUDA graphs, if something does.
+#[must_use]
+pub fn captures(settings: &Settings) -> Option<&'static str> {
+    let id = FieldId::cuda_graph_impl;
+    match meaning(id, settings.get(id)) {
+        Meaning::Is(Parsed::Choice(index)) => CudaGraphImpl::at(index).map(CudaGraphImpl::name),
+        _ => None,
+    }
+}
+
 /// The variables that say what is set, each with its value.
 #[must_use]
 pub fn variables(settings: &Settings) -> Vec<(&'static str, String)> {
@@ -46,6 +57,10 @@ pub fn variables(settings: &Settings) -> Vec<(&'static str, String)> {
     if means(FieldId::expandable_segments) == Meaning::Is(Parsed::Flag(true)) {
         let value = "expandable_segments:True".to_owned();
         variables.push(("PYTORCH_CUDA_ALLOC_CONF", value));
+        // `TECudaGraphHelper` refuses the two together without it.
+        if captures(settings) == Some("transformer_engine") {
+            variables.push(("NCCL_GRAPH_REGISTER", "0".to_owned()));
+        }
     }
     if let Meaning::Is(Parsed::Int(kib)) = means(FieldId::cublas_workspace_kib) {
         let value = match (kib / 4096, kib % 4096) {

@@ -1,7 +1,7 @@
 //! What the device shows on top of PyTorch's allocations: fragmentation, CUDA context, NCCL, CUDA graphs.
 //!
-//! None of it can be derived from a job, so it is never mixed into the prediction: it makes a band above it. Every
-//! constant is an input field with a default that somebody measured.
+//! It makes a band above the prediction and is never mixed into it. Of all this only the pool of CUDA graphs can be
+//! derived from a job; every constant is an input field with a default that somebody measured.
 
 use crate::config::fields::FieldId;
 use crate::config::job::Module;
@@ -34,9 +34,9 @@ pub struct Band {
     pub allowances: [Allowance; 4],
 }
 
-/// The band above a predicted peak.
+/// The band above a predicted peak, where CUDA graphs reserve so much beyond it.
 #[must_use]
-pub fn band(m: &Module, peak: Bytes) -> Band {
+pub fn band(m: &Module, peak: Bytes, graphs: Bytes) -> Band {
     let a = &m.args;
     let above =
         |ratio: crate::config::field::Decimal| Bytes(ratio.scale_up(peak.0)).saturating_sub(peak);
@@ -75,12 +75,11 @@ pub fn band(m: &Module, peak: Bytes) -> Band {
                 CUDA_CONTEXT,
             )
         },
-        fixed(
-            "CUDA graphs",
-            FieldId::cuda_graphs_mib,
-            a.cuda_graphs_mib,
-            CUDA_GRAPHS,
-        ),
+        Allowance {
+            low: graphs + Bytes::mib(a.cuda_graphs_mib),
+            high: graphs + Bytes::mib(a.cuda_graphs_mib),
+            ..fixed("CUDA graphs", FieldId::cuda_graphs_mib, 0, CUDA_GRAPHS)
+        },
     ];
     Band {
         low: peak + allowances.iter().map(|allowance| allowance.low).sum(),

@@ -1,7 +1,7 @@
 //! What the estimate of a job takes for granted, in words.
 
 use super::Estimate;
-use crate::config::choices::Fp8Recipe;
+use crate::config::choices::{CudaGraphImpl, Fp8Recipe};
 use crate::config::field::Decimal;
 use crate::config::job::{Config, Precision};
 use crate::units::Bytes;
@@ -38,6 +38,11 @@ pub fn assumptions(config: &Config) -> Vec<String> {
                 a.fine_grained_activation_offloading,
                 "All groups are offloaded on every stage (activation_offload_fraction 1, \
                  delta_offload_bytes_across_pp_ranks 0), and one layer's tensors are back ahead of time.",
+            ),
+            (
+                a.cuda_graph_impl == CudaGraphImpl::Local,
+                "What cuda_graph_impl local keeps is not modeled: the peak is that of the same job without graphs, and \
+                 cuda_graphs_mib is the place for the rest.",
             ),
             (
                 m.moe.is_some() && a.expert_load_imbalance == Decimal::ONE,

@@ -1,6 +1,7 @@
 //! Things that stay for the whole run besides states: padding, workspaces, tables, stand-ins, copies in fp8.
 
 mod fp8;
+pub(crate) mod graphs;
 mod padding;
 
 use crate::config::choices::{AttentionBackend, RouterDtype, TokenDispatcher, TransformerImpl};
@@ -79,12 +80,14 @@ impl List {
     }
 
     /// A tensor of so many elements of a width.
+    #[inline(never)]
     fn tensor(&mut self, what: &'static str, shape: Shape, width: u64, source: Source) {
         let bytes = block(multiply(shape.elements(), width));
         self.add(BufferKind::Tensor, what, (shape, width), bytes, source);
     }
 
     /// Workspaces of so many KiB, one for each handle.
+    #[inline(never)]
     fn workspaces(&mut self, what: &'static str, handles: u64, kib: u64, source: Source) {
         let shape = Shape::of(&[factor("handles", handles), factor("KiB", kib)]);
         let bytes = block(multiply(shape.elements(), 1024));

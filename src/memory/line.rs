@@ -73,7 +73,7 @@ pub fn stage_lines(config: &Config, estimate: &Estimate, stage: StageRef) -> Vec
     let mut lines: Vec<Line> = buckets
         .map(|bucket| state_line(m, &architecture, &stages.rules, &held.chunks, bucket))
         .collect();
-    lines.extend(buffers::line(&stages, pp_rank, &held.chunks));
+    lines.extend(buffers::line(&stages, pp_rank, held));
     lines.extend(activations::lines(&stages, pp_rank, held));
     lines
 }

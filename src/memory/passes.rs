@@ -2,6 +2,7 @@
 
 use core::ops::Range;
 
+use super::peak::Era;
 use super::segments::{Segment, SegmentKind, Tapes, attention_mask, deferred_logits, segments};
 use crate::config::job::Module;
 use crate::model::tape::replay::{High, PassKind, TRANSIENT, Usage};
@@ -110,17 +111,21 @@ impl<'t> ChunkPasses<'t> {
         ahead: Option<(SegmentKind, u64)>,
     ) -> Self {
         let segments = segments(m, tapes, chunk);
+        // Graphs are captured without the tensors that stages send each other.
+        let alone = tapes.era == Era::Capture;
         let residual = block(multiply(
             tapes.sizes().residual().elements(),
             tapes.sizes().width(),
         ));
         let mut passes = Self {
-            received: if chunk.embedding {
+            received: if alone {
+                0
+            } else if chunk.embedding {
                 block(m.boundary.received)
             } else {
                 residual
             },
-            sent: if chunk.output {
+            sent: if chunk.output && !alone {
                 block(m.boundary.sent)
             } else {
                 residual
@@ -129,7 +134,8 @@ impl<'t> ChunkPasses<'t> {
             ahead_bytes: ahead.map_or(0, |(_, bytes)| bytes),
             ..Self::default()
         };
-        if chunk.output && m.ends.is_language() && m.args.defer_embedding_wgrad_compute {
+        let defers = m.ends.is_language() && m.args.defer_embedding_wgrad_compute;
+        if chunk.output && defers && !alone {
             let (shape, width) = deferred_logits(tapes.sizes());
             // MTP depths share the output layer, and the limit counts their calls too.
             let calls = u64::from(chunk.mtp) + 1;
@@ -141,7 +147,7 @@ impl<'t> ChunkPasses<'t> {
             };
         }
         let recomputed = segments.iter().any(|s| s.group.is_some());
-        let masked = chunk.embedding || chunk.output;
+        let masked = (chunk.embedding || chunk.output) && !alone;
         let mask = if masked && m.args.create_attention_mask_in_dataloader {
             block(attention_mask(m).elements())
         } else {
@@ -163,7 +169,7 @@ impl<'t> ChunkPasses<'t> {
         });
         passes.received_kept = if chunk.embedding {
             passes.received
-        } else if keeps {
+        } else if keeps || alone {
             0
         } else {
             residual
@@ -187,7 +193,10 @@ impl<'t> ChunkPasses<'t> {
             leave(&passes, &mut kept, index);
             passes.before.push(kept);
             match segment.group {
-                None => kept.add(&segment.reel.kept, 1),
+                None => {
+                    kept.add(&segment.reel.kept, 1);
+                    kept.take(Family::Residual as usize, segment.pooled_kept());
+                }
                 Some((first, _)) if first == index => {
                     kept.add_to(Family::Residual as usize, passes.input_kept);
                 }
@@ -241,6 +250,7 @@ impl<'t> ChunkPasses<'t> {
             usage.add_to(TRANSIENT, self.ahead_bytes);
             let high = segment.reel.high(PassKind::Forward);
             usage.add(&high.usage, 1);
+            usage.take(Family::Residual as usize, segment.pooled);
             return ChunkHigh::of(usage, index, high, Turn::Forward);
         };
         let high = segment.reel.high(PassKind::WithoutAutograd);
@@ -289,6 +299,7 @@ impl<'t> ChunkPasses<'t> {
             let high = segment.reel.high(backward(holds));
             let mut usage = self.before(index);
             usage.add(&high.usage, 1);
+            usage.take(Family::Residual as usize, segment.pooled_kept());
             usage.add_to(TRANSIENT, self.ahead_beside(segment));
             if held && !holds {
                 usage.add_to(TRANSIENT, self.sent);

@@ -1,11 +1,13 @@
 //! What a pipeline stage holds between steps, and its heaviest moment.
 
+mod eras;
 mod moment;
 
 use core::cell::RefCell;
 
-pub use moment::{PassName, PeakMoment};
+pub use moment::{Era, PassName, PeakMoment};
 
+use super::ChunkEstimate;
 use super::bucket::{Bucket, State};
 use super::buffers::{Buffer, BufferKind, BufferRules, Site};
 use super::pair::{PairHigh, pair};
@@ -13,7 +15,6 @@ use super::parameters::{Parameters, PartTable};
 use super::passes::{ChunkHigh, ChunkPasses, Turn};
 use super::segments::{Tapes, ahead};
 use super::states::{Held, StateRule, StateRules, gradient_copy_bytes, moment_copy_bytes};
-use super::{ChunkEstimate, StageEstimate};
 use crate::config::job::Module;
 use crate::model::tape::replay::{TRANSIENT, Usage};
 use crate::model::{Architecture, PartCounts, chunk_parts};
@@ -25,6 +26,8 @@ use crate::units::Bytes;
 pub(crate) struct Stages<'a> {
     pub(crate) m: &'a Module,
     pub(crate) tapes: Tapes<'a>,
+    /// The same as graphs are captured, and as they are replayed; none where nothing is captured.
+    graphs: Option<Box<[Tapes<'a>; 2]>>,
     pub(crate) rules: StateRules,
     local: &'a PartTable,
     /// Parameters of chunks, by their parts: most chunks hold the same.
@@ -58,7 +61,9 @@ impl<'a> Stages<'a> {
     pub(crate) fn new(m: &'a Module, architecture: &Architecture, local: &'a PartTable) -> Self {
         Self {
             m,
-            tapes: Tapes::new(m),
+            tapes: Tapes::new(m, Era::Plain),
+            graphs: eras::captures(m)
+                .then(|| Box::new([Era::Capture, Era::Replay].map(|era| Tapes::new(m, era)))),
             rules: StateRules::new(m),
             local,
             parameters: RefCell::default(),
@@ -104,9 +109,19 @@ impl<'a> Stages<'a> {
         }
     }
 
+    /// The tapes at a time of the job; without graphs they are always the same.
+    pub(crate) fn tapes(&self, era: Era) -> &Tapes<'a> {
+        match (era, self.graphs.as_deref()) {
+            (Era::Capture, Some([capture, _])) => capture,
+            (Era::Replay, Some([_, replay])) => replay,
+            _ => &self.tapes,
+        }
+    }
+
     /// The schedule of a stage with the weight of every chunk.
-    pub(crate) fn replay(&self, pp_rank: u32) -> Replay<'_> {
+    pub(crate) fn replay(&self, pp_rank: u32, era: Era) -> Replay<'_> {
         let m = self.m;
+        let tapes = self.tapes(era);
         let narrow = |n: u64| u32::try_from(n).unwrap_or(u32::MAX);
         // Modules on other ranks are stages of the same pipeline; none of them can interleave.
         let (before, after) = if m.stages.vpp().is_none() {
@@ -133,13 +148,15 @@ impl<'a> Stages<'a> {
         let pipelined = pipeline > 1;
         let last = after == 0 && pp_rank + 1 == m.stages.pp();
         let plain = pipelined && m.stages.vpp().is_none();
-        let held = plain && !last;
-        let ahead = ahead(m, &self.tapes, pp_rank);
+        // While a graph is captured backwards, the gradient of the graph after it stays.
+        let captured = era == Era::Capture;
+        let held = plain && !last || captured;
+        let ahead = ahead(m, tapes, pp_rank);
         let chunks: Vec<ChunkPasses<'_>> = m
             .stages
             .rank(pp_rank)
             .iter()
-            .map(|chunk| ChunkPasses::new(m, &self.tapes, chunk, held, ahead))
+            .map(|chunk| ChunkPasses::new(m, tapes, chunk, held, ahead))
             .collect();
         let weights = chunks
             .iter()
@@ -149,7 +166,7 @@ impl<'a> Stages<'a> {
                 backward: passes.backward.total.saturating_sub(passes.kept_total),
                 idle: 2 * passes.received,
                 input_grad: if pipelined { passes.received } else { 0 },
-                output_grad: if held { passes.sent } else { 0 },
+                output_grad: if held && !captured { passes.sent } else { 0 },
                 deferred: passes.deferred,
                 deferrals: passes.deferrals,
             })
@@ -160,55 +177,6 @@ impl<'a> Stages<'a> {
             weights,
             held,
             pairs: RefCell::default(),
-        }
-    }
-
-    /// One stage's estimate.
-    pub(crate) fn estimate(&self, pp_rank: u32) -> StageEstimate {
-        let mut chunks = self.chunks(pp_rank);
-        let Standing {
-            mut memory,
-            copies,
-            workspaces,
-            saved_by_freezing,
-        } = self.standing(pp_rank, &chunks);
-        let persistent: Bytes = memory.iter().copied().sum();
-        let replay = self.replay(pp_rank);
-        for (chunk, passes) in chunks.iter_mut().zip(&replay.chunks) {
-            chunk.kept = Bytes(passes.kept_total);
-        }
-        let idle = replay.idle();
-        let steady = persistent + idle + copies.kept;
-        let step = steady + copies.during;
-        let moment = replay.peak();
-        let replayed = persistent + Bytes(u64::try_from(moment.bytes).unwrap_or(u64::MAX));
-        let (usage, moment, in_flight) = if step >= replayed {
-            let mut usage = Usage::default();
-            usage.add_to(TRANSIENT, (idle + copies.kept + copies.during).0);
-            (usage, PeakMoment::default(), moment.live)
-        } else {
-            let at = replay.moment(&moment);
-            (replay.usage(&moment), at, moment.live)
-        };
-        for bucket in Bucket::ALL {
-            if let Some(index) = bucket.usage() {
-                set(
-                    &mut memory,
-                    bucket,
-                    Bytes(usage.0.get(index).copied().unwrap_or(0)),
-                );
-            }
-        }
-        let total: Bytes = memory.iter().copied().sum();
-        StageEstimate {
-            chunks,
-            memory,
-            total,
-            steady,
-            workspaces,
-            saved_by_freezing,
-            moment,
-            in_flight,
         }
     }
 
@@ -407,6 +375,7 @@ impl Replay<'_> {
             .and_then(|segment| segment.reel.tape.ops.get(high.high.op))
             .map_or("", |op| op.name);
         PeakMoment {
+            era: Era::default(),
             pass: match (backward, high.turn == Turn::GroupAgain || high.high.again) {
                 (false, _) => PassName::Forward,
                 (true, true) => PassName::Recompute,

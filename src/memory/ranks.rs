@@ -19,6 +19,8 @@ pub struct RankMemory {
     pub total: Bytes,
     /// What stays between optimizer steps.
     pub steady: Bytes,
+    /// What CUDA graphs reserve beyond the total.
+    pub graphs: Bytes,
 }
 
 /// What a rank of the job needs; `None` for a rank that no module has.
@@ -70,6 +72,7 @@ fn rank_of(modules: &[Module], estimate: &Estimate, rank: u64) -> Option<RankMem
         memory: [Bytes::ZERO; Bucket::COUNT],
         total: Bytes::ZERO,
         steady: Bytes::ZERO,
+        graphs: Bytes::ZERO,
     };
     let mut workspaces = Bytes::ZERO;
     for (module, (m, e)) in modules.iter().zip(&estimate.modules).enumerate() {
@@ -96,6 +99,7 @@ impl RankMemory {
         }
         self.total += stage.total;
         self.steady += stage.steady;
+        self.graphs += stage.graphs;
     }
 
     fn take_off(&mut self, buffers: Bytes) {

@@ -2,10 +2,12 @@
 
 use core::cell::OnceCell;
 
+use super::peak::Era;
 use crate::config::choices::{RecomputeGranularity, RecomputeMethod};
 use crate::config::job::Module;
 use crate::model::sizes::Sizes;
 use crate::model::tape::replay::Reel;
+use crate::model::tape::{Part, Tape};
 use crate::model::tensor::{Shape, factor};
 use crate::model::{Layer, embedding_tape, head_tape, layer_tape};
 use crate::parallel::stages::Chunk;
@@ -45,6 +47,7 @@ impl SegmentKind {
 /// The tapes of a module, each reduced once, when the first chunk with such a part asks for it.
 pub(crate) struct Tapes<'a> {
     sizes: Sizes<'a>,
+    pub(crate) era: Era,
     /// One for each kind of layer.
     layers: [OnceCell<Reel>; 8],
     embedding: OnceCell<Reel>,
@@ -53,8 +56,8 @@ pub(crate) struct Tapes<'a> {
 }
 
 impl<'a> Tapes<'a> {
-    /// The tapes of a module whose chunks are these.
-    pub(crate) fn new(m: &'a Module) -> Self {
+    /// The tapes of a module at this time.
+    pub(crate) fn new(m: &'a Module, era: Era) -> Self {
         let mut heads: Vec<((u32, bool), OnceCell<Reel>)> = Vec::new();
         for chunk in m.stages.chunks() {
             let key = (chunk.mtp, chunk.output);
@@ -64,6 +67,7 @@ impl<'a> Tapes<'a> {
         }
         Self {
             sizes: Sizes::new(m),
+            era,
             layers: Default::default(),
             embedding: OnceCell::new(),
             heads,
@@ -78,7 +82,7 @@ impl<'a> Tapes<'a> {
     /// The tape of one kind of segment of a chunk.
     pub(crate) fn tape(&self, kind: SegmentKind, chunk: &Chunk) -> Option<&Reel> {
         let sizes = &self.sizes;
-        let made = |tape| Reel::new(tape, sizes.savers);
+        let made = |tape| self.reel(tape);
         Some(match kind {
             SegmentKind::Embedding => self.embedding.get_or_init(|| made(embedding_tape(sizes))),
             SegmentKind::Layer(layer) => {
@@ -95,6 +99,17 @@ impl<'a> Tapes<'a> {
                 cell.get_or_init(|| made(head()))
             }
         })
+    }
+
+    /// What is kept of a tape at this time.
+    #[inline(never)]
+    fn reel(&self, tape: Tape) -> Reel {
+        let tape = match self.era {
+            Era::Plain | Era::BeforeCapture => tape,
+            Era::Capture => tape.part(Part::Inside),
+            Era::Replay => tape.part(Part::Outside),
+        };
+        Reel::new(tape, self.sizes.savers)
     }
 }
 
@@ -121,8 +136,21 @@ pub(crate) struct Segment<'t> {
     /// The layer's number over the whole model.
     pub(crate) layer: Option<u32>,
     pub(crate) reel: &'t Reel,
+    /// Bytes of its input, where that lies in the pool of the graph before.
+    pub(crate) pooled: u64,
     /// For a layer whose group keeps only its input: the first segment of the group and the one after its last.
     pub(crate) group: Option<(usize, usize)>,
+}
+
+impl Segment<'_> {
+    /// Bytes of its input in a pool, where it would keep them.
+    pub(crate) fn pooled_kept(&self) -> u64 {
+        if self.reel.keeps_input {
+            self.pooled
+        } else {
+            0
+        }
+    }
 }
 
 /// The offloaded tensors that are on the GPU all the same between the passes of a stage: those of the last layer of the
@@ -146,10 +174,12 @@ pub(super) fn segments<'t>(m: &Module, tapes: &'t Tapes<'_>, chunk: &Chunk) -> V
     let mut out = Vec::with_capacity(chunk.num_layers() as usize + 2);
     let mut push = |kind, layer| {
         if let Some(reel) = tapes.tape(kind, chunk) {
+            let before = out.last().map(|before: &Segment<'_>| &before.reel.tape);
             out.push(Segment {
                 kind,
                 layer,
                 reel,
+                pooled: before.map_or(0, Tape::pooled_output),
                 group: None,
             });
         }

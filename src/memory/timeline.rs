@@ -3,7 +3,7 @@
 use super::StageRef;
 use super::bucket::Bucket;
 use super::parameters::PartTable;
-use super::peak::{PeakMoment, Stages};
+use super::peak::{Era, PeakMoment, Stages};
 use crate::config::job::Config;
 use crate::model::Architecture;
 use crate::model::tape::replay::{TRANSIENT, Usage};
@@ -51,10 +51,20 @@ pub fn timeline(config: &Config, stage: StageRef, points: u32) -> Option<Timelin
     let local = PartTable::local(&architecture);
     let stages = Stages::new(m, &architecture, &local);
     let held = stages.estimate(pp_rank);
-    let replay = stages.replay(pp_rank);
+    // Captures are no iteration.
+    let era = match held.moment.era {
+        Era::Capture => Era::Replay,
+        era => era,
+    };
+    let of_era = if era == held.moment.era {
+        held.memory
+    } else {
+        stages.need(pp_rank, era).memory
+    };
+    let replay = stages.replay(pp_rank, era);
     let moments = replay.timeline(points.min(MAX_POINTS));
     let with = |usage: &Usage| {
-        let mut memory = held.memory;
+        let mut memory = of_era;
         for (slot, bucket) in memory.iter_mut().zip(Bucket::ALL) {
             if let Some(index) = bucket.usage() {
                 *slot = Bytes(usage.0.get(index).copied().unwrap_or(0));
@@ -70,7 +80,10 @@ pub fn timeline(config: &Config, stage: StageRef, points: u32) -> Option<Timelin
                 step: moment.step,
                 total: memory.iter().copied().sum(),
                 memory,
-                moment: replay.moment(&moment),
+                moment: PeakMoment {
+                    era,
+                    ..replay.moment(&moment)
+                },
                 in_flight: moment.live,
             }
         })

@@ -4,11 +4,14 @@
 //! it runs. Nothing here says how many bytes are alive when: [`replay`] plays a tape forwards and
 //! backwards with reference counts and finds that out.
 
+mod graphs;
 pub mod recompute;
 pub mod replay;
 mod usage;
 
 use core::ops::Range;
+
+pub(crate) use graphs::{Capture, Part, Point};
 
 use super::tensor::Shape;
 use crate::config::choices::{OffloadModule, RecomputeModule};
@@ -152,6 +155,13 @@ pub struct Tape {
     pub sections: Vec<Section>,
     /// Operations whose saved tensors an offload module moves to the host.
     pub offloads: Vec<(OffloadModule, usize)>,
+    /// Operations that a CUDA graph would capture, graph by graph.
+    pub(crate) graphs: Vec<Range<usize>>,
+    /// What the graph of the layer at hand captures, until it has ended, and where it began.
+    pub(crate) capture: Option<Capture>,
+    begun: usize,
+    /// Tensors that are not the tape's to count: static inputs of graphs, and what lies in the graphs' pool.
+    pub(crate) elsewhere: Vec<TensorId>,
     /// What comes in from the part before.
     pub input: Option<TensorId>,
     /// What goes out to the part after.
@@ -170,6 +180,10 @@ impl Tape {
             links: Vec::with_capacity(128),
             sections: Vec::new(),
             offloads: Vec::new(),
+            graphs: Vec::new(),
+            capture: None,
+            begun: 0,
+            elsewhere: Vec::new(),
             input: None,
             output: None,
             family,
@@ -382,6 +396,7 @@ impl Tape {
         self.links = links;
         self.sections.clear();
         self.offloads.clear();
+        self.graphs.clear();
     }
 
     /// The inputs of an operation have no gradient.

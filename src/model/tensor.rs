@@ -71,6 +71,22 @@ impl Shape {
         self
     }
 
+    /// So many of them. There is room for it where fewer than four factors are in use.
+    #[must_use]
+    #[inline(never)]
+    pub fn times(mut self, count: Factor) -> Self {
+        let free = |slot: &Factor| slot.value == 1 && !slot.is_written();
+        if let Some(at) = self.times.iter().position(free) {
+            self.given = self.given.max(at + 1);
+            self.times
+                .iter_mut()
+                .skip(at)
+                .take(1)
+                .for_each(|slot| *slot = count);
+        }
+        self
+    }
+
     /// Elements of the whole tensor, before it is split.
     #[must_use]
     pub fn whole(&self) -> u128 {

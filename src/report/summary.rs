@@ -101,7 +101,7 @@ impl Summary {
         let module = config.modules().get(estimate.worst.module);
         Self {
             device: module.map_or((total, total), |m| {
-                let band = band(m, total);
+                let band = band(m, total, estimate.worst_rank.graphs);
                 (band.low, band.high)
             }),
             worst: estimate.worst,

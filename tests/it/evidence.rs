@@ -261,10 +261,10 @@ fn deferred_weight_gradients_wait_on_the_last_stage() {
 #[test]
 fn jobs_in_fp8_need_what_was_measured() {
     let runs = runs();
-    let in_fp8 = runs.iter().filter(|run| {
-        run.job()
-            .is_some_and(|job| job.get(0, FieldId::fp8_format).is_some())
-    });
+    let sets = |run: &Run, field| run.job().is_some_and(|job| job.get(0, field).is_some());
+    let in_fp8 = runs
+        .iter()
+        .filter(|run| sets(run, FieldId::fp8_format) && !sets(run, FieldId::cuda_graph_impl));
     let errors: Vec<_> = in_fp8
         .map(|run| {
             let compared = compare(run).unwrap();
@@ -278,6 +278,33 @@ fn jobs_in_fp8_need_what_was_measured() {
         "{errors:?}"
     );
     assert!(errors.iter().all(|(_, peak)| *peak < 40_000), "{errors:?}");
+}
+
+/// Of runs with CUDA graphs: the relative errors of steady state and peak in millionths.
+#[test]
+fn jobs_with_cuda_graphs_need_what_was_measured() {
+    let runs = runs();
+    let graphed = runs.iter().filter(|run| {
+        run.job()
+            .is_some_and(|job| job.get(0, FieldId::cuda_graph_impl).is_some())
+    });
+    let errors: Vec<_> = graphed
+        .map(|run| {
+            let compared = compare(run).unwrap();
+            let ppm = |error: Option<evidence::Error>| error.unwrap().ppm.abs();
+            (ppm(compared.steady_error), ppm(compared.peak_error))
+        })
+        .collect();
+    assert_eq!(errors.len(), 4);
+    // Without their static tensors the steady states would be 4 to 25 % too low.
+    let within = |most| {
+        errors
+            .iter()
+            .filter(move |(steady, _)| *steady < most)
+            .count()
+    };
+    assert_eq!((within(10_000), within(40_000)), (3, 4), "{errors:?}");
+    assert!(errors.iter().all(|(_, peak)| *peak < 60_000), "{errors:?}");
 }
 
 #[test]

@@ -4,6 +4,7 @@ mod bridge_table;
 mod deflate;
 mod detect;
 mod front_ends;
+mod graphs;
 mod hf_config;
 mod import;
 mod job_json;

@@ -124,6 +124,9 @@ fn field(draft: &mut Draft, item: &Item, destination: &'static str) {
         draft.set(item, id, Value::Text(value.to_owned()), Fate::Derived, "");
     };
     match destination {
+        "enable_cuda_graph" => set(draft, FieldId::cuda_graph_impl, "local"),
+        "external_cuda_graph" => set(draft, FieldId::cuda_graph_impl, "transformer_engine"),
+        "cuda_graph_scope_deprecated" => field(draft, item, "cuda_graph_modules"),
         "recompute_activations" => set(draft, FieldId::recompute_granularity, "selective"),
         "moe_layer_recompute" => {
             set(draft, FieldId::recompute_granularity, "selective");
@@ -156,6 +159,24 @@ fn field(draft: &mut Draft, item: &Item, destination: &'static str) {
                 draft.row(item, Fate::NotModelled, None, note);
             }
         }
+    }
+}
+
+/// What `cuda_graph_modules` may still say about other fields (`normalize_cuda_graph_modules`).
+pub(super) fn graphs(draft: &mut Draft) {
+    let id = FieldId::cuda_graph_modules;
+    let words: Vec<String> = match draft.settings.get(id) {
+        Some(Value::Text(text)) => text.split([',', ' ']).map(str::to_owned).collect(),
+        Some(Value::List(items)) => items.iter().map(shown).collect(),
+        _ => return,
+    };
+    let is = |word: &str| words.iter().any(|other| other == word);
+    if is("full_iteration") {
+        let name = Value::Text(String::from("full_iteration"));
+        draft.settings.set(FieldId::cuda_graph_impl, name);
+    }
+    if is("full") || is("full_iteration") || is("full_iteration_inference") {
+        draft.settings.unset(id);
     }
 }
 

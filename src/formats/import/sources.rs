@@ -438,6 +438,7 @@ fn finish(mut draft: Draft, format: Format) -> Result<Import, ImportError> {
     if draft.settings.iter().next().is_none() && !draft.questions.iter().any(names_model) {
         return Err(ImportError::Nothing);
     }
+    rules::graphs(&mut draft);
     draft.defaults();
     if !draft.has(FieldId::world_size) {
         draft.questions.push(Question::Gpus);

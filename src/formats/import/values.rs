@@ -41,6 +41,9 @@ pub(super) fn plain(id: FieldId, value: &Value) -> Value {
             }
             Value::Text(short(&word(value)))
         }
+        (Kind::Set(_), Value::List(names)) => {
+            Value::List(names.iter().map(|name| Value::Text(word(name))).collect())
+        }
         (Kind::Set(_), Value::Text(text)) => {
             let bare = text.replace(['[', ']', '\'', '"'], " ");
             Value::Text(bare)

@@ -55,7 +55,9 @@ pub(super) fn read(id: FieldId, text: &str) -> Result<Value, String> {
     let full = match id {
         FieldId::moe_layer_freq | FieldId::linear_attention_freq => read_pattern(text),
         FieldId::pipeline_model_parallel_layout => read_layout(text),
-        FieldId::recompute_modules | FieldId::offload_modules if text == EMPTY => {
+        FieldId::recompute_modules | FieldId::offload_modules | FieldId::cuda_graph_modules
+            if text == EMPTY =>
+        {
             Some(String::new())
         }
         _ => None,

@@ -19,15 +19,16 @@ use crate::parallel::groups::View;
 use crate::parallel::schedule::Moment;
 use crate::parallel::stages::Chunk;
 use crate::source::{
-    ATTENTION_MASK, BRIDGE_COMMUNICATOR, DEFERRED_WGRAD, INPUT_TENSOR, OPTIMIZER_STEP, RECOMPUTE,
-    SCHEDULES, Source,
+    ATTENTION_MASK, BRIDGE_COMMUNICATOR, CUDA_GRAPHS, DEFERRED_WGRAD, INPUT_TENSOR, OPTIMIZER_STEP,
+    RECOMPUTE, SCHEDULES, Source,
 };
 use crate::units::{Bytes, multiply};
 use terms::{Term, Terms};
 
 /// The lines of all activation buckets of a stage.
 pub(super) fn lines(stages: &Stages<'_>, pp_rank: u32, held: &StageEstimate) -> Vec<Line> {
-    let replay = stages.replay(pp_rank);
+    let era = held.moment.era;
+    let replay = stages.replay(pp_rank, era);
     let sizes = stages.tapes.sizes();
     let mut terms = Terms {
         all: Vec::new(),
@@ -37,7 +38,12 @@ pub(super) fn lines(stages: &Stages<'_>, pp_rank: u32, held: &StageEstimate) -> 
         optimizer_step(stages, &replay, held, &mut terms);
     } else {
         let moment = replay.peak();
-        at_moment(stages, pp_rank, &replay, &moment, &mut terms);
+        let place = (pp_rank, stages.tapes(era));
+        at_moment(stages, place, &replay, &moment, &mut terms);
+        let copies = stages.optimizer_copies(&stages.rules.held(&held.parameters()));
+        let beside = stages.beside(pp_rank, era, &copies);
+        let what = "last inputs and fp32 gradients of the iteration before the capture";
+        terms.plain(what, TRANSIENT, beside.0, 1, CUDA_GRAPHS);
     }
     Bucket::ALL
         .into_iter()
@@ -135,7 +141,7 @@ fn line(bucket: Bucket, term: &Term) -> Line {
 
 fn at_moment(
     stages: &Stages<'_>,
-    pp_rank: u32,
+    (pp_rank, tapes): (u32, &Tapes<'_>),
     replay: &Replay<'_>,
     moment: &Moment,
     terms: &mut Terms,
@@ -143,7 +149,7 @@ fn at_moment(
     let chunks = stages.m.stages.rank(pp_rank);
     let view = |index: usize| -> Option<Itemised<'_>> {
         Some(Itemised {
-            tapes: &stages.tapes,
+            tapes,
             chunk: chunks.get(index)?,
             passes: replay.chunks.get(index)?,
         })
@@ -234,7 +240,7 @@ impl Itemised<'_> {
         // All segments of a kind keep the same, so each kind is looked through once.
         let on_host = p.on_host(segments);
         let segments = p.segments.get(..segments).unwrap_or(&p.segments);
-        let mut kinds: Vec<((Option<SegmentKind>, u64), u64)> = Vec::new();
+        let mut kinds = Vec::new();
         for (index, segment) in segments.iter().enumerate() {
             let below = if on_host.contains(&index) {
                 LARGE
@@ -242,26 +248,37 @@ impl Itemised<'_> {
                 u64::MAX
             };
             match segment.group {
-                None => count(&mut kinds, (Some(segment.kind), below)),
-                Some((first, _)) if first == index => count(&mut kinds, (None, 0)),
+                None => count(
+                    &mut kinds,
+                    (Some(segment.kind), below, segment.pooled_kept() > 0),
+                ),
+                Some((first, _)) if first == index => count(&mut kinds, (None, 0, false)),
                 Some(_) => {}
             }
         }
-        for ((kind, below), segments) in kinds {
+        for ((kind, below, pooled), segments) in kinds {
             let times = multiply(times, segments);
             match kind {
-                Some(kind) => self.segment(kind, below, times, terms),
+                Some(kind) => self.segment(kind, (below, pooled), times, terms),
                 None => self.group_input(times, terms),
             }
         }
     }
 
-    /// What one segment keeps in tensors of less than so many elements.
-    fn segment(&self, kind: SegmentKind, below: u64, times: u64, terms: &mut Terms) {
+    /// What one segment keeps in tensors of less than so many elements; its input may lie in a graph's pool.
+    fn segment(
+        &self,
+        kind: SegmentKind,
+        (below, pooled): (u64, bool),
+        times: u64,
+        terms: &mut Terms,
+    ) {
         let Some(Reel { tape, plan, .. }) = self.tapes.tape(kind, self.chunk) else {
             return;
         };
-        let tensors = kept_tensors(plan).into_iter().filter_map(|id| tape.get(id));
+        let mut kept = kept_tensors(plan);
+        kept.retain(|id| !pooled || tape.input != Some(*id));
+        let tensors = kept.into_iter().filter_map(|id| tape.get(id));
         for tensor in tensors.filter(|tensor| tensor.shape.elements() < below) {
             terms.tensor(kind.label(), tensor, tensor.family as usize, false, times);
         }
@@ -407,6 +424,7 @@ impl Itemised<'_> {
         let input = tape.input.and_then(|id| tape.get(id));
         let pass = self.passes.pass_kind(high, held);
         for alive in segment.reel.alive_at(pass, high.high.moment) {
+            let without_input = without_input || segment.pooled > 0;
             if without_input && !alive.gradient && input == Some(&alive.tensor) {
                 continue;
             }

@@ -2,7 +2,7 @@
 
 use super::formula::{Formula, Kind};
 use super::{Confidence, Line, id, parent, product};
-use crate::memory::ChunkEstimate;
+use crate::memory::StageEstimate;
 use crate::memory::bucket::Bucket;
 use crate::memory::buffers::{Buffer, BufferKind};
 use crate::memory::peak::Stages;
@@ -12,9 +12,10 @@ use crate::source::{GRAD_BUFFER, Source};
 use crate::units::{Bytes, multiply};
 
 /// The line of the bucket of buffers; none where it is empty.
-pub(super) fn line(stages: &Stages<'_>, pp_rank: u32, chunks: &[ChunkEstimate]) -> Option<Line> {
-    let site = stages.site(pp_rank, chunks);
-    let buffers = stages.buffers.buffers(&site);
+pub(super) fn line(stages: &Stages<'_>, pp_rank: u32, held: &StageEstimate) -> Option<Line> {
+    let site = stages.site(pp_rank, &held.chunks);
+    let mut buffers = stages.buffers.buffers(&site);
+    buffers.extend(stages.graph_buffers(pp_rank, held.moment.era));
     let buffer = |buffer: &Buffer| {
         let (what, source) = (buffer.what.get(), buffer.source.get());
         let mut children: Vec<Line> = Vec::new();

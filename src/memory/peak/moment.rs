@@ -18,11 +18,40 @@ pub enum PassName {
     OptimizerStep,
 }
 
+/// A part of a job's life. Transformer Engine's CUDA graphs are captured between two iterations.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Era {
+    /// All of it, where no graphs are captured layer by layer.
+    #[default]
+    Plain,
+    /// The iterations before the capture.
+    BeforeCapture,
+    /// The capture: the graphs alone, in the order of the schedule.
+    Capture,
+    /// The iterations after it, in which the graphs' tensors lie in a pool of their own.
+    Replay,
+}
+
+impl Era {
+    /// What is added to a moment in it.
+    #[must_use]
+    pub const fn suffix(self) -> &'static str {
+        match self {
+            Self::Plain => "",
+            Self::BeforeCapture => ", before CUDA graphs are captured",
+            Self::Capture => ", while CUDA graphs are captured",
+            Self::Replay => ", with CUDA graphs",
+        }
+    }
+}
+
 /// When a stage needs most.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PeakMoment {
     /// What it does then.
     pub pass: PassName,
+    /// The part of the job's life.
+    pub era: Era,
     /// The step of the schedule, counted from 0; none in the optimizer step.
     pub step: Option<u64>,
     /// The part of the schedule.
@@ -56,7 +85,8 @@ impl fmt::Display for PeakMoment {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let pass = self.pass.label();
         if self.pass == PassName::OptimizerStep {
-            return f.write_str(pass);
+            f.write_str(pass)?;
+            return f.write_str(self.era.suffix());
         }
         write!(
             f,
@@ -66,7 +96,7 @@ impl fmt::Display for PeakMoment {
         if let Some(layer) = self.layer {
             write!(f, " {layer}")?;
         }
-        write!(f, ": {}", self.op)
+        write!(f, ": {}{}", self.op, self.era.suffix())
     }
 }
 

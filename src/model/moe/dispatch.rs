@@ -4,7 +4,7 @@ use super::ops::{Rows, rows};
 use crate::config::choices::{RouterDtype, TokenDispatcher};
 use crate::config::job::Moe;
 use crate::model::sizes::Sizes;
-use crate::model::tape::{Family, Tape, TensorId};
+use crate::model::tape::{Family, Point, Tape, TensorId};
 use crate::model::tensor::{Factor, Shape, factor};
 use crate::source::{COMBINE, DISPATCH, PERMUTE};
 
@@ -51,7 +51,12 @@ impl<'a> Way<'a> {
             rows_of.routed
         };
         let permuted = tape.tensor("dispatched tokens", rows(first, inner), sizes.width());
+        if !alltoall {
+            // What these do before tokens travel makes no new ones.
+            tape.reaches(Point::Preprocess);
+        }
         tape.op("permute", &[input], &[permuted]).saves(&[table]);
+        tape.reaches(Point::Preprocess);
         let mut way = Self {
             sizes,
             rows: rows_of,

@@ -2,13 +2,13 @@
 
 use super::dispatch::Way;
 use super::experts;
-use crate::config::choices::{OffloadModule, RecomputeModule, RouterDtype};
+use crate::config::choices::{OffloadModule, RecomputeModule, RouterDtype, TokenDispatcher};
 use crate::config::job::{Module, Moe};
 use crate::model::linear::{Linear, plain};
 use crate::model::norm::ops::{PRE_MLP, residual_norm};
 use crate::model::quantization::expert_alignment;
 use crate::model::sizes::Sizes;
-use crate::model::tape::{Family, Gradient, Tape, TensorId};
+use crate::model::tape::{Family, Gradient, Point, Tape, TensorId};
 use crate::model::tensor::{Factor, Shape, factor};
 use crate::model::{hidden, shared_expert};
 use crate::source::{LATENT, ROUTER, SHARED_EXPERTS, TE_LAYERNORM_LINEAR};
@@ -95,8 +95,13 @@ pub(crate) fn ops(sizes: &Sizes<'_>, tape: &mut Tape, moe: &Moe, x: TensorId) ->
     let normed = residual_norm(sizes, tape, PRE_MLP, x);
     tape.offload(OffloadModule::MlpNorm, norm);
     let start = tape.here();
+    let ends_at = tape.ends_at();
     router(sizes, tape, moe, normed);
-    let shared = shared_expert::ops::ops(sizes, tape, moe, normed);
+    // A graph ends before shared experts that run while tokens travel.
+    let late = m.args.moe_shared_expert_overlap && ends_at.is_some();
+    let shared = |tape: &mut Tape| shared_expert::ops::ops(sizes, tape, moe, normed);
+    let before = if late { None } else { shared(tape) };
+    tape.reaches(Point::Router);
     tape.at(Family::Experts, LATENT);
     let inner = m
         .args
@@ -124,6 +129,7 @@ pub(crate) fn ops(sizes: &Sizes<'_>, tape: &mut Tape, moe: &Moe, x: TensorId) ->
         input = output;
     }
     let way = Way::dispatch(sizes, tape, moe, input, inner);
+    let shared = if late { shared(tape) } else { before };
     let (arrived, arrived_rows) = way.arrived();
     let results = experts::ops(sizes, tape, moe, arrived_rows, arrived, inner);
     let mut output = way.combine(tape, results);
@@ -152,7 +158,16 @@ pub(crate) fn ops(sizes: &Sizes<'_>, tape: &mut Tape, moe: &Moe, x: TensorId) ->
         output = sum;
     }
     tape.section(Some(RecomputeModule::Moe), start, &[normed]);
-    tape.discarding_section(RecomputeModule::Layernorm, norm..norm + 1, &[x], &[normed]);
+    // What a graph returns it cannot discard (`can_recompute_pre_mlp_layernorm_for_cudagraph`).
+    let alltoall = m.args.moe_token_dispatcher_type == TokenDispatcher::AllToAll;
+    let moved = alltoall || m.args.moe_latent_size.is_some();
+    let discards = match ends_at {
+        None => true,
+        Some(point) => !late && point == Point::Preprocess && moved,
+    };
+    if discards {
+        tape.discarding_section(RecomputeModule::Layernorm, norm..norm + 1, &[x], &[normed]);
+    }
     output
 }
 

@@ -106,7 +106,9 @@ impl Plan {
         plan.keeps.retain(|kept| {
             let same = |id: TensorId| id == kept.tensor;
             let discarded = again.iter().flat_map(|s| &s.discards).any(|id| same(*id));
-            !discarded && !moved.iter().any(|moved| same(moved.tensor))
+            !discarded
+                && !tape.elsewhere.contains(&kept.tensor)
+                && !moved.iter().any(|moved| same(moved.tensor))
         });
         plan
     }

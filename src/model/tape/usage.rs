@@ -42,7 +42,8 @@ impl Usage {
         }
     }
 
-    pub(super) fn take(&mut self, usage: usize, bytes: u64) {
+    /// Takes bytes off one use.
+    pub(crate) fn take(&mut self, usage: usize, bytes: u64) {
         if let Some(from) = self.0.get_mut(usage) {
             *from = from.saturating_sub(bytes);
         }

@@ -193,7 +193,7 @@ fn bar(
         drawings.push(rect.about(Target::line(place, bucket.id())));
     }
     let device = subject.config.modules().get(place.module);
-    let device = device.map_or(stage.total, |m| band(m, stage.total).high);
+    let device = device.map_or(stage.total, |m| band(m, stage.total, stage.graphs).high);
     let (high, low) = (axis.y(device), axis.y(stage.total));
     drawings.push(Drawing::rect(Class::Band, (x, high), (width, low - high)));
     if column.labeled {

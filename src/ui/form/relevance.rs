@@ -34,6 +34,8 @@ enum Condition {
     Cpu,
     /// Modules' activations go to the CPU.
     Offload,
+    /// CUDA graphs are captured.
+    Graphs,
     /// The loss is fused.
     Loss,
     /// The module reads something else than tokens.
@@ -107,6 +109,7 @@ impl Condition {
             | F::moe_router_padding_for_quantization => Self::Fp8,
             F::optimizer_offload_fraction => Self::Cpu,
             F::offload_modules | F::min_offloaded_tensor_size => Self::Offload,
+            F::cuda_graph_modules | F::cuda_graph_warmup_steps => Self::Graphs,
             F::cross_entropy_fusion_impl | F::te_cross_entropy_in_place => Self::Loss,
             id if id.presentation().group == crate::config::field::Group::Encoder => Self::Encoder,
             _ => return None,
@@ -131,6 +134,7 @@ impl Condition {
             Self::Fp8 => name(F::fp8_format).is_some(),
             Self::Cpu => on(F::optimizer_cpu_offload),
             Self::Offload => on(F::fine_grained_activation_offloading),
+            Self::Graphs => name(F::cuda_graph_impl) != Some("none"),
             Self::Loss => on(F::cross_entropy_loss_fusion),
             Self::Encoder => name(F::front_end).is_some_and(|name| name != "tokens"),
         }
@@ -149,6 +153,7 @@ impl Condition {
         Self::Fp8,
         Self::Cpu,
         Self::Offload,
+        Self::Graphs,
         Self::Loss,
         Self::Encoder,
     ];

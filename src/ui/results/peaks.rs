@@ -58,7 +58,7 @@ fn facts(subject: &Subject<'_>) -> Vec<Markup> {
         &["Chunk", "Layers", "In flight", "Each keeps", "Together"],
         chunks.collect(),
     );
-    let band = band(m, stage.total);
+    let band = band(m, stage.total, stage.graphs);
     let mut rows: Vec<Markup> = Vec::new();
     for (i, allowance) in band.allowances.iter().enumerate() {
         let range = if allowance.low == allowance.high {

@@ -116,6 +116,24 @@ fn more_cases() -> Vec<(Json, Json)> {
         dense(json!({"num_distributed_optimizer_instances": 3})),
         experts(json!({"num_distributed_optimizer_instances": 4})),
         dense(json!({"overlap_param_gather": true})),
+        dense(json!({"cuda_graph_impl": "full_iteration", "cuda_graph_modules": "attn"})),
+        experts(
+            json!({"cuda_graph_impl": "transformer_engine", "cuda_graph_modules": "moe_preprocess"}),
+        ),
+        dense(json!({"cuda_graph_impl": "transformer_engine", "cuda_graph_modules": "moe_router"})),
+        experts(json!({"cuda_graph_impl": "transformer_engine", "cuda_graph_modules": "moe"})),
+        dense(
+            json!({"cuda_graph_impl": "transformer_engine", "recompute_granularity": "full", "recompute_method": "uniform",
+            "recompute_num_layers": 1}),
+        ),
+        experts(
+            json!({"cuda_graph_impl": "transformer_engine", "cuda_graph_modules": "moe_router",
+            "recompute_granularity": "selective", "recompute_modules": "moe"}),
+        ),
+        dense(
+            json!({"cuda_graph_impl": "local", "recompute_granularity": "selective", "recompute_modules": "core_attn",
+            "attention_dropout": 0.1}),
+        ),
         dense(json!({"num_layers": null})),
         dense(json!({"vocab_size": null})),
     ]

@@ -68,7 +68,12 @@ fn measured_texts() -> Vec<(String, String, String)> {
             match value.as_bool() {
                 Some(true) => line += &format!(" --{key}"),
                 Some(false) => {}
-                None => line += &format!(" --{key} '{}'", text.trim_matches(['[', ']'])),
+                None => match text.strip_prefix('[').and_then(|t| t.strip_suffix(']')) {
+                    Some(words) if !words.contains(['[', ']']) => {
+                        line += &format!(" --{key} {words}");
+                    }
+                    _ => line += &format!(" --{key} '{text}'"),
+                },
             }
             let quoted = if value.is_string() {
                 format!("{text:?}")

@@ -53,6 +53,11 @@ impl<'a> Player<'a> {
             usage: TRANSIENT,
             references: 0,
         }));
+        for id in &tape.elsewhere {
+            if let Some(slot) = slots.get_mut(id.0 as usize) {
+                slot.bytes = 0;
+            }
+        }
         for Kept { tensor: id, .. } in &plan.keeps {
             if let (Some(slot), Some(tensor)) = (slots.get_mut(id.0 as usize), tape.get(*id)) {
                 slot.usage = tensor.family as usize;
@@ -261,7 +266,7 @@ impl<'a> Player<'a> {
     }
 
     fn gradient(&mut self, of: TensorId) -> usize {
-        let bytes = self.slots.get(of.0 as usize).map_or(0, |slot| slot.bytes);
+        let bytes = self.tape.get(of).map_or(0, ActivationTensor::allocated);
         self.slots.push(Slot {
             of,
             gradient: true,

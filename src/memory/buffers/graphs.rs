@@ -1,0 +1,91 @@
+//! What Transformer Engine's CUDA graphs hold besides their pool, from their capture on: tensors that every replay copies
+//! its inputs and the gradients of its outputs into.
+
+use super::{Buffer, List};
+use crate::memory::passes::ChunkPasses;
+use crate::memory::segments::{Tapes, attention_mask as mask};
+use crate::model::tape::{Capture, Point, block};
+use crate::model::tensor::factor;
+use crate::parallel::schedule::{ChunkBytes, Schedule};
+use crate::source::{GRAPH_GRADIENTS, GRAPH_INPUTS, GRAPH_MASKS};
+use crate::units::multiply;
+
+/// The static tensors of a stage's graphs, whose chunks are these as they are captured.
+pub(crate) fn buffers(
+    tapes: &Tapes<'_>,
+    schedule: &Schedule,
+    chunks: &[ChunkPasses<'_>],
+) -> Vec<Buffer> {
+    let mut out = List(Vec::with_capacity(4));
+    let layers = in_flight(schedule, chunks);
+    if layers == 0 {
+        return out.0;
+    }
+    let (sizes, m) = (tapes.sizes(), tapes.sizes().m);
+    let stream = sizes.residual();
+    let alive = factor("captured layers in flight", layers);
+    let what = "inputs of CUDA graphs";
+    out.tensor(what, stream.times(alive), sizes.width(), GRAPH_INPUTS);
+    if Capture::of(m, m.moe.is_some()).is_some_and(|capture| capture.from == Point::Start) {
+        let mask = mask(m).times(alive);
+        out.tensor("attention masks of CUDA graphs", mask, 1, GRAPH_MASKS);
+    }
+    // Graphs with as many outputs of each shape share the gradients of these: a bit for each combination.
+    let bytes = block(multiply(stream.elements(), sizes.width()));
+    let (mut kinds, mut other) = (0u32, None);
+    for segment in chunks.iter().flat_map(|chunk| &chunk.segments) {
+        let tape = &segment.reel.tape;
+        for graph in &tape.graphs {
+            let mut kind = 0;
+            for output in tape.static_outputs(graph) {
+                if output.allocated() == bytes {
+                    kind += 1;
+                } else {
+                    (kind, other) = (kind + 8, Some(output));
+                }
+            }
+            kinds |= 1 << kind.min(31);
+        }
+    }
+    let (mut streams, mut others) = (1, 0);
+    for kind in (0..32).filter(|kind| kinds & 1 << kind != 0) {
+        (streams, others) = (streams + kind % 8, others + kind / 8);
+    }
+    // The input's gradient of the graph that is captured last stays too.
+    let shape = stream.times(factor(
+        "outputs of each kind of graph, and one input",
+        streams,
+    ));
+    let what = "gradients of the residual stream around CUDA graphs";
+    out.tensor(what, shape, sizes.width(), GRAPH_GRADIENTS);
+    if let Some(other) = other {
+        let shape = other
+            .shape
+            .times(factor("outputs of each kind of graph", others));
+        let what = "gradients of tokens between CUDA graphs and experts";
+        out.tensor(what, shape, other.width, GRAPH_GRADIENTS);
+    }
+    out.0
+}
+
+/// The most captured layers that are alive at once: of each, one microbatch's input stays as it is until its backward
+/// pass. With EP overlap every layer goes forwards before another goes backwards.
+fn in_flight(schedule: &Schedule, chunks: &[ChunkPasses<'_>]) -> u64 {
+    let of = |chunk: &ChunkPasses<'_>| -> u64 {
+        let graphs = chunk
+            .segments
+            .iter()
+            .map(|segment| segment.reel.tape.graphs.len());
+        graphs.map(|graphs| graphs as u64).sum()
+    };
+    let weights: Vec<ChunkBytes> = chunks
+        .iter()
+        .map(|chunk| ChunkBytes {
+            stored: of(chunk),
+            ..ChunkBytes::default()
+        })
+        .collect();
+    let graphs = |chunk: u32| weights.get(chunk as usize).map_or(0, |chunk| chunk.stored);
+    let most = schedule.peak_with(&weights, &|up, down| graphs(up).max(graphs(down) + 1));
+    u64::try_from(most.bytes).unwrap_or(u64::MAX)
+}

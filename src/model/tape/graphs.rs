@@ -1,0 +1,213 @@
+//! Tapes cut into what CUDA graphs capture and what stays outside (`TransformerLayer._te_cuda_graph_capture`,
+//! `make_graphed_callables`).
+
+use core::ops::Range;
+
+use super::{ActivationTensor, Gradient, Op, Role, Section, Tape, TensorId};
+use crate::config::choices::{CudaGraphImpl, CudaGraphModule};
+use crate::config::job::Module;
+use crate::model::tensor::Shape;
+
+/// Where a layer's graph may begin or end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Point {
+    /// At the beginning of the layer.
+    Start,
+    /// After attention and its residual connection.
+    Attention,
+    /// After the router and shared experts that overlap nothing.
+    Router,
+    /// After what prepares tokens for their way to the experts.
+    Preprocess,
+    /// At the end of the layer.
+    Layer,
+}
+
+/// What a layer's graph captures.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Capture {
+    /// Where it begins: with attention, or after it.
+    pub(crate) from: Point,
+    /// Where it ends.
+    pub(crate) until: Point,
+}
+
+impl Capture {
+    /// What Transformer Engine captures of a layer (`_layer_is_graphable`); no modules are the whole layer.
+    pub(crate) fn of(m: &Module, moe: bool) -> Option<Self> {
+        use CudaGraphModule as M;
+        if m.args.cuda_graph_impl != CudaGraphImpl::TransformerEngine {
+            return None;
+        }
+        let modules = m.args.cuda_graph_modules;
+        let attention = modules.is_empty() || modules.contains(M::Attn);
+        let mlp = if modules.is_empty() || modules.contains(if moe { M::Moe } else { M::Mlp }) {
+            Some(Point::Layer)
+        } else if moe && modules.contains(M::MoePreprocess) {
+            Some(Point::Preprocess)
+        } else if moe && modules.contains(M::MoeRouter) {
+            Some(Point::Router)
+        } else {
+            None
+        };
+        let until = mlp.or(attention.then_some(Point::Attention))?;
+        let from = if attention {
+            Point::Start
+        } else {
+            Point::Attention
+        };
+        Some(Self { from, until })
+    }
+}
+
+impl Tape {
+    /// The layer has come to a point, where its graph may end or begin.
+    #[inline(never)]
+    pub(crate) fn reaches(&mut self, point: Point) {
+        let here = self.here();
+        let Some(capture) = self.capture else {
+            return;
+        };
+        if capture.until == point {
+            self.graphs.push(self.begun..here);
+            self.capture = None;
+        } else if capture.from == point {
+            self.begun = here;
+        }
+    }
+
+    /// Where the layer's graph ends, if it has not yet and ends before the layer.
+    pub(crate) fn ends_at(&self) -> Option<Point> {
+        let until = self.capture.map(|capture| capture.until);
+        until.filter(|until| *until != Point::Layer)
+    }
+
+    /// Bytes of its output, if that lies in the pool of a graph.
+    pub(crate) fn pooled_output(&self) -> u64 {
+        let output = self.output.filter(|id| self.elsewhere.contains(id));
+        output
+            .and_then(|id| self.get(id))
+            .map_or(0, ActivationTensor::allocated)
+    }
+
+    /// What a graph reads that others made, and what it makes that others read.
+    fn ends(&self, graph: &Range<usize>) -> (Vec<TensorId>, Vec<TensorId>) {
+        let (mut inputs, mut outputs) = (Vec::new(), Vec::new());
+        let made = |id: TensorId| {
+            graph
+                .clone()
+                .any(|op| self.of(op, Role::Output).any(|o| o == id))
+        };
+        let outside = |id: TensorId| {
+            let mut others = (0..self.ops.len()).filter(|op| !graph.contains(op));
+            self.output == Some(id)
+                || others.any(|op| self.links(op).iter().any(|l| l.tensor == id))
+        };
+        for link in graph.clone().flat_map(|op| self.links(op)) {
+            let (list, belongs) = match link.role {
+                Role::Input(_) => (&mut inputs, !made(link.tensor)),
+                Role::Output => (&mut outputs, outside(link.tensor)),
+                _ => continue,
+            };
+            if belongs && !list.contains(&link.tensor) {
+                list.push(link.tensor);
+            }
+        }
+        (inputs, outputs)
+    }
+
+    /// Of a captured graph: what it makes that others read.
+    pub(crate) fn static_outputs(
+        &self,
+        graph: &Range<usize>,
+    ) -> impl Iterator<Item = &ActivationTensor> {
+        let closing = graph.end.saturating_sub(1);
+        self.of(closing, Role::Saved).filter_map(|id| self.get(id))
+    }
+
+    /// Whether an operation is in a part.
+    #[inline(never)]
+    fn belongs(&self, op: usize, part: Part) -> bool {
+        let within = self.graphs.iter().any(|graph| graph.contains(&op));
+        within == (part == Part::Inside)
+    }
+
+    /// Where an operation goes, when one more comes after each graph.
+    #[inline(never)]
+    fn place(&self, op: usize) -> usize {
+        op + self.graphs.iter().filter(|graph| graph.end <= op).count()
+    }
+
+    /// The operations of one part; those of the other do nothing. After each graph comes one that stands for what is
+    /// between the two.
+    ///
+    /// Inside, a graph's inputs and the gradients of its outputs are static tensors, which count elsewhere; its outputs
+    /// stay until it has been gone through backwards. Outside, what graphs make lies in their pool.
+    pub(crate) fn part(self, part: Part) -> Self {
+        let inside = part == Part::Inside;
+        if self.graphs.is_empty() && !inside {
+            return self;
+        }
+        let mut to = Self::new(self.family, self.source.get());
+        to.tensors.extend_from_slice(&self.tensors);
+        if !inside {
+            (to.input, to.output) = (self.input, self.output);
+        }
+        // Gradients on the other side take no bytes on this one.
+        let nothing = Gradient::Over(to.tensor("", Shape::of(&[]), 0));
+        for (op, of) in self.ops.iter().enumerate() {
+            let belongs = self.belongs(op, part);
+            let links = to.links.len();
+            to.ops.push(Op {
+                name: of.name,
+                root: of.root && belongs,
+                links,
+            });
+            if belongs {
+                to.links.extend_from_slice(self.links(op));
+            }
+            if let Some(graph) = self.graphs.iter().find(|graph| graph.end == op + 1) {
+                let (inputs, outputs) = self.ends(graph);
+                let last = to.ops.len();
+                to.graphs.push(last - graph.len()..last + 1);
+                let made: &[TensorId] = if inside { &[] } else { &outputs };
+                let reads = if inside { &outputs } else { &inputs };
+                to.op("CUDA graph", reads, made);
+                to.gradients(&vec![nothing; reads.len()]);
+                if inside {
+                    to.saves(&outputs);
+                }
+                to.elsewhere.extend(if inside { inputs } else { outputs });
+            }
+        }
+        for section in &self.sections {
+            let last = section.ops.end.saturating_sub(1);
+            if self.belongs(section.ops.start, part) && self.belongs(last, part) {
+                // A second run that starts outside of a graph starts with the end of the graph.
+                let of = self.graphs.iter().find(|graph| graph.contains(&last));
+                let end = of.map_or(usize::MAX, |graph| graph.end);
+                let until = section.until.min(end);
+                to.sections.push(Section {
+                    ops: self.place(section.ops.start)..self.place(last) + 1,
+                    until: self.place(until) - usize::from(until == end),
+                    ..section.clone()
+                });
+            }
+        }
+        for (module, op) in &self.offloads {
+            if self.belongs(*op, part) {
+                to.offloads.push((*module, self.place(*op)));
+            }
+        }
+        to
+    }
+}
+
+/// The two parts of a tape.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Part {
+    /// What graphs capture.
+    Inside,
+    /// All else.
+    Outside,
+}

@@ -65,6 +65,8 @@ impl Browser {
         ];
         let capabilities = json!({
             "browserName": "chrome",
+            // The accessibility checker looks at every element of a page, on a machine that may have other things to do.
+            "timeouts": { "script": 180_000 },
             "goog:chromeOptions": { "args": arguments },
             "goog:loggingPrefs": { "browser": "ALL", "performance": "ALL" },
         });

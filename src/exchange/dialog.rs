@@ -104,18 +104,20 @@ impl Dialog {
 }
 
 /// The heading, by which the dialog is called.
-fn title(text: &str) -> Markup {
+fn title(text: &'static str) -> Markup {
     tag("h2").with("id", "exchange-title").text(text)
 }
 
 fn button(place: &str, text: &str, usable: bool) -> Markup {
-    let button = tag("button").with("type", "button").with("data-at", place);
+    let button = tag("button")
+        .with("type", "button")
+        .with("data-at", place.to_owned());
     let button = if usable {
         button
     } else {
         button.with("disabled", "")
     };
-    button.text(text)
+    button.text(text.to_owned())
 }
 
 /// A menu with what is chosen.
@@ -128,23 +130,25 @@ fn menu<'o>(
     let options = options
         .into_iter()
         .map(|(value, label)| option(value, label, chosen));
-    let menu = tag("select").with("data-at", place).children(options);
+    let menu = tag("select")
+        .with("data-at", place.to_owned())
+        .children(options);
     labelled(label, menu)
 }
 
 fn option(value: &str, label: &str, chosen: &str) -> Markup {
-    let option = tag("option").with("value", value);
+    let option = tag("option").with("value", value.to_owned());
     let option = if value == chosen {
         option.with("selected", "")
     } else {
         option
     };
-    option.text(label)
+    option.text(label.to_owned())
 }
 
 /// A control under its label.
 fn labelled(label: &str, control: Markup) -> Markup {
-    let label = tag("span").text(label);
+    let label = tag("span").text(label.to_owned());
     tag("label")
         .class("exchange-field")
         .child(label)
@@ -157,6 +161,6 @@ fn alarm(message: &str) -> Markup {
     if message.is_empty() {
         alarm.with("hidden", "")
     } else {
-        alarm.text(message)
+        alarm.text(message.to_owned())
     }
 }

@@ -1,8 +1,6 @@
 //! A picture as an SVG file that stands by itself.
 
-use core::fmt::Write as _;
-
-use crate::report::markup::{Markup, tag};
+use crate::report::markup::{Markup, Text, tag};
 use crate::report::scene::{Class, Drawing, Px, Scene, Shape};
 
 /// The file's text. `style` is a style sheet for the pictures' classes.
@@ -14,18 +12,18 @@ pub fn document(scene: &Scene, style: &str) -> String {
 /// The file's one element, for a document that has it among others.
 #[must_use]
 pub fn picture(scene: &Scene, style: &str) -> Markup {
-    let (width, height) = (scene.width.to_string(), scene.height.to_string());
+    let (width, height) = (Text::from(scene.width), Text::from(scene.height));
     let mut file = tag("svg")
         .with("xmlns", "http://www.w3.org/2000/svg")
         .class(format!("scene scene-{}", scene.id))
         .with("width", width.clone())
         .with("height", height.clone())
-        .with("viewBox", format!("0 0 {width} {height}"))
+        .with("viewBox", ["0 0 ", &width, " ", &height].concat())
         .with("role", "img")
         .child(tag("title").text(scene.title.clone()))
         .child(tag("desc").text(scene.description.clone()));
     if !style.is_empty() {
-        file = file.child(tag("style").text(style));
+        file = file.child(tag("style").text(style.to_owned()));
     }
     file = file.child(texture(scene.id));
     let drawn = |drawings: &[Drawing]| -> Vec<Markup> {
@@ -58,27 +56,36 @@ pub fn picture(scene: &Scene, style: &str) -> Markup {
 /// moves, while the corners of a polygon are its own.
 #[must_use]
 pub fn shape(drawing: &Drawing, more: &str) -> Markup {
-    let element = |name| tag(name).class(format!("{}{more}", drawing.class.names()));
+    let element = |name| tag(name).class(and_more(drawing.class.names(), more));
     match &drawing.shape {
         Shape::Rect { .. } | Shape::Area { .. } => {
-            element("polygon").with("points", corners(&drawing.shape))
+            let mut points = String::new();
+            write_corners(&drawing.shape, &mut points);
+            element("polygon").with("points", points)
         }
         Shape::Line { from, to } => element("line")
-            .with("x1", from.0.to_string())
-            .with("y1", from.1.to_string())
-            .with("x2", to.0.to_string())
-            .with("y2", to.1.to_string()),
+            .with("x1", from.0)
+            .with("y1", from.1)
+            .with("x2", to.0)
+            .with("y2", to.1),
         Shape::Text { x, y, anchor, text } => element("text")
-            .with("x", x.to_string())
-            .with("y", y.to_string())
+            .with("x", *x)
+            .with("y", *y)
             .with("text-anchor", anchor.name())
             // The blank shows nowhere, and keeps this text from the next where somebody reads them in a row.
             .text([text, " "].concat()),
     }
 }
 
-/// The corners of what has an area.
-fn corners(shape: &Shape) -> String {
+fn and_more(class: Text, more: &str) -> Text {
+    if more.is_empty() {
+        return class;
+    }
+    [&class, more].concat().into()
+}
+
+/// Appends the corners of what has an area, and returns the first.
+fn write_corners(shape: &Shape, points: &mut String) -> Option<(Px, Px)> {
     let rectangle;
     let corners = match shape {
         Shape::Rect {
@@ -95,28 +102,44 @@ fn corners(shape: &Shape) -> String {
         // A rectangle without an area has no outline either.
         _ => &[],
     };
-    let mut points = String::with_capacity(corners.len() * 12);
-    for (x, y) in corners {
-        _ = write!(points, "{x},{y} ");
+    points.reserve(corners.len() * 14);
+    for corner in corners {
+        write_corner(*corner, points);
     }
-    points
+    corners.first().copied()
+}
+
+fn write_corner((x, y): (Px, Px), points: &mut String) {
+    x.write(points);
+    points.push(',');
+    y.write(points);
+    points.push(' ');
 }
 
 /// What lies over the textured ones of some drawings, with `more` classes, and how many of the drawings are below it.
+///
+/// It is one polygon, as quick to change as the others: from each outline it goes on to the next one, and at the end back
+/// the same way, so that nothing lies between there and back.
 #[must_use]
 pub fn texture_over(scene: &str, drawings: &[Drawing], more: &str) -> Option<(usize, Markup)> {
-    let mut outline = String::new();
+    let (mut points, mut starts) = (String::new(), Vec::new());
     let mut below = 0;
     for (i, drawing) in drawings.iter().enumerate() {
         if drawing.class.textured() {
-            outline.extend(["M", &corners(&drawing.shape), "Z"]);
+            if let Some(start) = write_corners(&drawing.shape, &mut points) {
+                write_corner(start, &mut points);
+                starts.push(start);
+            }
             below = i + 1;
         }
     }
-    let texture = tag("path")
-        .class(format!("textured{more}"))
+    for start in starts.into_iter().rev().skip(1) {
+        write_corner(start, &mut points);
+    }
+    let texture = tag("polygon")
+        .class(and_more(Text::Borrowed("textured"), more))
         .with("fill", format!("url(#{})", texture_id(scene)))
-        .with("d", outline);
+        .with("points", points);
     (below > 0).then_some((below, texture))
 }
 

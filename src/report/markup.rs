@@ -1,6 +1,10 @@
 //! Elements with attributes, as SVG and HTML have them: one tree that a file prints and a page shows.
 
 use core::fmt;
+use std::borrow::Cow;
+
+/// A text of an element: most are the same for every job, and are not copied.
+pub type Text = Cow<'static, str>;
 
 /// An element.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -8,9 +12,9 @@ pub struct Markup {
     /// Its name.
     pub tag: &'static str,
     /// Its attributes.
-    pub attributes: Vec<(&'static str, String)>,
+    pub attributes: Vec<(&'static str, Text)>,
     /// Its text, when it has no children.
-    pub text: String,
+    pub text: Text,
     /// What is inside.
     pub children: Vec<Markup>,
 }
@@ -28,8 +32,13 @@ pub fn tag(tag: &'static str) -> Markup {
 impl Markup {
     /// The element with one more attribute.
     #[must_use]
-    pub fn with(mut self, name: &'static str, value: impl Into<String>) -> Self {
-        self.attributes.push((name, value.into()));
+    pub fn with(self, name: &'static str, value: impl Into<Text>) -> Self {
+        self.attribute(name, value.into())
+    }
+
+    #[inline(never)] // One copy keeps the page small.
+    fn attribute(mut self, name: &'static str, value: Text) -> Self {
+        self.attributes.push((name, value));
         self
     }
 
@@ -41,18 +50,22 @@ impl Markup {
 
     /// The element with this class, where it is not empty.
     #[must_use]
-    pub fn class(self, class: impl Into<String>) -> Self {
-        let class = class.into();
+    pub fn class(self, class: impl Into<Text>) -> Self {
+        self.classed(class.into())
+    }
+
+    #[inline(never)]
+    fn classed(self, class: Text) -> Self {
         if class.is_empty() {
             self
         } else {
-            self.with("class", class)
+            self.attribute("class", class)
         }
     }
 
     /// The element with this text.
     #[must_use]
-    pub fn text(mut self, text: impl Into<String>) -> Self {
+    pub fn text(mut self, text: impl Into<Text>) -> Self {
         self.text = text.into();
         self
     }

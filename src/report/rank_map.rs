@@ -192,7 +192,7 @@ impl Ink {
     /// What has this color.
     fn path(&self, outline: String) -> Markup {
         tag("path")
-            .class(self.class.as_str())
+            .class(self.class.clone())
             .with("fill-opacity", opacity(self.strength))
             .with("d", outline)
     }
@@ -325,7 +325,7 @@ impl Picture<'_> {
             .with("aria-valuemin", "0")
             .with("aria-valuemax", (cells.world - 1).to_string())
             .with("aria-valuenow", self.rank.to_string())
-            .with("aria-valuetext", said)
+            .with("aria-valuetext", said.to_owned())
             .with("viewBox", format!("-2 -2 {} {}", width + 4, height + 4))
             .with("width", (width + 4).to_string())
             .with("height", (height + 4).to_string())

@@ -6,6 +6,7 @@
 use core::fmt;
 use core::ops::{Add, AddAssign, Sub};
 
+use super::markup::Text;
 use super::target::Target;
 use crate::memory::bucket::Bucket;
 use crate::parallel::groups::View;
@@ -55,6 +56,23 @@ impl Px {
         )
     }
 
+    /// Appends the length in pixels with as few decimals as it needs, such as `12.5`. A picture has thousands of lengths,
+    /// and is drawn while somebody types.
+    pub fn write(self, text: &mut String) {
+        if self.0 < 0 {
+            text.push('-');
+        }
+        let (whole, hundredths) = (self.0.unsigned_abs() / 100, self.0.unsigned_abs() % 100);
+        write_digits(whole, text);
+        if hundredths > 0 {
+            text.push('.');
+            write_digits(hundredths / 10, text);
+        }
+        if hundredths % 10 > 0 {
+            write_digits(hundredths % 10, text);
+        }
+    }
+
     /// The assumed width of a text.
     #[must_use]
     pub fn of_text(text: &str) -> Self {
@@ -68,16 +86,27 @@ impl Px {
     }
 }
 
-/// In pixels with as few decimals as it needs, such as `12.5`.
+fn write_digits(number: u32, text: &mut String) {
+    if number > 9 {
+        write_digits(number / 10, text);
+    }
+    text.extend(char::from_digit(number % 10, 10));
+}
+
+/// As [`Px::write`] does.
+impl From<Px> for Text {
+    #[inline(never)] // One copy keeps the page small.
+    fn from(length: Px) -> Self {
+        let mut text = String::new();
+        length.write(&mut text);
+        text.into()
+    }
+}
+
+/// As [`Px::write`] does.
 impl fmt::Display for Px {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let sign = if self.0 < 0 { "-" } else { "" };
-        let (whole, hundredths) = (self.0.unsigned_abs() / 100, self.0.unsigned_abs() % 100);
-        match hundredths {
-            0 => write!(f, "{sign}{whole}"),
-            h if h % 10 == 0 => write!(f, "{sign}{whole}.{}", h / 10),
-            h => write!(f, "{sign}{whole}.{h:02}"),
-        }
+        f.write_str(&Text::from(*self))
     }
 }
 
@@ -147,9 +176,9 @@ pub enum Class {
 impl Class {
     /// Style classes, separated by blanks.
     #[must_use]
-    pub fn names(self) -> String {
-        let name = match self {
-            Self::Bucket(bucket) => return format!("bucket bucket-{}", bucket.id()),
+    pub fn names(self) -> Text {
+        Text::Borrowed(match self {
+            Self::Bucket(bucket) => return ["bucket bucket-", bucket.id()].concat().into(),
             Self::Other => "bucket bucket-other",
             Self::Free => "free",
             Self::Band => "band",
@@ -167,8 +196,7 @@ impl Class {
             Self::StageOver => "stage over",
             Self::Row => "row",
             Self::Alarm => "alarm",
-        };
-        name.to_owned()
+        })
     }
 
     /// Whether the shape carries a texture besides its color: routed experts share their dense

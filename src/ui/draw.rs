@@ -1,12 +1,12 @@
 //! What drawings have in common.
 
-use crate::report::markup::{Markup, tag};
+use crate::report::markup::{Markup, Text, tag};
 
 /// A button; `place` says which one it is.
 pub(crate) fn button(
-    place: impl Into<String>,
+    place: impl Into<Text>,
     class: &'static str,
-    label: impl Into<String>,
+    label: impl Into<Text>,
 ) -> Markup {
     tag("button")
         .with("type", "button")
@@ -21,7 +21,7 @@ pub(crate) const fn aria(yes: bool) -> &'static str {
 }
 
 /// An entry of a list to choose from.
-pub(crate) fn option(value: &str, label: &str) -> Markup {
+pub(crate) fn option(value: impl Into<Text>, label: impl Into<Text>) -> Markup {
     tag("option").with("value", value).text(label)
 }
 

@@ -62,7 +62,7 @@ fn draw(report: &str) -> Vec<Markup> {
         .with("aria-label", "Report")
         .with("readonly", "")
         .with("rows", "9")
-        .with("value", report);
+        .with("value", report.to_owned());
     let mut inside = vec![
         tag("p").text(why),
         copy,

@@ -10,7 +10,6 @@ use super::shortcuts::SHORTCUTS;
 use super::shown::{Gesture, Piece, shown};
 use super::state::State;
 use super::theme;
-use crate::config::fields::FieldId;
 use crate::report::amount::Unit;
 use crate::report::markup::{Markup, tag};
 
@@ -81,11 +80,7 @@ impl Header {
     /// What can be done with the settings.
     fn actions(&self) -> Markup {
         let state = self.state;
-        let untouched = {
-            let setup = state.setup.read();
-            setup.job.modules == state.start.read().modules && setup.job.unknown.is_empty()
-        };
-        let pristine = untouched && !FieldId::ALL.iter().any(|id| state.changed(*id));
+        let pristine = state.is_pristine();
         tag("div")
             .class("actions")
             .with("role", "group")

@@ -251,7 +251,7 @@ fn adder(job: &RawJob) -> Markup {
     let presets = ENCODERS.iter().map(|e| option(e.id, e.name));
     let copies = job.modules.iter().enumerate().map(|(i, module)| {
         let label = format!("A copy of {}", module.name);
-        option(&format!("like.{i}"), &label)
+        option(format!("like.{i}"), label)
     });
     let group = |label: &'static str| tag("optgroup").with("label", label);
     let mut groups = vec![group("Encoders").children(presets)];
@@ -280,7 +280,7 @@ fn item(i: usize, row: &ModuleRow, scale: Scale, (edited, last): (bool, usize)) 
         .with("data-at", format!("name.{i}"))
         .with("aria-label", format!("Name of module {}", i + 1))
         .with("autocomplete", "off")
-        .with("value", row.name.as_str());
+        .with("value", row.name.clone());
     let memory = match &row.memory {
         Some((most, verdict)) => tag("span")
             .class(format!("module-memory verdict-{}", verdict.id()))
@@ -290,8 +290,8 @@ fn item(i: usize, row: &ModuleRow, scale: Scale, (edited, last): (bool, usize)) 
     };
     let facts = tag("p")
         .class("module-facts")
-        .child(tag("span").text(row.sizes.as_str()))
-        .child(tag("span").text(row.ranks.as_str()));
+        .child(tag("span").text(row.sizes.clone()))
+        .child(tag("span").text(row.ranks.clone()));
     let mut tools = Vec::new();
     if i > 0 {
         tools.push(tool(format!("up.{i}"), "Move up", "↑"));

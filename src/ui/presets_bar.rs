@@ -92,14 +92,14 @@ fn pick_job(state: &'static State, job: &JobPreset) {
 /// The list of models.
 pub(super) fn draw(state: &'static State) -> Markup {
     let setup = state.setup.read();
-    let chosen = setup.preset.as_ref().map_or("", |preset| &preset.id);
+    let chosen = setup.preset.as_ref().map(|preset| preset.id.clone());
     let none = option("", "No preset")
         .mark("disabled", true)
         .mark("hidden", true);
     let mut list = tag("select")
         .with("id", PRESET)
         .with("data-at", PRESET)
-        .with("value", chosen)
+        .with("value", chosen.unwrap_or_default())
         .child(none);
     let mut families: Vec<(&str, Markup)> = Vec::new();
     for model in PRESETS {

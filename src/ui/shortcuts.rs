@@ -125,7 +125,7 @@ pub(super) fn help(state: &'static State) -> Piece {
         }
     };
     browser::listen_everywhere(&["keydown"], Box::new(hear));
-    let list = |entries: &[(&str, &str)]| {
+    let list = |entries: &[(&'static str, &'static str)]| {
         tag("dl").children(entries.iter().map(|(name, text)| {
             tag("div")
                 .child(tag("dt").text(*name))

@@ -164,11 +164,12 @@ impl State {
         self.baseline.read().get(self.module.get(), id).cloned()
     }
 
-    /// Whether the field differs from what it is reset to.
-    pub fn changed(&self, id: FieldId) -> bool {
-        let (setup, base, module) = (self.setup.read(), self.baseline.read(), self.module.get());
-        let (now, base) = (setup.job.get(module, id), base.get(module, id));
-        !same(id.field(), now, base)
+    /// Whether the settings are what they are reset to.
+    pub fn is_pristine(&self) -> bool {
+        let (start, base, module) = (self.start.read(), self.baseline.read(), self.module.get());
+        let job = &self.setup.read().job;
+        let is_reset = |id: &FieldId| same(id.field(), job.get(module, *id), base.get(module, *id));
+        job.modules == start.modules && job.unknown.is_empty() && FieldId::ALL.iter().all(is_reset)
     }
 
     /// The stage that the results are about: the chosen one, where it exists, or the worst.

@@ -162,11 +162,10 @@ fn meter(headline: &Headline) -> Markup {
         let from = share(at);
         at = at.saturating_add(bytes.0);
         if bytes > Bytes::ZERO {
-            let part = tag("rect")
-                .class(format!("meter-part bucket-{}", bucket.id()))
-                .with("x", from.to_string())
-                .with("width", (share(at) - from).to_string())
-                .with("height", "10");
+            let to = share(at);
+            let part = tag("polygon")
+                .class(["meter-part bucket-", bucket.id()].concat())
+                .with("points", format!("{from},0 {to},0 {to},10 {from},10"));
             meter = meter.child(part);
         }
     }

@@ -60,14 +60,14 @@ fn exported(link: &str, format: &str, address: &str) -> Result<String, Error> {
 }
 
 fn head(id: &str, title: &str, said: &str) -> Vec<Markup> {
-    let meta = |kind, name: &str, content: &str| {
+    let meta = |kind, name: &'static str, content: &str| {
         let named = tag("meta").with(kind, name);
-        named.with("content", content)
+        named.with("content", content.to_owned())
     };
     let discovery = tag("link")
         .with("rel", "alternate")
         .with("type", "application/json+oembed")
-        .with("title", title)
+        .with("title", title.to_owned())
         .with("href", format!("./{id}.json"));
     vec![
         tag("title").text(format!("{title} · Megatron Memory")),
@@ -82,11 +82,11 @@ fn head(id: &str, title: &str, said: &str) -> Vec<Markup> {
 fn body(id: &str, title: &str, said: &str, link: &str) -> Vec<Markup> {
     let picture = tag("img")
         .with("src", format!("./{id}.svg"))
-        .with("alt", said);
+        .with("alt", said.to_owned());
     let open = tag("a").with("href", format!("../{link}"));
     vec![
-        tag("h1").text(title),
-        tag("p").class("lead").text(said),
+        tag("h1").text(title.to_owned()),
+        tag("p").class("lead").text(said.to_owned()),
         tag("p").child(picture),
         tag("p").child(open.text("Open in the calculator")),
     ]

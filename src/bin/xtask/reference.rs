@@ -89,7 +89,7 @@ pub(crate) fn html() -> Result<String, Error> {
 }
 
 /// A job: its fullest stage as a picture, and every line of it.
-fn example(link: &str, title: &str, chart: Chart) -> Result<Vec<Markup>, Error> {
+fn example(link: &str, title: &'static str, chart: Chart) -> Result<Vec<Markup>, Error> {
     let (share, _) = share_url::decode(link);
     let checked = config::check(&share.setup.job);
     let config = checked.config.as_ref().ok_or("an example is refused")?;

@@ -156,7 +156,7 @@ impl Export {
                 .with("tabindex", "0")
                 .with("role", "region")
                 .with("aria-label", "The text")
-                .text(text),
+                .text(text.clone()),
         });
         let is_picture = self.chart().is_some();
         let picture = is_picture.then(|| button("picture", "Download PNG", made.is_some()));
@@ -189,7 +189,7 @@ impl Export {
     }
 
     fn formats(&self) -> Markup {
-        let group = |label: &str, options: Vec<Markup>| {
+        let group = |label: &'static str, options: Vec<Markup>| {
             tag("optgroup").with("label", label).children(options)
         };
         let chosen = self.format.as_str();

@@ -228,7 +228,7 @@ impl Import {
                 labelled(
                     &label,
                     match default {
-                        Some(default) => input.with("placeholder", default),
+                        Some(default) => input.with("placeholder", default.clone()),
                         None => input,
                     },
                 )
@@ -363,5 +363,5 @@ fn row(row: &Row) -> Markup {
     ];
     tag("tr")
         .class(format!("fate-{}", row.fate.id()))
-        .children(cells.map(|text| tag("td").text(text)))
+        .children(cells.map(|text| tag("td").text(text.to_owned())))
 }

@@ -352,12 +352,12 @@ fn open(share: ShareState) -> Effect {
 fn check(place: &str, label: &str, on: bool) -> Markup {
     let input = tag("input")
         .with("type", "checkbox")
-        .with("data-at", place)
+        .with("data-at", place.to_owned())
         .mark("checked", on);
     tag("label")
         .class("layouts-check")
         .child(input)
-        .child(tag("span").text(label))
+        .child(tag("span").text(label.to_owned()))
 }
 
 fn about(space: &Space) -> String {
@@ -399,8 +399,8 @@ fn counts(slice: &Slice, space: &Space) -> String {
 /// An input under its label.
 fn small(place: &str, label: &str, typed: &str) -> Markup {
     let input = tag("input")
-        .with("data-at", place)
+        .with("data-at", place.to_owned())
         .with("autocomplete", "off")
-        .with("value", typed);
+        .with("value", typed.to_owned());
     labelled(label, input)
 }

@@ -49,7 +49,7 @@ fn attribute<'a>(element: &'a Markup, name: &str) -> Option<&'a str> {
     let mut attributes = element.attributes.iter();
     attributes
         .find(|(other, _)| *other == name)
-        .map(|(_, value)| value.as_str())
+        .map(|(_, value)| &**value)
 }
 
 /// Whether one can become the other.

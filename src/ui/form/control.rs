@@ -77,7 +77,7 @@ fn placeholder(sheet: &Sheet, id: FieldId) -> String {
 }
 
 /// For the pointer; the keyboard has the arrow keys in the field.
-fn step_button(field: &Field, part: &str, sign: &str, verb: &str) -> Markup {
+fn step_button(field: &Field, part: &str, sign: &'static str, verb: &str) -> Markup {
     button(place(field, part), "step", sign)
         .with("tabindex", "-1")
         .with(
@@ -113,11 +113,11 @@ fn select(sheet: &Sheet, id: FieldId, invalid: bool) -> Markup {
         Default::Derived(rule) => list.child(option("", rule)),
         _ => list,
     };
-    list.children(names.iter().map(|name| option(name, name)))
+    list.children(names.iter().map(|name| option(*name, *name)))
         .with("value", chosen.unwrap_or_default())
 }
 
-fn checkboxes(sheet: &Sheet, id: FieldId, names: &[&str]) -> Markup {
+fn checkboxes(sheet: &Sheet, id: FieldId, names: &'static [&'static str]) -> Markup {
     let field = id.field();
     let key = control_id(field);
     let boxes = names.iter().enumerate().map(|(index, name)| {

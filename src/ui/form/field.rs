@@ -87,7 +87,7 @@ fn name(sheet: &Sheet, id: FieldId, key: &str, changed: bool) -> Markup {
     // A group of checkboxes has no single control that a label could point at.
     let label = match field.kind {
         Kind::Set(_) => label,
-        _ => label.with("for", key),
+        _ => label.with("for", key.to_owned()),
     };
     let base = shown(field, sheet.base.get(sheet.module, id));
     let base = if base.is_empty() { "nothing" } else { &base };

@@ -1,7 +1,7 @@
 //! A part of the results under a title of its own.
 
 use super::super::shown::{Piece, frame, shown};
-use crate::report::markup::{Markup, tag};
+use crate::report::markup::{Markup, Text, tag};
 
 /// A part of the results; the element with the id `title` names it.
 pub(super) fn panel(class: &'static str, title: &'static str, inside: Vec<Piece>) -> Piece {
@@ -15,7 +15,7 @@ pub(super) fn head(id: &'static str, title: &'static str, note: &'static str) ->
 }
 
 /// The same for a head that has more in it.
-pub(super) fn heading(id: &'static str, title: &'static str, note: impl Into<String>) -> Markup {
+pub(super) fn heading(id: &'static str, title: &'static str, note: impl Into<Text>) -> Markup {
     tag("header")
         .class("panel-head")
         .child(tag("h2").with("id", id).text(title))

@@ -5,7 +5,7 @@ use super::super::reactive::{Derived, Slot};
 use super::super::shown::{Gesture, Piece, shown_at_width};
 use super::view::View;
 use crate::export::svg::{shape, texture, texture_over};
-use crate::report::markup::{Markup, tag};
+use crate::report::markup::{Markup, Text, tag};
 use crate::report::scene::{Drawing, Px, Scene};
 use crate::report::target::Target;
 
@@ -75,12 +75,13 @@ impl Hands {
         let chosen = scene.marks.iter().position(|mark| mark.chosen);
         let reachable = chosen.unwrap_or(last.min(scene.marks.len().saturating_sub(1)));
         let marks = scene.marks.iter().enumerate().map(|(i, mark)| {
-            let class = format!(
-                "mark {}{}{}",
-                mark.class.names(),
+            let class = [
+                "mark ",
+                &mark.class.names(),
                 if mark.chosen { " chosen" } else { "" },
-                when_lit(lit, Some(&mark.target))
-            );
+                when_lit(lit, Some(&mark.target)),
+            ]
+            .concat();
             let element = tag("g")
                 .with("id", mark_id(self.id, i))
                 .class(class)
@@ -100,7 +101,7 @@ impl Hands {
                 .with("aria-hidden", "true")
                 .children(self.drawn(drawings, lit, None))
         };
-        let (width, height) = (scene.width.to_string(), scene.height.to_string());
+        let (width, height) = (Text::from(scene.width), Text::from(scene.height));
         let svg = tag("svg")
             .class(format!(
                 "scene scene-{}{}",
@@ -112,7 +113,7 @@ impl Hands {
                 "aria-label",
                 format!("{}. {}", scene.title, scene.description),
             )
-            .with("viewBox", format!("0 0 {width} {height}"))
+            .with("viewBox", ["0 0 ", &width, " ", &height].concat())
             .with("width", width)
             .with("height", height)
             .child(texture(self.id))

@@ -126,7 +126,7 @@ impl Map {
             tag("p")
                 .class("readout")
                 .with("aria-live", "polite")
-                .text(now.said.as_str()),
+                .text(now.said.clone()),
         ]
     }
 

@@ -121,7 +121,7 @@ impl Hands {
         shown
     }
 
-    fn heading(&self, place: String, by: Order, label: &str) -> Markup {
+    fn heading(&self, place: String, by: Order, label: &'static str) -> Markup {
         let sorted = match by {
             _ if self.order.get() != by => "none",
             Order::Stage => "ascending",

@@ -23,7 +23,7 @@ fn all(elements: &[Markup]) -> Vec<&Markup> {
 
 fn attribute<'m>(element: &'m Markup, name: &str) -> Option<&'m str> {
     let found = element.attributes.iter().find(|(known, _)| *known == name);
-    found.map(|(_, value)| value.as_str())
+    found.map(|(_, value)| &**value)
 }
 
 struct Shown(Vec<Markup>);
@@ -45,10 +45,7 @@ impl Shown {
     }
 
     fn text(&self) -> String {
-        let texts: Vec<&str> = all(&self.0)
-            .iter()
-            .map(|element| element.text.as_str())
-            .collect();
+        let texts: Vec<&str> = all(&self.0).iter().map(|element| &*element.text).collect();
         texts.join("\n")
     }
 
@@ -56,7 +53,7 @@ impl Shown {
         let found = all(&self.0)
             .into_iter()
             .find(|element| attribute(element, "role") == Some("alert"));
-        found.unwrap().text.clone()
+        found.unwrap().text.to_string()
     }
 }
 
@@ -197,7 +194,7 @@ fn a_hub_that_gives_nothing_is_told_and_what_works_instead() {
         let error: Vec<String> = all(&Shown::of(&dialog).0)
             .into_iter()
             .filter(|element| attribute(element, "role") == Some("alert"))
-            .map(|element| element.text.clone())
+            .map(|element| element.text.to_string())
             .collect();
         let error = error.join("");
         assert!(error.contains(HUB) && error.contains(words), "{error}");

@@ -117,12 +117,12 @@ fn all(elements: &[Markup]) -> Vec<&Markup> {
 
 fn attribute<'m>(element: &'m Markup, name: &str) -> Option<&'m str> {
     let found = element.attributes.iter().find(|(known, _)| *known == name);
-    found.map(|(_, value)| value.as_str())
+    found.map(|(_, value)| &**value)
 }
 
 fn says(dialog: &Dialog) -> String {
     let drawn = dialog.draw();
-    let texts: Vec<&str> = all(&drawn).iter().map(|e| e.text.as_str()).collect();
+    let texts: Vec<&str> = all(&drawn).iter().map(|e| &*e.text).collect();
     texts.join("\n")
 }
 
@@ -132,7 +132,12 @@ fn rows(dialog: &Dialog) -> Vec<Vec<String>> {
     let rows = all(&drawn).into_iter().filter(|e| {
         e.tag == "tr" && attribute(e, "data-key").is_some() && attribute(e, "aria-hidden").is_none()
     });
-    let cells = |row: &Markup| row.children.iter().map(|cell| cell.text.clone()).collect();
+    let cells = |row: &Markup| {
+        row.children
+            .iter()
+            .map(|cell| cell.text.to_string())
+            .collect()
+    };
     rows.map(cells).collect()
 }
 

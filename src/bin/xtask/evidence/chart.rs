@@ -92,7 +92,7 @@ pub(super) fn chart(rows: &[Row<'_>]) -> Markup {
         base + 31,
         String::from("predicted against measured, in percent"),
     ));
-    let key = |class: &str, text: &str| {
+    let key = |class: &str, text: &'static str| {
         tag("li")
             .child(tag("span").class(format!("swatch {class}")))
             .child(tag("span").text(text))

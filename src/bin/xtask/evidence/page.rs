@@ -117,7 +117,7 @@ fn groups(compared: &[Compared<'_>]) -> Markup {
 }
 
 fn filters(rows: &[Row<'_>]) -> Markup {
-    let choice = |id: &'static str, label: &str, of: &dyn Fn(&Row<'_>) -> String| {
+    let choice = |id: &'static str, label: &'static str, of: &dyn Fn(&Row<'_>) -> String| {
         let mut names: Vec<String> = rows.iter().map(of).collect();
         names.sort();
         names.dedup();
@@ -282,7 +282,7 @@ fn others(compared: &[Compared<'_>]) -> Markup {
         tag("tr")
             .child(name(run))
             .child(tag("td").text(measured.join(", ")))
-            .child(tag("td").class("why").text(why))
+            .child(tag("td").class("why").text(why.to_owned()))
     });
     table(
         "others-title",
@@ -291,8 +291,8 @@ fn others(compared: &[Compared<'_>]) -> Markup {
     )
 }
 
-fn table(title: &'static str, headings: &[&str], rows: Vec<Markup>) -> Markup {
-    let heading = |text: &&str| tag("th").with("scope", "col").text(*text);
+fn table(title: &'static str, headings: &[&'static str], rows: Vec<Markup>) -> Markup {
+    let heading = |text: &&'static str| tag("th").with("scope", "col").text(*text);
     let head = tag("tr").children(headings.iter().map(heading));
     let table = tag("table")
         .with("aria-labelledby", title)

@@ -30,26 +30,29 @@ pub(crate) fn buffers(
         let mask = mask(m).times(alive);
         out.tensor("attention masks of CUDA graphs", mask, 1, GRAPH_MASKS);
     }
-    // Graphs with as many outputs of each shape share the gradients of these: a bit for each combination.
+    // Graphs with as many outputs of each shape share the gradients of these.
     let bytes = block(multiply(stream.elements(), sizes.width()));
-    let (mut kinds, mut other) = (0u32, None);
+    let (mut kinds, mut other) = (Vec::<(u64, u64)>::new(), None);
     for segment in chunks.iter().flat_map(|chunk| &chunk.segments) {
         let tape = &segment.reel.tape;
         for graph in &tape.graphs {
-            let mut kind = 0;
+            let mut kind = (0, 0);
             for output in tape.static_outputs(graph) {
                 if output.allocated() == bytes {
-                    kind += 1;
+                    kind.0 += 1;
                 } else {
-                    (kind, other) = (kind + 8, Some(output));
+                    kind.1 += 1;
+                    other = Some(output);
                 }
             }
-            kinds |= 1 << kind.min(31);
+            if !kinds.contains(&kind) {
+                kinds.push(kind);
+            }
         }
     }
     let (mut streams, mut others) = (1, 0);
-    for kind in (0..32).filter(|kind| kinds & 1 << kind != 0) {
-        (streams, others) = (streams + kind % 8, others + kind / 8);
+    for kind in kinds {
+        (streams, others) = (streams + kind.0, others + kind.1);
     }
     // The input's gradient of the graph that is captured last stays too.
     let shape = stream.times(factor(

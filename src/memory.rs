@@ -5,6 +5,7 @@ pub mod allowance;
 mod assumptions;
 pub mod bucket;
 pub mod buffers;
+pub mod era;
 pub mod ledger;
 pub mod line;
 mod pair;

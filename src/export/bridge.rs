@@ -4,6 +4,7 @@ use core::fmt::Write;
 
 use super::arguments::{Argument, arguments, quoted};
 use crate::config::canonical::{Meaning, meaning};
+use crate::config::choices::CudaGraphImpl;
 use crate::config::field::Group;
 use crate::config::fields::FieldId;
 use crate::config::parse::Parsed;
@@ -152,7 +153,7 @@ pub(super) fn of(settings: &Settings) -> Overrides {
                     .extend(setting("model.cuda_graph_impl", &argument, false));
                 all.add("model.use_te_rng_tracker", Word::Flag(true));
                 all.add("rng.te_rng_tracker", Word::Flag(true));
-                if environment::captures(settings) == Some("full_iteration") {
+                if environment::captures(settings) == Some(CudaGraphImpl::FullIteration) {
                     all.add(
                         "rerun_state_machine.check_for_nan_in_loss",
                         Word::Flag(false),

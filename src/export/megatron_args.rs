@@ -4,6 +4,7 @@ use core::fmt::Write;
 
 use super::arguments::{Argument, arguments, quoted};
 use crate::config::canonical::{Meaning, meaning};
+use crate::config::choices::CudaGraphImpl;
 use crate::config::field::Group;
 use crate::config::fields::FieldId;
 use crate::config::parse::Parsed;
@@ -35,7 +36,7 @@ fn flags(settings: &Settings) -> Vec<Flag> {
 /// What Megatron-LM asks for beside a graph of all passes: nothing may be read back within it.
 fn unchecked(settings: &Settings) -> Option<Flag> {
     let captures = environment::captures(settings);
-    (captures == Some("full_iteration")).then(|| Flag {
+    (captures == Some(CudaGraphImpl::FullIteration)).then(|| Flag {
         name: "no-check-for-nan-in-loss-and-grad".to_owned(),
         words: Vec::new(),
         many: false,

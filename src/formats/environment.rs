@@ -41,10 +41,10 @@ fn workspace(text: &str) -> Option<u64> {
 
 /// What captures CUDA graphs, if something does.
 #[must_use]
-pub fn captures(settings: &Settings) -> Option<&'static str> {
+pub fn captures(settings: &Settings) -> Option<CudaGraphImpl> {
     let id = FieldId::cuda_graph_impl;
     match meaning(id, settings.get(id)) {
-        Meaning::Is(Parsed::Choice(index)) => CudaGraphImpl::at(index).map(CudaGraphImpl::name),
+        Meaning::Is(Parsed::Choice(index)) => CudaGraphImpl::at(index),
         _ => None,
     }
 }
@@ -58,7 +58,7 @@ pub fn variables(settings: &Settings) -> Vec<(&'static str, String)> {
         let value = "expandable_segments:True".to_owned();
         variables.push(("PYTORCH_CUDA_ALLOC_CONF", value));
         // `TECudaGraphHelper` refuses the two together without it.
-        if captures(settings) == Some("transformer_engine") {
+        if captures(settings) == Some(CudaGraphImpl::TransformerEngine) {
             variables.push(("NCCL_GRAPH_REGISTER", "0".to_owned()));
         }
     }

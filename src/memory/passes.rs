@@ -2,7 +2,7 @@
 
 use core::ops::Range;
 
-use super::peak::Era;
+use super::era::Era;
 use super::segments::{Segment, SegmentKind, Tapes, attention_mask, deferred_logits, segments};
 use crate::config::job::Module;
 use crate::model::tape::replay::{High, PassKind, TRANSIENT, Usage};

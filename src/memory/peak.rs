@@ -5,11 +5,12 @@ mod moment;
 
 use core::cell::RefCell;
 
-pub use moment::{Era, PassName, PeakMoment};
+pub use moment::{PassName, PeakMoment};
 
 use super::ChunkEstimate;
 use super::bucket::{Bucket, State};
 use super::buffers::{Buffer, BufferKind, BufferRules, Site};
+use super::era::Era;
 use super::pair::{PairHigh, pair};
 use super::parameters::{Parameters, PartTable};
 use super::passes::{ChunkHigh, ChunkPasses, Turn};

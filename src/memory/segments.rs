@@ -2,7 +2,7 @@
 
 use core::cell::OnceCell;
 
-use super::peak::Era;
+use super::era::Era;
 use crate::config::choices::{RecomputeGranularity, RecomputeMethod};
 use crate::config::job::Module;
 use crate::model::sizes::Sizes;

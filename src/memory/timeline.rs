@@ -2,8 +2,9 @@
 
 use super::StageRef;
 use super::bucket::Bucket;
+use super::era::Era;
 use super::parameters::PartTable;
-use super::peak::{Era, PeakMoment, Stages};
+use super::peak::{PeakMoment, Stages};
 use crate::config::job::Config;
 use crate::model::Architecture;
 use crate::model::tape::replay::{TRANSIENT, Usage};

@@ -184,6 +184,13 @@ fn variable(draft: &mut Draft, item: &Item) -> bool {
     said.is_some()
 }
 
+/// The same where a configuration lists the environment: every variable has a row.
+fn listed_variable(draft: &mut Draft, item: &Item) {
+    if !variable(draft, item) {
+        draft.row(item, Fate::Ignored, None, "does not change memory");
+    }
+}
+
 /// What a script sets in the environment, what it leaves open, and its number of GPUs.
 fn ask(draft: &mut Draft, script: &ShellImport) {
     if let Some(gpus) = script.launch.world_size()
@@ -263,9 +270,7 @@ pub(super) fn model_args(text: &str) -> Result<Import, ImportError> {
         if section.key == "ENV_VARS" {
             few(section.node.entries().len())?;
             for item in section.node.entries().iter().map(item_of) {
-                if !variable(&mut draft, &item) {
-                    draft.row(&item, Fate::Ignored, None, "does not change memory");
-                }
+                listed_variable(&mut draft, &item);
             }
             continue;
         }
@@ -364,9 +369,7 @@ fn tree(root: &Node, dialect: Dialect) -> Result<Draft, ImportError> {
         if last.starts_with('_') {
             draft.row(&item, Fate::Ignored, None, "how the configuration is built");
         } else if dialect == Dialect::Swift && section == "ENV" {
-            if !variable(&mut draft, &item) {
-                draft.row(&item, Fate::Ignored, None, "does not change memory");
-            }
+            listed_variable(&mut draft, &item);
         } else if dialect == Dialect::Swift && matches!(section, "rollout" | "teacher") {
             draft.row(&item, Fate::Ignored, None, "not of the training processes");
         } else if matches!(dialect, Dialect::MegatronLm | Dialect::Swift) {

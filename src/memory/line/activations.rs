@@ -216,6 +216,16 @@ struct Itemised<'a> {
     passes: &'a ChunkPasses<'a>,
 }
 
+/// What tells segments apart that keep different tensors.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Keeping {
+    kind: SegmentKind,
+    /// Tensors of so many elements or more are on the host.
+    below: u64,
+    /// Bytes of its input that lie in a graph's pool.
+    pooled: u64,
+}
+
 /// One more of a kind; kinds stay in the order in which they come.
 fn count<K: PartialEq>(kinds: &mut Vec<(K, u64)>, kind: K) {
     match kinds.iter_mut().find(|(other, _)| *other == kind) {
@@ -248,36 +258,39 @@ impl Itemised<'_> {
                 u64::MAX
             };
             match segment.group {
-                None => count(
-                    &mut kinds,
-                    (Some(segment.kind), below, segment.pooled_kept() > 0),
-                ),
-                Some((first, _)) if first == index => count(&mut kinds, (None, 0, false)),
+                None => {
+                    let keeping = Keeping {
+                        kind: segment.kind,
+                        below,
+                        pooled: segment.pooled_kept(),
+                    };
+                    count(&mut kinds, Some(keeping));
+                }
+                Some((first, _)) if first == index => count(&mut kinds, None),
                 Some(_) => {}
             }
         }
-        for ((kind, below, pooled), segments) in kinds {
+        for (keeping, segments) in kinds {
             let times = multiply(times, segments);
-            match kind {
-                Some(kind) => self.segment(kind, (below, pooled), times, terms),
+            match keeping {
+                Some(keeping) => self.segment(keeping, times, terms),
                 None => self.group_input(times, terms),
             }
         }
     }
 
-    /// What one segment keeps in tensors of less than so many elements; its input may lie in a graph's pool.
-    fn segment(
-        &self,
-        kind: SegmentKind,
-        (below, pooled): (u64, bool),
-        times: u64,
-        terms: &mut Terms,
-    ) {
+    /// What one segment keeps.
+    fn segment(&self, keeping: Keeping, times: u64, terms: &mut Terms) {
+        let Keeping {
+            kind,
+            below,
+            pooled,
+        } = keeping;
         let Some(Reel { tape, plan, .. }) = self.tapes.tape(kind, self.chunk) else {
             return;
         };
         let mut kept = kept_tensors(plan);
-        kept.retain(|id| !pooled || tape.input != Some(*id));
+        kept.retain(|id| pooled == 0 || tape.input != Some(*id));
         let tensors = kept.into_iter().filter_map(|id| tape.get(id));
         for tensor in tensors.filter(|tensor| tensor.shape.elements() < below) {
             terms.tensor(kind.label(), tensor, tensor.family as usize, false, times);

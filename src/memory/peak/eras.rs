@@ -1,12 +1,13 @@
 //! What a stage needs before CUDA graphs are captured, while they are, and after. The largest of these is what
 //! `torch.cuda.max_memory_allocated` shows: nothing resets it.
 
-use super::{Copies, Era, PeakMoment, Stages};
+use super::{Copies, PeakMoment, Stages};
 use crate::config::choices::CudaGraphImpl;
 use crate::config::job::Module;
 use crate::memory::StageEstimate;
 use crate::memory::bucket::{Bucket, State};
 use crate::memory::buffers::{Buffer, graphs};
+use crate::memory::era::Era;
 use crate::model::tape::Capture;
 use crate::model::tape::replay::{TRANSIENT, Usage};
 use crate::units::Bytes;

@@ -1,5 +1,6 @@
 //! The heaviest moment of a stage, as the page names it.
 
+use crate::memory::era::Era;
 use core::fmt;
 
 use crate::parallel::schedule::Phase;
@@ -16,33 +17,6 @@ pub enum PassName {
     /// The optimizer step.
     #[default]
     OptimizerStep,
-}
-
-/// A part of a job's life. Transformer Engine's CUDA graphs are captured between two iterations.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Era {
-    /// All of it, where no graphs are captured layer by layer.
-    #[default]
-    Plain,
-    /// The iterations before the capture.
-    BeforeCapture,
-    /// The capture: the graphs alone, in the order of the schedule.
-    Capture,
-    /// The iterations after it, in which the graphs' tensors lie in a pool of their own.
-    Replay,
-}
-
-impl Era {
-    /// What is added to a moment in it.
-    #[must_use]
-    pub const fn suffix(self) -> &'static str {
-        match self {
-            Self::Plain => "",
-            Self::BeforeCapture => ", before CUDA graphs are captured",
-            Self::Capture => ", while CUDA graphs are captured",
-            Self::Replay => ", with CUDA graphs",
-        }
-    }
 }
 
 /// When a stage needs most.

@@ -3,8 +3,9 @@
 use megatron_memory::config::{check, raw::RawJob};
 use megatron_memory::memory::allowance::band;
 use megatron_memory::memory::bucket::Bucket;
+use megatron_memory::memory::era::Era;
 use megatron_memory::memory::line::{Line, stage_lines};
-use megatron_memory::memory::peak::{Era, PassName};
+use megatron_memory::memory::peak::PassName;
 use megatron_memory::memory::{StageEstimate, StageRef, estimate, timeline};
 use megatron_memory::units::Bytes;
 use megatron_memory::value::Value;

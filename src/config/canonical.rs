@@ -23,6 +23,12 @@ pub enum Meaning {
     Bad,
 }
 
+/// Whether a flag is on, said or by default.
+#[must_use]
+pub fn is_on(settings: &Settings, id: FieldId) -> bool {
+    meaning(id, settings.get(id)) == Meaning::Is(Parsed::Flag(true))
+}
+
 /// What `raw` means for a field, where none was given too.
 #[must_use]
 pub fn meaning(id: FieldId, raw: Option<&Value>) -> Meaning {

@@ -3,7 +3,7 @@
 use core::fmt::Write;
 
 use super::arguments::{Argument, arguments, quoted};
-use crate::config::canonical::{Meaning, meaning};
+use crate::config::canonical::{Meaning, is_on, meaning};
 use crate::config::choices::CudaGraphImpl;
 use crate::config::field::Group;
 use crate::config::fields::FieldId;
@@ -44,6 +44,22 @@ impl Overrides {
 
     fn name(&mut self, key: &str, name: &str) {
         self.add(key, Word::Name(name.to_owned()));
+    }
+
+    /// The preset of a dtype, and where the job is not as it would be with it.
+    fn precision(&mut self, settings: &Settings, dtype: FieldId) {
+        let bf16 = dtype == FieldId::bf16;
+        let preset = if bf16 { "bf16_mixed" } else { "fp16_mixed" };
+        self.name("mixed_precision", preset);
+        if bf16 && !reduces_in_fp32(settings) {
+            self.add("mixed_precision.grad_reduce_in_fp32", Word::Flag(false));
+        }
+        // The recipe counts for training in fp8 and for the optimizer, and is not Megatron-LM's by default.
+        let says = |id: FieldId| meaning(id, settings.get(id)) != meaning(id, None);
+        let asked = says(FieldId::fp8_format) || says(FieldId::use_precision_aware_optimizer);
+        if asked && !says(FieldId::fp8_recipe) {
+            self.name("mixed_precision.fp8_recipe", "delayed");
+        }
     }
 
     fn gated(&mut self, function: &str) {
@@ -87,16 +103,19 @@ pub(super) fn of(settings: &Settings) -> Overrides {
             FieldId::squared_relu if argument.is_on() => {
                 all.name("model.activation_func", "squared_relu");
             }
-            FieldId::bf16 if argument.is_on() => {
-                all.name("mixed_precision", "bf16_mixed");
-                // The preset reduces in fp32, whatever the gradients are kept in.
-                if !reduces_in_fp32(settings) {
-                    all.add("mixed_precision.grad_reduce_in_fp32", Word::Flag(false));
-                }
+            FieldId::bf16 | FieldId::fp16 if argument.is_on() => {
+                all.precision(settings, argument.id);
             }
             // Said with the precision.
             FieldId::accumulate_allreduce_grads_in_fp32 | FieldId::grad_reduce_in_bf16 if bf16 => {}
-            FieldId::fp16 if argument.is_on() => all.name("mixed_precision", "fp16_mixed"),
+            FieldId::accumulate_allreduce_grads_in_fp32 => {
+                let key = if is_on(settings, FieldId::fp16) {
+                    "mixed_precision.grad_reduce_in_fp32"
+                } else {
+                    "ddp.grad_reduce_in_fp32"
+                };
+                all.settings.extend(setting(key, &argument, false));
+            }
             FieldId::swiglu
             | FieldId::geglu
             | FieldId::quick_geglu
@@ -195,16 +214,9 @@ fn virtual_stages(settings: &Settings) -> Option<u64> {
     even.then(|| per_stage.checked_div(each)).flatten()
 }
 
-pub(super) fn is_on(settings: &Settings, id: FieldId) -> bool {
-    meaning(id, settings.get(id)) == Meaning::Is(Parsed::Flag(true))
-}
-
-/// Whether bf16 training reduces its gradients in fp32: unless it is told not to, or to keep them in less.
+/// Whether bf16 training reduces its gradients in fp32: unless it is told to keep or to reduce them in less
+/// (`validate_args`).
 fn reduces_in_fp32(settings: &Settings) -> bool {
-    let told = FieldId::accumulate_allreduce_grads_in_fp32;
-    if let Meaning::Is(Parsed::Flag(told)) = meaning(told, settings.get(told)) {
-        return told;
-    }
     let kept = FieldId::main_grads_dtype;
     let less = meaning(kept, settings.get(kept)) != meaning(kept, None);
     !less && !is_on(settings, FieldId::grad_reduce_in_bf16)

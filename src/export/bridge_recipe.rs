@@ -2,8 +2,8 @@
 
 use core::fmt::Write;
 
-use super::bridge::{Word, is_on, of, without_key};
-use crate::config::canonical::{Meaning, meaning};
+use super::bridge::{Word, of, without_key};
+use crate::config::canonical::{Meaning, is_on, meaning};
 use crate::config::check;
 use crate::config::fields::FieldId;
 use crate::config::parse::Parsed;

@@ -83,10 +83,7 @@ const KEYS: &[(&str, Meaning)] = &[
     ("mixed_precision.autocast_dtype", Meaning::Irrelevant),
     ("mixed_precision.autocast_enabled", Meaning::Irrelevant),
     // Data parallelism.
-    (
-        "ddp.grad_reduce_in_fp32",
-        Meaning::Field("accumulate_allreduce_grads_in_fp32"),
-    ),
+    ("ddp.grad_reduce_in_fp32", Meaning::Rule(Rule::Gradients)),
     ("ddp.bucket_size", Meaning::Field("ddp_bucket_size")),
     ("ddp.num_buckets", Meaning::Field("ddp_num_buckets")),
     (

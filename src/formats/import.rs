@@ -7,6 +7,7 @@ mod dialect;
 mod draft;
 mod error;
 mod parts;
+mod precision;
 mod rules;
 mod sources;
 mod values;

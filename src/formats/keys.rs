@@ -33,6 +33,8 @@ pub enum Rule {
     ActivationFunction,
     /// A precision preset by name; see [`super::bridge_keys::PRECISIONS`].
     PrecisionPreset,
+    /// Whether gradients are in fp32, where no mixed precision says so.
+    Gradients,
     /// `torch.bfloat16`, `bfloat16`, `half`, …: sets `bf16` or `fp16`.
     Dtype,
     /// The vocabulary, padded already unless `should_pad_vocab` says otherwise.

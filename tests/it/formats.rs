@@ -12,6 +12,7 @@ mod json;
 mod keys;
 mod megatron_args;
 mod overrides;
+mod precision;
 mod python;
 mod share_url;
 mod shell;

@@ -116,16 +116,21 @@ impl Draft {
                 continue;
             }
             let value = means.to_value(*id).unwrap_or(value);
-            self.report.push(Row {
-                key: id.field().name.to_owned(),
-                value: shown(&value),
-                line: None,
-                fate: Fate::Defaulted,
-                field: Some(*id),
-                note: format!("default of {}", self.dialect.name()).into(),
-            });
-            self.settings.set(*id, value);
+            self.default(*id, value);
         }
+    }
+
+    /// Sets a field as the front end does where the text does not say it.
+    pub(super) fn default(&mut self, id: FieldId, value: Value) {
+        self.report.push(Row {
+            key: id.field().name.to_owned(),
+            value: shown(&value),
+            line: None,
+            fate: Fate::Defaulted,
+            field: Some(id),
+            note: format!("default of {}", self.dialect.name()).into(),
+        });
+        self.settings.set(id, value);
     }
 
     pub(super) fn finish(mut self, format: Format) -> Import {

@@ -1,6 +1,7 @@
 //! What several keys say together: batch, sequence, activation, number of GPUs.
 
 use super::draft::{Draft, Item};
+use super::precision;
 use super::values::{int, truth, word};
 use super::vocabulary::{self, Tokenizer};
 use crate::config::fields::FieldId;
@@ -12,6 +13,7 @@ use crate::value::Value;
 pub(super) struct Parts {
     pub(super) gated: Option<Item>,
     pub(super) activation: Option<Item>,
+    pub(super) gradients: Option<Item>,
     pub(super) vocabulary: Option<Item>,
     pub(super) tokenizer: Tokenizer,
     pub(super) pad_vocabulary: bool,
@@ -30,6 +32,7 @@ pub(super) struct Parts {
 /// Puts together what several keys say.
 pub(super) fn combine(draft: &mut Draft, parts: Parts) {
     activation(draft, parts.gated, parts.activation);
+    precision::combine(draft, parts.gradients);
     if let Some(item) = parts.vocabulary {
         let id = if parts.pad_vocabulary {
             FieldId::vocab_size

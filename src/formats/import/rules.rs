@@ -4,9 +4,9 @@ use super::Question;
 use super::dialect::{Dialect, Found, field_of};
 use super::draft::{Draft, Item, python};
 use super::parts::Parts;
+use super::precision;
 use super::values::{is_off, plain, truth, word};
 use crate::config::fields::FieldId;
-use crate::formats::bridge_keys;
 use crate::formats::json;
 use crate::formats::keys::{Meaning, Rule};
 use crate::formats::megatron_args;
@@ -80,7 +80,15 @@ pub(super) fn needs_value(dialect: Dialect, name: &str) -> bool {
 /// Takes one key in.
 pub(super) fn apply(draft: &mut Draft, parts: &mut Parts, item: &Item, name: &str) {
     match draft.dialect.find(name) {
-        None => draft.row(item, Fate::Unknown, None, ""),
+        None => {
+            let note = [
+                "no setting of ",
+                draft.dialect.name(),
+                " in the modeled version",
+            ]
+            .concat();
+            draft.row(item, Fate::Unknown, None, note);
+        }
         Some(Found::Retired(successor)) => retired(draft, item, successor),
         Some(Found::Means(meaning)) => match meaning {
             Meaning::Irrelevant => {
@@ -242,8 +250,9 @@ fn rule(draft: &mut Draft, parts: &mut Parts, item: &Item, rule: Rule) {
             let value = item.value.clone();
             draft.set(item, FieldId::num_query_groups, value, Fate::Mapped, "");
         }
-        Rule::PrecisionPreset => precision(draft, item),
-        Rule::Dtype => dtype(draft, item),
+        Rule::PrecisionPreset => precision::preset(draft, item),
+        Rule::Dtype => precision::dtype(draft, item),
+        Rule::Gradients => later(|parts| &mut parts.gradients),
         Rule::PadVocabulary => {
             parts.pad_vocabulary = truth(&item.value) == Some(true);
             draft.row(item, Fate::Mapped, Some(FieldId::padded_vocab_size), "");
@@ -277,33 +286,6 @@ fn rule(draft: &mut Draft, parts: &mut Parts, item: &Item, rule: Rule) {
         Rule::TokenizerModel => later(|parts| &mut parts.tokenizer.model),
         Rule::TrainBatch => later(|parts| &mut parts.batch),
     }
-}
-
-fn precision(draft: &mut Draft, item: &Item) {
-    let name = shown(&item.value);
-    let Some(preset) = bridge_keys::precision_called(&name) else {
-        return draft.row(item, Fate::Unknown, None, "no precision of this name");
-    };
-    for (destination, value) in preset.fields {
-        if let Some(id) = field_of(destination)
-            && !draft.has(id)
-        {
-            draft.settings.set(id, python(value));
-        }
-    }
-    draft.row(item, Fate::Mapped, Some(FieldId::bf16), "");
-}
-
-fn dtype(draft: &mut Draft, item: &Item) {
-    let id = match word(&item.value).as_str() {
-        "bfloat16" | "bf16" => FieldId::bf16,
-        "float16" | "half" | "fp16" => FieldId::fp16,
-        _ => {
-            let note = "parameters of fp32";
-            return draft.row(item, Fate::Mapped, Some(FieldId::bf16), note);
-        }
-    };
-    draft.set(item, id, Value::Bool(true), Fate::Derived, "");
 }
 
 /// Settings inside one value: a map, or JSON in text.

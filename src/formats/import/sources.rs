@@ -3,7 +3,7 @@
 use super::dialect::Dialect;
 use super::draft::{Draft, Item};
 use super::parts::{self, Parts};
-use super::{Import, ImportError, Options, Question, Row, rules};
+use super::{Import, ImportError, Options, Question, Row, precision, rules};
 use crate::config::fields::FieldId;
 use crate::config::raw::RawJob;
 use crate::formats::detect::Format;
@@ -443,6 +443,7 @@ fn finish(mut draft: Draft, format: Format) -> Result<Import, ImportError> {
     }
     rules::graphs(&mut draft);
     draft.defaults();
+    precision::gradients(&mut draft);
     if !draft.has(FieldId::world_size) {
         draft.questions.push(Question::Gpus);
     }

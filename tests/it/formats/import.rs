@@ -205,6 +205,11 @@ torchrun --nproc_per_node 8 --nnodes 4 pretrain_gpt.py "${ARGS[@]}"
     ] {
         assert_eq!(fate(&import, key), expected, "{key}");
     }
+    let wrong = import.report.iter().find(|row| row.key == "--wrong-flag");
+    assert_eq!(
+        wrong.unwrap().note,
+        "no setting of Megatron-LM in the modeled version"
+    );
     let hidden = import
         .report
         .iter()
@@ -459,12 +464,13 @@ logger:
         ("bf16", "Bool(true)"),
         ("fp8_format", "Text(\"hybrid\")"),
         ("fp8_recipe", "Text(\"tensorwise\")"),
-        ("main_grads_dtype", "Text(\"bf16\")"),
         ("use_distributed_optimizer", "Bool(true)"),
         ("global_batch_size", "Int(4096)"),
     ] {
         assert_eq!(meant.get(field), Some(&format!("Some({value})")), "{field}");
     }
+    // The preset reduces in fp32, and nothing asks for this dtype.
+    assert_eq!(fate(&import, "optimizer.main_grads_dtype"), Fate::Ignored);
     assert!(import.questions.contains(&Question::Gpus));
 
     let set = read(

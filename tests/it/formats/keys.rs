@@ -178,7 +178,7 @@ fn verl_keys_are_found_under_the_actor() {
         ),
         (
             "actor_rollout_ref.actor.megatron.override_ddp_config.grad_reduce_in_fp32",
-            Some(Meaning::Field("accumulate_allreduce_grads_in_fp32")),
+            Some(Meaning::Rule(Rule::Gradients)),
         ),
         (
             "actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu",

@@ -151,8 +151,7 @@ pub(crate) fn fixed(x: f64, digits: usize) -> String {
         }
         let mut text = parts.pop().unwrap_or(0).to_string();
         for part in parts.iter().rev() {
-            let part = part.to_string();
-            text += &"0".repeat(9_usize.saturating_sub(part.len()));
+            let part = format!("{part:09}");
             text += &part;
         }
         text + &"0".repeat(digits)
@@ -164,7 +163,9 @@ pub(crate) fn fixed(x: f64, digits: usize) -> String {
         let rest = scaled - whole.checked_shl(shift).unwrap_or(0);
         let half = 1_u128.checked_shl(shift - 1).unwrap_or(u128::MAX);
         let up = rest > half || (rest == half && !whole.is_multiple_of(2));
-        (whole + u128::from(up)).to_string()
+        let whole = whole + u128::from(up);
+        // Division of 128 bits is slow, and hardly ever needed.
+        u64::try_from(whole).map_or_else(|_| whole.to_string(), |whole| whole.to_string())
     };
     if text.len() <= digits {
         text.insert_str(0, &"0".repeat(digits + 1 - text.len()));
@@ -172,7 +173,8 @@ pub(crate) fn fixed(x: f64, digits: usize) -> String {
     if digits > 0 {
         text.insert(text.len() - digits, '.');
     }
-    [sign(x), &text].concat()
+    text.insert_str(0, sign(x));
+    text
 }
 
 #[cfg(test)]

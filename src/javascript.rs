@@ -15,15 +15,15 @@ fn value(data: &JsValue, depth: u32, left: &mut u32) -> Result<Value, String> {
     *left = left
         .checked_sub(1)
         .ok_or_else(|| format!("more than {MOST} values are too many"))?;
-    // What is most frequent first: every question is a call.
+    // Every question is a call: the one with the shortest answer first, then what is most frequent.
+    if let Some(b) = data.as_bool() {
+        return Ok(Value::Bool(b));
+    }
     if let Some(x) = data.as_f64() {
         return Ok(number(x));
     }
     if let Some(text) = data.as_string() {
         return Ok(Value::Text(text));
-    }
-    if let Some(b) = data.as_bool() {
-        return Ok(Value::Bool(b));
     }
     if data.is_null() || data.is_undefined() {
         return Ok(Value::Null);
@@ -48,24 +48,23 @@ fn value(data: &JsValue, depth: u32, left: &mut u32) -> Result<Value, String> {
             "invalid type: byte array, expected plain data",
         ));
     }
-    let entries = if let Some(map) = data.dyn_ref::<Map>() {
-        Array::from(map)
+    let (keys, values) = if let Some(map) = data.dyn_ref::<Map>() {
+        (Array::from(&map.keys()), Array::from(&map.values()))
     } else if data.is_object() && Reflect::has(data, &Symbol::iterator()) == Ok(false) {
-        Object::entries(data.unchecked_ref())
+        let object = data.unchecked_ref();
+        (Object::keys(object), Object::values(object))
     } else {
         return Err(format!("invalid type: {data:?}, expected plain data"));
     };
     let depth = inside()?;
-    let entry = |entry: JsValue| {
-        let pair: Array = entry.unchecked_into();
-        let key = pair.get(0);
+    let entry = |(key, inner): (JsValue, JsValue)| {
         let name = key
             .as_string()
             .ok_or_else(|| format!("invalid type: {key:?}, expected a string"))?;
-        Ok((name, value(&pair.get(1), depth, left)?))
+        Ok((name, value(&inner, depth, left)?))
     };
-    entries
-        .iter()
+    keys.iter()
+        .zip(values.iter())
         .map(entry)
         .collect::<Result<_, String>>()
         .map(Value::Map)

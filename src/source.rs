@@ -2,6 +2,7 @@
 //! revision. Moving the pin is one edit here and a run of the oracle tests.
 
 use core::marker::PhantomData;
+use std::borrow::Cow;
 
 /// The Megatron-LM commit that every Megatron-LM source is read at (2026-08-22).
 pub const MEGATRON_LM_REVISION: &str = "d98e8a64ddf34856e74b24714e3bedb2f5a39553";
@@ -101,23 +102,24 @@ impl Source {
 
     /// The address to open.
     #[must_use]
-    pub fn url(&self) -> String {
+    pub fn url(&self) -> Cow<'static, str> {
         let Self { origin, place, .. } = self;
-        match origin {
-            Origin::MegatronLm => {
-                format!("https://github.com/NVIDIA/Megatron-LM/blob/{MEGATRON_LM_REVISION}/{place}")
-            }
-            Origin::MegatronBridge => {
-                format!(
-                    "https://github.com/NVIDIA-NeMo/Megatron-Bridge/blob/{MEGATRON_BRIDGE_REVISION}/{place}"
-                )
-            }
-            Origin::TransformerEngine => {
-                format!("https://github.com/NVIDIA/TransformerEngine/blob/v2.12/{place}")
-            }
-            Origin::PyTorch => format!("https://github.com/pytorch/pytorch/blob/v2.9.0/{place}"),
-            Origin::Page => (*place).to_owned(),
-        }
+        let (repository, revision) = match origin {
+            Origin::MegatronLm => ("NVIDIA/Megatron-LM", MEGATRON_LM_REVISION),
+            Origin::MegatronBridge => ("NVIDIA-NeMo/Megatron-Bridge", MEGATRON_BRIDGE_REVISION),
+            Origin::TransformerEngine => ("NVIDIA/TransformerEngine", "v2.12"),
+            Origin::PyTorch => ("pytorch/pytorch", "v2.9.0"),
+            Origin::Page => return Cow::Borrowed(place),
+        };
+        let parts = [
+            "https://github.com/",
+            repository,
+            "/blob/",
+            revision,
+            "/",
+            place,
+        ];
+        Cow::Owned(parts.concat())
     }
 
     /// Publisher, place and symbol in one line.
@@ -419,9 +421,19 @@ pub const RECOMPUTE: Source = Source::megatron(
     "CheckpointFunction",
 );
 /// Gradients in fp32 for the optimizer step.
-pub const OPTIMIZER_STEP: Source = Source::megatron(
+pub const GRADIENT_COPIES: Source = Source::megatron(
     "megatron/core/optimizer/distrib_optimizer.py",
     "DistributedOptimizer._copy_model_grads_to_main_grads",
+);
+/// Moments in fp32 while the optimizer step runs.
+pub const MOMENT_COPIES: Source = Source::transformer_engine(
+    "transformer_engine/pytorch/optimizers/fused_adam.py",
+    "FusedAdam.get_unscaled_state",
+);
+/// Main parameters in 16 bits, of which weights in fp8 are made.
+pub const FP8_CAST: Source = Source::transformer_engine(
+    "transformer_engine/pytorch/tensor/utils.py",
+    "cast_master_weights_to_fp8",
 );
 /// Reserved beside allocated memory in published runs.
 pub const RESERVED_RATIO: Source = Source {

@@ -479,21 +479,24 @@ impl FieldId {
     /// The field with this Megatron name, in snake case or with dashes, or one of the accepted second names.
     #[must_use]
     pub fn by_name(name: &str) -> Option<Self> {
-        let name = name.trim_start_matches('-').replace('-', "_");
-        let second = match name.as_str() {
-            "num_moe_experts" => Some(Self::num_experts),
-            "encoder_num_layers" => Some(Self::num_layers),
-            "encoder_seq_length" => Some(Self::seq_length),
-            "microbatch_group_size_per_vp_stage" => {
-                Some(Self::microbatch_group_size_per_virtual_pipeline_stage)
-            }
-            _ => None,
-        };
-        Self::ALL
-            .iter()
-            .copied()
-            .find(|id| id.field().name == name)
-            .or(second)
+        const SECOND: &[(&str, FieldId)] = &[
+            ("num_moe_experts", FieldId::num_experts),
+            ("encoder_num_layers", FieldId::num_layers),
+            ("encoder_seq_length", FieldId::seq_length),
+            (
+                "microbatch_group_size_per_vp_stage",
+                FieldId::microbatch_group_size_per_virtual_pipeline_stage,
+            ),
+        ];
+        let name = name.trim_start_matches('-');
+        let same = |(known, given): (u8, u8)| known == given || (known == b'_' && given == b'-');
+        let is =
+            |known: &str| known.len() == name.len() && known.bytes().zip(name.bytes()).all(same);
+        let own = Self::ALL.iter().find(|id| is(id.field().name));
+        own.copied().or_else(|| {
+            let second = SECOND.iter().find(|(known, _)| is(known));
+            second.map(|(_, id)| *id)
+        })
     }
 
     /// The field with this link key.

@@ -106,7 +106,7 @@ fn in_flight(w: &mut Writer, live: &[u32]) {
 
 fn moment(w: &mut Writer, m: &PeakMoment) {
     w.object(|w| {
-        w.key("description").text(&m.description());
+        w.key("description").display(m);
         w.key("pass").text(m.pass.label());
         w.key("phase").text_or_null(m.phase.map(Phase::label));
         w.key("step").number_or_null(m.step);

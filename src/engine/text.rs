@@ -6,6 +6,7 @@
 //!
 //! One writer, and no serializer: that would be generic code once for every type, several times as large and slower.
 
+use core::fmt::{self, Write};
 use core::str;
 
 use wasm_bindgen::JsValue;
@@ -22,7 +23,7 @@ const MAX_SAFE_INTEGER: u64 = (1 << 53) - 1;
 /// What `write` writes, as JavaScript's own.
 pub(super) fn written(write: impl FnOnce(&mut Writer)) -> Result<JsValue, JsValue> {
     let mut writer = Writer {
-        out: String::with_capacity(1 << 16),
+        out: Vec::with_capacity(1 << 16),
         marked: false,
     };
     write(&mut writer);
@@ -58,15 +59,25 @@ fn restore(value: &JsValue) -> Result<JsValue, JsValue> {
 /// Writes one value, which may have others inside. Every value has a comma behind it, until what it is inside of is
 /// closed.
 pub(super) struct Writer {
-    out: String,
+    /// ASCII but for texts, each of which is added as a whole.
+    out: Vec<u8>,
     /// Whether anything is marked.
     marked: bool,
+}
+
+/// Inside of a text.
+impl Write for Writer {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        self.escaped(text);
+        Ok(())
+    }
 }
 
 impl Writer {
     fn parsed(mut self) -> Result<JsValue, JsValue> {
         self.out.pop();
-        let parsed = js_sys::JSON::parse(&self.out)?;
+        let text = str::from_utf8(&self.out).unwrap_or_default();
+        let parsed = js_sys::JSON::parse(text)?;
         if self.marked {
             restore(&parsed)
         } else {
@@ -77,58 +88,67 @@ impl Writer {
     /// The key of the value that follows, plain letters.
     #[inline(never)]
     pub(super) fn key(&mut self, key: &'static str) -> &mut Self {
-        self.out.push('"');
-        self.out.push_str(key);
-        self.out.push_str("\":");
+        self.out.push(b'"');
+        self.push(key);
+        self.push("\":");
         self
     }
 
     /// The same for a key that may have any letters.
     pub(super) fn any_key(&mut self, key: &str) -> &mut Self {
         self.quoted(key);
-        self.close(":");
+        self.out.pop();
+        self.out.push(b':');
         self
     }
 
     /// An object of the keys and values that `inside` writes.
     pub(super) fn object(&mut self, inside: impl FnOnce(&mut Self)) {
-        self.open("{");
+        self.open(b'{');
         inside(self);
-        self.close("},");
+        self.close(b'}');
     }
 
     /// A list of the values that `inside` writes.
     pub(super) fn list(&mut self, inside: impl FnOnce(&mut Self)) {
-        self.open("[");
+        self.open(b'[');
         inside(self);
-        self.close("],");
+        self.close(b']');
     }
 
     pub(super) fn null(&mut self) {
-        self.open("null,");
+        self.push("null,");
     }
 
     pub(super) fn bool(&mut self, b: bool) {
-        self.open(if b { "true," } else { "false," });
+        self.push(if b { "true," } else { "false," });
     }
 
     #[inline(never)]
     pub(super) fn text(&mut self, text: &str) {
         if text.starts_with(MARK) {
-            self.mark('t', text);
+            self.mark(b't', text);
         } else {
             self.quoted(text);
         }
+    }
+
+    /// A text that is made as it is written, and has no mark.
+    pub(super) fn display(&mut self, text: &dyn fmt::Display) {
+        self.out.push(b'"');
+        // Writing to memory cannot fail.
+        let _ = write!(self, "{text}");
+        self.push("\",");
     }
 
     /// A whole number.
     #[inline(never)]
     pub(super) fn number(&mut self, number: u64) {
         if number > MAX_SAFE_INTEGER {
-            self.mark('n', &number.to_string());
+            self.mark(b'n', &number.to_string());
         } else {
             self.digits(number);
-            self.out.push(',');
+            self.out.push(b',');
         }
     }
 
@@ -162,11 +182,11 @@ impl Writer {
         match u64::try_from(magnitude) {
             Ok(magnitude @ ..=MAX_SAFE_INTEGER) => {
                 if number < 0 {
-                    self.out.push('-');
+                    self.out.push(b'-');
                 }
                 self.number(magnitude);
             }
-            _ => self.mark('n', &number.to_string()),
+            _ => self.mark(b'n', &number.to_string()),
         }
     }
 
@@ -188,23 +208,23 @@ impl Writer {
             self.digits(whole);
             let mut rest = ((x - whole as f64) * (1_u64 << BITS) as f64) as u64;
             if rest > 0 {
-                self.out.push('.');
+                self.out.push(b'.');
             }
             // Every digit there is: amounts of memory are whole multiples of a small power of two.
             while rest > 0 {
                 rest *= 10;
-                self.digits(rest >> BITS);
+                self.chunk(u32::try_from(rest >> BITS).unwrap_or_default(), 1);
                 rest &= (1 << BITS) - 1;
             }
-            self.out.push(',');
+            self.out.push(b',');
         } else if x.is_finite() {
-            self.out += &general(x);
-            self.out.push(',');
+            self.push(&general(x));
+            self.out.push(b',');
         } else {
             let kind = match x {
-                f64::INFINITY => '+',
-                f64::NEG_INFINITY => '-',
-                _ => '?',
+                f64::INFINITY => b'+',
+                f64::NEG_INFINITY => b'-',
+                _ => b'?',
             };
             self.mark(kind, "");
         }
@@ -231,83 +251,87 @@ impl Writer {
     }
 
     #[inline(never)]
-    fn open(&mut self, start: &str) {
-        self.out.push_str(start);
+    fn open(&mut self, start: u8) {
+        self.out.push(start);
     }
 
-    /// Puts what ends a list, an object or a key in the place of the last comma.
+    /// Puts what ends a list or an object in the place of the last comma.
     #[inline(never)]
-    fn close(&mut self, end: &str) {
-        if self.out.ends_with(',') {
+    fn close(&mut self, end: u8) {
+        if self.out.ends_with(b",") {
             self.out.pop();
         }
-        self.out.push_str(end);
+        self.out.extend_from_slice(&[end, b',']);
+    }
+
+    fn push(&mut self, text: &str) {
+        self.out.extend_from_slice(text.as_bytes());
     }
 
     #[inline(never)]
     fn quoted(&mut self, text: &str) {
-        self.out.push('"');
+        self.out.push(b'"');
         self.escaped(text);
-        self.out.push_str("\",");
+        self.push("\",");
     }
 
-    fn mark(&mut self, kind: char, text: &str) {
+    fn mark(&mut self, kind: u8, text: &str) {
         self.marked = true;
-        self.out.push_str("\"\\u0000");
+        self.push("\"\\u0000");
         self.out.push(kind);
         self.escaped(text);
-        self.out.push_str("\",");
+        self.push("\",");
     }
 
     fn escaped(&mut self, text: &str) {
-        let mut rest = text;
-        while let Some(at) = rest
-            .bytes()
-            .position(|b| b < b' ' || b == b'"' || b == b'\\')
-        {
-            let (plain, special) = rest.split_at_checked(at).unwrap_or((rest, ""));
-            self.out.push_str(plain);
-            let mut chars = special.chars();
-            let c = chars.next().unwrap_or_default();
-            rest = chars.as_str();
-            if c < ' ' {
-                let code = u32::from(c);
-                self.out.push_str("\\u00");
-                for digit in [code / 16, code % 16] {
-                    self.out
-                        .push(char::from_digit(digit, 16).unwrap_or_default());
-                }
+        let mut rest = text.as_bytes();
+        let special = |b: &u8| matches!(b, ..b' ' | b'"' | b'\\');
+        while let Some(at) = rest.iter().position(special) {
+            let Some((plain, [byte, after @ ..])) = rest.split_at_checked(at) else {
+                break;
+            };
+            self.out.extend_from_slice(plain);
+            if *byte < b' ' {
+                let [tens, ones] = [byte / 16, byte % 16].map(|digit| match digit {
+                    0..10 => b'0' + digit,
+                    _ => b'a' + digit - 10,
+                });
+                self.push("\\u00");
+                self.out.extend_from_slice(&[tens, ones]);
             } else {
-                self.out.push('\\');
-                self.out.push(c);
+                self.out.extend_from_slice(&[b'\\', *byte]);
             }
+            rest = after;
         }
-        self.out.push_str(rest);
+        self.out.extend_from_slice(rest);
     }
 
     fn digits(&mut self, number: u64) {
         /// What the digits are worked out in: division of 64 bits is slow.
         const CHUNK: u64 = 1_000_000_000;
-        let mut digits = [b'0'; 27];
-        let mut used = 1;
-        let mut rest = number;
-        for (place, chunk) in digits.rchunks_exact_mut(9).enumerate() {
-            let mut part = u32::try_from(rest % CHUNK).unwrap_or_default();
-            rest /= CHUNK;
-            for (index, digit) in chunk.iter_mut().rev().enumerate() {
-                if part == 0 {
-                    break;
-                }
-                *digit = b'0' + u8::try_from(part % 10).unwrap_or_default();
-                part /= 10;
-                used = 9 * place + index + 1;
-            }
-            if rest == 0 {
-                break;
-            }
+        let above = if number < CHUNK { 0 } else { number / CHUNK };
+        let chunk = u32::try_from(number - CHUNK * above).unwrap_or_default();
+        if above > 0 {
+            self.digits(above);
+            self.chunk(chunk, 9);
+        } else {
+            self.chunk(chunk, 1);
         }
-        let digits = digits.get(digits.len() - used..).unwrap_or_default();
-        self.out
-            .push_str(str::from_utf8(digits).unwrap_or_default());
+    }
+
+    /// A number of nine digits at most, with zeros before it where it has fewer than `least`.
+    fn chunk(&mut self, number: u32, least: usize) {
+        let used = number.checked_ilog10().map_or(1, |log| log as usize + 1);
+        let used = used.max(least);
+        let mut digits = [b'0'; 9];
+        let mut rest = number;
+        for digit in digits.iter_mut().take(used).rev() {
+            *digit += u8::try_from(rest % 10).unwrap_or_default();
+            rest /= 10;
+        }
+        // A copy of a size that the compiler knows is a few instructions, any other a call.
+        let end = self.out.len() + used;
+        self.out.extend_from_slice(&digits);
+        self.out.truncate(end);
     }
 }

@@ -18,7 +18,9 @@ pub fn assumptions(config: &Config) -> Vec<String> {
             && !a.grad_reduce_in_bf16
             && !a.use_precision_aware_optimizer
         {
-            list.push(String::from("bf16 training accumulates gradients in fp32, as Megatron-LM does unless told otherwise."));
+            list.push(String::from(
+                "bf16 training accumulates gradients in fp32 by default.",
+            ));
         }
         let notes = [
             (
@@ -32,7 +34,7 @@ pub fn assumptions(config: &Config) -> Vec<String> {
             ),
             (
                 a.tp_comm_overlap,
-                "Buffers of overlapped tensor-parallel communication are outside PyTorch's allocator and not counted.",
+                "Buffers of tp_comm_overlap are outside PyTorch's allocator and not counted.",
             ),
             (
                 a.fine_grained_activation_offloading,

@@ -1,5 +1,5 @@
-//! A forward and a backward pass at once, as EP overlap has them (`combined_1f1b.py`): layer by layer in turn, the loss of
-//! the backward pass first and that of the forward pass last.
+//! A forward and a backward pass at once, as EP overlap has them (`TransformerModelChunkSchedulePlan.run`): the embedding
+//! forwards, the loss backwards, layer by layer in turn, the loss forwards, and at last the embedding backwards.
 
 use super::passes::{ChunkHigh, ChunkPasses};
 use super::segments::{Segment, SegmentKind};
@@ -25,6 +25,8 @@ pub(crate) struct PairHigh {
 struct Pair<'a> {
     up: &'a ChunkPasses<'a>,
     down: &'a ChunkPasses<'a>,
+    /// Where the forward pass has its loss, or ends.
+    head: usize,
     done: usize,
     left: usize,
     begun: bool,
@@ -33,35 +35,44 @@ struct Pair<'a> {
 
 /// The heaviest moment of a forward pass of `up` and a backward pass of `down`.
 pub(crate) fn pair(up: &ChunkPasses<'_>, down: &ChunkPasses<'_>) -> PairHigh {
+    let is_head = |s: &Segment<'_>| s.kind == SegmentKind::Head;
+    let head = up.segments.iter().position(is_head);
+    let head = head.unwrap_or(up.segments.len());
     let mut pair = Pair {
         up,
         down,
+        head,
         done: 0,
         left: down.segments.len(),
         begun: false,
         best: PairHigh::default(),
     };
-    let is_head = |s: &Segment<'_>| s.kind == SegmentKind::Head;
+    let embeds = |chunk: &ChunkPasses<'_>| {
+        let first = chunk.segments.first();
+        first.is_some_and(|s| s.kind == SegmentKind::Embedding)
+    };
+    if embeds(up) {
+        pair.forward();
+    }
     if down.segments.last().is_some_and(is_head) {
         pair.backward();
     }
-    let head = up
-        .segments
-        .iter()
-        .position(is_head)
-        .unwrap_or(up.segments.len());
+    let embedding = usize::from(embeds(down));
     while pair.done < head {
-        let embedding = up.segments.get(pair.done).map(|s| s.kind) == Some(SegmentKind::Embedding);
         pair.forward();
-        if !embedding {
+        if pair.left > embedding {
             pair.backward();
         }
     }
-    while pair.left > 0 {
+    while pair.left > embedding {
         pair.backward();
     }
+    // The gradient of the embedding waits for the loss of the other micro batch.
     while pair.done < up.segments.len() {
         pair.forward();
+    }
+    while pair.left > 0 {
+        pair.backward();
     }
     pair.best
 }
@@ -71,7 +82,7 @@ impl Pair<'_> {
         let other = if forward { self.down } else { self.up };
         let mut usage = high.usage;
         if kept > 0 {
-            usage.add(&other.before(kept), 1);
+            usage.add(&other.before(kept));
         }
         let passing = if passing { self.down.residual } else { 0 };
         usage.add_to(TRANSIENT, passing);
@@ -100,8 +111,9 @@ impl Pair<'_> {
             return;
         };
         let (high, first) = self.down.backward_at(index, false);
-        // The output of the latest layer of the forward pass.
-        self.offer(high, false, self.done, self.done > 0);
+        // The output of the latest layer of the forward pass; after the loss there is none.
+        let passing = self.done > 0 && self.done <= self.head;
+        self.offer(high, false, self.done, passing);
         self.left = first.min(index);
         self.begun = true;
     }

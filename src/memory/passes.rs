@@ -194,7 +194,7 @@ impl<'t> ChunkPasses<'t> {
             passes.before.push(kept);
             match segment.group {
                 None => {
-                    kept.add(&segment.reel.kept, 1);
+                    kept.add(&segment.reel.kept);
                     kept.take(Family::Residual as usize, segment.pooled_kept());
                 }
                 Some((first, _)) if first == index => {
@@ -249,13 +249,13 @@ impl<'t> ChunkPasses<'t> {
         let Some((first, _)) = segment.group else {
             usage.add_to(TRANSIENT, self.ahead_bytes);
             let high = segment.reel.high(PassKind::Forward);
-            usage.add(&high.usage, 1);
+            usage.add(&high.usage);
             usage.take(Family::Residual as usize, segment.pooled);
             return ChunkHigh::of(usage, index, high, Turn::Forward);
         };
         let high = segment.reel.high(PassKind::WithoutAutograd);
         if first == index {
-            usage.add(&high.usage, 1);
+            usage.add(&high.usage);
             if self.distributed {
                 usage.add_to(Family::Residual as usize, self.input_kept);
             }
@@ -298,7 +298,7 @@ impl<'t> ChunkPasses<'t> {
             let holds = held && index == last;
             let high = segment.reel.high(backward(holds));
             let mut usage = self.before(index);
-            usage.add(&high.usage, 1);
+            usage.add(&high.usage);
             usage.take(Family::Residual as usize, segment.pooled_kept());
             usage.add_to(TRANSIENT, self.ahead_beside(segment));
             if held && !holds {

@@ -8,14 +8,14 @@ use core::cell::RefCell;
 pub use moment::{PassName, PeakMoment};
 
 use super::ChunkEstimate;
-use super::bucket::{Bucket, State};
+use super::bucket::Bucket;
 use super::buffers::{Buffer, BufferKind, BufferRules, Site};
 use super::era::Era;
 use super::pair::{PairHigh, pair};
 use super::parameters::{Parameters, PartTable};
 use super::passes::{ChunkHigh, ChunkPasses, Turn};
 use super::segments::{Tapes, ahead};
-use super::states::{Held, StateRule, StateRules, gradient_copy_bytes, moment_copy_bytes};
+use super::states::{Held, StateRules, step_copies};
 use crate::config::job::Module;
 use crate::model::tape::replay::{TRANSIENT, Usage};
 use crate::model::{Architecture, PartCounts, chunk_parts};
@@ -217,36 +217,15 @@ impl<'a> Stages<'a> {
 
     /// What the optimizer step copies.
     pub(crate) fn optimizer_copies(&self, held: &Held) -> Copies {
-        let each = (gradient_copy_bytes(self.m), moment_copy_bytes(self.m));
-        let mut copies = Copies {
-            kept: Bytes::ZERO,
-            during: Bytes::ZERO,
-        };
-        if each == (0, 0) {
-            return copies;
-        }
-        for view in [View::Dense, View::Expert] {
-            let trained = held.trained(view);
-            copies.kept += self.gradient_copies(view, each.0).bytes_of(trained);
-            copies.during += self.moment_copies(view, each.1).bytes_of(trained);
-        }
-        copies
-    }
-
-    /// How fp32 copies of gradients are held, each of so many bytes: as the main parameters that they update.
-    pub(crate) fn gradient_copies(&self, view: View, bytes: u64) -> StateRule {
-        StateRule {
-            bytes,
-            ..self.rules.of(State::MainParams, view)
-        }
-    }
-
-    /// How fp32 copies of moments are held, each of so many bytes: as the first moment.
-    pub(crate) fn moment_copies(&self, view: View, bytes: u64) -> StateRule {
-        StateRule {
-            bytes,
-            ..self.rules.of(State::ExpAvg, view)
-        }
+        let [kept, during] = step_copies(self.m).map(|copy| {
+            let views = [View::Dense, View::Expert].into_iter();
+            let copied = views.map(|view| {
+                let (rule, count) = self.rules.copied(&copy, held, view);
+                rule.bytes_of(count)
+            });
+            copied.sum()
+        });
+        Copies { kept, during }
     }
 }
 
@@ -255,7 +234,7 @@ impl<'a> Stages<'a> {
 pub(crate) struct Copies {
     /// Gradients in fp32, which stay until the next step's gradients are zeroed.
     pub(crate) kept: Bytes,
-    /// Moments in fp32, while the step runs.
+    /// Moments in fp32 or main parameters in 16 bits, while the step runs.
     pub(crate) during: Bytes,
 }
 
@@ -336,16 +315,16 @@ impl Replay<'_> {
         for (index, (passes, live)) in self.chunks.iter().zip(&moment.live).enumerate() {
             let working = at_work.as_ref().is_some_and(|(chunk, ..)| *chunk == index)
                 || both.is_some_and(|(_, down, _)| down as usize == index);
-            usage.add(
+            usage.add_many(
                 &passes.kept,
                 u64::from(*live).saturating_sub(u64::from(working)),
             );
         }
         if let Some((_, high, _)) = at_work {
-            usage.add(&high.usage, 1);
+            usage.add(&high.usage);
         }
         if let Some((.., pair)) = both {
-            usage.add(&pair.usage, 1);
+            usage.add(&pair.usage);
         }
         let left = moment.left + moment.deferred;
         usage.add_to(TRANSIENT, u64::try_from(left).unwrap_or(u64::MAX));

@@ -13,6 +13,7 @@ use crate::model::quantization::Fp8;
 use crate::model::tensor::Component;
 use crate::model::trained;
 use crate::parallel::groups::View;
+use crate::source::{FP8_CAST, GRADIENT_COPIES, MOMENT_COPIES, Source};
 use crate::units::{Bytes, multiply};
 
 /// Which parameters have a state.
@@ -183,6 +184,15 @@ impl StateRules {
         held
     }
 
+    /// How a copy of the optimizer step is held, and of how many parameters.
+    pub(crate) fn copied(&self, copy: &StepCopy, held: &Held, view: View) -> (StateRule, Count) {
+        let mut rule = self.of(copy.state, view);
+        rule.bytes = copy.bytes;
+        let mut count = held.trained(view);
+        count.elements = (copy.elements)(&count);
+        (rule, count)
+    }
+
     /// Bytes of every bucket of states for these parameters, and nothing in the other buckets.
     #[must_use]
     pub fn memory(&self, held: &Held) -> [Bytes; Bucket::COUNT] {
@@ -290,6 +300,48 @@ fn optimizer_holds_main_params(a: &Args) -> bool {
             || a.optimizer_cpu_offload)
 }
 
+/// Something that the optimizer step copies.
+pub(crate) struct StepCopy {
+    /// What the lines of an estimate call it.
+    pub(crate) what: &'static str,
+    /// Bytes of each element.
+    bytes: u64,
+    /// The state whose shards it is made of.
+    state: State,
+    /// How many of the parameters have it.
+    elements: fn(&Count) -> u64,
+    /// Who makes it.
+    pub(crate) source: Source,
+}
+
+/// Gradients, whose copies stay until the next step's gradients are zeroed, and what is there while the step runs: moments
+/// in fp32, for Adam; or else the main parameters in 16 bits, of which all weights in fp8 are made at once. These are
+/// smaller than copies of moments, which are gone by then.
+pub(crate) fn step_copies(m: &Module) -> [StepCopy; 2] {
+    let moments = StepCopy {
+        what: "moments copied to fp32",
+        bytes: moment_copy_bytes(m),
+        state: State::ExpAvg,
+        elements: |count| count.elements,
+        source: MOMENT_COPIES,
+    };
+    let rounded = StepCopy {
+        what: "main parameters rounded for fp8",
+        bytes: weight_copy_bytes(m),
+        state: State::MainParams,
+        elements: |count| count.quantized,
+        source: FP8_CAST,
+    };
+    let gradients = StepCopy {
+        what: "gradients copied to fp32",
+        bytes: gradient_copy_bytes(m),
+        state: State::MainParams,
+        elements: |count| count.elements,
+        source: GRADIENT_COPIES,
+    };
+    [gradients, if moments.bytes > 0 { moments } else { rounded }]
+}
+
 /// Bytes of fp32 copies that the optimizer step makes of gradients in 2 bytes, for each element of its shard.
 #[must_use]
 pub(crate) fn gradient_copy_bytes(m: &Module) -> u64 {
@@ -303,13 +355,24 @@ pub(crate) fn gradient_copy_bytes(m: &Module) -> u64 {
 
 /// Bytes of fp32 copies of moments in less than 4 bytes that the optimizer step needs while it runs, for each
 /// element of its shard; moments in bf16 are updated as they are.
-#[must_use]
-pub(crate) fn moment_copy_bytes(m: &Module) -> u64 {
+fn moment_copy_bytes(m: &Module) -> u64 {
     let a = &m.args;
     let copied = |dtype| matches!(dtype, MomentDtype::Fp16 | MomentDtype::Fp8);
     let aware = a.use_precision_aware_optimizer && a.optimizer == OptimizerKind::Adam;
     let moments = u64::from(copied(a.exp_avg_dtype)) + u64::from(copied(a.exp_avg_sq_dtype));
     if aware { 4 * moments } else { 0 }
+}
+
+/// Bytes of main parameters as weights in fp8 are made of them. Those in mxfp8 are gathered in bf16, in the gradient
+/// buffer.
+fn weight_copy_bytes(m: &Module) -> u64 {
+    let a = &m.args;
+    let cast = a.fp8_param_gather
+        && a.use_distributed_optimizer
+        && a.fp8_recipe != Fp8Recipe::Mxfp8
+        && Fp8::of(m).is_some()
+        && !optimizer_holds_main_params(a);
+    if cast { m.precision.bytes() } else { 0 }
 }
 
 /// Bytes of one main gradient. bf16 training accumulates in fp32 unless told otherwise; fp16 training

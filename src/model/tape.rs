@@ -48,15 +48,23 @@ pub struct ActivationTensor {
     pub shape: Shape,
     /// Bytes of one element.
     pub width: u64,
+    /// Elements of the shape, worked out once: every pass over a tape asks.
+    elements: u64,
     /// Who makes it.
     pub source: Prose<Source>,
 }
 
 impl ActivationTensor {
+    /// Its elements on one rank.
+    #[must_use]
+    pub fn elements(&self) -> u64 {
+        self.elements
+    }
+
     /// Its bytes.
     #[must_use]
     pub fn bytes(&self) -> u64 {
-        multiply(self.shape.elements(), self.width)
+        multiply(self.elements, self.width)
     }
 
     /// What the allocator sets aside for it.
@@ -204,6 +212,7 @@ impl Tape {
         self.tensors.push(ActivationTensor {
             what: Prose::new(what),
             family: self.family,
+            elements: shape.elements(),
             shape,
             width,
             source: self.source,

@@ -7,4 +7,5 @@ mod jobs;
 mod laws;
 mod ledger;
 mod offload;
+mod pairs;
 mod states;

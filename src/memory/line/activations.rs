@@ -10,7 +10,7 @@ use crate::memory::bucket::Bucket;
 use crate::memory::passes::{ChunkHigh, ChunkPasses, Turn};
 use crate::memory::peak::{Replay, Stages};
 use crate::memory::segments::{SegmentKind, Tapes, attention_mask, deferred_logits};
-use crate::memory::states::{gradient_copy_bytes, moment_copy_bytes};
+use crate::memory::states::step_copies;
 use crate::memory::{StageEstimate, peak};
 use crate::model::tape::replay::{LARGE, Reel, TRANSIENT, kept_tensors};
 use crate::model::tape::{Family, block};
@@ -19,8 +19,8 @@ use crate::parallel::groups::View;
 use crate::parallel::schedule::Moment;
 use crate::parallel::stages::Chunk;
 use crate::source::{
-    ATTENTION_MASK, BRIDGE_COMMUNICATOR, CUDA_GRAPHS, DEFERRED_WGRAD, INPUT_TENSOR, OPTIMIZER_STEP,
-    RECOMPUTE, SCHEDULES, Source,
+    ATTENTION_MASK, BRIDGE_COMMUNICATOR, CUDA_GRAPHS, DEFERRED_WGRAD, INPUT_TENSOR, RECOMPUTE,
+    SCHEDULES, Source,
 };
 use crate::units::{Bytes, multiply};
 use terms::{Term, Terms};
@@ -69,33 +69,24 @@ fn optimizer_step(
 ) {
     let what = "last input of each chunk and its gradient";
     terms.plain(what, TRANSIENT, replay.idle().0, 1, INPUT_TENSOR);
-    let count = stages.rules.held(&held.parameters());
-    let (gradient, moment) = (gradient_copy_bytes(stages.m), moment_copy_bytes(stages.m));
-    for (what, bytes, of_moments) in [
-        ("gradients copied to fp32", gradient, false),
-        ("moments copied to fp32", moment, true),
-    ] {
+    let held = stages.rules.held(&held.parameters());
+    for copy in step_copies(stages.m) {
         for (view, part, symbol) in [
             (View::Dense, "dense parameters", "(DP·CP)"),
             (View::Expert, "routed experts", "EDP"),
         ] {
-            let rule = if of_moments {
-                stages.moment_copies(view, bytes)
-            } else {
-                stages.gradient_copies(view, bytes)
-            };
-            let Bytes(all) = rule.bytes_of(count.trained(view));
-            let shape = Shape::of(&[factor("parameters", count.trained(view).elements)]);
-            let shape = shape.over(factor(symbol, rule.shard));
+            let (rule, count) = stages.rules.copied(&copy, &held, view);
+            let Bytes(all) = rule.bytes_of(count);
+            let shape = Shape::of(&[factor("parameters", count.elements)]);
             terms.push(Term {
                 part,
-                what,
+                what: copy.what,
                 gradient: false,
                 usage: TRANSIENT,
                 each: all,
                 times: 1,
-                formula: Some((shape, bytes)),
-                source: OPTIMIZER_STEP,
+                formula: Some((shape.over(factor(symbol, rule.shard)), rule.bytes)),
+                source: copy.source,
             });
         }
     }

@@ -1,8 +1,8 @@
 //! The heaviest moment of a stage, as the page names it.
 
-use crate::memory::era::Era;
 use core::fmt;
 
+use crate::memory::era::Era;
 use crate::parallel::schedule::Phase;
 
 /// What a rank does at its heaviest moment.
@@ -71,13 +71,5 @@ impl fmt::Display for PeakMoment {
             write!(f, " {layer}")?;
         }
         write!(f, ": {}{}", self.op, self.era.suffix())
-    }
-}
-
-impl PeakMoment {
-    /// The moment in words.
-    #[must_use]
-    pub fn description(&self) -> String {
-        self.to_string()
     }
 }

@@ -169,7 +169,7 @@ fn offloaded(tape: &Tape, savers: Savers, keeps: &[Kept]) -> Vec<Moved> {
             let is_input = |link: &Link| matches!(link.role, Role::Input(_));
             let mut inputs = tape.links(*op).iter().filter(|link| is_input(link));
             let read = inputs.any(|link| link.tensor == *tensor);
-            let elements = tape.get(*tensor).map_or(0, |t| t.shape.elements());
+            let elements = tape.get(*tensor).map_or(0, ActivationTensor::elements);
             if elements >= savers.least && (read || !stays(*tensor)) {
                 moved.push(Moved {
                     tensor: *tensor,

@@ -137,7 +137,7 @@ fn kept(tape: &Tape, plan: &Plan, least: u64) -> Usage {
     let mut usage = Usage::default();
     for id in kept_tensors(plan) {
         let tensor = tape.get(id);
-        if let Some(tensor) = tensor.filter(|tensor| tensor.shape.elements() >= least) {
+        if let Some(tensor) = tensor.filter(|tensor| tensor.elements() >= least) {
             usage.add_to(tensor.family as usize, tensor.allocated());
         }
     }

@@ -19,9 +19,16 @@ impl Usage {
             .fold(0, |sum, bytes| sum.saturating_add(*bytes))
     }
 
-    /// Adds so many times another usage.
+    /// Adds another usage.
     #[inline(never)] // Everything about peaks is made of these; one copy keeps it small.
-    pub fn add(&mut self, other: &Self, times: u64) {
+    pub fn add(&mut self, other: &Self) {
+        for (into, from) in self.0.iter_mut().zip(&other.0) {
+            *into = into.saturating_add(*from);
+        }
+    }
+
+    /// Adds so many times another usage.
+    pub fn add_many(&mut self, other: &Self, times: u64) {
         for (into, from) in self.0.iter_mut().zip(&other.0) {
             add_times(into, *from, times);
         }

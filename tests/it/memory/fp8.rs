@@ -3,7 +3,8 @@
 use megatron_memory::config::job::Config;
 use megatron_memory::memory::bucket::Bucket;
 use megatron_memory::memory::line::{Line, stage_lines};
-use megatron_memory::memory::{StageRef, estimate};
+use megatron_memory::memory::peak::PassName;
+use megatron_memory::memory::{StageRef, estimate, timeline};
 use megatron_memory::model::sizes::Sizes;
 use megatron_memory::model::tape::ActivationTensor;
 use megatron_memory::model::tape::recompute::{self, Savers};
@@ -250,4 +251,48 @@ fn experts_get_whole_groups_of_rows() {
         kept(&with(&job, &again), "input in fp8").0,
         attention + 256 * 512
     );
+}
+
+#[test]
+fn main_parameters_are_rounded_all_at_once_before_they_become_weights_in_fp8() {
+    // QKV, projection, both halves of the first MLP matrix and the second; no embedding, output layer or norm.
+    let weights = 4 * H * H + 3 * H * F;
+    let all = weights + 2 * 1024 * H + 3 * H;
+    let tiny = json!({"seq_length": 16, "micro_batch_size": 1, "fp8_param_gather": true, "grad_reduce_in_bf16": true,
+        "world_size": 2, "global_batch_size": 4});
+    let job = with(&job(&fp8("tensorwise", "h100-80gb")), &tiny);
+    let both = |ranks| 4 * all / ranks + 2 * weights / ranks;
+    let aware = json!({"use_precision_aware_optimizer": true});
+    let delayed = json!({"fp8_recipe": "delayed"});
+    // Gradients in bf16 are copied to fp32 as well, where Megatron holds the main parameters.
+    for (change, bytes) in [
+        (json!({}), both(2)),
+        (json!({"fp8_recipe": "blockwise"}), both(2)),
+        (json!({"world_size": 4}), both(4)),
+        (json!({"fp8_param_gather": false}), 4 * all / 2),
+        (delayed.clone(), both(2)),
+        (aware.clone(), both(2)),
+        // Transformer Engine's Adam writes the weights itself.
+        (with(&delayed, &aware), 0),
+        // Gone before the weights are made.
+        (
+            with(&json!({"exp_avg_dtype": "fp16"}), &aware),
+            (4 + 4) * all / 2,
+        ),
+    ] {
+        let config = config(&with(&job, &change));
+        let place = StageRef {
+            module: 0,
+            pp_rank: 0,
+        };
+        let step = timeline(&config, place, 1).unwrap().optimizer_step;
+        assert_eq!(step[Bucket::Transients as usize].0, bytes, "{change}");
+    }
+    let config = config(&job);
+    let stage = &estimate(&config).modules[0].stages[0];
+    assert_eq!(stage.moment.pass, PassName::OptimizerStep);
+    let lines = lines(&config);
+    let line = line(&lines, "dense parameters: main parameters rounded for fp8");
+    assert_eq!(line.unwrap().bytes.0, 2 * weights / 2);
+    assert_eq!(stage.total.0, stage.steady.0 + 2 * weights / 2);
 }

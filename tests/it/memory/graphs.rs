@@ -114,7 +114,7 @@ fn the_peak_is_the_largest_of_a_jobs_life() {
     assert_eq!(loss.total, plain.total);
     assert!(
         loss.moment
-            .description()
+            .to_string()
             .ends_with(", before CUDA graphs are captured")
     );
     // Many layers in flight: the capture has them all, and static tensors besides.

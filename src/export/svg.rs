@@ -77,15 +77,17 @@ pub fn shape(drawing: &Drawing, more: &str) -> Markup {
     }
 }
 
-fn and_more(class: Text, more: &str) -> Text {
+/// A class with `more`, which starts with a blank where there is any.
+#[must_use]
+pub fn and_more(class: Text, more: &str) -> Text {
     if more.is_empty() {
         return class;
     }
     [&class, more].concat().into()
 }
 
-/// Appends the corners of what has an area, and returns the first.
-fn write_corners(shape: &Shape, points: &mut String) -> Option<(Px, Px)> {
+/// Appends the corners of what has an area.
+fn write_corners(shape: &Shape, points: &mut String) {
     let rectangle;
     let corners = match shape {
         Shape::Rect {
@@ -103,44 +105,46 @@ fn write_corners(shape: &Shape, points: &mut String) -> Option<(Px, Px)> {
         _ => &[],
     };
     points.reserve(corners.len() * 14);
-    for corner in corners {
-        write_corner(*corner, points);
+    for (x, y) in corners {
+        x.write(points);
+        points.push(',');
+        y.write(points);
+        points.push(' ');
     }
-    corners.first().copied()
 }
 
-fn write_corner((x, y): (Px, Px), points: &mut String) {
-    x.write(points);
-    points.push(',');
-    y.write(points);
-    points.push(' ');
+/// Appends the outline of what has an area to those of a path.
+pub fn write_outline(shape: &Shape, path: &mut String) {
+    let start = path.len();
+    path.push('M');
+    write_corners(shape, path);
+    if path.len() > start + 1 {
+        path.push('z');
+    } else {
+        path.truncate(start);
+    }
 }
 
 /// What lies over the textured ones of some drawings, with `more` classes, and how many of the drawings are below it.
-///
-/// It is one polygon, as quick to change as the others: from each outline it goes on to the next one, and at the end back
-/// the same way, so that nothing lies between there and back.
 #[must_use]
 pub fn texture_over(scene: &str, drawings: &[Drawing], more: &str) -> Option<(usize, Markup)> {
-    let (mut points, mut starts) = (String::new(), Vec::new());
-    let mut below = 0;
+    let (mut path, mut below) = (String::new(), 0);
     for (i, drawing) in drawings.iter().enumerate() {
         if drawing.class.textured() {
-            if let Some(start) = write_corners(&drawing.shape, &mut points) {
-                write_corner(start, &mut points);
-                starts.push(start);
-            }
+            write_outline(&drawing.shape, &mut path);
             below = i + 1;
         }
     }
-    for start in starts.into_iter().rev().skip(1) {
-        write_corner(start, &mut points);
-    }
-    let texture = tag("polygon")
+    (below > 0).then(|| (below, textured(scene, path, more)))
+}
+
+/// The texture of a scene within a path, with `more` classes.
+#[must_use]
+pub fn textured(scene: &str, path: String, more: &str) -> Markup {
+    tag("path")
         .class(and_more(Text::Borrowed("textured"), more))
         .with("fill", format!("url(#{})", texture_id(scene)))
-        .with("points", points);
-    (below > 0).then_some((below, texture))
+        .with("d", path)
 }
 
 /// The texture that the textured shapes of a scene are overlaid with.

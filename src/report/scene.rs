@@ -279,6 +279,22 @@ pub enum Shape {
     },
 }
 
+impl Shape {
+    /// Whether a place lies within a rectangle; in nothing else.
+    #[must_use]
+    pub fn holds(&self, (at_x, at_y): (Px, Px)) -> bool {
+        match self {
+            Self::Rect {
+                x,
+                y,
+                width,
+                height,
+            } => (*x..*x + *width).contains(&at_x) && (*y..*y + *height).contains(&at_y),
+            _ => false,
+        }
+    }
+}
+
 /// A shape with its meaning.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Drawing {

@@ -7,6 +7,7 @@ mod compare;
 mod detail;
 mod explain;
 mod frameworks;
+mod layers;
 mod panel;
 mod peaks;
 mod picture;

@@ -4,7 +4,9 @@ use super::page::Page;
 
 const JOB: &str = "v1;m=deepseek-v3@1";
 
-const EXPERTS: &str = "#stages-3 .bucket-activations_experts";
+/// In the middle of this column are activations of experts, and in the middle of the other nothing.
+const EXPERTS: &str = "#stages-3 .reach";
+const NO_EXPERTS: &str = "#stages-15 .reach";
 
 /// A condition: the line of data is of a bucket, or of the chosen stage.
 fn of_bucket(is: bool) -> String {
@@ -36,7 +38,7 @@ fn what_is_tapped_stays_until_another_tap_or_escape() {
     page.until(&of_bucket(false));
     page.tap(EXPERTS);
     page.until(&of_bucket(true));
-    page.tap("#stages-8 .bucket-activations_residual");
+    page.tap(NO_EXPERTS);
     page.until(&of_bucket(false));
     page.tap(EXPERTS);
     page.until(&of_bucket(true));
@@ -50,7 +52,7 @@ fn a_finger_that_scrolls_over_a_picture_points_at_nothing() {
     page.tap(EXPERTS);
     page.until(&of_bucket(true));
     let scroll = page.eval("scrollY");
-    page.swipe("#stages-8 .bucket-activations_residual", 200);
+    page.swipe(NO_EXPERTS, 200);
     page.until(&format!("scrollY > {scroll}"));
     page.until(&of_bucket(true));
 }
@@ -64,14 +66,20 @@ fn escape_takes_the_line_away_wherever_the_focus_is() {
     assert_eq!(page.eval("document.activeElement.id"), "field-seq");
     page.press("\u{E00C}");
     page.until(&of_bucket(false));
-    page.hover("#stages-8 .bucket-activations_residual");
+    page.hover(NO_EXPERTS);
     page.hover(EXPERTS);
     page.until(&of_bucket(true));
+    let of_chosen_rank = |is: bool| {
+        format!(
+            "document.querySelector('.ranks .readout').innerText.startsWith('Rank 128:') === {is}"
+        )
+    };
+    page.hover(".ranks h2");
+    page.until(&of_chosen_rank(true));
     page.hover(".rank-cells");
-    let rank = "document.querySelector('.ranks .readout').innerText";
-    let before = page.eval(rank);
+    page.until(&of_chosen_rank(false));
     page.press("\u{E00C}");
-    page.until(&format!("{rank} !== {before}"));
+    page.until(&of_chosen_rank(true));
 }
 
 #[test]

@@ -3,10 +3,11 @@
 use super::super::browser;
 use super::super::reactive::{Derived, Slot};
 use super::super::shown::{Gesture, Piece, shown_at_width};
+use super::layers::{LIT, Layers, part, reach};
 use super::view::View;
 use crate::export::svg::{shape, texture, texture_over};
 use crate::report::markup::{Markup, Text, tag};
-use crate::report::scene::{Drawing, Px, Scene};
+use crate::report::scene::{Drawing, Mark, Px, Scene};
 use crate::report::target::Target;
 
 /// What choosing a mark of a picture is for.
@@ -70,36 +71,33 @@ impl Hands {
         };
         let lit = lit.as_ref();
         let dims = lit.is_some_and(|lit| lights_up(scene, lit));
-        let is_choice = self.purpose == Purpose::Choice;
         // The tab key reaches one mark: the chosen one, or the one that had the focus last.
         let chosen = scene.marks.iter().position(|mark| mark.chosen);
         let reachable = chosen.unwrap_or(last.min(scene.marks.len().saturating_sub(1)));
-        let marks = scene.marks.iter().enumerate().map(|(i, mark)| {
-            let class = [
-                "mark ",
-                &mark.class.names(),
-                if mark.chosen { " chosen" } else { "" },
-                when_lit(lit, Some(&mark.target)),
-            ]
-            .concat();
-            let element = tag("g")
-                .with("id", mark_id(self.id, i))
-                .class(class)
-                .with("data-at", i.to_string())
-                .with("tabindex", if i == reachable { "0" } else { "-1" })
-                .with("role", if is_choice { "option" } else { "button" })
-                .with("aria-label", mark.label.clone());
-            let element = if is_choice {
-                element.with("aria-selected", if mark.chosen { "true" } else { "false" })
+        let (mut marks, mut layers) = (Vec::new(), Layers::default());
+        for (i, mark) in scene.marks.iter().enumerate() {
+            let chosen = if mark.chosen { " chosen" } else { "" };
+            let class = [&*mark.class.names(), chosen].concat();
+            let lights = when_lit(lit, Some(&mark.target));
+            let element = self
+                .element(i, mark, ["mark ", &class, lights].concat())
+                .with("tabindex", if i == reachable { "0" } else { "-1" });
+            let inside = if let Some(reach) = reach(mark, i) {
+                let lights = |drawing: &Drawing| match lights {
+                    "" => when_lit(lit, drawing.target.as_ref()),
+                    all => all,
+                };
+                layers.add(mark, class, &lights);
+                vec![reach]
             } else {
-                element
+                self.drawn(&mark.drawings, lit)
             };
-            element.children(self.drawn(&mark.drawings, lit, Some(i)))
-        });
+            marks.push(element.children(inside));
+        }
         let silent = |drawings| {
             tag("g")
                 .with("aria-hidden", "true")
-                .children(self.drawn(drawings, lit, None))
+                .children(self.drawn(drawings, lit))
         };
         let (width, height) = (Text::from(scene.width), Text::from(scene.height));
         let svg = tag("svg")
@@ -108,7 +106,14 @@ impl Hands {
                 self.id,
                 if dims { " dims" } else { "" }
             ))
-            .with("role", if is_choice { "listbox" } else { "group" })
+            .with(
+                "role",
+                if self.purpose == Purpose::Choice {
+                    "listbox"
+                } else {
+                    "group"
+                },
+            )
             .with(
                 "aria-label",
                 format!("{}. {}", scene.title, scene.description),
@@ -119,48 +124,51 @@ impl Hands {
             .child(texture(self.id))
             .child(silent(&scene.behind))
             .children(marks)
+            .children(layers.elements(self.id))
             .child(silent(&scene.before));
         vec![svg]
     }
 
-    /// The elements of some drawings, which know their place in the mark that they belong to.
-    fn drawn(
-        &self,
-        drawings: &[Drawing],
-        lit: Option<&Target>,
-        mark: Option<usize>,
-    ) -> Vec<Markup> {
-        let mut is_lit = "";
-        let each = drawings.iter().enumerate().map(|(j, drawing)| {
-            let lights = when_lit(lit, drawing.target.as_ref());
-            if drawing.class.textured() && is_lit.is_empty() {
-                is_lit = lights;
-            }
-            let element = shape(drawing, lights);
-            match (mark, &drawing.target) {
-                (Some(mark), Some(_)) => element.with("data-at", format!("{mark}.{j}")),
-                _ => element,
-            }
-        });
-        let mut elements: Vec<Markup> = each.collect();
-        if let Some((below, texture)) = texture_over(self.id, drawings, is_lit) {
+    /// What the keyboard reaches of a mark.
+    fn element(&self, i: usize, mark: &Mark, class: String) -> Markup {
+        let element = tag("g")
+            .with("id", mark_id(self.id, i))
+            .class(class)
+            .with("data-at", i.to_string())
+            .with("aria-label", mark.label.clone());
+        match self.purpose {
+            Purpose::Buttons => element.with("role", "button"),
+            Purpose::Choice => element
+                .with("role", "option")
+                .with("aria-selected", if mark.chosen { "true" } else { "false" }),
+        }
+    }
+
+    /// The elements of some drawings.
+    fn drawn(&self, drawings: &[Drawing], lit: Option<&Target>) -> Vec<Markup> {
+        let lights = |drawing: &Drawing| when_lit(lit, drawing.target.as_ref());
+        let shapes = drawings
+            .iter()
+            .map(|drawing| shape(drawing, lights(drawing)));
+        let mut elements: Vec<Markup> = shapes.collect();
+        let is_lit = drawings.iter().find(|drawing| drawing.class.textured());
+        if let Some((below, texture)) = texture_over(self.id, drawings, is_lit.map_or("", lights)) {
             elements.insert(below, texture);
         }
         elements
     }
 
-    /// What a place, such as `3` for a mark or `3.1` for a part of it, is about.
+    /// What a place, such as `3` for a mark or `3@12,7` for a cell of its reach, is about.
     fn target(&self, place: &str) -> Option<Target> {
         let scene = self.scene.read_untracked();
         let mark = scene.as_ref()?.marks.get(number(place)?)?;
-        let part = place.split_once('.').and_then(|(_, part)| number(part));
-        let part = part.and_then(|part| mark.drawings.get(part)?.target.clone());
-        Some(part.unwrap_or_else(|| mark.target.clone()))
+        let cell = place.split_once('@').and_then(|(_, cell)| part(mark, cell));
+        Some(cell.unwrap_or(&mark.target).clone())
     }
 
     fn act(&self, gesture: Gesture<'_>) -> bool {
         match gesture {
-            Gesture::Point(place) => self.view.lit.set(self.target(place)),
+            Gesture::Point(place) => self.view.point(self.target(place)),
             Gesture::Focus(place) => {
                 self.last.set(number(place).unwrap_or(0));
                 self.view.lit.set(self.target(place));
@@ -218,12 +226,12 @@ pub(super) fn when_lit(lit: Option<&Target>, target: Option<&Target>) -> &'stati
     let lights = lit
         .zip(target)
         .is_some_and(|(lit, target)| lit.lights(target));
-    if lights { " lit" } else { "" }
+    if lights { LIT } else { "" }
 }
 
 /// The number that a place starts with.
 pub(super) fn number(place: &str) -> Option<usize> {
-    place.split('.').next()?.parse().ok()
+    place.split(['.', '@']).next()?.parse().ok()
 }
 
 fn mark_id(scene: &str, i: usize) -> String {

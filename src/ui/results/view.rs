@@ -79,6 +79,13 @@ impl View {
         }
     }
 
+    /// Lights up what the pointer is on.
+    pub(super) fn point(self, target: Option<Target>) {
+        if *self.lit.read_untracked() != target {
+            self.lit.set(target);
+        }
+    }
+
     /// Follows what all results follow from. A tree that does so first is put off, where it is out of sight, before
     /// anything else that it reads is worked out.
     pub(super) fn follow(self) {

@@ -27,8 +27,8 @@ use crate::formats::share_url::encode;
 use crate::report::markup::tag;
 use presentation::{Part, Presentation};
 
-/// Puts the embed into its place.
-#[wasm_bindgen(start)]
+/// Puts the embed into its place. `src/web/parts.js` calls this when as much of the calculator is there as it takes.
+#[wasm_bindgen]
 pub fn start() {
     if let Some(place) = browser::by_id("app") {
         place.set_text_content(None);

@@ -17,8 +17,11 @@ const recover = (reason) => {
 };
 
 // A panic ends as a trap, whichever event handler it happened in. The message is in the console.
+let parts;
 const stopped = (error) =>
-  error instanceof WebAssembly.RuntimeError && recover("This is a mistake in the calculator, not in your settings.");
+  error instanceof WebAssembly.RuntimeError &&
+  !parts?.again(error) &&
+  recover("This is a mistake in the calculator, not in your settings.");
 addEventListener("error", (event) => stopped(event.error));
 addEventListener("unhandledrejection", (event) => stopped(event.reason));
 
@@ -58,10 +61,14 @@ if (typeof WebAssembly === "undefined") {
 } else {
   try {
     const name = embedded ? "megatron-memory-embed" : "megatron-memory";
-    const { default: start } = await import(`./${name}.js${version}`);
-    await start({ module_or_path: new URL(`./${name}_bg.wasm${version}`, import.meta.url) });
+    const glue = import(`./${name}.js${version}`);
+    if (embedded) parts = await import(`./parts.js${version}`);
+    const wasm = await (await glue).default({ module_or_path: new URL(`./${name}_bg.wasm${version}`, import.meta.url) });
+    await parts?.start(await glue, wasm, (error) => recover(`A part of it could not be loaded (${error}).`));
   } catch (error) {
-    console.error(error);
-    recover(`It could not be started (${error}).`);
+    if (!parts?.again(error)) {
+      console.error(error);
+      recover(`It could not be started (${error}).`);
+    }
   }
 }

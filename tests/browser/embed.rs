@@ -109,6 +109,7 @@ fn nothing_is_loaded_before_the_element_is_near() {
         "loader.js",
         "megatron-memory-embed.js",
         "megatron-memory-embed_bg.wasm",
+        "parts.js",
     ];
     assert_eq!(
         embedded.calculator.requests(),

@@ -27,5 +27,6 @@ mod form;
 mod link;
 mod loading;
 mod modules;
+mod parts;
 mod readout;
 mod search;

@@ -18,6 +18,7 @@ use super::{
     evidence,
     names::{with_short_names, without_names},
     reference,
+    split::{OF_EMBED, split},
 };
 
 /// The style sheets of what an embed can show.
@@ -107,10 +108,7 @@ fn app(mode: Mode, stage: &Path) -> Result<(), Error> {
 /// address.
 fn finish(mode: Mode, stage: &Path) -> Result<(), Error> {
     engine(mode, &stage.join("api"))?;
-    library("embed", mode)?;
-    let module = artifact(mode.profile("embed"), "megatron_memory");
-    let options = ["--no-typescript", "--out-name", "megatron-memory-embed"];
-    bind(&module, stage, &options)?;
+    embed(mode, stage)?;
     let styles = files(Path::new("styles"))?;
     fs::write(stage.join("style.css"), concatenated(mode, &styles)?)?;
     let shown = |file: &PathBuf| EMBEDDED.iter().any(|name| file.as_os_str() == *name);
@@ -152,6 +150,27 @@ fn finish(mode: Mode, stage: &Path) -> Result<(), Error> {
     keep(stage)
 }
 
+/// The calculator of an embed, in two parts. A build for development leaves the second empty, since what is in its way
+/// there is no size.
+fn embed(mode: Mode, stage: &Path) -> Result<(), Error> {
+    // Names that tell what generic code was made for.
+    library("embed", mode, &["-Csymbol-mangling-version=v0"])?;
+    let module = artifact(mode.profile("embed"), "megatron_memory");
+    let options = ["--no-typescript", "--out-name", "megatron-memory-embed"];
+    bind(&module, stage, &options)?;
+    let later = match mode {
+        Mode::Dev => &[],
+        Mode::Release => OF_EMBED,
+    };
+    let whole = stage.join("megatron-memory-embed_bg.wasm");
+    let parts = split(&fs::read(&whole)?, later)?;
+    fs::write(whole, parts.first)?;
+    Ok(fs::write(
+        stage.join("megatron-memory-embed_rest.wasm"),
+        parts.second,
+    )?)
+}
+
 /// Puts a copy of everything where links to this version lead. A host adds the folder to those of earlier versions, and
 /// never changes one.
 fn keep(stage: &Path) -> Result<(), Error> {
@@ -184,10 +203,10 @@ fn without_comments(script: &str) -> String {
 /// The library for JavaScript, in `api`: the engine, the module for import and export that it loads when needed, and the
 /// files that make the folder a package.
 fn engine(mode: Mode, api: &Path) -> Result<(), Error> {
-    library("engine", mode)?;
+    library("engine", mode, &[])?;
     let module = artifact(mode.profile("engine"), "megatron_memory");
     bind(&module, api, &[])?;
-    library("exchange", mode)?;
+    library("exchange", mode, &[])?;
     let module = artifact(mode.profile("exchange"), "megatron_memory");
     bind(&module, api, &["--out-name", "megatron_memory_exchange"])?;
     let source = Path::new("src/engine");
@@ -209,9 +228,10 @@ fn engine(mode: Mode, api: &Path) -> Result<(), Error> {
     )?)
 }
 
-/// Builds the library with one feature, in the profile of the same name.
-fn library(feature: &'static str, mode: Mode) -> Result<(), Error> {
+/// Builds the library with one feature, in the profile of the same name, with these options of the compiler.
+fn library(feature: &'static str, mode: Mode, options: &[&'static str]) -> Result<(), Error> {
     // The kind is given here and not in the manifest: a native build has no use for a shared library.
+    let options = options.iter().copied();
     run(
         "cargo",
         [
@@ -227,7 +247,10 @@ fn library(feature: &'static str, mode: Mode) -> Result<(), Error> {
             WASM,
             "--profile",
             mode.profile(feature),
-        ],
+            "--",
+        ]
+        .into_iter()
+        .chain(options),
     )
 }
 

@@ -17,6 +17,7 @@ mod oembed;
 mod reference;
 mod serve;
 mod server;
+mod split;
 mod svg;
 mod test;
 mod tools;

@@ -33,7 +33,7 @@ pub(crate) fn with_short_names(module: &[u8], script: &str) -> Option<(Vec<u8>, 
                 rest = after;
             }
             let (name, after) = text(rest)?;
-            if ["__wb", "wasm_bindgen__"]
+            if ["__wb", "wasm_bindgen_"]
                 .iter()
                 .any(|start| name.starts_with(start))
             {

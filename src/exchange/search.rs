@@ -186,6 +186,7 @@ fn candidate(space: &Space, c: &Candidate) -> Value {
         ("index", int(c.index)),
         ("settings", Value::Map(settings.collect())),
         ("peak_bytes", int(c.peak.0)),
+        ("device_bytes", int(c.least.0)),
         ("headroom_bytes", or_null(c.headroom(), int)),
         ("worst_stage", int(c.worst.pp_rank)),
         ("gpus_per_copy", int(c.copy)),
@@ -213,6 +214,7 @@ pub(super) fn slice(space: &Space, written: &Value) -> Option<Slice> {
         Some(Candidate {
             index: number(c, "index")?,
             peak: Bytes(number(c, "peak_bytes")?),
+            least: Bytes(number(c, "device_bytes")?),
             gpu: space.gpu_memory(),
             worst: StageRef {
                 module: 0,

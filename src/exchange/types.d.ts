@@ -188,7 +188,10 @@ export interface Layout {
   settings: Job;
   /** What `estimate` says for that job: the peak of the stage that needs most. */
   peak_bytes: Exact;
-  /** What the GPU has left, negative where it has too little; `null` where none was chosen. */
+  /** The least that the device shows for it: with the allocator's gaps, the CUDA context and CUDA graphs. It fits where the GPU
+   *  has as much. */
+  device_bytes: Exact;
+  /** What PyTorch leaves of the GPU, negative where it has too little; `null` where none was chosen. */
   headroom_bytes: Exact | null;
   worst_stage: number;
   /** TP · PP · CP. */

@@ -1,11 +1,12 @@
 //! What each way of recomputing or offloading would save on the stage that needs most, and what it would cost.
 
+use super::allowance::band;
 use super::{Estimate, StageRef, estimate};
 use crate::config::choices::{
     OffloadModule, RecomputeGranularity, RecomputeMethod, RecomputeModule, TransformerImpl,
 };
 use crate::config::fields::FieldId;
-use crate::config::job::Module;
+use crate::config::job::{Config, Module};
 use crate::config::raw::RawJob;
 use crate::config::{NameSet, check};
 use crate::units::Bytes;
@@ -50,6 +51,8 @@ pub struct Saved {
     pub saves: i64,
     /// The peak of the rank that needs most then.
     pub worst: Bytes,
+    /// Whether the least that the device then shows is more than the GPU has.
+    pub too_large: bool,
     /// Matrix products that run a second time, in millionths of those of a forward pass of the stage.
     pub recomputed_ppm: u64,
     /// The same as floating-point operations of one GPU in one iteration.
@@ -135,7 +138,7 @@ pub fn ledger(job: &RawJob, stage: StageRef) -> Vec<Saving> {
     let current = choice_of(m);
     let result = |choice: Choice| {
         if choice == current {
-            return Ok((now, estimated.worst_rank.total));
+            return Ok((now, held(&config, &estimated)));
         }
         let mut other = job.clone();
         for (field, value) in choice.settings() {
@@ -146,27 +149,40 @@ pub fn ledger(job: &RawJob, stage: StageRef) -> Vec<Saving> {
             let reasons: Vec<&str> = checked.errors().map(|p| p.message.as_str()).collect();
             reasons.join("; ")
         };
-        let then = estimate(checked.config.as_ref().ok_or_else(refused)?);
-        Ok((peak(&then).unwrap_or(now), then.worst_rank.total))
+        let config = checked.config.as_ref().ok_or_else(refused)?;
+        let then = estimate(config);
+        Ok((peak(&then).unwrap_or(now), held(config, &then)))
     };
     choices(m)
         .into_iter()
         .map(|choice| Saving {
             choice,
             current: choice == current,
-            result: result(choice).map(|(peak, worst)| {
+            result: result(choice).map(|(peak, (worst, too_large))| {
                 let signed = |bytes: Bytes| i64::try_from(bytes.0).unwrap_or(i64::MAX);
                 let work = recomputed(m, stage.pp_rank, choice);
                 Saved {
                     peak,
                     saves: signed(now).saturating_sub(signed(peak)),
                     worst,
+                    too_large,
                     recomputed_ppm: work.ppm,
                     recomputed_flops: work.flops,
                 }
             }),
         })
         .collect()
+}
+
+/// The peak of the rank that needs most, and whether the least that its device shows is more than it has.
+fn held(config: &Config, estimate: &Estimate) -> (Bytes, bool) {
+    let worst = &estimate.worst_rank;
+    let least = config
+        .modules()
+        .get(estimate.worst.module)
+        .map_or(worst.total, |m| band(m, worst.total, worst.graphs).low);
+    let too_large = config.gpu_memory().is_some_and(|gpu| least > gpu);
+    (worst.total, too_large)
 }
 
 /// What a module chose.

@@ -1,6 +1,6 @@
 //! The modules of a job as a list shows them: sizes, ranks and memory, also while the job has mistakes.
 
-use super::summary::Verdict;
+use super::summary::{Verdict, device};
 use crate::config::job::Config;
 use crate::config::mimo_input;
 use crate::config::raw::RawJob;
@@ -34,8 +34,9 @@ pub fn rows(job: &RawJob, outcome: Option<(&Config, &Estimate)>) -> Vec<ModuleRo
             ranks: ranks(module).unwrap_or_default(),
             memory: outcome.and_then(|(config, estimate)| {
                 let stages = &estimate.modules.get(index)?.stages;
-                let most = stages.iter().map(|stage| stage.total).max()?;
-                Some((most, Verdict::of(most, config.gpu_memory())))
+                let most = stages.iter().max_by_key(|stage| stage.total)?;
+                let device = device(config, index, most.total, most.graphs);
+                Some((most.total, Verdict::of(device, config.gpu_memory())))
             }),
         })
         .collect()

@@ -3,7 +3,7 @@
 use super::amount::Scale;
 use super::markup::{Markup, tag};
 use super::ranks::{RankPlace, members_text};
-use super::summary::Verdict;
+use super::summary::{Verdict, device};
 use crate::config::job::Config;
 use crate::memory::{Estimate, rank_memory};
 use crate::parallel::groups::process_groups::ProcessGroup;
@@ -30,8 +30,9 @@ pub fn sentence(
     }
     if let Some(memory) = rank_memory(config, estimate, rank) {
         text.extend([", ", &scale.amount(memory.total)]);
-        let verdict = Verdict::of(memory.total, config.gpu_memory());
-        if verdict == Verdict::DoesNotFit {
+        let module = places.first().map_or(0, |place| place.stage.module);
+        let device = device(config, module, memory.total, memory.graphs);
+        if Verdict::of(device, config.gpu_memory()) == Verdict::DoesNotFit {
             text.push_str(", does not fit");
         }
     }

@@ -4,11 +4,10 @@ use super::amount::{Scale, percent};
 use super::charts::Subject;
 use super::explain::find;
 use super::parts::by_component;
-use super::summary::{Verdict, stage_name};
+use super::summary::{Verdict, device, difference, stage_name};
 use super::table::layers;
 use super::target::{Target, bucket_of};
 use crate::memory::{StageEstimate, StageRef};
-use crate::units::Bytes;
 
 /// A line of data.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -60,9 +59,10 @@ fn whole_stage(subject: &Subject<'_>, place: StageRef, stage: &StageEstimate) ->
     let gpu = subject.config.gpu_memory();
     let layers = layers(subject.config, place);
     let room = gpu.map(|gpu| {
-        let verdict = Verdict::of(stage.total, Some(gpu));
-        let amount = Scale::fine(subject.unit).amount(Bytes(gpu.0.abs_diff(stage.total.0)));
-        match verdict {
+        let device = device(subject.config, place.module, stage.total, stage.graphs);
+        let amount = difference(device, stage.total, gpu);
+        let amount = Scale::fine(subject.unit).amount(amount);
+        match Verdict::of(device, Some(gpu)) {
             Verdict::DoesNotFit => format!("{amount} too much"),
             _ => format!("{amount} free"),
         }

@@ -20,8 +20,10 @@ pub struct Row {
     pub kind: Kind,
     /// The peak of the stage then.
     pub peak: String,
-    /// The peak of the fullest GPU of all then.
+    /// The peak of the fullest GPU of all then, and that it does not fit where it does not.
     pub fullest: String,
+    /// Whether it does not.
+    pub too_large: bool,
     /// What runs a second time, as a part of the forward pass.
     pub again: String,
 }
@@ -39,12 +41,13 @@ pub enum Kind {
     Refused,
 }
 
-/// The rows, those that save most first.
+/// The rows: what fits the GPU first, and of that what saves most.
 #[must_use]
 pub fn rows(ledger: &[Saving], scale: Scale) -> Vec<Row> {
     let mut ledger: Vec<&Saving> = ledger.iter().collect();
     sort_by_key(&mut ledger, |row| {
-        row.result.as_ref().map_or(i64::MAX, |saved| -saved.saves)
+        let saved = row.result.as_ref();
+        saved.map_or((true, i64::MAX), |saved| (saved.too_large, -saved.saves))
     });
     ledger
         .into_iter()
@@ -61,6 +64,7 @@ fn row(saving: &Saving, scale: Scale) -> Row {
         kind: Kind::Refused,
         peak: String::new(),
         fullest: String::new(),
+        too_large: false,
         again: String::new(),
     };
     match &saving.result {
@@ -74,6 +78,10 @@ fn row(saving: &Saving, scale: Scale) -> Row {
             };
             row.peak = scale.amount(saved.peak);
             row.fullest = scale.amount(saved.worst);
+            row.too_large = saved.too_large;
+            if saved.too_large {
+                row.fullest.push_str(", does not fit");
+            }
             let tenths = saved.recomputed_ppm / 1000;
             row.again = format!("{}.{} %", tenths / 10, tenths % 10);
         }

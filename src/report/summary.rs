@@ -4,42 +4,41 @@ use super::amount::Scale;
 use crate::config::job::Config;
 use crate::memory::allowance::band;
 use crate::memory::{Estimate, StageRef};
-use crate::units::{Bytes, GIB};
+use crate::units::Bytes;
 
-/// Whether an amount of memory fits a GPU.
+/// Whether what a device shows for a job fits a GPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Verdict {
     /// No GPU was chosen.
     Unknown,
-    /// It fits with room to spare.
+    /// It fits with the most of all allowances.
     Fits,
-    /// It fits, but the room that is left may not hold what is not counted.
+    /// It fits with the least of all allowances, but not with the most.
     Tight,
     /// It needs more than the GPU has.
     DoesNotFit,
 }
 
-/// The least room that a comfortable job leaves, whatever the GPU: the CUDA context, NCCL's buffers
-/// and the allocator's gaps are of this order and do not grow with the GPU's memory.
-const LEAST_ROOM: Bytes = Bytes(4 * GIB);
-/// The least room as a part of the GPU's memory: one twentieth.
-const LEAST_PART: u64 = 20;
+/// What a device shows for an amount that PyTorch allocates in a module, from the least to the most, where CUDA graphs
+/// reserve so much beyond it.
+#[must_use]
+pub fn device(config: &Config, module: usize, amount: Bytes, graphs: Bytes) -> (Bytes, Bytes) {
+    let module = config.modules().get(module);
+    module.map_or((amount, amount), |m| {
+        let band = band(m, amount, graphs);
+        (band.low, band.high)
+    })
+}
 
 impl Verdict {
-    /// The verdict on an amount. Tight is what leaves less than 4 GiB or less than 5 % of the GPU.
+    /// The verdict on what a [`device`] shows.
     #[must_use]
-    pub fn of(amount: Bytes, gpu: Option<Bytes>) -> Self {
+    pub fn of((low, high): (Bytes, Bytes), gpu: Option<Bytes>) -> Self {
         match gpu {
             None => Self::Unknown,
-            Some(gpu) if amount > gpu => Self::DoesNotFit,
-            Some(gpu) => {
-                let free = gpu.saturating_sub(amount);
-                if free < LEAST_ROOM.max(Bytes(gpu.0 / LEAST_PART)) {
-                    Self::Tight
-                } else {
-                    Self::Fits
-                }
-            }
+            Some(gpu) if low > gpu => Self::DoesNotFit,
+            Some(gpu) if high > gpu => Self::Tight,
+            Some(_) => Self::Fits,
         }
     }
 
@@ -98,16 +97,14 @@ impl Summary {
     pub fn new(config: &Config, estimate: &Estimate) -> Self {
         let total = estimate.worst_rank.total;
         let gpu = config.gpu_memory();
-        let module = config.modules().get(estimate.worst.module);
+        let graphs = estimate.worst_rank.graphs;
+        let device = device(config, estimate.worst.module, total, graphs);
         Self {
-            device: module.map_or((total, total), |m| {
-                let band = band(m, total, estimate.worst_rank.graphs);
-                (band.low, band.high)
-            }),
+            device,
             worst: estimate.worst,
             total,
             gpu,
-            verdict: Verdict::of(total, gpu),
+            verdict: Verdict::of(device, gpu),
         }
     }
 
@@ -122,10 +119,21 @@ impl Summary {
         )
     }
 
-    /// What stays free, or is missing when it does not fit; nothing without a GPU.
+    /// What stays free beside PyTorch's allocations, or is missing when it does not fit; nothing without a GPU.
     #[must_use]
     pub fn difference(&self) -> Option<Bytes> {
-        self.gpu.map(|gpu| Bytes(gpu.0.abs_diff(self.total.0)))
+        self.gpu.map(|gpu| difference(self.device, self.total, gpu))
+    }
+}
+
+/// What an amount that PyTorch allocates leaves of a GPU; where it does not fit, what the GPU lacks for the least that the
+/// device shows.
+#[must_use]
+pub fn difference((low, _): (Bytes, Bytes), amount: Bytes, gpu: Bytes) -> Bytes {
+    if low > gpu {
+        low.saturating_sub(gpu)
+    } else {
+        gpu.saturating_sub(amount)
     }
 }
 

@@ -1,7 +1,7 @@
 //! Every stage and every bucket as numbers.
 
 use super::amount::{Scale, Unit};
-use super::summary::{Verdict, stage_name};
+use super::summary::{Verdict, device, stage_name};
 use super::target::Target;
 use crate::config::job::Config;
 use crate::memory::bucket::Bucket;
@@ -76,7 +76,10 @@ impl Table {
                     bytes,
                     total: stage.total,
                     total_number: scale.number(stage.total),
-                    verdict: Verdict::of(stage.total, config.gpu_memory()),
+                    verdict: Verdict::of(
+                        device(config, module, stage.total, stage.graphs),
+                        config.gpu_memory(),
+                    ),
                 });
             }
         }

@@ -1,6 +1,7 @@
 //! One combination that Megatron runs, and what it needs.
 
 use crate::config::job::Config;
+use crate::memory::allowance::band;
 use crate::memory::ledger::{choice_of, recomputed};
 use crate::memory::{StageRef, estimate};
 use crate::units::Bytes;
@@ -12,6 +13,8 @@ pub struct Candidate {
     pub index: u64,
     /// What the GPUs of the stage that needs most need.
     pub peak: Bytes,
+    /// The least that the device shows for it: with the allocator's gaps, the CUDA context and CUDA graphs.
+    pub least: Bytes,
     /// What a GPU has, when known.
     pub gpu: Option<Bytes>,
     /// The stage that needs most.
@@ -37,7 +40,7 @@ impl Candidate {
     /// What a checked job of one model comes to.
     pub(super) fn new(index: u64, config: &Config) -> Option<Self> {
         let estimate = estimate(config);
-        let worst = estimate.worst;
+        let (worst, peak) = (estimate.worst, estimate.worst_rank.total);
         let m = config.modules().get(worst.module)?;
         let work = recomputed(m, worst.pp_rank, choice_of(m));
         let derived = m.derived();
@@ -47,7 +50,8 @@ impl Candidate {
         let bubble = u128::from(m.pp.saturating_sub(1)) * 1_000_000 / u128::from(passes.max(1));
         Some(Self {
             index,
-            peak: estimate.worst_rank.total,
+            peak,
+            least: band(m, peak, estimate.worst_rank.graphs).low,
             gpu: config.gpu_memory(),
             worst,
             copy: m.tp * m.pp * m.cp,
@@ -60,13 +64,13 @@ impl Candidate {
         })
     }
 
-    /// Whether it needs more than a GPU has. Nothing does where that is not known.
+    /// Whether the device needs more than a GPU has. Nothing does where that is not known.
     #[must_use]
     pub fn is_too_large(&self) -> bool {
-        self.gpu.is_some_and(|gpu| self.peak > gpu)
+        self.gpu.is_some_and(|gpu| self.least > gpu)
     }
 
-    /// What a GPU has left, in bytes; negative where it has too little. `None` where no GPU was chosen.
+    /// What PyTorch leaves of a GPU, in bytes; negative where it has too little. `None` where no GPU was chosen.
     #[must_use]
     pub fn headroom(&self) -> Option<i64> {
         let signed = |bytes: Bytes| i64::try_from(bytes.0).unwrap_or(i64::MAX);

@@ -22,11 +22,11 @@ pub fn remedy(space: &Space, candidate: &Candidate) -> Remedy {
     };
     let enough = savings.iter().filter_map(|saving| {
         let saved = saving.result.as_ref().ok()?;
-        (Some(saved.worst) <= candidate.gpu).then_some((saved.recomputed_ppm, saving.choice))
+        (!saved.too_large).then_some((saved.recomputed_ppm, saving.choice))
     });
     let holding = GPUS
         .iter()
-        .filter(|gpu| gpu.memory_bytes() >= candidate.peak.0);
+        .filter(|gpu| gpu.memory_bytes() >= candidate.least.0);
     Remedy {
         recompute: enough
             .min_by_key(|(again, _)| *again)

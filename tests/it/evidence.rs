@@ -7,6 +7,8 @@ use megatron_memory::config::check;
 use megatron_memory::config::fields::FieldId;
 use megatron_memory::evidence::{self, Confidence, Run, Subject, compare};
 use megatron_memory::formats::megatron_args::{self, Arity, Known};
+use megatron_memory::memory::estimate;
+use megatron_memory::report::summary::{Summary, Verdict};
 use megatron_memory::value::Value;
 use serde_json::Value as Json;
 
@@ -55,6 +57,23 @@ fn every_job_of_a_run_is_accepted() {
         assert!(run.stage.is_some(), "{} has a job but no stage", run.id);
         assert!(compare(&run).is_some(), "{}", run.id);
     }
+}
+
+#[test]
+fn no_run_that_ran_is_said_not_to_fit() {
+    let mut compared = 0;
+    for run in runs() {
+        let Some(config) = run.job().and_then(|job| check(job).config) else {
+            continue;
+        };
+        if compare(&run).is_none_or(|compared| compared.peak_error.is_none()) {
+            continue;
+        }
+        let summary = Summary::new(&config, &estimate(&config));
+        compared += usize::from(summary.gpu.is_some());
+        assert_ne!(summary.verdict, Verdict::DoesNotFit, "{}", run.id);
+    }
+    assert!(compared > 350, "{compared}");
 }
 
 /// What importing the published arguments sets, by field.

@@ -3,12 +3,11 @@
 use super::axis::{Axis, HEIGHT, LEFT, TOP, gpu_within};
 use super::rows::clipped;
 use super::{Chart, Subject};
-use crate::memory::allowance::band;
 use crate::memory::bucket::Bucket;
 use crate::memory::{StageEstimate, StageRef};
 use crate::report::amount::Scale;
 use crate::report::scene::{Anchor, Class, Drawing, Mark, Px, Scene};
-use crate::report::summary::{Summary, Verdict, stage_name};
+use crate::report::summary::{Summary, Verdict, device, stage_name};
 use crate::report::table::layers;
 use crate::report::target::Target;
 use crate::units::Bytes;
@@ -175,7 +174,8 @@ fn bar(
     column: &Column,
 ) -> Mark {
     let scale = Scale::coarse(subject.unit);
-    let verdict = Verdict::of(stage.total, subject.config.gpu_memory());
+    let device = device(subject.config, place.module, stage.total, stage.graphs);
+    let verdict = Verdict::of(device, subject.config.gpu_memory());
     let gap = Px(column.width.0 / 5).min(Px::of(10));
     let (x, width) = (column.x + gap.over(2), column.width - gap);
     let middle = column.x + column.width.over(2);
@@ -192,9 +192,7 @@ fn bar(
         let rect = Drawing::rect(Class::Bucket(bucket), (x, top), (width, bottom - top));
         drawings.push(rect.about(Target::line(place, bucket.id())));
     }
-    let device = subject.config.modules().get(place.module);
-    let device = device.map_or(stage.total, |m| band(m, stage.total, stage.graphs).high);
-    let (high, low) = (axis.y(device), axis.y(stage.total));
+    let (high, low) = (axis.y(device.1), axis.y(stage.total));
     drawings.push(Drawing::rect(Class::Band, (x, high), (width, low - high)));
     if column.labeled {
         let base = (middle, HEIGHT - Px::of(7));

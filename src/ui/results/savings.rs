@@ -84,17 +84,20 @@ fn table(rows: &[Row]) -> Vec<Markup> {
             .with("aria-pressed", aria(row.current))
             .mark("disabled", row.kind == Kind::Refused);
         let kind = match row.kind {
+            // No saving that anybody can have.
+            Kind::Less if row.too_large => "same",
             Kind::Less => "less",
             Kind::Same => "same",
             Kind::More => "more",
             Kind::Refused => "refused",
         };
+        let fullest = if row.too_large { "more" } else { "" };
         tag("tr")
             .class(if row.current { "chosen" } else { "" })
             .child(tag("th").with("scope", "row").child(choose))
             .child(tag("td").class(kind).text(row.saves.clone()))
             .child(tag("td").text(row.peak.clone()))
-            .child(tag("td").text(row.fullest.clone()))
+            .child(tag("td").class(fullest).text(row.fullest.clone()))
             .child(tag("td").text(row.again.clone()))
     });
     let table = tag("table")

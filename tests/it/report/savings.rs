@@ -41,3 +41,36 @@ fn the_ledger_lists_what_saves_most_first_and_what_is_refused_last() {
     assert_eq!(nothing.again, "0.0 %");
     assert_ne!(full.again, "0.0 %");
 }
+
+#[test]
+fn what_the_fullest_gpu_has_no_room_for_comes_after_what_fits() {
+    let job = |mib: u64| {
+        let value: Value = serde_json::from_value(json!({
+            "num_layers": 8, "hidden_size": 512, "num_attention_heads": 8, "seq_length": 2048, "padded_vocab_size": 1024,
+            "bf16": true, "attention_backend": "unfused", "world_size": 1, "gpu_memory_mib": mib,
+        }))
+        .unwrap();
+        rows(
+            &ledger(
+                &RawJob::from_value(&value),
+                StageRef {
+                    module: 0,
+                    pp_rank: 0,
+                },
+            ),
+            Scale::fine(Unit::Gib),
+        )
+    };
+    assert!(job(80 * 1024).iter().all(|row| !row.too_large));
+    let none = job(64);
+    assert!(none.iter().any(|row| row.kind == Kind::Less));
+    let refused = |kind| kind == Kind::Refused;
+    for row in none {
+        assert_eq!(row.too_large, !refused(row.kind), "{}", row.name);
+        assert_eq!(row.fullest.ends_with(", does not fit"), row.too_large);
+    }
+    let some = job(2 * 1024);
+    assert!(some.iter().any(|row| row.too_large) && some.iter().any(|row| !row.too_large));
+    let kept = some.iter().filter(|row| !refused(row.kind));
+    assert!(kept.is_sorted_by_key(|row| row.too_large));
+}

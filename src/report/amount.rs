@@ -1,5 +1,7 @@
 //! Numbers for people, in whole-number arithmetic: what is shown never depends on a float.
 
+use core::cmp::{Ordering, Reverse};
+
 use crate::order::sort_by_key;
 use crate::units::Bytes;
 
@@ -86,24 +88,50 @@ impl Scale {
     /// goes to the parts with the largest remainders, earlier parts first among equals.
     #[must_use]
     pub fn parts(self, parts: &[Bytes]) -> Vec<String> {
+        self.parts_beside(parts, &[])
+    }
+
+    /// The same beside the parts of something else: what is the same in both has the same number where the sum allows it.
+    #[must_use]
+    pub fn parts_beside(self, parts: &[Bytes], others: &[Bytes]) -> Vec<String> {
+        let beside = self.rounded(others, &[]);
+        let beside: Vec<(Bytes, u128)> = others.iter().copied().zip(beside).collect();
+        let steps = self.rounded(parts, &beside);
+        steps.into_iter().map(|steps| self.write(steps)).collect()
+    }
+
+    /// The parts in steps, next to others with theirs.
+    fn rounded(self, parts: &[Bytes], beside: &[(Bytes, u128)]) -> Vec<u128> {
         let unit = u128::from(self.unit.bytes());
         let scaled = |part: &Bytes| u128::from(part.0) * self.steps_per_unit();
         let mut steps: Vec<u128> = parts.iter().map(|part| scaled(part) / unit).collect();
         let total: u128 = parts.iter().map(scaled).sum();
         let missing = (total + unit / 2) / unit - steps.iter().sum::<u128>();
-        let mut by_remainder: Vec<(u128, &mut u128)> = parts
+        let mut by_remainder: Vec<(Ordering, u128, &mut u128)> = parts
             .iter()
             .zip(&mut steps)
-            .map(|(part, steps)| (scaled(part) % unit, steps))
+            .enumerate()
+            .map(|(i, (part, steps))| {
+                let other = beside.get(i).filter(|(other, _)| other == part);
+                let like = other.map_or(Ordering::Equal, |(_, other)| {
+                    if other > steps {
+                        Ordering::Greater
+                    } else {
+                        Ordering::Less
+                    }
+                });
+                (like, scaled(part) % unit, steps)
+            })
             .collect();
-        sort_by_key(&mut by_remainder, |(remainder, _)| {
-            core::cmp::Reverse(*remainder)
+        sort_by_key(&mut by_remainder, |(like, remainder, _)| {
+            // Nothing stays nothing.
+            Reverse((*remainder > 0, *like, *remainder))
         });
         let missing = usize::try_from(missing).unwrap_or(usize::MAX);
-        for (_, steps) in by_remainder.into_iter().take(missing) {
+        for (.., steps) in by_remainder.into_iter().take(missing) {
             *steps += 1;
         }
-        steps.into_iter().map(|steps| self.write(steps)).collect()
+        steps
     }
 
     fn write(self, steps: u128) -> String {

@@ -201,7 +201,7 @@ fn average_stage(job: &Job<'_>) -> Option<Difference> {
             BOTH
         },
         text: format!(
-            "It takes an average stage of {} / {} layers, of every kind alike, with one embedding on it{mtp}. The fullest stage, {}, really has {} layers.",
+            "It takes an average stage of {} / {} layers, of every kind alike, with one embedding on it{mtp}. The stage with most weights and states, {}, really has {} layers.",
             m.args().num_layers,
             m.pp,
             job.pp_rank,

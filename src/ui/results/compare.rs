@@ -86,12 +86,13 @@ fn table(now: &Outcome, pinned: &Outcome, scale: Scale) -> Option<Markup> {
         .filter(|bucket| old.bytes(*bucket).max(new.bytes(*bucket)) > Bytes::ZERO)
         .collect();
     // The numbers of a column add up to its total as they are shown.
-    let column = |stage: &StageEstimate| {
-        let parts: Vec<Bytes> = held.iter().map(|bucket| stage.bytes(*bucket)).collect();
-        scale.parts(&parts)
+    let column = |stage: &StageEstimate| -> Vec<Bytes> {
+        held.iter().map(|bucket| stage.bytes(*bucket)).collect()
     };
+    let (before, after) = (column(old), column(new));
+    let (before, after) = (scale.parts(&before), scale.parts_beside(&after, &before));
     let mut rows = Vec::new();
-    for ((bucket, before), after) in held.iter().zip(column(old)).zip(column(new)) {
+    for ((bucket, before), after) in held.iter().zip(before).zip(after) {
         let difference = signed(new.bytes(*bucket), old.bytes(*bucket), scale);
         rows.push(row(bucket.label(), [before, after, difference]));
     }

@@ -65,7 +65,11 @@ fn reports_of(shown: &Shown, scale: Scale) -> Vec<Markup> {
     let headings = headings.map(|heading| tag("th").with("scope", "col").text(heading));
     let ours = tag("tr")
         .class("ours")
-        .child(tag("th").with("scope", "row").text("This page"))
+        .child(
+            tag("th")
+                .with("scope", "row")
+                .text("This page, the most of any stage"),
+        )
         .children(
             [scale.amount(shown.states), String::new(), String::new()]
                 .map(|cell| tag("td").text(cell)),

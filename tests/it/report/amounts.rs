@@ -49,6 +49,12 @@ fn what_rounding_loses_goes_to_the_largest_remainders() {
     assert_eq!(scale.parts(&[third, third, third]), ["0.4", "0.3", "0.3"]);
     assert_eq!(scale.parts(&[Bytes::ZERO, Bytes(GIB / 2)]), ["0.0", "0.5"]);
     assert_eq!(scale.parts(&[]), Vec::<String>::new());
+    // What is the same in two jobs looks the same, if its remainder is the smallest or not.
+    let (less, more) = (Bytes(third.0 - 1), Bytes(third.0 + GIB / 50));
+    assert_eq!(scale.parts(&[less, third, third]), ["0.3", "0.4", "0.3"]);
+    let beside = scale.parts_beside(&[less, third, more], &[less, third, third]);
+    assert_eq!(beside, ["0.3", "0.4", "0.3"]);
+    assert_eq!(scale.parts(&[less, third, more]), ["0.3", "0.3", "0.4"]);
 }
 
 proptest! {
@@ -57,11 +63,17 @@ proptest! {
         parts in prop::collection::vec(prop_oneof![Just(0u64), 0..GIB * 3, 0..1u64 << 58], 0..30),
         unit in prop::sample::select(&Unit::ALL[..]),
         decimals in 0u8..4,
+        beside in prop::bool::ANY,
+        changed in prop::collection::vec(prop::option::of(0..GIB * 3), 0..30),
     ) {
         let scale = Scale { unit, decimals };
         let parts: Vec<Bytes> = parts.into_iter().map(Bytes).collect();
+        let mut others = parts.clone();
+        for (other, changed) in others.iter_mut().zip(changed) {
+            *other = changed.map_or(*other, Bytes);
+        }
         let digits = |text: &str| text.replace('.', "").parse::<u128>().unwrap();
-        let shown = scale.parts(&parts);
+        let shown = if beside { scale.parts_beside(&parts, &others) } else { scale.parts(&parts) };
         let total: Bytes = parts.iter().copied().sum();
         let sum: u128 = shown.iter().map(|text| digits(text)).sum();
         prop_assert_eq!(sum, digits(&scale.number(total)));

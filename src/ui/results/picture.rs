@@ -100,6 +100,7 @@ impl Hands {
                 .children(self.drawn(drawings, lit))
         };
         let (width, height) = (Text::from(scene.width), Text::from(scene.height));
+        let [shapes, texts] = layers.elements(self.id);
         let svg = tag("svg")
             .class(format!(
                 "scene scene-{}{}",
@@ -124,8 +125,9 @@ impl Hands {
             .child(texture(self.id))
             .child(silent(&scene.behind))
             .children(marks)
-            .children(layers.elements(self.id))
-            .child(silent(&scene.before));
+            .child(shapes)
+            .child(silent(&scene.before))
+            .child(texts);
         vec![svg]
     }
 

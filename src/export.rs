@@ -4,6 +4,7 @@ mod arguments;
 pub mod bridge;
 pub mod bridge_recipe;
 pub mod json;
+mod launcher;
 pub mod links;
 pub mod megatron_args;
 pub mod one_gpu;

@@ -3,13 +3,12 @@
 use core::fmt::Write;
 
 use super::arguments::{Argument, arguments, quoted};
+use super::launcher;
 use crate::config::canonical::{Meaning, meaning};
-use crate::config::choices::CudaGraphImpl;
 use crate::config::field::Group;
 use crate::config::fields::FieldId;
 use crate::config::parse::Parsed;
 use crate::config::raw::{RawJob, Settings};
-use crate::formats::environment;
 use crate::formats::import::Dialect;
 use crate::formats::megatron_args::{self, Arity};
 use crate::value::Value;
@@ -29,18 +28,8 @@ fn flags(settings: &Settings) -> Vec<Flag> {
         .filter(|argument| !(has_layout && counts_virtual_stages(argument.id)))
         .filter_map(flag)
         .chain(positions(settings))
-        .chain(unchecked(settings))
+        .chain(launcher::switches(settings).map(switch))
         .collect()
-}
-
-/// What Megatron-LM asks for beside a graph of all passes: nothing may be read back within it.
-fn unchecked(settings: &Settings) -> Option<Flag> {
-    let captures = environment::captures(settings);
-    (captures == Some(CudaGraphImpl::FullIteration)).then(|| Flag {
-        name: "no-check-for-nan-in-loss-and-grad".to_owned(),
-        words: Vec::new(),
-        many: false,
-    })
 }
 
 /// The longest position, which Megatron-LM does not derive from the sequence.
@@ -68,12 +57,15 @@ fn counts_virtual_stages(id: FieldId) -> bool {
     )
 }
 
-fn flag(argument: &Argument) -> Option<Flag> {
-    let switch = |name: &str| Flag {
+fn switch(name: &str) -> Flag {
+    Flag {
         name: name.to_owned(),
         words: Vec::new(),
         many: false,
-    };
+    }
+}
+
+fn flag(argument: &Argument) -> Option<Flag> {
     match argument.id {
         FieldId::virtual_pipeline_model_parallel_size => {
             return Some(Flag {
@@ -81,10 +73,14 @@ fn flag(argument: &Argument) -> Option<Flag> {
                 ..switch("num-virtual-stages-per-pipeline-rank")
             });
         }
+        // Flags that the parser makes of the fields of its configurations.
         FieldId::apply_query_key_layer_scaling => {
             return argument
                 .is_on()
                 .then(|| switch("apply-query-key-layer-scaling"));
+        }
+        FieldId::deterministic_mode => {
+            return argument.is_on().then(|| switch("deterministic-mode"));
         }
         _ => {}
     }
@@ -118,29 +114,10 @@ pub fn without_flag(job: &RawJob) -> Vec<FieldId> {
         .collect()
 }
 
-/// What the launcher of Megatron-LM refuses although the library runs it (`validate_args` in `megatron/training/arguments.py`).
-const REFUSED: &str = "\
-# The launcher of Megatron-LM stops at --cross-entropy-loss-fusion with --cross-entropy-fusion-impl te; Megatron-Bridge warns.
-# Make it native before a launch, here and in the calculator: the loss needs other memory then.
-";
-
-/// Whether the launcher refuses the job's loss.
-fn is_refused(job: &RawJob) -> bool {
-    let is = |id, value| meaning(id, job.shared.get(id)).to_value(id) == Some(value);
-    is(FieldId::cross_entropy_loss_fusion, Value::Bool(true))
-        && is(
-            FieldId::cross_entropy_fusion_impl,
-            Value::Text("te".to_owned()),
-        )
-}
-
 /// What the flags leave out, and what must change before they run, as comments: the GPU is no argument of Megatron-LM in
 /// any case.
 fn comments(job: &RawJob) -> String {
-    let mut out = String::new();
-    if is_refused(job) {
-        out.push_str(REFUSED);
-    }
+    let mut out = launcher::comments(&job.shared);
     let lost = without_flag(job).into_iter();
     for id in lost.filter(|id| id.field().presentation().group != Group::Hardware) {
         let _ = writeln!(out, "# Megatron-LM has no flag for {}.", id.field().name);
@@ -151,7 +128,7 @@ fn comments(job: &RawJob) -> String {
 /// A bash array of the flags that differ from the defaults, after what the environment must say.
 pub(super) fn array(job: &RawJob) -> String {
     let mut out = comments(job);
-    for (name, value) in environment::variables(&job.shared) {
+    for (name, value) in launcher::variables(&job.shared) {
         let _ = writeln!(out, "export {name}={value}");
     }
     out.push_str("MEGATRON_ARGS=(\n");
@@ -193,7 +170,7 @@ pub fn script(job: &RawJob) -> String {
 #[must_use]
 pub fn yaml(job: &RawJob) -> String {
     let mut out = comments(job);
-    let variables = environment::variables(&job.shared);
+    let variables = launcher::variables(&job.shared);
     if !variables.is_empty() {
         out.push_str("ENV_VARS:\n");
     }

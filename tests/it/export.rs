@@ -65,9 +65,52 @@ fn check_back(name: &str, text: &str, settings: &Settings, lost: &[FieldId]) {
 }
 
 #[test]
+fn the_launcher_gets_what_it_asks_for() {
+    const CONNECTIONS: &str = "export CUDA_DEVICE_MAX_CONNECTIONS=1\n";
+    let script = |more: &str| {
+        let job = state(&format!("#v1;L=4;h=1024;nq=8;seq=2048;gpus=8;{more}"))
+            .setup
+            .job;
+        megatron_args::script(&job)
+    };
+    assert!(!script("tp=1").contains("export"));
+    for more in ["tp=2", "cp=2", "tp=2;gpu=h200"] {
+        assert!(script(more).contains(CONNECTIONS), "{more}");
+    }
+    for more in ["tp=2;gpu=b200", "pp=2"] {
+        assert!(!script(more).contains(CONNECTIONS), "{more}");
+    }
+    for (more, asked) in [
+        ("qkls=1", "export NVTE_APPLY_QK_LAYER_SCALING=1\n"),
+        (
+            "fine_grained_activation_offloading=1;offload_modules=core_attn",
+            "export NVTE_CPU_OFFLOAD_V1=1\n",
+        ),
+        ("E=4;k=1", "    --moe-router-pre-softmax\n"),
+        (
+            "transformer_impl=local;norm=RMSNorm",
+            "    --no-persist-layer-norm\n",
+        ),
+        ("det=1", "    --deterministic-mode\n"),
+        (
+            "cp=4;cpcomm=a2a+p2p",
+            "# Say with --hierarchical-context-parallel-sizes",
+        ),
+    ] {
+        let script = script(more);
+        assert!(script.contains(asked), "{more}: {script}");
+        assert!(!script.contains("has no flag"), "{more}: {script}");
+    }
+    for more in ["E=4;k=1;score=sigmoid", "E=4;k=2", "k=1"] {
+        assert!(!script(more).contains("pre-softmax"), "{more}");
+    }
+}
+
+#[test]
 fn flags_are_those_that_differ_from_the_defaults() {
     let job = state("#v1;L=4;h=1024;nq=8;seq=2048;tp=2;vpp=2;bias=0;ropef=0;swiglu=1;E=8;freq=0~1,1~3;rcmod=moe_act,core_attn;rc=selective;adrop=0;gpus=32;bf16=1;fp8=hybrid;layout=Et,tL;mbs=1").setup.job;
-    let expected = r#"MEGATRON_ARGS=(
+    let expected = r#"export CUDA_DEVICE_MAX_CONNECTIONS=1
+MEGATRON_ARGS=(
     --num-layers 4
     --hidden-size 1024
     --swiglu
@@ -91,7 +134,9 @@ torchrun --nproc_per_node 8 --nnodes 4 pretrain_gpt.py "${MEGATRON_ARGS[@]}"
 "#;
     assert_eq!(megatron_args::script(&job), expected);
     let yaml = megatron_args::yaml(&job);
-    assert!(yaml.starts_with("MODEL_ARGS:\n  --num-layers: 4\n"));
+    assert!(yaml.starts_with(
+        "ENV_VARS:\n  CUDA_DEVICE_MAX_CONNECTIONS: 1\nMODEL_ARGS:\n  --num-layers: 4\n"
+    ));
     assert!(yaml.contains("  --recompute-modules: \"[core_attn moe_act]\"\n"));
     assert!(yaml.contains("  --disable-bias-linear: true\n"));
     let set = bridge::overrides(&job);

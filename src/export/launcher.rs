@@ -1,0 +1,107 @@
+//! What Megatron-LM's launcher asks for beside what decides memory (`validate_args` in `megatron/training/arguments.py`,
+//! unless another place is named).
+
+use crate::config::canonical::{is_on, meaning};
+use crate::config::choices::CudaGraphImpl;
+use crate::config::fields::FieldId;
+use crate::config::job::GpuGeneration;
+use crate::config::raw::Settings;
+use crate::formats::environment;
+use crate::value::Value;
+
+/// Whether a field has this value, said or by default.
+fn is(settings: &Settings, id: FieldId, value: Value) -> bool {
+    meaning(id, settings.get(id)).to_value(id) == Some(value)
+}
+
+fn names(settings: &Settings, id: FieldId, name: &str) -> bool {
+    is(settings, id, Value::Text(name.to_owned()))
+}
+
+fn number(settings: &Settings, id: FieldId) -> i128 {
+    match meaning(id, settings.get(id)).to_value(id) {
+        Some(Value::Int(number)) => number,
+        _ => 1,
+    }
+}
+
+/// The variables of the environment, each with its value.
+pub(super) fn variables(settings: &Settings) -> Vec<(&'static str, String)> {
+    let mut all = environment::variables(settings);
+    let mut one = |name| all.push((name, String::from("1")));
+    let gpu = meaning(FieldId::gpu, settings.get(FieldId::gpu)).to_value(FieldId::gpu);
+    let generation = match &gpu {
+        Some(Value::Text(id)) => GpuGeneration::named(id),
+        _ => GpuGeneration::named(""),
+    };
+    let sizes = [
+        FieldId::tensor_model_parallel_size,
+        FieldId::context_parallel_size,
+    ];
+    if sizes.iter().any(|id| number(settings, *id) > 1)
+        && generation != GpuGeneration::Blackwell
+        && !is_on(settings, FieldId::overlap_moe_expert_parallel_comm)
+    {
+        one("CUDA_DEVICE_MAX_CONNECTIONS");
+    }
+    if is_on(settings, FieldId::fine_grained_activation_offloading) {
+        one("NVTE_CPU_OFFLOAD_V1");
+    }
+    // `TEDotProductAttention.__init__`.
+    if is_on(settings, FieldId::apply_query_key_layer_scaling) {
+        one("NVTE_APPLY_QK_LAYER_SCALING");
+    }
+    all
+}
+
+/// The switches.
+pub(super) fn switches(settings: &Settings) -> impl Iterator<Item = &'static str> {
+    let graphs = environment::captures(settings);
+    let local = names(settings, FieldId::transformer_impl, "local");
+    let [experts, k] = [FieldId::num_experts, FieldId::moe_router_topk];
+    let softmax = names(settings, FieldId::moe_router_score_function, "softmax");
+    let asked = [
+        // Nothing may be read back within a graph of all passes.
+        (
+            graphs == Some(CudaGraphImpl::FullIteration),
+            "no-check-for-nan-in-loss-and-grad",
+        ),
+        // A softmax over the one expert that was chosen has no gradient (`TransformerConfig.__post_init__`).
+        (
+            settings.get(experts).is_some() && is(settings, k, Value::Int(1)) && softmax,
+            "moe-router-pre-softmax",
+        ),
+        // `WrappedTorchNorm` persists nothing.
+        (
+            local && names(settings, FieldId::normalization, "RMSNorm"),
+            "no-persist-layer-norm",
+        ),
+    ];
+    asked
+        .into_iter()
+        .filter_map(|(asks, name)| asks.then_some(name))
+}
+
+/// What has to be changed or added by hand, as comments.
+pub(super) fn comments(settings: &Settings) -> String {
+    let asked = [
+        (
+            is_on(settings, FieldId::cross_entropy_loss_fusion)
+                && names(settings, FieldId::cross_entropy_fusion_impl, "te"),
+            "\
+# The launcher of Megatron-LM stops at --cross-entropy-loss-fusion with --cross-entropy-fusion-impl te; Megatron-Bridge warns.
+# Make it native before a launch, here and in the calculator: the loss needs other memory then.
+",
+        ),
+        (
+            names(settings, FieldId::cp_comm_type, "a2a+p2p"),
+            "# Say with --hierarchical-context-parallel-sizes which ranks exchange heads, and which blocks.\n",
+        ),
+        (
+            names(settings, FieldId::position_embedding_type, "mrope"),
+            "# Say with --mrope-section how the dimensions are shared.\n",
+        ),
+    ];
+    let asked = asked.into_iter().filter(|(asks, _)| *asks);
+    asked.map(|(_, comment)| comment).collect()
+}

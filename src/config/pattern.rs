@@ -160,7 +160,7 @@ fn every(n: i128) -> Result<LayerPattern, PatternError> {
     }
 }
 
-/// `sum = product ("+" product)*`, `product = atom ("*" n)*`, `atom = "(" sum ")" | "[" entries "]"`.
+/// `sum = product ("+" product)*`, `product = (n "*")* atom ("*" n)*`, `atom = "(" sum ")" | "[" entries "]"`.
 struct Reader {
     chars: Vec<char>,
     place: usize,
@@ -207,10 +207,15 @@ impl Reader {
 
     fn product(&mut self, list: &mut Vec<bool>) -> Result<(), PatternError> {
         let start = list.len();
+        let mut times = 1_usize;
+        while self.peek().is_some_and(|c| c.is_ascii_digit()) {
+            times = times.saturating_mul(self.number()?);
+            self.expect('*')?;
+        }
         self.atom(list)?;
-        while self.take('*') {
+        loop {
             let once = list.len() - start;
-            let all = once.saturating_mul(self.number()?);
+            let all = once.saturating_mul(times);
             if all > LONGEST {
                 return Err(PatternError::TooLong);
             }
@@ -218,8 +223,11 @@ impl Reader {
             while list.len() < start + all {
                 list.extend_from_within(start..start + once);
             }
+            if !self.take('*') {
+                return Ok(());
+            }
+            times = self.number()?;
         }
-        Ok(())
     }
 
     fn atom(&mut self, list: &mut Vec<bool>) -> Result<(), PatternError> {

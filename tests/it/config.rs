@@ -556,3 +556,47 @@ fn modules_that_do_not_tile_the_world_are_named() {
         "{found:?}"
     );
 }
+
+#[test]
+fn layer_patterns_are_read_as_python_reads_them() {
+    let config = |pattern: &str| {
+        let settings = json!({
+            "num_layers": 6, "hidden_size": 64, "num_attention_heads": 4, "seq_length": 16, "vocab_size": 64, "num_experts": 4,
+            "add_bias_linear": false, "moe_layer_freq": pattern,
+        });
+        let value: Value = serde_json::from_value(settings).unwrap();
+        let config = check(&RawJob::from_value(&value)).config?;
+        let pattern = &config.modules()[0].args().moe_layer_freq;
+        Some(format!("{pattern:?}"))
+    };
+    let expected = config("[0,0,0,1,1,1]");
+    assert!(expected.is_some());
+    for pattern in [
+        "([0]*3+[1]*3)",
+        "3*[0]+[1]*3",
+        "3*[0]+3*([1])",
+        "([0]+[0]*2)+1*3*[1]",
+        "[0]*3+0*[1,0]+3*[1]",
+    ] {
+        assert_eq!(config(pattern), expected, "{pattern}");
+    }
+    for pattern in ["3[0]+[1]*3", "3*+[0]", "3*3", "*[0]", "[0]*[1]"] {
+        assert_eq!(config(pattern), None, "{pattern}");
+    }
+}
+
+#[test]
+fn a_width_that_no_layer_has_need_not_be_even() {
+    let rules = |freq: &str| {
+        let settings = json!({
+            "num_layers": 4, "hidden_size": 64, "num_attention_heads": 4, "seq_length": 16, "vocab_size": 64, "num_experts": 4,
+            "add_bias_linear": false, "moe_ffn_hidden_size": 64, "ffn_hidden_size": 1001, "expert_tensor_parallel_size": 1,
+            "tensor_model_parallel_size": 2, "sequence_parallel": true, "world_size": 2, "moe_layer_freq": freq,
+        });
+        let value: Value = serde_json::from_value(settings).unwrap();
+        let checked = check(&RawJob::from_value(&value));
+        checked.errors().map(|p| p.rule).collect::<Vec<_>>()
+    };
+    assert!(rules("1").is_empty(), "{:?}", rules("1"));
+    assert_eq!(rules("[0]+[1]*3"), ["ffn_by_tp"]);
+}

@@ -4,6 +4,7 @@ use super::rule::{ERROR, Found, Rule, To, WARNING};
 use crate::config::check::Draft;
 use crate::config::choices::PositionEmbedding;
 use crate::config::fields::FieldId as F;
+use crate::config::pattern::LayerPattern;
 use crate::config::problem::{near_divisors, near_multiples};
 use crate::value::Value;
 
@@ -75,7 +76,8 @@ pub(super) const RULES: &[Rule] = &[
                 F::hidden_size,
             ];
             let involved = if d.a.ffn_hidden_size.is_some() { 2 } else { 3 };
-            f.rest(d.ffn_hidden_size, d.tp)
+            has_dense_layers(d)
+                && f.rest(d.ffn_hidden_size, d.tp)
                 && f.near(near_multiples(d.ffn_hidden_size, d.tp))
                 && f.about(fields.get(..involved).unwrap_or_default())
         },
@@ -203,4 +205,13 @@ fn too_few_positions(d: &Draft<'_>, f: &mut Found) -> bool {
                 && f.numbers(&[longest, length])
                 && f.fix_each(F::max_position_embeddings, &[length])
         })
+}
+
+/// Whether any decoder layer has a dense MLP.
+fn has_dense_layers(d: &Draft<'_>) -> bool {
+    d.a.num_experts.is_none()
+        || match &d.a.moe_layer_freq {
+            LayerPattern::Every(n) => *n > 1,
+            LayerPattern::List(list) => list.contains(&false),
+        }
 }

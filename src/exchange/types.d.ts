@@ -196,6 +196,8 @@ export interface Layout {
   worst_stage: number;
   /** TP · PP · CP. */
   gpus_per_copy: number;
+  /** Chunks of layers on each pipeline rank; they follow from the pipeline layout where the job has one. */
+  virtual_pipeline_model_parallel_size: number;
   data_parallel_size: number;
   expert_data_parallel_size: number;
   num_microbatches: number;

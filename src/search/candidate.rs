@@ -21,6 +21,8 @@ pub struct Candidate {
     pub worst: StageRef,
     /// GPUs that share one copy of the model: TP · PP · CP.
     pub copy: u64,
+    /// Chunks of layers on each pipeline rank.
+    pub vpp: u64,
     /// Data-parallel size.
     pub dp: u64,
     /// Data-parallel size of routed experts.
@@ -55,6 +57,7 @@ impl Candidate {
             gpu: config.gpu_memory(),
             worst,
             copy: m.tp * m.pp * m.cp,
+            vpp: derived.virtual_pipeline_model_parallel_size,
             dp: m.dp,
             edp: m.edp,
             num_microbatches: m.num_microbatches,

@@ -5,7 +5,7 @@ use crate::config::canonical::{Meaning, differences, meaning};
 use crate::config::fields::FieldId;
 use crate::config::job::{Config, Module};
 use crate::config::parse::Parsed;
-use crate::config::problem::Problem;
+use crate::config::problem::{Problem, Severity};
 use crate::config::raw::RawJob;
 use crate::config::{Checked, check};
 use crate::memory::ledger::{Choice, choice_of, choices};
@@ -75,6 +75,15 @@ pub struct Space {
     sequence_parallel: bool,
 }
 
+impl Dimension {
+    /// How many of its values are within its bound.
+    #[must_use]
+    pub fn within(&self) -> usize {
+        let within = |pick: &&Pick| !matches!(pick, Pick::Size(size) if *size > self.at_most);
+        self.values.iter().filter(within).count()
+    }
+}
+
 impl Options {
     /// What is worth varying first: TP, PP, with experts EP, and by what else the job splits its model; TP within a node.
     #[must_use]
@@ -117,6 +126,11 @@ impl Space {
         };
         let a = m.args();
         let given_tp = number(job, FieldId::tensor_model_parallel_size);
+        // The reference may be of another number of GPUs; a replica gets as many samples.
+        let world_size = number(job, FieldId::world_size).unwrap_or(config.world_size());
+        let samples = m.derived().global_batch_size.saturating_mul(world_size);
+        let global_batch_size =
+            number(job, FieldId::global_batch_size).unwrap_or(samples / config.world_size());
         let mut space = Self {
             given: job.clone(),
             base: job.clone(),
@@ -126,8 +140,8 @@ impl Space {
             num_layers: a.num_layers,
             gpu: config.gpu_memory(),
             experts: a.num_experts.is_some(),
-            world_size: config.world_size(),
-            global_batch_size: m.derived().global_batch_size,
+            world_size,
+            global_batch_size,
             sequence_parallel: a.sequence_parallel
                 || given_tp.is_none_or(|tp| tp == 1)
                 || a.num_experts.is_some(),
@@ -142,7 +156,7 @@ impl Space {
         space.base.shared.unset(FieldId::data_parallel_size);
         settle_split(&mut space.base, &varied, options.split);
         for axis in &varied {
-            let values = values(*axis, &config, m);
+            let values = space.values(*axis, m);
             let bound = options.at_most.iter().find(|(of, _)| of == axis);
             let length = u64::try_from(values.len()).unwrap_or(u64::MAX);
             let total = space.total.checked_mul(length);
@@ -162,6 +176,41 @@ impl Space {
             }
         }
         Ok(space)
+    }
+
+    /// All values of an axis that can be legal: sizes divide what they share out.
+    fn values(&self, axis: Axis, m: &Module) -> Vec<Pick> {
+        let a = m.args();
+        let sizes = match axis {
+            Axis::Pipeline | Axis::Tensor | Axis::Context | Axis::Expert | Axis::ExpertTensor => {
+                divisors(self.world_size)
+            }
+            Axis::Virtual => {
+                let counted = [
+                    a.account_for_embedding_in_pipeline_split,
+                    a.account_for_loss_in_pipeline_split,
+                ];
+                let counted = counted.into_iter().map(u64::from).sum::<u64>();
+                divisors(a.num_layers.saturating_add(counted))
+            }
+            Axis::MicroBatch => divisors(self.global_batch_size),
+            Axis::Recompute => {
+                // Choices of so many layers of a chunk make sense for one layout only.
+                let now = choice_of(m);
+                let general = |choice: &Choice| {
+                    matches!(
+                        choice,
+                        Choice::Nothing | Choice::Selective(_) | Choice::Uniform(1)
+                    )
+                };
+                let others = choices(m)
+                    .into_iter()
+                    .filter(|choice| general(choice) && *choice != now)
+                    .map(|choice| Pick::Recompute(Some(choice)));
+                return [Pick::Recompute(None)].into_iter().chain(others).collect();
+            }
+        };
+        sizes.into_iter().map(Pick::Size).collect()
     }
 
     /// How many combinations there are, legal or not.
@@ -329,10 +378,11 @@ fn settle_split(job: &mut RawJob, varied: &[Axis], split: Split) {
     }
 }
 
-/// The job's own configuration, or where its layout is refused that of the smallest one.
+/// The job's own configuration, or where its layout is refused that of the smallest one. What is wrong only with a layout
+/// is found for each of them: here, a number of GPUs and a way to split layers that the smallest has no use for do no harm.
 fn reference(job: &RawJob, varied: &[Axis], split: Split) -> Result<Config, Unsearchable> {
-    let Checked { config, problems } = check(job);
-    if let Some(config) = config {
+    use FieldId as F;
+    if let Some(config) = check(job).config {
         return Ok(config);
     }
     let mut smallest = job.clone();
@@ -341,42 +391,44 @@ fn reference(job: &RawJob, varied: &[Axis], split: Split) -> Result<Config, Unse
     for axis in varied.iter().filter(|axis| **axis != Axis::Recompute) {
         smallest.shared.unset(axis.field());
     }
-    check(&smallest)
-        .config
-        .ok_or(Unsearchable::Problems(problems))
-}
-
-/// All values of an axis that can be legal: sizes divide what they share out.
-fn values(axis: Axis, config: &Config, m: &Module) -> Vec<Pick> {
-    let a = m.args();
-    let sizes = match axis {
-        Axis::Pipeline | Axis::Tensor | Axis::Context | Axis::Expert | Axis::ExpertTensor => {
-            divisors(config.world_size())
+    if let Some(config) = check(&smallest).config {
+        return Ok(config);
+    }
+    if varied.contains(&Axis::Pipeline) {
+        for field in [
+            F::pipeline_model_parallel_layout,
+            F::decoder_first_pipeline_num_layers,
+            F::decoder_last_pipeline_num_layers,
+            F::virtual_pipeline_model_parallel_size,
+            F::num_layers_per_virtual_pipeline_stage,
+            F::num_virtual_stages_per_pipeline_rank,
+        ] {
+            smallest.shared.unset(field);
         }
-        Axis::Virtual => {
-            let counted = [
-                a.account_for_embedding_in_pipeline_split,
-                a.account_for_loss_in_pipeline_split,
-            ];
-            let counted = counted.into_iter().map(u64::from).sum::<u64>();
-            divisors(a.num_layers.saturating_add(counted))
+    }
+    let sizes = [
+        F::tensor_model_parallel_size,
+        F::pipeline_model_parallel_size,
+        F::context_parallel_size,
+        F::expert_model_parallel_size,
+        F::expert_tensor_parallel_size,
+        F::num_distributed_optimizer_instances,
+    ];
+    let sizes = sizes.iter().filter_map(|field| number(&smallest, *field));
+    let ranks = sizes.fold(1, u64::saturating_mul);
+    for (field, value) in [
+        (F::world_size, Value::Int(ranks.into())),
+        (F::global_batch_size, Value::Null),
+    ] {
+        // What cannot be read at all stays wrong.
+        if number(&smallest, field).is_some() {
+            smallest.shared.set(field, value);
         }
-        Axis::MicroBatch => divisors(m.derived().global_batch_size),
-        Axis::Recompute => {
-            // Choices of so many layers of a chunk make sense for one layout only.
-            let now = choice_of(m);
-            let general = |choice: &Choice| {
-                matches!(
-                    choice,
-                    Choice::Nothing | Choice::Selective(_) | Choice::Uniform(1)
-                )
-            };
-            let others = choices(m)
-                .into_iter()
-                .filter(|choice| general(choice) && *choice != now)
-                .map(|choice| Pick::Recompute(Some(choice)));
-            return [Pick::Recompute(None)].into_iter().chain(others).collect();
-        }
-    };
-    sizes.into_iter().map(Pick::Size).collect()
+    }
+    let Checked {
+        config,
+        mut problems,
+    } = check(&smallest);
+    problems.retain(|p| p.severity == Severity::Error);
+    config.ok_or(Unsearchable::Problems(problems))
 }

@@ -78,7 +78,7 @@ fn a_layout_is_found_and_applied_in_one_step_that_undo_takes_back() {
     assert!(loaded(&page));
     let said = page.text(DIALOG);
     assert!(
-        said.contains("7 values of PP × 7 values of TP = 49 combinations."),
+        said.contains("7 values of PP × 7 values of TP (4 within your bound) = 49 combinations."),
         "{said}"
     );
     let before = page.fragment();
@@ -98,6 +98,25 @@ fn a_layout_is_found_and_applied_in_one_step_that_undo_takes_back() {
     page.click("[data-at=undo]");
     page.until(&format!("location.hash === '#{before}'"));
     assert_eq!(page.complaints(), Vec::<String>::new());
+}
+
+#[test]
+fn a_job_that_cannot_run_as_it_is_gets_layouts_that_can() {
+    let page = open(&LLAMA.replace("tp=2", "tp=3"));
+    page.until(&format!(
+        "document.querySelector('{DIALOG}').innerText.includes(' = 49 combinations.')"
+    ));
+    search(&page);
+    page.click(&format!("{DIALOG} tbody [aria-label=\"Apply PP 4, TP 2\"]"));
+    page.until("document.getElementById('field-tp').value === '2'");
+    assert!(!page.shows("[data-testid=stale]"));
+    show(&page);
+    page.fill(&at("most:pipeline_model_parallel_size"), "abc");
+    page.press("\u{E004}");
+    page.until(&format!(
+        "document.querySelector('{DIALOG}').innerText.includes('is no size')"
+    ));
+    assert_eq!(page.value(&at("most:pipeline_model_parallel_size")), "abc");
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use megatron_memory::config::check;
 use megatron_memory::config::fields::FieldId;
 use megatron_memory::config::raw::RawJob;
+use megatron_memory::formats::share_url::visit;
 use megatron_memory::memory::estimate;
 use megatron_memory::memory::ledger::Choice;
 use megatron_memory::search::{
@@ -234,6 +235,48 @@ fn a_job_whose_layout_is_refused_has_others() {
         Space::new(&several, &vary(&[Axis::Tensor])).unwrap_err(),
         Unsearchable::SeveralModules
     );
+}
+
+#[test]
+fn what_varies_or_has_to_agree_with_it_refuses_no_search() {
+    let job = visit("").0.setup.job;
+    let space = |job: &RawJob, options: &Options| Space::new(job, options);
+    let usual = Options::usual(&job);
+    let whole = space(&job, &usual).unwrap();
+    for (field, value) in [
+        (FieldId::tensor_model_parallel_size, 3),
+        (FieldId::pipeline_model_parallel_size, 7),
+        (FieldId::expert_model_parallel_size, 100),
+    ] {
+        let mut wrong = job.clone();
+        wrong.put(0, field, Value::Int(value));
+        assert!(check(&wrong).config.is_none());
+        let space = space(&wrong, &usual).unwrap();
+        assert_eq!(space.dimensions(), whole.dimensions());
+        let last = space.total() - 1;
+        for index in [0, last / 2, last] {
+            assert_eq!(space.job(index), whole.job(index));
+        }
+    }
+    // No batch of the preset is shared evenly among so many: every layout is refused, and says why.
+    let mut odd = job.clone();
+    odd.put(0, FieldId::world_size, Value::Int(1000));
+    let thousand = space(&odd, &usual).unwrap();
+    assert_eq!(
+        (thousand.world_size(), thousand.total() > 100),
+        (1000, true)
+    );
+    adds_up(&thousand, &all(&thousand));
+    // What stays as it is must be right, and is what is named.
+    let mut fixed = job.clone();
+    fixed.put(0, FieldId::tensor_model_parallel_size, Value::Int(3));
+    fixed.put(0, FieldId::expert_model_parallel_size, Value::Int(100));
+    let Err(Unsearchable::Problems(problems)) = space(&fixed, &vary(&[Axis::Tensor])) else {
+        panic!("no number of experts is a multiple");
+    };
+    let named = |field| problems.iter().any(|p| p.fields.contains(&field));
+    assert!(named(FieldId::expert_model_parallel_size), "{problems:?}");
+    assert!(!named(FieldId::tensor_model_parallel_size), "{problems:?}");
 }
 
 #[test]

@@ -43,6 +43,8 @@ pub struct Search {
     /// What the page shows.
     page: ShareState,
     options: Options,
+    /// Bounds that are no sizes, as they were typed.
+    unread: Vec<(Axis, String)>,
     keep: Keep,
     space: Result<Space, String>,
     phase: Phase,
@@ -58,6 +60,7 @@ impl Search {
         let mut dialog = Self {
             page,
             options,
+            unread: Vec::new(),
             keep: Keep::Fitting,
             space: Err(String::new()),
             phase: Phase::Before,
@@ -91,8 +94,13 @@ impl Search {
             ("most", name) => {
                 let axis = Axis::by_name(name)?;
                 self.options.at_most.retain(|(of, _)| *of != axis);
-                if let Ok(most) = typed.trim().parse() {
-                    self.options.at_most.push((axis, most));
+                self.unread.retain(|(of, _)| *of != axis);
+                match typed.trim() {
+                    "" => {}
+                    typed => match typed.parse() {
+                        Ok(most) if most > 0 => self.options.at_most.push((axis, most)),
+                        _ => self.unread.push((axis, typed.to_owned())),
+                    },
                 }
             }
             ("split", _) => {
@@ -213,6 +221,10 @@ impl Search {
             Ok(space) => space,
             Err(error) => {
                 drawn.push(alarm(error));
+                // Letting something else vary may help; several modules are beyond that.
+                if self.page.setup.job.modules.is_empty() {
+                    drawn.push(self.controls(None));
+                }
                 drawn.push(
                     tag("div")
                         .class("exchange-actions")
@@ -222,7 +234,7 @@ impl Search {
             }
         };
         drawn.push(tag("p").text(about(space)));
-        drawn.push(self.controls(space));
+        drawn.push(self.controls(Some(space)));
         drawn.push(tag("p").class("layouts-space").text(size(space)));
         drawn.push(self.actions());
         drawn.push(alarm(&self.error));
@@ -235,8 +247,8 @@ impl Search {
         drawn
     }
 
-    fn controls(&self, space: &Space) -> Markup {
-        let moe = space.has_experts();
+    fn controls(&self, space: Option<&Space>) -> Markup {
+        let moe = space.is_none_or(Space::has_experts);
         let axes = Axis::ALL
             .into_iter()
             .filter(|axis| moe || !matches!(axis, Axis::Expert | Axis::ExpertTensor));
@@ -245,7 +257,7 @@ impl Search {
             .find(|(.., split)| *split == self.options.split);
         let chosen = chosen.map_or("", |(name, ..)| name);
         let splits = SPLITS.iter().map(|(name, label, _)| (*name, *label));
-        let fitting = space.gpu_memory().map(|_| {
+        let fitting = space.and_then(Space::gpu_memory).map(|_| {
             check(
                 "keep",
                 "List only what fits on the GPU",
@@ -269,19 +281,32 @@ impl Search {
         let varies = self.options.vary.contains(&axis);
         let bound = (varies && axis != Axis::Recompute).then(|| {
             let bound = self.options.at_most.iter().find(|(of, _)| *of == axis);
+            let unread = self.unread.iter().find(|(of, _)| *of == axis);
+            let bound = bound.map(|(_, most)| most.to_string());
+            let typed = bound.or(unread.map(|(_, typed)| typed.clone()));
+            let wrong = format!("wrong-{name}");
             let input = tag("input")
                 .with("data-at", format!("most:{name}"))
                 .with("inputmode", "numeric")
                 .with("autocomplete", "off")
                 .with("aria-label", format!("{label}, at most"))
+                .with("aria-describedby", wrong.clone())
                 .with(
-                    "value",
-                    bound.map_or(String::new(), |(_, most)| most.to_string()),
-                );
+                    "aria-invalid",
+                    if unread.is_some() { "true" } else { "false" },
+                )
+                .with("value", typed.unwrap_or_default());
+            let said = unread.map_or("", |_| "is no size, and bounds nothing");
+            let said = tag("span")
+                .class("exchange-error")
+                .with("id", wrong)
+                .with("role", "status")
+                .text(said);
             tag("label")
                 .class("layouts-bound")
                 .child(tag("span").text("at most"))
                 .child(input)
+                .child(said)
         });
         tag("div")
             .class("layouts-axis")
@@ -372,13 +397,14 @@ fn about(space: &Space) -> String {
 /// The size of the space, as the product that it is.
 fn size(space: &Space) -> String {
     let factor = |d: &Dimension| {
-        let count = d.values.len();
-        format!(
-            "{} {} of {}",
-            count,
-            if count == 1 { "value" } else { "values" },
-            d.axis.symbol()
-        )
+        let (count, within) = (d.values.len(), d.within());
+        let values = if count == 1 { "value" } else { "values" };
+        let symbol = d.axis.symbol();
+        if within == count {
+            format!("{count} {values} of {symbol}")
+        } else {
+            format!("{count} {values} of {symbol} ({within} within your bound)")
+        }
     };
     let factors: Vec<String> = space.dimensions().iter().map(factor).collect();
     let total = grouped(space.total());

@@ -1,10 +1,11 @@
 //! The layout search as plain data, and its dialog.
 
 use megatron_memory::config::check;
+use megatron_memory::config::fields::FieldId;
 use megatron_memory::config::raw::RawJob;
 use megatron_memory::exchange::dialog::{Dialog, Effect};
 use megatron_memory::exchange::search;
-use megatron_memory::formats::share_url::decode;
+use megatron_memory::formats::share_url::{decode, encode};
 use megatron_memory::memory::estimate;
 use megatron_memory::report::markup::Markup;
 use megatron_memory::value::Value;
@@ -181,7 +182,10 @@ fn dialog(link: &str) -> Dialog {
 #[test]
 fn the_table_is_the_search_in_its_order() {
     let mut dialog = dialog(LINK);
-    assert!(says(&dialog).contains("5 values of PP × 5 values of TP = 25 combinations."));
+    assert!(
+        says(&dialog)
+            .contains("5 values of PP × 5 values of TP (4 within your bound) = 25 combinations.")
+    );
     run(&mut dialog);
     let found = search(&job(), &data(r#"{"keep": "fitting"}"#)).unwrap();
     let said = says(&dialog);
@@ -286,4 +290,62 @@ fn other_options_are_another_search() {
     let late = search(&job(), &Value::Null).unwrap();
     assert_eq!(dialog.take(&late), None);
     assert!(says(&dialog).contains("Stopped.") && rows(&dialog).is_empty());
+}
+
+#[test]
+fn what_may_vary_is_asked_whatever_is_wrong_with_it() {
+    let mut dialog = dialog("#v1;m=llama3-8b@1;gpus=16;tp=3;cp=1;gbs=64");
+    assert!(says(&dialog).contains(" = 25 combinations."));
+    dialog.act("vary:tensor_model_parallel_size", "");
+    let said = says(&dialog);
+    assert!(said.contains("num_attention_heads"), "{said}");
+    dialog.act("vary:tensor_model_parallel_size", "");
+    assert!(says(&dialog).contains(" = 25 combinations."));
+}
+
+#[test]
+fn a_bound_that_is_no_size_is_said_beside_it() {
+    let mut dialog = dialog(LINK);
+    let place = "most:pipeline_model_parallel_size";
+    let wrong = |dialog: &Dialog| {
+        let drawn = dialog.draw();
+        let input = all(&drawn)
+            .into_iter()
+            .find(|e| attribute(e, "data-at") == Some(place));
+        let input = input.unwrap();
+        let value = attribute(input, "value").unwrap().to_owned();
+        (value, attribute(input, "aria-invalid") == Some("true"))
+    };
+    for typed in ["abc", "0", "-1"] {
+        dialog.act(place, typed);
+        assert_eq!(wrong(&dialog), (typed.to_owned(), true));
+        assert!(says(&dialog).contains("is no size"));
+    }
+    dialog.act(place, " 4 ");
+    assert_eq!(wrong(&dialog), ("4".to_owned(), false));
+    assert!(says(&dialog).contains("5 values of PP (3 within your bound)"));
+    dialog.act(place, "");
+    assert_eq!(wrong(&dialog), (String::new(), false));
+}
+
+#[test]
+fn chunks_are_a_column_where_they_follow_from_a_layout() {
+    let mut share = decode(LINK).0;
+    let layout = Value::Text("Et*4|(t*4|)*6t*4L".to_owned());
+    let field = FieldId::pipeline_model_parallel_layout;
+    share.setup.job.put(0, field, layout);
+    let mut dialog = dialog(&encode(&share));
+    run(&mut dialog);
+    let drawn = dialog.draw();
+    let places = all(&drawn)
+        .into_iter()
+        .filter_map(|e| attribute(e, "data-at"));
+    let column = "sort:virtual_pipeline_model_parallel_size";
+    assert_eq!(places.filter(|place| *place == column).count(), 1);
+    for row in rows(&dialog) {
+        let number = |at: usize| row[at].parse::<u64>().unwrap();
+        assert_eq!(number(0) * number(2), 8, "{row:?}");
+    }
+    dialog.act("filter", "tp2 pp8");
+    assert!(says(&dialog).contains("\n1 layout\n"));
 }

@@ -9,6 +9,8 @@ use crate::units::Bytes;
 pub(super) enum Column {
     /// What varies, by its level in the space.
     Axis(usize, Axis),
+    /// Chunks of a rank, where they follow from a layout.
+    Chunks,
     /// What the fullest stage needs.
     Peak,
     /// What a GPU has left.
@@ -35,6 +37,10 @@ pub(super) fn of(space: &Space, found: &Slice) -> Vec<Column> {
     let mut columns: Vec<Column> = varied
         .map(|(level, dimension)| Column::Axis(level, dimension.axis))
         .collect();
+    let chunks = found.candidates.first().map(|c| c.vpp);
+    let differ = found.candidates.iter().any(|c| Some(c.vpp) != chunks);
+    let vary = space.dimensions().iter().any(|d| d.axis == Axis::Virtual);
+    columns.extend((differ && !vary).then_some(Column::Chunks));
     columns.push(Column::Peak);
     columns.extend(space.gpu_memory().map(|_| Column::Headroom));
     columns.extend([Column::Stage, Column::Copy, Column::Dp]);
@@ -51,6 +57,7 @@ impl Column {
     pub(super) fn id(self) -> &'static str {
         match self {
             Self::Axis(_, axis) => axis.field().field().name,
+            Self::Chunks => Axis::Virtual.field().field().name,
             Self::Peak => "peak_bytes",
             Self::Headroom => "headroom_bytes",
             Self::Stage => "worst_stage",
@@ -67,6 +74,7 @@ impl Column {
     pub(super) fn label(self) -> &'static str {
         match self {
             Self::Axis(_, axis) => axis.symbol(),
+            Self::Chunks => Axis::Virtual.symbol(),
             Self::Peak => "Peak GiB",
             Self::Headroom => "Free GiB",
             Self::Stage => "Stage",
@@ -90,6 +98,7 @@ impl Column {
 
     fn number(self, c: &Candidate) -> u64 {
         match self {
+            Self::Chunks => c.vpp,
             Self::Peak => c.peak.0,
             Self::Stage => u64::try_from(c.worst.pp_rank).unwrap_or(u64::MAX),
             Self::Copy => c.copy,

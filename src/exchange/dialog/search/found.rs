@@ -207,7 +207,10 @@ impl Found {
             .child(tag("span").text(order))
             .child(source)
             .child(tag("span").text("; no speed is predicted."));
-        let rows = format!("{} layouts", grouped(count(self.shown.len())));
+        let rows = match self.shown.len() {
+            1 => "1 layout".to_owned(),
+            rows => format!("{} layouts", grouped(count(rows))),
+        };
         vec![
             filters,
             order,

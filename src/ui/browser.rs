@@ -151,19 +151,11 @@ pub(crate) fn select(id: &'static str) {
     }));
 }
 
-/// The id of the element that has the focus; empty when none has.
-pub(crate) fn focused() -> String {
+/// Whether the element that has the focus matches.
+pub(crate) fn focus_is(selector: &str) -> bool {
     document()
         .and_then(|document| document.active_element())
-        .map(|element| element.id())
-        .unwrap_or_default()
-}
-
-/// Whether the focus is where keys write text.
-pub(crate) fn writing() -> bool {
-    document()
-        .and_then(|document| document.active_element())
-        .is_some_and(|e| matches!(e.tag_name().as_str(), "INPUT" | "TEXTAREA" | "SELECT"))
+        .is_some_and(|element| element.matches(selector) == Ok(true))
 }
 
 /// Opens the dialog with this id over the page.

@@ -4,7 +4,7 @@ use super::browser;
 use super::draw::{aria, button, dialog};
 use super::link;
 use super::presets_bar;
-use super::reactive::Slot;
+use super::reactive::{Slot, untrack};
 use super::results::pin;
 use super::shortcuts::SHORTCUTS;
 use super::shown::{Gesture, Piece, shown};
@@ -80,14 +80,15 @@ impl Header {
     /// What can be done with the settings.
     fn actions(&self) -> Markup {
         let state = self.state;
-        let pristine = state.is_pristine();
+        // Whether it does anything: a button that has done its work keeps the focus.
+        let usable = |button: Markup, usable: bool| button.with("aria-disabled", aria(!usable));
         tag("div")
             .class("actions")
             .with("role", "group")
             .with("aria-label", "This job")
-            .child(button("undo", "", "Undo").mark("disabled", !state.can_undo()))
-            .child(button("redo", "", "Redo").mark("disabled", !state.can_redo()))
-            .child(button("reset", "", "Reset").mark("disabled", pristine))
+            .child(usable(button("undo", "", "Undo"), state.can_undo()))
+            .child(usable(button("redo", "", "Redo"), state.can_redo()))
+            .child(usable(button("reset", "", "Reset"), !state.is_pristine()))
             .child(button("copy", "share", "Copy link"))
     }
 
@@ -162,6 +163,9 @@ impl Header {
 
     fn reset(&self) {
         let state = self.state;
+        if untrack(|| state.is_pristine()) {
+            return;
+        }
         let start = state.setup.read_untracked().start();
         state.jump(start);
         let said = "All settings are those of the preset again.";

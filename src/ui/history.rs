@@ -44,11 +44,6 @@ impl<State: PartialEq, Place: PartialEq> History<State, Place> {
         }
     }
 
-    /// Whether a run of keystrokes in this place has changed something.
-    pub(crate) fn typing_in(&self, place: &Place, now: &State) -> bool {
-        self.open.as_ref() == Some(place) && self.past.last() != Some(now)
-    }
-
     /// The state before `now`.
     pub(crate) fn undo(&mut self, now: State) -> Option<State> {
         self.pause(&now);
@@ -106,8 +101,6 @@ mod tests {
     fn a_run_that_leads_back_leaves_no_trace() {
         let mut history = History::default();
         history.typed("tp", 1);
-        assert!(history.typing_in(&"tp", &12));
-        assert!(!history.typing_in(&"tp", &1));
         history.pause(&1);
         assert!(!history.can_undo());
     }

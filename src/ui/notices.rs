@@ -3,7 +3,7 @@
 use core::time::Duration;
 use std::rc::Rc;
 
-use super::browser::Timer;
+use super::browser::{self, Timer};
 use super::draw::button;
 use super::reactive::{Derived, Slot, effect};
 use super::shown::{Gesture, Piece, shown};
@@ -18,6 +18,9 @@ pub struct Notice {
     /// Whether it offers to take the last step back.
     pub undo: bool,
 }
+
+/// The id of the line for screen readers.
+const SPOKEN: &str = "spoken";
 
 /// Where messages are left.
 #[derive(Clone, Copy)]
@@ -44,13 +47,21 @@ impl Notices {
         self.post(text.into(), true);
     }
 
-    /// Takes the message away.
-    pub fn clear(self) {
-        self.shown.set(None);
+    /// Reads out a message.
+    pub fn say(self, text: String) {
+        self.spoken.set(text);
+    }
+
+    /// Takes the message away: any, or one whose step is not the last one any more.
+    pub fn pass(self, any: bool) {
+        let passes = |notice: &Notice| any || notice.undo;
+        if self.shown.read_untracked().as_ref().is_some_and(passes) {
+            self.shown.set(None);
+        }
     }
 
     fn post(self, text: String, undo: bool) {
-        self.spoken.set(text.clone());
+        self.say(text.clone());
         self.shown.set(Some(Notice { text, undo }));
     }
 }
@@ -67,7 +78,9 @@ pub(super) fn board(state: &'static State) -> Piece {
                 if place == "undo" {
                     state.undo();
                 }
-                notices.clear();
+                notices.pass(true);
+                // The button goes with the message; the focus must not be lost with it.
+                browser::focus(SPOKEN);
             }
             false
         },
@@ -81,6 +94,8 @@ impl Notices {
         let text = notice.as_ref().map(|notice| notice.text.clone());
         let spoken = tag("p")
             .class("unseen")
+            .with("id", SPOKEN)
+            .with("tabindex", "-1")
             .with("role", "status")
             .with("data-testid", "spoken")
             .text(self.spoken.get());

@@ -1,13 +1,13 @@
 //! Keyboard shortcuts, and the dialog that lists them and explains the words.
 
-use super::browser::{self, Event};
+use core::time::Duration;
+
+use super::browser::{self, Event, Timer};
 use super::draw::dialog;
-use super::form::control_id;
 use super::form::search::SEARCH;
-use super::reactive::Slot;
+use super::reactive::{Slot, effect};
 use super::shown::{Gesture, Piece, shown};
 use super::state::State;
-use crate::config::fields::FieldId;
 use crate::report::markup::{Markup, tag};
 
 /// The id of the dialog.
@@ -84,16 +84,15 @@ const WORDS: &[(&str, &str)] = &[
 /// Whether keys without Ctrl do nothing, in the browser's storage and on this page.
 const QUIET: &str = "quiet";
 
+/// How long a reader rests between two steps of typing.
+const PAUSE: Duration = Duration::from_secs(1);
+
 /// Obeys a key, wherever it is pressed; true when the browser must not.
 fn press(state: &'static State, key: &str) -> bool {
     match key {
         "Ctrl+z" | "Ctrl+Z" | "Ctrl+y" => {
-            let focused = browser::focused();
-            let mut all = FieldId::ALL.iter().copied();
-            let typing = all.find(|id| control_id(id.field()) == focused);
-            let own = typing.is_some_and(|id| state.typing_in(id)) || focused == SEARCH;
-            // Within a run of keystrokes the browser's own undo is finer.
-            if own && key != "Ctrl+y" {
+            // What is typed is the browser's to undo, but in the form, where steps come between.
+            if browser::focus_is("textarea,input:not([type=checkbox],[id^=field-])") {
                 return false;
             }
             let done = if key == "Ctrl+z" {
@@ -102,7 +101,9 @@ fn press(state: &'static State, key: &str) -> bool {
                 state.redo()
             };
             if !done {
-                state.notices.tell("Nothing left to undo or redo.");
+                state
+                    .notices
+                    .say(String::from("Nothing left to undo or redo."));
             }
         }
         "?" => browser::open_dialog(SHORTCUTS),
@@ -119,12 +120,18 @@ pub(super) fn help(state: &'static State) -> Piece {
     let hear = move |event: &Event| {
         let key = browser::key(event);
         let alone = matches!(key.as_str(), "?" | "/");
-        let heard = !alone || !(browser::writing() || *quiet.read_untracked() == "true");
+        let heard = !alone
+            || !(browser::focus_is("input,textarea,select") || *quiet.read_untracked() == "true");
         if heard && press(state, &key) {
             event.prevent_default();
         }
     };
     browser::listen_everywhere(&["keydown"], Box::new(hear));
+    let timer = Timer::default();
+    effect(move || {
+        drop(state.setup.read());
+        timer.restart(PAUSE, Box::new(|| state.pause()));
+    });
     let list = |entries: &[(&'static str, &'static str)]| {
         tag("dl").children(entries.iter().map(|(name, text)| {
             tag("div")

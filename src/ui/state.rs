@@ -205,13 +205,13 @@ impl State {
         {
             self.put(id, plain);
         }
-        let now = self.jobs();
-        self.history.update(|h| h.pause(&now));
+        self.pause();
     }
 
-    /// Whether the field has been typed into since it was entered, so that the browser's own undo applies.
-    pub fn typing_in(&self, id: FieldId) -> bool {
-        self.history.read_untracked().typing_in(&id, &self.jobs())
+    /// The end of a run of keystrokes: further ones are another step.
+    pub fn pause(&self) {
+        let now = self.jobs();
+        self.history.update(|h| h.pause(&now));
     }
 
     /// Sets a field in one step.
@@ -222,6 +222,7 @@ impl State {
 
     /// Sets a field in a step that further ones of its kind join, as when an arrow key is held down.
     pub fn nudge(&self, id: FieldId, value: Value) {
+        self.notices.pass(false);
         let before = self.jobs();
         self.history.update(|h| h.typed(id, before));
         self.put(id, value);
@@ -284,6 +285,7 @@ impl State {
     }
 
     fn land(&self, setup: Setup) {
+        self.notices.pass(true);
         self.setup.set(setup);
         self.module.set(0);
         self.stage.set(None);
@@ -307,6 +309,7 @@ impl State {
     /// Shows what a link says. That it came from the browser's history makes it no less a step to undo.
     pub fn restore(&self, share: ShareState) {
         self.remember();
+        self.notices.pass(true);
         self.setup.set(share.setup);
         self.settle();
         self.compare.set(share.compare);
@@ -351,6 +354,7 @@ impl State {
         let there = self.history.update(|h| go(h, now));
         let done = there.is_some();
         if let Some((setup, compare)) = there {
+            self.notices.pass(true);
             self.setup.set(setup);
             self.compare.set(compare);
         }
@@ -359,6 +363,7 @@ impl State {
     }
 
     fn remember(&self) {
+        self.notices.pass(false);
         let before = self.jobs();
         self.history.update(|h| h.step(before));
     }

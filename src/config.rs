@@ -16,6 +16,7 @@ pub mod problem;
 pub mod raw;
 mod rules;
 mod spans;
+pub mod step;
 mod typed;
 
 pub use check::{Checked, check};

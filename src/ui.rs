@@ -31,7 +31,6 @@ mod runtime;
 mod shortcuts;
 mod shown;
 pub mod state;
-mod step;
 mod summary;
 pub mod theme;
 mod values;

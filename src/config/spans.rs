@@ -77,11 +77,11 @@ pub(super) fn spans(raw: &RawJob, problems: &mut Vec<Problem>) -> Vec<Option<Spa
                 .for_each(|r| *r = true),
             None => refused.fill(true),
         }
-        let fields: Vec<FieldId> = problem
-            .field
-            .and_then(|field| FieldId::by_name(field.name()))
-            .into_iter()
-            .collect();
+        let field = problem.field.map_or_else(
+            || problem.rule.is_about_world().then_some(FieldId::world_size),
+            |field| FieldId::by_name(field.name()),
+        );
+        let fields: Vec<FieldId> = field.into_iter().collect();
         let mut reported = Problem::error(index, "modules", &fields, problem.refusal.message);
         reported.repair = problem.repair;
         problems.push(reported);

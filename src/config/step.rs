@@ -1,15 +1,16 @@
 //! Stepping a number through the values that are legal beside all the others.
 
-use crate::config::field::Kind;
-use crate::config::fields::FieldId;
-use crate::config::parse::{Parsed, parse};
-use crate::config::raw::RawJob;
-use crate::config::{check, problem::Severity};
+use super::check::examine;
+use super::field::{Default, Kind};
+use super::fields::FieldId;
+use super::parse::{Parsed, parse};
+use super::problem::Severity;
+use super::raw::RawJob;
 use crate::value::Value;
 
 /// Where to go from the current value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Step {
+pub enum Step {
     /// The next legal value.
     Up,
     /// The legal value before.
@@ -27,11 +28,12 @@ pub(crate) enum Step {
 /// Values that are tried one by one before the search gives up.
 const TRIES: u64 = 160;
 
-/// The value to step to; nothing where the field is at its end or does not take whole numbers.
+/// The value to step to; nothing where the last legal one is reached, or the field does not take whole numbers.
 ///
-/// A value is legal when no error names the field. Where none is in reach, the search being bounded,
-/// the plain neighbour is taken and its problem shown: the way to a legal job may lead through it.
-pub(crate) fn step(job: &RawJob, module: usize, id: FieldId, to: Step) -> Option<u64> {
+/// A value is legal when no error names the field. Where none is in reach in either direction, the search being
+/// bounded, the plain neighbour is taken and its problem shown: the way to a legal job may lead through it.
+#[must_use]
+pub fn step(job: &RawJob, module: usize, id: FieldId, to: Step) -> Option<u64> {
     let Kind::Int { min, max } = id.field().kind else {
         return None;
     };
@@ -39,7 +41,7 @@ pub(crate) fn step(job: &RawJob, module: usize, id: FieldId, to: Step) -> Option
     let mut trial = job.clone();
     let mut legal = |candidate: u64| {
         trial.put(module, id, Value::Int(candidate.into()));
-        let problems = check(&trial).problems;
+        let problems = examine(&trial).problems;
         !problems
             .iter()
             .any(|p| p.severity == Severity::Error && p.fields.contains(&id))
@@ -55,25 +57,32 @@ pub(crate) fn step(job: &RawJob, module: usize, id: FieldId, to: Step) -> Option
     if !(min..=max).contains(&start) {
         return None;
     }
-    let near = (0..TRIES).map_while(|i| {
-        let value = if up {
-            start.checked_add(i)
-        } else {
-            start.checked_sub(i)
-        };
-        value.filter(|value| (min..=max).contains(value))
-    });
-    // Beyond the nearest values, the usual ones: powers of two and three times those.
-    let far = powers().filter(|value| if up { *value > start } else { *value < start });
-    let mut far: Vec<u64> = far.filter(|value| (min..=max).contains(value)).collect();
-    if !up {
-        far.reverse();
+    let mut reach = |up: bool| {
+        let near = (0..TRIES).filter_map(|i| {
+            if up {
+                start.checked_add(i)
+            } else {
+                start.checked_sub(i)
+            }
+        });
+        // Beyond the nearest values, the usual ones: powers of two and three times those.
+        let far = powers().filter(|value| if up { *value > start } else { *value < start });
+        let mut far: Vec<u64> = far.collect();
+        if !up {
+            far.reverse();
+        }
+        let mut all = near.chain(far).filter(|value| (min..=max).contains(value));
+        all.find(|value| legal(*value))
+    };
+    match reach(up) {
+        None if reach(!up).is_none() => Some(start),
+        there => there,
     }
-    near.chain(far).find(|value| legal(*value)).or(Some(start))
 }
 
 /// The number that a field holds, or its default; nothing where it holds none.
-pub(crate) fn now(job: &RawJob, module: usize, id: FieldId) -> Option<u64> {
+#[must_use]
+pub fn now(job: &RawJob, module: usize, id: FieldId) -> Option<u64> {
     let Kind::Int { min, .. } = id.field().kind else {
         return None;
     };
@@ -92,7 +101,7 @@ fn last(min: u64, max: u64, mut legal: impl FnMut(u64) -> bool) -> Option<u64> {
 }
 
 /// 1, 2, 3, 4, 6, 8, 12, ... up to two million.
-pub(crate) fn powers() -> impl Iterator<Item = u64> {
+pub fn powers() -> impl Iterator<Item = u64> {
     (0..21).flat_map(|exponent| {
         let power = 1_u64 << exponent;
         [Some(power), (exponent > 0).then_some(power / 2 * 3)]
@@ -103,7 +112,7 @@ pub(crate) fn powers() -> impl Iterator<Item = u64> {
 
 fn default(id: FieldId) -> Option<u64> {
     match id.field().default {
-        crate::config::field::Default::Int(i) => Some(i),
+        Default::Int(i) => Some(i),
         _ => None,
     }
 }

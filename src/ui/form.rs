@@ -15,7 +15,7 @@ use std::sync::{Arc, RwLockReadGuard};
 pub(crate) use field::{control_id, fixable};
 
 use crate::config::Checked;
-use crate::config::field::Group;
+use crate::config::field::{Group, Scope};
 use crate::config::fields::FieldId;
 use crate::config::problem::{Problem, Severity};
 use crate::config::raw::RawJob;
@@ -145,8 +145,19 @@ impl Sheet {
 
     /// The problems that involve a field of this module.
     fn problems(&self, id: FieldId) -> impl Iterator<Item = &Problem> {
-        let involved = move |p: &&Problem| p.module == self.module && p.fields.contains(&id);
+        let involved = move |p: &&Problem| self.is_about(p, id) && p.fields.contains(&id);
         self.checked.problems.iter().filter(involved)
+    }
+
+    /// Whether a problem with a field is one of this module, or of all.
+    fn is_about(&self, problem: &Problem, id: FieldId) -> bool {
+        problem.module == self.module || id.field().scope == Scope::Job
+    }
+
+    /// Whether a problem involves a field of a group.
+    fn concerns(&self, problem: &Problem, group: Group) -> bool {
+        let mut fields = problem.fields.iter();
+        fields.any(|id| id.presentation().group == group && self.is_about(problem, *id))
     }
 
     fn invalid(&self, id: FieldId) -> bool {

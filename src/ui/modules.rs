@@ -9,8 +9,10 @@ use super::reactive::Slot;
 use super::shown::{Gesture, Piece, shown};
 use super::state::State;
 use crate::config::edit::module_name;
+use crate::config::fields::FieldId;
 use crate::config::problem::Problem;
 use crate::config::raw::{RawJob, Settings};
+use crate::config::step::now;
 use crate::presets::encoders::{self, ENCODERS};
 use crate::report::amount::Scale;
 use crate::report::markup::{Markup, tag};
@@ -199,6 +201,8 @@ impl List {
 
     fn add(&self, value: &str) {
         let mut job = self.state.setup.get_untracked().job;
+        let gpus = |job: &RawJob| now(job, 0, FieldId::world_size).unwrap_or(0);
+        let before = gpus(&job);
         let at = match numbered(value) {
             Some(("like", index)) => job.duplicate_module(index),
             _ => match encoder(value) {
@@ -206,9 +210,15 @@ impl List {
                 None => return,
             },
         };
+        let name = job.modules.get(at).map_or("", |m| m.name.as_str());
+        let said = match gpus(&job) {
+            now if now == before => format!("{name} is added."),
+            now => format!("{name} is added with GPUs of its own: {now} in place of {before}."),
+        };
         self.refused.set(None);
         self.state.edit(job);
         self.state.edit_module(at);
+        self.state.notices.offer_undo(said);
         browser::focus(format!("module-{at}"));
     }
 
@@ -230,7 +240,6 @@ impl List {
 
 /// The settings of an encoder that feeds the language model.
 fn encoder(id: &str) -> Option<Settings> {
-    use crate::config::fields::FieldId;
     use crate::value::Value;
     let mut settings = encoders::by_id(id)?.settings();
     if settings.get(FieldId::projector).is_none() {

@@ -1,5 +1,7 @@
 //! The form: what happens to what a visitor types, and how to get from one legal job to another.
 
+use std::{thread, time::Duration};
+
 use serde_json::json;
 
 use super::page::Page;
@@ -130,6 +132,26 @@ fn arrow_keys_step_through_legal_values_only() {
 }
 
 #[test]
+fn steps_stay_at_the_last_legal_value_and_say_so() {
+    let page = Page::open("");
+    page.click("#field-pp");
+    page.press(UP);
+    page.until("document.getElementById('field-pp').value === '32'");
+    page.press(UP);
+    page.until("document.getElementById('spoken').innerText.includes('no larger value of Pipeline parallel (PP)')");
+    page.click("[data-at='pp/up']");
+    page.press(&format!("{SHIFT}{UP}{NULL}"));
+    assert_eq!(page.value("#field-pp"), "32");
+    assert!(!page.shows("[data-testid=stale]"));
+    // The layout has so many chunks, and no other number.
+    let chunks = page.eval("document.getElementById('field-vpp').placeholder");
+    page.click("#field-vpp");
+    page.press(UP);
+    page.until("document.getElementById('spoken').innerText.includes('no larger value of Virtual pipeline (VPP)')");
+    assert_eq!(page.value("#field-vpp"), "", "{chunks}");
+}
+
+#[test]
 fn the_wheel_changes_no_number() {
     let page = Page::open(SMALL);
     page.click("#field-tp");
@@ -158,6 +180,185 @@ fn a_run_of_keys_is_one_step_to_undo_and_fifty_steps_can_be_undone() {
         page.press(&format!("{CTRL}z{NULL}"));
     }
     page.until("document.getElementById('field-gpus').value === '8'");
+}
+
+#[test]
+fn what_is_done_in_a_field_is_undone_in_order_without_leaving_it() {
+    let page = Page::open(SMALL);
+    let undo = || page.press(&format!("{CTRL}z{NULL}"));
+    let holds = |field: &str, value: &str| {
+        page.until(&format!(
+            "document.getElementById('field-{field}').value === '{value}'"
+        ));
+    };
+    let rest = || thread::sleep(Duration::from_millis(1200));
+    page.click("#field-tp");
+    page.press(UP);
+    page.press(UP);
+    holds("tp", "4");
+    undo();
+    holds("tp", "1");
+    for (field, value) in [("tp", "4"), ("tp", "2"), ("pp", "2")] {
+        page.fill(&format!("#field-{field}"), value);
+        rest();
+    }
+    undo();
+    holds("pp", "1");
+    holds("tp", "2");
+    undo();
+    holds("tp", "4");
+    undo();
+    holds("tp", "1");
+    assert_eq!(page.eval("document.activeElement.id"), "field-pp");
+    for step in 1..=26 {
+        page.fill("#field-mbs", &format!("{step}"));
+        page.fill("#field-seq", &format!("{}", 1024 * step));
+    }
+    for step in (0..26).rev() {
+        undo();
+        if step > 0 {
+            holds("seq", &format!("{}", 1024 * step));
+        }
+        undo();
+        holds("mbs", &format!("{}", step.max(1)));
+    }
+    assert_eq!(page.eval("document.activeElement.id"), "field-seq");
+    // What is typed elsewhere is the browser's to undo.
+    page.fill("#search", "tp");
+    undo();
+    page.until("document.getElementById('search').value !== 'tp'");
+}
+
+#[test]
+fn the_focus_stays_on_a_button_that_has_done_its_work() {
+    let page = Page::open("v1;m=llama3-8b@1");
+    let focused =
+        |place: &str| page.until(&format!("document.activeElement.dataset.at === '{place}'"));
+    page.fill("#field-mbs", "7");
+    page.click("[data-at=reset]");
+    page.until("document.querySelector('[data-at=reset]').ariaDisabled === 'true'");
+    focused("reset");
+    for _ in 0..2 {
+        page.click(".header [data-at=undo]");
+    }
+    page.until("document.querySelector('.header [data-at=undo]').ariaDisabled === 'true'");
+    focused("undo");
+    page.fill("#field-mbs", "7");
+    page.click("[data-at='4/reset']");
+    page.until("document.activeElement.id === 'line-4'");
+}
+
+#[test]
+fn a_message_leaves_with_its_step_and_lies_on_nothing_that_is_used() {
+    let page = Page::open("v1;m=llama3-8b@1");
+    let reset = || {
+        page.fill("#field-mbs", "7");
+        page.click("[data-at=reset]");
+        page.until("document.querySelector('.notice').checkVisibility()");
+    };
+    let gone = || page.until("!document.querySelector('.notice').checkVisibility()");
+    reset();
+    page.click(".header [data-at=undo]");
+    gone();
+    reset();
+    // Its button would take back this step, and not the one that it tells of.
+    page.fill("#field-mbs", "2");
+    gone();
+    reset();
+    page.click(".notice [data-at=dismiss]");
+    gone();
+    page.until("document.activeElement.id === 'spoken'");
+    for (width, height) in [(1280, 720), (360, 640)] {
+        page.viewport(width, height);
+        reset();
+        let covered = "[...document.querySelectorAll('.sections :is(input, select, button)')].filter((control) => {
+            if (!control.checkVisibility({ visibilityProperty: true })) return false;
+            control.focus();
+            const [of, by] = [control, document.querySelector('.notice')].map((e) => e.getBoundingClientRect());
+            return of.bottom > by.top && of.top < by.bottom && of.right > by.left && of.left < by.right;
+        }).map((control) => control.id || control.dataset.at)";
+        assert_eq!(page.eval(covered), json!([]), "{width}");
+    }
+}
+
+#[test]
+fn problems_are_counted_alike_everywhere() {
+    let page = Page::open("");
+    page.fill("#field-tp", "3");
+    page.until("document.querySelector('.section-errors:not([hidden])')");
+    let said = page.text("[data-testid=stale]");
+    let all = said.split_once('.').unwrap().0.to_owned();
+    let badges = page.eval(
+        "Array.from(document.querySelectorAll('.section-errors:not([hidden])'), (e) => e.innerText)",
+    );
+    let badges = badges.as_array().unwrap();
+    assert!(
+        badges.iter().any(|badge| *badge == json!(all)),
+        "{badges:?} {all}"
+    );
+    let of = format!(" of {all}");
+    let alike = |badge: &str| badge == all || badge.ends_with(&of);
+    assert!(
+        badges.iter().all(|badge| alike(badge.as_str().unwrap())),
+        "{badges:?} {all}"
+    );
+}
+
+#[test]
+fn ways_out_are_in_the_order_of_the_sentence() {
+    let page = Page::open(SMALL);
+    page.fill("#field-tp", "3");
+    page.until("document.querySelector('#field-tp-problems .fix')");
+    let labels = page.eval(
+        "[...document.querySelectorAll('#field-tp-problems .problem')].map((problem) => [...problem.querySelectorAll('.fix')]
+            .map((fix) => fix.innerText).filter((label) => label.startsWith('TP = ')).map((label) => Number(label.slice(5))))",
+    );
+    for numbers in labels.as_array().unwrap() {
+        let numbers: Vec<u64> = numbers
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|n| n.as_u64().unwrap())
+            .collect();
+        assert!(numbers.is_sorted(), "{labels}");
+    }
+    assert!(labels.to_string().contains("1,2,4"), "{labels}");
+}
+
+#[test]
+fn escape_closes_help_from_where_it_was_opened_and_from_within() {
+    let page = Page::open(SMALL);
+    page.click("[data-at='tp/tip']");
+    page.until("document.querySelector('#field-tp-help a')");
+    // In the page's own colors, as other links.
+    let color = |selector: &str| {
+        page.eval(&format!(
+            "getComputedStyle(document.querySelector('{selector}')).color"
+        ))
+    };
+    assert_eq!(color("#field-tp-help a"), color("button.link"));
+    page.press(ESCAPE);
+    page.until("!document.querySelector('#field-tp-help').checkVisibility()");
+    assert_eq!(page.eval("document.activeElement.dataset.at"), "tp/tip");
+    page.click("[data-at='tp/tip']");
+    page.until("document.querySelector('#field-tp-help a')");
+    page.eval("document.querySelector('#field-tp-help a').focus()");
+    page.press(ESCAPE);
+    page.until("document.activeElement.id === 'field-tp'");
+    assert!(!page.shows("#field-tp-help"));
+}
+
+#[test]
+fn five_digits_are_read_whole_on_the_narrowest_phone() {
+    let page = Page::open("");
+    page.viewport(320, 640);
+    page.touch();
+    assert_eq!(page.value("#field-gbs"), "15360");
+    assert_eq!(
+        page.eval("(({ scrollWidth, clientWidth }) => scrollWidth <= clientWidth)(document.getElementById('field-gbs'))"),
+        true
+    );
+    assert_eq!(page.eval("document.documentElement.scrollWidth"), 320);
 }
 
 #[test]

@@ -51,6 +51,30 @@ fn an_encoder_joins_and_leaves() {
 }
 
 #[test]
+fn a_larger_cluster_is_said_and_can_be_undone() {
+    let page = Page::open("v1;m=llama3-8b@1;gpus=8;tp=8;pp=1;cp=1;gbs=64");
+    choose(&page, "#add-module", "clip-vit-l-14-336");
+    page.until("document.querySelectorAll('.module').length === 2");
+    let gpus = page.value("#field-gpus");
+    let said = page.text(".notice p");
+    assert!(said.contains(&format!("{gpus} in place of 8")), "{said}");
+    // A wrong number of GPUs is wrong there too, whichever module is edited.
+    page.fill("#field-gpus", "11");
+    page.until("document.querySelector('#field-gpus-problems .problem-error')");
+    page.click("[data-at='edit.0']");
+    page.until("document.querySelector(\"[data-at='edit.0']\").ariaPressed === 'true'");
+    assert!(
+        page.text("#field-gpus-problems")
+            .contains("world_size is 11")
+    );
+    page.press("\u{E009}z\u{E000}");
+    page.until("!document.querySelector('#field-gpus-problems .problem-error')");
+    page.press("\u{E009}z\u{E000}");
+    page.until("document.querySelectorAll('.module').length === 0");
+    assert_eq!(page.value("#field-gpus"), "8");
+}
+
+#[test]
 fn modules_are_renamed_copied_and_moved() {
     let page = reference();
     page.fill("[data-at='name.1']", "video");
@@ -131,7 +155,7 @@ fn a_link_restores_a_job_of_several_modules() {
     assert_eq!(page.fragment(), link);
     page.click("[data-at='tp/reset']");
     page.click("[data-at=layout]");
-    page.until("document.querySelector('[data-at=reset]').disabled");
+    page.until("document.querySelector('[data-at=reset]').ariaDisabled === 'true'");
     assert_eq!(page.count(".field-changed"), 0);
 }
 

@@ -2,6 +2,7 @@
 
 mod fixes;
 mod laws;
+mod step;
 
 use megatron_memory::config::fields::FieldId;
 use megatron_memory::config::problem::{Problem, Severity};

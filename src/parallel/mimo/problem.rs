@@ -69,6 +69,13 @@ pub enum Rule {
     NoPipelineOrContext,
 }
 
+impl Rule {
+    /// Whether the number of all ranks is a part of it.
+    pub(crate) fn is_about_world(self) -> bool {
+        matches!(self, Self::ModelParallelDividesWorld | Self::CoverWorld)
+    }
+}
+
 /// Changes that belong together: one click.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Repair {

@@ -6,6 +6,7 @@ use super::sweep::sweep;
 use crate::config::field::{Field, HELPFUL, Kind};
 use crate::config::fields::FieldId;
 use crate::config::problem::{Fix, Problem, Severity};
+use crate::order::sort_by_key;
 use crate::report::markup::{Markup, tag};
 use crate::ui::draw::{aria, button};
 use crate::ui::values::{default, shown};
@@ -121,6 +122,7 @@ fn help(sheet: &Sheet, id: FieldId, key: &str) -> Markup {
     let help = tag("div")
         .class("field-help")
         .with("id", format!("{key}-help"))
+        .with("data-at", place(field, "help"))
         .mark("hidden", !open);
     if !open {
         return help;
@@ -158,8 +160,19 @@ pub(crate) fn fixable(place: &str, problem: &Problem) -> Markup {
         Severity::Error => "problem problem-error",
         Severity::Warning => "problem problem-warning",
     };
-    let fixes = problem.fixes.iter().take(FIXES).enumerate();
-    let fixes = fixes.map(|(j, fix)| button(format!("{place}.{j}"), "fix", fix_label(fix)));
+    let mut fixes: Vec<(usize, &Fix)> = problem.fixes.iter().enumerate().take(FIXES).collect();
+    // The fields as they come, and the numbers of each as in the sentence: rising.
+    sort_by_key(&mut fixes, |(_, fix)| {
+        let first = problem.fixes.iter().position(|f| f.field == fix.field);
+        let number = match fix.value {
+            Value::Int(number) => number,
+            _ => 0,
+        };
+        (first, number)
+    });
+    let fixes = fixes
+        .into_iter()
+        .map(|(j, fix)| button(format!("{place}.{j}"), "fix", fix_label(fix)));
     tag("div")
         .class(class)
         .child(tag("p").text(problem.message.clone()))

@@ -8,10 +8,10 @@ use super::field::control_id;
 use super::section::fields;
 use crate::config::field::{Group, Kind, Level};
 use crate::config::fields::FieldId;
+use crate::config::step::{Step, step};
 use crate::ui::browser;
 use crate::ui::reactive::untrack;
 use crate::ui::shown::Gesture;
-use crate::ui::step::{Step, step};
 use crate::ui::values::toggled;
 use crate::value::Value;
 
@@ -30,6 +30,7 @@ impl Form {
                     self.state.leave(id);
                 }
             }
+            Gesture::Press(place, "Escape") => return self.close_tip(place),
             Gesture::Press(place, key) => {
                 return field(place).is_some_and(|id| self.press(id, key));
             }
@@ -105,8 +106,28 @@ impl Form {
         };
         drop(sheet);
         if let Some(there) = there {
-            self.state.nudge(id, Value::Int(there.into()));
+            return self.state.nudge(id, Value::Int(there.into()));
         }
+        let up = matches!(to, Step::Up | Step::Double | Step::Last);
+        let more = if up { "larger" } else { "smaller" };
+        let label = id.presentation().label;
+        let said = format!("Megatron takes no {more} value of {label} beside the other settings.");
+        self.state.notices.say(said);
+    }
+
+    /// Closes the help of the field of a place; false where none is open.
+    fn close_tip(&self, place: &str) -> bool {
+        let (key, part) = place.split_once('/').unwrap_or((place, "tip"));
+        let Some(id) = FieldId::by_key(key).filter(|id| self.tips.read_untracked().contains(id))
+        else {
+            return false;
+        };
+        self.tips.update(|tips| tips.retain(|other| *other != id));
+        if part != "tip" {
+            // What has the focus goes with the help.
+            browser::focus(control_id(id.field()));
+        }
+        true
     }
 
     /// A button of a field.
@@ -156,7 +177,10 @@ impl Form {
         let level = match part {
             "" => return,
             "toggle" => return disclosure.update(|d| d.toggle(group)),
-            "reset" => return self.state.reset(fields(group)),
+            "reset" => {
+                browser::focus(format!("line-{key}"));
+                return self.state.reset(fields(group));
+            }
             "more" => Level::More,
             "all" => Level::All,
             _ => Level::Essential,

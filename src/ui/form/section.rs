@@ -81,23 +81,27 @@ fn shows(sheet: &Sheet, id: FieldId, level: Level) -> bool {
 pub(super) fn section(sheet: &Sheet, group: Group) -> Markup {
     let number = group as usize;
     let open = sheet.state.disclosure.read().is_open(group);
-    let bad = |id: &FieldId| sheet.invalid(*id);
-    let errors = match fields(group).filter(bad).count() {
+    let own = sheet.checked.errors().filter(|p| sheet.concerns(p, group));
+    let (own, all) = (own.count(), sheet.checked.errors().count());
+    // Of those that the headline counts, in the same words.
+    let errors = match own {
+        _ if own != all => format!("{own} of {all} problems"),
         1 => String::from("1 problem"),
-        n => format!("{n} problems"),
+        _ => format!("{own} problems"),
     };
     let essence = sheet
         .outcome
         .as_ref()
         .and_then(|o| essence(group, sheet, o));
     let line = button(format!("{number}/toggle"), "section-line", "")
+        .with("id", format!("line-{number}"))
         .with("aria-expanded", aria(open))
         .with("aria-controls", format!("section-{number}"))
         .child(tag("span").class("section-title").text(group.title()))
         .child(
             tag("span")
                 .class("section-errors")
-                .mark("hidden", errors.starts_with("0 "))
+                .mark("hidden", own == 0)
                 .text(errors),
         )
         .child(

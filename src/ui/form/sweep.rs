@@ -6,12 +6,12 @@ use super::control::steps;
 use super::field::place;
 use crate::config::check;
 use crate::config::fields::FieldId;
+use crate::config::step::{now, powers};
 use crate::memory::estimate;
 use crate::report::amount::Scale;
 use crate::report::markup::{Markup, tag};
 use crate::report::summary::Summary;
 use crate::ui::draw::{aria, button};
-use crate::ui::step::{now, powers};
 use crate::value::Value;
 
 /// How many times more or less than now is tried.

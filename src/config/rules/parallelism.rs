@@ -60,6 +60,7 @@ pub(super) const RULES: &[Rule] = &[
             F::expert_model_parallel_size,
             F::expert_tensor_parallel_size,
             F::tensor_model_parallel_size,
+            F::pipeline_model_parallel_size,
             F::context_parallel_size,
             F::world_size,
         ],

@@ -50,6 +50,15 @@ fn steps_end_at_the_last_legal_value() {
 }
 
 #[test]
+fn stages_keep_room_for_the_experts() {
+    let mut job = visit("").0.setup.job;
+    job.put(0, FieldId::world_size, Value::Int(3072));
+    // 32 stages of 96 ranks, which 64 experts' ranks do not divide.
+    let field = FieldId::pipeline_model_parallel_size;
+    assert_eq!(step(&job, 0, field, Step::Up), None);
+}
+
+#[test]
 fn from_what_is_not_legal_a_step_leads_to_what_is() {
     let job = job(&with(dense(), json!({"tensor_model_parallel_size": 3})));
     let field = FieldId::tensor_model_parallel_size;

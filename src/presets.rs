@@ -3,7 +3,8 @@
 //! A model preset is a file under `presets/models` with the model's Hugging Face keys and a job that it is
 //! known to run as. What the reader of pasted files makes of it is kept in `presets/settings.txt`, for whoever
 //! only wants the fields; the list here has what a menu needs. A published preset never changes: a correction
-//! gets a new version.
+//! gets a new version, which is what the file then says; of the versions before, `presets/settings.txt` keeps the
+//! fields.
 
 pub mod encoders;
 pub mod jobs;
@@ -75,7 +76,9 @@ impl Preset {
     /// The fields of the model with its own job.
     #[must_use]
     pub fn settings(&self) -> Settings {
-        settings::job(self.id).unwrap_or_default().shared
+        settings::job(self.id, self.version)
+            .unwrap_or_default()
+            .shared
     }
 
     /// Reads the preset's file. None would mean that the program itself is damaged; a test reads them all.
@@ -133,7 +136,7 @@ pub fn by_id(id: &str) -> Option<&'static Preset> {
 /// The newest version of the preset with an id, of a model or of a whole job.
 #[must_use]
 pub fn newest(id: &str) -> Option<u32> {
-    settings::version(id)
+    settings::newest(id)
 }
 
 /// The fields of a map; a module's place in the job is not among them.
@@ -169,11 +172,11 @@ fn count(node: &Node) -> Option<u64> {
 /// The list, one line for each file under `presets/models`. The files stand apart from it, so that a program
 /// which never reads them does not hold them.
 macro_rules! presets {
-    ($(($id:literal, $name:literal, $organization:literal, $family:literal, $parameters:literal, $active:expr);)+) => {
+    ($(($id:literal, $version:literal, $name:literal, $organization:literal, $family:literal, $parameters:literal, $active:expr);)+) => {
         /// Every preset, in the order of the menu.
         pub static PRESETS: &[Preset] = &[$(Preset {
             id: $id,
-            version: 1,
+            version: $version,
             name: $name,
             organization: $organization,
             family: $family,
@@ -187,44 +190,44 @@ macro_rules! presets {
 }
 
 presets! {
-    ("gpt3-175b", "GPT-3 175B", "OpenAI", "GPT", 175_000_000_000, None);
-    ("llama2-7b", "Llama 2 7B", "Meta", "Llama 2", 6_738_415_616, None);
-    ("llama2-70b", "Llama 2 70B", "Meta", "Llama 2", 68_976_648_192, None);
-    ("llama3-8b", "Llama 3 8B", "Meta", "Llama 3", 8_030_261_248, None);
-    ("llama3-70b", "Llama 3 70B", "Meta", "Llama 3", 70_553_706_496, None);
-    ("llama3.1-8b", "Llama 3.1 8B", "Meta", "Llama 3", 8_030_261_248, None);
-    ("llama3.1-70b", "Llama 3.1 70B", "Meta", "Llama 3", 70_553_706_496, None);
-    ("llama3.1-405b", "Llama 3.1 405B", "Meta", "Llama 3", 405_853_388_800, None);
-    ("llama3.2-1b", "Llama 3.2 1B", "Meta", "Llama 3", 1_235_814_400, None);
-    ("llama3.2-3b", "Llama 3.2 3B", "Meta", "Llama 3", 3_212_749_824, None);
-    ("qwen2.5-7b", "Qwen2.5 7B", "Alibaba", "Qwen2.5", 7_615_616_512, None);
-    ("qwen2.5-32b", "Qwen2.5 32B", "Alibaba", "Qwen2.5", 32_763_876_352, None);
-    ("qwen2.5-72b", "Qwen2.5 72B", "Alibaba", "Qwen2.5", 72_706_203_648, None);
-    ("qwen3-8b", "Qwen3 8B", "Alibaba", "Qwen3", 8_190_735_360, None);
-    ("qwen3-14b", "Qwen3 14B", "Alibaba", "Qwen3", 14_768_307_200, None);
-    ("qwen3-32b", "Qwen3 32B", "Alibaba", "Qwen3", 32_762_123_264, None);
-    ("qwen3-30b-a3b", "Qwen3 30B-A3B", "Alibaba", "Qwen3", 30_532_122_624, Some(3_300_000_000));
-    ("qwen3-235b-a22b", "Qwen3 235B-A22B", "Alibaba", "Qwen3", 235_093_634_560, Some(22_000_000_000));
-    ("mixtral-8x7b", "Mixtral 8x7B", "Mistral AI", "Mixtral", 46_702_792_704, Some(12_900_000_000));
-    ("mixtral-8x22b", "Mixtral 8x22B", "Mistral AI", "Mixtral", 140_630_071_296, Some(39_000_000_000));
-    ("mistral-7b", "Mistral 7B v0.1", "Mistral AI", "Mistral", 7_241_732_096, None);
-    ("deepseek-v2", "DeepSeek-V2", "DeepSeek", "DeepSeek", 235_741_434_880, Some(21_000_000_000));
-    ("deepseek-v2-lite", "DeepSeek-V2-Lite", "DeepSeek", "DeepSeek", 15_706_484_224, Some(2_400_000_000));
-    ("deepseek-v3", "DeepSeek-V3", "DeepSeek", "DeepSeek", 671_000_000_000, Some(37_000_000_000));
-    ("deepseek-r1", "DeepSeek-R1", "DeepSeek", "DeepSeek", 671_000_000_000, Some(37_000_000_000));
-    ("moonlight-16b-a3b", "Moonlight 16B-A3B", "Moonshot AI", "Moonlight", 15_961_088_640, Some(3_000_000_000));
-    ("kimi-k2", "Kimi K2", "Moonshot AI", "Kimi", 1_000_000_000_000, Some(32_000_000_000));
-    ("gpt-oss-20b", "GPT-OSS 20B", "OpenAI", "GPT-OSS", 20_914_757_184, Some(3_600_000_000));
-    ("gpt-oss-120b", "GPT-OSS 120B", "OpenAI", "GPT-OSS", 116_829_156_672, Some(5_100_000_000));
-    ("glm-4.5", "GLM-4.5", "Z.ai", "GLM", 356_785_884_416, Some(32_000_000_000));
-    ("glm-4.5-air", "GLM-4.5-Air", "Z.ai", "GLM", 109_227_304_960, Some(12_000_000_000));
-    ("gemma-2b", "Gemma 2B", "Google", "Gemma", 2_506_172_416, None);
-    ("gemma-7b", "Gemma 7B", "Google", "Gemma", 8_537_680_896, None);
-    ("nemotron-4-15b", "Nemotron-4 15B", "NVIDIA", "Nemotron", 15_700_000_000, None);
-    ("nemotron-4-340b", "Nemotron-4 340B", "NVIDIA", "Nemotron", 341_000_000_000, None);
-    ("qwen1.5-moe-a2.7b", "Qwen1.5-MoE-A2.7B", "Alibaba", "Qwen1.5", 14_315_784_192, Some(2_700_000_000));
-    ("qwen2.5-0.5b", "Qwen2.5 0.5B", "Alibaba", "Qwen2.5", 494_032_768, None);
-    ("qwen3-0.6b", "Qwen3 0.6B", "Alibaba", "Qwen3", 596_049_920, None);
-    ("qwen3-4b", "Qwen3 4B", "Alibaba", "Qwen3", 4_022_468_096, None);
-    ("gpt2", "GPT-2 124M", "OpenAI", "GPT", 124_439_808, None);
+    ("gpt3-175b", 1, "GPT-3 175B", "OpenAI", "GPT", 175_000_000_000, None);
+    ("llama2-7b", 1, "Llama 2 7B", "Meta", "Llama 2", 6_738_415_616, None);
+    ("llama2-70b", 1, "Llama 2 70B", "Meta", "Llama 2", 68_976_648_192, None);
+    ("llama3-8b", 2, "Llama 3 8B", "Meta", "Llama 3", 8_030_261_248, None);
+    ("llama3-70b", 1, "Llama 3 70B", "Meta", "Llama 3", 70_553_706_496, None);
+    ("llama3.1-8b", 2, "Llama 3.1 8B", "Meta", "Llama 3", 8_030_261_248, None);
+    ("llama3.1-70b", 1, "Llama 3.1 70B", "Meta", "Llama 3", 70_553_706_496, None);
+    ("llama3.1-405b", 1, "Llama 3.1 405B", "Meta", "Llama 3", 405_853_388_800, None);
+    ("llama3.2-1b", 1, "Llama 3.2 1B", "Meta", "Llama 3", 1_235_814_400, None);
+    ("llama3.2-3b", 1, "Llama 3.2 3B", "Meta", "Llama 3", 3_212_749_824, None);
+    ("qwen2.5-7b", 1, "Qwen2.5 7B", "Alibaba", "Qwen2.5", 7_615_616_512, None);
+    ("qwen2.5-32b", 1, "Qwen2.5 32B", "Alibaba", "Qwen2.5", 32_763_876_352, None);
+    ("qwen2.5-72b", 1, "Qwen2.5 72B", "Alibaba", "Qwen2.5", 72_706_203_648, None);
+    ("qwen3-8b", 1, "Qwen3 8B", "Alibaba", "Qwen3", 8_190_735_360, None);
+    ("qwen3-14b", 1, "Qwen3 14B", "Alibaba", "Qwen3", 14_768_307_200, None);
+    ("qwen3-32b", 1, "Qwen3 32B", "Alibaba", "Qwen3", 32_762_123_264, None);
+    ("qwen3-30b-a3b", 2, "Qwen3 30B-A3B", "Alibaba", "Qwen3", 30_532_122_624, Some(3_300_000_000));
+    ("qwen3-235b-a22b", 2, "Qwen3 235B-A22B", "Alibaba", "Qwen3", 235_093_634_560, Some(22_000_000_000));
+    ("mixtral-8x7b", 2, "Mixtral 8x7B", "Mistral AI", "Mixtral", 46_702_792_704, Some(12_900_000_000));
+    ("mixtral-8x22b", 2, "Mixtral 8x22B", "Mistral AI", "Mixtral", 140_630_071_296, Some(39_000_000_000));
+    ("mistral-7b", 1, "Mistral 7B v0.1", "Mistral AI", "Mistral", 7_241_732_096, None);
+    ("deepseek-v2", 2, "DeepSeek-V2", "DeepSeek", "DeepSeek", 235_741_434_880, Some(21_000_000_000));
+    ("deepseek-v2-lite", 2, "DeepSeek-V2-Lite", "DeepSeek", "DeepSeek", 15_706_484_224, Some(2_400_000_000));
+    ("deepseek-v3", 2, "DeepSeek-V3", "DeepSeek", "DeepSeek", 671_000_000_000, Some(37_000_000_000));
+    ("deepseek-r1", 2, "DeepSeek-R1", "DeepSeek", "DeepSeek", 671_000_000_000, Some(37_000_000_000));
+    ("moonlight-16b-a3b", 2, "Moonlight 16B-A3B", "Moonshot AI", "Moonlight", 15_961_088_640, Some(3_000_000_000));
+    ("kimi-k2", 2, "Kimi K2", "Moonshot AI", "Kimi", 1_000_000_000_000, Some(32_000_000_000));
+    ("gpt-oss-20b", 2, "GPT-OSS 20B", "OpenAI", "GPT-OSS", 20_914_757_184, Some(3_600_000_000));
+    ("gpt-oss-120b", 2, "GPT-OSS 120B", "OpenAI", "GPT-OSS", 116_829_156_672, Some(5_100_000_000));
+    ("glm-4.5", 2, "GLM-4.5", "Z.ai", "GLM", 356_785_884_416, Some(32_000_000_000));
+    ("glm-4.5-air", 2, "GLM-4.5-Air", "Z.ai", "GLM", 109_227_304_960, Some(12_000_000_000));
+    ("gemma-2b", 1, "Gemma 2B", "Google", "Gemma", 2_506_172_416, None);
+    ("gemma-7b", 1, "Gemma 7B", "Google", "Gemma", 8_537_680_896, None);
+    ("nemotron-4-15b", 1, "Nemotron-4 15B", "NVIDIA", "Nemotron", 15_700_000_000, None);
+    ("nemotron-4-340b", 1, "Nemotron-4 340B", "NVIDIA", "Nemotron", 341_000_000_000, None);
+    ("qwen1.5-moe-a2.7b", 2, "Qwen1.5-MoE-A2.7B", "Alibaba", "Qwen1.5", 14_315_784_192, Some(2_700_000_000));
+    ("qwen2.5-0.5b", 1, "Qwen2.5 0.5B", "Alibaba", "Qwen2.5", 494_032_768, None);
+    ("qwen3-0.6b", 1, "Qwen3 0.6B", "Alibaba", "Qwen3", 596_049_920, None);
+    ("qwen3-4b", 1, "Qwen3 4B", "Alibaba", "Qwen3", 4_022_468_096, None);
+    ("gpt2", 1, "GPT-2 124M", "OpenAI", "GPT", 124_439_808, None);
 }

@@ -65,11 +65,11 @@ test("every preset's config.json is the preset's model", () => {
   }
 });
 
-// The job of a text, with what a comment in it says that no flag can say.
+// The job of a text, with what a comment in it says that no flag can say, and what is the cluster's to say.
 const back = (text, job, gpus) => {
   const { job: again } = own.importText(text, { gpus });
   const named = Array.from(text.matchAll(/^# Megatron-\w+ has no (?:flag|key) for (\w+)\.$/gm), ([, key]) => key);
-  for (const key of ["gpu", "gpu_memory_mib", "gpus_per_node", ...named]) if (key in job) again[key] = job[key];
+  for (const key of ["gpu", "gpu_memory_mib", "gpus_per_node", "expandable_segments", ...named]) if (key in job) again[key] = job[key];
   return again;
 };
 

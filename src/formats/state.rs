@@ -60,18 +60,18 @@ pub struct View {
 }
 
 impl PresetRef {
-    /// The preset that a link or file means by `deepseek-v3@1`, and whether it is that very version; otherwise the
-    /// newest one stands in for it. None where no preset has the id.
+    /// The preset that a link or file means by `deepseek-v3@1`, and whether it is what was asked for: a version that
+    /// does not exist yet gives way to the newest, as no version does. None where no preset has the id.
     #[must_use]
     pub fn read(name: &str) -> Option<(Self, bool)> {
         let (id, version) = name.split_once('@').unwrap_or((name, ""));
         let newest = presets::newest(id)?;
-        let exact = version.is_empty() || version.parse() == Ok(newest);
+        let known = version.parse().ok().filter(|n| (1..=newest).contains(n));
         let reference = Self {
             id: id.to_owned(),
-            version: newest,
+            version: known.unwrap_or(newest),
         };
-        Some((reference, exact))
+        Some((reference, version.is_empty() || known.is_some()))
     }
 
     /// What the preset is called, when there is one.
@@ -83,10 +83,7 @@ impl PresetRef {
 
     /// The preset's job in canonical form, when there is one.
     fn job(&self) -> Option<RawJob> {
-        if presets::newest(&self.id) != Some(self.version) {
-            return None;
-        }
-        let job = presets::settings::job(&self.id)?;
+        let job = presets::settings::job(&self.id, self.version)?;
         Some(normalize_job(&job, &job))
     }
 }

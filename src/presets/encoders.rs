@@ -41,7 +41,9 @@ impl Encoder {
     /// Its fields.
     #[must_use]
     pub fn settings(&self) -> Settings {
-        settings::job(self.id).unwrap_or_default().shared
+        settings::job(self.id, settings::ENCODER)
+            .unwrap_or_default()
+            .shared
     }
 
     /// Reads the preset's file. None would mean that the program itself is damaged; a test reads them all.

@@ -35,7 +35,7 @@ impl JobPreset {
     /// The job.
     #[must_use]
     pub fn job(&self) -> RawJob {
-        settings::job(self.id).unwrap_or_default()
+        settings::job(self.id, self.version).unwrap_or_default()
     }
 
     /// Reads the preset's file. None would mean that the program itself is damaged; a test reads them all.

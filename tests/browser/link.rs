@@ -100,3 +100,16 @@ fn a_link_to_this_version_leads_to_the_same_numbers() {
     );
     assert_eq!(page.complaints(), Vec::<String>::new());
 }
+
+#[test]
+fn a_link_to_a_corrected_preset_shows_what_it_showed() {
+    let page = Page::open("");
+    let newest = page.text("[data-testid=total]");
+    let picked = page.eval("document.getElementById('preset').value");
+    page.load("v1;m=deepseek-v3@1");
+    page.until(&format!(
+        "document.querySelector('[data-testid=total]').innerText !== '{newest}'"
+    ));
+    assert_eq!(page.fragment(), "v1;m=deepseek-v3@1");
+    assert_eq!(page.eval("document.getElementById('preset').value"), picked);
+}

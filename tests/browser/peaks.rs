@@ -29,12 +29,12 @@ fn the_timeline_is_a_tab_and_a_link_opens_it() {
 #[test]
 fn longer_numbers_of_a_stage_do_not_move_what_is_below() {
     let page = Page::open("");
-    page.until("document.querySelector('.detail .panel-note').innerText.startsWith('67.90 GiB')");
+    page.until("document.querySelector('.detail .panel-note').innerText.startsWith('63.94 GiB')");
     let top = "document.querySelector('#stage-parts').getBoundingClientRect().top";
     let before = page.eval(top);
     page.click("#field-mbs");
     page.press("\u{E013}");
-    page.until("document.querySelector('.detail .panel-note').innerText.startsWith('128.89 GiB')");
+    page.until("document.querySelector('.detail .panel-note').innerText.startsWith('120.17 GiB')");
     assert_eq!(page.eval(top), before);
 }
 

@@ -185,6 +185,8 @@ fn every_preset_comes_back_from_bridge_overrides() {
         FieldId::grad_reduce_in_bf16,
         // Of no consequence where positions are not learned, and else named in a comment.
         FieldId::max_position_embeddings,
+        // The environment's to say.
+        FieldId::expandable_segments,
     ];
     for (id, state) in presets() {
         let job = &state.setup.job;

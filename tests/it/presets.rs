@@ -4,11 +4,13 @@ use megatron_memory::config::check;
 use megatron_memory::config::fields::FieldId;
 use megatron_memory::config::raw::RawJob;
 use megatron_memory::formats::report::Fate;
+use megatron_memory::formats::share_url::{decode, encode};
 use megatron_memory::memory::estimate;
 use megatron_memory::presets::encoders::ENCODERS;
 use megatron_memory::presets::gpus::{self, GPUS};
 use megatron_memory::presets::jobs::JOBS;
-use megatron_memory::presets::{self, Contents, PRESETS, Preset, settings};
+use megatron_memory::presets::{Contents, PRESETS, Preset, by_id, settings};
+use megatron_memory::report::summary::{Summary, Verdict};
 use megatron_memory::value::Value;
 use serde_json::Value as Json;
 
@@ -69,7 +71,7 @@ fn the_list_says_what_the_files_say() {
         assert_eq!(preset.parameters, published.total, "{}", preset.id);
         assert_eq!(preset.active_parameters, published.active, "{}", preset.id);
         assert!(
-            std::ptr::eq(presets::by_id(preset.id).unwrap(), preset),
+            std::ptr::eq(by_id(preset.id).unwrap(), preset),
             "{}",
             preset.id
         );
@@ -217,7 +219,7 @@ fn shapes_are_those_of_the_real_models() {
             continue;
         };
         let case = oracle::json(&path)["config"].clone();
-        let model = contents(presets::by_id(id).unwrap()).model;
+        let model = contents(by_id(id).unwrap()).model;
         let flag =
             |name: &str| model.get(FieldId::by_name(name).unwrap()) == Some(&Value::Bool(true));
         let json = |name: &str| {
@@ -325,6 +327,125 @@ fn gpus_have_plausible_memory() {
     ids.dedup();
     assert_eq!(ids.len(), GPUS.len() + 1);
     assert_eq!(gpus::by_id(gpus::CUSTOM), None);
+}
+
+/// The job of a link.
+fn linked(link: &str) -> RawJob {
+    let (state, notices) = decode(link);
+    assert_eq!(notices, [], "{link}");
+    state.setup.job
+}
+
+#[test]
+fn every_job_fits_its_gpu_with_what_the_device_shows_at_least() {
+    for preset in PRESETS {
+        let config = check(&contents(preset).raw_job()).config.unwrap();
+        let summary = Summary::new(&config, &estimate(&config));
+        assert_eq!(summary.verdict, Verdict::Fits, "{}", preset.id);
+        let (low, _) = summary.device;
+        assert!(
+            low < summary.gpu.unwrap(),
+            "{}: {low:?} of {:?} on the device",
+            preset.id,
+            summary.gpu
+        );
+    }
+}
+
+#[test]
+fn experts_are_trained_as_in_published_recipes() {
+    let mut mixtures = 0;
+    for preset in PRESETS {
+        let settings = preset.settings();
+        if settings.get(FieldId::num_experts).is_none() {
+            continue;
+        }
+        let grouped = settings.get(FieldId::moe_grouped_gemm);
+        assert_eq!(grouped, Some(&Value::Bool(true)), "{}", preset.id);
+        let dispatcher = settings.get(FieldId::moe_token_dispatcher_type).cloned();
+        let named = ["alltoall", "flex"].map(|name| Some(Value::Text(name.to_owned())));
+        assert!(named.contains(&dispatcher), "{}: {dispatcher:?}", preset.id);
+        mixtures += 1;
+    }
+    assert_eq!(mixtures, 15);
+}
+
+/// Versions that newer ones have taken the place of, and a sum over what `settings.txt` says of each. Lines are only
+/// ever added.
+const REPLACED: &[(&str, u64)] = &[
+    ("llama3-8b@1", 0x5f0e_047f_4dd3_20f0),
+    ("llama3.1-8b@1", 0x1d46_b03c_67e6_3a6d),
+    ("qwen3-30b-a3b@1", 0xca71_5348_ad54_45d3),
+    ("qwen3-235b-a22b@1", 0x51b0_15e5_5430_3026),
+    ("mixtral-8x7b@1", 0x2dcb_a239_6048_1870),
+    ("mixtral-8x22b@1", 0x1895_3e7c_b4c1_b2a4),
+    ("deepseek-v2@1", 0xdbc6_78d1_4939_43c4),
+    ("deepseek-v2-lite@1", 0x66f4_35ca_5781_6e5c),
+    ("deepseek-v3@1", 0x81a4_755c_64a7_5db6),
+    ("deepseek-r1@1", 0x44d7_51cc_9b36_b46e),
+    ("moonlight-16b-a3b@1", 0xcd23_2055_92af_eb93),
+    ("kimi-k2@1", 0x8733_51bc_a655_df90),
+    ("gpt-oss-20b@1", 0x7fb5_f8b3_ecd5_c829),
+    ("gpt-oss-120b@1", 0x9a1a_b5a1_32d1_ebb8),
+    ("glm-4.5@1", 0x17b6_45c4_900b_d3e7),
+    ("glm-4.5-air@1", 0xb7c8_c259_1161_ef13),
+    ("qwen1.5-moe-a2.7b@1", 0xf902_90d4_736f_202f),
+];
+
+#[test]
+fn replaced_versions_never_change() {
+    let replaced: Vec<String> = PRESETS
+        .iter()
+        .flat_map(|preset| (1..preset.version).map(|version| format!("{}@{version}", preset.id)))
+        .collect();
+    let pinned: Vec<&str> = REPLACED.iter().map(|(name, _)| *name).collect();
+    assert_eq!(replaced, pinned);
+    let kept = include_str!("../../src/presets/settings.txt");
+    for (name, sum) in REPLACED {
+        let line = |line: &'static str| line.strip_prefix(name)?.strip_prefix(' ');
+        let job = kept.lines().find_map(line).unwrap();
+        // FNV-1a.
+        let found = job.bytes().fold(0xcbf2_9ce4_8422_2325, |sum: u64, byte| {
+            (sum ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+        });
+        assert_eq!(found, *sum, "{name}: {found:#x}");
+        let first = linked(&format!("#v1;m={name}"));
+        assert_eq!(
+            first.shared.get(FieldId::overlap_grad_reduce),
+            None,
+            "{name}"
+        );
+    }
+}
+
+#[test]
+fn a_link_has_the_version_that_it_names() {
+    let dispatcher = |link: &str| {
+        let value = linked(link)
+            .shared
+            .get(FieldId::moe_token_dispatcher_type)
+            .cloned();
+        value.map(|value| value.to_string())
+    };
+    let flex = Some("\"flex\"".to_owned());
+    assert_eq!(dispatcher("#v1;m=deepseek-v3@1"), None);
+    assert_eq!(dispatcher("#v1;m=deepseek-v3@2"), flex);
+    assert_eq!(dispatcher("#v1;m=deepseek-v3"), flex);
+    for link in [
+        "#v1;m=deepseek-v3@1",
+        "#v1;m=deepseek-v3@1;disp=flex",
+        "#v1;m=deepseek-v3@2",
+        "#v1;m=deepseek-v3@2;disp=allgather",
+        "#v1;m=deepseek-v3@2;vs;m=deepseek-v3@1",
+    ] {
+        assert_eq!(encode(&decode(link).0), link);
+    }
+    let newest = by_id("deepseek-v3").unwrap().version;
+    for version in ["0", "99", "x"] {
+        let (state, notices) = decode(&format!("#v1;m=deepseek-v3@{version}"));
+        assert_eq!(notices.len(), 1, "{version}: {notices:?}");
+        assert_eq!(encode(&state), format!("#v1;m=deepseek-v3@{newest}"));
+    }
 }
 
 #[test]

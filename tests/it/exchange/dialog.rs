@@ -365,5 +365,5 @@ fn what_a_first_visit_shows_can_be_exported() {
     assert!(text.contains("--num-experts 256"), "{text}");
     assert_eq!(dialog.act("format", "link"), None);
     let text = Shown::of(&dialog).text();
-    assert!(text.contains("#v1;m=deepseek-v3@1"), "{text}");
+    assert!(text.contains("#v1;m=deepseek-v3@2"), "{text}");
 }

@@ -122,6 +122,20 @@ pub(super) fn read(source: &str, answers: &Answers) -> Result<Import, Failure> {
     Ok(import)
 }
 
+/// Fields of experts that say how they are trained.
+const EXPERT_TRAINING: [FieldId; 10] = [
+    FieldId::moe_router_dtype,
+    FieldId::moe_token_dispatcher_type,
+    FieldId::moe_grouped_gemm,
+    FieldId::moe_permute_fusion,
+    FieldId::moe_router_fusion,
+    FieldId::moe_shared_expert_overlap,
+    FieldId::moe_expert_capacity_factor,
+    FieldId::moe_pad_expert_input_to_capacity,
+    FieldId::moe_router_padding_for_quantization,
+    FieldId::expert_load_imbalance,
+];
+
 /// Whether a field says what the model is, and not how it is trained.
 fn is_of_model(id: FieldId) -> bool {
     matches!(
@@ -133,7 +147,9 @@ fn is_of_model(id: FieldId) -> bool {
 /// The training of `job` with another model. Of what the model's file says about training, only what the job leaves open
 /// counts.
 fn with_model(job: &Settings, model: &Settings) -> Settings {
-    let kept = job.iter().filter(|(id, _)| !is_of_model(*id));
+    let experts = model.get(FieldId::num_experts).is_some();
+    let trains = |id| !is_of_model(id) || experts && EXPERT_TRAINING.contains(&id);
+    let kept = job.iter().filter(|(id, _)| trains(*id));
     let kept: Settings = kept.map(|(id, value)| (id, value.clone())).collect();
     let precision = [FieldId::bf16, FieldId::fp16];
     let chosen = precision.iter().any(|id| kept.get(*id).is_some());

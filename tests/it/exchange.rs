@@ -397,6 +397,25 @@ fn another_model_keeps_the_training() {
 }
 
 #[test]
+fn other_experts_are_trained_as_those_of_the_job() {
+    let experts = r#"{"model_type": "qwen3_moe", "num_hidden_layers": 12, "hidden_size": 1024, "num_attention_heads": 16, "num_key_value_heads": 8, "intermediate_size": 4096, "vocab_size": 1000, "num_experts": 64, "num_experts_per_tok": 4, "moe_intermediate_size": 512}"#;
+    let dense = r#"{"model_type": "qwen3", "num_hidden_layers": 12, "hidden_size": 1024, "num_attention_heads": 16, "num_key_value_heads": 8, "intermediate_size": 4096, "vocab_size": 1000}"#;
+    let onto = data(r##"{"onto": "#v1;m=deepseek-v3@2"}"##);
+    let flex = Value::Text("flex".to_owned());
+    for (file, dispatcher, grouped) in [
+        (experts, Some(&flex), Some(&Value::Bool(true))),
+        (dense, None, None),
+    ] {
+        let import = import_text(file, &onto).unwrap();
+        let job = import.get("job").unwrap();
+        assert_eq!(job.get("moe_token_dispatcher_type"), dispatcher);
+        assert_eq!(job.get("moe_grouped_gemm"), grouped);
+        // What the router adds to its scores is the model's own.
+        assert_eq!(job.get("moe_router_enable_expert_bias"), None);
+    }
+}
+
+#[test]
 fn options_of_the_wrong_kind_are_named() {
     for options in [
         r#"{"format": "poem"}"#,

@@ -19,11 +19,12 @@ use core::fmt;
 
 use crate::config::fields::FieldId;
 use crate::config::job::Config;
+use crate::config::problem::Problem;
 use crate::config::raw::RawJob;
 use crate::formats::state::ShareState;
 use crate::memory::Estimate;
 use crate::value::Value;
-use provenance::{Remark, signed};
+use provenance::{Remark, signed, warned};
 
 /// A checked job with its estimate.
 pub type Outcome<'r> = (&'r Config, &'r Estimate);
@@ -129,6 +130,12 @@ impl Export {
                 ))
             }
         }
+    }
+
+    /// A text of this format with a remark of what keeps the job from running, where it has a place for one.
+    #[must_use]
+    pub fn warned(&self, text: &str, problems: &[Problem]) -> String {
+        warned(self.remark, text, problems)
     }
 
     /// A text of this format with a remark that says which version made it, and from which job.

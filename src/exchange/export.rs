@@ -74,6 +74,7 @@ pub fn export_text(job: &Value, format: &str, options: &Value) -> Result<Value, 
         return match written {
             Ok(written) => {
                 let page = before_hash(text_option(options, "page")?.unwrap_or_default());
+                let written = export.warned(&written, &checked.problems);
                 Ok(text(export.signed(&written, &links::plain(page, &share))))
             }
             Err(crate::export::Refusal::NoResult) => Err(Failure::config(&checked.problems)),

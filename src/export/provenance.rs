@@ -1,6 +1,9 @@
 //! Where a file comes from: the version that made it, what that follows, and the job. No dates: equal jobs give equal
 //! files.
 
+use core::fmt::Write as _;
+
+use crate::config::problem::{Problem, Severity};
 use crate::source::{MEGATRON_BRIDGE_REVISION, MEGATRON_LM_REVISION};
 
 /// The version of this calculator.
@@ -26,6 +29,23 @@ pub fn made_by() -> String {
         short(MEGATRON_LM_REVISION),
         short(MEGATRON_BRIDGE_REVISION)
     )
+}
+
+/// A text with a remark of what keeps the job from running, where the format takes one at the top and there is something.
+#[must_use]
+pub fn warned(remark: Remark, text: &str, problems: &[Problem]) -> String {
+    let errors = problems.iter().filter(|p| p.severity == Severity::Error);
+    if remark != Remark::Hash || errors.clone().next().is_none() {
+        return text.to_owned();
+    }
+    let mut out = String::from("# Megatron refuses this job as it is:\n");
+    for problem in errors {
+        // Messages show what was typed, and a remark must not end before they do.
+        let words = problem.message.chars();
+        let words = words.filter(|c| !c.is_control() && !matches!(c, '\u{2028}' | '\u{2029}'));
+        let _ = writeln!(out, "# - {}", words.collect::<String>());
+    }
+    out + text
 }
 
 /// A text with the remark that says where it comes from. `link` leads to the job.

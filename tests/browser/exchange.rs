@@ -188,6 +188,23 @@ fn a_script_asks_for_what_it_leaves_open() {
 }
 
 #[test]
+fn the_problems_of_a_job_stand_beside_its_export() {
+    let page = Page::open("v1;m=llama3-8b@1;tp=3");
+    show(&page, "export");
+    let words = said(&page);
+    assert!(
+        words.contains("Megatron refuses this job as it is:"),
+        "{words}"
+    );
+    assert!(
+        page.text(&format!("{DIALOG} pre"))
+            .contains("# Megatron refuses this job as it is:\n# - ")
+    );
+    assert!(page.shows(&format!("{DIALOG} .exchange-error li")));
+    assert_eq!(page.complaints(), Vec::<String>::new());
+}
+
+#[test]
 fn garbage_is_refused_beside_the_text_that_stays() {
     let page = open("import");
     let garbage = "<script>document.title = 'taken'</script><img src=x onerror=alert(1)>";

@@ -5,6 +5,7 @@ mod hub;
 mod search;
 
 use megatron_memory::config::canonical::normalize_job;
+use megatron_memory::config::check;
 use megatron_memory::config::raw::RawJob;
 use megatron_memory::exchange::{decode_link, encode_link, export_text, import_text, presets, svg};
 use megatron_memory::export::EXPORTS;
@@ -206,6 +207,40 @@ fn files_say_which_version_made_them_and_from_which_job() {
         "{}",
         text(&flags)
     );
+}
+
+#[test]
+fn a_job_with_problems_is_exported_with_them() {
+    let job = data(
+        r#"{"num_layers": 7, "hidden_size": 512, "num_attention_heads": 8, "seq_length": 128, "max_position_embeddings": 128,
+        "vocab_size": 1000, "pipeline_model_parallel_size": 2, "position_embedding_type": "a\nrm -rf /\r# b\u2028c"}"#,
+    );
+    let checked = check(&RawJob::from_value(&job));
+    assert!(checked.errors().count() >= 2, "{:?}", checked.problems);
+    for format in ["megatron_args", "model_args", "bridge", "bridge_recipe"] {
+        let written = export_text(&job, format, &Value::Null).unwrap();
+        let written = text(&written);
+        let lines: Vec<&str> = written.lines().collect();
+        assert_eq!(
+            lines[2], "# Megatron refuses this job as it is:",
+            "{format}"
+        );
+        for (line, problem) in lines[3..].iter().zip(checked.errors()) {
+            let words: String = problem
+                .message
+                .chars()
+                .filter(|c| !c.is_control() && *c != '\u{2028}')
+                .collect();
+            assert_eq!(*line, format!("# - {words}"), "{format}");
+        }
+        assert!(!written.contains("\nrm"), "{format}: {written}");
+    }
+    let fine = export_text(
+        &Value::Text("#v1;m=llama3-8b@1".to_owned()),
+        "megatron_args",
+        &Value::Null,
+    );
+    assert!(!text(&fine.unwrap()).contains("refuses"));
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Taking the job out: a format, its text or picture, and ways to keep it.
 
 use super::{Effect, alarm, button, menu, option, title};
+use crate::config::check;
 use crate::exchange::data::{map, or_null, text as value};
 use crate::exchange::export::{DRESSINGS, export_text};
 use crate::exchange::picture::svg;
@@ -33,12 +34,17 @@ pub struct Export {
     /// What the colors of the ranks say.
     coloring: Coloring,
     made: Result<String, String>,
+    /// What keeps the job from running.
+    problems: Vec<String>,
 }
 
 impl Export {
     pub(super) fn new(page: String, link: &str) -> Self {
         let state = share_url::visit(link).0;
+        let checked = check(&state.setup.job);
+        let problems = checked.errors().map(|problem| problem.message.clone());
         let mut dialog = Self {
+            problems: problems.collect(),
             link: share_url::encode(&state),
             setup: state.setup,
             page,
@@ -173,6 +179,7 @@ impl Export {
                 .children(self.choices()),
             tag("p").text(self.note()),
             alarm(error),
+            self.warning(),
             tag("div").class("exchange-result").children(shown),
             tag("div")
                 .class("exchange-actions")
@@ -186,6 +193,19 @@ impl Export {
                         .with("id", "exchange-said"),
                 ),
         ]
+    }
+
+    /// What is wrong with a job that a format can say all the same.
+    fn warning(&self) -> Markup {
+        let warning = tag("div").class("exchange-error");
+        if self.made.is_err() || self.problems.is_empty() {
+            return warning.with("hidden", "");
+        }
+        let problems = self.problems.iter();
+        let problems = problems.map(|problem| tag("li").text(problem.clone()));
+        warning
+            .child(tag("p").text("Megatron refuses this job as it is:"))
+            .child(tag("ul").children(problems))
     }
 
     fn formats(&self) -> Markup {

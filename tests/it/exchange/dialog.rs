@@ -350,9 +350,18 @@ fn a_job_with_problems_says_so_in_place_of_a_table() {
         "export",
         "https://calculator.example/#v1;m=llama3-8b@1;tp=3",
     );
-    assert_eq!(Shown::of(&dialog).error(), "");
+    let shown = Shown::of(&dialog);
+    assert_eq!(shown.error(), "");
+    assert!(
+        shown
+            .text()
+            .contains("Megatron refuses this job as it is:\n"),
+        "{}",
+        shown.text()
+    );
     dialog.act("format", "csv");
     let shown = Shown::of(&dialog);
+    assert!(!shown.text().contains("refuses"));
     assert!(!shown.error().is_empty() && !shown.usable("copy"));
     assert_eq!(dialog.act("copy", ""), None);
 }

@@ -14,6 +14,7 @@ pub mod js;
 mod picture;
 mod presets;
 mod search;
+mod upon;
 
 pub use data::Failure;
 pub use export::export_text;

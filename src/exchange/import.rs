@@ -2,13 +2,13 @@
 
 use super::data::{Failure, count, count_option, int, map, or_null, text, text_option};
 use super::job::{plain, preset, state};
-use crate::config::field::Group;
+use super::upon;
 use crate::config::fields::FieldId;
-use crate::config::raw::{RawJob, Settings};
 use crate::formats::detect::{Format, detect};
-use crate::formats::import::{self, Import, Options, Question, Row};
+use crate::formats::import::{self, GPUS, Import, Options, Question, Row};
 use crate::formats::report::Fate;
 use crate::formats::share_url;
+use crate::formats::state::Setup;
 use crate::presets;
 use crate::value::Value;
 
@@ -21,18 +21,28 @@ pub(super) struct Answers {
     pub(super) gpus: Option<u64>,
     /// The `config.json` of a model that the text only names, or the id of a preset.
     pub(super) model: Option<String>,
-    /// The job whose parallelism, batch and precision go on with another model.
-    pub(super) onto: Option<RawJob>,
+    /// The job that the text changes: its training goes on with another model, a text without a model sets single
+    /// settings, and its GPU stays where the text names none.
+    pub(super) onto: Option<Setup>,
+}
+
+/// What was made of a text.
+#[derive(Debug)]
+pub(super) struct Read {
+    pub(super) import: Import,
+    /// The settings that a text without a model changes in the job that it is applied to; none for a job of its own.
+    pub(super) changes: Option<Vec<FieldId>>,
 }
 
 /// Reads a text. `options` may have the `format`, where it is not to be recognized; the answers to the questions of an
 /// earlier reading: `variables` by name, `branches` by line, `gpus`, and the `model`'s `config.json` or the id of a
-/// preset; and the job (or link) `onto` whose model a `config.json` replaces.
+/// preset; and the job (or link) `onto` whose model a `config.json` replaces, and in which a text without a model sets
+/// single settings.
 ///
 /// # Errors
 /// A [`Failure`] when the text holds no job, or an option has the wrong form.
 pub fn import_text(source: &str, options: &Value) -> Result<Value, Failure> {
-    let import = read(source, &answers(options)?)?;
+    let Read { import, changes } = read(source, &answers(options)?)?;
     Ok(map([
         ("format", text(import.format.id())),
         ("format_label", text(import.format.label())),
@@ -44,6 +54,13 @@ pub fn import_text(source: &str, options: &Value) -> Result<Value, Failure> {
         ("job", plain(&import.state.setup.job)),
         ("preset", preset(&import.state.setup)),
         ("link", text(share_url::encode(&import.state))),
+        (
+            "changes",
+            or_null(changes, |changes| {
+                let names = changes.into_iter().map(|id| text(id.field().name));
+                names.collect()
+            }),
+        ),
         ("report", import.report.iter().map(row).collect()),
         ("questions", import.questions.iter().map(question).collect()),
     ]))
@@ -81,7 +98,7 @@ fn answers(options: &Value) -> Result<Answers, Failure> {
     });
     let onto = match options.get("onto") {
         None | Some(Value::Null) => None,
-        Some(job) => Some(state(job, &Value::Null)?.setup.job),
+        Some(job) => Some(state(job, &Value::Null)?.setup),
     };
     Ok(Answers {
         format,
@@ -94,72 +111,59 @@ fn answers(options: &Value) -> Result<Answers, Failure> {
 }
 
 /// Reads a text with the answers worked in.
-pub(super) fn read(source: &str, answers: &Answers) -> Result<Import, Failure> {
+pub(super) fn read(source: &str, answers: &Answers) -> Result<Read, Failure> {
     let options = Options {
         format: answers.format,
         variables: &answers.variables,
         branches: &answers.branches,
+        partial: false,
     };
-    let failure = |message: String| Failure::new("ImportError", message);
-    let mut import =
-        import::import(source, &options).map_err(|error| failure(error.to_string()))?;
-    if import.format == Format::HfConfig
-        && let Some(onto) = &answers.onto
-    {
-        let model = core::mem::take(&mut import.state.setup.job.shared);
-        import.state.setup.job.shared = with_model(&onto.shared, &model);
+    let read = |options: &Options<'_>| {
+        let read = import::import(source, options);
+        read.map_err(|error| Failure::new("ImportError", error.to_string()))
+    };
+    let mut import = read(&options)?;
+    let model = answers.model.as_deref().filter(|model| !model.is_empty());
+    let mut changes = None;
+    match &answers.onto {
+        Some(onto) if import.format == Format::HfConfig => upon::train(&mut import, &onto.job),
+        Some(onto) if upon::is_complete(import.format) => {}
+        Some(onto) if model.is_none() && !upon::says_model(&import) => {
+            import = read(&Options {
+                partial: true,
+                ..options
+            })?;
+            changes = Some(upon::set(&mut import, onto));
+        }
+        Some(onto) => upon::keep_gpu(&mut import, &onto.job),
+        None => {}
     }
-    if let Some(model) = answers.model.as_deref().filter(|model| !model.is_empty()) {
+    if let Some(model) = model {
         give_model(&mut import, model)?;
     }
     let job = &mut import.state.setup.job;
     if let Some(gpus) = answers.gpus {
         job.shared.set(FieldId::world_size, Value::Int(gpus.into()));
+        has_gpus(&mut import);
+    } else if job.shared.get(FieldId::world_size).is_some() {
         import.questions.retain(|asked| *asked != Question::Gpus);
-    } else if import.format == Format::HfConfig && job.shared.get(FieldId::world_size).is_none() {
+    } else if import.format == Format::HfConfig {
         import.questions.push(Question::Gpus);
     }
-    Ok(import)
+    Ok(Read { import, changes })
 }
 
-/// Fields of experts that say how they are trained.
-const EXPERT_TRAINING: [FieldId; 10] = [
-    FieldId::moe_router_dtype,
-    FieldId::moe_token_dispatcher_type,
-    FieldId::moe_grouped_gemm,
-    FieldId::moe_permute_fusion,
-    FieldId::moe_router_fusion,
-    FieldId::moe_shared_expert_overlap,
-    FieldId::moe_expert_capacity_factor,
-    FieldId::moe_pad_expert_input_to_capacity,
-    FieldId::moe_router_padding_for_quantization,
-    FieldId::expert_load_imbalance,
-];
-
-/// Whether a field says what the model is, and not how it is trained.
-fn is_of_model(id: FieldId) -> bool {
-    matches!(
-        id.field().presentation().group,
-        Group::Model | Group::Attention | Group::Moe
-    )
-}
-
-/// The training of `job` with another model. Of what the model's file says about training, only what the job leaves open
-/// counts.
-fn with_model(job: &Settings, model: &Settings) -> Settings {
-    let experts = model.get(FieldId::num_experts).is_some();
-    let trains = |id| !is_of_model(id) || experts && EXPERT_TRAINING.contains(&id);
-    let kept = job.iter().filter(|(id, _)| trains(*id));
-    let kept: Settings = kept.map(|(id, value)| (id, value.clone())).collect();
-    let precision = [FieldId::bf16, FieldId::fp16];
-    let chosen = precision.iter().any(|id| kept.get(*id).is_some());
-    let mut joined: Settings = model
-        .iter()
-        .filter(|(id, _)| !(chosen && precision.contains(id)))
-        .map(|(id, value)| (id, value.clone()))
-        .collect();
-    joined.overlay(&kept);
-    joined
+/// Takes back what asks for the number of GPUs.
+fn has_gpus(import: &mut Import) {
+    import.questions.retain(|asked| *asked != Question::Gpus);
+    import
+        .report
+        .retain(|row| !(row.fate == Fate::Missing && row.key == GPUS));
+    for question in &mut import.questions {
+        if let Question::Variable { keys, .. } = question {
+            keys.retain(|key| key != GPUS);
+        }
+    }
 }
 
 /// Puts the model that a text only names under the settings that it gives.
@@ -216,11 +220,13 @@ fn question(question: &Question) -> Value {
             name,
             lines,
             default,
+            keys,
         } => map([
             ("kind", text("variable")),
             ("name", text(name)),
             ("lines", lines.iter().map(|line| int(*line)).collect()),
             ("default", or_null(default.as_ref(), text)),
+            ("keys", keys.iter().map(text).collect()),
         ]),
         Question::Branch {
             line,

@@ -16,7 +16,11 @@ export interface ImportOptions {
   gpus?: number;
   /** The `config.json` of a model that the text only names, as text, or the id of a preset. */
   model?: string;
-  /** A job, or a link to one: a `config.json` replaces its model, and its parallelism, batch and precision stay. */
+  /**
+   * A job, or a link to one, that the text changes. A `config.json` replaces its model, and of its parallelism, batch and
+   * precision stays what the model can be trained with. A text that says nothing of a model sets single settings in it.
+   * Of other texts it only lends the GPU, where they name none.
+   */
   onto?: Job | string;
 }
 
@@ -26,7 +30,7 @@ export interface ImportRow {
   value: string;
   /** Counted from 1; `null` for what the text does not have. */
   line: number | null;
-  fate: "mapped" | "defaulted" | "derived" | "ignored" | "not_modelled" | "conflicting" | "unknown";
+  fate: "mapped" | "defaulted" | "derived" | "ignored" | "not_modelled" | "conflicting" | "unknown" | "missing";
   /** The argument that it decides. */
   field: string | null;
   note: string;
@@ -34,7 +38,8 @@ export interface ImportRow {
 
 /** What an imported text leaves open. */
 export type ImportQuestion =
-  | { kind: "variable"; name: string; lines: number[]; default: string | null }
+  /** `keys` are those that have no value without an answer, or with the one that was given: their rows are `missing`. */
+  | { kind: "variable"; name: string; lines: number[]; default: string | null; keys: string[] }
   | { kind: "branch"; line: number; labels: string[]; taken: number | null }
   | { kind: "gpus" }
   | { kind: "model"; name: string };
@@ -49,6 +54,8 @@ export interface Import {
   job: Job;
   /** The preset that a link or file starts from, such as `deepseek-v3@1`. */
   preset: string | null;
+  /** The arguments of `onto` that a text without a model changes; `null` where the text is a job of its own. */
+  changes: string[] | null;
   /** The link of the job, from its `#` on. */
   link: string;
   /** A row for every key of the text, then the defaults that fill what it leaves out. */

@@ -6,6 +6,7 @@
 mod dialect;
 mod draft;
 mod error;
+mod missing;
 mod parts;
 mod precision;
 mod rules;
@@ -18,6 +19,7 @@ use std::borrow::Cow;
 pub(crate) use dialect::{Dialect, destination_of};
 pub(crate) use draft::python;
 pub use error::ImportError;
+pub use missing::GPUS;
 
 use super::detect::{Format, detect};
 use super::report::Fate;
@@ -37,6 +39,8 @@ pub struct Options<'a> {
     pub variables: &'a [(String, String)],
     /// Answers to [`Question::Branch`]: lines and positions.
     pub branches: &'a [(u32, usize)],
+    /// Whether the text changes another job, which has a value for all that it leaves out: no front end's defaults then.
+    pub partial: bool,
 }
 
 /// What a text says.
@@ -82,6 +86,8 @@ pub enum Question {
         lines: Vec<u32>,
         /// What the script falls back to; then it need not be answered.
         default: Option<String>,
+        /// The keys that have no value without an answer, or with the one that was given.
+        keys: Vec<String>,
     },
     /// A branch of a script that depends on such a variable.
     Branch {
@@ -125,12 +131,12 @@ pub fn import(text: &str, options: &Options<'_>) -> Result<Import, ImportError> 
         Format::MegatronFlags | Format::Script | Format::SwiftCommand => {
             sources::command(text, format, options)
         }
-        Format::ModelArgsYaml => sources::model_args(text),
+        Format::ModelArgsYaml => sources::model_args(text, options),
         Format::BridgeYaml | Format::VerlYaml | Format::MegatronYaml | Format::SwiftYaml => {
-            sources::yaml_tree(text, format)
+            sources::yaml_tree(text, format, options)
         }
-        Format::Overrides => sources::overrides(text),
-        Format::BridgePython => sources::python(text),
+        Format::Overrides => sources::overrides(text, options),
+        Format::BridgePython => sources::python(text, options),
     }
 }
 

@@ -85,11 +85,13 @@ pub enum Fate {
     Conflicting,
     /// The reader does not know it.
     Unknown,
+    /// It sets a field, but what the text gives is no value for it; the note says what stands in.
+    Missing,
 }
 
 impl Fate {
     /// All fates.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Mapped,
         Self::Defaulted,
         Self::Derived,
@@ -97,6 +99,7 @@ impl Fate {
         Self::NotModelled,
         Self::Conflicting,
         Self::Unknown,
+        Self::Missing,
     ];
 
     /// Its name in programs.
@@ -110,6 +113,7 @@ impl Fate {
             Self::NotModelled => "not_modelled",
             Self::Conflicting => "conflicting",
             Self::Unknown => "unknown",
+            Self::Missing => "missing",
         }
     }
 

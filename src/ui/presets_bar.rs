@@ -3,8 +3,8 @@
 use super::draw::option;
 use super::state::State;
 use super::values::same;
+use crate::config::adapt::{LAYERS, is_of_model};
 use crate::config::check;
-use crate::config::field::Group;
 use crate::config::fields::FieldId;
 use crate::config::raw::RawJob;
 use crate::formats::state::{PresetRef, Setup};
@@ -15,16 +15,9 @@ use crate::report::markup::{Markup, tag};
 /// The list's id and place.
 pub(super) const PRESET: &str = "preset";
 
-/// Settings that belong to a model; the others say how it is trained.
+/// Settings that come with a model; the others say how it is trained.
 fn of_model(id: FieldId) -> bool {
-    let group = id.presentation().group;
-    // A layout spells out one model's layers and means nothing for another.
-    let layers = [
-        FieldId::pipeline_model_parallel_layout,
-        FieldId::decoder_first_pipeline_num_layers,
-        FieldId::decoder_last_pipeline_num_layers,
-    ];
-    matches!(group, Group::Model | Group::Attention | Group::Moe) || layers.contains(&id)
+    is_of_model(id) || LAYERS.contains(&id)
 }
 
 /// The model of `preset` trained as `now` is.

@@ -155,6 +155,8 @@ const place = (event) => event.target.closest("[data-at]")?.dataset.at;
 element.addEventListener("click", (event) => {
   const button = event.target.closest("button[data-at]");
   if (button) act(button.dataset.at, "");
+  // What it waits for.
+  if (button?.ariaDisabled) element.querySelector("[aria-invalid]")?.focus();
 });
 element.addEventListener("input", (event) => {
   if (event.target.type === "file") {
@@ -182,25 +184,32 @@ element.addEventListener("paste", (event) => {
     act("file:the clipboard", text);
   }
 });
-// What is not on the screen needs no memory.
-element.addEventListener("close", () => {
+// What is not on the screen needs no memory, but for a text to import and the answers to its questions.
+let kept;
+const leave = () => {
   search.stop();
-  dialog?.free();
+  if (kind === "import") kept = dialog;
+  else dialog?.free();
   dialog = undefined;
   fill(element, shown, []);
   shown = [];
-});
+};
+// It comes late: another one may be open by then.
+element.addEventListener("close", () => element.open || leave());
 
 /** Opens a dialog, `import`, `export` or `search`; a file is read at once. */
 export const open = (wanted, file) => {
   if (!dialog || kind !== wanted) {
-    if (element.open) element.close();
+    if (dialog) leave();
     // The page writes its address when typing ends: now.
     dispatchEvent(new Event("focusout"));
     kind = wanted;
-    dialog = new Dialog(kind, location.href);
+    dialog = (kind === "import" && kept) || new Dialog(kind, location.href);
+    dialog.act("page", location.href);
     draw();
-    element.showModal();
+    if (!element.open) element.showModal();
+    // What is pasted replaces it.
+    element.querySelector("[data-at=text]")?.select();
   }
   if (file) take(file);
 };

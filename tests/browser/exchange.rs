@@ -187,6 +187,137 @@ fn a_script_asks_for_what_it_leaves_open() {
     assert_eq!(page.complaints(), Vec::<String>::new());
 }
 
+const OPEN: &str = "torchrun --nproc_per_node 8 pretrain_gpt.py --num-layers 32 --hidden-size 4096 --num-attention-heads 32 \
+    --seq-length 4096 --max-position-embeddings 4096 --vocab-size 32000 --bf16 --micro-batch-size $MBS --global-batch-size ${GBS}";
+
+fn variable(name: &str) -> String {
+    format!("{DIALOG} [data-at=\"variable:{name}\"]")
+}
+
+#[test]
+fn a_variable_without_a_value_holds_apply_back() {
+    let page = open("import");
+    put(&page, "text", OPEN);
+    page.until(&format!("document.querySelector('{}')", variable("GBS")));
+    put(&page, "variable:MBS", "2");
+    let apply = format!("document.querySelector('{DIALOG} [data-at=apply]')");
+    let why =
+        format!("document.getElementById({apply}.getAttribute('aria-describedby'))?.innerText");
+    page.until(&format!("{why} === 'Apply waits for $GBS.'"));
+    page.click(&format!("{DIALOG} [data-at=apply]"));
+    // The reader is taken to what it waits for.
+    page.until("document.activeElement.dataset.at === 'variable:GBS'");
+    assert_eq!(
+        page.eval("document.activeElement.getAttribute('aria-invalid')"),
+        json!("true")
+    );
+    assert_eq!(page.fragment(), LLAMA);
+    put(&page, "variable:GBS", "64");
+    page.until(&format!("!{apply}.hasAttribute('aria-disabled')"));
+    apply_now(&page, "gbs=64");
+    assert_eq!(page.complaints(), Vec::<String>::new());
+}
+
+fn apply_now(page: &Page, token: &str) {
+    apply(page);
+    page.until(&format!("location.hash.includes('{token}')"));
+}
+
+#[test]
+fn what_was_typed_is_there_again_after_escape() {
+    let page = open("import");
+    put(&page, "text", OPEN);
+    page.until(&format!("document.querySelector('{}')", variable("MBS")));
+    put(&page, "variable:GBS", "48");
+    assert_eq!(
+        page.eval("document.activeElement.dataset.at"),
+        json!("variable:GBS")
+    );
+    put(&page, "variable:MBS", "2");
+    page.press("\u{E00C}");
+    page.until(&format!("!document.querySelector('{DIALOG}').open"));
+    // Another dialog in between changes nothing.
+    show(&page, "export");
+    page.click(&format!("{DIALOG} [data-at=close]"));
+    page.fill("#field-cp", "4");
+    show(&page, "import");
+    assert_eq!(page.value(&format!("{DIALOG} [data-at=text]")), OPEN);
+    assert_eq!(page.value(&variable("MBS")), "2");
+    assert_eq!(page.value(&variable("GBS")), "48");
+    put(&page, "variable:MBS", "3");
+    apply_now(&page, "gbs=48");
+    assert!(page.fragment().contains("mbs=3"), "{}", page.fragment());
+    // What is pasted takes its place.
+    show(&page, "import");
+    page.eval("(document.execCommand('insertText', false, '--micro-batch-size 4'), 0)");
+    page.until(&format!(
+        "document.querySelector('{DIALOG}').innerText.includes('changes 1 setting')"
+    ));
+    assert_eq!(
+        page.value(&format!("{DIALOG} [data-at=text]")),
+        "--micro-batch-size 4"
+    );
+    assert_eq!(page.complaints(), Vec::<String>::new());
+}
+
+#[test]
+fn a_file_dropped_on_another_dialog_is_imported() {
+    let page = open("export");
+    page.eval(&format!(
+        "(() => {{ const data = new DataTransfer(); data.items.add(new File([{}], 'config.json'));
+            document.body.dispatchEvent(new DragEvent('drop', {{ dataTransfer: data, bubbles: true, cancelable: true }})); }})()",
+        json!(CONFIG)
+    ));
+    page.until(&format!("document.querySelector('{DIALOG} tbody tr')"));
+    apply_now(&page, "L=12");
+    assert_eq!(page.complaints(), Vec::<String>::new());
+}
+
+#[test]
+fn a_snippet_changes_the_job_that_is_there() {
+    let page = open("import");
+    let snippet =
+        "model.tensor_model_parallel_size=4 model.context_parallel_size=1 train.micro_batch_size=2";
+    put(&page, "text", snippet);
+    page.until(&format!(
+        "document.querySelector('{DIALOG}').innerText.includes('changes 3 settings of your job')"
+    ));
+    apply_now(&page, "tp=4");
+    let fragment = page.fragment();
+    assert!(
+        fragment.starts_with("v1;m=llama3-8b@1;") && fragment.contains("mbs=2"),
+        "{fragment}"
+    );
+    assert_eq!(page.count(".field-invalid"), 0);
+    assert_eq!(page.complaints(), Vec::<String>::new());
+}
+
+/// Qwen3-235B-A22B's, without what decides nothing here.
+const QWEN: &str = r#"{"model_type": "qwen3_moe", "num_hidden_layers": 94, "hidden_size": 4096, "num_attention_heads": 64,
+    "num_key_value_heads": 4, "head_dim": 128, "intermediate_size": 12288, "moe_intermediate_size": 1536, "num_experts": 128,
+    "num_experts_per_tok": 8, "vocab_size": 151936, "tie_word_embeddings": false, "torch_dtype": "bfloat16"}"#;
+
+#[test]
+fn another_model_takes_the_place_of_the_first_one_without_problems() {
+    let page = Page::open("");
+    page.until(&format!("document.querySelector('{TOTAL}').innerText"));
+    show(&page, "import");
+    put(&page, "text", QWEN);
+    page.until(&format!(
+        "document.querySelector('{DIALOG}').innerText.includes('settings that cannot apply')"
+    ));
+    let report = said(&page);
+    assert!(
+        report.contains("pipeline_model_parallel_layout") && report.contains("recompute_modules"),
+        "{report}"
+    );
+    apply_now(&page, "L=94");
+    page.until(&format!("document.querySelector('{TOTAL}').innerText"));
+    assert!(page.fragment().contains("pp=16"), "{}", page.fragment());
+    assert_eq!(page.count(".field-invalid"), 0);
+    assert_eq!(page.complaints(), Vec::<String>::new());
+}
+
 #[test]
 fn the_problems_of_a_job_stand_beside_its_export() {
     let page = Page::open("v1;m=llama3-8b@1;tp=3");
@@ -492,6 +623,11 @@ fn the_dialogs_have_no_barriers() {
             page.until(&format!("document.querySelector('{DIALOG} .exchange-hub')"));
         }
         assert_eq!(page.barriers(), Vec::<String>::new(), "{kind}");
+        if kind == "import" {
+            put(&page, "text", OPEN);
+            page.until(&format!("document.querySelector('{}')", variable("GBS")));
+            assert_eq!(page.barriers(), Vec::<String>::new(), "open variables");
+        }
     }
 }
 

@@ -3,6 +3,7 @@
 mod dialog;
 mod hub;
 mod search;
+mod upon;
 
 use megatron_memory::config::canonical::normalize_job;
 use megatron_memory::config::check;

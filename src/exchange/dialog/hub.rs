@@ -88,7 +88,8 @@ impl Hub {
             .with("data-at", "hub")
             .with("autocomplete", "off")
             .with("spellcheck", "false")
-            .with("placeholder", "Qwen/Qwen3-8B");
+            .with("placeholder", "Qwen/Qwen3-8B")
+            .with("value", self.typed.clone());
         let below = (!self.typed.trim().is_empty()).then(|| match Repository::read(&self.typed) {
             Ok(repository) => self.offer(&repository, "ask", Becomes::Text),
             Err(wanted) => tag("p").with("role", "status").text(wanted),

@@ -2,13 +2,13 @@
 
 use super::hub::{Becomes, Hub};
 use super::{Effect, alarm, button, labelled, option, title};
-use crate::exchange::import::{Answers, read};
+use crate::exchange::import::{Answers, Read, read};
 use crate::formats::detect::Format;
-use crate::formats::import::{Import as Read, Question, Row};
+use crate::formats::import::{Question, Row};
 use crate::formats::report::Fate;
 use crate::formats::share_url;
 use crate::formats::state::ShareState;
-use crate::presets::PRESETS;
+use crate::presets::{self, PRESETS};
 use crate::report::amount::grouped;
 use crate::report::markup::{Markup, tag};
 
@@ -21,6 +21,8 @@ pub struct Import {
     /// What the page shows.
     page: ShareState,
     text: String,
+    /// What the field for the text starts with: what was in it when the dialog was closed.
+    kept: String,
     /// The file that the text is from.
     file: Option<String>,
     answers: Answers,
@@ -37,20 +39,26 @@ pub struct Import {
 
 impl Import {
     pub(super) fn new(link: &str) -> Self {
-        let page = share_url::visit(link).0;
-        let answers = Answers {
-            onto: Some(page.setup.job.clone()),
-            ..Answers::default()
+        let mut dialog = Self::default();
+        dialog.meet(link);
+        dialog
+    }
+
+    /// Is opened on a page with this link; what was typed before is still there.
+    fn meet(&mut self, link: &str) {
+        self.page = share_url::visit(link).0;
+        self.answers.onto = Some(self.page.setup.clone());
+        self.kept = match self.file {
+            Some(_) => String::new(),
+            None => self.text.clone(),
         };
-        Self {
-            page,
-            answers,
-            ..Self::default()
-        }
+        self.hub.forget();
+        self.wrong = None;
     }
 
     pub(super) fn act(&mut self, place: &str, value: &str) -> Option<Effect> {
         match place.split_once(':').unwrap_or((place, "")) {
+            ("page", _) => self.meet(value),
             ("text", _) => {
                 value.clone_into(&mut self.text);
                 self.file = None;
@@ -100,9 +108,11 @@ impl Import {
             ("model" | "preset", _) => self.answers.model = Some(value.to_owned()),
             ("apply", _) => {
                 let read = self.read.as_ref()?.as_ref().ok()?;
-                return Some(Effect::Open(share_url::encode(
-                    &self.onto_page(&read.state),
-                )));
+                if self.waits().next().is_some() {
+                    return None;
+                }
+                let state = self.onto_page(&read.import.state);
+                return Some(Effect::Open(share_url::encode(&state)));
             }
             _ => return None,
         }
@@ -122,6 +132,7 @@ impl Import {
         text.clone_into(&mut self.text);
         self.file = file.map(str::to_owned);
         self.texts += 1;
+        self.kept.clear();
         self.asked.clear();
         self.hub.forget();
         self.wrong = None;
@@ -138,19 +149,54 @@ impl Import {
         }
         let read = read(&self.text, &self.answers).map_err(|failure| failure.message);
         let answers = &self.answers;
-        self.asked.retain(|question| is_answered(question, answers));
-        for question in read.iter().flat_map(|read| &read.questions) {
-            if !self.asked.iter().any(|asked| same(asked, question)) {
-                self.asked.push(question.clone());
+        let open = read.iter().flat_map(|read| &read.import.questions);
+        // In place, so that nobody who is typing an answer loses the field.
+        self.asked.retain(|asked| {
+            is_answered(asked, answers) || open.clone().any(|question| same(asked, question))
+        });
+        for asked in &mut self.asked {
+            if let Question::Variable { keys, .. } = asked {
+                keys.clear();
+            }
+        }
+        for question in open {
+            let known = self.asked.iter_mut().find(|asked| same(asked, question));
+            match known {
+                Some(asked) => asked.clone_from(question),
+                None => self.asked.push(question.clone()),
             }
         }
         self.read = Some(read);
+    }
+
+    /// The variables without which settings of the text have no value.
+    fn waits(&self) -> impl Iterator<Item = &str> {
+        self.asked.iter().filter_map(|asked| match asked {
+            Question::Variable { name, keys, .. } if !keys.is_empty() => Some(name.as_str()),
+            _ => None,
+        })
+    }
+
+    /// The button that brings the job in. It can be reached and says why where nothing happens yet.
+    fn apply(&self, usable: bool) -> [Markup; 2] {
+        let names: Vec<String> = self.waits().map(|name| format!("${name}")).collect();
+        let apply = button("apply", "Apply", usable).class("share");
+        let why = tag("span").with("id", "exchange-why");
+        if !usable || names.is_empty() {
+            return [apply, why];
+        }
+        let words = format!("Apply waits for {}.", names.join(" and "));
+        let apply = apply
+            .with("aria-disabled", "true")
+            .with("aria-describedby", "exchange-why");
+        [apply, why.text(words)]
     }
 
     pub(super) fn draw(&self) -> Vec<Markup> {
         let read = self.read.as_ref();
         let error = read.and_then(|read| read.as_ref().err());
         let read = read.and_then(|read| read.as_ref().ok());
+        let [apply, why] = self.apply(read.is_some());
         let intro = "A config.json, a launch script, flags, YAML, overrides, a recipe, a saved job or a link. Nothing in it is run, and \
                      nothing leaves this page.";
         vec![
@@ -175,8 +221,9 @@ impl Import {
                 .children(read.into_iter().flat_map(report)),
             tag("div")
                 .class("exchange-actions")
-                .child(button("apply", "Apply", read.is_some()).class("share"))
-                .child(button("close", "Cancel", true)),
+                .child(apply)
+                .child(button("close", "Cancel", true))
+                .child(why),
         ]
     }
 
@@ -186,7 +233,8 @@ impl Import {
             .with("data-at", "text")
             .with("rows", "8")
             .with("spellcheck", "false")
-            .with("autofocus", "");
+            .with("autofocus", "")
+            .text(self.kept.clone());
         let file = tag("input").with("type", "file").with("data-at", "file");
         let from = self.file.as_ref().map(|file| {
             let size = grouped(u64::try_from(self.text.len()).unwrap_or(u64::MAX));
@@ -206,11 +254,12 @@ impl Import {
     }
 
     fn questions(&self) -> Vec<Markup> {
-        let asked = self.asked.iter().map(|question| self.question(question));
+        let asked = self.asked.iter().enumerate();
+        let asked = asked.map(|(at, question)| self.question(at, question));
         asked.collect()
     }
 
-    fn question(&self, question: &Question) -> Markup {
+    fn question(&self, at: usize, question: &Question) -> Markup {
         let input = |place: String| {
             tag("input")
                 .with("data-at", place)
@@ -221,17 +270,19 @@ impl Import {
                 name,
                 lines,
                 default,
+                keys,
             } => {
                 let lines: Vec<String> = lines.iter().take(5).map(u32::to_string).collect();
                 let label = format!("${name}, read on line {}", lines.join(", "));
-                let input = input(format!("variable:{name}"));
-                labelled(
-                    &label,
-                    match default {
-                        Some(default) => input.with("placeholder", default.clone()),
-                        None => input,
-                    },
-                )
+                let given = self.answers.variables.iter();
+                let given = given.clone().find(|(known, _)| known == name);
+                let given = given.map_or(String::new(), |(_, value)| value.clone());
+                let input = input(format!("variable:{name}")).with("value", given);
+                let input = match default {
+                    Some(default) => input.with("placeholder", default.clone()),
+                    None => input,
+                };
+                needed(at, &label, input, keys)
             }
             Question::Branch { line, labels, .. } => {
                 let answer = self
@@ -253,7 +304,11 @@ impl Import {
                 labelled(&format!("The branch on line {line}"), menu.children(sides))
             }
             Question::Gpus => {
-                let input = input("gpus".to_owned()).with("inputmode", "numeric");
+                let given = self.answers.gpus;
+                let input = input("gpus".to_owned()).with("inputmode", "numeric").with(
+                    "value",
+                    given.map_or(String::new(), |gpus| gpus.to_string()),
+                );
                 let field = labelled("How many GPUs", input);
                 match &self.wrong {
                     Some((place, why)) if place == "gpus" => field.child(alarm(why)),
@@ -274,6 +329,8 @@ impl Import {
                     .with("data-at", "model")
                     .with("rows", "3")
                     .with("spellcheck", "false");
+                let is_text = presets::by_id(chosen).is_none();
+                let text = text.text(if is_text { chosen } else { "" }.to_owned());
                 tag("div")
                     .child(labelled(&format!("The model {name}: a preset"), menu))
                     .child(labelled("or its config.json", text))
@@ -301,8 +358,28 @@ fn same(a: &Question, b: &Question) -> bool {
     }
 }
 
+/// A field for a variable, with the keys that need a value from it.
+fn needed(at: usize, label: &str, input: Markup, keys: &[String]) -> Markup {
+    let id = format!("exchange-need-{at}");
+    let hint = tag("p").class("exchange-error").with("id", id.clone());
+    let (input, hint) = if keys.is_empty() {
+        (input, hint.with("hidden", ""))
+    } else {
+        let words = format!("{} needs a value from it.", keys.join(", "));
+        let input = input
+            .with("aria-invalid", "true")
+            .with("aria-describedby", id);
+        (input, hint.text(words))
+    };
+    tag("div").child(labelled(label, input)).child(hint)
+}
+
 /// What a text was understood as.
 fn found(read: &Read) -> String {
+    let Read {
+        import: read,
+        changes,
+    } = read;
     let counts = Fate::ALL.into_iter().filter_map(|fate| {
         let count = read.report.iter().filter(|row| row.fate == fate).count();
         (count > 0).then(|| format!("{count} {}", fate.label()))
@@ -312,9 +389,22 @@ fn found(read: &Read) -> String {
     let kind = match read.format {
         Format::ShareLink | Format::OwnJson => format.to_owned(),
         Format::HfConfig => format!(
-            "{format} ({}); parallelism, batch and precision stay",
-            read.dialect
+            "{format} ({}); parallelism, batch and precision stay{}",
+            read.dialect,
+            but_for(&read.report)
         ),
+        _ if let Some(changes) = changes => {
+            let unknown = read.questions.iter().find_map(|question| match question {
+                Question::Model { name } => Some(name),
+                _ => None,
+            });
+            let model = unknown.map_or("without a model".to_owned(), |name| {
+                format!("for {name}, of which nothing is known yet")
+            });
+            let count = settings(changes.len());
+            let but = but_for(&read.report);
+            format!("{format} {model}: Apply changes {count} of your job, and the rest stays{but}")
+        }
         _ => format!("{format}, with the defaults of {}", read.dialect),
     };
     match counts.as_slice() {
@@ -323,8 +413,26 @@ fn found(read: &Read) -> String {
     }
 }
 
+/// What of the page's job gives way.
+fn but_for(report: &[Row]) -> String {
+    let gone = |row: &&Row| row.fate == Fate::Conflicting && row.line.is_none();
+    match report.iter().filter(gone).count() {
+        0 => String::new(),
+        count => format!(", but for {} that cannot apply, see below", settings(count)),
+    }
+}
+
+fn settings(count: usize) -> String {
+    match count {
+        0 => "no setting".to_owned(),
+        1 => "1 setting".to_owned(),
+        count => format!("{count} settings"),
+    }
+}
+
 /// What became of every key.
 fn report(read: &Read) -> Vec<Markup> {
+    let read = &read.import;
     if read.report.is_empty() {
         return Vec::new();
     }

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use super::dialect::{Dialect, destination_of};
+use super::missing::Missing;
 use super::{Import, Question, Row};
 use crate::config::canonical::{Meaning, meaning};
 use crate::config::fields::FieldId;
@@ -28,6 +29,8 @@ pub(super) struct Draft {
     pub(super) settings: Settings,
     pub(super) report: Vec<Row>,
     pub(super) questions: Vec<Question>,
+    /// The keys without a value.
+    pub(super) missing: Vec<Missing>,
     /// Which row decided a field.
     rows: BTreeMap<FieldId, usize>,
 }
@@ -39,6 +42,7 @@ impl Draft {
             settings: Settings::default(),
             report: Vec::new(),
             questions: Vec::new(),
+            missing: Vec::new(),
             rows: BTreeMap::new(),
         }
     }
@@ -72,7 +76,13 @@ impl Draft {
     ) {
         let value = match meaning(id, Some(&value)).to_value(id) {
             Some(canonical) if value != Value::Null => canonical,
-            _ => value,
+            Some(_) => value,
+            // It has names for other fields too, which are sorted out at the end.
+            None if id == FieldId::cuda_graph_modules => value,
+            None => {
+                let why = format!("“{}” is no value for it", shown(&value));
+                return self.lack(item, Some(id), why);
+            }
         };
         let other = self.rows.get(&id).copied();
         if let Some(row) = other.and_then(|row| self.report.get_mut(row))

@@ -63,18 +63,55 @@ const WITHOUT_FIELD: &[(&str, Fate, &str)] = &[
     ),
 ];
 
-/// Whether a flag says nothing as long as its value is not known.
-pub(super) fn needs_value(dialect: Dialect, name: &str) -> bool {
-    match dialect.find(name) {
-        None | Some(Found::Retired(Some(_))) => true,
-        Some(Found::Retired(None)) => false,
-        Some(Found::Means(meaning)) => match meaning {
-            Meaning::Irrelevant
-            | Meaning::NotModelled(_)
-            | Meaning::Rule(Rule::HfModel | Rule::TokenizerType | Rule::TokenizerModel) => false,
-            Meaning::Field(_) | Meaning::Opposite(_) | Meaning::Rule(_) => true,
+/// What a key decides, whatever its value.
+pub(super) enum Decides {
+    /// Nothing that counts, or nobody knows what.
+    Nothing,
+    /// A setting, with its field where it is one alone.
+    Setting(Option<FieldId>),
+}
+
+/// What becomes of a key, so that one without a value can be told.
+pub(super) fn decides(dialect: Dialect, name: &str) -> Decides {
+    let of_field = |destination: &str| match destination {
+        "cuda_graph_scope_deprecated" => Decides::Setting(Some(FieldId::cuda_graph_modules)),
+        _ => field_of(destination).map_or(Decides::Nothing, |id| Decides::Setting(Some(id))),
+    };
+    let meaning = match dialect.find(name) {
+        None | Some(Found::Retired(None)) => return Decides::Nothing,
+        Some(Found::Retired(Some(successor))) => match dialect.find(successor) {
+            Some(Found::Means(meaning)) => meaning,
+            _ => return Decides::Nothing,
         },
+        Some(Found::Means(meaning)) => meaning,
+    };
+    match meaning {
+        Meaning::Irrelevant | Meaning::NotModelled(_) => Decides::Nothing,
+        Meaning::Field(destination) | Meaning::Opposite(destination) => of_field(destination),
+        Meaning::Rule(rule) => of_rule(rule),
     }
+}
+
+fn of_rule(rule: Rule) -> Decides {
+    Decides::Setting(match rule {
+        Rule::HfModel | Rule::TokenizerType | Rule::TokenizerModel => return Decides::Nothing,
+        Rule::QueryGroups => Some(FieldId::num_query_groups),
+        Rule::VirtualStages => Some(FieldId::virtual_pipeline_model_parallel_size),
+        Rule::Gradients => Some(FieldId::accumulate_allreduce_grads_in_fp32),
+        Rule::PaddedVocabulary | Rule::PadVocabulary => Some(FieldId::padded_vocab_size),
+        Rule::Nodes | Rule::GpusPerNode => Some(FieldId::world_size),
+        Rule::PromptLength | Rule::ResponseLength | Rule::TokensPerGpu | Rule::DynamicBatch => {
+            Some(FieldId::seq_length)
+        }
+        Rule::PromptBatch | Rule::SamplesPerPrompt | Rule::StepsPerRollout | Rule::TrainBatch => {
+            Some(FieldId::global_batch_size)
+        }
+        Rule::GatedLinearUnit
+        | Rule::ActivationFunction
+        | Rule::PrecisionPreset
+        | Rule::Dtype
+        | Rule::Nested => None,
+    })
 }
 
 /// Takes one key in.

@@ -1,8 +1,12 @@
 //! Texts to keys: one function for each kind of text.
 
+use core::slice;
+
 use super::dialect::Dialect;
 use super::draft::{Draft, Item};
+use super::missing::{GPUS, unset};
 use super::parts::{self, Parts};
+use super::rules::Decides;
 use super::{Import, ImportError, Options, Question, Row, precision, rules};
 use crate::config::fields::FieldId;
 use crate::config::raw::RawJob;
@@ -12,7 +16,7 @@ use crate::formats::megatron_args::{self, Arity};
 use crate::formats::node::{Data, Entry, Node};
 use crate::formats::overrides::Overrides;
 use crate::formats::report::{Fate, KeyReport};
-use crate::formats::shell::{self, Answers, Flag, ShellImport};
+use crate::formats::shell::{self, Answers, Flag, ShellImport, Word};
 use crate::formats::state::{Setup, ShareState};
 use crate::formats::{environment, hf_config, job_json, json, overrides, python, share_url, yaml};
 use crate::value::Value;
@@ -129,21 +133,21 @@ pub(super) fn command(
     let words = script.command.arguments.iter();
     let set = overrides::from_words(words.map(|word| (word.text.as_str(), word.line)));
     if set.root.entries().len() > flags.len() {
-        let mut draft = tree(&set.root, dialect_of_keys(&set.root))?;
+        let mut draft = tree(&set.root, dialect_of_keys(&set.root), Some(&script))?;
         ask(&mut draft, &script);
-        return finish(draft, format);
+        return finish(draft, format, options);
     }
     let mut draft = Draft::new(dialect);
     let mut parts = Parts::default();
     for flag in flags {
-        self::flag(&mut draft, &mut parts, flag);
+        self::flag(&mut draft, &mut parts, flag, &script);
     }
     parts::combine(&mut draft, parts);
     ask(&mut draft, &script);
-    finish(draft, format)
+    finish(draft, format, options)
 }
 
-fn flag(draft: &mut Draft, parts: &mut Parts, flag: &Flag) {
+fn flag(draft: &mut Draft, parts: &mut Parts, flag: &Flag, script: &ShellImport) {
     let arity = arity(&flag.name);
     let words: Vec<Value> = flag
         .values
@@ -162,13 +166,27 @@ fn flag(draft: &mut Draft, parts: &mut Parts, flag: &Flag) {
         value,
         line: flag.line,
     };
-    if let Some(open) = flag.values.iter().find(|word| word.unresolved)
-        && rules::needs_value(draft.dialect, &flag.name)
-    {
-        let note = format!("depends on {}", open.variables.join(", "));
-        return draft.row(&item, Fate::Unknown, None, note);
+    written(draft, parts, &item, &flag.name, &flag.values, script);
+}
+
+/// Takes in a key whose value a script writes with these words.
+fn written(
+    draft: &mut Draft,
+    parts: &mut Parts,
+    item: &Item,
+    name: &str,
+    words: &[Word],
+    script: &ShellImport,
+) {
+    let known = draft.missing.len();
+    let decides = rules::decides(draft.dialect, name);
+    match decides {
+        Decides::Setting(field) if words.iter().any(|word| word.unresolved) => {
+            draft.lack(item, field, unset(words, script));
+        }
+        _ => rules::apply(draft, parts, item, name),
     }
-    rules::apply(draft, parts, &item, &flag.name);
+    draft.blame(known, words);
 }
 
 /// A variable of the training processes' environment, and whether it says something about memory.
@@ -203,7 +221,7 @@ fn ask(draft: &mut Draft, script: &ShellImport) {
             &launch.processes,
         ];
         let item = Item {
-            key: "GPUs".to_owned(),
+            key: GPUS.to_owned(),
             value: Value::Int(gpus.into()),
             line: words
                 .into_iter()
@@ -221,6 +239,9 @@ fn ask(draft: &mut Draft, script: &ShellImport) {
             note,
         );
     }
+    if script.launch.world_size().is_none() && !draft.has(FieldId::world_size) {
+        without_gpus(draft, script);
+    }
     for assigned in script.assignments.iter().filter(|set| set.exported) {
         let value = Value::Text(assigned.value.text.clone());
         let item = Item {
@@ -230,12 +251,16 @@ fn ask(draft: &mut Draft, script: &ShellImport) {
         };
         variable(draft, &item);
     }
-    for variable in script.variables.iter().filter(|v| v.answer.is_none()) {
-        draft.questions.push(Question::Variable {
-            name: variable.name.clone(),
-            lines: variable.lines.clone(),
-            default: variable.default.clone(),
-        });
+    for variable in &script.variables {
+        let keys = draft.keys_of(&variable.name);
+        if variable.answer.is_none() || !keys.is_empty() {
+            draft.questions.push(Question::Variable {
+                name: variable.name.clone(),
+                lines: variable.lines.clone(),
+                default: variable.default.clone(),
+                keys,
+            });
+        }
     }
     for choice in script.choices.iter().filter(|choice| !choice.decided) {
         draft.questions.push(Question::Branch {
@@ -256,8 +281,31 @@ fn ask(draft: &mut Draft, script: &ShellImport) {
     }
 }
 
+/// Says of a launch with variables that nobody sets that it has no number of GPUs.
+fn without_gpus(draft: &mut Draft, script: &ShellImport) {
+    let launch = &script.launch;
+    let words = [
+        &launch.nodes,
+        &launch.processes_per_node,
+        &launch.gpus_per_node,
+        &launch.processes,
+    ];
+    let words: Vec<Word> = words.into_iter().flatten().cloned().collect();
+    let Some(open) = words.iter().find(|word| word.unresolved) else {
+        return;
+    };
+    let item = Item {
+        key: GPUS.to_owned(),
+        value: Value::Text(open.text.clone()),
+        line: open.line,
+    };
+    let known = draft.missing.len();
+    draft.lack(&item, Some(FieldId::world_size), unset(&words, script));
+    draft.blame(known, &words);
+}
+
 /// `MODEL_ARGS:` with flags as keys.
-pub(super) fn model_args(text: &str) -> Result<Import, ImportError> {
+pub(super) fn model_args(text: &str, options: &Options<'_>) -> Result<Import, ImportError> {
     let root = yaml::parse(text).map_err(ImportError::Yaml)?.root;
     let mut draft = Draft::new(Dialect::MegatronLm);
     let mut parts = Parts::default();
@@ -293,11 +341,15 @@ pub(super) fn model_args(text: &str) -> Result<Import, ImportError> {
         }
     }
     parts::combine(&mut draft, parts);
-    finish(draft, Format::ModelArgsYaml)
+    finish(draft, Format::ModelArgsYaml, options)
 }
 
 /// A configuration as a YAML tree.
-pub(super) fn yaml_tree(text: &str, format: Format) -> Result<Import, ImportError> {
+pub(super) fn yaml_tree(
+    text: &str,
+    format: Format,
+    options: &Options<'_>,
+) -> Result<Import, ImportError> {
     let root = yaml::parse(text).map_err(ImportError::Yaml)?.root;
     let dialect = match format {
         Format::VerlYaml => Dialect::Verl,
@@ -305,23 +357,29 @@ pub(super) fn yaml_tree(text: &str, format: Format) -> Result<Import, ImportErro
         Format::SwiftYaml => Dialect::Swift,
         _ => Dialect::Bridge,
     };
-    finish(tree(&root, dialect)?, format)
+    finish(tree(&root, dialect, None)?, format, options)
 }
 
 /// Overrides alone.
-pub(super) fn overrides(text: &str) -> Result<Import, ImportError> {
+pub(super) fn overrides(text: &str, options: &Options<'_>) -> Result<Import, ImportError> {
     let set = overrides::parse(text);
     let dialect = dialect_of_keys(&set.root);
-    assigned(set, dialect, Format::Overrides)
+    assigned(set, dialect, Format::Overrides, options)
 }
 
 /// Assignments in Python.
-pub(super) fn python(text: &str) -> Result<Import, ImportError> {
-    assigned(python::parse(text), Dialect::Bridge, Format::BridgePython)
+pub(super) fn python(text: &str, options: &Options<'_>) -> Result<Import, ImportError> {
+    let set = python::parse(text);
+    assigned(set, Dialect::Bridge, Format::BridgePython, options)
 }
 
-fn assigned(set: Overrides, dialect: Dialect, format: Format) -> Result<Import, ImportError> {
-    let mut draft = tree(&set.root, dialect)?;
+fn assigned(
+    set: Overrides,
+    dialect: Dialect,
+    format: Format,
+    options: &Options<'_>,
+) -> Result<Import, ImportError> {
+    let mut draft = tree(&set.root, dialect, None)?;
     for (key, line) in set.removed.into_iter().chain(set.unread) {
         let item = Item {
             key,
@@ -330,7 +388,7 @@ fn assigned(set: Overrides, dialect: Dialect, format: Format) -> Result<Import, 
         };
         draft.row(&item, Fate::Ignored, None, "not a setting");
     }
-    finish(draft, format)
+    finish(draft, format, options)
 }
 
 fn dialect_of_keys(root: &Node) -> Dialect {
@@ -355,8 +413,8 @@ fn dialect_of_keys(root: &Node) -> Dialect {
     }
 }
 
-/// Takes a tree of maps apart and reads its leaves.
-fn tree(root: &Node, dialect: Dialect) -> Result<Draft, ImportError> {
+/// Takes a tree of maps apart and reads its leaves, which the script that they are from wrote, if one did.
+fn tree(root: &Node, dialect: Dialect, script: Option<&ShellImport>) -> Result<Draft, ImportError> {
     let mut draft = Draft::new(dialect);
     let mut parts = Parts::default();
     let mut leaves = Vec::new();
@@ -383,11 +441,32 @@ fn tree(root: &Node, dialect: Dialect) -> Result<Draft, ImportError> {
                 }
                 _ => name,
             };
-            rules::apply(&mut draft, &mut parts, &item, &name);
+            let word = script.and_then(|script| Some((script, word_of(&item, script)?)));
+            match word {
+                Some((script, word)) => {
+                    written(
+                        &mut draft,
+                        &mut parts,
+                        &item,
+                        &name,
+                        slice::from_ref(word),
+                        script,
+                    );
+                }
+                None => rules::apply(&mut draft, &mut parts, &item, &name),
+            }
         }
     }
     parts::combine(&mut draft, parts);
     Ok(draft)
+}
+
+/// The word of a script that sets a key.
+fn word_of<'s>(item: &Item, script: &'s ShellImport) -> Option<&'s Word> {
+    script.command.arguments.iter().find(|word| {
+        let (key, _) = word.text.split_once('=').unwrap_or_default();
+        word.line == item.line && key.trim_start_matches('+') == item.key
+    })
 }
 
 /// The size of the largest map that is read key by key.
@@ -436,14 +515,18 @@ fn flatten(node: &Node, path: &str, leaves: &mut Vec<Item>) {
     }
 }
 
-fn finish(mut draft: Draft, format: Format) -> Result<Import, ImportError> {
+fn finish(mut draft: Draft, format: Format, options: &Options<'_>) -> Result<Import, ImportError> {
     let names_model = |asked: &Question| matches!(asked, Question::Model { .. });
-    if draft.settings.iter().next().is_none() && !draft.questions.iter().any(names_model) {
+    let says = draft.settings.iter().next().is_some() || !draft.missing.is_empty();
+    if !says && !draft.questions.iter().any(names_model) {
         return Err(ImportError::Nothing);
     }
     rules::graphs(&mut draft);
-    draft.defaults();
-    precision::gradients(&mut draft);
+    if !options.partial {
+        draft.defaults();
+        precision::gradients(&mut draft);
+    }
+    draft.stand_in(options.partial);
     if !draft.has(FieldId::world_size) {
         draft.questions.push(Question::Gpus);
     }

@@ -39,6 +39,12 @@ impl Shown {
             .find(|element| attribute(element, "data-at") == Some(place))
     }
 
+    fn by_id(&self, id: &str) -> &Markup {
+        let mut elements = all(&self.0).into_iter();
+        let found = elements.find(|element| attribute(element, "id") == Some(id));
+        found.unwrap()
+    }
+
     fn usable(&self, place: &str) -> bool {
         self.at(place)
             .is_some_and(|button| attribute(button, "disabled").is_none())
@@ -129,6 +135,136 @@ fn a_script_asks_and_its_answers_stay_changeable() {
             .iter()
             .any(|(id, _)| *id == FieldId::world_size)
     );
+}
+
+const OPEN: &str = "torchrun --nproc_per_node 8 pretrain_gpt.py --num-layers 32 --hidden-size 4096 --num-attention-heads 32 \
+    --seq-length 4096 --vocab-size 32000 --micro-batch-size $MBS --global-batch-size ${GBS} --save $OUT --tensor-model-parallel-size ${TP:-2}";
+
+#[test]
+fn what_settings_need_is_answered_before_anything_is_applied() {
+    let mut dialog = Dialog::new("import", ADDRESS);
+    dialog.act("text", OPEN);
+    let state = |shown: &Shown, place: &str| {
+        let element = shown.at(place).unwrap();
+        attribute(element, "aria-invalid").map(str::to_owned)
+    };
+    let shown = Shown::of(&dialog);
+    let apply = shown.at("apply").unwrap();
+    // It can be reached, and says why.
+    assert!(shown.usable("apply"));
+    assert_eq!(attribute(apply, "aria-disabled"), Some("true"));
+    let why = attribute(apply, "aria-describedby").unwrap();
+    assert_eq!(shown.by_id(why).text, "Apply waits for $MBS and $GBS.");
+    assert_eq!(dialog.act("apply", ""), None);
+    for (place, key) in [
+        ("variable:MBS", "--micro-batch-size"),
+        ("variable:GBS", "--global-batch-size"),
+    ] {
+        assert_eq!(state(&shown, place).as_deref(), Some("true"));
+        let hint = attribute(shown.at(place).unwrap(), "aria-describedby").unwrap();
+        assert_eq!(
+            shown.by_id(hint).text,
+            format!("{key} needs a value from it.")
+        );
+    }
+    assert_eq!(state(&shown, "variable:TP"), None);
+    let places = |shown: &Shown| -> Vec<String> {
+        let places = all(&shown.0)
+            .into_iter()
+            .filter_map(|e| attribute(e, "data-at"));
+        places.map(str::to_owned).collect()
+    };
+    let before = places(&shown);
+    dialog.act("variable:GBS", "6");
+    // Who is typing keeps the field.
+    assert_eq!(places(&Shown::of(&dialog)), before);
+    dialog.act("variable:GBS", "");
+    // Half of it, or what is no number, is not enough.
+    dialog.act("variable:MBS", "2");
+    assert_eq!(dialog.act("apply", ""), None);
+    dialog.act("variable:GBS", "lots");
+    let shown = Shown::of(&dialog);
+    assert_eq!(state(&shown, "variable:MBS"), None);
+    assert_eq!(state(&shown, "variable:GBS").as_deref(), Some("true"));
+    assert_eq!(dialog.act("apply", ""), None);
+    dialog.act("variable:GBS", "64");
+    let shown = Shown::of(&dialog);
+    assert_eq!(state(&shown, "variable:GBS"), None);
+    assert_eq!(attribute(shown.at("apply").unwrap(), "aria-disabled"), None);
+    let job = opened(dialog.act("apply", ""));
+    assert!(job.contains(&(FieldId::global_batch_size, Value::Int(64))));
+    assert!(job.contains(&(FieldId::micro_batch_size, Value::Int(2))));
+    // The box emptied again.
+    dialog.act("variable:GBS", "");
+    assert_eq!(dialog.act("apply", ""), None);
+}
+
+#[test]
+fn a_text_without_a_model_says_what_it_changes_before_it_does() {
+    let mut dialog = Dialog::new(
+        "import",
+        "https://calculator.example/#v1;m=llama3-70b@1;tp=2;gpus=64;tab=table",
+    );
+    dialog.act("text", "model.tensor_model_parallel_size=4 model.pipeline_model_parallel_size=8 train.micro_batch_size=2");
+    let words = Shown::of(&dialog).text();
+    assert!(
+        words.contains("without a model: Apply changes 3 settings of your job, and the rest stays"),
+        "{words}"
+    );
+    let Some(Effect::Open(link)) = dialog.act("apply", "") else {
+        panic!("it is applied");
+    };
+    assert!(link.starts_with("#v1;m=llama3-70b@1;"), "{link}");
+    assert!(
+        link.contains(";pp=8;") && !link.contains(";tp=") && link.contains(";mbs=2;"),
+        "{link}"
+    );
+    // What the page has already.
+    dialog.act("page", &format!("https://calculator.example/{link}"));
+    let words = Shown::of(&dialog).text();
+    assert!(words.contains("changes no setting of your job"), "{words}");
+}
+
+#[test]
+fn what_of_the_page_cannot_apply_to_a_new_model_is_counted() {
+    let mut dialog = Dialog::new("import", "https://calculator.example/");
+    dialog.act("text", MODEL);
+    let words = Shown::of(&dialog).text();
+    assert!(
+        words.contains("parallelism, batch and precision stay, but for"),
+        "{words}"
+    );
+    assert!(words.contains("pipeline_model_parallel_layout"), "{words}");
+}
+
+#[test]
+fn what_was_typed_is_there_when_the_dialog_is_opened_again() {
+    let mut dialog = Dialog::new("import", ADDRESS);
+    dialog.act("text", OPEN);
+    dialog.act("variable:MBS", "2");
+    dialog.act("hub", "acme/tiny");
+    dialog.act("ask", "");
+    dialog.act(
+        "page",
+        "https://calculator.example/#v1;m=llama3-8b@1;gpu=a100-40gb",
+    );
+    let shown = Shown::of(&dialog);
+    assert_eq!(shown.at("text").unwrap().text, OPEN);
+    let value = |place: &str| attribute(shown.at(place).unwrap(), "value");
+    assert_eq!(value("variable:MBS"), Some("2"));
+    assert_eq!(value("hub"), Some("acme/tiny"));
+    // Nobody waits for the answer any more.
+    assert!(shown.usable("ask"));
+    dialog.act("variable:GBS", "64");
+    let job = opened(dialog.act("apply", ""));
+    let gpu = Value::Text("a100-40gb".to_owned());
+    assert!(job.contains(&(FieldId::gpu, gpu)));
+    // A file is named, and not put into the field.
+    dialog.act("file:job.sh", OPEN);
+    dialog.act("page", ADDRESS);
+    let shown = Shown::of(&dialog);
+    assert_eq!(shown.at("text").unwrap().text, "");
+    assert!(shown.text().contains("Read from job.sh"));
 }
 
 #[test]
@@ -225,6 +361,13 @@ fn a_model_that_a_text_only_names_can_be_asked_for() {
     );
     let place = "ask-model:acme/tiny";
     assert!(Shown::of(&dialog).usable(place));
+    let words = Shown::of(&dialog).text();
+    assert!(
+        words.contains(
+            "for acme/tiny, of which nothing is known yet: Apply changes 1 setting of your job"
+        ),
+        "{words}"
+    );
     assert_eq!(dialog.act(place, ""), Some(Effect::Fetch(HUB.to_owned())));
     dialog.act(&format!("fetched:{HUB}"), MODEL);
     let job = opened(dialog.act("apply", ""));

@@ -197,7 +197,7 @@ torchrun --nproc_per_node 8 --nnodes 4 pretrain_gpt.py "${ARGS[@]}"
     for (key, expected) in [
         ("--num-layers", Fate::Conflicting),
         ("--hidden-size", Fate::Mapped),
-        ("--seq-length", Fate::Unknown),
+        ("--seq-length", Fate::Missing),
         ("--recompute-activations", Fate::Derived),
         ("--use-megatron-fsdp", Fate::NotModelled),
         ("--lr", Fate::Ignored),

@@ -81,12 +81,13 @@ fn a_given_vocabulary_counts_and_an_unknown_tokenizer_says_nothing() {
 }
 
 #[test]
-fn a_variable_that_only_sets_a_path_is_neither_asked_for_nor_unknown() {
+fn a_variable_that_only_sets_a_path_is_neither_asked_for_nor_missing() {
     let import = read("--save ${OUTPUT} --tokenizer-model $TOKENIZER --hidden-size $HIDDEN");
     for key in ["--save", "--tokenizer-model"] {
         assert_eq!(fate(&import, key), (Fate::Ignored, None), "{key}");
     }
-    assert_eq!(fate(&import, "--hidden-size"), (Fate::Unknown, None));
+    let width = Some(FieldId::hidden_size);
+    assert_eq!(fate(&import, "--hidden-size"), (Fate::Missing, width));
     let asked: Vec<_> = import
         .questions
         .iter()

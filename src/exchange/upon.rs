@@ -1,0 +1,137 @@
+//! A text upon the job that is there already: another model in its training, single settings in it, or at least its GPU.
+
+use crate::config::adapt::{Change, LAYERS, adapt, is_of_model};
+use crate::config::canonical::{Meaning, is_on, meaning};
+use crate::config::field::{Group, Kind};
+use crate::config::fields::FieldId;
+use crate::config::raw::{RawJob, Settings};
+use crate::formats::detect::Format;
+use crate::formats::import::{Import, Row};
+use crate::formats::report::{Fate, shown};
+use crate::formats::state::Setup;
+use crate::parallel::mimo::LANGUAGE_MODULE;
+use crate::value::Value;
+
+/// Whether a format says everything about a job, its GPU too.
+pub(super) fn is_complete(format: Format) -> bool {
+    matches!(format, Format::ShareLink | Format::OwnJson)
+}
+
+/// Whether a text says something of the model's shape, without which nothing else is a job.
+pub(super) fn says_model(import: &Import) -> bool {
+    let shape = [FieldId::num_layers, FieldId::hidden_size];
+    let settings = &import.state.setup.job.shared;
+    let asked = |id| {
+        let mut rows = import.report.iter();
+        rows.any(|row| row.fate == Fate::Missing && row.field == Some(id))
+    };
+    shape
+        .into_iter()
+        .any(|id| settings.get(id).is_some() || asked(id))
+}
+
+/// Keeps the GPU, which no script can name.
+pub(super) fn keep_gpu(import: &mut Import, job: &RawJob) {
+    let own = &mut import.state.setup.job.shared;
+    let gpu = [FieldId::gpu, FieldId::gpu_memory_mib];
+    if gpu.iter().any(|id| own.get(*id).is_some()) {
+        return;
+    }
+    for id in gpu {
+        if let Some(value) = job.shared.get(id) {
+            own.set(id, value.clone());
+        }
+    }
+}
+
+/// Fields of experts that say how they are trained.
+const EXPERT_TRAINING: [FieldId; 10] = [
+    FieldId::moe_router_dtype,
+    FieldId::moe_token_dispatcher_type,
+    FieldId::moe_grouped_gemm,
+    FieldId::moe_permute_fusion,
+    FieldId::moe_router_fusion,
+    FieldId::moe_shared_expert_overlap,
+    FieldId::moe_expert_capacity_factor,
+    FieldId::moe_pad_expert_input_to_capacity,
+    FieldId::moe_router_padding_for_quantization,
+    FieldId::expert_load_imbalance,
+];
+
+/// The training of `job` with the model that was read. Of what the model's file says about training, only what the job
+/// leaves open counts; what the job has for its old model alone gives way.
+pub(super) fn train(import: &mut Import, job: &RawJob) {
+    let model = core::mem::take(&mut import.state.setup.job.shared);
+    let mut training = job.shared.clone();
+    training.overlay(&job.settings_of(LANGUAGE_MODULE));
+    let experts = model.get(FieldId::num_experts).is_some();
+    let trains = |id| !is_of_model(id) || experts && EXPERT_TRAINING.contains(&id);
+    let kept = training.iter().filter(|(id, _)| trains(*id));
+    let kept: Settings = kept.map(|(id, value)| (id, value.clone())).collect();
+    let precision = [FieldId::bf16, FieldId::fp16];
+    let chosen = precision.iter().any(|id| kept.get(*id).is_some());
+    let mut joined: Settings = model
+        .iter()
+        .filter(|(id, _)| !(chosen && precision.contains(id)))
+        .map(|(id, value)| (id, value.clone()))
+        .collect();
+    joined.overlay(&kept);
+    let own = &mut import.state.setup.job;
+    own.shared = joined;
+    let free = |id: FieldId| {
+        let group = id.presentation().group;
+        trains(id) && group != Group::Hardware && id != FieldId::world_size
+    };
+    let gone = adapt(own, 0, &free);
+    report(import, gone);
+}
+
+/// Sets what was read in the job, and nothing else but what of the job contradicts it. Gives the settings that change.
+pub(super) fn set(import: &mut Import, onto: &Setup) -> Vec<FieldId> {
+    let said = core::mem::take(&mut import.state.setup.job.shared);
+    let mut setup = onto.clone();
+    let mut names = setup.job.modules.iter();
+    let module = names.position(|module| module.name == LANGUAGE_MODULE);
+    let module = module.unwrap_or_default();
+    let usable = |id: &FieldId| meaning(*id, said.get(*id)) != Meaning::Bad;
+    for (id, value) in said.iter().filter(|(id, _)| usable(id)) {
+        setup.job.put(module, id, value.clone());
+    }
+    let precision = [FieldId::bf16, FieldId::fp16];
+    if precision.iter().any(|id| is_on(&said, *id)) {
+        for id in precision.into_iter().filter(|id| said.get(*id).is_none()) {
+            setup.job.put(module, id, Value::Null);
+        }
+    }
+    let free = |id: FieldId| {
+        let gives_way = LAYERS.contains(&id) || matches!(id.field().kind, Kind::Set(_));
+        said.get(id).is_none() && gives_way
+    };
+    let gone = adapt(&mut setup.job, module, &free);
+    let differs = |id: &FieldId| {
+        let value = |job: &RawJob| meaning(*id, job.get(module, *id));
+        value(&setup.job) != value(&onto.job)
+    };
+    let changed = FieldId::ALL.iter().copied().filter(differs).collect();
+    import.state.setup = setup;
+    report(import, gone);
+    changed
+}
+
+/// Says what of the job gave way.
+fn report(import: &mut Import, gone: Vec<Change>) {
+    import.report.extend(gone.into_iter().map(|change| {
+        let now = match &change.to {
+            Value::Null => "left out".to_owned(),
+            to => format!("now {}", shown(to)),
+        };
+        Row {
+            key: change.field.field().name.to_owned(),
+            value: shown(&change.from),
+            line: None,
+            fate: Fate::Conflicting,
+            field: Some(change.field),
+            note: format!("of your job, {now}: {}", change.why).into(),
+        }
+    }));
+}

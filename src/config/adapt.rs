@@ -16,6 +16,15 @@ pub const LAYERS: [FieldId; 3] = [
     FieldId::decoder_last_pipeline_num_layers,
 ];
 
+/// Settings for stages and chunks of one size: what counts as a layer, and ways to ask for interleaving.
+const EVEN: [FieldId; 5] = [
+    FieldId::account_for_embedding_in_pipeline_split,
+    FieldId::account_for_loss_in_pipeline_split,
+    FieldId::virtual_pipeline_model_parallel_size,
+    FieldId::num_layers_per_virtual_pipeline_stage,
+    FieldId::num_virtual_stages_per_pipeline_rank,
+];
+
 /// The most settings that give way.
 const MOST: usize = 16;
 
@@ -46,13 +55,9 @@ pub struct Change {
 /// a problem itself names.
 pub fn adapt(job: &mut RawJob, module: usize, free: &dyn Fn(FieldId) -> bool) -> Vec<Change> {
     let mut changes = Vec::new();
-    while changes.len() < MOST {
-        let problems = check(job).problems;
-        let errors = problems.iter().filter(|p| is_error(p));
-        let mine: Vec<&Problem> = errors.clone().filter(|p| p.module == module).collect();
-        let Some(change) = step(job, module, &mine, errors.count(), free) else {
-            break;
-        };
+    while changes.len() < MOST
+        && let Some(change) = step(job, module, free)
+    {
         job.put(module, change.field, change.to.clone());
         changes.push(change);
     }
@@ -60,13 +65,21 @@ pub fn adapt(job: &mut RawJob, module: usize, free: &dyn Fn(FieldId) -> bool) ->
 }
 
 /// The next setting that gives way.
-fn step(
-    job: &RawJob,
-    module: usize,
-    errors: &[&Problem],
-    count: usize,
-    free: &dyn Fn(FieldId) -> bool,
-) -> Option<Change> {
+fn step(job: &RawJob, module: usize, free: &dyn Fn(FieldId) -> bool) -> Option<Change> {
+    let problems = check(job).problems;
+    let errors = problems.iter().filter(|p| is_error(p));
+    let count = errors.clone().count();
+    let errors: Vec<&Problem> = errors.filter(|p| p.module == module).collect();
+    let left = |id: FieldId, to: &Value| {
+        let mut other = job.clone();
+        other.put(module, id, to.clone());
+        let left = examine(&other)
+            .problems
+            .iter()
+            .filter(|p| is_error(p))
+            .count();
+        (other, left)
+    };
     let change = |problem: &Problem, field: FieldId, to: Value| Change {
         field,
         from: job.get(module, field).cloned().unwrap_or_default(),
@@ -74,13 +87,13 @@ fn step(
         why: problem.message.clone(),
     };
     let given = |id: FieldId| meaning(id, job.get(module, id)) != meaning(id, None);
-    for problem in errors {
+    for problem in &errors {
         let own = problem.fields.iter().copied().filter(|id| free(*id));
         if let Some(id) = own.clone().find(|id| LAYERS.contains(id) && given(*id)) {
             return Some(change(problem, id, Value::Null));
         }
     }
-    for problem in errors {
+    for problem in &errors {
         let own = problem.fields.iter().copied().filter(|id| free(*id));
         let shorter = own.flat_map(|id| {
             without_one(job, module, id)
@@ -96,17 +109,20 @@ fn step(
             .chain(fixes.filter(|fix| !of_layers(fix)));
         let fixes = fixes.map(|fix| (fix.field, fix.value.clone()));
         let mut candidates = shorter.chain(fixes).take(MOST);
-        let helps = candidates.find(|(id, to)| {
-            let mut other = job.clone();
-            other.put(module, *id, to.clone());
-            let left = examine(&other).problems;
-            left.iter().filter(|p| is_error(p)).count() < count
-        });
+        let helps = candidates.find(|(id, to)| left(*id, to).1 < count);
         if let Some((id, to)) = helps {
             return Some(change(problem, id, to));
         }
     }
-    None
+    // Without these, stages need not be of one size.
+    let problem = errors.first()?;
+    let parts = EVEN.into_iter().filter(|id| free(*id) && given(*id));
+    let helps = |id: &FieldId| {
+        let (other, left) = left(*id, &Value::Null);
+        left < count || left == count && step(&other, module, free).is_some()
+    };
+    let found = parts.into_iter().find(helps)?;
+    Some(change(problem, found, Value::Null))
 }
 
 fn is_error(problem: &Problem) -> bool {

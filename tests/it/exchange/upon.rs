@@ -2,7 +2,7 @@
 
 use megatron_memory::config::check;
 use megatron_memory::config::raw::RawJob;
-use megatron_memory::exchange::{export_text, import_text};
+use megatron_memory::exchange::{export_text, import_text, presets};
 use megatron_memory::value::Value;
 
 use super::{data, list, text};
@@ -260,6 +260,32 @@ fn another_model_drops_what_was_of_the_old_one_alone() {
         assert_eq!(said(row, "fate"), "conflicting");
         assert!(said(row, "note").starts_with(note), "{row}");
         assert_eq!(row.get("line"), Some(&Value::Null));
+    }
+}
+
+/// What asks for stages of one size gives way where the layers of the model do not come out even.
+#[test]
+fn another_model_can_be_trained_on_the_stages_of_every_preset() {
+    let presets = presets();
+    let models = list(&presets).iter();
+    for preset in models.filter(|preset| said(preset, "kind") == "model") {
+        let onto = Value::Map(vec![(
+            "onto".to_owned(),
+            preset.get("job").unwrap().clone(),
+        )]);
+        let import = import_text(QWEN, &onto).unwrap();
+        let now = job(&import);
+        runs(now);
+        let before = job(preset);
+        for field in [
+            "tensor_model_parallel_size",
+            "pipeline_model_parallel_size",
+            "context_parallel_size",
+            "world_size",
+        ] {
+            let id = said(preset, "id");
+            assert_eq!(now.get(field), before.get(field), "{id}: {field}");
+        }
     }
 }
 

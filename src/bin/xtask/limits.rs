@@ -14,7 +14,7 @@ const CEILINGS: [(&str, &[&str], usize); 9] = [
     (
         "import, export and layouts",
         &["api/megatron_memory_exchange_bg.wasm"],
-        388_800,
+        394_300,
     ),
     (
         "JavaScript of import, export and layouts",

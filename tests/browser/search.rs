@@ -8,7 +8,8 @@ use super::page::Page;
 
 const LLAMA: &str = "v1;m=llama3-8b@1;gpus=64;tp=2;cp=1;gbs=256";
 /// A model of few layers, whose layouts are soon asked about, with some ten thousands of them.
-const MANY: &str = "v1;m=mixtral-8x7b@1;L=16;E=64;gpus=1024;tp=1;pp=1;vpp=none;cp=1;ep=1;gbs=4096;gpu=h200";
+const MANY: &str =
+    "v1;m=mixtral-8x7b@1;L=16;E=64;gpus=1024;tp=1;pp=1;vpp=none;cp=1;ep=1;gbs=4096;gpu=h200";
 const DIALOG: &str = "dialog.exchange";
 const TOTAL: &str = "[data-testid=total]";
 /// The part of the page that says how far it is.

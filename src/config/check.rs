@@ -395,6 +395,12 @@ impl<'a> Draft<'a> {
         self.world_size.is_multiple_of(self.copy)
     }
 
+    /// Whether context-parallel ranks split sequences: an encoder on the language model's own ranks has whole
+    /// ones on each of them.
+    pub(super) fn splits_sequences(&self) -> bool {
+        self.cp > 1 && (self.ends.is_language() || !self.place.colocated)
+    }
+
     /// Whether full recompute is asked for.
     pub(super) fn full_recompute(&self) -> bool {
         self.a.recompute_granularity == Some(RecomputeGranularity::Full)

@@ -110,7 +110,7 @@ choices! {
         /// Heads are exchanged for tokens.
         A2a = "a2a",
         /// Keys and values are gathered.
-        AllGather = "allgather",
+        AllGather = "all_gather",
         /// Both of the first two.
         A2aP2p = "a2a+p2p",
     }

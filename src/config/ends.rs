@@ -96,6 +96,8 @@ pub(super) struct Place<'a> {
     pub(super) own_micro_batch_size: Option<u64>,
     /// Whether all modules share all ranks.
     pub(super) colocated: bool,
+    /// Whether the module says which layers have linear attention.
+    pub(super) has_linear_freq: bool,
 }
 
 impl<'a> Place<'a> {
@@ -113,6 +115,9 @@ impl<'a> Place<'a> {
             own_seq_length: own(FieldId::seq_length),
             own_micro_batch_size: own(FieldId::micro_batch_size),
             colocated: raw.colocates(),
+            has_linear_freq: raw
+                .get(module, FieldId::linear_attention_freq)
+                .is_some_and(|freq| *freq != Value::Null),
         }
     }
 

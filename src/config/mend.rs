@@ -1,8 +1,10 @@
 //! A way out of problems whose rule knows none: the fields involved are changed, one at a time, and what helps is offered.
 
+use core::mem::take;
+
 use super::check::examine;
 use super::field::Kind;
-use super::problem::{Problem, Severity};
+use super::problem::{Fix, Problem, Severity};
 use super::raw::RawJob;
 use crate::value::Value;
 
@@ -11,17 +13,27 @@ const MENDED: usize = 8;
 /// Changes that are offered for a problem.
 const OFFERED: usize = 3;
 
-/// Adds changes to errors that have none. A change is offered where fewer errors are left.
+/// Leaves out changes that only lead to another error, and adds changes to errors that have none. A change is
+/// offered where fewer errors are left.
 #[inline(never)] // Apart: its parts take fewer bytes than one huge function.
 pub(super) fn mend(raw: &RawJob, problems: &mut [Problem]) {
     let before = errors(problems);
     let mut mended = 0;
     for problem in problems {
-        let helpless = problem.fixes.is_empty() && problem.repair.is_none();
-        if problem.severity != Severity::Error || !helpless || mended == MENDED {
+        if problem.severity != Severity::Error || problem.repair.is_some() || mended == MENDED {
             continue;
         }
         mended += 1;
+        let module = problem.module;
+        let helps = |fix: &Fix| {
+            let mut other = raw.clone();
+            other.put(module, fix.field, fix.value.clone());
+            errors(&examine(&other).problems) < before
+        };
+        let known = take(&mut problem.fixes);
+        problem
+            .fixes
+            .extend(known.iter().filter(|fix| helps(fix)).cloned());
         for id in problem.fields.clone() {
             // The value that it has mends nothing.
             let values = match id.field().kind {
@@ -29,12 +41,15 @@ pub(super) fn mend(raw: &RawJob, problems: &mut [Problem]) {
                 _ => vec![Value::Null],
             };
             for value in values {
-                let mut other = raw.clone();
-                other.put(problem.module, id, value.clone());
-                if problem.fixes.len() < OFFERED && errors(&examine(&other).problems) < before {
-                    problem.fix(id, value);
+                let fix = Fix { field: id, value };
+                let few = known.is_empty() || problem.fixes.is_empty();
+                if few && problem.fixes.len() < OFFERED && helps(&fix) {
+                    problem.fixes.push(fix);
                 }
             }
+        }
+        if problem.fixes.is_empty() {
+            problem.fixes = known;
         }
     }
 }

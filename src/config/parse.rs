@@ -82,7 +82,11 @@ impl fmt::Display for ParseError {
             Self::NotAFlag => "must be true or false",
             Self::UnknownChoice { given, names } => {
                 gaps.text(&clip(given)).text(&names.join(", "));
-                "knows no “{}”; use one of {}"
+                if UNMODELED.contains(&given.as_str()) {
+                    "“{}” is not modeled; use one of {}"
+                } else {
+                    "knows no “{}”; use one of {}"
+                }
             }
             Self::Pattern(error) => return error.fmt(f),
             Self::TooLong { max } => {
@@ -106,6 +110,9 @@ fn clip(text: &str) -> String {
     }
     clipped
 }
+
+/// Names that Megatron knows.
+const UNMODELED: [&str; 4] = ["gdn_norm_out", "adaptive_muon", "soap", "custom"];
 
 /// Reads `value` as `field`'s kind; `Ok(None)` where the value says "nothing" (null).
 ///
@@ -309,7 +316,11 @@ fn flag(value: &Value) -> Result<bool, ParseError> {
 }
 
 fn index_of(names: &[&str], name: &str) -> Option<u8> {
-    let wanted = name.trim();
+    let wanted = match name.trim() {
+        // As Megatron's help spells it where it means the other.
+        "allgather" if names.contains(&"all_gather") => "all_gather",
+        name => name,
+    };
     let position = names.iter().position(|n| n.eq_ignore_ascii_case(wanted));
     position.and_then(|i| u8::try_from(i).ok())
 }

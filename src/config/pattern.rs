@@ -66,6 +66,14 @@ impl fmt::Display for PatternError {
 }
 
 impl LayerPattern {
+    /// Whether it holds for every layer.
+    pub(super) fn is_everywhere(&self) -> bool {
+        match self {
+            Self::Every(period) => *period == 1,
+            Self::List(list) => !list.contains(&false),
+        }
+    }
+
     /// Reads a number, a list, or text in either form.
     #[inline(never)] // Apart: its parts take fewer bytes than one huge function.
     pub(super) fn read(value: &Value) -> Result<Self, PatternError> {

@@ -5,6 +5,7 @@ mod batch;
 mod encoder;
 mod fp8;
 mod graphs;
+mod kernels;
 mod linear_attention;
 mod model;
 mod moe;
@@ -22,9 +23,10 @@ use super::check::Draft;
 use super::problem::Problem;
 
 /// Every rule, in the order in which its problems are shown.
-const TABLES: [&[Rule]; 11] = [
+const TABLES: [&[Rule]; 12] = [
     model::RULES,
     linear_attention::RULES,
+    kernels::RULES,
     encoder::RULES,
     moe::RULES,
     parallelism::RULES,

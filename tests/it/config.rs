@@ -2,6 +2,7 @@
 
 mod fixes;
 mod laws;
+mod megatron;
 mod step;
 
 use megatron_memory::config::fields::FieldId;

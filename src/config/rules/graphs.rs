@@ -6,7 +6,6 @@ use crate::config::choices::{
     CudaGraphImpl as Impl, CudaGraphModule as M, OffloadModule, RecomputeModule, TokenDispatcher,
 };
 use crate::config::fields::FieldId as F;
-use crate::config::pattern::LayerPattern;
 
 pub(super) const RULES: &[Rule] = &[
     Rule {
@@ -65,10 +64,7 @@ fn wrong_modules(d: &Draft<'_>) -> &'static str {
     let te = a.cuda_graph_impl == Impl::TransformerEngine;
     let has = |module| captures(d, module);
     let (moe, router, preprocess) = (has(M::Moe), has(M::MoeRouter), has(M::MoePreprocess));
-    let every_layer = match &a.moe_layer_freq {
-        LayerPattern::Every(n) => *n == 1,
-        LayerPattern::List(list) => !list.contains(&false),
-    };
+    let every_layer = a.moe_layer_freq.is_everywhere();
     let capacity = a.moe_expert_capacity_factor.is_some();
     let pads = capacity && a.moe_pad_expert_input_to_capacity;
     let alltoall = a.moe_token_dispatcher_type == TokenDispatcher::AllToAll;

@@ -2,12 +2,32 @@
 
 use super::rule::{ERROR, Found, Rule, To};
 use crate::config::check::Draft;
+use crate::config::choices::TransformerImpl;
 use crate::config::fields::FieldId as F;
 use crate::config::pattern::LayerPattern;
 use crate::config::problem::near_divisors;
 use crate::units::multiply;
 
 pub(super) const RULES: &[Rule] = &[
+    Rule {
+        name: "linear_attention",
+        fields: &[F::experimental_attention_variant, F::linear_attention_freq],
+        broken: |d, _| is_linear(d) && !d.place.has_linear_freq,
+        words: "experimental_attention_variant needs linear_attention_freq",
+        fixes: &[
+            (F::linear_attention_freq, To::Number(4)),
+            (F::experimental_attention_variant, To::Default),
+        ],
+        ..ERROR
+    },
+    Rule {
+        name: "linear_attention",
+        fields: &[F::experimental_attention_variant, F::transformer_impl],
+        broken: |d, _| is_linear(d) && d.a.transformer_impl != TransformerImpl::TransformerEngine,
+        words: "experimental_attention_variant needs transformer_impl transformer_engine",
+        fixes: &[(F::transformer_impl, To::Default)],
+        ..ERROR
+    },
     Rule {
         name: "linear_heads",
         fields: &[F::linear_num_value_heads, F::linear_num_key_heads],

@@ -4,6 +4,7 @@ use super::rule::{ERROR, Found, Rule, To, WARNING};
 use crate::config::check::Draft;
 use crate::config::choices::PositionEmbedding;
 use crate::config::fields::FieldId as F;
+use crate::config::job::Activation;
 use crate::config::pattern::LayerPattern;
 use crate::config::problem::{near_divisors, near_multiples};
 use crate::value::Value;
@@ -28,6 +29,19 @@ pub(super) const RULES: &[Rule] = &[
         words: "hidden_size {} is not a multiple of num_attention_heads {}: give kv_channels",
         fixes: &[(F::kv_channels, To::Number(128))],
         ..ERROR
+    },
+    // Megatron-Bridge rounds down; MLA has no use for it.
+    Rule {
+        name: "head_width",
+        fields: &[F::kv_channels, F::hidden_size, F::num_attention_heads],
+        broken: |d, f| {
+            d.a.kv_channels.is_none()
+                && d.a.multi_latent_attention
+                && f.rest(d.a.hidden_size, d.a.num_attention_heads)
+        },
+        words: "Megatron-LM asks for kv_channels: hidden_size {} is not a multiple of num_attention_heads {}",
+        fixes: &[(F::kv_channels, To::Number(128))],
+        ..WARNING
     },
     Rule {
         name: "heads_by_groups",
@@ -66,6 +80,25 @@ pub(super) const RULES: &[Rule] = &[
         fixes: &[(F::group_query_attention, To::Off)],
         ..ERROR
     },
+    Rule {
+        name: "mla_excludes_gate",
+        fields: &[F::multi_latent_attention, F::attention_output_gate],
+        broken: |d, _| d.a.multi_latent_attention && d.a.attention_output_gate,
+        words: "attention_output_gate and multi_latent_attention exclude each other",
+        fixes: &[(F::attention_output_gate, To::Off)],
+        ..ERROR
+    },
+    Rule {
+        name: "rotary_width",
+        fields: &[F::qk_pos_emb_head_dim],
+        broken: |d, f| {
+            let width = d.a.qk_pos_emb_head_dim;
+            d.a.multi_latent_attention && f.rest(width, 2) && f.near(near_multiples(width, 2))
+        },
+        words: "qk_pos_emb_head_dim {} must be a multiple of {}; {} would work",
+        fixes: &[(F::qk_pos_emb_head_dim, To::Near)],
+        ..ERROR
+    },
     // Column- and row-parallel layers split their widths evenly (`divide` in megatron/core/utils.py).
     Rule {
         name: "ffn_by_tp",
@@ -76,13 +109,13 @@ pub(super) const RULES: &[Rule] = &[
                 F::hidden_size,
             ];
             let involved = if d.a.ffn_hidden_size.is_some() { 2 } else { 3 };
+            let width = d.ffn_hidden_size;
             has_dense_layers(d)
-                && f.rest(d.ffn_hidden_size, d.tp)
-                && f.near(near_multiples(d.ffn_hidden_size, d.tp))
+                && f.rest(width, d.tp)
+                && d.fit_tp(f, F::ffn_hidden_size, width, d.tp)
                 && f.about(fields.get(..involved).unwrap_or_default())
         },
         words: "ffn_hidden_size {} must be a multiple of tensor_model_parallel_size {}; {} would work",
-        fixes: &[(F::ffn_hidden_size, To::Near)],
         ..ERROR
     },
     Rule {
@@ -181,6 +214,18 @@ pub(super) const RULES: &[Rule] = &[
         ..ERROR
     },
     Rule {
+        name: "mtp_positions",
+        fields: &[F::mtp_num_layers, F::position_embedding_type],
+        broken: |d, f| {
+            let kind = d.a.position_embedding_type;
+            let scaled = matches!(kind, PositionEmbedding::Mrope | PositionEmbedding::Yarn);
+            d.mtp_num_layers > 0 && scaled && f.text(kind.name())
+        },
+        words: "Megatron-LM refuses mtp_num_layers with position_embedding_type {}; Megatron-Bridge runs it",
+        fixes: &[(F::position_embedding_type, To::Name("rope"))],
+        ..WARNING
+    },
+    Rule {
         name: "fused_activation",
         fields: &[F::squared_relu, F::bias_gelu_fusion],
         broken: |d, _| d.a.squared_relu && d.a.add_bias_linear && d.a.bias_gelu_fusion,
@@ -190,6 +235,23 @@ pub(super) const RULES: &[Rule] = &[
             (F::add_bias_linear, To::Off),
         ],
         ..ERROR
+    },
+    Rule {
+        name: "fused_activation",
+        fields: &[F::quick_geglu, F::bias_gelu_fusion],
+        broken: |d, _| {
+            let dense = d.a.num_experts.is_none() || !d.a.moe_layer_freq.is_everywhere();
+            d.activation == Activation::QuickGeGlu
+                && dense
+                && d.a.add_bias_linear
+                && d.a.bias_gelu_fusion
+        },
+        words: "Megatron stops in the first forward pass: quick_geglu has no kernel that adds the bias of a dense MLP as well",
+        fixes: &[
+            (F::bias_gelu_fusion, To::Off),
+            (F::add_bias_linear, To::Off),
+        ],
+        ..WARNING
     },
 ];
 

@@ -2,10 +2,11 @@
 
 use super::rule::{ERROR, Found, Rule, To, WARNING};
 use crate::config::check::Draft;
-use crate::config::choices::{RouterScore, TokenDispatcher};
+use crate::config::choices::{RouterScore, TokenDispatcher, TransformerImpl};
 use crate::config::fields::FieldId as F;
+use crate::config::job::Activation;
 use crate::config::pattern::LayerPattern;
-use crate::config::problem::{near_divisors, near_multiples};
+use crate::config::problem::near_divisors;
 use crate::value::Value;
 
 pub(super) const RULES: &[Rule] = &[
@@ -22,11 +23,8 @@ pub(super) const RULES: &[Rule] = &[
         name: "expert_width_needs_experts",
         fields: &[F::moe_ffn_hidden_size, F::num_experts],
         broken: |d, _| {
-            let mixed = match &d.a.moe_layer_freq {
-                LayerPattern::Every(period) => *period > 1,
-                LayerPattern::List(list) => list.contains(&false),
-            };
-            !has_experts(d) && !mixed && d.a.moe_ffn_hidden_size.is_some()
+            let all = d.a.moe_layer_freq.is_everywhere();
+            !has_experts(d) && all && d.a.moe_ffn_hidden_size.is_some()
         },
         words: "moe_ffn_hidden_size needs num_experts: the model is dense",
         fixes: &[(F::moe_ffn_hidden_size, To::Default)],
@@ -131,9 +129,9 @@ pub(super) const RULES: &[Rule] = &[
         name: "shared_experts_zero",
         fields: &[F::moe_shared_expert_intermediate_size],
         broken: |d, _| shared_width(d) == Some(0),
-        words: "moe_shared_expert_intermediate_size 0 is refused by Megatron; it is read as no shared experts",
+        words: "moe_shared_expert_intermediate_size 0 is refused: leave it out for no shared experts",
         fixes: &[(F::moe_shared_expert_intermediate_size, To::Default)],
-        ..WARNING
+        ..ERROR
     },
     Rule {
         name: "shared_width_by_tp",
@@ -142,11 +140,11 @@ pub(super) const RULES: &[Rule] = &[
             F::tensor_model_parallel_size,
         ],
         broken: |d, f| {
+            let field = F::moe_shared_expert_intermediate_size;
             shared_width(d)
-                .is_some_and(|width| f.rest(width, d.tp) && f.near(near_multiples(width, d.tp)))
+                .is_some_and(|width| f.rest(width, d.tp) && d.fit_tp(f, field, width, d.tp))
         },
         words: "moe_shared_expert_intermediate_size {} must be a multiple of tensor_model_parallel_size {}; {} would work",
-        fixes: &[(F::moe_shared_expert_intermediate_size, To::Near)],
         ..ERROR
     },
     Rule {
@@ -190,7 +188,80 @@ pub(super) const RULES: &[Rule] = &[
         ],
         ..ERROR
     },
+    Rule {
+        name: "latent_overlap",
+        fields: &[F::moe_shared_expert_overlap, F::moe_latent_size],
+        broken: |d, _| {
+            d.a.moe_shared_expert_overlap
+                && d.a.moe_latent_size.is_some()
+                && shared_width(d).is_some()
+        },
+        words: "moe_shared_expert_overlap does not work with moe_latent_size in training",
+        fixes: &[(F::moe_shared_expert_overlap, To::Off)],
+        ..ERROR
+    },
+    // Other backends than the default one do both.
+    Rule {
+        fields: &[
+            F::moe_token_dispatcher_type,
+            F::expert_model_parallel_size,
+            F::expert_tensor_parallel_size,
+        ],
+        broken: |d, _| is_flex(d) && d.ep == 1 && d.etp == 1,
+        words: "the flex dispatcher's default backend, DeepEP, needs EP · ETP of more than 1",
+        ..FLEX
+    },
+    Rule {
+        fields: &[
+            F::moe_token_dispatcher_type,
+            F::moe_pad_expert_input_to_capacity,
+        ],
+        broken: |d, _| is_flex(d) && d.a.moe_pad_expert_input_to_capacity,
+        words: "the flex dispatcher's default backend, DeepEP, excludes moe_pad_expert_input_to_capacity",
+        ..FLEX
+    },
+    // Such models can be built, and published ones have these biases.
+    Rule {
+        name: "expert_bias_fusion",
+        broken: |d, f| {
+            let mut wrong = vec![F::add_bias_linear];
+            let engine = d.a.transformer_impl == TransformerImpl::TransformerEngine;
+            if engine && d.a.moe_grouped_gemm && d.a.bias_dropout_fusion {
+                wrong.push(F::bias_dropout_fusion);
+            }
+            match d.activation {
+                Activation::SwiGlu if d.a.bias_swiglu_fusion => wrong.push(F::bias_swiglu_fusion),
+                Activation::Gelu | Activation::GeGlu if d.a.bias_gelu_fusion => {
+                    wrong.push(F::bias_gelu_fusion);
+                }
+                _ => {}
+            }
+            let [_, first, rest @ ..] = wrong.as_slice() else {
+                return false;
+            };
+            let and = |more: &F| format!(" and {}", more.field().name);
+            has_experts(d)
+                && d.a.add_bias_linear
+                && f.text(first.field().name)
+                && f.text(&rest.first().map_or_else(String::new, and))
+                && (!rest.is_empty() || f.fix(*first, Value::Bool(false)))
+                && f.about(&wrong)
+        },
+        words: "Megatron does not run biases of experts with {}{}",
+        fixes: &[(F::add_bias_linear, To::Off)],
+        ..WARNING
+    },
 ];
+
+const FLEX: Rule = Rule {
+    name: "flex_dispatcher",
+    fixes: &[(F::moe_token_dispatcher_type, To::Name("alltoall"))],
+    ..WARNING
+};
+
+fn is_flex(d: &Draft<'_>) -> bool {
+    has_experts(d) && d.a.moe_token_dispatcher_type == TokenDispatcher::Flex
+}
 
 fn has_experts(d: &Draft<'_>) -> bool {
     d.a.num_experts.is_some()

@@ -1,7 +1,8 @@
 //! Precision and optimizer (`OptimizerConfig.__post_init__`, `validate_args`).
 
 use super::rule::{ERROR, Rule, To, WARNING};
-use crate::config::choices::{MainGradsDtype, MainParamsDtype, MomentDtype};
+use crate::config::check::Draft;
+use crate::config::choices::{MainGradsDtype, MainParamsDtype, MomentDtype, OptimizerKind as Kind};
 use crate::config::fields::FieldId as F;
 use crate::config::problem::near_divisors;
 use crate::units::multiply;
@@ -109,6 +110,82 @@ pub(super) const RULES: &[Rule] = &[
         ..WARNING
     },
     Rule {
+        name: "distributed_sgd",
+        fields: &[F::optimizer, F::use_distributed_optimizer],
+        broken: |d, _| {
+            d.a.optimizer == Kind::Sgd
+                && d.a.use_distributed_optimizer
+                && !d.a.optimizer_cpu_offload
+        },
+        words: "use_distributed_optimizer does not support optimizer sgd",
+        fixes: &[
+            (F::use_distributed_optimizer, To::Off),
+            (F::optimizer, To::Default),
+        ],
+        ..ERROR
+    },
+    Rule {
+        fields: &[F::optimizer, F::fp16],
+        broken: |d, f| d.a.fp16 && is_emerging(d) && f.text(d.a.optimizer.name()),
+        words: "optimizer {} does not support fp16",
+        ..EMERGING
+    },
+    Rule {
+        fields: &[F::optimizer, F::use_distributed_optimizer, F::bf16],
+        broken: |d, f| {
+            let fp32 = !d.a.bf16 && !d.a.fp16;
+            fp32 && is_by_layer(d) && f.text(d.a.optimizer.name())
+        },
+        words: "the distributed optimizer {} does not support fp32",
+        fixes: &[(F::bf16, To::On), (F::optimizer, To::Default)],
+        ..EMERGING
+    },
+    Rule {
+        fields: &[F::optimizer, F::num_distributed_optimizer_instances],
+        broken: |d, f| {
+            d.a.use_distributed_optimizer
+                && d.a.num_distributed_optimizer_instances > 1
+                && is_emerging(d)
+                && f.text(d.a.optimizer.name())
+        },
+        words: "optimizer {} does not support num_distributed_optimizer_instances",
+        fixes: &[(F::num_distributed_optimizer_instances, To::Number(1))],
+        ..EMERGING
+    },
+    Rule {
+        fields: &[
+            F::optimizer,
+            F::add_bias_linear,
+            F::expert_model_parallel_size,
+        ],
+        broken: |d, f| {
+            d.a.num_experts.is_some()
+                && d.a.add_bias_linear
+                && d.ep > 1
+                && is_by_layer(d)
+                && f.text(d.a.optimizer.name())
+        },
+        words: "the distributed optimizer {} does not support biases of experts with EP",
+        fixes: &[(F::add_bias_linear, To::Off), (F::optimizer, To::Default)],
+        ..EMERGING
+    },
+    Rule {
+        name: "optimizer_instances",
+        fields: &[
+            F::num_distributed_optimizer_instances,
+            F::use_distributed_optimizer,
+        ],
+        broken: |d, _| {
+            d.a.num_distributed_optimizer_instances > 1 && !d.a.use_distributed_optimizer
+        },
+        words: "num_distributed_optimizer_instances needs use_distributed_optimizer",
+        fixes: &[
+            (F::use_distributed_optimizer, To::On),
+            (F::num_distributed_optimizer_instances, To::Number(1)),
+        ],
+        ..ERROR
+    },
+    Rule {
         name: "optimizer_instances",
         fields: &[F::num_distributed_optimizer_instances, F::world_size],
         broken: |d, f| {
@@ -148,16 +225,34 @@ pub(super) const RULES: &[Rule] = &[
             F::use_distributed_optimizer,
         ],
         broken: |d, _| {
-            d.a.overlap_param_gather && !(d.a.use_distributed_optimizer && d.a.overlap_grad_reduce)
+            let distributed = d.a.use_distributed_optimizer || d.a.optimizer == Kind::DistMuon;
+            d.a.overlap_param_gather && !(distributed && d.a.overlap_grad_reduce)
         },
         words: "overlap_param_gather needs use_distributed_optimizer and overlap_grad_reduce",
         fixes: &[
             (F::overlap_grad_reduce, To::On),
+            (F::use_distributed_optimizer, To::On),
             (F::overlap_param_gather, To::Off),
         ],
         ..ERROR
     },
 ];
+
+/// Optimizers that need a package of their own.
+const EMERGING: Rule = Rule {
+    name: "emerging_optimizer",
+    fixes: &[(F::optimizer, To::Default)],
+    ..ERROR
+};
+
+fn is_emerging(d: &Draft<'_>) -> bool {
+    matches!(d.a.optimizer, Kind::Muon | Kind::DistMuon | Kind::Lion)
+}
+
+/// Whether whole layers are dealt out to data-parallel ranks.
+fn is_by_layer(d: &Draft<'_>) -> bool {
+    is_emerging(d) && (d.a.use_distributed_optimizer || d.a.optimizer == Kind::DistMuon)
+}
 
 /// A dtype that only the precision-aware optimizer can change.
 const DTYPE: Rule = Rule {

@@ -54,17 +54,22 @@ pub(super) const RULES: &[Rule] = &[
         words: "overlap_moe_expert_parallel_comm takes one MTP depth at most",
         ..EXPERT_OVERLAP
     },
-    // Later versions than the pinned one run these two.
     Rule {
         fields: &[
             F::overlap_moe_expert_parallel_comm,
             F::virtual_pipeline_model_parallel_size,
         ],
-        severity: WARNING.severity,
-        broken: |d, _| d.a.overlap_moe_expert_parallel_comm && d.pp > 1 && !d.interleaved(),
-        words: "overlap_moe_expert_parallel_comm without virtual stages is refused by released versions of Megatron",
+        broken: |d, _| {
+            let a = &d.a;
+            let chunks = d.interleaved()
+                || a.virtual_pipeline_model_parallel_size.is_some()
+                || a.pipeline_model_parallel_layout.is_some();
+            a.overlap_moe_expert_parallel_comm && d.pp > 1 && !chunks
+        },
+        words: "overlap_moe_expert_parallel_comm with pipeline stages needs virtual ones",
         ..EXPERT_OVERLAP
     },
+    // Later versions than the pinned one run it.
     Rule {
         fields: &[
             F::overlap_moe_expert_parallel_comm,
@@ -74,6 +79,39 @@ pub(super) const RULES: &[Rule] = &[
         broken: |d, _| d.a.overlap_moe_expert_parallel_comm && d.full_recompute(),
         words: "overlap_moe_expert_parallel_comm together with full recompute is refused by released versions of Megatron",
         ..EXPERT_OVERLAP
+    },
+    // Megatron-Bridge turns it off.
+    Rule {
+        name: "tp_overlap",
+        fields: &[F::tp_comm_overlap, F::tensor_model_parallel_size],
+        broken: |d, _| d.a.tp_comm_overlap && d.tp == 1,
+        words: "Megatron-LM refuses tp_comm_overlap with TP 1",
+        fixes: &[(F::tp_comm_overlap, To::Off)],
+        ..WARNING
+    },
+    Rule {
+        name: "tp_overlap",
+        fields: &[F::tp_comm_overlap, F::sequence_parallel],
+        broken: |d, _| d.a.tp_comm_overlap && d.tp > 1 && !d.a.sequence_parallel,
+        words: "tp_comm_overlap needs sequence_parallel",
+        fixes: &[
+            (F::sequence_parallel, To::On),
+            (F::tp_comm_overlap, To::Off),
+        ],
+        ..ERROR
+    },
+    // Tests of Megatron-LM itself have run so.
+    Rule {
+        fields: &[F::deterministic_mode, F::cross_entropy_loss_fusion],
+        broken: |d, _| d.a.deterministic_mode && d.a.cross_entropy_loss_fusion,
+        words: "Megatron-LM refuses deterministic_mode with cross_entropy_loss_fusion",
+        ..DETERMINISTIC
+    },
+    Rule {
+        fields: &[F::deterministic_mode, F::tp_comm_overlap],
+        broken: |d, _| d.a.deterministic_mode && d.a.tp_comm_overlap,
+        words: "Megatron-LM refuses deterministic_mode with tp_comm_overlap",
+        ..DETERMINISTIC
     },
     Rule {
         fields: &[
@@ -100,6 +138,12 @@ const EXPERT_OVERLAP: Rule = Rule {
     name: "expert_overlap",
     fixes: &[(F::overlap_moe_expert_parallel_comm, To::Off)],
     ..ERROR
+};
+
+const DETERMINISTIC: Rule = Rule {
+    name: "deterministic",
+    fixes: &[(F::deterministic_mode, To::Off)],
+    ..WARNING
 };
 
 /// Weight gradients of the output layer at the end of an iteration.

@@ -3,7 +3,7 @@
 use super::rule::{ERROR, Found, Rule, To, WARNING};
 use crate::config::check::Draft;
 use crate::config::fields::FieldId as F;
-use crate::config::problem::{near_matches, near_multiples, or_list};
+use crate::config::problem::{near_matches, or_list};
 use crate::units::multiply;
 use crate::value::Value;
 use crate::words::Gaps;
@@ -78,16 +78,18 @@ pub(super) const RULES: &[Rule] = &[
         name: "sequence_by_cp",
         fields: &[F::seq_length, F::context_parallel_size],
         broken: |d, f| {
-            // An encoder on the language model's own ranks has whole sequences on each of them.
-            let whole = d.place.colocated && !d.ends.is_language();
             let length = d.a.seq_length;
-            d.cp > 1
-                && !whole
+            d.splits_sequences()
                 && f.rest(length, 2 * d.cp)
-                && f.near(near_multiples(length, 2 * d.cp))
+                && f.fit(
+                    F::context_parallel_size,
+                    near_matches(d.cp, 4096, 3, &|cp| length.is_multiple_of(2 * cp)),
+                    F::seq_length,
+                    length,
+                    2 * d.cp,
+                )
         },
         words: "seq_length {} must be a multiple of 2 · CP = {}; {} would work",
-        fixes: &[(F::seq_length, To::Near)],
         ..ERROR
     },
     Rule {
@@ -110,10 +112,9 @@ pub(super) const RULES: &[Rule] = &[
             d.a.sequence_parallel
                 && !(length / d.cp).is_multiple_of(d.tp)
                 && f.numbers(&[length, d.cp, d.tp])
-                && f.near(near_multiples(length, multiply(d.tp, d.cp)))
+                && d.fit_tp(f, F::seq_length, length, multiply(d.tp, d.cp))
         },
         words: "with sequence_parallel, seq_length {} over CP {} must be a multiple of TP {}; {} would work",
-        fixes: &[(F::seq_length, To::Near)],
         ..ERROR
     },
 ];
@@ -144,6 +145,13 @@ fn near_expert_grids(d: &Draft<'_>, f: &mut Found, stage: u64) -> bool {
         ([], etp) => gaps.text(&or_list(etp)).fill("ETP {} would work"),
         (ep, _) => gaps.text(&or_list(ep)).fill("EP {} would work"),
     };
+    // Where nothing says how many GPUs there are, there can be as many as the experts need.
+    if stage < multiply(d.etp, d.ep) && d.a.world_size.is_none() && d.a.data_parallel_size.is_none()
+    {
+        let ranks = |n| multiply(multiply(multiply(d.etp, d.ep), d.pp), n);
+        let mut whole = (1..=4096).map(ranks).filter(|n| n.is_multiple_of(d.copy));
+        f.fix_each(F::world_size, whole.next().as_slice());
+    }
     f.text(&hint)
         && f.fix_each(F::expert_model_parallel_size, &expert_near)
         && f.fix_each(F::expert_tensor_parallel_size, &tensor_near)

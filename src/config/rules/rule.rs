@@ -4,7 +4,7 @@ use core::mem::take;
 
 use crate::config::check::Draft;
 use crate::config::fields::FieldId as F;
-use crate::config::problem::{Fix, Problem, Severity, or_list};
+use crate::config::problem::{Fix, Problem, Severity, near_multiples, or_list};
 use crate::value::Value;
 use crate::words::Gaps;
 
@@ -104,6 +104,20 @@ impl Found {
         self.text(&or_list(&self.near))
     }
 
+    /// Tells parallel sizes near by that fit, or where none does but 1, multiples of `step` for the field that is split.
+    #[inline(never)]
+    pub(super) fn fit(&mut self, size: F, mut near: Vec<u64>, split: F, n: u64, step: u64) -> bool {
+        near.retain(|size| *size > 1);
+        let (field, short) = if near.is_empty() {
+            near = near_multiples(n, step);
+            (split, "")
+        } else {
+            (size, size.presentation().symbol)
+        };
+        let list = [short, &or_list(&near)].join(" ");
+        self.text(list.trim()) && self.fix_each(field, &near)
+    }
+
     /// Says which fields are involved.
     pub(super) fn about(&mut self, fields: &[F]) -> bool {
         self.fields = fields.to_vec();
@@ -124,6 +138,15 @@ impl Found {
             self.fix(field, Value::Int((*value).into()));
         }
         true
+    }
+}
+
+impl Draft<'_> {
+    /// Tells TP sizes near by that split `field`, which is `n`, or else multiples of `step` for it.
+    pub(super) fn fit_tp(&self, f: &mut Found, field: F, n: u64, step: u64) -> bool {
+        let others = (step / self.tp).max(1);
+        let near = self.near_tp(&|tp| n.is_multiple_of(tp.saturating_mul(others)));
+        f.fit(F::tensor_model_parallel_size, near, field, n, step)
     }
 }
 

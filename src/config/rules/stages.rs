@@ -92,12 +92,19 @@ fn report(d: &Draft<'_>, problem: &StageProblem, problems: &mut Vec<Problem>) {
         fields.extend(F::by_name(name));
     }
     let reported = d.error(problems, "stages", &fields, problem.to_string());
+    // The field that asks for chunks.
+    let chunks = match (
+        d.a.num_virtual_stages_per_pipeline_rank,
+        d.a.num_layers_per_virtual_pipeline_stage,
+    ) {
+        (Some(_), _) => F::num_virtual_stages_per_pipeline_rank,
+        (_, Some(_)) => F::num_layers_per_virtual_pipeline_stage,
+        _ => F::virtual_pipeline_model_parallel_size,
+    };
     let (field, near): (F, &[u32]) = match problem {
         StageProblem::LayersPerRank { near_pp, .. }
         | StageProblem::LayoutStages { near_pp, .. } => (F::pipeline_model_parallel_size, near_pp),
-        StageProblem::ChunksOfRank { near_vpp, .. } => {
-            (F::virtual_pipeline_model_parallel_size, near_vpp)
-        }
+        StageProblem::ChunksOfRank { near_vpp, .. } => (chunks, near_vpp),
         StageProblem::LayersPerVirtualStage { near, .. } => {
             (F::num_layers_per_virtual_pipeline_stage, near)
         }
@@ -123,7 +130,7 @@ fn report(d: &Draft<'_>, problem: &StageProblem, problems: &mut Vec<Problem>) {
             }
         }
         StageProblem::InterleavedNeedsPipeline { .. } => {
-            reported.fix(F::virtual_pipeline_model_parallel_size, Value::Null);
+            reported.fix(chunks, Value::Null);
         }
         _ => {}
     }

@@ -12,7 +12,7 @@ use megatron_memory::formats::share_url::decode;
 use megatron_memory::value::Value;
 use serde_json::{Value as Json, json};
 
-use super::{cases, dense, moe, with};
+use super::{cases, dense, megatron, moe, with};
 
 /// Rules that no change of one field can mend, and why.
 const NO_WAY_OUT: [(&str, &str); 2] = [
@@ -22,7 +22,7 @@ const NO_WAY_OUT: [(&str, &str); 2] = [
 
 /// Wrong changes for the rules that have none among the other tests' cases.
 fn more_cases() -> Vec<(Json, Json)> {
-    let linear = json!({"experimental_attention_variant": "gated_delta_net", "linear_num_key_heads": 4,
+    let linear = json!({"experimental_attention_variant": "gated_delta_net", "linear_attention_freq": 4, "linear_num_key_heads": 4,
         "linear_num_value_heads": 8, "linear_key_head_dim": 64, "linear_value_head_dim": 64, "linear_conv_kernel_dim": 4});
     let mla = json!({"multi_latent_attention": true, "kv_lora_rank": 64, "qk_head_dim": 64, "qk_pos_emb_head_dim": 32, "v_head_dim": 64,
         "position_embedding_type": "rope"});
@@ -168,10 +168,16 @@ fn module_cases() -> Vec<RawJob> {
 
 fn jobs() -> Vec<RawJob> {
     let cases = cases().into_iter().map(|(job, change, ..)| (job, change));
-    let plain = cases.chain(more_cases()).map(|(job, change)| {
-        let value: Value = serde_json::from_value(with(job, change)).unwrap();
-        RawJob::from_value(&value)
-    });
+    let megatron = megatron::cases()
+        .into_iter()
+        .map(|(job, change, _)| (job, change));
+    let plain = cases
+        .chain(more_cases())
+        .chain(megatron)
+        .map(|(job, change)| {
+            let value: Value = serde_json::from_value(with(job, change)).unwrap();
+            RawJob::from_value(&value)
+        });
     plain.chain(module_cases()).collect()
 }
 

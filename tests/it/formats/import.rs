@@ -580,3 +580,16 @@ proptest! {
         let _ = import(&text, &Options::default());
     }
 }
+
+#[test]
+fn gathering_over_context_parallel_ranks_is_read_in_both_spellings() {
+    for spelling in ["all_gather", "allgather"] {
+        let read = read(&format!(
+            "pretrain_gpt.py --num-layers 4 --hidden-size 1024 --cp-comm-type {spelling}"
+        ));
+        let means = meant(settings(&read));
+        assert_eq!(means["cp_comm_type"], "Some(Text(\"all_gather\"))");
+        let written = megatron_args::script(&read.state.setup.job);
+        assert!(written.contains("--cp-comm-type all_gather"), "{written}");
+    }
+}

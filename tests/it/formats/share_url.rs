@@ -588,3 +588,12 @@ fn jobs_of_links_are_plain_jobs() {
     let job: RawJob = decode("#v1;m=deepseek-v3@1").0.setup.job;
     assert!(check(&job).config.is_some());
 }
+
+/// Links made while it had the spelling of Megatron's help still mean it, and are written as Megatron reads it.
+#[test]
+fn gathering_over_context_parallel_ranks_has_two_spellings() {
+    let (old, notices) = decode("#v1;cp=2;cpcomm=allgather");
+    assert_eq!(notices, []);
+    assert_eq!(encode(&old), "#v1;cp=2;cpcomm=all_gather");
+    assert_eq!(encode(&decode(&encode(&old)).0), encode(&old));
+}

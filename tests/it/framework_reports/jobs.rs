@@ -135,7 +135,11 @@ fn reasons_explain_the_whole_gap() {
             json!({"grad_reduce_in_bf16": true}),
             MegatronLm,
         ),
-        ("syn_dense_base", json!({"optimizer": "sgd"}), MegatronLm),
+        (
+            "syn_dense_base",
+            json!({"optimizer": "sgd", "use_distributed_optimizer": false}),
+            MegatronLm,
+        ),
         ("syn_dense_base", json!({"bf16": false}), MegatronLm),
     ] {
         let job = case(name, changes.clone());

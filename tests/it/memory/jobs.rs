@@ -113,6 +113,10 @@ pub(crate) fn any_job() -> impl Strategy<Value = Json> {
             parallelism.insert("expert_model_parallel_size".to_owned(), json!(2));
             parallelism.insert("expert_tensor_parallel_size".to_owned(), json!(1));
         }
+        if parallelism["context_parallel_size"] != 1 && model["attention_backend"] == "unfused" {
+            // No kernel of it splits sequences.
+            model.insert("attention_backend".to_owned(), json!("auto"));
+        }
         model.extend(parallelism);
         Json::Object(model)
     })

@@ -1,0 +1,468 @@
+//! What Megatron-LM refuses at the pinned revision, each with the smallest change that makes it refuse, and what it
+//! takes although it looks alike.
+
+use megatron_memory::config::canonical::meaning;
+use megatron_memory::config::fields::FieldId;
+use megatron_memory::config::problem::Severity::{self, Error, Warning};
+use megatron_memory::config::raw::RawJob;
+use megatron_memory::value::Value;
+use serde_json::{Value as Json, json};
+
+use super::{checked, with};
+
+/// A small dense job of one GPU.
+fn plain() -> Json {
+    json!({"num_layers": 4, "hidden_size": 1024, "num_attention_heads": 16, "seq_length": 2048, "vocab_size": 32000,
+        "bf16": true, "position_embedding_type": "rope"})
+}
+
+/// The same with experts.
+fn experts() -> Json {
+    let experts = json!({"num_experts": 8, "moe_ffn_hidden_size": 1024, "add_bias_linear": false, "swiglu": true,
+        "normalization": "RMSNorm", "moe_token_dispatcher_type": "alltoall", "moe_grouped_gemm": true});
+    with(plain(), experts)
+}
+
+/// The same with multi-latent attention.
+fn latent() -> Json {
+    let latent = json!({"multi_latent_attention": true, "add_bias_linear": false, "normalization": "RMSNorm", "swiglu": true});
+    with(plain(), latent)
+}
+
+/// A job, a change that Megatron stops at, and the rule that says so with how bad it is.
+pub(super) type Refused = (Json, Json, (&'static str, Severity));
+
+pub(super) fn cases() -> Vec<Refused> {
+    let mut cases = kernels();
+    cases.extend(of_experts());
+    cases.extend(of_optimizers());
+    cases
+}
+
+fn kernels() -> Vec<Refused> {
+    let plain = |change, rule, severity| (plain(), change, (rule, severity));
+    let latent = |change, rule, severity| (latent(), change, (rule, severity));
+    let local = |more: Json| with(json!({"transformer_impl": "local"}), more);
+    let split = |more: Json| with(json!({"context_parallel_size": 2}), more);
+    let linear = |more: Json| with(json!({"experimental_attention_variant": "gdn"}), more);
+    vec![
+        plain(
+            json!({"tp_comm_overlap": true, "tensor_model_parallel_size": 2}),
+            "tp_overlap",
+            Error,
+        ),
+        plain(json!({"tp_comm_overlap": true}), "tp_overlap", Warning),
+        plain(
+            json!({"deterministic_mode": true, "cross_entropy_loss_fusion": true}),
+            "deterministic",
+            Warning,
+        ),
+        plain(
+            json!({"deterministic_mode": true, "tp_comm_overlap": true, "tensor_model_parallel_size": 2, "sequence_parallel": true}),
+            "deterministic",
+            Warning,
+        ),
+        plain(split(json!({"bf16": false})), "context_parallel", Warning),
+        plain(
+            split(json!({"softmax_type": "learnable"})),
+            "context_parallel",
+            Warning,
+        ),
+        plain(
+            split(
+                json!({"context_parallel_size": 4, "tensor_model_parallel_size": 8, "cp_comm_type": "a2a"}),
+            ),
+            "context_parallel",
+            Error,
+        ),
+        plain(
+            split(
+                json!({"cp_comm_type": "a2a", "group_query_attention": true, "num_query_groups": 1}),
+            ),
+            "context_parallel",
+            Error,
+        ),
+        latent(
+            split(json!({"cp_comm_type": "a2a"})),
+            "context_parallel",
+            Error,
+        ),
+        latent(
+            split(json!({"cp_comm_type": "all_gather"})),
+            "context_parallel",
+            Error,
+        ),
+        plain(
+            split(json!({"attention_backend": "unfused"})),
+            "attention_backend",
+            Error,
+        ),
+        plain(
+            json!({"attention_backend": "flash", "bf16": false}),
+            "attention_backend",
+            Error,
+        ),
+        plain(
+            json!({"attention_backend": "fused", "bf16": false}),
+            "attention_backend",
+            Error,
+        ),
+        plain(
+            json!({"attention_backend": "flash", "softmax_type": "learnable"}),
+            "attention_backend",
+            Error,
+        ),
+        plain(
+            json!({"attention_backend": "local"}),
+            "attention_backend",
+            Warning,
+        ),
+        plain(local(split(json!({}))), "local_impl", Error),
+        latent(local(json!({})), "local_impl", Error),
+        plain(
+            local(json!({"position_embedding_type": "relative"})),
+            "local_impl",
+            Error,
+        ),
+        plain(
+            local(json!({"normalization": "RMSNorm", "apply_layernorm_1p": true})),
+            "local_impl",
+            Error,
+        ),
+        plain(
+            local(
+                json!({"normalization": "RMSNorm", "tensor_model_parallel_size": 2, "sequence_parallel": true}),
+            ),
+            "local_impl",
+            Error,
+        ),
+        plain(json!({"quick_geglu": true}), "fused_activation", Warning),
+        plain(linear(json!({})), "linear_attention", Error),
+        plain(
+            linear(local(json!({"linear_attention_freq": 2}))),
+            "linear_attention",
+            Error,
+        ),
+        plain(
+            json!({"mtp_num_layers": 1, "position_embedding_type": "yarn"}),
+            "mtp_positions",
+            Warning,
+        ),
+        plain(
+            json!({"mtp_num_layers": 1, "position_embedding_type": "mrope"}),
+            "mtp_positions",
+            Warning,
+        ),
+        plain(
+            json!({"mtp_num_layers": 1, "recompute_granularity": "full", "recompute_method": "uniform", "recompute_num_layers": 2}),
+            "mtp_recompute",
+            Error,
+        ),
+        latent(
+            json!({"attention_output_gate": true}),
+            "mla_excludes_gate",
+            Error,
+        ),
+        latent(json!({"num_attention_heads": 15}), "head_width", Warning),
+        latent(json!({"qk_pos_emb_head_dim": 33}), "rotary_width", Error),
+    ]
+}
+
+fn of_experts() -> Vec<Refused> {
+    let experts = |change, rule, severity| (experts(), change, (rule, severity));
+    let biased = |more: Json| with(json!({"add_bias_linear": true}), more);
+    let fusion = "expert_bias_fusion";
+    vec![
+        experts(biased(json!({})), fusion, Warning),
+        experts(
+            biased(json!({"bias_dropout_fusion": false})),
+            fusion,
+            Warning,
+        ),
+        experts(
+            biased(json!({"bias_swiglu_fusion": false})),
+            fusion,
+            Warning,
+        ),
+        experts(
+            biased(json!({"moe_grouped_gemm": false, "swiglu": false})),
+            fusion,
+            Warning,
+        ),
+        experts(
+            json!({"moe_token_dispatcher_type": "flex"}),
+            "flex_dispatcher",
+            Warning,
+        ),
+        experts(
+            json!({"moe_token_dispatcher_type": "flex", "expert_model_parallel_size": 2, "world_size": 2,
+                "moe_expert_capacity_factor": 1, "moe_pad_expert_input_to_capacity": true}),
+            "flex_dispatcher",
+            Warning,
+        ),
+        experts(
+            json!({"moe_latent_size": 256, "moe_shared_expert_intermediate_size": 1024, "moe_shared_expert_overlap": true}),
+            "latent_overlap",
+            Error,
+        ),
+        experts(
+            json!({"moe_shared_expert_intermediate_size": 0}),
+            "shared_experts_zero",
+            Error,
+        ),
+        experts(
+            json!({"overlap_moe_expert_parallel_comm": true, "expert_model_parallel_size": 2,
+                "pipeline_model_parallel_size": 2, "world_size": 4}),
+            "expert_overlap",
+            Error,
+        ),
+    ]
+}
+
+fn of_optimizers() -> Vec<Refused> {
+    let plain = |change: Json, rule| (plain(), change, (rule, Error));
+    let named = |name: &str, more: Json| with(json!({"optimizer": name}), more);
+    let distributed = json!({"use_distributed_optimizer": true});
+    let mut cases = vec![
+        plain(named("sgd", distributed.clone()), "distributed_sgd"),
+        plain(
+            json!({"num_distributed_optimizer_instances": 2, "world_size": 4}),
+            "optimizer_instances",
+        ),
+        plain(
+            named("dist_muon", json!({"bf16": false})),
+            "emerging_optimizer",
+        ),
+    ];
+    for name in ["muon", "dist_muon", "lion"] {
+        let changes = [
+            json!({"fp16": true, "bf16": false}),
+            json!({"bf16": false, "use_distributed_optimizer": true}),
+            json!({"num_distributed_optimizer_instances": 2, "world_size": 4, "use_distributed_optimizer": true}),
+        ];
+        for change in changes {
+            cases.push(plain(named(name, change), "emerging_optimizer"));
+        }
+        let biased = json!({"add_bias_linear": true, "bias_dropout_fusion": false, "bias_swiglu_fusion": false,
+            "expert_model_parallel_size": 2, "world_size": 2, "use_distributed_optimizer": true});
+        cases.push((
+            experts(),
+            named(name, biased),
+            ("emerging_optimizer", Error),
+        ));
+    }
+    cases
+}
+
+#[test]
+fn the_jobs_without_the_changes_are_fine() {
+    for job in [plain(), experts(), latent()] {
+        assert_eq!(checked(&job).problems, []);
+    }
+}
+
+#[test]
+fn what_megatron_stops_at_is_said() {
+    for (job, change, (rule, severity)) in cases() {
+        let found = checked(&with(job, change.clone())).problems;
+        assert!(
+            found
+                .iter()
+                .any(|p| p.rule == rule && p.severity == severity),
+            "{change}: no {rule} in {found:#?}"
+        );
+        let others: Vec<_> = found
+            .iter()
+            .filter(|p| p.severity == Error && p.rule != rule)
+            .collect();
+        assert!(others.is_empty(), "{change}: {others:#?}");
+    }
+}
+
+/// What is offered leads to a job without errors, where the problem is the only one.
+#[test]
+fn what_is_offered_is_enough() {
+    let more = [
+        (plain(), json!({"overlap_param_gather": true})),
+        (plain(), json!({"exp_avg_dtype": "bf16"})),
+        (plain(), json!({"num_virtual_stages_per_pipeline_rank": 2})),
+        (
+            plain(),
+            json!({"num_virtual_stages_per_pipeline_rank": 3, "pipeline_model_parallel_size": 2}),
+        ),
+        (plain(), json!({"num_layers_per_virtual_pipeline_stage": 3})),
+        (
+            plain(),
+            json!({"num_layers": 5, "pipeline_model_parallel_size": 2, "world_size": 4}),
+        ),
+        (
+            experts(),
+            json!({"expert_model_parallel_size": 3, "world_size": 2}),
+        ),
+        (experts(), json!({"expert_model_parallel_size": 8})),
+        (
+            plain(),
+            json!({"cuda_graph_impl": "transformer_engine", "cuda_graph_modules": "attn", "recompute_granularity": "full",
+            "recompute_method": "uniform", "recompute_num_layers": 1}),
+        ),
+    ];
+    let cases = cases().into_iter().map(|(job, change, _)| (job, change));
+    for (job, change) in cases.chain(more) {
+        let job: Value = serde_json::from_value(with(job, change)).unwrap();
+        let job = RawJob::from_value(&job);
+        let found = megatron_memory::config::check(&job);
+        let mut errors = found.errors();
+        let (Some(problem), None) = (errors.next(), errors.next()) else {
+            continue;
+        };
+        assert!(!problem.fixes.is_empty(), "{problem}");
+        for fix in &problem.fixes {
+            let mut mended = job.clone();
+            mended.put(0, fix.field, fix.value.clone());
+            let left: Vec<_> = megatron_memory::config::check(&mended).problems;
+            assert!(
+                left.iter().all(|p| p.severity == Warning),
+                "{problem}: {fix:?} leaves {left:?}"
+            );
+        }
+    }
+}
+
+fn offers(job: &Json) -> Vec<(&'static str, Value)> {
+    let problems = checked(job).problems;
+    let fixes = problems.iter().flat_map(|p| &p.fixes);
+    fixes
+        .map(|fix| (fix.field.field().name, fix.value.clone()))
+        .collect()
+}
+
+#[test]
+fn experts_are_offered_the_gpus_that_they_need() {
+    let found = offers(&with(experts(), json!({"expert_model_parallel_size": 8})));
+    assert!(found.contains(&("world_size", Value::Int(8))), "{found:?}");
+    let given = json!({"expert_model_parallel_size": 8, "world_size": 4});
+    let found = offers(&with(experts(), given));
+    assert!(
+        found.contains(&("expert_model_parallel_size", Value::Int(4))),
+        "{found:?}"
+    );
+}
+
+/// The field that asks for chunks is the one that is changed.
+#[test]
+fn chunks_are_mended_where_they_are_asked_for() {
+    let name = "num_virtual_stages_per_pipeline_rank";
+    let alone = offers(&with(plain(), json!({ name: 2 })));
+    assert!(alone.contains(&(name, Value::Null)), "{alone:?}");
+    let uneven = json!({ name: 3, "pipeline_model_parallel_size": 2 });
+    let uneven = offers(&with(plain(), uneven));
+    assert!(uneven.contains(&(name, Value::Int(2))), "{uneven:?}");
+    assert!(
+        uneven
+            .iter()
+            .all(|(field, _)| *field != "virtual_pipeline_model_parallel_size"),
+        "{uneven:?}"
+    );
+}
+
+/// A model keeps its shape where another TP or CP would do.
+#[test]
+fn parallel_sizes_are_changed_before_the_model_is() {
+    let job = with(
+        plain(),
+        json!({"num_attention_heads": 16, "ffn_hidden_size": 18432, "tensor_model_parallel_size": 7, "sequence_parallel": true}),
+    );
+    let found = offers(&job);
+    assert!(
+        found
+            .iter()
+            .all(|(field, _)| *field == "tensor_model_parallel_size"),
+        "{found:?}"
+    );
+    assert!(
+        found.contains(&("tensor_model_parallel_size", Value::Int(8))),
+        "{found:?}"
+    );
+    let found = offers(&with(plain(), json!({"context_parallel_size": 3})));
+    assert!(
+        found
+            .iter()
+            .all(|(field, _)| *field == "context_parallel_size"),
+        "{found:?}"
+    );
+}
+
+#[test]
+fn what_megatron_takes_is_taken() {
+    let lawful = [
+        (
+            plain(),
+            json!({"optimizer": "dist_muon", "overlap_param_gather": true, "overlap_grad_reduce": true}),
+        ),
+        (
+            plain(),
+            json!({"context_parallel_size": 2, "cp_comm_type": "all_gather"}),
+        ),
+        (
+            latent(),
+            json!({"context_parallel_size": 2, "cp_comm_type": "a2a", "qk_head_dim": 64, "v_head_dim": 128}),
+        ),
+        (
+            plain(),
+            json!({"transformer_impl": "local", "normalization": "RMSNorm", "tensor_model_parallel_size": 2}),
+        ),
+        (
+            plain(),
+            json!({"transformer_impl": "local", "apply_layernorm_1p": true}),
+        ),
+        (
+            experts(),
+            json!({"moe_token_dispatcher_type": "flex", "expert_model_parallel_size": 2, "world_size": 2}),
+        ),
+        (
+            experts(),
+            json!({"optimizer": "muon", "add_bias_linear": true, "bias_dropout_fusion": false, "bias_swiglu_fusion": false,
+            "expert_model_parallel_size": 2, "world_size": 2}),
+        ),
+        (
+            plain(),
+            json!({"mtp_num_layers": 1, "recompute_granularity": "full", "recompute_method": "uniform", "recompute_num_layers": 1}),
+        ),
+        (
+            plain(),
+            json!({"experimental_attention_variant": "gdn", "linear_attention_freq": 2}),
+        ),
+    ];
+    for (job, change) in lawful {
+        assert_eq!(checked(&with(job, change.clone())).problems, [], "{change}");
+    }
+}
+
+/// Megatron's help spells it `allgather`, its code `all_gather`: both are read, the second is written.
+#[test]
+fn gathering_is_written_as_megatron_reads_it() {
+    let field = FieldId::cp_comm_type;
+    for text in ["allgather", "all_gather"] {
+        let given = Value::Text(text.to_owned());
+        let written = meaning(field, Some(&given)).to_value(field);
+        assert_eq!(written, Some(Value::Text("all_gather".to_owned())));
+    }
+    let dispatcher = json!({"moe_token_dispatcher_type": "all_gather"});
+    assert!(checked(&with(experts(), dispatcher)).config.is_none());
+}
+
+#[test]
+fn what_megatron_knows_and_this_does_not_is_not_called_wrong() {
+    let unmodeled = [
+        ("optimizer", "soap"),
+        ("optimizer", "adaptive_muon"),
+        ("fp8_recipe", "custom"),
+        ("recompute_modules", "gdn_norm_out"),
+    ];
+    for (name, value) in unmodeled {
+        let found = checked(&with(plain(), json!({ name: value }))).problems;
+        assert!(found[0].message.contains("not modeled"), "{}", found[0]);
+    }
+    let unknown = checked(&with(plain(), json!({"optimizer": "adagrad"}))).problems;
+    assert!(unknown[0].message.contains("knows no"), "{}", unknown[0]);
+}

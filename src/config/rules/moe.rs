@@ -112,8 +112,8 @@ pub(super) const RULES: &[Rule] = &[
         broken: |d, f| has_experts(d) && d.a.add_bias_linear && d.etp > 1 && f.number(d.etp),
         words: "biases in MoE layers are only supported with expert_tensor_parallel_size 1, not {}",
         fixes: &[
-            (F::expert_tensor_parallel_size, To::Number(1)),
             (F::add_bias_linear, To::Off),
+            (F::expert_tensor_parallel_size, To::Number(1)),
         ],
         ..ERROR
     },

@@ -1,6 +1,6 @@
 //! What CUDA graphs may capture (`TransformerConfig.__post_init__`).
 
-use super::rule::{ERROR, Found, Rule, To};
+use super::rule::{ERROR, Rule, To};
 use crate::config::check::Draft;
 use crate::config::choices::{
     CudaGraphImpl as Impl, CudaGraphModule as M, OffloadModule, RecomputeModule, TokenDispatcher,
@@ -21,7 +21,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         name: "cuda_graph_modules",
         fields: &[F::cuda_graph_modules],
-        broken: |d, f| told(f, wrong_modules(d)),
+        broken: |d, f| f.why(wrong_modules(d)),
         words: "cuda_graph_modules: {}",
         ..ERROR
     },
@@ -41,22 +41,17 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         fields: &[F::cuda_graph_impl, F::recompute_modules],
-        broken: |d, f| told(f, wrong_recompute(d)),
+        broken: |d, f| f.why(wrong_recompute(d)),
         words: "recompute modules in CUDA graphs: {}",
         ..EXCLUDE
     },
     Rule {
         fields: &[F::cuda_graph_impl, F::fine_grained_activation_offloading],
-        broken: |d, f| d.a.fine_grained_activation_offloading && told(f, wrong_offload(d)),
+        broken: |d, f| d.a.fine_grained_activation_offloading && f.why(wrong_offload(d)),
         words: "fine_grained_activation_offloading with CUDA graphs: {}",
         ..EXCLUDE
     },
 ];
-
-/// Tells why something cannot be, if it cannot.
-fn told(f: &mut Found, why: &str) -> bool {
-    !why.is_empty() && f.text(why)
-}
 
 /// Why these modules cannot be captured, if so.
 fn wrong_modules(d: &Draft<'_>) -> &'static str {

@@ -1,6 +1,6 @@
 //! What the modules of a transformer implementation and the kernels of attention cannot do
 //! (`DotProductAttention`, `WrappedTorchNorm`, Transformer Engine's `get_attention_backend` and
-//! `attn_forward_func_with_cp`).
+//! `attn_forward_func_with_cp`), and what only the launcher of Megatron-LM refuses.
 
 use super::rule::{ERROR, Rule, To, WARNING};
 use crate::config::check::Draft;
@@ -9,144 +9,130 @@ use crate::config::choices::{
     TransformerImpl,
 };
 use crate::config::fields::FieldId as F;
+use crate::value::Value;
 
 pub(super) const RULES: &[Rule] = &[
     Rule {
-        fields: &[F::transformer_impl, F::context_parallel_size],
-        broken: |d, _| is_local(d) && d.splits_sequences(),
-        words: "transformer_impl local does not support context parallelism",
-        ..LOCAL
+        name: "local_impl",
+        fields: &[F::transformer_impl],
+        broken: |d, f| is_local(d) && f.why(beyond_local(d)),
+        words: "transformer_impl local does not support {}",
+        fixes: &[(F::transformer_impl, To::Default)],
+        ..ERROR
     },
     Rule {
-        fields: &[F::transformer_impl, F::multi_latent_attention],
-        broken: |d, _| is_local(d) && d.a.multi_latent_attention,
-        words: "transformer_impl local does not support multi_latent_attention",
-        ..LOCAL
-    },
-    Rule {
-        fields: &[F::transformer_impl, F::position_embedding_type],
-        broken: |d, _| is_local(d) && d.a.position_embedding_type == PositionEmbedding::Relative,
-        words: "transformer_impl local does not support position_embedding_type relative",
-        ..LOCAL
-    },
-    Rule {
-        fields: &[
-            F::transformer_impl,
-            F::normalization,
-            F::sequence_parallel,
-            F::apply_layernorm_1p,
-        ],
-        broken: |d, _| {
-            let rms = d.a.normalization == Normalization::RmsNorm;
-            let parallel = d.a.sequence_parallel && d.tp > 1;
-            is_local(d) && rms && (parallel || d.a.apply_layernorm_1p)
-        },
-        words: "RMSNorm of transformer_impl local supports neither sequence_parallel nor apply_layernorm_1p",
-        ..LOCAL
-    },
-    // `validate_args` looks for it in a list that is not there.
-    Rule {
-        severity: WARNING.severity,
+        name: "attention_backend",
         fields: &[F::attention_backend],
-        broken: |d, _| d.a.attention_backend == Backend::Local,
-        words: "Megatron-LM does not start with attention_backend local, only Megatron-Bridge does",
-        ..BACKEND
-    },
-    Rule {
-        fields: &[F::attention_backend, F::bf16],
         broken: |d, f| {
-            let backend = d.a.attention_backend;
-            let half = matches!(backend, Backend::Flash | Backend::Fused);
-            is_fp32(d) && half && f.text(backend.name())
+            let why = beyond_backend(d);
+            !why.is_empty() && f.text(d.a.attention_backend.name()) && f.why(why)
         },
-        words: "attention_backend {} does not compute in fp32",
-        ..BACKEND
+        words: "attention_backend {} does not support {}",
+        fixes: &[(F::attention_backend, To::Default)],
+        ..ERROR
     },
     Rule {
-        fields: &[F::attention_backend, F::context_parallel_size],
-        broken: |d, _| splits(d) && d.a.attention_backend == Backend::Unfused,
-        words: "attention_backend unfused does not support context parallelism",
-        ..BACKEND
-    },
-    Rule {
-        fields: &[F::attention_backend, F::softmax_type],
-        broken: |d, f| {
-            let flash = d.a.attention_backend == Backend::Flash;
-            !is_local(d) && flash && has_other_softmax(d) && f.text(d.a.softmax_type.name())
-        },
-        words: "attention_backend flash does not support softmax_type {}",
-        ..BACKEND
-    },
-    Rule {
-        severity: WARNING.severity,
+        name: "context_parallel",
         fields: &[F::context_parallel_size, F::bf16],
         broken: |d, _| splits(d) && is_fp32(d),
-        words: "Megatron stops in the first forward pass: context parallelism does not compute in fp32",
+        words: "Megatron stops in the first forward pass: context parallelism does not support fp32",
         fixes: &[(F::bf16, To::On)],
-        ..CONTEXT
+        ..WARNING
     },
     Rule {
-        severity: WARNING.severity,
-        fields: &[F::cp_comm_type, F::softmax_type, F::context_parallel_size],
-        broken: |d, f| {
-            splits(d)
-                && has_other_softmax(d)
-                && d.a.cp_comm_type != CpCommType::A2a
-                && f.text(d.a.softmax_type.name())
-        },
-        words: "Megatron stops in the first forward pass: softmax_type {} with context parallelism needs cp_comm_type a2a",
+        name: "context_parallel",
+        fields: &[F::cp_comm_type, F::softmax_type],
+        broken: |d, _| splits(d) && has_other_softmax(d) && d.a.cp_comm_type != CpCommType::A2a,
+        words: "Megatron stops in the first forward pass: this softmax_type with context parallelism needs cp_comm_type a2a",
         fixes: &[(F::cp_comm_type, To::Name("a2a"))],
-        ..CONTEXT
+        ..WARNING
     },
     Rule {
-        fields: &[F::cp_comm_type, F::multi_latent_attention],
-        broken: |d, _| {
-            let whole = matches!(d.a.cp_comm_type, CpCommType::A2a | CpCommType::AllGather);
-            let keys = d.a.qk_head_dim + d.a.qk_pos_emb_head_dim;
-            splits(d) && whole && d.a.multi_latent_attention && keys != d.a.v_head_dim
-        },
-        words: "multi_latent_attention with context parallelism needs cp_comm_type p2p or a2a+p2p",
-        ..CONTEXT
+        name: "cp_comm_type",
+        fields: &[F::cp_comm_type, F::context_parallel_size],
+        broken: |d, f| splits(d) && f.why(beyond_exchange(d)),
+        words: "this cp_comm_type does not support {}",
+        fixes: &[(F::cp_comm_type, To::Default)],
+        ..ERROR
     },
     Rule {
-        fields: &[
-            F::cp_comm_type,
-            F::num_attention_heads,
-            F::num_query_groups,
-            F::context_parallel_size,
-        ],
+        name: "launcher",
         broken: |d, f| {
-            let (heads, groups) = (d.a.num_attention_heads / d.tp, d.num_query_groups / d.tp);
-            let groups = groups.max(1);
-            let fit = heads.is_multiple_of(d.cp) && groups.is_multiple_of(d.cp);
-            let a2a = d.a.cp_comm_type == CpCommType::A2a;
-            splits(d) && a2a && !fit && f.numbers(&[heads, groups, d.cp])
+            let (why, field) = refused_by_launcher(d);
+            f.why(why) && f.about(&[field]) && f.fix(field, Value::Null)
         },
-        words: "cp_comm_type a2a: the {} heads and {} query groups of a TP rank must be multiples of CP {}",
-        ..CONTEXT
+        words: "Megatron-LM refuses {}; Megatron-Bridge does not",
+        ..WARNING
     },
 ];
 
-const LOCAL: Rule = Rule {
-    name: "local_impl",
-    fixes: &[(F::transformer_impl, To::Default)],
-    ..ERROR
-};
-
-const BACKEND: Rule = Rule {
-    name: "attention_backend",
-    fixes: &[(F::attention_backend, To::Default)],
-    ..ERROR
-};
-
-const CONTEXT: Rule = Rule {
-    name: "context_parallel",
-    fixes: &[(F::cp_comm_type, To::Default)],
-    ..ERROR
-};
-
 fn is_local(d: &Draft<'_>) -> bool {
     d.a.transformer_impl == TransformerImpl::Local
+}
+
+fn beyond_local(d: &Draft<'_>) -> &'static str {
+    let rms = d.a.normalization == Normalization::RmsNorm;
+    let parallel = d.a.sequence_parallel && d.tp > 1;
+    if d.splits_sequences() {
+        "context parallelism"
+    } else if d.a.multi_latent_attention {
+        "multi_latent_attention"
+    } else if rms && (parallel || d.a.apply_layernorm_1p) {
+        "RMSNorm with sequence_parallel or apply_layernorm_1p"
+    } else if d.a.position_embedding_type == PositionEmbedding::Relative {
+        "position_embedding_type relative"
+    } else {
+        ""
+    }
+}
+
+fn beyond_backend(d: &Draft<'_>) -> &'static str {
+    match d.a.attention_backend {
+        _ if is_local(d) => "",
+        Backend::Flash if has_other_softmax(d) => "this softmax_type",
+        Backend::Flash | Backend::Fused if is_fp32(d) => "fp32",
+        Backend::Unfused if d.splits_sequences() => "context parallelism",
+        _ => "",
+    }
+}
+
+fn beyond_exchange(d: &Draft<'_>) -> &'static str {
+    let uneven = |heads: u64| !(heads / d.tp).max(1).is_multiple_of(d.cp);
+    let keys = d.a.qk_head_dim + d.a.qk_pos_emb_head_dim;
+    match d.a.cp_comm_type {
+        CpCommType::A2a | CpCommType::AllGather
+            if d.a.multi_latent_attention && keys != d.a.v_head_dim =>
+        {
+            "multi_latent_attention"
+        }
+        CpCommType::A2a if uneven(d.a.num_attention_heads) || uneven(d.num_query_groups) => {
+            "this CP: heads and query groups of a TP rank must be multiples of it"
+        }
+        _ => "",
+    }
+}
+
+/// What `validate_args` refuses and Megatron-Bridge takes or turns off, with the field to set back.
+fn refused_by_launcher(d: &Draft<'_>) -> (&'static str, F) {
+    let kind = d.a.position_embedding_type;
+    let scaled = matches!(kind, PositionEmbedding::Mrope | PositionEmbedding::Yarn);
+    if d.a.tp_comm_overlap && !(d.a.sequence_parallel && d.tp > 1) {
+        let why = "tp_comm_overlap without sequence_parallel";
+        (why, F::tp_comm_overlap)
+    } else if d.a.deterministic_mode && d.a.cross_entropy_loss_fusion {
+        let why = "deterministic_mode with cross_entropy_loss_fusion";
+        (why, F::deterministic_mode)
+    } else if d.a.deterministic_mode && d.a.tp_comm_overlap {
+        let why = "deterministic_mode with tp_comm_overlap";
+        (why, F::deterministic_mode)
+    } else if d.mtp_num_layers > 0 && scaled {
+        let why = "mtp_num_layers with this position_embedding_type";
+        (why, F::mtp_num_layers)
+    } else if d.a.attention_backend == Backend::Local {
+        ("attention_backend local", F::attention_backend)
+    } else {
+        ("", F::attention_backend)
+    }
 }
 
 /// Whether Transformer Engine splits sequences.
@@ -155,7 +141,7 @@ fn splits(d: &Draft<'_>) -> bool {
 }
 
 fn is_fp32(d: &Draft<'_>) -> bool {
-    !is_local(d) && !d.a.bf16 && !d.a.fp16
+    !d.a.bf16 && !d.a.fp16
 }
 
 fn has_other_softmax(d: &Draft<'_>) -> bool {

@@ -12,20 +12,21 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         name: "linear_attention",
         fields: &[F::experimental_attention_variant, F::linear_attention_freq],
-        broken: |d, _| is_linear(d) && !d.place.has_linear_freq,
-        words: "experimental_attention_variant needs linear_attention_freq",
+        broken: |d, f| {
+            is_linear(d)
+                && f.why(if !d.place.has_linear_freq {
+                    "linear_attention_freq"
+                } else if d.a.transformer_impl != TransformerImpl::TransformerEngine {
+                    "transformer_impl transformer_engine"
+                } else {
+                    ""
+                })
+        },
+        words: "experimental_attention_variant needs {}",
         fixes: &[
             (F::linear_attention_freq, To::Number(4)),
-            (F::experimental_attention_variant, To::Default),
+            (F::transformer_impl, To::Default),
         ],
-        ..ERROR
-    },
-    Rule {
-        name: "linear_attention",
-        fields: &[F::experimental_attention_variant, F::transformer_impl],
-        broken: |d, _| is_linear(d) && d.a.transformer_impl != TransformerImpl::TransformerEngine,
-        words: "experimental_attention_variant needs transformer_impl transformer_engine",
-        fixes: &[(F::transformer_impl, To::Default)],
         ..ERROR
     },
     Rule {

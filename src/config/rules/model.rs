@@ -30,19 +30,6 @@ pub(super) const RULES: &[Rule] = &[
         fixes: &[(F::kv_channels, To::Number(128))],
         ..ERROR
     },
-    // Megatron-Bridge rounds down; MLA has no use for it.
-    Rule {
-        name: "head_width",
-        fields: &[F::kv_channels, F::hidden_size, F::num_attention_heads],
-        broken: |d, f| {
-            d.a.kv_channels.is_none()
-                && d.a.multi_latent_attention
-                && f.rest(d.a.hidden_size, d.a.num_attention_heads)
-        },
-        words: "Megatron-LM asks for kv_channels: hidden_size {} is not a multiple of num_attention_heads {}",
-        fixes: &[(F::kv_channels, To::Number(128))],
-        ..WARNING
-    },
     Rule {
         name: "heads_by_groups",
         fields: &[F::num_query_groups, F::num_attention_heads],
@@ -115,7 +102,7 @@ pub(super) const RULES: &[Rule] = &[
                 && d.fit_tp(f, F::ffn_hidden_size, width, d.tp)
                 && f.about(fields.get(..involved).unwrap_or_default())
         },
-        words: "ffn_hidden_size {} must be a multiple of tensor_model_parallel_size {}; {} would work",
+        words: "ffn_hidden_size {} must be a multiple of tensor_model_parallel_size {}; {} {} would work",
         ..ERROR
     },
     Rule {
@@ -214,18 +201,6 @@ pub(super) const RULES: &[Rule] = &[
         ..ERROR
     },
     Rule {
-        name: "mtp_positions",
-        fields: &[F::mtp_num_layers, F::position_embedding_type],
-        broken: |d, f| {
-            let kind = d.a.position_embedding_type;
-            let scaled = matches!(kind, PositionEmbedding::Mrope | PositionEmbedding::Yarn);
-            d.mtp_num_layers > 0 && scaled && f.text(kind.name())
-        },
-        words: "Megatron-LM refuses mtp_num_layers with position_embedding_type {}; Megatron-Bridge runs it",
-        fixes: &[(F::position_embedding_type, To::Name("rope"))],
-        ..WARNING
-    },
-    Rule {
         name: "fused_activation",
         fields: &[F::squared_relu, F::bias_gelu_fusion],
         broken: |d, _| d.a.squared_relu && d.a.add_bias_linear && d.a.bias_gelu_fusion,
@@ -246,7 +221,7 @@ pub(super) const RULES: &[Rule] = &[
                 && d.a.add_bias_linear
                 && d.a.bias_gelu_fusion
         },
-        words: "Megatron stops in the first forward pass: quick_geglu has no kernel that adds the bias of a dense MLP as well",
+        words: "Megatron stops in the first forward pass: quick_geglu does not support biases with bias_gelu_fusion",
         fixes: &[
             (F::bias_gelu_fusion, To::Off),
             (F::add_bias_linear, To::Off),

@@ -144,7 +144,7 @@ pub(super) const RULES: &[Rule] = &[
             shared_width(d)
                 .is_some_and(|width| f.rest(width, d.tp) && d.fit_tp(f, field, width, d.tp))
         },
-        words: "moe_shared_expert_intermediate_size {} must be a multiple of tensor_model_parallel_size {}; {} would work",
+        words: "moe_shared_expert_intermediate_size {} must be a multiple of tensor_model_parallel_size {}; {} {} would work",
         ..ERROR
     },
     Rule {
@@ -202,66 +202,47 @@ pub(super) const RULES: &[Rule] = &[
     },
     // Other backends than the default one do both.
     Rule {
-        fields: &[
-            F::moe_token_dispatcher_type,
-            F::expert_model_parallel_size,
-            F::expert_tensor_parallel_size,
-        ],
-        broken: |d, _| is_flex(d) && d.ep == 1 && d.etp == 1,
-        words: "the flex dispatcher's default backend, DeepEP, needs EP · ETP of more than 1",
-        ..FLEX
-    },
-    Rule {
-        fields: &[
-            F::moe_token_dispatcher_type,
-            F::moe_pad_expert_input_to_capacity,
-        ],
-        broken: |d, _| is_flex(d) && d.a.moe_pad_expert_input_to_capacity,
-        words: "the flex dispatcher's default backend, DeepEP, excludes moe_pad_expert_input_to_capacity",
-        ..FLEX
+        name: "flex_dispatcher",
+        fields: &[F::moe_token_dispatcher_type],
+        broken: |d, f| {
+            has_experts(d)
+                && d.a.moe_token_dispatcher_type == TokenDispatcher::Flex
+                && f.why(if d.ep == 1 && d.etp == 1 {
+                    "EP · ETP = 1"
+                } else if d.a.moe_pad_expert_input_to_capacity {
+                    "moe_pad_expert_input_to_capacity"
+                } else {
+                    ""
+                })
+        },
+        words: "the flex dispatcher's default backend DeepEP does not support {}",
+        fixes: &[(F::moe_token_dispatcher_type, To::Name("alltoall"))],
+        ..WARNING
     },
     // Such models can be built, and published ones have these biases.
     Rule {
         name: "expert_bias_fusion",
+        fields: &[F::add_bias_linear],
         broken: |d, f| {
-            let mut wrong = vec![F::add_bias_linear];
             let engine = d.a.transformer_impl == TransformerImpl::TransformerEngine;
-            if engine && d.a.moe_grouped_gemm && d.a.bias_dropout_fusion {
-                wrong.push(F::bias_dropout_fusion);
-            }
-            match d.activation {
-                Activation::SwiGlu if d.a.bias_swiglu_fusion => wrong.push(F::bias_swiglu_fusion),
-                Activation::Gelu | Activation::GeGlu if d.a.bias_gelu_fusion => {
-                    wrong.push(F::bias_gelu_fusion);
-                }
-                _ => {}
-            }
-            let [_, first, rest @ ..] = wrong.as_slice() else {
-                return false;
-            };
-            let and = |more: &F| format!(" and {}", more.field().name);
             has_experts(d)
                 && d.a.add_bias_linear
-                && f.text(first.field().name)
-                && f.text(&rest.first().map_or_else(String::new, and))
-                && (!rest.is_empty() || f.fix(*first, Value::Bool(false)))
-                && f.about(&wrong)
+                && f.why(match d.activation {
+                    _ if engine && d.a.moe_grouped_gemm && d.a.bias_dropout_fusion => {
+                        "bias_dropout_fusion"
+                    }
+                    Activation::SwiGlu if d.a.bias_swiglu_fusion => "bias_swiglu_fusion",
+                    Activation::Gelu | Activation::GeGlu if d.a.bias_gelu_fusion => {
+                        "bias_gelu_fusion"
+                    }
+                    _ => "",
+                })
         },
-        words: "Megatron does not run biases of experts with {}{}",
+        words: "Megatron does not run biases of experts with {}",
         fixes: &[(F::add_bias_linear, To::Off)],
         ..WARNING
     },
 ];
-
-const FLEX: Rule = Rule {
-    name: "flex_dispatcher",
-    fixes: &[(F::moe_token_dispatcher_type, To::Name("alltoall"))],
-    ..WARNING
-};
-
-fn is_flex(d: &Draft<'_>) -> bool {
-    has_experts(d) && d.a.moe_token_dispatcher_type == TokenDispatcher::Flex
-}
 
 fn has_experts(d: &Draft<'_>) -> bool {
     d.a.num_experts.is_some()

@@ -125,49 +125,12 @@ pub(super) const RULES: &[Rule] = &[
         ..ERROR
     },
     Rule {
-        fields: &[F::optimizer, F::fp16],
-        broken: |d, f| d.a.fp16 && is_emerging(d) && f.text(d.a.optimizer.name()),
-        words: "optimizer {} does not support fp16",
-        ..EMERGING
-    },
-    Rule {
-        fields: &[F::optimizer, F::use_distributed_optimizer, F::bf16],
-        broken: |d, f| {
-            let fp32 = !d.a.bf16 && !d.a.fp16;
-            fp32 && is_by_layer(d) && f.text(d.a.optimizer.name())
-        },
-        words: "the distributed optimizer {} does not support fp32",
-        fixes: &[(F::bf16, To::On), (F::optimizer, To::Default)],
-        ..EMERGING
-    },
-    Rule {
-        fields: &[F::optimizer, F::num_distributed_optimizer_instances],
-        broken: |d, f| {
-            d.a.use_distributed_optimizer
-                && d.a.num_distributed_optimizer_instances > 1
-                && is_emerging(d)
-                && f.text(d.a.optimizer.name())
-        },
-        words: "optimizer {} does not support num_distributed_optimizer_instances",
-        fixes: &[(F::num_distributed_optimizer_instances, To::Number(1))],
-        ..EMERGING
-    },
-    Rule {
-        fields: &[
-            F::optimizer,
-            F::add_bias_linear,
-            F::expert_model_parallel_size,
-        ],
-        broken: |d, f| {
-            d.a.num_experts.is_some()
-                && d.a.add_bias_linear
-                && d.ep > 1
-                && is_by_layer(d)
-                && f.text(d.a.optimizer.name())
-        },
-        words: "the distributed optimizer {} does not support biases of experts with EP",
-        fixes: &[(F::add_bias_linear, To::Off), (F::optimizer, To::Default)],
-        ..EMERGING
+        name: "emerging_optimizer",
+        fields: &[F::optimizer],
+        broken: |d, f| f.why(beyond_emerging(d)),
+        words: "this optimizer does not support {}",
+        fixes: &[(F::optimizer, To::Default)],
+        ..ERROR
     },
     Rule {
         name: "optimizer_instances",
@@ -238,20 +201,25 @@ pub(super) const RULES: &[Rule] = &[
     },
 ];
 
-/// Optimizers that need a package of their own.
-const EMERGING: Rule = Rule {
-    name: "emerging_optimizer",
-    fixes: &[(F::optimizer, To::Default)],
-    ..ERROR
-};
-
-fn is_emerging(d: &Draft<'_>) -> bool {
-    matches!(d.a.optimizer, Kind::Muon | Kind::DistMuon | Kind::Lion)
-}
-
-/// Whether whole layers are dealt out to data-parallel ranks.
-fn is_by_layer(d: &Draft<'_>) -> bool {
-    is_emerging(d) && (d.a.use_distributed_optimizer || d.a.optimizer == Kind::DistMuon)
+/// What optimizers beside Adam and SGD cannot do.
+fn beyond_emerging(d: &Draft<'_>) -> &'static str {
+    let a = &d.a;
+    // Whether whole layers are dealt out to data-parallel ranks.
+    let by_layer = a.use_distributed_optimizer || a.optimizer == Kind::DistMuon;
+    let biases = a.num_experts.is_some() && a.add_bias_linear && d.ep > 1;
+    if matches!(a.optimizer, Kind::Adam | Kind::Sgd) {
+        ""
+    } else if a.fp16 {
+        "fp16"
+    } else if by_layer && !a.bf16 {
+        "use_distributed_optimizer in fp32"
+    } else if a.use_distributed_optimizer && a.num_distributed_optimizer_instances > 1 {
+        "num_distributed_optimizer_instances"
+    } else if by_layer && biases {
+        "use_distributed_optimizer with biases of experts and EP"
+    } else {
+        ""
+    }
 }
 
 /// A dtype that only the precision-aware optimizer can change.

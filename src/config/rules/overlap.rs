@@ -80,39 +80,6 @@ pub(super) const RULES: &[Rule] = &[
         words: "overlap_moe_expert_parallel_comm together with full recompute is refused by released versions of Megatron",
         ..EXPERT_OVERLAP
     },
-    // Megatron-Bridge turns it off.
-    Rule {
-        name: "tp_overlap",
-        fields: &[F::tp_comm_overlap, F::tensor_model_parallel_size],
-        broken: |d, _| d.a.tp_comm_overlap && d.tp == 1,
-        words: "Megatron-LM refuses tp_comm_overlap with TP 1",
-        fixes: &[(F::tp_comm_overlap, To::Off)],
-        ..WARNING
-    },
-    Rule {
-        name: "tp_overlap",
-        fields: &[F::tp_comm_overlap, F::sequence_parallel],
-        broken: |d, _| d.a.tp_comm_overlap && d.tp > 1 && !d.a.sequence_parallel,
-        words: "tp_comm_overlap needs sequence_parallel",
-        fixes: &[
-            (F::sequence_parallel, To::On),
-            (F::tp_comm_overlap, To::Off),
-        ],
-        ..ERROR
-    },
-    // Tests of Megatron-LM itself have run so.
-    Rule {
-        fields: &[F::deterministic_mode, F::cross_entropy_loss_fusion],
-        broken: |d, _| d.a.deterministic_mode && d.a.cross_entropy_loss_fusion,
-        words: "Megatron-LM refuses deterministic_mode with cross_entropy_loss_fusion",
-        ..DETERMINISTIC
-    },
-    Rule {
-        fields: &[F::deterministic_mode, F::tp_comm_overlap],
-        broken: |d, _| d.a.deterministic_mode && d.a.tp_comm_overlap,
-        words: "Megatron-LM refuses deterministic_mode with tp_comm_overlap",
-        ..DETERMINISTIC
-    },
     Rule {
         fields: &[
             F::defer_embedding_wgrad_compute,
@@ -138,12 +105,6 @@ const EXPERT_OVERLAP: Rule = Rule {
     name: "expert_overlap",
     fixes: &[(F::overlap_moe_expert_parallel_comm, To::Off)],
     ..ERROR
-};
-
-const DETERMINISTIC: Rule = Rule {
-    name: "deterministic",
-    fixes: &[(F::deterministic_mode, To::Off)],
-    ..WARNING
 };
 
 /// Weight gradients of the output layer at the end of an iteration.

@@ -89,7 +89,7 @@ pub(super) const RULES: &[Rule] = &[
                     2 * d.cp,
                 )
         },
-        words: "seq_length {} must be a multiple of 2 · CP = {}; {} would work",
+        words: "seq_length {} must be a multiple of 2 · CP = {}; {} {} would work",
         ..ERROR
     },
     Rule {
@@ -114,7 +114,7 @@ pub(super) const RULES: &[Rule] = &[
                 && f.numbers(&[length, d.cp, d.tp])
                 && d.fit_tp(f, F::seq_length, length, multiply(d.tp, d.cp))
         },
-        words: "with sequence_parallel, seq_length {} over CP {} must be a multiple of TP {}; {} would work",
+        words: "with sequence_parallel, seq_length {} over CP {} must be a multiple of TP {}; {} {} would work",
         ..ERROR
     },
 ];

@@ -77,6 +77,11 @@ impl Found {
         true
     }
 
+    /// Tells why something cannot be, if it cannot.
+    pub(super) fn why(&mut self, why: &str) -> bool {
+        !why.is_empty() && self.text(why)
+    }
+
     /// Tells numbers.
     #[inline(never)]
     pub(super) fn numbers(&mut self, numbers: &[u64]) -> bool {
@@ -108,14 +113,13 @@ impl Found {
     #[inline(never)]
     pub(super) fn fit(&mut self, size: F, mut near: Vec<u64>, split: F, n: u64, step: u64) -> bool {
         near.retain(|size| *size > 1);
-        let (field, short) = if near.is_empty() {
+        let field = if near.is_empty() {
             near = near_multiples(n, step);
-            (split, "")
+            split
         } else {
-            (size, size.presentation().symbol)
+            size
         };
-        let list = [short, &or_list(&near)].join(" ");
-        self.text(list.trim()) && self.fix_each(field, &near)
+        self.text(field.field().name) && self.text(&or_list(&near)) && self.fix_each(field, &near)
     }
 
     /// Says which fields are involved.

@@ -112,11 +112,7 @@ fn kernels() -> Vec<Refused> {
             "attention_backend",
             Error,
         ),
-        plain(
-            json!({"attention_backend": "local"}),
-            "attention_backend",
-            Warning,
-        ),
+        plain(json!({"attention_backend": "local"}), "launcher", Warning),
         plain(local(split(json!({}))), "local_impl", Error),
         latent(local(json!({})), "local_impl", Error),
         plain(

@@ -48,18 +48,18 @@ fn kernels() -> Vec<Refused> {
     vec![
         plain(
             json!({"tp_comm_overlap": true, "tensor_model_parallel_size": 2}),
-            "tp_overlap",
-            Error,
+            "launcher",
+            Warning,
         ),
-        plain(json!({"tp_comm_overlap": true}), "tp_overlap", Warning),
+        plain(json!({"tp_comm_overlap": true}), "launcher", Warning),
         plain(
             json!({"deterministic_mode": true, "cross_entropy_loss_fusion": true}),
-            "deterministic",
+            "launcher",
             Warning,
         ),
         plain(
             json!({"deterministic_mode": true, "tp_comm_overlap": true, "tensor_model_parallel_size": 2, "sequence_parallel": true}),
-            "deterministic",
+            "launcher",
             Warning,
         ),
         plain(split(json!({"bf16": false})), "context_parallel", Warning),
@@ -72,24 +72,20 @@ fn kernels() -> Vec<Refused> {
             split(
                 json!({"context_parallel_size": 4, "tensor_model_parallel_size": 8, "cp_comm_type": "a2a"}),
             ),
-            "context_parallel",
+            "cp_comm_type",
             Error,
         ),
         plain(
             split(
                 json!({"cp_comm_type": "a2a", "group_query_attention": true, "num_query_groups": 1}),
             ),
-            "context_parallel",
+            "cp_comm_type",
             Error,
         ),
-        latent(
-            split(json!({"cp_comm_type": "a2a"})),
-            "context_parallel",
-            Error,
-        ),
+        latent(split(json!({"cp_comm_type": "a2a"})), "cp_comm_type", Error),
         latent(
             split(json!({"cp_comm_type": "all_gather"})),
-            "context_parallel",
+            "cp_comm_type",
             Error,
         ),
         plain(
@@ -141,12 +137,12 @@ fn kernels() -> Vec<Refused> {
         ),
         plain(
             json!({"mtp_num_layers": 1, "position_embedding_type": "yarn"}),
-            "mtp_positions",
+            "launcher",
             Warning,
         ),
         plain(
             json!({"mtp_num_layers": 1, "position_embedding_type": "mrope"}),
-            "mtp_positions",
+            "launcher",
             Warning,
         ),
         plain(
@@ -159,7 +155,6 @@ fn kernels() -> Vec<Refused> {
             "mla_excludes_gate",
             Error,
         ),
-        latent(json!({"num_attention_heads": 15}), "head_width", Warning),
         latent(json!({"qk_pos_emb_head_dim": 33}), "rotary_width", Error),
     ]
 }

@@ -148,9 +148,10 @@ fn near_expert_grids(d: &Draft<'_>, f: &mut Found, stage: u64) -> bool {
     // Where nothing says how many GPUs there are, there can be as many as the experts need.
     if stage < multiply(d.etp, d.ep) && d.a.world_size.is_none() && d.a.data_parallel_size.is_none()
     {
-        let ranks = |n| multiply(multiply(multiply(d.etp, d.ep), d.pp), n);
-        let mut whole = (1..=4096).map(ranks).filter(|n| n.is_multiple_of(d.copy));
-        f.fix_each(F::world_size, whole.next().as_slice());
+        let ranks = multiply(multiply(d.etp, d.ep), d.pp);
+        if ranks.is_multiple_of(d.copy) {
+            f.fix_each(F::world_size, &[ranks]);
+        }
     }
     f.text(&hint)
         && f.fix_each(F::expert_model_parallel_size, &expert_near)

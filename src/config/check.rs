@@ -2,7 +2,7 @@
 
 use super::choices::{OptimizerKind, RecomputeGranularity, RecomputeModule};
 use super::ends::{Boundary, Ends, Language, Place, connect, knows_tokens};
-use super::field::{Decimal, Default, HELPFUL, Kind, Scope};
+use super::field::{Decimal, Default, Kind, Scope};
 use super::fields::{Args, FieldId};
 use super::gpus;
 use super::job::{Activation, Config, Module, Moe, Precision};
@@ -48,8 +48,7 @@ impl Checked {
 #[must_use]
 pub fn check(raw: &RawJob) -> Checked {
     let mut checked = examine(raw);
-    // An embed offers what rules know themselves, for the sake of its size.
-    if HELPFUL && checked.config.is_none() {
+    if checked.config.is_none() {
         mend(raw, &mut checked.problems);
     }
     checked

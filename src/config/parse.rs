@@ -82,11 +82,7 @@ impl fmt::Display for ParseError {
             Self::NotAFlag => "must be true or false",
             Self::UnknownChoice { given, names } => {
                 gaps.text(&clip(given)).text(&names.join(", "));
-                if UNMODELED.contains(&given.as_str()) {
-                    "“{}” is not modeled; use one of {}"
-                } else {
-                    "knows no “{}”; use one of {}"
-                }
+                "knows no “{}”; use one of {}"
             }
             Self::Pattern(error) => return error.fmt(f),
             Self::TooLong { max } => {
@@ -110,9 +106,6 @@ fn clip(text: &str) -> String {
     }
     clipped
 }
-
-/// Names that Megatron knows.
-const UNMODELED: [&str; 4] = ["gdn_norm_out", "adaptive_muon", "soap", "custom"];
 
 /// Reads `value` as `field`'s kind; `Ok(None)` where the value says "nothing" (null).
 ///

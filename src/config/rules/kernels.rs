@@ -5,8 +5,7 @@
 use super::rule::{ERROR, Rule, To, WARNING};
 use crate::config::check::Draft;
 use crate::config::choices::{
-    AttentionBackend as Backend, CpCommType, Normalization, PositionEmbedding, SoftmaxType,
-    TransformerImpl,
+    AttentionBackend as Backend, CpCommType, Normalization, SoftmaxType, TransformerImpl,
 };
 use crate::config::fields::FieldId as F;
 use crate::value::Value;
@@ -40,14 +39,6 @@ pub(super) const RULES: &[Rule] = &[
         ..WARNING
     },
     Rule {
-        name: "context_parallel",
-        fields: &[F::cp_comm_type, F::softmax_type],
-        broken: |d, _| splits(d) && has_other_softmax(d) && d.a.cp_comm_type != CpCommType::A2a,
-        words: "Megatron stops in the first forward pass: this softmax_type with context parallelism needs cp_comm_type a2a",
-        fixes: &[(F::cp_comm_type, To::Name("a2a"))],
-        ..WARNING
-    },
-    Rule {
         name: "cp_comm_type",
         fields: &[F::cp_comm_type, F::context_parallel_size],
         broken: |d, f| splits(d) && f.why(beyond_exchange(d)),
@@ -75,12 +66,8 @@ fn beyond_local(d: &Draft<'_>) -> &'static str {
     let parallel = d.a.sequence_parallel && d.tp > 1;
     if d.splits_sequences() {
         "context parallelism"
-    } else if d.a.multi_latent_attention {
-        "multi_latent_attention"
     } else if rms && (parallel || d.a.apply_layernorm_1p) {
         "RMSNorm with sequence_parallel or apply_layernorm_1p"
-    } else if d.a.position_embedding_type == PositionEmbedding::Relative {
-        "position_embedding_type relative"
     } else {
         ""
     }
@@ -114,22 +101,12 @@ fn beyond_exchange(d: &Draft<'_>) -> &'static str {
 
 /// What `validate_args` refuses and Megatron-Bridge takes or turns off, with the field to set back.
 fn refused_by_launcher(d: &Draft<'_>) -> (&'static str, F) {
-    let kind = d.a.position_embedding_type;
-    let scaled = matches!(kind, PositionEmbedding::Mrope | PositionEmbedding::Yarn);
     if d.a.tp_comm_overlap && !(d.a.sequence_parallel && d.tp > 1) {
         let why = "tp_comm_overlap without sequence_parallel";
         (why, F::tp_comm_overlap)
-    } else if d.a.deterministic_mode && d.a.cross_entropy_loss_fusion {
-        let why = "deterministic_mode with cross_entropy_loss_fusion";
+    } else if d.a.deterministic_mode && (d.a.cross_entropy_loss_fusion || d.a.tp_comm_overlap) {
+        let why = "deterministic_mode with cross_entropy_loss_fusion or tp_comm_overlap";
         (why, F::deterministic_mode)
-    } else if d.a.deterministic_mode && d.a.tp_comm_overlap {
-        let why = "deterministic_mode with tp_comm_overlap";
-        (why, F::deterministic_mode)
-    } else if d.mtp_num_layers > 0 && scaled {
-        let why = "mtp_num_layers with this position_embedding_type";
-        (why, F::mtp_num_layers)
-    } else if d.a.attention_backend == Backend::Local {
-        ("attention_backend local", F::attention_backend)
     } else {
         ("", F::attention_backend)
     }

@@ -4,9 +4,8 @@ use super::rule::{ERROR, Found, Rule, To, WARNING};
 use crate::config::check::Draft;
 use crate::config::choices::PositionEmbedding;
 use crate::config::fields::FieldId as F;
-use crate::config::job::Activation;
 use crate::config::pattern::LayerPattern;
-use crate::config::problem::{near_divisors, near_multiples};
+use crate::config::problem::near_divisors;
 use crate::value::Value;
 
 pub(super) const RULES: &[Rule] = &[
@@ -73,17 +72,6 @@ pub(super) const RULES: &[Rule] = &[
         broken: |d, _| d.a.multi_latent_attention && d.a.attention_output_gate,
         words: "attention_output_gate and multi_latent_attention exclude each other",
         fixes: &[(F::attention_output_gate, To::Off)],
-        ..ERROR
-    },
-    Rule {
-        name: "rotary_width",
-        fields: &[F::qk_pos_emb_head_dim],
-        broken: |d, f| {
-            let width = d.a.qk_pos_emb_head_dim;
-            d.a.multi_latent_attention && f.rest(width, 2) && f.near(near_multiples(width, 2))
-        },
-        words: "qk_pos_emb_head_dim {} must be a multiple of {}; {} would work",
-        fixes: &[(F::qk_pos_emb_head_dim, To::Near)],
         ..ERROR
     },
     // Column- and row-parallel layers split their widths evenly (`divide` in megatron/core/utils.py).
@@ -210,23 +198,6 @@ pub(super) const RULES: &[Rule] = &[
             (F::add_bias_linear, To::Off),
         ],
         ..ERROR
-    },
-    Rule {
-        name: "fused_activation",
-        fields: &[F::quick_geglu, F::bias_gelu_fusion],
-        broken: |d, _| {
-            let dense = d.a.num_experts.is_none() || !d.a.moe_layer_freq.is_everywhere();
-            d.activation == Activation::QuickGeGlu
-                && dense
-                && d.a.add_bias_linear
-                && d.a.bias_gelu_fusion
-        },
-        words: "Megatron stops in the first forward pass: quick_geglu does not support biases with bias_gelu_fusion",
-        fixes: &[
-            (F::bias_gelu_fusion, To::Off),
-            (F::add_bias_linear, To::Off),
-        ],
-        ..WARNING
     },
 ];
 

@@ -129,9 +129,9 @@ pub(super) const RULES: &[Rule] = &[
         name: "shared_experts_zero",
         fields: &[F::moe_shared_expert_intermediate_size],
         broken: |d, _| shared_width(d) == Some(0),
-        words: "moe_shared_expert_intermediate_size 0 is refused: leave it out for no shared experts",
+        words: "moe_shared_expert_intermediate_size 0 is refused by Megatron; it is read as no shared experts",
         fixes: &[(F::moe_shared_expert_intermediate_size, To::Default)],
-        ..ERROR
+        ..WARNING
     },
     Rule {
         name: "shared_width_by_tp",
@@ -187,37 +187,6 @@ pub(super) const RULES: &[Rule] = &[
             (F::moe_pad_expert_input_to_capacity, To::Off),
         ],
         ..ERROR
-    },
-    Rule {
-        name: "latent_overlap",
-        fields: &[F::moe_shared_expert_overlap, F::moe_latent_size],
-        broken: |d, _| {
-            d.a.moe_shared_expert_overlap
-                && d.a.moe_latent_size.is_some()
-                && shared_width(d).is_some()
-        },
-        words: "moe_shared_expert_overlap does not work with moe_latent_size in training",
-        fixes: &[(F::moe_shared_expert_overlap, To::Off)],
-        ..ERROR
-    },
-    // Other backends than the default one do both.
-    Rule {
-        name: "flex_dispatcher",
-        fields: &[F::moe_token_dispatcher_type],
-        broken: |d, f| {
-            has_experts(d)
-                && d.a.moe_token_dispatcher_type == TokenDispatcher::Flex
-                && f.why(if d.ep == 1 && d.etp == 1 {
-                    "EP · ETP = 1"
-                } else if d.a.moe_pad_expert_input_to_capacity {
-                    "moe_pad_expert_input_to_capacity"
-                } else {
-                    ""
-                })
-        },
-        words: "the flex dispatcher's default backend DeepEP does not support {}",
-        fixes: &[(F::moe_token_dispatcher_type, To::Name("alltoall"))],
-        ..WARNING
     },
     // Such models can be built, and published ones have these biases.
     Rule {

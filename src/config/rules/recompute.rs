@@ -48,18 +48,6 @@ pub(super) const RULES: &[Rule] = &[
         ..ERROR
     },
     Rule {
-        name: "mtp_recompute",
-        fields: &[F::recompute_num_layers, F::mtp_num_layers],
-        broken: |d, _| {
-            let uniform = d.a.recompute_method == Some(RecomputeMethod::Uniform);
-            let several = d.a.recompute_num_layers.is_some_and(|layers| layers > 1);
-            d.full_recompute() && uniform && several && d.mtp_num_layers > 0
-        },
-        words: "recompute_method uniform with mtp_num_layers needs recompute_num_layers 1",
-        fixes: &[(F::recompute_num_layers, To::Number(1))],
-        ..ERROR
-    },
-    Rule {
         name: "selective_excludes",
         fields: &[F::recompute_method, F::recompute_granularity],
         broken: |d, _| d.selective_recompute() && d.a.recompute_method.is_some(),

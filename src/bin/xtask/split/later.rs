@@ -42,6 +42,8 @@ pub(crate) const OF_EMBED: &[&str] = &[
     "config::problem::near_matches",
     "config::problem::or_list",
     "config::rules::parallelism::near_expert_grids",
+    "config::rules::rule::Found::fit",
+    "config::check::Draft::fit_tp",
     "config::rules::stages::report",
     "formats::json::Parser::unexpected",
     "formats::share_url::notice::clip",

@@ -2,10 +2,11 @@
 //! and what it accepts but a planner should know.
 
 mod batch;
+mod context_parallel;
 mod encoder;
 mod fp8;
 mod graphs;
-mod kernels;
+
 mod linear_attention;
 mod model;
 mod moe;
@@ -26,7 +27,7 @@ use super::problem::Problem;
 const TABLES: [&[Rule]; 12] = [
     model::RULES,
     linear_attention::RULES,
-    kernels::RULES,
+    context_parallel::RULES,
     encoder::RULES,
     moe::RULES,
     parallelism::RULES,

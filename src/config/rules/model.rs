@@ -66,14 +66,6 @@ pub(super) const RULES: &[Rule] = &[
         fixes: &[(F::group_query_attention, To::Off)],
         ..ERROR
     },
-    Rule {
-        name: "mla_excludes_gate",
-        fields: &[F::multi_latent_attention, F::attention_output_gate],
-        broken: |d, _| d.a.multi_latent_attention && d.a.attention_output_gate,
-        words: "attention_output_gate and multi_latent_attention exclude each other",
-        fixes: &[(F::attention_output_gate, To::Off)],
-        ..ERROR
-    },
     // Column- and row-parallel layers split their widths evenly (`divide` in megatron/core/utils.py).
     Rule {
         name: "ffn_by_tp",

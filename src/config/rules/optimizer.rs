@@ -1,7 +1,6 @@
 //! Precision and optimizer (`OptimizerConfig.__post_init__`, `validate_args`).
 
 use super::rule::{ERROR, Rule, To, WARNING};
-use crate::config::check::Draft;
 use crate::config::choices::{MainGradsDtype, MainParamsDtype, MomentDtype, OptimizerKind as Kind};
 use crate::config::fields::FieldId as F;
 use crate::config::problem::near_divisors;
@@ -125,30 +124,6 @@ pub(super) const RULES: &[Rule] = &[
         ..ERROR
     },
     Rule {
-        name: "emerging_optimizer",
-        fields: &[F::optimizer],
-        broken: |d, f| f.why(beyond_emerging(d)),
-        words: "this optimizer does not support {}",
-        fixes: &[(F::optimizer, To::Default)],
-        ..ERROR
-    },
-    Rule {
-        name: "optimizer_instances",
-        fields: &[
-            F::num_distributed_optimizer_instances,
-            F::use_distributed_optimizer,
-        ],
-        broken: |d, _| {
-            d.a.num_distributed_optimizer_instances > 1 && !d.a.use_distributed_optimizer
-        },
-        words: "num_distributed_optimizer_instances needs use_distributed_optimizer",
-        fixes: &[
-            (F::use_distributed_optimizer, To::On),
-            (F::num_distributed_optimizer_instances, To::Number(1)),
-        ],
-        ..ERROR
-    },
-    Rule {
         name: "optimizer_instances",
         fields: &[F::num_distributed_optimizer_instances, F::world_size],
         broken: |d, f| {
@@ -200,27 +175,6 @@ pub(super) const RULES: &[Rule] = &[
         ..ERROR
     },
 ];
-
-/// What optimizers beside Adam and SGD cannot do.
-fn beyond_emerging(d: &Draft<'_>) -> &'static str {
-    let a = &d.a;
-    // Whether whole layers are dealt out to data-parallel ranks.
-    let by_layer = a.use_distributed_optimizer || a.optimizer == Kind::DistMuon;
-    let biases = a.num_experts.is_some() && a.add_bias_linear && d.ep > 1;
-    if matches!(a.optimizer, Kind::Adam | Kind::Sgd) {
-        ""
-    } else if a.fp16 {
-        "fp16"
-    } else if by_layer && !a.bf16 {
-        "use_distributed_optimizer in fp32"
-    } else if a.use_distributed_optimizer && a.num_distributed_optimizer_instances > 1 {
-        "num_distributed_optimizer_instances"
-    } else if by_layer && biases {
-        "use_distributed_optimizer with biases of experts and EP"
-    } else {
-        ""
-    }
-}
 
 /// A dtype that only the precision-aware optimizer can change.
 const DTYPE: Rule = Rule {

@@ -33,35 +33,20 @@ fn latent() -> Json {
 pub(super) type Refused = (Json, Json, (&'static str, Severity));
 
 pub(super) fn cases() -> Vec<Refused> {
-    let mut cases = kernels();
+    let mut cases = of_attention();
     cases.extend(of_experts());
-    cases.extend(of_optimizers());
+    let sgd = json!({"optimizer": "sgd", "use_distributed_optimizer": true});
+    cases.push((plain(), sgd, ("distributed_sgd", Error)));
     cases
 }
 
-fn kernels() -> Vec<Refused> {
+fn of_attention() -> Vec<Refused> {
     let plain = |change, rule, severity| (plain(), change, (rule, severity));
     let latent = |change, rule, severity| (latent(), change, (rule, severity));
     let local = |more: Json| with(json!({"transformer_impl": "local"}), more);
     let split = |more: Json| with(json!({"context_parallel_size": 2}), more);
     let linear = |more: Json| with(json!({"experimental_attention_variant": "gdn"}), more);
     vec![
-        plain(
-            json!({"tp_comm_overlap": true, "tensor_model_parallel_size": 2}),
-            "launcher",
-            Warning,
-        ),
-        plain(json!({"tp_comm_overlap": true}), "launcher", Warning),
-        plain(
-            json!({"deterministic_mode": true, "cross_entropy_loss_fusion": true}),
-            "launcher",
-            Warning,
-        ),
-        plain(
-            json!({"deterministic_mode": true, "tp_comm_overlap": true, "tensor_model_parallel_size": 2, "sequence_parallel": true}),
-            "launcher",
-            Warning,
-        ),
         plain(split(json!({"bf16": false})), "context_parallel", Warning),
         plain(
             split(
@@ -83,48 +68,10 @@ fn kernels() -> Vec<Refused> {
             "cp_comm_type",
             Error,
         ),
-        plain(
-            split(json!({"attention_backend": "unfused"})),
-            "attention_backend",
-            Error,
-        ),
-        plain(
-            json!({"attention_backend": "flash", "bf16": false}),
-            "attention_backend",
-            Error,
-        ),
-        plain(
-            json!({"attention_backend": "fused", "bf16": false}),
-            "attention_backend",
-            Error,
-        ),
-        plain(
-            json!({"attention_backend": "flash", "softmax_type": "learnable"}),
-            "attention_backend",
-            Error,
-        ),
-        plain(local(split(json!({}))), "local_impl", Error),
-        plain(
-            local(json!({"normalization": "RMSNorm", "apply_layernorm_1p": true})),
-            "local_impl",
-            Error,
-        ),
-        plain(
-            local(
-                json!({"normalization": "RMSNorm", "tensor_model_parallel_size": 2, "sequence_parallel": true}),
-            ),
-            "local_impl",
-            Error,
-        ),
         plain(linear(json!({})), "linear_attention", Error),
         plain(
             linear(local(json!({"linear_attention_freq": 2}))),
             "linear_attention",
-            Error,
-        ),
-        latent(
-            json!({"attention_output_gate": true}),
-            "mla_excludes_gate",
             Error,
         ),
     ]
@@ -163,41 +110,6 @@ fn of_experts() -> Vec<Refused> {
             Error,
         ),
     ]
-}
-
-fn of_optimizers() -> Vec<Refused> {
-    let plain = |change: Json, rule| (plain(), change, (rule, Error));
-    let named = |name: &str, more: Json| with(json!({"optimizer": name}), more);
-    let distributed = json!({"use_distributed_optimizer": true});
-    let mut cases = vec![
-        plain(named("sgd", distributed.clone()), "distributed_sgd"),
-        plain(
-            json!({"num_distributed_optimizer_instances": 2, "world_size": 4}),
-            "optimizer_instances",
-        ),
-        plain(
-            named("dist_muon", json!({"bf16": false})),
-            "emerging_optimizer",
-        ),
-    ];
-    for name in ["muon", "dist_muon", "lion"] {
-        let changes = [
-            json!({"fp16": true, "bf16": false}),
-            json!({"bf16": false, "use_distributed_optimizer": true}),
-            json!({"num_distributed_optimizer_instances": 2, "world_size": 4, "use_distributed_optimizer": true}),
-        ];
-        for change in changes {
-            cases.push(plain(named(name, change), "emerging_optimizer"));
-        }
-        let biased = json!({"add_bias_linear": true, "bias_dropout_fusion": false, "bias_swiglu_fusion": false,
-            "expert_model_parallel_size": 2, "world_size": 2, "use_distributed_optimizer": true});
-        cases.push((
-            experts(),
-            named(name, biased),
-            ("emerging_optimizer", Error),
-        ));
-    }
-    cases
 }
 
 #[test]

@@ -112,12 +112,20 @@ fn a_job_that_cannot_run_as_it_is_gets_layouts_that_can() {
     page.until("document.getElementById('field-tp').value === '2'");
     assert!(!page.shows("[data-testid=stale]"));
     show(&page);
+    let border = || {
+        page.eval(&format!(
+            "getComputedStyle(document.querySelector('{}')).borderColor",
+            at("most:pipeline_model_parallel_size")
+        ))
+    };
+    let fine = border();
     page.fill(&at("most:pipeline_model_parallel_size"), "abc");
     page.press("\u{E004}");
     page.until(&format!(
         "document.querySelector('{DIALOG}').innerText.includes('is no size')"
     ));
     assert_eq!(page.value(&at("most:pipeline_model_parallel_size")), "abc");
+    assert_ne!(border(), fine);
 }
 
 #[test]

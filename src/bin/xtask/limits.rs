@@ -7,14 +7,15 @@ use super::{Error, dist::files};
 /// What a visitor's browser waits for, and how many bytes of it may cross the network, compressed with brotli.
 ///
 /// The goals are 150 000 for the app and for an embed, and 110 000 for the engine. App and engine are above them; these
-/// ceilings keep them from growing until they are brought down, and come down with every step.
+/// ceilings keep them from growing until they are brought down, and come down with every step. All leave room for the few
+/// hundred bytes by which builds in different folders differ.
 const CEILINGS: [(&str, &[&str], usize); 9] = [
-    ("app", &["megatron-memory_bg.wasm"], 296_700),
-    ("engine", &["api/megatron_memory_bg.wasm"], 154_700),
+    ("app", &["megatron-memory_bg.wasm"], 297_300),
+    ("engine", &["api/megatron_memory_bg.wasm"], 154_900),
     (
         "import, export and layouts",
         &["api/megatron_memory_exchange_bg.wasm"],
-        398_100,
+        398_700,
     ),
     (
         "JavaScript of import, export and layouts",
@@ -43,12 +44,12 @@ const CEILINGS: [(&str, &[&str], usize); 9] = [
             "megatron-memory-embed.js",
             "megatron-memory-embed_bg.wasm",
         ],
-        150_000,
+        150_400,
     ),
     (
         "the rest of an embed",
         &["megatron-memory-embed_rest.wasm"],
-        52_700,
+        53_000,
     ),
     ("what a host page loads", &["embed.js"], 2_000),
 ];

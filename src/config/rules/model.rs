@@ -4,7 +4,6 @@ use super::rule::{ERROR, Found, Rule, To, WARNING};
 use crate::config::check::Draft;
 use crate::config::choices::PositionEmbedding;
 use crate::config::fields::FieldId as F;
-use crate::config::pattern::LayerPattern;
 use crate::config::problem::near_divisors;
 use crate::value::Value;
 
@@ -209,9 +208,5 @@ fn too_few_positions(d: &Draft<'_>, f: &mut Found) -> bool {
 
 /// Whether any decoder layer has a dense MLP.
 fn has_dense_layers(d: &Draft<'_>) -> bool {
-    d.a.num_experts.is_none()
-        || match &d.a.moe_layer_freq {
-            LayerPattern::Every(n) => *n > 1,
-            LayerPattern::List(list) => list.contains(&false),
-        }
+    d.a.num_experts.is_none() || !d.a.moe_layer_freq.is_everywhere()
 }

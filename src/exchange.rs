@@ -9,7 +9,7 @@ mod export;
 pub mod hub;
 mod import;
 mod job;
-#[cfg(feature = "exchange")]
+#[cfg(feature = "api")]
 pub mod js;
 mod picture;
 mod presets;

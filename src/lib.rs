@@ -62,17 +62,9 @@ pub mod exchange;
 pub mod export;
 pub mod report;
 
-#[cfg(feature = "engine")]
+#[cfg(feature = "api")]
 pub mod engine;
-#[cfg(any(feature = "engine", feature = "exchange"))]
+#[cfg(feature = "api")]
 mod javascript;
-#[cfg(any(feature = "web", feature = "embed"))]
+#[cfg(feature = "app")]
 pub mod ui;
-
-/// The standard library's takes twice the room.
-#[cfg(all(
-    target_arch = "wasm32",
-    any(feature = "web", feature = "engine", feature = "embed")
-))]
-#[global_allocator]
-static ALLOCATOR: rlsf::GlobalTlsf = rlsf::GlobalTlsf::new();

@@ -1,7 +1,6 @@
 //! Where numbers come from: one closed list of papers and of Megatron files and symbols at one pinned
 //! revision. Moving the pin is one edit here and a run of the oracle tests.
 
-use core::marker::PhantomData;
 use std::borrow::Cow;
 
 /// The Megatron-LM commit that every Megatron-LM source is read at (2026-08-22).
@@ -34,39 +33,6 @@ pub struct Source {
     pub place: &'static str,
     /// Symbol, equation or section.
     pub symbol: &'static str,
-}
-
-/// What only a reader needs: where something comes from, or what it is in words. The engine has no such results, so
-/// where there is no page as well it is nothing, and the words are no part of it; lines make no sense there.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Prose<T> {
-    #[cfg(any(feature = "web", not(any(feature = "engine", feature = "embed"))))]
-    words: T,
-    of: PhantomData<T>,
-}
-
-impl<T: Copy + Default> Prose<T> {
-    /// Keeps it where there are readers.
-    #[must_use]
-    pub const fn new(words: T) -> Self {
-        #[cfg(all(any(feature = "engine", feature = "embed"), not(feature = "web")))]
-        let _ = words;
-        Self {
-            #[cfg(any(feature = "web", not(any(feature = "engine", feature = "embed"))))]
-            words,
-            of: PhantomData,
-        }
-    }
-
-    /// What it is, and nothing in the engine.
-    #[must_use]
-    pub fn get(self) -> T {
-        #[cfg(any(feature = "web", not(any(feature = "engine", feature = "embed"))))]
-        let words = self.words;
-        #[cfg(all(any(feature = "engine", feature = "embed"), not(feature = "web")))]
-        let words = T::default();
-        words
-    }
 }
 
 impl Source {

@@ -5,17 +5,9 @@
     unreachable_pub,
     reason = "components are used by naming them in a view, own their properties, and come with public helpers"
 )]
-#![cfg_attr(
-    not(feature = "web"),
-    allow(
-        dead_code,
-        reason = "an embed has no use for most of what the page has"
-    )
-)]
 
 mod browser;
 mod draw;
-#[cfg(not(feature = "web"))]
 mod embed;
 mod foot;
 mod form;
@@ -35,7 +27,5 @@ mod summary;
 pub mod theme;
 mod values;
 
-#[cfg(feature = "web")]
 mod page;
-#[cfg(feature = "web")]
 pub use page::App;

@@ -20,7 +20,6 @@ pub const MIB: u64 = 1 << 20;
 ///
 /// WebAssembly has no multiplication that says whether it fits; nearly all products surely do.
 #[must_use]
-#[inline(never)] // Everything is made of products; one copy keeps them small.
 pub fn multiply(a: u64, b: u64) -> u64 {
     if a.leading_zeros() + b.leading_zeros() >= u64::BITS {
         a * b
@@ -30,7 +29,6 @@ pub fn multiply(a: u64, b: u64) -> u64 {
 }
 
 /// Adds so many times a number, up to the largest.
-#[inline(never)]
 pub fn add_times(into: &mut u64, from: u64, times: u64) {
     *into = into.saturating_add(multiply(from, times));
 }

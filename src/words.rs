@@ -7,21 +7,18 @@ pub(crate) struct Gaps(Vec<String>);
 
 impl Gaps {
     /// The next gap gets a text.
-    #[inline(never)] // One copy keeps the page small; so with the others.
     pub(crate) fn text(&mut self, text: &str) -> &mut Self {
         self.0.push(text.to_owned());
         self
     }
 
     /// The next gap gets a number.
-    #[inline(never)]
     pub(crate) fn number(&mut self, number: i128) -> &mut Self {
         self.0.push(number.to_string());
         self
     }
 
     /// The next gaps get a number each.
-    #[inline(never)]
     pub(crate) fn numbers(&mut self, numbers: &[u64]) -> &mut Self {
         for number in numbers {
             self.number((*number).into());
@@ -30,7 +27,6 @@ impl Gaps {
     }
 
     /// The next gaps get a size each.
-    #[inline(never)]
     pub(crate) fn sizes(&mut self, sizes: &[u32]) -> &mut Self {
         for size in sizes {
             self.number((*size).into());
@@ -39,7 +35,6 @@ impl Gaps {
     }
 
     /// The sentence with every `{}` filled.
-    #[inline(never)]
     pub(crate) fn fill(&self, sentence: &str) -> String {
         let mut filled = String::new();
         let mut gaps = self.0.iter();

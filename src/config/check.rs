@@ -99,7 +99,6 @@ pub(super) fn examine(raw: &RawJob) -> Checked {
 }
 
 /// The memory that was typed, or else the chosen GPU's.
-#[inline(never)] // Apart: its parts take fewer bytes than one huge function.
 fn gpu_memory(raw: &RawJob, problems: &mut Vec<Problem>) -> Option<Bytes> {
     let read = |field: FieldId| parse(field.field(), raw.shared.get(field)?).ok().flatten();
     if let Some(Parsed::Int(mib)) = read(FieldId::gpu_memory_mib) {
@@ -120,7 +119,6 @@ fn gpu_memory(raw: &RawJob, problems: &mut Vec<Problem>) -> Option<Bytes> {
     gpu.map(|gpu| Bytes(gpu.memory_bytes()))
 }
 
-#[inline(never)] // Apart: its parts take fewer bytes than one huge function.
 fn unknown_keys(raw: &RawJob, problems: &mut Vec<Problem>) {
     for (key, _) in raw.unknown.iter().take(100) {
         if key == "modules" {
@@ -188,7 +186,6 @@ fn shared(name: &[u8], key: &[u8]) -> usize {
 }
 
 /// Reads every field of one module; the second result lists the fields that could not be read.
-#[inline(never)] // Apart: its parts take fewer bytes than one huge function.
 fn read_args(raw: &RawJob, module: usize, problems: &mut Vec<Problem>) -> (Args, Vec<FieldId>) {
     let mut bad = Vec::new();
     let mut values = Vec::with_capacity(FieldId::ALL.len());
@@ -268,7 +265,6 @@ pub(super) struct Draft<'a> {
 }
 
 impl<'a> Draft<'a> {
-    #[inline(never)] // Apart: its parts take fewer bytes than one huge function.
     fn new(place: &'a Place<'a>, ends: Ends, a: Args, span: Option<&Span>) -> Self {
         let tp = a.tensor_model_parallel_size;
         let pp = a.pipeline_model_parallel_size;
@@ -324,7 +320,6 @@ impl<'a> Draft<'a> {
         }
     }
 
-    #[inline(never)] // Apart: its parts take fewer bytes than one huge function.
     fn finish(mut self, name: String, stages: StageLayout) -> Module {
         self.ends.count_items(&mut self.a);
         let a = &self.a;
@@ -372,7 +367,6 @@ impl<'a> Draft<'a> {
     }
 
     /// Reports an error about `fields`; what it returns takes the changes that would mend it.
-    #[inline(never)] // Every rule calls it; one copy keeps the page small.
     pub(super) fn error<'p>(
         &self,
         problems: &'p mut Vec<Problem>,

@@ -46,7 +46,6 @@ pub(super) struct Language {
 
 impl Language {
     /// The language model of a job of several modules, as far as it can be read.
-    #[inline(never)] // Apart: its parts take fewer bytes than one huge function.
     pub(super) fn of(raw: &RawJob, spans: &[Option<Span>]) -> Self {
         let index = raw
             .modules
@@ -102,7 +101,6 @@ pub(super) struct Place<'a> {
 
 impl<'a> Place<'a> {
     /// The place of module `module`.
-    #[inline(never)] // Apart: its parts take fewer bytes than one huge function.
     pub(super) fn new(name: &'a str, raw: &RawJob, module: usize, language: &'a Language) -> Self {
         let own = |field: FieldId| {
             let value = raw.modules.get(module)?.settings.get(field)?;
@@ -137,7 +135,6 @@ impl<'a> Place<'a> {
 
     /// Fills in what follows from the module's place: the tokens of an item, and its ranks' share of the
     /// language model's micro batch (`encoder_mbs` in `examples/mimo/training/data.py`).
-    #[inline(never)] // Apart: its parts take fewer bytes than one huge function.
     pub(super) fn adapt(&self, a: &mut Args, span: Option<&Span>) -> Ends {
         let ends = Ends::new(a, self.name, self.language);
         a.seq_length = ends.tokens;
@@ -290,7 +287,6 @@ pub struct Boundary {
 
 /// Joins encoders to the language model: their outputs arrive at its first stage, and their stages come before
 /// it in one pipeline as long as the longest path (`compute_total_pipeline_stages`).
-#[inline(never)] // Apart: its parts take fewer bytes than one huge function.
 pub(super) fn connect(modules: &mut [Module]) {
     let Some(language) = modules.iter().find(|m| m.name == LANGUAGE_MODULE) else {
         return;

@@ -200,9 +200,6 @@ pub struct Field {
     pub default: Default,
 }
 
-/// Whether fields have help and other names: an embed has no room for either.
-pub(crate) const HELPFUL: bool = cfg!(any(feature = "web", not(feature = "embed")));
-
 /// What a form says about a field. It stands apart, so that a program without a form does not hold it.
 #[derive(Clone, Copy, Debug)]
 pub struct Presentation {
@@ -352,9 +349,7 @@ impl Declaration {
 
     /// Other names for search and readers.
     pub(super) const fn also(mut self, aliases: &'static [&'static str]) -> Self {
-        if HELPFUL {
-            self.presentation.aliases = aliases;
-        }
+        self.presentation.aliases = aliases;
         self
     }
 
@@ -392,7 +387,7 @@ impl Declaration {
     /// What a form says about it, with the help that is its doc comment in the declaration.
     pub(super) const fn presentation(self, help: &'static str) -> Presentation {
         Presentation {
-            help: if HELPFUL { help } else { "" },
+            help,
             ..self.presentation
         }
     }

@@ -55,7 +55,6 @@ macro_rules! fields {
             const UNREAD: Self = Self { $($name: <$type as Typed>::UNREAD),+ };
 
             /// The arguments from every field's value after defaults, in the order of [`FieldId::ALL`].
-            #[inline(never)] // Apart: its parts take fewer bytes than one huge function.
             pub(super) fn from_values(values: &[Option<Parsed>]) -> Self {
                 let mut args = Self::UNREAD;
                 let mut values = values.iter();

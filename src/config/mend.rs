@@ -15,7 +15,6 @@ const OFFERED: usize = 3;
 
 /// Leaves out changes that only lead to another error, and adds changes to errors that have none. A change is
 /// offered where fewer errors are left.
-#[inline(never)] // Apart: its parts take fewer bytes than one huge function.
 pub(super) fn mend(raw: &RawJob, problems: &mut [Problem]) {
     let before = errors(problems);
     let mut mended = 0;

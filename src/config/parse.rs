@@ -123,7 +123,6 @@ pub fn parse(field: &Field, value: &Value) -> Result<Option<Parsed>, ParseError>
     parse_kind(field.kind, value).map(Some)
 }
 
-#[inline(never)] // Apart: its parts take fewer bytes than one huge function.
 fn parse_kind(kind: Kind, value: &Value) -> Result<Parsed, ParseError> {
     match kind {
         Kind::Int { min, max } => {
@@ -288,7 +287,6 @@ fn shifted(digits: u128, power: i32) -> Option<u128> {
     }
 }
 
-#[inline(never)] // Telling whether 128 bits overflow takes much code.
 fn times(a: u128, b: u128) -> Option<u128> {
     a.checked_mul(b)
 }

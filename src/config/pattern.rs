@@ -75,7 +75,6 @@ impl LayerPattern {
     }
 
     /// Reads a number, a list, or text in either form.
-    #[inline(never)] // Apart: its parts take fewer bytes than one huge function.
     pub(super) fn read(value: &Value) -> Result<Self, PatternError> {
         match value {
             Value::Int(n) => every(*n),

@@ -46,7 +46,6 @@ pub struct Problem {
 
 impl Problem {
     /// An error about `fields`.
-    #[inline(never)] // One copy keeps the page small.
     pub(crate) fn error(
         module: usize,
         rule: &'static str,
@@ -78,14 +77,12 @@ impl Problem {
     }
 
     /// Adds a change that would mend it.
-    #[inline(never)]
     pub(crate) fn fix(&mut self, field: FieldId, value: Value) -> &mut Self {
         self.fixes.push(Fix { field, value });
         self
     }
 
     /// Adds changes to `field`, one for each value.
-    #[inline(never)]
     pub(crate) fn fix_each(&mut self, field: FieldId, values: &[u64]) -> &mut Self {
         for value in values {
             self.fix(field, Value::Int((*value).into()));
@@ -101,7 +98,6 @@ impl fmt::Display for Problem {
 }
 
 /// The divisors of `n` nearest to `near`, closest first, at most `count`.
-#[inline(never)] // Many rules call it; one copy keeps the page small.
 pub(crate) fn near_divisors(n: u64, near: u64, count: usize) -> Vec<u64> {
     near_matches(
         near,
@@ -112,7 +108,6 @@ pub(crate) fn near_divisors(n: u64, near: u64, count: usize) -> Vec<u64> {
 }
 
 /// The multiples of `step` around `near`, closest first.
-#[inline(never)] // Many rules call it; one copy keeps the page small.
 pub(crate) fn near_multiples(near: u64, step: u64) -> Vec<u64> {
     near_matches(near, near.saturating_add(step), 2, &|n| {
         n.is_multiple_of(step)
@@ -120,7 +115,6 @@ pub(crate) fn near_multiples(near: u64, step: u64) -> Vec<u64> {
 }
 
 /// Numbers from 1 to `max` that pass `test`, nearest to `near` first, at most `count`.
-#[inline(never)] // Many rules call it; one copy keeps the page small.
 pub(crate) fn near_matches(
     near: u64,
     max: u64,

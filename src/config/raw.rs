@@ -19,7 +19,6 @@ impl Settings {
     }
 
     /// Where the field is, or where it would have to be.
-    #[inline(never)]
     fn place(&self, field: FieldId) -> Result<usize, usize> {
         self.0.binary_search_by_key(&field, |(id, _)| *id)
     }

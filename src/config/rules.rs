@@ -40,7 +40,6 @@ const TABLES: [&[Rule]; 12] = [
 ];
 
 /// Asks every rule.
-#[inline(never)] // Apart: its parts take fewer bytes than one huge function.
 pub(super) fn apply(draft: &Draft<'_>, problems: &mut Vec<Problem>) {
     for table in TABLES {
         Rule::apply(table, draft, problems);

@@ -27,7 +27,6 @@ impl Span {
 }
 
 /// The span of every module; `None` for a job that lists no modules and has all ranks.
-#[inline(never)] // Apart: its parts take fewer bytes than one huge function.
 pub(super) fn spans(raw: &RawJob, problems: &mut Vec<Problem>) -> Vec<Option<Span>> {
     if raw.modules.is_empty() {
         return vec![None];
@@ -120,7 +119,6 @@ pub fn mimo_input(raw: &RawJob) -> MimoInput {
 }
 
 /// What a module says about its parallelism, its own values over the shared ones.
-#[inline(never)] // Apart: its parts take fewer bytes than one huge function.
 fn module_input(raw: &RawJob, index: usize, several: bool) -> ModuleInput {
     let module = raw.modules.get(index);
     let mut input = ModuleInput::new(

@@ -32,7 +32,6 @@ pub(super) trait Typed {
 }
 
 /// Reads the next field's value into its place. One copy a type and not one a field, for the sake of size.
-#[inline(never)]
 pub(super) fn read<T: Typed>(field: &mut T, values: &mut Iter<'_, Option<Parsed>>) {
     field.take(values.next().and_then(Option::as_ref));
 }

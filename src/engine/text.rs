@@ -86,7 +86,6 @@ impl Writer {
     }
 
     /// The key of the value that follows, plain letters.
-    #[inline(never)]
     pub(super) fn key(&mut self, key: &'static str) -> &mut Self {
         self.out.push(b'"');
         self.push(key);
@@ -124,7 +123,6 @@ impl Writer {
         self.push(if b { "true," } else { "false," });
     }
 
-    #[inline(never)]
     pub(super) fn text(&mut self, text: &str) {
         if text.starts_with(MARK) {
             self.mark(b't', text);
@@ -142,7 +140,6 @@ impl Writer {
     }
 
     /// A whole number.
-    #[inline(never)]
     pub(super) fn number(&mut self, number: u64) {
         if number > MAX_SAFE_INTEGER {
             self.mark(b'n', &number.to_string());
@@ -158,7 +155,6 @@ impl Writer {
     }
 
     /// A whole number, where there is one.
-    #[inline(never)]
     pub(super) fn number_or_null(&mut self, number: Option<u64>) {
         match number {
             Some(number) => self.number(number),
@@ -167,7 +163,6 @@ impl Writer {
     }
 
     /// A text, where there is one.
-    #[inline(never)]
     pub(super) fn text_or_null(&mut self, text: Option<&str>) {
         match text {
             Some(text) => self.text(text),
@@ -176,7 +171,6 @@ impl Writer {
     }
 
     /// A whole number of either sign.
-    #[inline(never)]
     pub(super) fn signed(&mut self, number: i128) {
         let magnitude = number.unsigned_abs();
         match u64::try_from(magnitude) {
@@ -190,7 +184,6 @@ impl Writer {
         }
     }
 
-    #[inline(never)]
     #[allow(
         clippy::cast_possible_truncation,
         clippy::cast_precision_loss,
@@ -250,13 +243,11 @@ impl Writer {
         }
     }
 
-    #[inline(never)]
     fn open(&mut self, start: u8) {
         self.out.push(start);
     }
 
     /// Puts what ends a list or an object in the place of the last comma.
-    #[inline(never)]
     fn close(&mut self, end: u8) {
         if self.out.ends_with(b",") {
             self.out.pop();
@@ -268,7 +259,6 @@ impl Writer {
         self.out.extend_from_slice(text.as_bytes());
     }
 
-    #[inline(never)]
     fn quoted(&mut self, text: &str) {
         self.out.push(b'"');
         self.escaped(text);

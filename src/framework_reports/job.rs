@@ -156,22 +156,18 @@ pub fn megatron_bridge_input(m: &Module) -> Value {
 struct Entries(Vec<(String, Value)>);
 
 impl Entries {
-    #[inline(never)]
     fn set(&mut self, name: &str, value: Value) {
         self.0.push((name.to_owned(), value));
     }
 
-    #[inline(never)]
     fn int(&mut self, name: &str, value: u64) {
         self.set(name, int(value));
     }
 
-    #[inline(never)]
     fn some(&mut self, name: &str, value: Option<u64>) {
         self.set(name, value.map_or(Value::Null, int));
     }
 
-    #[inline(never)]
     fn flag(&mut self, name: &str, value: bool) {
         self.set(name, Value::Bool(value));
     }

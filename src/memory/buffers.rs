@@ -14,7 +14,7 @@ use crate::model::tensor::{Component, Holding, ParamTensor, Shape, factor};
 use crate::model::{Architecture, PartCounts, PartKind, trained};
 use crate::order::sort_by_key;
 use crate::source::{
-    BUFFER_LAYOUT, CUBLAS_WORKSPACE, DRAINED_WGRAD, DUMMY_WGRAD, MEMORY_BUFFER, Prose, ROPE_TABLE,
+    BUFFER_LAYOUT, CUBLAS_WORKSPACE, DRAINED_WGRAD, DUMMY_WGRAD, MEMORY_BUFFER, ROPE_TABLE,
     SPLIT_BLOCKS, Source, TE_CUBLAS_WORKSPACE,
 };
 use crate::units::multiply;
@@ -41,7 +41,7 @@ pub struct Buffer {
     /// How it comes about.
     pub(crate) kind: BufferKind,
     /// What it is, in a few words.
-    pub what: Prose<&'static str>,
+    pub what: &'static str,
     /// Its bytes.
     pub bytes: u64,
     /// Its shape; empty where it is a sum.
@@ -49,7 +49,7 @@ pub struct Buffer {
     /// Bytes of an element.
     pub width: u64,
     /// Who makes it.
-    pub source: Prose<Source>,
+    pub source: Source,
 }
 
 /// The buffers of a stage, so far.
@@ -57,7 +57,6 @@ struct List(Vec<Buffer>);
 
 impl List {
     /// A buffer of so many bytes, if there are any.
-    #[inline(never)]
     fn add(
         &mut self,
         kind: BufferKind,
@@ -70,24 +69,22 @@ impl List {
         if bytes > 0 {
             self.0.push(Buffer {
                 kind,
-                what: Prose::new(what),
+                what: what,
                 bytes,
                 shape,
                 width,
-                source: Prose::new(source),
+                source: source,
             });
         }
     }
 
     /// A tensor of so many elements of a width.
-    #[inline(never)]
     fn tensor(&mut self, what: &'static str, shape: Shape, width: u64, source: Source) {
         let bytes = block(multiply(shape.elements(), width));
         self.add(BufferKind::Tensor, what, (shape, width), bytes, source);
     }
 
     /// Workspaces of so many KiB, one for each handle.
-    #[inline(never)]
     fn workspaces(&mut self, what: &'static str, handles: u64, kib: u64, source: Source) {
         let shape = Shape::of(&[factor("handles", handles), factor("KiB", kib)]);
         let bytes = block(multiply(shape.elements(), 1024));

@@ -143,7 +143,7 @@ fn state_line(
                 bytes,
                 what: [what, " of ", tensor.name].concat(),
                 formula: Some(formula(m, tensor, kind, times, rule.of(count))),
-                source: tensor.source.get(),
+                source: tensor.source,
                 confidence: Confidence::Exact,
                 children: Vec::new(),
             };

@@ -102,7 +102,6 @@ impl<'a> Tapes<'a> {
     }
 
     /// What is kept of a tape at this time.
-    #[inline(never)]
     fn reel(&self, tape: Tape) -> Reel {
         let tape = match self.era {
             Era::Plain | Era::BeforeCapture => tape,

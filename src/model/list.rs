@@ -3,14 +3,14 @@
 use super::tensor::{Component, Factor, Holding, ParamTensor, Shape, factor};
 use super::tp;
 use crate::config::job::Module;
-use crate::source::{Prose, Source};
+use crate::source::Source;
 
 /// The parameters of a part, so far.
 pub(crate) struct ParamList<'a> {
     m: &'a Module,
     pub(crate) tensors: Vec<ParamTensor>,
     component: Component,
-    source: Prose<Source>,
+    source: Source,
 }
 
 // Architectures are made of these; one copy of each keeps them small.
@@ -21,32 +21,29 @@ impl<'a> ParamList<'a> {
             m,
             tensors: Vec::new(),
             component: Component::Embedding,
-            source: Prose::new(Source::default()),
+            source: Source::default(),
         }
     }
 
     /// Those that follow are counted under this component, and are made there.
     pub(crate) fn at(&mut self, component: Component, source: Source) -> &mut Self {
         self.component = component;
-        self.source = Prose::new(source);
+        self.source = source;
         self
     }
 
     /// A tensor that tensor-parallel ranks split.
-    #[inline(never)]
     pub(crate) fn split(&mut self, name: &'static str, factors: &[Factor], dimensions: u8) {
         let shape = Shape::of(factors).over(tp(self.m));
         self.push(name, shape, Holding::TpSharded, dimensions);
     }
 
     /// A tensor that every tensor-parallel rank has in full.
-    #[inline(never)]
     pub(crate) fn whole(&mut self, name: &'static str, factors: &[Factor], dimensions: u8) {
         self.push(name, Shape::of(factors), Holding::Replicated, dimensions);
     }
 
     /// The factors of a norm: its width, and with `LayerNorm` a bias beside the weight. They follow what comes first.
-    #[inline(never)]
     pub(crate) fn norm(&mut self, name: &'static str, width: Factor) {
         match self.m.norm_parts() {
             1 => self.whole(name, &[width], 1),
@@ -55,7 +52,6 @@ impl<'a> ParamList<'a> {
     }
 
     /// A tensor of any shape.
-    #[inline(never)]
     pub(crate) fn push(
         &mut self,
         name: &'static str,

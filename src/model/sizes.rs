@@ -75,14 +75,12 @@ impl<'a> Sizes<'a> {
 
     /// Every token of this context-parallel rank, so wide.
     #[must_use]
-    #[inline(never)] // Tapes are made of these; one copy of each keeps them small.
     pub fn tokens(&self, widths: &[Factor]) -> Shape {
         self.shape(widths)
     }
 
     /// The tokens of this rank outside tensor-parallel regions: with sequence parallelism only its share.
     #[must_use]
-    #[inline(never)]
     pub fn own_tokens(&self, widths: &[Factor]) -> Shape {
         let shape = self.shape(widths);
         if self.m.sequence_parallel {
@@ -94,28 +92,24 @@ impl<'a> Sizes<'a> {
 
     /// Every token of this context-parallel rank, with its columns split over tensor-parallel ranks.
     #[must_use]
-    #[inline(never)]
     pub fn columns(&self, widths: &[Factor]) -> Shape {
         self.shape(widths).over(factor("TP", self.m.tp))
     }
 
     /// The residual stream.
     #[must_use]
-    #[inline(never)]
     pub fn residual(&self) -> Shape {
         self.own_tokens(&[super::hidden(self.m)])
     }
 
     /// The residual stream gathered over tensor-parallel ranks.
     #[must_use]
-    #[inline(never)]
     pub fn gathered(&self) -> Shape {
         self.tokens(&[super::hidden(self.m)])
     }
 
     /// Numbers a norm keeps for each row: the reciprocal of its deviation, and with `LayerNorm` its mean.
     #[must_use]
-    #[inline(never)]
     pub fn norm_stats(&self) -> Factor {
         match self.m.args.normalization {
             Normalization::LayerNorm => factor("(mean + rstd)", 2),

@@ -15,7 +15,7 @@ pub(crate) use graphs::{Capture, Part, Point};
 
 use super::tensor::Shape;
 use crate::config::choices::{OffloadModule, RecomputeModule};
-use crate::source::{Prose, Source};
+use crate::source::Source;
 use crate::units::multiply;
 
 /// PyTorch's allocator hands out multiples of this many bytes (`kMinBlockSize` in `c10/core/AllocatorConfig.h`).
@@ -41,7 +41,7 @@ pub enum Family {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ActivationTensor {
     /// What it is, in a few words.
-    pub what: Prose<&'static str>,
+    pub what: &'static str,
     /// What it is about.
     pub family: Family,
     /// Its shape on one rank.
@@ -51,7 +51,7 @@ pub struct ActivationTensor {
     /// Elements of the shape, worked out once: every pass over a tape asks.
     elements: u64,
     /// Who makes it.
-    pub source: Prose<Source>,
+    pub source: Source,
 }
 
 impl ActivationTensor {
@@ -175,7 +175,7 @@ pub struct Tape {
     /// What goes out to the part after.
     pub output: Option<TensorId>,
     family: Family,
-    source: Prose<Source>,
+    source: Source,
 }
 
 impl Tape {
@@ -195,22 +195,21 @@ impl Tape {
             input: None,
             output: None,
             family,
-            source: Prose::new(source),
+            source: source,
         }
     }
 
     /// The tensors that follow are about this and made there.
     pub(crate) fn at(&mut self, family: Family, source: Source) {
         self.family = family;
-        self.source = Prose::new(source);
+        self.source = source;
     }
 
     /// Declares a tensor.
-    #[inline(never)] // Tapes are made of these; one copy keeps them small.
     pub(crate) fn tensor(&mut self, what: &'static str, shape: Shape, width: u64) -> TensorId {
         let id = TensorId(u32::try_from(self.tensors.len()).unwrap_or(u32::MAX));
         self.tensors.push(ActivationTensor {
-            what: Prose::new(what),
+            what: what,
             family: self.family,
             elements: shape.elements(),
             shape,
@@ -221,7 +220,6 @@ impl Tape {
     }
 
     /// A tensor of this shape, if the condition holds: nothing otherwise.
-    #[inline(never)]
     pub(crate) fn tensor_if(
         &mut self,
         condition: bool,
@@ -233,7 +231,6 @@ impl Tape {
     }
 
     /// Adds an operation. What follows says more about it, until the next.
-    #[inline(never)]
     pub(crate) fn op(
         &mut self,
         name: &'static str,
@@ -250,7 +247,6 @@ impl Tape {
         self
     }
 
-    #[inline(never)]
     fn link(&mut self, role: Role, tensors: &[TensorId]) {
         for tensor in tensors {
             let tensor = *tensor;
@@ -265,7 +261,6 @@ impl Tape {
     }
 
     /// It keeps a tensor of its own for its backward pass.
-    #[inline(never)]
     pub(crate) fn keeps(&mut self, what: &'static str, shape: Shape, width: u64) {
         let kept = self.tensor(what, shape, width);
         self.saves(&[kept]);
@@ -289,7 +284,6 @@ impl Tape {
     }
 
     /// The gradients of its inputs go here, in the order of the inputs.
-    #[inline(never)]
     pub(crate) fn gradients(&mut self, gradients: &[Gradient]) {
         let first = self.ops.last().map_or(0, |op| op.links);
         let links = self.links.iter_mut().skip(first);

@@ -4,13 +4,13 @@
 use core::fmt::{self, Write};
 
 use crate::parallel::groups::View;
-use crate::source::{Prose, Source};
+use crate::source::Source;
 
 /// One factor of a shape: a symbol with its value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Factor {
     /// How formulas write it; empty for the neutral factor.
-    pub symbol: Prose<&'static str>,
+    pub symbol: &'static str,
     /// Its value.
     pub value: u64,
 }
@@ -22,14 +22,14 @@ impl Factor {
     /// Whether formulas write it.
     #[must_use]
     pub fn is_written(&self) -> bool {
-        !self.symbol.get().is_empty()
+        !self.symbol.is_empty()
     }
 }
 
 /// A factor called `symbol` with this value.
 #[must_use]
 pub const fn factor(symbol: &'static str, value: u64) -> Factor {
-    let symbol = Prose::new(symbol);
+    let symbol = symbol;
     Factor { symbol, value }
 }
 
@@ -45,7 +45,6 @@ pub struct Shape {
 impl Shape {
     /// A shape of up to four factors; further ones are a mistake that tests of every tensor would show.
     #[must_use]
-    #[inline(never)] // Parameters and tapes are made of these; one copy keeps them small.
     pub fn of(factors: &[Factor]) -> Self {
         let mut times = [Factor::NONE; 4];
         for (slot, factor) in times.iter_mut().zip(factors) {
@@ -61,7 +60,6 @@ impl Shape {
 
     /// The same shape split over one more parallel size.
     #[must_use]
-    #[inline(never)]
     pub fn over(mut self, divisor: Factor) -> Self {
         if divisor.value != 1
             && let Some(slot) = self.over.iter_mut().find(|slot| slot.value == 1)
@@ -73,7 +71,6 @@ impl Shape {
 
     /// So many of them. There is room for it where fewer than four factors are in use.
     #[must_use]
-    #[inline(never)]
     pub fn times(mut self, count: Factor) -> Self {
         let free = |slot: &Factor| slot.value == 1 && !slot.is_written();
         if let Some(at) = self.times.iter().position(free) {
@@ -167,7 +164,7 @@ fn narrow(factors: &[Factor]) -> Option<u64> {
 /// The formula in symbols, such as `h · f / TP`.
 impl fmt::Display for Shape {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.write(|out, factor| out.push_str(factor.symbol.get())))
+        f.write_str(&self.write(|out, factor| out.push_str(factor.symbol)))
     }
 }
 
@@ -390,7 +387,7 @@ pub struct ParamTensor {
     /// How many dimensions Megatron gives it; Muon treats matrices differently.
     pub dimensions: u8,
     /// Where Megatron creates it.
-    pub source: Prose<Source>,
+    pub source: Source,
 }
 
 impl ParamTensor {

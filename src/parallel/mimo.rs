@@ -216,7 +216,6 @@ impl ModuleParallelism {
 }
 
 /// The product of all factors.
-#[inline(never)]
 fn product(factors: &[i128]) -> Result<i128, Refusal> {
     let mut product = 1_i128;
     for factor in factors {

@@ -94,15 +94,8 @@ pub(crate) fn repr_texts(texts: &[impl AsRef<str>]) -> String {
     list
 }
 
-/// `str.isprintable` for one character, as far as an embed can tell: it has no room for tables of Unicode.
-#[cfg(all(feature = "embed", not(feature = "web")))]
-fn is_printable(c: char) -> bool {
-    !c.is_control()
-}
-
 /// `str.isprintable` for one character. Rust's debug escapes follow the same Unicode categories;
 /// after another character they leave combining marks alone, as Python does.
-#[cfg(not(all(feature = "embed", not(feature = "web"))))]
 fn is_printable(c: char) -> bool {
     let mut buffer = String::from("a");
     buffer.push(c);

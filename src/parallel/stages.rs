@@ -153,7 +153,6 @@ impl StageLayout {
 ///
 /// # Errors
 /// Every rule of Megatron that the input breaks, as far as one does not hide another.
-#[inline(never)] // Apart: its parts take fewer bytes than one huge function.
 pub fn stage_layout(input: &StageInput<'_>) -> Result<StageLayout, Vec<StageProblem>> {
     let problems = problem::size_problems(input);
     if !problems.is_empty() {

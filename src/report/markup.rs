@@ -21,7 +21,6 @@ pub struct Markup {
 
 /// An empty element.
 #[must_use]
-#[inline(never)] // One copy keeps the page small.
 pub fn tag(tag: &'static str) -> Markup {
     Markup {
         tag,
@@ -36,7 +35,6 @@ impl Markup {
         self.attribute(name, value.into())
     }
 
-    #[inline(never)] // One copy keeps the page small.
     fn attribute(mut self, name: &'static str, value: Text) -> Self {
         self.attributes.push((name, value));
         self
@@ -54,7 +52,6 @@ impl Markup {
         self.classed(class.into())
     }
 
-    #[inline(never)]
     fn classed(self, class: Text) -> Self {
         if class.is_empty() {
             self

@@ -95,7 +95,6 @@ fn write_digits(number: u32, text: &mut String) {
 
 /// As [`Px::write`] does.
 impl From<Px> for Text {
-    #[inline(never)] // One copy keeps the page small.
     fn from(length: Px) -> Self {
         let mut text = String::new();
         length.write(&mut text);

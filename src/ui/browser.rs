@@ -1,7 +1,6 @@
 //! The browser, as far as the page needs it. Nothing else names `web_sys`, and nothing here fails: what
 //! a browser denies is done without.
 
-#[cfg(not(feature = "web"))]
 mod embed;
 mod patch;
 
@@ -18,8 +17,7 @@ use web_sys::{
     Window,
 };
 
-#[cfg(not(feature = "web"))]
-pub(crate) use embed::{by_id, new_element, query};
+pub(crate) use embed::query;
 pub(crate) use patch::Patch;
 pub(crate) use web_sys::{Element, Event};
 

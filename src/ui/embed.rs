@@ -8,15 +8,12 @@ mod presentation;
 
 use core::fmt::Write;
 
-use wasm_bindgen::prelude::wasm_bindgen;
-
 use super::browser;
 use super::form::{rows, sections, sweeps};
 use super::link;
 use super::notices;
 use super::reactive::{Derived, effect};
 use super::results::{View, numbers, over_time, stages};
-use super::runtime::append;
 use super::shown::{Piece, frame, shown};
 use super::state::State;
 use super::summary::summary;
@@ -27,17 +24,8 @@ use crate::formats::share_url::encode;
 use crate::report::markup::tag;
 use presentation::{Part, Presentation};
 
-/// Puts the embed into its place. `src/web/parts.js` calls this when as much of the calculator is there as it takes.
-#[wasm_bindgen]
-pub fn start() {
-    if let Some(place) = browser::by_id("app") {
-        place.set_text_content(None);
-        append(&place, embed());
-    }
-}
-
 /// The whole embed.
-fn embed() -> Vec<Piece> {
+pub(super) fn embed() -> Vec<Piece> {
     let asked = Presentation::from_query(&browser::query());
     let state = link::open();
     let view = View::new(state, |_, _, _| Vec::new());

@@ -69,7 +69,6 @@ pub(super) fn sections(state: &'static State) -> Piece {
 }
 
 /// What other values of some fields would come to; a click applies one.
-#[cfg(not(feature = "web"))]
 pub(super) fn sweeps(state: &'static State, fields: Vec<FieldId>) -> Piece {
     let form = Form::new(state);
     let draw = move || {
@@ -85,7 +84,6 @@ pub(super) fn sweeps(state: &'static State, fields: Vec<FieldId>) -> Piece {
 }
 
 /// Some fields without their sections.
-#[cfg(not(feature = "web"))]
 pub(super) fn rows(state: &'static State, fields: Vec<FieldId>) -> Piece {
     let form = Form::new(state);
     let draw = move || {

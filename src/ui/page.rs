@@ -4,13 +4,16 @@ use leptos::prelude::*;
 
 use super::results::{View, results};
 use super::shown::frame;
-use super::{foot, form, header, link, notices, shortcuts, summary};
+use super::{browser, embed, foot, form, header, link, notices, shortcuts, summary};
 use crate::memory::line::stage_lines;
 use crate::report::markup::tag;
 
 /// The whole page.
 #[component]
 pub fn App() -> impl IntoView {
+    if browser::query().contains("view=") {
+        return embed::embed();
+    }
     let state = link::open();
     let view = View::new(state, stage_lines);
     link::keep(state);

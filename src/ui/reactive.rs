@@ -149,14 +149,8 @@ mod tests {
     use super::{Derived, Slot};
 
     /// Leptos keeps everything in an owner.
-    #[cfg(feature = "web")]
     fn owned(test: impl FnOnce()) {
         leptos::prelude::Owner::new().with(test);
-    }
-
-    #[cfg(not(feature = "web"))]
-    fn owned(test: impl FnOnce()) {
-        test();
     }
 
     #[test]

@@ -21,7 +21,6 @@ use super::shown::{Piece, frame};
 use crate::report::charts::bucket_bar;
 use crate::report::markup::tag;
 pub(super) use compare::pin;
-#[cfg(not(feature = "web"))]
 pub(super) use detail::over_time;
 use picture::{Purpose, picture};
 pub(super) use stages::stages;

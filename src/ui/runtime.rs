@@ -3,18 +3,12 @@
 //! The calculator's own page stands on Leptos. In a frame of another page every byte counts, and the same parts
 //! stand on a few lines of their own. Both are used by their common names, and only by `reactive` and `shown`.
 
-#[cfg(feature = "web")]
 mod leptos;
-#[cfg(not(feature = "web"))]
-mod plain;
 
 use super::browser::Element;
 use crate::report::markup::Markup;
 
-#[cfg(feature = "web")]
 pub(super) use self::leptos::{Piece, Trigger, Version, effect, element, untrack};
-#[cfg(not(feature = "web"))]
-pub(super) use self::plain::{Piece, Trigger, Version, append, effect, element, untrack};
 
 /// What becomes of an element that has just been made.
 pub(super) type Fill = Box<dyn FnOnce(&Element)>;

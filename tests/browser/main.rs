@@ -27,6 +27,5 @@ mod form;
 mod link;
 mod loading;
 mod modules;
-mod parts;
 mod readout;
 mod search;

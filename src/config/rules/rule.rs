@@ -71,7 +71,6 @@ impl Found {
     }
 
     /// Tells a text.
-    #[inline(never)] // One copy keeps the page small; so with the others below.
     pub(super) fn text(&mut self, text: &str) -> bool {
         self.gaps.text(text);
         true
@@ -83,34 +82,29 @@ impl Found {
     }
 
     /// Tells numbers.
-    #[inline(never)]
     pub(super) fn numbers(&mut self, numbers: &[u64]) -> bool {
         self.gaps.numbers(numbers);
         true
     }
 
     /// Whether dividing leaves a rest; tells both numbers if so.
-    #[inline(never)]
     pub(super) fn rest(&mut self, dividend: u64, divisor: u64) -> bool {
         !dividend.is_multiple_of(divisor) && self.numbers(&[dividend, divisor])
     }
 
     /// Whether a list of layers has another length than there are layers; tells both numbers if so.
-    #[inline(never)]
     pub(super) fn other_length(&mut self, list: &[bool], layers: u64) -> bool {
         let length = u64::try_from(list.len()).unwrap_or(u64::MAX);
         length != layers && self.numbers(&[length, layers])
     }
 
     /// Tells values near by that would work.
-    #[inline(never)]
     pub(super) fn near(&mut self, values: Vec<u64>) -> bool {
         self.near = values;
         self.text(&or_list(&self.near))
     }
 
     /// Tells parallel sizes near by that fit, or where none does but 1, multiples of `step` for the field that is split.
-    #[inline(never)]
     pub(super) fn fit(&mut self, size: F, mut near: Vec<u64>, split: F, n: u64, step: u64) -> bool {
         near.retain(|size| *size > 1);
         let field = if near.is_empty() {
@@ -129,14 +123,12 @@ impl Found {
     }
 
     /// Adds a change that would mend it.
-    #[inline(never)]
     pub(super) fn fix(&mut self, field: F, value: Value) -> bool {
         self.fixes.push(Fix { field, value });
         true
     }
 
     /// Adds changes to `field`, one for each value.
-    #[inline(never)]
     pub(super) fn fix_each(&mut self, field: F, values: &[u64]) -> bool {
         for value in values {
             self.fix(field, Value::Int((*value).into()));

@@ -9,7 +9,6 @@ use crate::parallel::stages::{
 use crate::value::Value;
 
 /// The split of one module's layers, or the problems with it.
-#[inline(never)] // Apart: its parts take fewer bytes than one huge function.
 pub(crate) fn stages(d: &Draft<'_>, problems: &mut Vec<Problem>) -> Option<StageLayout> {
     let a = &d.a;
     let narrow = |n: u64| u32::try_from(n).unwrap_or(u32::MAX);
@@ -85,7 +84,6 @@ pub(crate) fn stages(d: &Draft<'_>, problems: &mut Vec<Problem>) -> Option<Stage
     }
 }
 
-#[inline(never)] // Apart: its parts take fewer bytes than one huge function.
 fn report(d: &Draft<'_>, problem: &StageProblem, problems: &mut Vec<Problem>) {
     let mut fields = Vec::new();
     for name in problem.fields() {

@@ -101,7 +101,6 @@ impl<R: Into<Py>> MulAssign<R> for Py {
 }
 
 /// Applies an operator; what it comes to after an exception is never looked at.
-#[inline(never)] // The reports are made of these; one copy keeps them small.
 fn apply(left: Py, right: Py, operator: Operator) -> Py {
     if has_raised() {
         return left;

@@ -15,7 +15,6 @@ pub(in super::super) struct Namespace<'a>(pub(in super::super) &'a Value);
 
 impl<'a> Namespace<'a> {
     /// `self.name`, untouched.
-    #[inline(never)]
     pub(in super::super) fn raw(self, name: &str) -> &'a Value {
         self.0.get(name).unwrap_or_else(|| {
             let of = match self.0 {
@@ -31,37 +30,31 @@ impl<'a> Namespace<'a> {
     }
 
     /// `self.name` in a formula.
-    #[inline(never)]
     pub(in super::super) fn get(self, name: &str) -> Py {
         self.raw(name).into()
     }
 
     /// `getattr(self, name, None)`, with `None` for Python's.
-    #[inline(never)]
     pub(in super::super) fn get_some(self, name: &str) -> Option<&'a Value> {
         self.0.get(name).filter(|value| !is_none(value))
     }
 
     /// Whether `self.name is None`.
-    #[inline(never)]
     pub(in super::super) fn is_none(self, name: &str) -> bool {
         is_none(self.raw(name))
     }
 
     /// `bool(self.name)`.
-    #[inline(never)]
     pub(in super::super) fn truth(self, name: &str) -> bool {
         truth(self.raw(name))
     }
 
     /// `bool(getattr(self, name, default))`.
-    #[inline(never)]
     pub(in super::super) fn truth_or(self, name: &str, default: bool) -> bool {
         self.0.get(name).map_or(default, truth)
     }
 
     /// Whether `self.name == text`.
-    #[inline(never)]
     pub(in super::super) fn is_text(self, name: &str, text: &str) -> bool {
         matches!(self.raw(name), Value::Text(value) if value == text)
     }
@@ -86,7 +79,6 @@ pub(in super::super) fn truth(value: &Value) -> bool {
 }
 
 /// `int(value)`; a float or a text that leaves 128 bits carries on as a float or saturates.
-#[inline(never)]
 pub(in super::super) fn int(value: &Value) -> Py {
     /// As much of the text as Python quotes.
     const QUOTED: usize = 200;
@@ -140,7 +132,6 @@ pub(in super::super) fn hashable(value: &Value) {
 }
 
 /// A number of layers to lay out, nothing for a negative one.
-#[inline(never)]
 pub(in super::super) fn count(layers: i128) -> usize {
     match usize::try_from(layers.max(0)) {
         Ok(count) if count <= MOST_LAYERS => count,

@@ -131,7 +131,6 @@ pub(in super::super) struct Py(pub(super) usize);
 
 impl Py {
     /// The number as float64.
-    #[inline(never)]
     pub(in super::super) fn float(self) -> f64 {
         let object = self.object();
         object.number().map_or_else(
@@ -144,7 +143,6 @@ impl Py {
     }
 
     /// The object where Python takes nothing but a whole number, as `range` does.
-    #[inline(never)]
     pub(in super::super) fn index(self) -> i128 {
         match self.object() {
             Object::Bool(b) => b.into(),
@@ -161,7 +159,6 @@ impl Py {
     }
 
     /// A whole number, where a float stands for one that leaves 128 bits.
-    #[inline(never)]
     pub(in super::super) fn saturating_int(self) -> i128 {
         match self.object() {
             Object::Float(x) if x < 0.0 => i128::MIN,
@@ -234,7 +231,6 @@ impl Py {
     }
 }
 
-#[inline(never)]
 fn order(symbol: &str, left: Py, right: Py) -> Option<Ordering> {
     let (left, right) = (left.object(), right.object());
     let (Some(a), Some(b)) = (left.number(), right.number()) else {
@@ -253,14 +249,12 @@ fn order(symbol: &str, left: Py, right: Py) -> Option<Ordering> {
 }
 
 impl From<&Value> for Py {
-    #[inline(never)]
     fn from(value: &Value) -> Self {
         Object::from(value).into()
     }
 }
 
 impl From<i32> for Py {
-    #[inline(never)]
     fn from(i: i32) -> Self {
         Object::Int(i.into()).into()
     }
@@ -273,7 +267,6 @@ impl From<i128> for Py {
 }
 
 impl From<f64> for Py {
-    #[inline(never)]
     fn from(x: f64) -> Self {
         Object::Float(x).into()
     }

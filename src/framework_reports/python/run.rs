@@ -26,13 +26,11 @@ pub(in super::super) fn run<T>(formulas: impl FnOnce() -> T) -> Result<T, Python
 }
 
 /// Starts a run with no exception; the number of objects there are, and the exception of the run around it.
-#[inline(never)]
 fn start() -> (usize, Option<PythonError>) {
     RUN.with_borrow_mut(|run| (run.objects.len(), run.raised.take()))
 }
 
 /// Ends a run and goes back to the one around it.
-#[inline(never)]
 fn end((objects, raised): (usize, Option<PythonError>)) -> Option<PythonError> {
     RUN.with_borrow_mut(|run| {
         run.objects.truncate(objects);
@@ -41,7 +39,6 @@ fn end((objects, raised): (usize, Option<PythonError>)) -> Option<PythonError> {
 }
 
 /// Raises an exception, unless one has been raised already. Its message comes in parts.
-#[inline(never)]
 pub(in super::super) fn raise(kind: &'static str, message: &[&str]) {
     RUN.with_borrow_mut(|run| {
         run.raised.get_or_insert_with(|| PythonError {
@@ -52,13 +49,11 @@ pub(in super::super) fn raise(kind: &'static str, message: &[&str]) {
 }
 
 /// Whether an exception has ended the run.
-#[inline(never)]
 pub(in super::super) fn has_raised() -> bool {
     RUN.with_borrow(|run| run.raised.is_some())
 }
 
 impl From<Object> for Py {
-    #[inline(never)]
     fn from(object: Object) -> Self {
         RUN.with_borrow_mut(|run| {
             // After an exception no object matters, so that none is kept.
@@ -71,7 +66,6 @@ impl From<Object> for Py {
 }
 
 impl Py {
-    #[inline(never)]
     pub(super) fn object(self) -> Object {
         RUN.with_borrow(|run| run.objects.get(self.0).copied().unwrap_or(Object::None))
     }

@@ -17,7 +17,7 @@ pub(super) fn line(stages: &Stages<'_>, pp_rank: u32, held: &StageEstimate) -> O
     let mut buffers = stages.buffers.buffers(&site);
     buffers.extend(stages.graph_buffers(pp_rank, held.moment.era));
     let buffer = |buffer: &Buffer| {
-        let (what, source) = (buffer.what.get(), buffer.source.get());
+        let (what, source) = (buffer.what, buffer.source);
         let mut children: Vec<Line> = Vec::new();
         match buffer.kind {
             BufferKind::Padding => stages.buffers.each_padding(&site, &mut |term| {

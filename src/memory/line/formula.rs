@@ -152,7 +152,7 @@ impl Formula {
                 } = &**product;
                 let factors = shape.factors().chain(shape.divisors());
                 let factors = factors.filter(Factor::is_written);
-                let factors = factors.map(|factor| (factor.symbol.get(), factor.value));
+                let factors = factors.map(|factor| (factor.symbol, factor.value));
                 let above_one = |term: &(&'static str, u64)| (term.1 > 1).then_some(*term);
                 let all = above_one(times).into_iter().chain(factors);
                 all.chain(above_one(shard)).collect()

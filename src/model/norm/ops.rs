@@ -104,7 +104,6 @@ impl Saved {
 /// What a norm over rows of this shape keeps of its input: the input itself with statistics in fp32.
 ///
 /// PyTorch's `RMSNorm` is a chain of operations in fp32 and keeps two fp32 copies of its input instead.
-#[inline(never)]
 pub(crate) fn saved(
     sizes: &Sizes<'_>,
     tape: &mut Tape,
@@ -139,7 +138,6 @@ pub(crate) fn residual_norm(
 }
 
 /// A norm of its own on this rank's tokens, so wide; returns its output.
-#[inline(never)]
 pub(crate) fn token_norm(
     sizes: &Sizes<'_>,
     tape: &mut Tape,

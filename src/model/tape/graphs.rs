@@ -62,7 +62,6 @@ impl Capture {
 
 impl Tape {
     /// The layer has come to a point, where its graph may end or begin.
-    #[inline(never)]
     pub(crate) fn reaches(&mut self, point: Point) {
         let here = self.here();
         let Some(capture) = self.capture else {
@@ -126,14 +125,12 @@ impl Tape {
     }
 
     /// Whether an operation is in a part.
-    #[inline(never)]
     fn belongs(&self, op: usize, part: Part) -> bool {
         let within = self.graphs.iter().any(|graph| graph.contains(&op));
         within == (part == Part::Inside)
     }
 
     /// Where an operation goes, when one more comes after each graph.
-    #[inline(never)]
     fn place(&self, op: usize) -> usize {
         op + self.graphs.iter().filter(|graph| graph.end <= op).count()
     }
@@ -148,7 +145,7 @@ impl Tape {
         if self.graphs.is_empty() && !inside {
             return self;
         }
-        let mut to = Self::new(self.family, self.source.get());
+        let mut to = Self::new(self.family, self.source);
         to.tensors.extend_from_slice(&self.tensors);
         if !inside {
             (to.input, to.output) = (self.input, self.output);

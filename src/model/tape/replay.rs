@@ -62,7 +62,6 @@ pub(crate) enum PassKind {
 
 impl Reel {
     /// What these savers make of a tape.
-    #[inline(never)]
     pub(crate) fn new(tape: Tape, savers: Savers) -> Self {
         let plan = Plan::new(&tape, savers);
         let is_input = |kept: &Kept| Some(kept.tensor) == tape.input;

@@ -12,7 +12,6 @@ pub struct Usage(pub [u64; USES]);
 impl Usage {
     /// All uses together.
     #[must_use]
-    #[inline(never)]
     pub fn total(&self) -> u64 {
         self.0
             .iter()
@@ -20,7 +19,6 @@ impl Usage {
     }
 
     /// Adds another usage.
-    #[inline(never)] // Everything about peaks is made of these; one copy keeps it small.
     pub fn add(&mut self, other: &Self) {
         for (into, from) in self.0.iter_mut().zip(&other.0) {
             *into = into.saturating_add(*from);
@@ -35,7 +33,6 @@ impl Usage {
     }
 
     /// Adds bytes to one use.
-    #[inline(never)]
     pub fn add_to(&mut self, usage: usize, bytes: u64) {
         if let Some(into) = self.0.get_mut(usage) {
             *into = into.saturating_add(bytes);

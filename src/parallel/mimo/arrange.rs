@@ -7,7 +7,6 @@ use super::{Change, Field, MimoInput, ModuleInput, Repair};
 pub(super) const LABEL: &str = "Lay the modules out one after another";
 
 /// The changes that place every module after the one before it.
-#[inline(never)] // Apart: its parts take fewer bytes than one huge function.
 pub(super) fn lay_out(input: &MimoInput) -> Option<Repair> {
     let world = integer(&input.world_size)?;
     let modules = input

@@ -9,7 +9,6 @@ use crate::value::Value;
 use crate::words::Gaps;
 
 /// The modules, each on all ranks, or every problem.
-#[inline(never)] // Apart: its parts take fewer bytes than one huge function.
 pub(super) fn check_colocated(input: &MimoInput) -> Result<MimoLayout, Vec<Problem>> {
     let mut problems = Vec::new();
     check_names(input, &mut problems);

@@ -13,7 +13,6 @@ use crate::value::Value;
 use crate::words::Gaps;
 
 /// The module with DP derived where it is not set, or every problem in the framework's order.
-#[inline(never)] // Apart: its parts take fewer bytes than one huge function.
 pub(super) fn check_module(
     at: &ModuleRef,
     module: &ModuleInput,
@@ -67,7 +66,6 @@ struct Report<'a> {
 }
 
 impl Report<'_> {
-    #[inline(never)]
     fn add(&mut self, field: Option<Field>, rule: Rule, refusal: Refusal) -> &mut Problem {
         let problem = report(&mut self.problems, rule, refusal).of(self.at);
         problem.field = field;
@@ -146,7 +144,6 @@ impl Report<'_> {
     }
 
     /// ETP * EP divides TP * CP * DP.
-    #[inline(never)] // Apart: its parts take fewer bytes than one huge function.
     fn check_experts(&mut self, module: &ModuleInput, parallelism: &ModuleParallelism) {
         const SHOWN: [Field; 5] = [
             Field::TensorModelParallelSize,

@@ -109,7 +109,6 @@ pub enum Change {
 }
 
 /// Adds a broken rule; what it returns takes the place and the repair.
-#[inline(never)] // One copy keeps the page small; so with the methods below.
 pub(super) fn report(problems: &mut Vec<Problem>, rule: Rule, refusal: Refusal) -> &mut Problem {
     problems.push_mut(Problem {
         module: None,
@@ -122,14 +121,12 @@ pub(super) fn report(problems: &mut Vec<Problem>, rule: Rule, refusal: Refusal) 
 
 impl Problem {
     /// It is about this module.
-    #[inline(never)]
     pub(super) fn of(&mut self, module: &ModuleRef) -> &mut Self {
         self.module = Some(module.clone());
         self
     }
 
     /// It is about this field of this module, and setting it puts it right.
-    #[inline(never)]
     pub(super) fn set(&mut self, module: &ModuleRef, field: Field, value: i128) -> &mut Self {
         self.repair = Some(Repair::set(module, field, value));
         self.field = Some(field);
@@ -139,7 +136,6 @@ impl Problem {
 
 impl Repair {
     /// Sets one field.
-    #[inline(never)]
     pub(super) fn set(module: &ModuleRef, field: Field, value: i128) -> Self {
         let mut gaps = Gaps::default();
         gaps.text(field.name()).text(&module.name).number(value);
@@ -155,7 +151,6 @@ impl Repair {
     }
 
     /// Runs the job on another number of ranks.
-    #[inline(never)]
     pub(super) fn world_size(value: i128) -> Self {
         Self {
             label: Gaps::default().number(value).fill("Use {} GPUs"),

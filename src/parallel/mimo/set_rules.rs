@@ -14,7 +14,6 @@ use crate::value::Value;
 use crate::words::{Gaps, holds};
 
 /// The modules on their ranks, or every problem in the framework's order.
-#[inline(never)] // Apart: its parts take fewer bytes than one huge function.
 pub(super) fn check_set(input: &MimoInput) -> Result<MimoLayout, Vec<Problem>> {
     let mut problems = Vec::new();
     check_names(input, &mut problems);
@@ -139,7 +138,6 @@ fn is_likely_language(name: &str) -> bool {
 }
 
 /// Where DP is missing, proposes an equal share of the ranks that other modules leave.
-#[inline(never)] // Apart: its parts take fewer bytes than one huge function.
 fn propose_data_parallel(input: &MimoInput, sound: &[Sound], problems: &mut [Problem]) {
     let missing = input.modules.len() - sound.len();
     let taken = sound.iter().try_fold(0_i128, |sum, module| {
@@ -179,7 +177,6 @@ struct Ranks<'a> {
 }
 
 /// Rank ranges tile the world. Gaps are only looked for when every module's range is known.
-#[inline(never)] // Apart: its parts take fewer bytes than one huge function.
 fn check_ranges(input: &MimoInput, sound: &[Sound], problems: &mut Vec<Problem>) {
     let mut ranges = Vec::with_capacity(sound.len());
     for Sound { at, parallelism } in sound {

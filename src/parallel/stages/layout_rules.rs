@@ -4,7 +4,6 @@ use super::divisors::near_divisors;
 use super::problem::StageProblem;
 use super::{LayerType, PipelineLayout, Share, StageInput, StageLayout, deal};
 
-#[inline(never)] // Apart: its parts take fewer bytes than one huge function.
 pub(super) fn split(
     input: &StageInput<'_>,
     layout: &PipelineLayout,

@@ -29,7 +29,6 @@ struct PerRank {
     last: u32,
 }
 
-#[inline(never)] // Apart: its parts take fewer bytes than one huge function.
 pub(super) fn split(input: &StageInput<'_>) -> Result<StageLayout, Vec<StageProblem>> {
     let per_rank = if input.uneven() {
         uneven(input)?

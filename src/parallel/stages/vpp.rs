@@ -33,7 +33,6 @@ impl Default for VppChoice {
 /// # Errors
 /// Every rule about virtual stages that the arguments break. Whether the layers can be split that way is
 /// for [`stage_layout`](super::stage_layout) to say.
-#[inline(never)] // Apart: its parts take fewer bytes than one huge function.
 pub fn resolve_vpp(
     input: &StageInput<'_>,
     choice: &VppChoice,

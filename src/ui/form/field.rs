@@ -3,7 +3,7 @@
 use super::Sheet;
 use super::control::control;
 use super::sweep::sweep;
-use crate::config::field::{Field, HELPFUL, Kind};
+use crate::config::field::{Field, Kind};
 use crate::config::fields::FieldId;
 use crate::config::problem::{Fix, Problem, Severity};
 use crate::order::sort_by_key;
@@ -77,7 +77,7 @@ pub(super) fn row(sheet: &Sheet, id: FieldId) -> Markup {
         .with("id", format!("row-{}", field.key))
         .child(name(sheet, id, &key, changed))
         .child(control)
-        .children(HELPFUL.then(|| help(sheet, id, &key)))
+        .child(help(sheet, id, &key))
         .child(problems)
 }
 
@@ -111,7 +111,7 @@ fn name(sheet: &Sheet, id: FieldId, key: &str, changed: bool) -> Markup {
     tag("div")
         .class("field-name")
         .child(label.text(field.presentation().label))
-        .children(HELPFUL.then(tip))
+        .child(tip())
         .child(reset)
         .child(tag("code").class("flag").text(flag(field)))
 }

@@ -154,7 +154,7 @@ impl Search {
 }
 
 // Embeds have no search, and fields in them no other names.
-#[cfg(all(test, feature = "web"))]
+#[cfg(test)]
 mod tests {
     use super::matches;
     use crate::config::fields::FieldId;

@@ -171,8 +171,7 @@ fn foot(sheet: &Sheet, group: Group, level: Level) -> Markup {
         .with("id", format!("foot-{number}"))
         .children(switches)
         .child(reset.mark("hidden", !changed))
-        // In an embed there is nothing that would open it.
-        .children((cfg!(feature = "web") && group == Group::Parallelism).then(search))
+        .children((group == Group::Parallelism).then(search))
 }
 
 /// Opens a dialog of `exchange.js`, which is loaded then.

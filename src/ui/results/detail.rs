@@ -3,7 +3,6 @@
 use super::super::browser;
 use super::super::shown::{Gesture, Piece, frame, shown};
 use super::explain::explanation;
-#[cfg(not(feature = "web"))]
 use super::panel::head as head_of;
 use super::panel::panel;
 use super::peaks;
@@ -47,7 +46,6 @@ fn chart(view: &View, width: Px) -> Option<Scene> {
 }
 
 /// The stage over the steps of one iteration, by itself.
-#[cfg(not(feature = "web"))]
 pub(in super::super) fn over_time(view: View) -> Piece {
     let title = "Memory of a stage over one iteration";
     let head = head_of("timeline-title", title, "the fullest stage, step by step");

@@ -57,13 +57,13 @@ impl Terms {
     ) {
         self.push(Term {
             part,
-            what: tensor.what.get(),
+            what: tensor.what,
             gradient,
             usage,
             each: tensor.allocated(),
             times,
             formula: Some((tensor.shape, tensor.width)),
-            source: tensor.source.get(),
+            source: tensor.source,
         });
     }
 

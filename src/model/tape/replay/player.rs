@@ -139,7 +139,6 @@ impl<'a> Player<'a> {
         self.high
     }
 
-    #[inline(never)]
     fn hold(&mut self, slot: usize) {
         if let Some(slot) = self.slots.get_mut(slot) {
             if slot.references == 0 {
@@ -157,7 +156,6 @@ impl<'a> Player<'a> {
         }
     }
 
-    #[inline(never)]
     fn release(&mut self, slot: usize) {
         if let Some(slot) = self.slots.get_mut(slot)
             && slot.references > 0
@@ -176,7 +174,6 @@ impl<'a> Player<'a> {
 
     /// The operation works: what is alive now, with tensors that only it needs, may be the most. A tensor that it also
     /// keeps is one and the same.
-    #[inline(never)]
     fn mark(&mut self, op: usize, again: bool, extra: Option<Role>) {
         let bytes = self
             .extra(op, extra)
@@ -206,7 +203,6 @@ impl<'a> Player<'a> {
         role.into_iter().flat_map(move |role| tape.of(op, role))
     }
 
-    #[inline(never)]
     fn capture_now(&mut self, op: usize, extra: Option<Role>) {
         let alive = self
             .slots

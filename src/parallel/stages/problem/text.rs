@@ -37,7 +37,6 @@ impl Gaps {
 impl StageProblem {
     /// The rule in words, and what goes into their gaps.
     #[allow(clippy::too_many_lines, reason = "one arm for each rule")]
-    #[inline(never)] // Apart: its parts take fewer bytes than one huge function.
     fn tell(&self, gaps: &mut Gaps) -> &'static str {
         match self {
             Self::Zero { field } => {

@@ -129,7 +129,7 @@ fn every_term_is_what_the_modules_keep() {
         let kept = kept_by(Kernels::TE_LIKE, kind, record);
         for tensor in &kept {
             *terms
-                .entry(term(tensor.what.get(), kind.starts_with("mla")))
+                .entry(term(tensor.what, kind.starts_with("mla")))
                 .or_default() += tensor.bytes();
         }
         let expected: BTreeMap<&str, u64> = if record["recompute"] == "full" {
@@ -213,7 +213,7 @@ fn the_identities_of_selective_recompute_emerge() {
         let kept = kept(&tape, savers);
         let kept = kept
             .iter()
-            .filter(|tensor| !tensor.what.get().contains("statistics"));
+            .filter(|tensor| !tensor.what.contains("statistics"));
         let bytes: u64 = kept.map(ActivationTensor::bytes).sum();
         let (sbh, scores) = (s * b * h, if selective { 0 } else { 5 * a * s * s * b });
         let expected = if sequence_parallel || t == 1 {

@@ -33,7 +33,7 @@ fn kept(job: &Json, word: &str) -> (u64, u64) {
     let tensors = recompute::kept(&tape, Savers::of(m));
     let named = tensors
         .iter()
-        .filter(|tensor| tensor.what.get().contains(word));
+        .filter(|tensor| tensor.what.contains(word));
     (
         named.map(ActivationTensor::bytes).sum(),
         tensors.iter().map(ActivationTensor::bytes).sum(),

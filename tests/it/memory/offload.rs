@@ -36,7 +36,7 @@ fn kept(job: &Json) -> Vec<ActivationTensor> {
 }
 
 fn bytes(kept: &[ActivationTensor], what: &str) -> u64 {
-    let named = kept.iter().filter(|tensor| tensor.what.get() == what);
+    let named = kept.iter().filter(|tensor| tensor.what == what);
     named.map(ActivationTensor::bytes).sum()
 }
 

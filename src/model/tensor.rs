@@ -29,7 +29,6 @@ impl Factor {
 /// A factor called `symbol` with this value.
 #[must_use]
 pub const fn factor(symbol: &'static str, value: u64) -> Factor {
-    let symbol = symbol;
     Factor { symbol, value }
 }
 

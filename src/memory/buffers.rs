@@ -69,11 +69,11 @@ impl List {
         if bytes > 0 {
             self.0.push(Buffer {
                 kind,
-                what: what,
+                what,
                 bytes,
                 shape,
                 width,
-                source: source,
+                source,
             });
         }
     }

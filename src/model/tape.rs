@@ -195,7 +195,7 @@ impl Tape {
             input: None,
             output: None,
             family,
-            source: source,
+            source,
         }
     }
 
@@ -209,7 +209,7 @@ impl Tape {
     pub(crate) fn tensor(&mut self, what: &'static str, shape: Shape, width: u64) -> TensorId {
         let id = TensorId(u32::try_from(self.tensors.len()).unwrap_or(u32::MAX));
         self.tensors.push(ActivationTensor {
-            what: what,
+            what,
             family: self.family,
             elements: shape.elements(),
             shape,

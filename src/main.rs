@@ -1,21 +1,18 @@
-//! The app: says where a panic goes, then hands the page to [`megatron_memory::ui`].
+//! The page's entry point: panics go to the console, and [`App`] goes into the element `#app`.
 
-use std::panic;
-
-use leptos::{mount, wasm_bindgen::JsCast, wasm_bindgen::JsValue};
+use leptos::{mount, wasm_bindgen::JsCast};
 use megatron_memory::ui::App;
 
 fn main() {
-    // The page's own script notices the trap that follows and shows what the reader can do.
-    panic::set_hook(Box::new(|panic| {
-        web_sys::console::error_1(&JsValue::from_str(&panic.to_string()));
-    }));
+    // The loader notices the trap that follows a panic and shows what the reader can do.
+    console_error_panic_hook::set_once();
 
     let app = web_sys::window()
         .and_then(|window| window.document())
         .and_then(|document| document.get_element_by_id("app"))
         .and_then(|element| element.dyn_into::<web_sys::HtmlElement>().ok());
     if let Some(app) = app {
+        // The first view that the page itself brings makes room for the application.
         app.set_text_content(None);
         mount::mount_to(app, App).forget();
     }

@@ -6,6 +6,7 @@
     reason = "components are used by naming them in a view, own their properties, and come with public helpers"
 )]
 
+mod app;
 mod browser;
 mod draw;
 mod embed;
@@ -17,7 +18,6 @@ mod link;
 mod modules;
 mod notices;
 mod presets_bar;
-pub mod reactive;
 mod results;
 mod runtime;
 mod shortcuts;
@@ -27,5 +27,4 @@ mod summary;
 pub mod theme;
 mod values;
 
-mod page;
-pub use page::App;
+pub use app::App;

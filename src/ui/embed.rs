@@ -10,9 +10,7 @@ use core::fmt::Write;
 
 use super::browser;
 use super::form::{rows, sections, sweeps};
-use super::link;
 use super::notices;
-use super::reactive::{Derived, effect};
 use super::results::{View, numbers, over_time, stages};
 use super::shown::{Piece, frame, shown};
 use super::state::State;
@@ -22,16 +20,17 @@ use crate::config::field::{Group, Level};
 use crate::config::fields::FieldId;
 use crate::formats::share_url::encode;
 use crate::report::markup::tag;
+use leptos::prelude::*;
 use presentation::{Part, Presentation};
 
-/// The whole embed.
-pub(super) fn embed() -> Vec<Piece> {
+/// The calculator in a frame of another page.
+#[component]
+pub(super) fn Embed() -> impl IntoView {
     let asked = Presentation::from_query(&browser::query());
-    let state = link::open();
+    let state = expect_context();
     let view = View::new(state, |_, _, _| Vec::new());
-    link::keep(state);
-    let hash = Derived::new(move || encode(&state.share()));
-    effect(move || browser::mark_root("data-result", Some(&result(state, &hash.read()))));
+    let hash = Memo::new(move |_| encode(&state.share()));
+    Effect::new(move |_| browser::mark_root("data-result", Some(&result(state, &hash.read()))));
     let shows = match asked.part {
         Part::Full => vec![stages(view), over_time(view), numbers(view)],
         Part::Table => vec![numbers(view)],
@@ -59,7 +58,7 @@ pub(super) fn embed() -> Vec<Piece> {
 }
 
 /// The inputs, and what cannot be changed here.
-fn settings(state: &'static State, asked: &Presentation) -> Vec<Piece> {
+fn settings(state: State, asked: &Presentation) -> Vec<Piece> {
     let editable = if asked.readonly {
         Vec::new()
     } else {
@@ -95,7 +94,7 @@ fn settings(state: &'static State, asked: &Presentation) -> Vec<Piece> {
 }
 
 /// Settings as they are, for reading.
-fn fixed(state: &'static State, fields: Vec<FieldId>) -> Piece {
+fn fixed(state: State, fields: Vec<FieldId>) -> Piece {
     let draw = move || {
         let entries = fields.iter().map(|id| {
             let field = id.field();
@@ -111,7 +110,7 @@ fn fixed(state: &'static State, fields: Vec<FieldId>) -> Piece {
 }
 
 /// The result as the page around gets it, as JSON: the link, and the bytes of every stage of every module.
-fn result(state: &State, hash: &str) -> String {
+fn result(state: State, hash: &str) -> String {
     let outcome = state.outcome.read();
     let estimate = outcome.as_ref().map(|outcome| &outcome.estimate);
     let mut json = String::new();

@@ -5,12 +5,12 @@ use core::fmt::Write;
 use super::browser;
 use super::draw::{button, dialog};
 use super::link;
-use super::reactive::{Slot, untrack};
 use super::shown::{Gesture, Piece, shown};
 use super::state::State;
 use super::summary;
 use crate::report::markup::{Markup, tag};
 use crate::source::{MEGATRON_BRIDGE_REVISION, MEGATRON_LM_REVISION};
+use leptos::prelude::*;
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 /// Where reports go; empty for a copy of the page that nobody has published.
@@ -20,8 +20,8 @@ const REPOSITORY: &str = env!("CARGO_PKG_REPOSITORY");
 const REPORT: &str = "report";
 
 /// The last line of the page.
-pub(super) fn foot(state: &'static State) -> Piece {
-    let report = Slot::new(String::new());
+pub(super) fn foot(state: State) -> Piece {
+    let report = RwSignal::new(String::new());
     let act = move |gesture: Gesture<'_>| {
         match gesture {
             Gesture::Choose("open") => {
@@ -80,7 +80,7 @@ fn draw(report: &str) -> Vec<Markup> {
 }
 
 /// The report as far as the page can write it.
-fn text(state: &'static State) -> String {
+fn text(state: State) -> String {
     format!(
         "{}\n\nPredicted: {}\nMeasured: \nMeasured with: \n\nMegatron Memory {VERSION}\nMegatron-LM {MEGATRON_LM_REVISION}\n",
         link::address(state),

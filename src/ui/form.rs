@@ -10,7 +10,7 @@ pub(super) mod search;
 mod section;
 mod sweep;
 
-use std::sync::{Arc, RwLockReadGuard};
+use std::sync::Arc;
 
 pub(crate) use field::{control_id, fixable};
 
@@ -21,24 +21,24 @@ use crate::config::problem::{Problem, Severity};
 use crate::config::raw::RawJob;
 use crate::formats::state::Setup;
 use crate::report::markup::tag;
-use crate::ui::reactive::Slot;
 use crate::ui::shown::{Piece, frame, shown};
 use crate::ui::state::{Outcome, State};
 use crate::ui::values::same;
 use crate::value::Value;
 use derived::resolved;
+use leptos::prelude::*;
 use relevance::Relevance;
 
 /// The form's own state, beside the page's.
 #[derive(Clone, Copy)]
 struct Form {
-    state: &'static State,
+    state: State,
     /// Fields whose help is open.
-    tips: Slot<Vec<FieldId>>,
+    tips: RwSignal<Vec<FieldId>>,
 }
 
 /// All sections, under the search box.
-pub(super) fn form(state: &'static State) -> Piece {
+pub(super) fn form(state: State) -> Piece {
     let region = tag("div")
         .class("form")
         .with("id", "settings")
@@ -56,7 +56,7 @@ pub(super) fn form(state: &'static State) -> Piece {
 }
 
 /// All sections.
-pub(super) fn sections(state: &'static State) -> Piece {
+pub(super) fn sections(state: State) -> Piece {
     let form = Form::new(state);
     let draw = move || {
         let sheet = form.sheet();
@@ -69,7 +69,7 @@ pub(super) fn sections(state: &'static State) -> Piece {
 }
 
 /// What other values of some fields would come to; a click applies one.
-pub(super) fn sweeps(state: &'static State, fields: Vec<FieldId>) -> Piece {
+pub(super) fn sweeps(state: State, fields: Vec<FieldId>) -> Piece {
     let form = Form::new(state);
     let draw = move || {
         let sheet = form.sheet();
@@ -84,7 +84,7 @@ pub(super) fn sweeps(state: &'static State, fields: Vec<FieldId>) -> Piece {
 }
 
 /// Some fields without their sections.
-pub(super) fn rows(state: &'static State, fields: Vec<FieldId>) -> Piece {
+pub(super) fn rows(state: State, fields: Vec<FieldId>) -> Piece {
     let form = Form::new(state);
     let draw = move || {
         let sheet = form.sheet();
@@ -94,10 +94,10 @@ pub(super) fn rows(state: &'static State, fields: Vec<FieldId>) -> Piece {
 }
 
 impl Form {
-    fn new(state: &'static State) -> Self {
+    fn new(state: State) -> Self {
         Self {
             state,
-            tips: Slot::new(Vec::new()),
+            tips: RwSignal::new(Vec::new()),
         }
     }
 
@@ -113,21 +113,21 @@ impl Form {
             outcome: state.outcome.get(),
             checked: state.checked.get(),
             base: state.baseline.get(),
-            setup: state.setup.read(),
-            tips: self.tips.read(),
+            setup: state.setup.get(),
+            tips: self.tips.get(),
         }
     }
 }
 
 /// One moment of the form.
 struct Sheet {
-    state: &'static State,
+    state: State,
     module: usize,
     outcome: Option<Arc<Outcome>>,
     checked: Arc<Checked>,
     base: Arc<RawJob>,
-    setup: RwLockReadGuard<'static, Setup>,
-    tips: RwLockReadGuard<'static, Vec<FieldId>>,
+    setup: Setup,
+    tips: Vec<FieldId>,
     relevance: Relevance,
 }
 

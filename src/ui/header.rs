@@ -4,7 +4,6 @@ use super::browser;
 use super::draw::{aria, button, dialog};
 use super::link;
 use super::presets_bar;
-use super::reactive::{Slot, untrack};
 use super::results::pin;
 use super::shortcuts::SHORTCUTS;
 use super::shown::{Gesture, Piece, shown};
@@ -12,6 +11,7 @@ use super::state::State;
 use super::theme;
 use crate::report::amount::Unit;
 use crate::report::markup::{Markup, tag};
+use leptos::prelude::*;
 
 /// The ids of the dialog with the link and of the link in it.
 const LINK: &str = "link";
@@ -24,10 +24,10 @@ const MENU: &str = "menu";
 const DIALOGS: [(&str, &str); 2] = [("import", "Import"), ("export", "Export")];
 
 /// The header.
-pub(super) fn header(state: &'static State) -> Piece {
+pub(super) fn header(state: State) -> Piece {
     let header = Header {
         state,
-        address: Slot::new(String::new()),
+        address: RwSignal::new(String::new()),
     };
     shown(
         "whole",
@@ -38,9 +38,9 @@ pub(super) fn header(state: &'static State) -> Piece {
 
 #[derive(Clone, Copy)]
 struct Header {
-    state: &'static State,
+    state: State,
     /// The link, where the clipboard does not take it.
-    address: Slot<String>,
+    address: RwSignal<String>,
 }
 
 impl Header {

@@ -5,23 +5,23 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use super::browser::{self, Timer};
-use super::reactive::{effect, untrack};
 use super::state::State;
 use crate::formats::share_url::{Notice, encode, visit};
 use crate::formats::state::ShareState;
+use leptos::prelude::*;
 
 /// How long the link waits for the next keystroke.
 const PAUSE: Duration = Duration::from_millis(250);
 
 /// The state of a page that has just been opened.
-pub(super) fn open() -> &'static State {
+pub(super) fn open() -> State {
     let (share, notices) = visit(&browser::fragment());
     let state = State::new(share);
     tell(state, &notices);
     state
 }
 
-fn tell(state: &'static State, notices: &[Notice]) {
+fn tell(state: State, notices: &[Notice]) {
     if !notices.is_empty() {
         let texts: Vec<String> = notices.iter().take(6).map(Notice::to_string).collect();
         state
@@ -70,7 +70,7 @@ impl Keeper {
     }
 
     /// Takes over what the address says now, unless it is what was written there.
-    fn follow(&self, state: &'static State) {
+    fn follow(&self, state: State) {
         let fragment = browser::fragment();
         if *self.fragment.borrow() == fragment {
             return;
@@ -86,7 +86,7 @@ impl Keeper {
 }
 
 /// Keeps the address and the state together as long as the page is there.
-pub(super) fn keep(state: &'static State) {
+pub(super) fn keep(state: State) {
     let keeper = Rc::new(Keeper {
         settled: RefCell::new(untrack(|| state.share())),
         waiting: RefCell::new(None),
@@ -95,7 +95,7 @@ pub(super) fn keep(state: &'static State) {
     });
     let writer = Rc::clone(&keeper);
     let mut before = None;
-    effect(move || {
+    Effect::new(move |_| {
         let (share, jumps) = (state.share(), state.jumps.get());
         match before.replace(jumps) {
             // Back must lead to what was there before the jump, keystrokes included.
@@ -116,12 +116,12 @@ pub(super) fn keep(state: &'static State) {
 }
 
 /// The address of the page as it is now.
-pub(super) fn address(state: &'static State) -> String {
+pub(super) fn address(state: State) -> String {
     browser::address(&encode(&untrack(|| state.share())))
 }
 
 /// Puts the link on the clipboard; `denied` gets the address where the browser does not allow that.
-pub(super) fn copy(state: &'static State, denied: impl Fn(String) + 'static) {
+pub(super) fn copy(state: State, denied: impl Fn(String) + 'static) {
     let address = address(state);
     let text = address.clone();
     browser::copy(&address, move |copied| {

@@ -5,7 +5,6 @@
 use super::browser;
 use super::draw::{aria, button, option};
 use super::form::fixable;
-use super::reactive::Slot;
 use super::shown::{Gesture, Piece, shown};
 use super::state::State;
 use crate::config::edit::module_name;
@@ -17,15 +16,16 @@ use crate::presets::encoders::{self, ENCODERS};
 use crate::report::amount::Scale;
 use crate::report::markup::{Markup, tag};
 use crate::report::modules::{ModuleRow, rows};
+use leptos::prelude::*;
 
 /// Problems of a module that its row shows.
 const MOST_PROBLEMS: usize = 4;
 
 /// The list, and the way to add to it.
-pub(super) fn modules(state: &'static State) -> Piece {
+pub(super) fn modules(state: State) -> Piece {
     let list = List {
         state,
-        refused: Slot::new(None),
+        refused: RwSignal::new(None),
     };
     shown(
         "modules",
@@ -37,9 +37,9 @@ pub(super) fn modules(state: &'static State) -> Piece {
 /// The list's own state, beside the page's.
 #[derive(Clone, Copy)]
 struct List {
-    state: &'static State,
+    state: State,
     /// Component specs as they were typed, and what is wrong with them.
-    refused: Slot<Option<(String, String)>>,
+    refused: RwSignal<Option<(String, String)>>,
 }
 
 fn tool(place: String, label: &'static str, text: &'static str) -> Markup {

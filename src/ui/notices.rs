@@ -5,10 +5,10 @@ use std::rc::Rc;
 
 use super::browser::{self, Timer};
 use super::draw::button;
-use super::reactive::{Derived, Slot, effect};
 use super::shown::{Gesture, Piece, shown};
 use super::state::State;
 use crate::report::markup::{Markup, tag};
+use leptos::prelude::*;
 
 /// A message with what can be done about it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,15 +25,15 @@ const SPOKEN: &str = "spoken";
 /// Where messages are left.
 #[derive(Clone, Copy)]
 pub struct Notices {
-    shown: Slot<Option<Notice>>,
-    spoken: Slot<String>,
+    shown: RwSignal<Option<Notice>>,
+    spoken: RwSignal<String>,
 }
 
 impl Notices {
     pub(super) fn new() -> Self {
         Self {
-            shown: Slot::new(None),
-            spoken: Slot::new(String::new()),
+            shown: RwSignal::new(None),
+            spoken: RwSignal::new(String::new()),
         }
     }
 
@@ -67,7 +67,7 @@ impl Notices {
 }
 
 /// The message at the edge of the page, and the line for screen readers.
-pub(super) fn board(state: &'static State) -> Piece {
+pub(super) fn board(state: State) -> Piece {
     speak_results(state);
     let notices = state.notices;
     shown(
@@ -112,9 +112,9 @@ impl Notices {
 }
 
 /// Reads out the verdict, or the problems, once the reader has paused for a second.
-fn speak_results(state: &'static State) {
+fn speak_results(state: State) {
     let timer = Rc::new(Timer::default());
-    let sentence = Derived::new(move || {
+    let sentence = Memo::new(move |_| {
         let checked = state.checked.get();
         match checked.errors().next() {
             Some(first) => format!("{} problems. {first}", checked.errors().count()),
@@ -122,7 +122,7 @@ fn speak_results(state: &'static State) {
         }
     });
     let mut first = true;
-    effect(move || {
+    Effect::new(move |_| {
         let sentence = sentence.get();
         // Nobody has done anything yet when the page opens.
         if !core::mem::take(&mut first) {

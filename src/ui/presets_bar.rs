@@ -11,6 +11,7 @@ use crate::formats::state::{PresetRef, Setup};
 use crate::presets::jobs::{self, JOBS, JobPreset};
 use crate::presets::{PRESETS, by_id};
 use crate::report::markup::{Markup, tag};
+use leptos::prelude::*;
 
 /// The list's id and place.
 pub(super) const PRESET: &str = "preset";
@@ -34,7 +35,7 @@ fn trained_as(preset: &RawJob, now: &RawJob) -> RawJob {
 
 /// Takes over a model. Settings that were changed stay where the model can be trained with them;
 /// otherwise, and where nothing was changed, the job suggested for the model comes with it.
-pub(super) fn pick(state: &'static State, id: &str) {
+pub(super) fn pick(state: State, id: &str) {
     if let Some(job) = jobs::by_id(id) {
         return pick_job(state, job);
     }
@@ -71,7 +72,7 @@ pub(super) fn pick(state: &'static State, id: &str) {
 }
 
 /// Takes over a whole job of several modules.
-fn pick_job(state: &'static State, job: &JobPreset) {
+fn pick_job(state: State, job: &JobPreset) {
     let setup = Setup {
         preset: Some(job.into()),
         ..Setup::default()
@@ -83,7 +84,7 @@ fn pick_job(state: &'static State, job: &JobPreset) {
 }
 
 /// The list of models.
-pub(super) fn draw(state: &'static State) -> Markup {
+pub(super) fn draw(state: State) -> Markup {
     let setup = state.setup.read();
     let chosen = setup.preset.as_ref().map(|preset| preset.id.clone());
     let none = option("", "No preset")

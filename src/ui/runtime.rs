@@ -8,7 +8,7 @@ mod leptos;
 use super::browser::Element;
 use crate::report::markup::Markup;
 
-pub(super) use self::leptos::{Piece, Trigger, Version, effect, element, untrack};
+pub(super) use self::leptos::{Piece, element};
 
 /// What becomes of an element that has just been made.
 pub(super) type Fill = Box<dyn FnOnce(&Element)>;

@@ -5,10 +5,10 @@ use core::time::Duration;
 use super::browser::{self, Event, Timer};
 use super::draw::dialog;
 use super::form::search::SEARCH;
-use super::reactive::{Slot, effect};
 use super::shown::{Gesture, Piece, shown};
 use super::state::State;
 use crate::report::markup::{Markup, tag};
+use leptos::prelude::*;
 
 /// The id of the dialog.
 pub(super) const SHORTCUTS: &str = "help";
@@ -88,7 +88,7 @@ const QUIET: &str = "quiet";
 const PAUSE: Duration = Duration::from_secs(1);
 
 /// Obeys a key, wherever it is pressed; true when the browser must not.
-fn press(state: &'static State, key: &str) -> bool {
+fn press(state: State, key: &str) -> bool {
     match key {
         "Ctrl+z" | "Ctrl+Z" | "Ctrl+y" => {
             // What is typed is the browser's to undo, but in the form, where steps come between.
@@ -115,8 +115,8 @@ fn press(state: &'static State, key: &str) -> bool {
 
 /// Listens for shortcuts as long as the page is there. The dialog that lists them can turn the single keys off, which
 /// are in the way of those who speak to their computer.
-pub(super) fn help(state: &'static State) -> Piece {
-    let quiet = Slot::new(browser::stored(QUIET).unwrap_or_default());
+pub(super) fn help(state: State) -> Piece {
+    let quiet = RwSignal::new(browser::stored(QUIET).unwrap_or_default());
     let hear = move |event: &Event| {
         let key = browser::key(event);
         let alone = matches!(key.as_str(), "?" | "/");
@@ -128,9 +128,9 @@ pub(super) fn help(state: &'static State) -> Piece {
     };
     browser::listen_everywhere(&["keydown"], Box::new(hear));
     let timer = Timer::default();
-    effect(move || {
+    Effect::new(move |_| {
         drop(state.setup.read());
-        timer.restart(PAUSE, Box::new(|| state.pause()));
+        timer.restart(PAUSE, Box::new(move || state.pause()));
     });
     let list = |entries: &[(&'static str, &'static str)]| {
         tag("dl").children(entries.iter().map(|(name, text)| {

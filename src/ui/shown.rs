@@ -9,10 +9,10 @@ use std::cell::Cell;
 use std::rc::Rc;
 
 use super::browser::{self, Element, Event, Patch};
-use super::reactive::{Slot, effect};
 pub(super) use super::runtime::Piece;
 use super::runtime::element;
 use crate::report::markup::{Markup, tag};
+use leptos::prelude::*;
 
 /// What the reader does, and to which place.
 #[derive(Clone, Copy, Debug)]
@@ -71,7 +71,7 @@ pub(crate) fn shown(
 /// The same, telling its width in pixels.
 pub(crate) fn shown_at_width(
     class: &'static str,
-    width: Slot<i32>,
+    width: RwSignal<i32>,
     draw: impl Fn() -> Vec<Markup> + 'static,
     hands: impl Fn(Gesture<'_>) -> bool + 'static,
 ) -> Piece {
@@ -80,7 +80,7 @@ pub(crate) fn shown_at_width(
 
 fn erased(
     class: &'static str,
-    width: Option<Slot<i32>>,
+    width: Option<RwSignal<i32>>,
     draw: Box<dyn Fn() -> Vec<Markup>>,
     hands: Hands,
 ) -> Piece {
@@ -89,7 +89,7 @@ fn erased(
             browser::watch_width(root, Box::new(move |new| width.set(new)));
         }
         let (mut patch, sight) = (Patch::new(root), Sight::of(root, class));
-        effect(move || {
+        Effect::new(move |_| {
             if sight.is_turn() {
                 patch.show(draw());
             }
@@ -103,7 +103,7 @@ fn erased(
 struct Sight {
     seen: Rc<Cell<bool>>,
     waits: Rc<Cell<bool>>,
-    turn: Slot<()>,
+    turn: RwSignal<()>,
 }
 
 impl Sight {
@@ -117,7 +117,7 @@ impl Sight {
         Self {
             seen,
             waits: Rc::default(),
-            turn: Slot::new(()),
+            turn: RwSignal::new(()),
         }
     }
 

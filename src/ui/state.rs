@@ -7,7 +7,6 @@ use std::sync::Arc;
 use super::form::relevance::Relevance;
 use super::history::History;
 use super::notices::Notices;
-use super::reactive::{Derived, Slot};
 use super::theme::Theme;
 use super::values::{canonical, same};
 use crate::config::field::{Default, Group, Level};
@@ -20,6 +19,7 @@ use crate::memory::{Estimate, StageRef, estimate};
 use crate::report::amount::Unit;
 use crate::report::target::Target;
 use crate::value::Value;
+use leptos::prelude::*;
 
 /// A valid job and what it needs.
 #[derive(Clone, Debug)]
@@ -39,40 +39,41 @@ impl Outcome {
 }
 
 /// The state of the page. There is one, it lives as long as the page, and every view has a reference to it.
+#[derive(Clone, Copy)]
 pub struct State {
     /// The settings.
-    pub setup: Slot<Setup>,
+    pub setup: RwSignal<Setup>,
     /// The module that the form edits.
-    pub module: Slot<usize>,
+    pub module: RwSignal<usize>,
     /// The preset's job, or one of nothing but defaults.
-    pub start: Derived<Arc<RawJob>>,
+    pub start: Memo<Arc<RawJob>>,
     /// What the settings are compared with: the same, with the modules in the order in which the settings have them.
-    pub baseline: Derived<Arc<RawJob>>,
+    pub baseline: Memo<Arc<RawJob>>,
     /// The settings' check.
-    pub checked: Derived<Arc<Checked>>,
+    pub checked: Memo<Arc<Checked>>,
     /// The last valid job and what it needs; none before the first valid one.
-    pub outcome: Derived<Option<Arc<Outcome>>>,
+    pub outcome: Memo<Option<Arc<Outcome>>>,
     /// Whether the settings are invalid, so that the outcome is an older one.
-    pub stale: Derived<bool>,
+    pub stale: Memo<bool>,
     /// A pinned job to compare with.
-    pub compare: Slot<Option<Setup>>,
+    pub compare: RwSignal<Option<Setup>>,
     /// The chosen tab of the results, by a name of its own.
-    pub tab: Slot<Option<String>>,
+    pub tab: RwSignal<Option<String>>,
     /// The stage that the reader chose; none for the worst.
-    pub stage: Slot<Option<StageRef>>,
+    pub stage: RwSignal<Option<StageRef>>,
     /// What the pointer or the focus is on, the same in every view.
-    pub highlight: Slot<Option<Target>>,
+    pub highlight: RwSignal<Option<Target>>,
     /// The unit of memory.
-    pub unit: Slot<Unit>,
+    pub unit: RwSignal<Unit>,
     /// Light, dark, or as the system has it.
-    pub theme: Slot<Theme>,
+    pub theme: RwSignal<Theme>,
     /// Passing messages.
     pub notices: Notices,
     /// Deliberate jumps so far; each is an entry in the browser's history.
-    pub jumps: Slot<u32>,
+    pub jumps: RwSignal<u32>,
     /// Which sections are open, and how far.
-    pub disclosure: Slot<Disclosure>,
-    history: Slot<Steps>,
+    pub disclosure: RwSignal<Disclosure>,
+    history: RwSignal<Steps>,
 }
 
 /// Which sections of the form are open, one entry a group, and the level shown in each.
@@ -87,21 +88,21 @@ pub struct Disclosure {
 impl State {
     /// The state of a page that shows this.
     #[must_use]
-    pub fn new(share: ShareState) -> &'static Self {
-        let setup = Slot::new(share.setup);
+    pub fn new(share: ShareState) -> Self {
+        let setup = RwSignal::new(share.setup);
         // Only when another preset has been picked.
-        let preset = Derived::new(move || setup.read().preset.clone());
-        let start = Derived::following(move |_: &Arc<RawJob>| {
+        let preset = Memo::new(move |_| setup.read().preset.clone());
+        let start = Memo::new_owning(move |_| {
             let of_preset = Setup {
                 preset: preset.get(),
                 ..Setup::default()
             };
-            Some(Arc::new(of_preset.base()))
+            (Arc::new(of_preset.base()), true)
         });
-        let baseline = Derived::following(move |last: &Arc<RawJob>| {
+        let baseline = Memo::new(move |last: Option<&Arc<RawJob>>| {
             let start = start.get();
             if start.modules.is_empty() {
-                return Some(start);
+                return start;
             }
             let setup = setup.read();
             let modules = setup.job.modules.iter().map(|module| RawModule {
@@ -112,46 +113,48 @@ impl State {
                 modules: modules.collect(),
                 ..(*start).clone()
             };
-            (job != **last).then(|| Arc::new(job))
-        });
-        let checked =
-            Derived::following(move |_: &Arc<Checked>| Some(Arc::new(check(&setup.read().job))));
-        let outcome = Derived::following(move |last: &Option<Arc<Outcome>>| {
-            let of = |config: &Config| {
-                Some(Arc::new(Outcome {
-                    estimate: estimate(config),
-                    config: config.clone(),
-                }))
-            };
-            match &checked.read().config {
-                Some(config) => Some(of(config)),
-                // A link may open on a job that cannot run: until one can, its preset stands in.
-                None if last.is_none() => {
-                    let preset = check(&start.read_untracked()).config;
-                    preset.as_ref().map(of)
-                }
-                None => None,
+            match last {
+                Some(last) if **last == job => Arc::clone(last),
+                _ => Arc::new(job),
             }
         });
-        Box::leak(Box::new(Self {
+        let checked = Memo::new_owning(move |_| (Arc::new(check(&setup.read().job)), true));
+        let outcome = Memo::new_owning(move |last: Option<Option<Arc<Outcome>>>| {
+            let of = |config: &Config| {
+                Arc::new(Outcome {
+                    estimate: estimate(config),
+                    config: config.clone(),
+                })
+            };
+            match (&checked.read().config, last.flatten()) {
+                (Some(config), _) => (Some(of(config)), true),
+                (None, Some(last)) => (Some(last), false),
+                // A link may open on a job that cannot run: until one can, its preset stands in.
+                (None, None) => {
+                    let preset = check(&start.read_untracked()).config;
+                    (preset.as_ref().map(of), true)
+                }
+            }
+        });
+        Self {
             setup,
-            module: Slot::new(0),
+            module: RwSignal::new(0),
             start,
             baseline,
             checked,
             outcome,
-            stale: Derived::new(move || checked.read().config.is_none()),
-            compare: Slot::new(share.compare),
-            tab: Slot::new(share.view.tab),
-            stage: Slot::new(share.view.stage.map(stage_at)),
-            highlight: Slot::new(None),
-            unit: Slot::new(super::theme::stored_unit()),
-            theme: Slot::new(Theme::stored()),
+            stale: Memo::new(move |_| checked.read().config.is_none()),
+            compare: RwSignal::new(share.compare),
+            tab: RwSignal::new(share.view.tab),
+            stage: RwSignal::new(share.view.stage.map(stage_at)),
+            highlight: RwSignal::new(None),
+            unit: RwSignal::new(super::theme::stored_unit()),
+            theme: RwSignal::new(Theme::stored()),
             notices: Notices::new(),
-            jumps: Slot::new(0),
-            disclosure: Slot::new(Disclosure::first()),
-            history: Slot::new(History::default()),
-        }))
+            jumps: RwSignal::new(0),
+            disclosure: RwSignal::new(Disclosure::first()),
+            history: RwSignal::new(History::default()),
+        }
     }
 
     /// The raw value that counts for a field; none for its default.
@@ -351,7 +354,7 @@ impl State {
 
     fn travel(&self, go: fn(&mut Steps, Jobs) -> Option<Jobs>) -> bool {
         let now = self.jobs();
-        let there = self.history.update(|h| go(h, now));
+        let there = self.history.try_update(|h| go(h, now)).flatten();
         let done = there.is_some();
         if let Some((setup, compare)) = there {
             self.notices.pass(true);

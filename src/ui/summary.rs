@@ -3,7 +3,6 @@
 use super::browser;
 use super::draw::button;
 use super::form::control_id;
-use super::reactive::{effect, untrack};
 use super::results::{View, headline_bar};
 use super::shown::{Gesture, Piece, frame, shown};
 use super::state::{Outcome, State};
@@ -13,6 +12,7 @@ use crate::report::amount::{Scale, percent};
 use crate::report::markup::{Markup, tag};
 use crate::report::summary::{self as report, Verdict};
 use crate::units::Bytes;
+use leptos::prelude::*;
 
 /// The outline of a verdict's icon.
 const fn icon(verdict: Verdict) -> &'static str {
@@ -32,7 +32,7 @@ struct Headline {
 }
 
 impl Headline {
-    fn of(state: &'static State) -> Option<Self> {
+    fn of(state: State) -> Option<Self> {
         let outcome = state.outcome.read();
         let Outcome { config, estimate } = outcome.as_ref()?.as_ref();
         let summary = report::Summary::new(config, estimate);
@@ -72,7 +72,7 @@ impl Headline {
 const MISSING: &str = "The most that PyTorch allocates at any moment of a step";
 
 /// The headline as one sentence.
-pub(super) fn sentence(state: &'static State) -> String {
+pub(super) fn sentence(state: State) -> String {
     let Some(headline) = Headline::of(state) else {
         return String::new();
     };
@@ -93,7 +93,7 @@ pub(super) fn summary(view: View) -> Piece {
         .class("summary")
         .with("aria-label", "Memory of one GPU");
     // Everything that shows older numbers is dimmed.
-    effect(move || browser::mark_root("data-stale", state.stale.get().then_some("")));
+    Effect::new(move |_| browser::mark_root("data-stale", state.stale.get().then_some("")));
     let figures = shown("summary-head", move || figures(state), |_| false);
     let notes = shown(
         "summary-foot",
@@ -109,7 +109,7 @@ pub(super) fn summary(view: View) -> Piece {
 }
 
 /// Total, GPU and verdict.
-fn figures(state: &'static State) -> Vec<Markup> {
+fn figures(state: State) -> Vec<Markup> {
     let (headline, unit) = (Headline::of(state), state.unit.get());
     let scale = Scale::coarse(unit);
     let say = |what: fn(&Headline, Scale) -> String| {
@@ -177,7 +177,7 @@ fn meter(headline: &Headline) -> Markup {
 }
 
 /// Where it is, what it leaves out, and what stands in the way of a result.
-fn notes(state: &'static State) -> Vec<Markup> {
+fn notes(state: State) -> Vec<Markup> {
     let (headline, checked) = (Headline::of(state), state.checked.get());
     let place = headline.as_ref().map(|h| h.place.clone());
     let scale = Scale::coarse(state.unit.get());
@@ -213,7 +213,7 @@ fn notes(state: &'static State) -> Vec<Markup> {
 }
 
 /// Opens and enters the first field that stands in the way.
-fn go_to_first(state: &'static State) {
+fn go_to_first(state: State) {
     let checked = untrack(|| state.checked.get());
     let mut errors = checked.errors();
     let first = errors.find_map(|p| Some((p.module, p.fields.first().copied()?)));

@@ -3,6 +3,7 @@
 use super::browser;
 use super::state::State;
 use crate::report::amount::Unit;
+use leptos::prelude::*;
 
 const THEME: &str = "theme";
 const UNIT: &str = "unit";
@@ -58,7 +59,7 @@ pub(super) fn stored_unit() -> Unit {
 }
 
 /// Turns to the next theme.
-pub(super) fn turn(state: &State) {
+pub(super) fn turn(state: State) {
     let next = state.theme.get_untracked().next();
     state.theme.set(next);
     browser::store(THEME, next.name());
@@ -66,7 +67,7 @@ pub(super) fn turn(state: &State) {
 }
 
 /// Shows memory in this unit from now on.
-pub(super) fn set_unit(state: &State, unit: Unit) {
+pub(super) fn set_unit(state: State, unit: Unit) {
     state.unit.set(unit);
     browser::store(UNIT, unit.symbol());
 }

@@ -10,10 +10,10 @@ use crate::config::field::{Group, Kind, Level};
 use crate::config::fields::FieldId;
 use crate::config::step::{Step, step};
 use crate::ui::browser;
-use crate::ui::reactive::untrack;
 use crate::ui::shown::Gesture;
 use crate::ui::values::toggled;
 use crate::value::Value;
+use leptos::prelude::*;
 
 impl Form {
     /// Obeys; true when the browser must not act on its own.

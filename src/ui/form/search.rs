@@ -7,9 +7,9 @@ use crate::order::sort_by_key;
 use crate::report::markup::{Markup, tag};
 use crate::ui::browser;
 use crate::ui::draw::button;
-use crate::ui::reactive::{Derived, Slot, untrack};
 use crate::ui::shown::{Gesture, Piece, shown};
 use crate::ui::state::State;
+use leptos::prelude::*;
 
 /// The id of the search box.
 pub(in crate::ui) const SEARCH: &str = "search";
@@ -63,12 +63,12 @@ fn matches(query: &str) -> Vec<FieldId> {
 }
 
 /// The search box and its matches.
-pub(super) fn search(state: &'static State) -> Piece {
-    let query = Slot::new(String::new());
+pub(super) fn search(state: State) -> Piece {
+    let query = RwSignal::new(String::new());
     let search = Search {
         state,
         query,
-        found: Derived::new(move || matches(&query.read())),
+        found: Memo::new(move |_| matches(&query.read())),
     };
     shown(
         "whole",
@@ -79,9 +79,9 @@ pub(super) fn search(state: &'static State) -> Piece {
 
 #[derive(Clone, Copy)]
 struct Search {
-    state: &'static State,
-    query: Slot<String>,
-    found: Derived<Vec<FieldId>>,
+    state: State,
+    query: RwSignal<String>,
+    found: Memo<Vec<FieldId>>,
 }
 
 impl Search {

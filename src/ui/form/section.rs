@@ -10,6 +10,7 @@ use crate::config::fields::FieldId;
 use crate::report::markup::{Markup, tag};
 use crate::ui::draw::{aria, button};
 use crate::ui::state::Disclosure;
+use leptos::prelude::*;
 
 impl Disclosure {
     /// What is open on a first visit: how ranks share the work, and the batch.

@@ -13,6 +13,7 @@ use crate::report::markup::{Markup, tag};
 use crate::report::summary::Summary;
 use crate::ui::draw::{aria, button};
 use crate::value::Value;
+use leptos::prelude::*;
 
 /// How many times more or less than now is tried.
 const REACH: u64 = 16;

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use super::super::draw::button;
-use super::super::reactive::{Derived, untrack};
 use super::super::shown::{Gesture, Piece, shown};
 use super::super::state::{Outcome, State};
 use super::super::values::{same, shown as text_of};
@@ -19,6 +18,7 @@ use crate::report::amount::Scale;
 use crate::report::markup::{Markup, tag};
 use crate::report::summary::stage_name;
 use crate::units::Bytes;
+use leptos::prelude::*;
 
 /// The id of the title.
 const TITLE: &str = "compare-title";
@@ -28,13 +28,14 @@ const MOST: usize = 40;
 /// The comparison; nothing where no job is pinned.
 pub(super) fn compare(view: View) -> Piece {
     let state = view.state;
-    let pinned = Derived::following(move |_: &Option<Arc<Outcome>>| {
+    let pinned = Memo::new_owning(move |_| {
         let setup = state.compare.read();
         let config = setup.as_ref().and_then(|setup| check(&setup.job).config);
-        Some(config.map(|config| {
+        let outcome = config.map(|config| {
             let estimate = estimate(&config);
             Arc::new(Outcome { config, estimate })
-        }))
+        });
+        (outcome, true)
     });
     let act = move |gesture: Gesture<'_>| {
         match gesture {
@@ -116,7 +117,7 @@ fn row(name: &'static str, cells: [String; 3]) -> Markup {
 }
 
 /// The settings that differ, each with both values.
-fn settings(state: &State, pinned: &Setup) -> Markup {
+fn settings(state: State, pinned: &Setup) -> Markup {
     let (setup, module) = (state.setup.read(), state.module.get());
     let mut items = Vec::new();
     for id in FieldId::ALL.iter().copied() {
@@ -145,7 +146,7 @@ fn settings(state: &State, pinned: &Setup) -> Markup {
 }
 
 /// Pins the job on the page, or takes the pin out.
-pub(in super::super) fn pin(state: &'static State) {
+pub(in super::super) fn pin(state: State) {
     if untrack(|| state.compare.read().is_some()) {
         state.pin(None);
         return;

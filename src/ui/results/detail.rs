@@ -13,6 +13,7 @@ use crate::report::markup::{Markup, tag};
 use crate::report::readout::readout;
 use crate::report::scene::{Px, Scene};
 use crate::report::target::Target;
+use leptos::prelude::*;
 
 /// The ways to look at a stage, each a tab.
 const TABS: [Chart; 3] = [buckets::CHART, components::CHART, timeline::CHART];

@@ -1,16 +1,16 @@
 //! The explanation of one number: formula, values, result, source.
 
-use super::super::reactive::{Derived, untrack};
 use super::super::shown::{Gesture, Piece, shown};
 use super::picture::{number, when_lit};
 use super::view::View;
 use crate::report::explain::{Explanation, Factor, How, Term, explain};
 use crate::report::markup::{Markup, tag};
 use crate::report::target::Target;
+use leptos::prelude::*;
 
 /// The explanation of the number that was chosen last, or of the whole stage.
 pub(super) fn explanation(view: View) -> Piece {
-    let shows = Derived::new(move || nearest(&view, &view.path.read()));
+    let shows = Memo::new(move |_| nearest(&view, &view.path.read()));
     let draw = move || {
         view.follow();
         panel(&view, &shows.read())
@@ -118,7 +118,7 @@ fn term(view: &View, i: usize, term: &Term) -> Markup {
         .child(button)
 }
 
-fn act(view: &View, shows: &Derived<Explanation>, gesture: Gesture<'_>) -> bool {
+fn act(view: &View, shows: &Memo<Explanation>, gesture: Gesture<'_>) -> bool {
     let shows = shows.read_untracked();
     let path = |place: &str| match &shows.how {
         How::Sum(terms) => terms.get(number(place)?).map(|term| term.path.clone()),

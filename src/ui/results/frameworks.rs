@@ -1,6 +1,5 @@
 //! What the frameworks' own estimators print for the same job, and why they differ.
 
-use super::super::reactive::Derived;
 use super::super::shown::{Piece, shown};
 use super::panel::{head, panel, scrolling};
 use super::view::View;
@@ -10,6 +9,7 @@ use crate::memory::StageEstimate;
 use crate::report::amount::Scale;
 use crate::report::markup::{Markup, tag};
 use crate::units::Bytes;
+use leptos::prelude::*;
 
 /// Both reports of the shown module.
 #[derive(Clone, PartialEq)]
@@ -22,7 +22,7 @@ struct Shown {
 
 /// The frameworks' reports beside the estimate.
 pub(super) fn frameworks(view: View) -> Piece {
-    let shows = Derived::new(move || compare(&view));
+    let shows = Memo::new(move |_| compare(&view));
     let draw = move || {
         view.follow();
         let scale = Scale::fine(view.state.unit.get());

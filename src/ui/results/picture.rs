@@ -1,7 +1,6 @@
 //! Draws any scene, and tells the other views what the reader points at.
 
 use super::super::browser;
-use super::super::reactive::{Derived, Slot};
 use super::super::shown::{Gesture, Piece, shown_at_width};
 use super::layers::{LIT, Layers, part, reach};
 use super::view::View;
@@ -9,6 +8,7 @@ use crate::export::svg::{shape, texture, texture_over};
 use crate::report::markup::{Markup, Text, tag};
 use crate::report::scene::{Drawing, Mark, Px, Scene};
 use crate::report::target::Target;
+use leptos::prelude::*;
 
 /// What choosing a mark of a picture is for.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -31,8 +31,8 @@ pub(super) fn picture(
     draw: fn(&View, Px) -> Option<Scene>,
     purpose: Purpose,
 ) -> Piece {
-    let width = Slot::new(WIDTH);
-    let scene = Derived::new(move || {
+    let width = RwSignal::new(WIDTH);
+    let scene = Memo::new(move |_| {
         let width = Px::of(width.get().max(NARROWEST));
         draw(&view, width)
     });
@@ -41,7 +41,7 @@ pub(super) fn picture(
         id,
         purpose,
         scene,
-        last: Slot::new(0),
+        last: RwSignal::new(0),
     };
     shown_at_width(
         "picture",
@@ -57,9 +57,9 @@ struct Hands {
     view: View,
     id: &'static str,
     purpose: Purpose,
-    scene: Derived<Option<Scene>>,
+    scene: Memo<Option<Scene>>,
     /// The mark that had the focus last.
-    last: Slot<usize>,
+    last: RwSignal<usize>,
 }
 
 impl Hands {

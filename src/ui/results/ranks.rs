@@ -1,6 +1,5 @@
 //! The map of all ranks, and everything about the chosen one.
 
-use super::super::reactive::{Slot, untrack};
 use super::super::shown::{Gesture, Piece, shown, shown_at_width};
 use super::panel::panel;
 use super::view::View;
@@ -11,15 +10,16 @@ use crate::report::rank_details::{sentence, tables};
 use crate::report::rank_map::{Cells, Coloring, Picture};
 use crate::report::ranks::{RankPlace, places};
 use crate::report::target::Target;
+use leptos::prelude::*;
 
 /// The panel of the ranks.
 pub(super) fn ranks(view: View) -> Piece {
     let map = Map {
         view,
-        width: Slot::new(640),
-        coloring: Slot::new(Coloring::default()),
-        rank: Slot::new(None),
-        group: Slot::new((0, ProcessGroup::Tp)),
+        width: RwSignal::new(640),
+        coloring: RwSignal::new(Coloring::default()),
+        rank: RwSignal::new(None),
+        group: RwSignal::new((0, ProcessGroup::Tp)),
     };
     let hands = move |gesture: Gesture<'_>| map.act(gesture);
     let inside = vec![
@@ -35,12 +35,12 @@ pub(super) fn ranks(view: View) -> Piece {
 struct Map {
     view: View,
     /// Room for the picture in pixels.
-    width: Slot<i32>,
-    coloring: Slot<Coloring>,
+    width: RwSignal<i32>,
+    coloring: RwSignal<Coloring>,
     /// The chosen rank; none for the worst.
-    rank: Slot<Option<u64>>,
+    rank: RwSignal<Option<u64>>,
     /// The chosen group, and of which of the rank's modules it is.
-    group: Slot<(usize, ProcessGroup)>,
+    group: RwSignal<(usize, ProcessGroup)>,
 }
 
 /// What the map is about at the moment.

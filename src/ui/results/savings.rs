@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use super::super::browser::Timer;
 use super::super::draw::{aria, button};
-use super::super::reactive::{Slot, effect, untrack};
 use super::super::shown::{Gesture, Piece, shown};
 use super::panel::{head, panel, scrolling};
 use super::picture::number;
@@ -14,15 +13,16 @@ use crate::memory::ledger::{Saving, ledger};
 use crate::report::amount::Scale;
 use crate::report::markup::{Markup, tag};
 use crate::report::savings::{Kind, Row, rows};
+use leptos::prelude::*;
 
 /// A ledger is a dozen estimates: it waits until the reader pauses.
 const PAUSE: Duration = Duration::from_millis(400);
 
 /// The ledger of the shown stage.
 pub(super) fn savings(view: View) -> Piece {
-    let saved: Slot<Arc<Vec<Saving>>> = Slot::new(Arc::default());
+    let saved: RwSignal<Arc<Vec<Saving>>> = RwSignal::new(Arc::default());
     let timer = Timer::default();
-    effect(move || {
+    Effect::new(move |_| {
         let outcome = view.state.outcome.get();
         let stage = view.stage.get();
         timer.restart(

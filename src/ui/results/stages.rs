@@ -11,6 +11,7 @@ use crate::report::readout::readout;
 use crate::report::scene::{Class, Px, Scene};
 use crate::report::target::Target;
 use crate::units::Bytes;
+use leptos::prelude::*;
 
 /// The chart of all stages with its line of data and its legend.
 pub(in super::super) fn stages(view: View) -> Piece {

@@ -2,7 +2,6 @@
 
 use super::super::browser;
 use super::super::draw::button;
-use super::super::reactive::{Derived, Slot};
 use super::super::shown::{Gesture, Piece, frame, shown};
 use super::panel::{heading, panel, scrolling};
 use super::picture::{number, when_lit};
@@ -10,6 +9,7 @@ use super::view::View;
 use crate::report::markup::{Markup, tag};
 use crate::report::table::{Order, Row, Table};
 use crate::report::target::Target;
+use leptos::prelude::*;
 
 /// More stages than this are not drawn; copying gives them all.
 const MOST: usize = 128;
@@ -19,8 +19,8 @@ const TITLE: &str = "numbers-title";
 
 /// The table of all stages.
 pub(in super::super) fn numbers(view: View) -> Piece {
-    let order = Slot::new(Order::Stage);
-    let table = Derived::new(move || {
+    let order = RwSignal::new(Order::Stage);
+    let table = Memo::new(move |_| {
         let outcome = view.state.outcome.read();
         let outcome = outcome.as_ref()?;
         let table = Table::new(&outcome.config, &outcome.estimate, view.state.unit.get());
@@ -30,7 +30,7 @@ pub(in super::super) fn numbers(view: View) -> Piece {
         view,
         table,
         order,
-        said: Slot::new(""),
+        said: RwSignal::new(""),
     };
     let head = shown(
         "whole",
@@ -59,10 +59,10 @@ pub(in super::super) fn numbers(view: View) -> Piece {
 #[derive(Clone, Copy)]
 struct Hands {
     view: View,
-    table: Derived<Option<Table>>,
-    order: Slot<Order>,
+    table: Memo<Option<Table>>,
+    order: RwSignal<Order>,
     /// What has become of copying.
-    said: Slot<&'static str>,
+    said: RwSignal<&'static str>,
 }
 
 impl Hands {

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use super::super::browser::{self, Event};
-use super::super::reactive::{Derived, Slot, untrack};
 use super::super::state::{Outcome, State};
 use crate::config::job::Config;
 use crate::memory::line::Line;
@@ -11,6 +10,7 @@ use crate::memory::{Estimate, StageRef};
 use crate::report::charts::{self, Subject};
 use crate::report::scene::Px;
 use crate::report::target::Target;
+use leptos::prelude::*;
 
 /// What makes the lines of a stage.
 pub(in super::super) type Itemize = fn(&Config, &Estimate, StageRef) -> Vec<Line>;
@@ -19,26 +19,26 @@ pub(in super::super) type Itemize = fn(&Config, &Estimate, StageRef) -> Vec<Line
 #[derive(Clone, Copy)]
 pub(in super::super) struct View {
     /// The page's own state.
-    pub(in super::super) state: &'static State,
+    pub(in super::super) state: State,
     /// The stage that is shown; none before the first valid job.
-    pub(super) stage: Derived<Option<StageRef>>,
+    pub(super) stage: Memo<Option<StageRef>>,
     /// Its lines.
-    pub(super) lines: Derived<Arc<Vec<Line>>>,
+    pub(super) lines: Memo<Arc<Vec<Line>>>,
     /// What the pointer or the focus is on, or what was tapped.
-    pub(super) lit: Slot<Option<Target>>,
+    pub(super) lit: RwSignal<Option<Target>>,
     /// The rank under the pointer.
-    pub(super) rank: Slot<Option<u64>>,
+    pub(super) rank: RwSignal<Option<u64>>,
     /// How high a row of a picture is: what the pointer can hit.
     row: Px,
     /// The path of the number that is explained; empty for the whole stage.
-    pub(super) path: Slot<String>,
+    pub(super) path: RwSignal<String>,
 }
 
 impl View {
     /// The results of the page's state; `itemize` makes the lines of a stage.
-    pub(in super::super) fn new(state: &'static State, itemize: Itemize) -> Self {
-        let shown = Derived::new(move || state.shown_stage());
-        let lines = Derived::new(move || {
+    pub(in super::super) fn new(state: State, itemize: Itemize) -> Self {
+        let shown = Memo::new(move |_| state.shown_stage());
+        let lines = Memo::new(move |_| {
             let outcome = state.outcome.read();
             let lines = outcome
                 .as_ref()
@@ -51,13 +51,13 @@ impl View {
             stage: shown,
             lines,
             lit: state.highlight,
-            rank: Slot::new(None),
+            rank: RwSignal::new(None),
             row: if browser::is_coarse() {
                 Px::of(44)
             } else {
                 charts::ROW
             },
-            path: Slot::new(String::new()),
+            path: RwSignal::new(String::new()),
         };
         // What was tapped stays lit until something else is, as what has the focus does; Escape puts out everything.
         let hear = move |event: &Event| match event.type_().as_str() {

@@ -31,9 +31,7 @@ fn kept(job: &Json, word: &str) -> (u64, u64) {
     let m = &config.modules()[0];
     let tape = layer_tape(&Sizes::new(m), Layer::of(m, 0));
     let tensors = recompute::kept(&tape, Savers::of(m));
-    let named = tensors
-        .iter()
-        .filter(|tensor| tensor.what.contains(word));
+    let named = tensors.iter().filter(|tensor| tensor.what.contains(word));
     (
         named.map(ActivationTensor::bytes).sum(),
         tensors.iter().map(ActivationTensor::bytes).sum(),

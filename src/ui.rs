@@ -1,6 +1,7 @@
 //! The page. [`state`] holds what it knows; every other module draws a part of it.
 #![allow(
     clippy::must_use_candidate,
+    clippy::large_types_passed_by_value,
     clippy::needless_pass_by_value,
     unreachable_pub,
     reason = "components are used by naming them in a view, own their properties, and come with public helpers"

@@ -240,9 +240,16 @@ fn any_size_is_answered_at_once() {
         deferred: u64::MAX,
         deferrals: u64::MAX,
     };
+    // As many chunks as there may be, the first of which weigh something; and fewer, all of which do.
+    for (vpp, heavy) in [(MAX_VPP, 32), (512, 512)] {
+        let schedule = Schedule::new(ScheduleInput {
+            vpp: Some(vpp),
+            ..input
+        });
+        assert!(schedule.peak(&vec![weight; heavy]).bytes > 0, "{vpp}");
+    }
     let schedule = Schedule::new(input);
-    let peak = schedule.peak(&vec![weight; MAX_VPP as usize]);
-    assert!(peak.bytes > 0);
+    assert_eq!(schedule.num_chunks(), MAX_VPP);
     assert_eq!(schedule.timeline(&[weight], 3).len(), 3);
     assert_eq!(schedule.step(u64::MAX), None);
     assert_eq!(

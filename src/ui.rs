@@ -9,6 +9,7 @@
 
 mod app;
 mod browser;
+pub mod dialogs;
 mod draw;
 mod embed;
 mod foot;

@@ -2,6 +2,7 @@
 
 use leptos::prelude::*;
 
+use super::dialogs::OpenDialog;
 use super::embed::Embed;
 use super::results::{View, results};
 use super::{browser, foot, form, header, link, notices, shortcuts, summary};
@@ -12,6 +13,7 @@ use crate::memory::line::stage_lines;
 pub fn App() -> impl IntoView {
     let state = link::open();
     provide_context(state);
+    provide_context(OpenDialog::default());
     link::keep(state);
     if browser::query().contains("view=") {
         view! { <Embed /> }.into_any()

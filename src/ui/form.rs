@@ -21,6 +21,7 @@ use crate::config::problem::{Problem, Severity};
 use crate::config::raw::RawJob;
 use crate::formats::state::Setup;
 use crate::report::markup::tag;
+use crate::ui::dialogs::OpenDialog;
 use crate::ui::shown::{Piece, frame, shown};
 use crate::ui::state::{Outcome, State};
 use crate::ui::values::same;
@@ -35,6 +36,7 @@ struct Form {
     state: State,
     /// Fields whose help is open.
     tips: RwSignal<Vec<FieldId>>,
+    open_dialog: OpenDialog,
 }
 
 /// All sections, under the search box.
@@ -98,6 +100,7 @@ impl Form {
         Self {
             state,
             tips: RwSignal::new(Vec::new()),
+            open_dialog: expect_context(),
         }
     }
 

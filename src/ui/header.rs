@@ -1,6 +1,7 @@
 //! The line at the top: the preset, what can be done with the settings, and how the page looks.
 
 use super::browser;
+use super::dialogs::{DialogKind, OpenDialog};
 use super::draw::{aria, button, dialog};
 use super::link;
 use super::presets_bar;
@@ -28,6 +29,7 @@ pub(super) fn header(state: State) -> Piece {
     let header = Header {
         state,
         address: RwSignal::new(String::new()),
+        open_dialog: expect_context(),
     };
     shown(
         "whole",
@@ -41,6 +43,7 @@ struct Header {
     state: State,
     /// The link, where the clipboard does not take it.
     address: RwSignal<String>,
+    open_dialog: OpenDialog,
 }
 
 impl Header {
@@ -147,6 +150,8 @@ impl Header {
             Gesture::Choose("reset") => self.reset(),
             Gesture::Choose("copy") => self.copy(),
             Gesture::Choose("compare") => pin(state),
+            Gesture::Choose("import") => self.open_dialog.open(DialogKind::Import),
+            Gesture::Choose("export") => self.open_dialog.open(DialogKind::Export),
             Gesture::Choose("theme") => theme::turn(state),
             Gesture::Choose(place) => {
                 if let Some(unit) = Unit::ALL.into_iter().find(|unit| unit.symbol() == place) {

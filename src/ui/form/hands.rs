@@ -10,6 +10,7 @@ use crate::config::field::{Group, Kind, Level};
 use crate::config::fields::FieldId;
 use crate::config::step::{Step, step};
 use crate::ui::browser;
+use crate::ui::dialogs::DialogKind;
 use crate::ui::shown::Gesture;
 use crate::ui::values::toggled;
 use crate::value::Value;
@@ -169,6 +170,9 @@ impl Form {
 
     /// A button of a section.
     fn choose_section(&self, key: &str, part: &str) {
+        if (key, part) == ("search", "layouts") {
+            return self.open_dialog.open(DialogKind::Search);
+        }
         let group = key.parse().ok().and_then(|i: usize| Group::ALL.get(i));
         let Some(group) = group.copied() else {
             return;

@@ -177,7 +177,7 @@ fn foot(sheet: &Sheet, group: Group, level: Level) -> Markup {
 
 /// Opens a dialog of `exchange.js`, which is loaded then.
 fn search() -> Markup {
-    button("", "link", "Find layouts that fit")
+    button("search/layouts", "link", "Find layouts that fit")
         .with("aria-haspopup", "dialog")
         .with("data-exchange", "search")
 }

@@ -6,7 +6,6 @@
 mod data;
 pub mod dialog;
 mod export;
-pub mod hub;
 mod import;
 mod job;
 #[cfg(feature = "api")]
@@ -14,7 +13,6 @@ pub mod js;
 mod picture;
 mod presets;
 mod search;
-mod upon;
 
 pub use data::Failure;
 pub use export::export_text;

@@ -3,6 +3,9 @@
 mod arguments;
 pub mod bridge;
 pub mod bridge_recipe;
+mod chart_file;
+mod export_text;
+mod format;
 pub mod json;
 mod launcher;
 pub mod links;
@@ -14,6 +17,10 @@ pub mod rank_map;
 pub mod style;
 pub mod svg;
 pub mod tables;
+
+pub use chart_file::{CHART_WIDTHS, ChartError, ChartOptions, chart_file};
+pub use export_text::{ExportError, ExportOptions, export_text};
+pub use format::{EmbedView, ExportFormat, LinkForm};
 
 use core::fmt;
 

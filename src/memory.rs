@@ -19,6 +19,8 @@ mod timeline;
 
 use core::ops::Range;
 
+use serde::{Deserialize, Serialize};
+
 pub use assumptions::{assumptions, freezing};
 pub use ranks::{RankMemory, rank_memory};
 pub use timeline::{Timeline, TimelinePoint, timeline};
@@ -42,7 +44,7 @@ pub struct Estimate {
 }
 
 /// A pipeline stage of a module.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct StageRef {
     /// Index of the module.
     pub module: usize,

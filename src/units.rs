@@ -4,8 +4,12 @@ use core::fmt;
 use core::iter::Sum;
 use core::ops::{Add, AddAssign, Mul};
 
+use serde::{Deserialize, Serialize};
+
 /// A number of bytes. `{}` prints it exactly, `{:#}` for people, in GiB with three decimals.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
 pub struct Bytes(
     /// The number of bytes.
     pub u64,

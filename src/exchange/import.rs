@@ -2,37 +2,11 @@
 
 use super::data::{Failure, count, count_option, int, map, or_null, text, text_option};
 use super::job::{plain, preset, state};
-use super::upon;
-use crate::config::fields::FieldId;
 use crate::formats::detect::{Format, detect};
-use crate::formats::import::{self, GPUS, Import, Options, Question, Row};
-use crate::formats::report::Fate;
+use crate::formats::import::{Question, Row};
+use crate::formats::import_text::{self, ImportOptions, ImportedText};
 use crate::formats::share_url;
-use crate::formats::state::Setup;
-use crate::presets;
 use crate::value::Value;
-
-/// What the user says beside the text.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Answers {
-    pub(super) format: Option<Format>,
-    pub(super) variables: Vec<(String, String)>,
-    pub(super) branches: Vec<(u32, usize)>,
-    pub(super) gpus: Option<u64>,
-    /// The `config.json` of a model that the text only names, or the id of a preset.
-    pub(super) model: Option<String>,
-    /// The job that the text changes: its training goes on with another model, a text without a model sets single
-    /// settings, and its GPU stays where the text names none.
-    pub(super) onto: Option<Setup>,
-}
-
-/// What was made of a text.
-#[derive(Debug)]
-pub(super) struct Read {
-    pub(super) import: Import,
-    /// The settings that a text without a model changes in the job that it is applied to; none for a job of its own.
-    pub(super) changes: Option<Vec<FieldId>>,
-}
 
 /// Reads a text. `options` may have the `format`, where it is not to be recognized; the answers to the questions of an
 /// earlier reading: `variables` by name, `branches` by line, `gpus`, and the `model`'s `config.json` or the id of a
@@ -42,7 +16,9 @@ pub(super) struct Read {
 /// # Errors
 /// A [`Failure`] when the text holds no job, or an option has the wrong form.
 pub fn import_text(source: &str, options: &Value) -> Result<Value, Failure> {
-    let Read { import, changes } = read(source, &answers(options)?)?;
+    let imported = import_text::import_text(source, &answers(options)?);
+    let ImportedText { import, changes } =
+        imported.map_err(|error| Failure::new("ImportError", error.to_string()))?;
     Ok(map([
         ("format", text(import.format.id())),
         ("format_label", text(import.format.label())),
@@ -66,7 +42,7 @@ pub fn import_text(source: &str, options: &Value) -> Result<Value, Failure> {
     ]))
 }
 
-fn answers(options: &Value) -> Result<Answers, Failure> {
+fn answers(options: &Value) -> Result<ImportOptions, Failure> {
     let format = match text_option(options, "format")? {
         None => None,
         Some(id) => Some(
@@ -100,7 +76,7 @@ fn answers(options: &Value) -> Result<Answers, Failure> {
         None | Some(Value::Null) => None,
         Some(job) => Some(state(job, &Value::Null)?.setup),
     };
-    Ok(Answers {
+    Ok(ImportOptions {
         format,
         variables: variables.collect(),
         branches: branches.collect::<Result<_, Failure>>()?,
@@ -108,99 +84,6 @@ fn answers(options: &Value) -> Result<Answers, Failure> {
         model: text_option(options, "model")?.map(str::to_owned),
         onto,
     })
-}
-
-/// Reads a text with the answers worked in.
-pub(super) fn read(source: &str, answers: &Answers) -> Result<Read, Failure> {
-    let options = Options {
-        format: answers.format,
-        variables: &answers.variables,
-        branches: &answers.branches,
-        partial: false,
-    };
-    let read = |options: &Options<'_>| {
-        let read = import::import(source, options);
-        read.map_err(|error| Failure::new("ImportError", error.to_string()))
-    };
-    let mut import = read(&options)?;
-    let model = answers.model.as_deref().filter(|model| !model.is_empty());
-    let mut changes = None;
-    match &answers.onto {
-        Some(onto) if import.format == Format::HfConfig => upon::train(&mut import, &onto.job),
-        Some(onto) if upon::is_complete(import.format) => {}
-        Some(onto) if model.is_none() && !upon::says_model(&import) => {
-            import = read(&Options {
-                partial: true,
-                ..options
-            })?;
-            changes = Some(upon::set(&mut import, onto));
-        }
-        Some(onto) => upon::keep_gpu(&mut import, &onto.job),
-        None => {}
-    }
-    if let Some(model) = model {
-        give_model(&mut import, model)?;
-    }
-    let job = &mut import.state.setup.job;
-    if let Some(gpus) = answers.gpus {
-        job.shared.set(FieldId::world_size, Value::Int(gpus.into()));
-        has_gpus(&mut import);
-    } else if job.shared.get(FieldId::world_size).is_some() {
-        import.questions.retain(|asked| *asked != Question::Gpus);
-    } else if import.format == Format::HfConfig {
-        import.questions.push(Question::Gpus);
-    }
-    Ok(Read { import, changes })
-}
-
-/// Takes back what asks for the number of GPUs.
-fn has_gpus(import: &mut Import) {
-    import.questions.retain(|asked| *asked != Question::Gpus);
-    import
-        .report
-        .retain(|row| !(row.fate == Fate::Missing && row.key == GPUS));
-    for question in &mut import.questions {
-        if let Question::Variable { keys, .. } = question {
-            keys.retain(|key| key != GPUS);
-        }
-    }
-}
-
-/// Puts the model that a text only names under the settings that it gives.
-fn give_model(import: &mut Import, model: &str) -> Result<(), Failure> {
-    let settings = if let Some(preset) = presets::by_id(model) {
-        preset.contents().map(|contents| contents.model)
-    } else {
-        let options = Options {
-            format: Some(Format::HfConfig),
-            ..Options::default()
-        };
-        let read = import::import(model, &options);
-        let read =
-            read.map_err(|error| Failure::new("ImportError", format!("The model: {error}")))?;
-        Some(read.state.setup.job.shared)
-    };
-    let Some(settings) = settings else {
-        return Ok(());
-    };
-    // A front end's default is for models of which nothing is known.
-    let unsaid = |row: &Row| row.fate == Fate::Defaulted && row.line.is_none();
-    let own = &mut import.state.setup.job.shared;
-    for row in import.report.iter().filter(|row| unsaid(row)) {
-        if let Some(id) = row.field.filter(|id| settings.get(*id).is_some()) {
-            own.unset(id);
-        }
-    }
-    import
-        .report
-        .retain(|row| !(unsaid(row) && row.field.is_some_and(|id| settings.get(id).is_some())));
-    let mut joined = settings;
-    joined.overlay(own);
-    *own = joined;
-    import
-        .questions
-        .retain(|asked| !matches!(asked, Question::Model { .. }));
-    Ok(())
 }
 
 fn row(row: &Row) -> Value {

@@ -1,11 +1,13 @@
 //! What a search varies, and which rules are decided by which of it.
 
+use serde::{Deserialize, Serialize};
+
 use crate::config::fields::FieldId;
 use crate::memory::ledger::Choice;
 
 /// One thing that a search varies. The order is the one in which sizes are chosen: those that rules refuse most often
 /// come first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Axis {
     /// Pipeline-parallel size.
     Pipeline,

@@ -1,5 +1,7 @@
 //! One combination that Megatron runs, and what it needs.
 
+use serde::{Deserialize, Serialize};
+
 use crate::config::job::Config;
 use crate::memory::allowance::band;
 use crate::memory::ledger::{choice_of, recomputed};
@@ -7,7 +9,7 @@ use crate::memory::{StageRef, estimate};
 use crate::units::Bytes;
 
 /// A legal combination, its sizes and what it needs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Candidate {
     /// Its number in the space.
     pub index: u64,

@@ -1,5 +1,7 @@
 //! All combinations of a search: their number, and the job of each.
 
+use serde::{Deserialize, Serialize};
+
 use super::axis::{Axis, Pick, decided_by, divisors};
 use crate::config::canonical::{Meaning, differences, meaning};
 use crate::config::fields::FieldId;
@@ -13,7 +15,7 @@ use crate::units::Bytes;
 use crate::value::Value;
 
 /// How layers become stages where the pipeline-parallel size varies.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Split {
     /// As the job says: evenly, or by its layout, or with its numbers of layers of the first and last stage.
     #[default]
@@ -23,7 +25,7 @@ pub enum Split {
 }
 
 /// What a search varies, and within which bounds.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Options {
     /// What varies; everything else stays as in the job.
     pub vary: Vec<Axis>,

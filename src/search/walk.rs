@@ -2,6 +2,8 @@
 
 use core::ops::Range;
 
+use serde::{Deserialize, Serialize};
+
 use super::axis::{Axis, Pick};
 use super::{Candidate, Space};
 use crate::config::check;
@@ -12,7 +14,7 @@ use crate::config::raw::RawJob;
 const REFUSED_AT_RUN: [&str; 2] = ["microbatches_fill_group", "last_group"];
 
 /// Which candidates are listed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Keep {
     /// All legal ones.
     Legal,
@@ -21,7 +23,7 @@ pub enum Keep {
 }
 
 /// What a search found in a part of a space.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Slice {
     /// Where to go on; `None` when the range is done.
     pub next: Option<u64>,

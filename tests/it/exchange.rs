@@ -1,7 +1,6 @@
 //! Jobs in and out as plain data, and the dialogs on top of that.
 
 mod dialog;
-mod hub;
 mod search;
 mod upon;
 

@@ -6,6 +6,7 @@ mod detect;
 mod front_ends;
 mod graphs;
 mod hf_config;
+mod hub;
 mod import;
 mod job_json;
 mod json;

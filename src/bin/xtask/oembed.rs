@@ -6,8 +6,8 @@
 
 use std::{fs, path::Path};
 
-use megatron_memory::exchange::{Failure, export_text};
-use megatron_memory::formats::job_json;
+use megatron_memory::export::{EmbedView, ExportFormat, ExportOptions, LinkForm, export_text};
+use megatron_memory::formats::{job_json, share_url};
 use megatron_memory::presets::{PRESETS, jobs::JOBS};
 use megatron_memory::report::markup::{Markup, tag};
 use megatron_memory::value::Value;
@@ -30,9 +30,9 @@ pub(crate) fn write(dist: &Path, address: &str) -> Result<(), Error> {
     let jobs = JOBS.iter().map(|job| (job.id, job.version, job.name));
     for (id, version, name) in models.chain(jobs) {
         let link = format!("#v1;m={id}@{version}");
-        let said = exported(&link, "link_summary", address)?;
+        let said = exported(&link, LinkForm::Summary, address)?;
         let said = said.lines().next().unwrap_or_default();
-        let frame = exported(&link, "embed", address)?;
+        let frame = exported(&link, LinkForm::Frame, address)?;
         let title = format!("GPU memory of {name}");
         let page = filled(
             TEMPLATE,
@@ -49,14 +49,16 @@ pub(crate) fn write(dist: &Path, address: &str) -> Result<(), Error> {
     Ok(())
 }
 
-/// A link as a text of some format, for a calculator at `address`.
-fn exported(link: &str, format: &str, address: &str) -> Result<String, Error> {
-    let options = map([("page", text(address)), ("view", text("bar"))]);
-    let failed = |failure: Failure| format!("{link}: {}", failure.message);
-    match export_text(&text(link), format, &options).map_err(failed)? {
-        Value::Text(written) => Ok(written),
-        _ => Err(format!("{link}: {format} is no text").into()),
-    }
+/// A link in some form, for a calculator at `address`.
+fn exported(link: &str, form: LinkForm, address: &str) -> Result<String, Error> {
+    let options = ExportOptions {
+        page: address.to_owned(),
+        view: EmbedView::Bar,
+        ..ExportOptions::default()
+    };
+    let (state, _) = share_url::decode(link);
+    let exported = export_text(&state, ExportFormat::Link(form), &options);
+    exported.map_err(|error| format!("{link}: {error}").into())
 }
 
 fn head(id: &str, title: &str, said: &str) -> Vec<Markup> {

@@ -3,9 +3,9 @@
 use super::{Effect, alarm, button, menu, option, title};
 use crate::config::check;
 use crate::exchange::data::{map, or_null, text as value};
-use crate::exchange::export::{DRESSINGS, export_text};
+use crate::exchange::export::export_text;
 use crate::exchange::picture::svg;
-use crate::export::{EXPORTS, pictures, rank_map};
+use crate::export::{EXPORTS, ExportFormat, LinkForm, pictures, rank_map};
 use crate::formats::share_url;
 use crate::formats::state::Setup;
 use crate::report::markup::{Markup, tag};
@@ -131,12 +131,7 @@ impl Export {
     }
 
     fn extension(&self) -> &'static str {
-        let texts = EXPORTS.iter().map(|export| (export.id, export.extension));
-        let links = DRESSINGS.iter().map(|link| (link.id, link.extension));
-        let mut known = texts.chain(links);
-        known
-            .find(|(id, _)| *id == self.format)
-            .map_or("svg", |(_, extension)| extension)
+        ExportFormat::by_id(&self.format).map_or("svg", ExportFormat::extension)
     }
 
     /// A file's name: the preset's, and for a picture what it shows.
@@ -214,14 +209,14 @@ impl Export {
         };
         let chosen = self.format.as_str();
         let texts = EXPORTS.iter().map(|e| option(e.id, e.label, chosen));
-        let links = DRESSINGS.iter().map(|d| option(d.id, d.label, chosen));
+        let links = LinkForm::ALL.map(|form| option(form.id(), form.label(), chosen));
         let charts =
             pictures::names().map(|(name, title)| option(&format!("svg:{name}"), title, chosen));
         let menu = tag("select")
             .with("data-at", "format")
             .with("autofocus", "")
             .child(group("The job", texts.collect()))
-            .child(group("A link to it", links.collect()))
+            .child(group("A link to it", links.into()))
             .child(group("A picture", charts.collect()));
         super::labelled("As", menu)
     }

@@ -1,7 +1,7 @@
 //! Asking the Hugging Face Hub for a model: nothing is asked before its address was shown and a button pressed.
 
 use super::{Effect, button, labelled};
-use crate::exchange::hub::{Repository, refusal};
+use crate::formats::hub::{Repository, refusal};
 use crate::report::markup::{Markup, tag};
 
 /// What was typed, and what is asked.

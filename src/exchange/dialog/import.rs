@@ -2,9 +2,9 @@
 
 use super::hub::{Becomes, Hub};
 use super::{Effect, alarm, button, labelled, option, title};
-use crate::exchange::import::{Answers, Read, read};
 use crate::formats::detect::Format;
 use crate::formats::import::{Question, Row};
+use crate::formats::import_text::{ImportOptions, ImportedText, import_text};
 use crate::formats::report::Fate;
 use crate::formats::share_url;
 use crate::formats::state::ShareState;
@@ -25,7 +25,7 @@ pub struct Import {
     kept: String,
     /// The file that the text is from.
     file: Option<String>,
-    answers: Answers,
+    answers: ImportOptions,
     /// The open questions, and those that were answered: an answer can be changed.
     asked: Vec<Question>,
     /// How many texts there were, not counting what was typed into one.
@@ -34,7 +34,7 @@ pub struct Import {
     wrong: Option<(String, &'static str)>,
     hub: Hub,
     /// What was made of the text; none of nothing.
-    read: Option<Result<Read, String>>,
+    read: Option<Result<ImportedText, String>>,
 }
 
 impl Import {
@@ -136,9 +136,9 @@ impl Import {
         self.asked.clear();
         self.hub.forget();
         self.wrong = None;
-        self.answers = Answers {
+        self.answers = ImportOptions {
             onto: self.answers.onto.take(),
-            ..Answers::default()
+            ..ImportOptions::default()
         };
     }
 
@@ -147,7 +147,7 @@ impl Import {
             self.read = None;
             return;
         }
-        let read = read(&self.text, &self.answers).map_err(|failure| failure.message);
+        let read = import_text(&self.text, &self.answers).map_err(|error| error.to_string());
         let answers = &self.answers;
         let open = read.iter().flat_map(|read| &read.import.questions);
         // In place, so that nobody who is typing an answer loses the field.
@@ -340,7 +340,7 @@ impl Import {
     }
 }
 
-fn is_answered(question: &Question, answers: &Answers) -> bool {
+fn is_answered(question: &Question, answers: &ImportOptions) -> bool {
     match question {
         Question::Variable { name, .. } => answers.variables.iter().any(|(known, _)| known == name),
         Question::Branch { line, .. } => answers.branches.iter().any(|(known, _)| known == line),
@@ -375,8 +375,8 @@ fn needed(at: usize, label: &str, input: Markup, keys: &[String]) -> Markup {
 }
 
 /// What a text was understood as.
-fn found(read: &Read) -> String {
-    let Read {
+fn found(read: &ImportedText) -> String {
+    let ImportedText {
         import: read,
         changes,
     } = read;
@@ -431,7 +431,7 @@ fn settings(count: usize) -> String {
 }
 
 /// What became of every key.
-fn report(read: &Read) -> Vec<Markup> {
+fn report(read: &ImportedText) -> Vec<Markup> {
     let read = &read.import;
     if read.report.is_empty() {
         return Vec::new();

@@ -1,6 +1,6 @@
 //! Names of models on the Hugging Face Hub.
 
-use megatron_memory::exchange::hub::Repository;
+use megatron_memory::formats::hub::Repository;
 use proptest::prelude::*;
 
 fn address(text: &str) -> Option<String> {

@@ -1,15 +1,15 @@
-//! Models on the Hugging Face Hub: how a reader names one, and the one address that is then asked.
+//! Models on the Hugging Face Hub: reads the name of a repository, and builds the address of its `config.json`.
 
-/// Where models are: the only place but the page's own that the page may ask.
+/// The Hub's address: besides its own, the only one that the page sends requests to.
 const HUB: &str = "https://huggingface.co/";
 /// The longest name of a repository, as the Hub has it.
 const MAX_NAME: usize = 96;
 /// The longest name of a revision that is taken; a commit has 40 characters.
 const MAX_REVISION: usize = 100;
-/// What stands between a repository and a revision in the Hub's addresses.
+/// The path segments that stand between a repository and a revision in addresses of the Hub.
 const KINDS: [&str; 4] = ["tree", "blob", "raw", "resolve"];
 
-/// What a reader has to type.
+/// The error message for a text that names no repository.
 const WANTED: &str = "A name such as Qwen/Qwen3-8B, with @ and a revision where it is not main, or its address on huggingface.co.";
 
 /// A revision of a model's repository.
@@ -23,7 +23,7 @@ impl Repository {
     /// The repository that `text` names: `org/model`, `org/model@revision`, or an address of the Hub.
     ///
     /// # Errors
-    /// What to type, where it names none.
+    /// When the text names none: a message that says what to type.
     pub fn read(text: &str) -> Result<Self, &'static str> {
         let text = text.trim();
         let bare = text
@@ -62,7 +62,7 @@ impl Repository {
     }
 }
 
-/// The name and the revision in the path of an address.
+/// The repository's name and the revision in the path of an address of the Hub.
 fn from_path(path: &str) -> Option<(String, &str)> {
     let path = path.split(['?', '#']).next().unwrap_or_default();
     let mut parts = path.split('/').filter(|part| !part.is_empty()).peekable();
@@ -110,8 +110,8 @@ fn is_revision(revision: &str) -> bool {
         && !revision.ends_with('/')
 }
 
-/// Why an address gave nothing, and what works in its place. `reason` is the status of the answer, or what the browser
-/// says where there was none.
+/// The message for a failed request: why there was no `config.json` at `address`, and what to do instead. `reason` is the
+/// HTTP status, or the browser's error message where no response came.
 #[must_use]
 pub fn refusal(address: &str, reason: &str) -> String {
     let why = match reason {

@@ -1,24 +1,25 @@
-//! A text upon the job that is there already: another model in its training, single settings in it, or at least its GPU.
+//! Merges an imported text into the current job: replaces the model but keeps training settings, sets single settings, or
+//! keeps only the GPU.
 
+use super::detect::Format;
+use super::import::{Import, Row};
+use super::report::{Fate, shown};
+use super::state::Setup;
 use crate::config::adapt::{Change, LAYERS, adapt, is_of_model};
 use crate::config::canonical::{Meaning, is_on, meaning};
 use crate::config::field::{Group, Kind};
 use crate::config::fields::FieldId;
 use crate::config::raw::{RawJob, Settings};
-use crate::formats::detect::Format;
-use crate::formats::import::{Import, Row};
-use crate::formats::report::{Fate, shown};
-use crate::formats::state::Setup;
 use crate::parallel::mimo::LANGUAGE_MODULE;
 use crate::value::Value;
 
-/// Whether a format says everything about a job, its GPU too.
+/// Whether texts of a format hold a whole job, with its GPU.
 pub(super) fn is_complete(format: Format) -> bool {
     matches!(format, Format::ShareLink | Format::OwnJson)
 }
 
-/// Whether a text says something of the model's shape, without which nothing else is a job.
-pub(super) fn says_model(import: &Import) -> bool {
+/// Whether a text says how large its model is, or would if a variable had a value.
+pub(super) fn has_model(import: &Import) -> bool {
     let shape = [FieldId::num_layers, FieldId::hidden_size];
     let settings = &import.state.setup.job.shared;
     let asked = |id| {
@@ -30,7 +31,7 @@ pub(super) fn says_model(import: &Import) -> bool {
         .any(|id| settings.get(id).is_some() || asked(id))
 }
 
-/// Keeps the GPU, which no script can name.
+/// Copies the GPU of the current job where the text names none, as no launch script can.
 pub(super) fn keep_gpu(import: &mut Import, job: &RawJob) {
     let own = &mut import.state.setup.job.shared;
     let gpu = [FieldId::gpu, FieldId::gpu_memory_mib];
@@ -44,7 +45,7 @@ pub(super) fn keep_gpu(import: &mut Import, job: &RawJob) {
     }
 }
 
-/// Fields of experts that say how they are trained.
+/// Fields about experts that are settings of the training, not of the model.
 const EXPERT_TRAINING: [FieldId; 10] = [
     FieldId::moe_router_dtype,
     FieldId::moe_token_dispatcher_type,
@@ -58,9 +59,9 @@ const EXPERT_TRAINING: [FieldId; 10] = [
     FieldId::expert_load_imbalance,
 ];
 
-/// The training of `job` with the model that was read. Of what the model's file says about training, only what the job
-/// leaves open counts; what the job has for its old model alone gives way.
-pub(super) fn train(import: &mut Import, job: &RawJob) {
+/// Puts the imported model into the training of `job`. The training settings of `job` win over those of the model's file;
+/// those that the new model cannot be trained with are dropped or changed, with a report row each.
+pub(super) fn replace_model(import: &mut Import, job: &RawJob) {
     let model = core::mem::take(&mut import.state.setup.job.shared);
     let mut training = job.shared.clone();
     training.overlay(&job.settings_of(LANGUAGE_MODULE));
@@ -86,8 +87,8 @@ pub(super) fn train(import: &mut Import, job: &RawJob) {
     report(import, gone);
 }
 
-/// Sets what was read in the job, and nothing else but what of the job contradicts it. Gives the settings that change.
-pub(super) fn set(import: &mut Import, onto: &Setup) -> Vec<FieldId> {
+/// Sets the imported values in the current job, and drops what contradicts them there. Returns the fields that change.
+pub(super) fn set_fields(import: &mut Import, onto: &Setup) -> Vec<FieldId> {
     let said = core::mem::take(&mut import.state.setup.job.shared);
     let mut setup = onto.clone();
     let mut names = setup.job.modules.iter();
@@ -118,7 +119,7 @@ pub(super) fn set(import: &mut Import, onto: &Setup) -> Vec<FieldId> {
     changed
 }
 
-/// Says what of the job gave way.
+/// Adds a report row for every setting of the current job that was dropped or changed.
 fn report(import: &mut Import, gone: Vec<Change>) {
     import.report.extend(gone.into_iter().map(|change| {
         let now = match &change.to {

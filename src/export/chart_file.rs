@@ -1,0 +1,105 @@
+//! Exports a chart of a job as the text of an SVG file.
+
+use core::ops::RangeInclusive;
+
+use thiserror::Error;
+
+use super::export_text::messages;
+use super::pictures;
+use super::provenance::made_by;
+use crate::config::check;
+use crate::config::problem::Problem;
+use crate::formats::share_url;
+use crate::formats::state::ShareState;
+use crate::memory::line::stage_lines;
+use crate::memory::{StageRef, estimate};
+use crate::report::amount::Unit;
+use crate::report::charts::{ROW, Subject};
+use crate::report::markup::tag;
+use crate::report::rank_map::Coloring;
+use crate::report::scene::Px;
+
+/// The widths that a chart can have, in pixels.
+pub const CHART_WIDTHS: RangeInclusive<u64> = 200..=4_000;
+
+/// What a chart leaves to choose.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ChartOptions {
+    /// In pixels, within [`CHART_WIDTHS`].
+    pub width: u64,
+    /// The unit of amounts.
+    pub unit: Unit,
+    /// The stage that the chart is about; the fullest stage where it is `None`.
+    pub stage: Option<StageRef>,
+    /// What the colors of the map of ranks say; other charts ignore it.
+    pub coloring: Coloring,
+}
+
+/// The width of a column of text, amounts in GiB, about the fullest stage, ranks colored by memory.
+impl Default for ChartOptions {
+    fn default() -> Self {
+        Self {
+            width: 720,
+            unit: Unit::Gib,
+            stage: None,
+            coloring: Coloring::Memory,
+        }
+    }
+}
+
+/// Why a chart was not drawn.
+#[derive(Clone, Debug, PartialEq, Error)]
+pub enum ChartError {
+    /// No chart has this name.
+    #[error("{}", pictures::unknown(.0))]
+    UnknownChart(String),
+    /// The job has no result, but these problems.
+    #[error("{}", messages(.0))]
+    Invalid(Vec<Problem>),
+    /// The width is not within [`CHART_WIDTHS`].
+    #[error("width must be between 200 and 4000 pixels")]
+    Width,
+    /// The options name a stage that the job does not have.
+    #[error("the job has no such stage")]
+    UnknownStage,
+}
+
+/// A chart of a job, as the text of an SVG file that needs nothing else. [`pictures::names`] has the names of charts.
+///
+/// # Errors
+/// When there is no such chart, no result to draw, or an option is out of range.
+pub fn chart_file(
+    share: &ShareState,
+    chart: &str,
+    options: &ChartOptions,
+) -> Result<String, ChartError> {
+    let unknown = || ChartError::UnknownChart(chart.to_owned());
+    if !pictures::names().any(|(name, _)| name == chart) {
+        return Err(unknown());
+    }
+    let checked = check(&share.setup.job);
+    let Some(config) = &checked.config else {
+        return Err(ChartError::Invalid(checked.problems));
+    };
+    let width = Some(options.width).filter(|width| CHART_WIDTHS.contains(width));
+    let width = width.and_then(|width| i32::try_from(width).ok());
+    let width = Px::of(width.ok_or(ChartError::Width)?);
+    let estimate = estimate(config);
+    let stage = options.stage.unwrap_or(estimate.worst);
+    if estimate.stage(stage).is_none() {
+        return Err(ChartError::UnknownStage);
+    }
+    let lines = stage_lines(config, &estimate, stage);
+    let subject = Subject {
+        config,
+        estimate: &estimate,
+        stage,
+        lines: &lines,
+        unit: options.unit,
+        width,
+        row: ROW,
+    };
+    let picture = pictures::draw(chart, &subject, options.coloring).ok_or_else(unknown)?;
+    let metadata = format!("{}: {}", made_by(), share_url::encode(share));
+    Ok(picture.child(tag("metadata").text(metadata)).to_string())
+}

@@ -1,0 +1,152 @@
+//! Imports a text with everything that a user may say about it: answers to its questions, a model that it only names, and
+//! the current job that it changes.
+
+use thiserror::Error;
+
+use super::detect::Format;
+use super::import::{self, GPUS, Import, ImportError, Options, Question, Row};
+use super::merge;
+use super::report::Fate;
+use super::state::Setup;
+use crate::config::fields::FieldId;
+use crate::config::raw::Settings;
+use crate::presets;
+use crate::value::Value;
+
+/// What the user says about a text.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ImportOptions {
+    /// The format of the text; recognized from the text where it is `None`.
+    pub format: Option<Format>,
+    /// Answers to [`Question::Variable`]: names and values.
+    pub variables: Vec<(String, String)>,
+    /// Answers to [`Question::Branch`]: the line of the branch, and the index of the side to take.
+    pub branches: Vec<(u32, usize)>,
+    /// The number of GPUs. It replaces what the text says.
+    pub gpus: Option<u64>,
+    /// The model, where the text only names one: the text of its `config.json`, or the id of a preset.
+    pub model: Option<String>,
+    /// The current job, which the text changes. A `config.json` replaces its model and keeps its training settings; a text
+    /// without a model sets single settings in it; any other text takes only its GPU, and only where it names none.
+    pub onto: Option<Setup>,
+}
+
+/// A text as a job.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ImportedText {
+    /// The job, with a report row for every key and the questions that are still open.
+    pub import: Import,
+    /// The fields of the current job that change, where the text has no model and sets single settings in it; `None`
+    /// where the text is a job of its own.
+    pub changes: Option<Vec<FieldId>>,
+}
+
+/// Why a text was not imported.
+#[derive(Clone, Debug, PartialEq, Error)]
+pub enum ImportTextError {
+    /// The text itself cannot be read.
+    #[error("{0}")]
+    Text(ImportError),
+    /// The `config.json` given for the model that the text names cannot be read.
+    #[error("The model: {0}")]
+    Model(ImportError),
+}
+
+/// Reads a text and works the options in. Nothing in the text is executed, and nothing is fetched.
+///
+/// # Errors
+/// When the text, or the `config.json` in the options, cannot be read as a whole. Single keys never fail: their report
+/// rows say what is wrong.
+pub fn import_text(text: &str, options: &ImportOptions) -> Result<ImportedText, ImportTextError> {
+    let read = |partial| {
+        let options = Options {
+            format: options.format,
+            variables: &options.variables,
+            branches: &options.branches,
+            partial,
+        };
+        import::import(text, &options).map_err(ImportTextError::Text)
+    };
+    let mut import = read(false)?;
+    let model = options.model.as_deref().filter(|model| !model.is_empty());
+    let mut changes = None;
+    match &options.onto {
+        Some(onto) if import.format == Format::HfConfig => {
+            merge::replace_model(&mut import, &onto.job);
+        }
+        Some(_) if merge::is_complete(import.format) => {}
+        Some(onto) if model.is_none() && !merge::has_model(&import) => {
+            import = read(true)?;
+            changes = Some(merge::set_fields(&mut import, onto));
+        }
+        Some(onto) => merge::keep_gpu(&mut import, &onto.job),
+        None => {}
+    }
+    if let Some(model) = model {
+        let settings = model_settings(model).map_err(ImportTextError::Model)?;
+        add_model(&mut import, settings);
+    }
+    set_gpus(&mut import, options.gpus);
+    Ok(ImportedText { import, changes })
+}
+
+/// Sets the number of GPUs where the user gives one, and asks for it only where nobody does.
+fn set_gpus(import: &mut Import, gpus: Option<u64>) {
+    let shared = &mut import.state.setup.job.shared;
+    if let Some(gpus) = gpus {
+        shared.set(FieldId::world_size, Value::Int(gpus.into()));
+        forget_missing_gpus(import);
+    } else if shared.get(FieldId::world_size).is_some() {
+        import.questions.retain(|asked| *asked != Question::Gpus);
+    } else if import.format == Format::HfConfig {
+        import.questions.push(Question::Gpus);
+    }
+}
+
+/// Removes all that asks for the number of GPUs: the question, the report row, and the key that waits for a variable.
+fn forget_missing_gpus(import: &mut Import) {
+    import.questions.retain(|asked| *asked != Question::Gpus);
+    import
+        .report
+        .retain(|row| !(row.fate == Fate::Missing && row.key == GPUS));
+    for question in &mut import.questions {
+        if let Question::Variable { keys, .. } = question {
+            keys.retain(|key| key != GPUS);
+        }
+    }
+}
+
+/// The settings of a model given as the id of a preset, or as the text of its `config.json`.
+fn model_settings(model: &str) -> Result<Settings, ImportError> {
+    let preset = presets::by_id(model).and_then(presets::Preset::contents);
+    if let Some(contents) = preset {
+        return Ok(contents.model);
+    }
+    let options = Options {
+        format: Some(Format::HfConfig),
+        ..Options::default()
+    };
+    Ok(import::import(model, &options)?.state.setup.job.shared)
+}
+
+/// Puts the settings of a model under those of the text, which win. Where the model has a value, the default of the
+/// text's front end gives way: it holds for models of which nothing is known.
+fn add_model(import: &mut Import, model: Settings) {
+    let own = &mut import.state.setup.job.shared;
+    let is_replaced = |row: &Row| {
+        let is_default = row.fate == Fate::Defaulted && row.line.is_none();
+        is_default && row.field.is_some_and(|id| model.get(id).is_some())
+    };
+    for row in import.report.iter().filter(|row| is_replaced(row)) {
+        if let Some(id) = row.field {
+            own.unset(id);
+        }
+    }
+    import.report.retain(|row| !is_replaced(row));
+    let mut joined = model;
+    joined.overlay(own);
+    *own = joined;
+    import
+        .questions
+        .retain(|asked| !matches!(asked, Question::Model { .. }));
+}

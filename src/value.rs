@@ -3,7 +3,6 @@
 use core::cell::Cell;
 use core::fmt;
 
-use crate::decimal::general;
 use serde::de::{Deserialize, DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 
 /// A value from a JSON file, a JavaScript object, a form field or a launch script.
@@ -59,7 +58,7 @@ impl fmt::Display for Value {
         match self {
             Self::Bool(b) => write!(f, "{b}"),
             Self::Int(i) => write!(f, "{i}"),
-            Self::Float(x) if x.is_finite() => f.write_str(&general(*x)),
+            Self::Float(x) if x.is_finite() => write!(f, "{x:?}"),
             Self::Null | Self::Float(_) => f.write_str("null"),
             Self::Text(s) => write_json_string(f, s),
             Self::List(items) => {

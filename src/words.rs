@@ -50,13 +50,6 @@ impl Gaps {
     }
 }
 
-/// Whether a text has another in it. The standard library's search is made for long texts, and brings all that it says
-/// when it fails: tables of Unicode, in a page that never fails.
-pub(crate) fn holds(text: &str, part: &str) -> bool {
-    let part = part.as_bytes();
-    part.is_empty() || text.as_bytes().windows(part.len()).any(|at| at == part)
-}
-
 /// A character in quotes; what cannot be seen is escaped. The standard library's way needs tables of Unicode too.
 pub(crate) fn quoted(c: char) -> String {
     let plain = !c.is_control() && !matches!(c, '\'' | '\\');
@@ -70,22 +63,12 @@ pub(crate) fn quoted(c: char) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Gaps, holds, quoted};
+    use super::{Gaps, quoted};
 
     #[test]
     fn characters_are_quoted_as_the_standard_library_does() {
         for c in ['x', ' ', '\n', '\'', '"', '\\', 'é'] {
             assert_eq!(quoted(c), format!("{c:?}"));
-        }
-    }
-
-    #[test]
-    fn a_text_holds_its_parts() {
-        for part in ["", "l", "linear", "near_fc", "linear_fc2"] {
-            assert!(holds("linear_fc2", part), "{part}");
-        }
-        for other in ["linear_fc22", "fc3", "é"] {
-            assert!(!holds("linear_fc2", other), "{other}");
         }
     }
 

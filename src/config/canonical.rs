@@ -8,7 +8,6 @@ use super::field::{Kind, Scope};
 use super::fields::FieldId;
 use super::parse::{Parsed, parse};
 use super::raw::{RawJob, RawModule, Settings};
-use crate::decimal::parse as parse_float;
 use crate::parallel::stages::PipelineLayout;
 use crate::value::Value;
 
@@ -73,9 +72,9 @@ pub fn to_value(kind: Kind, parsed: &Parsed) -> Value {
         Parsed::Flag(b) => Value::Bool(*b),
         Parsed::Decimal(decimal) => {
             let text = decimal.to_string();
-            match (text.parse(), parse_float(&text)) {
+            match (text.parse(), text.parse()) {
                 (Ok(whole), _) => Value::Int(whole),
-                (_, Some(fraction)) => Value::Float(fraction),
+                (_, Ok(fraction)) => Value::Float(fraction),
                 _ => Value::Text(text),
             }
         }

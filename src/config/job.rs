@@ -10,7 +10,6 @@ use crate::parallel::groups::{ModelParallel, RankGrids, RankOrder};
 use crate::parallel::python::Refusal;
 use crate::parallel::stages::StageLayout;
 use crate::units::Bytes;
-use crate::words::holds;
 
 /// A checked job. It can only come from [`check`](super::check), and nothing below it fails.
 #[derive(Clone, Debug)]
@@ -150,7 +149,7 @@ impl GpuGeneration {
     #[must_use]
     pub fn named(name: &str) -> Self {
         let name = name.to_ascii_lowercase();
-        let has = |part: &str| holds(&name, part);
+        let has = |part: &str| name.contains(part);
         if has("a100") || has("a800") || has("a6000") {
             Self::Ampere
         } else if has("b200") || has("b300") {

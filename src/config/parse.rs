@@ -6,7 +6,6 @@ use core::fmt;
 
 use super::field::{Decimal, Field, Kind};
 use super::pattern::{LayerPattern, PatternError};
-use crate::decimal::scientific;
 use crate::value::Value;
 use crate::words::Gaps;
 
@@ -200,7 +199,7 @@ fn decimal(value: &Value) -> Result<Number, ParseError> {
         }),
         Value::Float(x) if x.is_nan() => Err(ParseError::NotANumber),
         // The shortest text that reads back as the same float is what people mean by it.
-        Value::Float(x) => decimal_text(&scientific(*x)),
+        Value::Float(x) => decimal_text(&format!("{x:e}")),
         Value::Text(text) => decimal_text(text),
         other => Err(wrong_type(other)),
     }

@@ -3,7 +3,6 @@
 use core::fmt;
 
 use super::fields::FieldId;
-use crate::order::sort_by_key;
 use crate::parallel::mimo::Repair;
 use crate::value::Value;
 
@@ -144,7 +143,7 @@ pub(crate) fn near_matches(
 /// Numbers as words, in order: `4, 8 or 16`.
 pub(crate) fn or_list(values: &[u64]) -> String {
     let mut values = values.to_vec();
-    sort_by_key(&mut values, |v| *v);
+    values.sort_unstable();
     let mut list = String::new();
     for (at, value) in values.iter().enumerate() {
         match (at, values.len() - at) {

@@ -11,7 +11,6 @@ use core::str;
 
 use wasm_bindgen::JsValue;
 
-use crate::decimal::general;
 use crate::value::Value;
 
 /// What a marked text starts with; the next character says what it stands for.
@@ -211,7 +210,7 @@ impl Writer {
             }
             self.out.push(b',');
         } else if x.is_finite() {
-            self.push(&general(x));
+            self.push(&format!("{x:?}"));
             self.out.push(b',');
         } else {
             let kind = match x {

@@ -12,7 +12,6 @@ use crate::model::sizes::Sizes;
 use crate::model::tape::block;
 use crate::model::tensor::{Component, Holding, ParamTensor, Shape, factor};
 use crate::model::{Architecture, PartCounts, PartKind, trained};
-use crate::order::sort_by_key;
 use crate::source::{
     BUFFER_LAYOUT, CUBLAS_WORKSPACE, DRAINED_WGRAD, DUMMY_WGRAD, MEMORY_BUFFER, ROPE_TABLE,
     SPLIT_BLOCKS, Source, TE_CUBLAS_WORKSPACE,
@@ -201,7 +200,7 @@ impl BufferRules {
         if site.output && trained(m, Component::OutputLayer) {
             shapes.push((m.padded_vocab_size / m.tp.max(1), m.args.hidden_size));
         }
-        sort_by_key(&mut shapes, |shape| *shape);
+        shapes.sort_unstable();
         shapes.dedup();
         shapes
     }

@@ -1,9 +1,10 @@
 //! The memory of one rank: the stages that it runs, of one module or of several that share ranks.
 
+use std::collections::BTreeSet;
+
 use super::bucket::Bucket;
 use super::{Estimate, StageEstimate, StageRef};
 use crate::config::job::{Config, Module};
-use crate::order::order;
 use crate::units::Bytes;
 
 /// What one rank needs.
@@ -36,19 +37,13 @@ pub fn rank_memory(config: &Config, estimate: &Estimate, rank: u64) -> Option<Ra
 #[must_use]
 pub(super) fn worst_rank(config: &Config, estimate: &Estimate) -> Option<RankMemory> {
     let modules = config.modules();
-    let firsts: Vec<u64> = modules
+    let firsts: BTreeSet<u64> = modules
         .iter()
         .flat_map(|m| {
             let stage = ranks_of_stage(m);
             (0..m.pp).map(move |pp| m.rank_offset + pp * stage)
         })
         .collect();
-    let places = order(firsts.len(), &|a, b| firsts.get(a) < firsts.get(b));
-    let mut firsts: Vec<u64> = places
-        .iter()
-        .filter_map(|at| firsts.get(*at).copied())
-        .collect();
-    firsts.dedup();
     let ranks = firsts
         .into_iter()
         .filter_map(|rank| rank_of(modules, estimate, rank));

@@ -2,7 +2,6 @@
 
 use core::cmp::{Ordering, Reverse};
 
-use crate::order::sort_by_key;
 use crate::units::Bytes;
 
 /// The unit of every amount of memory on the page.
@@ -123,7 +122,7 @@ impl Scale {
                 (like, scaled(part) % unit, steps)
             })
             .collect();
-        sort_by_key(&mut by_remainder, |(like, remainder, _)| {
+        by_remainder.sort_by_key(|(like, remainder, _)| {
             // Nothing stays nothing.
             Reverse((*remainder > 0, *like, *remainder))
         });

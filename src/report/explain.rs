@@ -1,10 +1,11 @@
 //! Why a number is what it is: formula, values, result and source, from the very line that was counted.
 
+use core::cmp::Reverse;
+
 use super::amount::{Scale, Unit, exact, grouped, percent};
 use super::parts::{Part, by_component};
 use crate::config::fields::FIELDS;
 use crate::memory::line::{Confidence, Line};
-use crate::order::sorted;
 use crate::source::Source;
 use crate::units::Bytes;
 
@@ -140,8 +141,8 @@ fn one(line: &Line, unit: Unit) -> Explanation {
 }
 
 fn largest_first(lines: &[Line], unit: Unit) -> How {
-    let lines: Vec<&Line> = lines.iter().collect();
-    let lines = sorted(lines, |a, b| a.bytes > b.bytes);
+    let mut lines: Vec<&Line> = lines.iter().collect();
+    lines.sort_by_key(|line| Reverse(line.bytes));
     let terms = lines.into_iter();
     sum(
         terms.map(|l| (l.id.clone(), l.label.clone(), l.bytes)),

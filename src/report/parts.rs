@@ -3,7 +3,6 @@
 use super::target::bucket_of;
 use crate::memory::bucket::Bucket;
 use crate::memory::line::Line;
-use crate::order::sort_by_key;
 use crate::units::Bytes;
 
 /// A row of a breakdown.
@@ -74,7 +73,7 @@ pub fn by_component(lines: &[Line]) -> Vec<Part> {
             }
         }
     }
-    sort_by_key(&mut rows, |row| core::cmp::Reverse(row.bytes));
+    rows.sort_by_key(|row| core::cmp::Reverse(row.bytes));
     rows
 }
 

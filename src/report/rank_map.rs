@@ -8,7 +8,6 @@ use super::markup::{Markup, tag};
 use super::summary::stage_name;
 use crate::config::job::{Config, Module};
 use crate::memory::{Estimate, RankMemory, rank_memory};
-use crate::order::sorted;
 
 /// What the color of a cell says.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -166,7 +165,7 @@ pub fn spans(config: &Config, estimate: &Estimate) -> Vec<Span> {
         let stage = m.ranks() / u64::from(m.stages.pp()).max(1);
         cuts.extend((0..=u64::from(m.stages.pp())).map(|pp| m.rank_offset() + pp * stage));
     }
-    let mut cuts = sorted(cuts, |a, b| a < b);
+    cuts.sort_unstable();
     cuts.dedup();
     let pairs = cuts.iter().zip(cuts.iter().skip(1));
     pairs

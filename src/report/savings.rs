@@ -2,7 +2,6 @@
 
 use super::amount::Scale;
 use crate::memory::ledger::{Choice, Saving};
-use crate::order::sort_by_key;
 use crate::units::Bytes;
 
 /// A row of the ledger.
@@ -45,7 +44,7 @@ pub enum Kind {
 #[must_use]
 pub fn rows(ledger: &[Saving], scale: Scale) -> Vec<Row> {
     let mut ledger: Vec<&Saving> = ledger.iter().collect();
-    sort_by_key(&mut ledger, |row| {
+    ledger.sort_by_key(|row| {
         let saved = row.result.as_ref();
         saved.map_or((true, i64::MAX), |saved| (saved.too_large, -saved.saves))
     });

@@ -6,7 +6,6 @@ use super::target::Target;
 use crate::config::job::Config;
 use crate::memory::bucket::Bucket;
 use crate::memory::{Estimate, StageRef};
-use crate::order::sorted;
 use crate::units::Bytes;
 
 /// A table: a row a stage, a column a bucket, and their total.
@@ -103,7 +102,7 @@ impl Table {
             Order::Bucket(_) => column.and_then(|i| row.bytes.get(i)).copied(),
         };
         let key = |row: &Row| (core::cmp::Reverse(amount(row)), row.stage);
-        self.rows = sorted(self.rows, |a, b| key(a) < key(b));
+        self.rows.sort_by_key(key);
         self
     }
 

@@ -6,7 +6,6 @@ use crate::config::choices::{
     OffloadModule, RecomputeGranularity, RecomputeMethod, RecomputeModule,
 };
 use crate::config::job::Module;
-use crate::order::sort_by_key;
 
 /// What is recomputed or offloaded instead of kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -197,6 +196,6 @@ fn active(tape: &Tape, savers: Savers) -> Vec<Section> {
     };
     let outermost = sections().filter(|s| !sections().any(|outer| is_within(s, outer)));
     let mut outermost: Vec<Section> = outermost.cloned().collect();
-    sort_by_key(&mut outermost, |s| s.ops.start);
+    outermost.sort_by_key(|s| s.ops.start);
     outermost
 }

@@ -11,7 +11,6 @@ pub use super::usage::{TRANSIENT, USES, Usage};
 
 use super::recompute::{Kept, Plan, Savers};
 use super::{ActivationTensor, Tape, TensorId};
-use crate::order::sort_by_key;
 use player::Player;
 
 /// Elements of the smallest tensor that Transformer Engine offloads with its layer (`_check_if_offload`).
@@ -126,7 +125,7 @@ pub(crate) struct Alive {
 /// The tensors that a plan keeps, each once.
 pub(crate) fn kept_tensors(plan: &Plan) -> Vec<TensorId> {
     let mut ids: Vec<TensorId> = plan.keeps.iter().map(|kept| kept.tensor).collect();
-    sort_by_key(&mut ids, |id| *id);
+    ids.sort_unstable();
     ids.dedup();
     ids
 }

@@ -7,7 +7,6 @@ use super::problem::report;
 use super::{
     Field, ModuleInput, ModuleParallelism, ModuleRef, Problem, Repair, Rule, divide, product,
 };
-use crate::order::sort_by_key;
 use crate::parallel::python::{Exception, Refusal};
 use crate::value::Value;
 use crate::words::Gaps;
@@ -36,9 +35,9 @@ pub(super) fn check_module(
         }
     }
     // DP is looked at after the offset.
-    sort_by_key(&mut report.problems, |problem| {
-        problem.field == Some(Field::DataParallelSize)
-    });
+    report
+        .problems
+        .sort_by_key(|problem| problem.field == Some(Field::DataParallelSize));
     let sizes_known = report
         .problems
         .iter()

@@ -1,5 +1,7 @@
 //! The rules for all modules together (`MegatronMIMOParallelismConfig.finalize`).
 
+use std::collections::BTreeSet;
+
 use super::input::{integer, python_str};
 use super::layout::PlacedModule;
 use super::module_rules::check_module;
@@ -8,10 +10,9 @@ use super::{
     Change, Field, LANGUAGE_MODULE, MimoInput, MimoLayout, ModuleParallelism, ModuleRef, Problem,
     Repair, Rule, arrange,
 };
-use crate::order::{repeated, sorted};
 use crate::parallel::python::{Exception, repr, repr_texts};
 use crate::value::Value;
-use crate::words::{Gaps, holds};
+use crate::words::Gaps;
 
 /// The modules on their ranks, or every problem in the framework's order.
 pub(super) fn check_set(input: &MimoInput) -> Result<MimoLayout, Vec<Problem>> {
@@ -93,8 +94,9 @@ pub(super) fn check_names(input: &MimoInput, problems: &mut Vec<Problem>) {
         index,
         name: name.to_owned(),
     };
-    for (index, (name, is_repeated)) in names.iter().zip(repeated(&names)).enumerate() {
-        if !is_repeated {
+    let mut known = BTreeSet::new();
+    for (index, name) in names.iter().enumerate() {
+        if known.insert(*name) {
             continue;
         }
         let sentence = "--component {} specified more than once";
@@ -134,7 +136,7 @@ pub(super) fn check_names(input: &MimoInput, problems: &mut Vec<Problem>) {
 fn is_likely_language(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
     let parts = ["lang", "llm", "text", "decoder"];
-    name == "lm" || parts.iter().any(|part| holds(&name, part))
+    name == "lm" || parts.iter().any(|part| name.contains(part))
 }
 
 /// Where DP is missing, proposes an equal share of the ranks that other modules leave.
@@ -189,7 +191,7 @@ fn check_ranges(input: &MimoInput, sound: &[Sound], problems: &mut Vec<Problem>)
             report(problems, Rule::Representable, refusal).of(at);
         }
     }
-    let ranges = sorted(ranges, |a, b| a.start < b.start);
+    ranges.sort_by_key(|ranks| ranks.start);
     let (repair, packed_end) = pack(&ranges);
     let complete = ranges.len() == input.modules.len();
     let mut gaps = Vec::new();

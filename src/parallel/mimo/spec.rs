@@ -3,8 +3,9 @@
 //!
 //! `name=tp=N[,pp=N,dp=N,cp=N,ep=N,etp=N,rank_offset=N]`
 
+use std::collections::BTreeSet;
+
 use super::{Field, ModuleParallelism, divide};
-use crate::order::{repeated, sort_by_key};
 use crate::parallel::python::{Exception, NotAnInt, Refusal, int, repr, repr_texts, strip};
 use crate::words::Gaps;
 
@@ -42,7 +43,7 @@ pub fn parse_component_spec(raw: &str) -> Result<(String, ModuleParallelism), Re
         let (key, value) = (strip(key), strip(value));
         let Some(field) = Field::ALL.into_iter().find(|field| field.key() == key) else {
             let mut keys = Field::ALL.map(Field::key);
-            sort_by_key(&mut keys, |key| *key);
+            keys.sort_unstable();
             gaps.text(&repr(key)).text(&repr_texts(&keys));
             let sentence = "--component value {}: unknown key {}. Supported keys: {}";
             return value_error(&gaps, sentence);
@@ -119,9 +120,8 @@ pub fn build_layout<S: AsRef<str>>(
         }
     }
     // A name that comes twice before a malformed spec is found first.
-    let names: Vec<&str> = modules.iter().map(|(name, _)| name.as_str()).collect();
-    let mut again = names.iter().zip(repeated(&names));
-    if let Some((name, _)) = again.find(|(_, is_repeated)| *is_repeated) {
+    let mut known = BTreeSet::new();
+    if let Some((name, _)) = modules.iter().find(|(name, _)| !known.insert(name)) {
         let sentence = "--component {} specified more than once";
         let message = Gaps::default().text(&repr(name)).fill(sentence);
         return Err(Exception::ValueError.with(message));

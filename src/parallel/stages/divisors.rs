@@ -1,7 +1,5 @@
 //! Numbers that would have divided: what hints are made of.
 
-use crate::order::sort_by_key;
-
 /// How many alternatives a hint names.
 const NAMED: usize = 4;
 
@@ -18,9 +16,9 @@ pub(super) fn near_divisors(n: u32, wanted: u32) -> Vec<u32> {
         }
         d += 1;
     }
-    sort_by_key(&mut all, |d| (d.abs_diff(wanted), *d));
+    all.sort_by_key(|d| (d.abs_diff(wanted), *d));
     all.truncate(NAMED);
-    sort_by_key(&mut all, |d| *d);
+    all.sort_unstable();
     all
 }
 

@@ -6,7 +6,6 @@ use super::sweep::sweep;
 use crate::config::field::{Field, Kind};
 use crate::config::fields::FieldId;
 use crate::config::problem::{Fix, Problem, Severity};
-use crate::order::sort_by_key;
 use crate::report::markup::{Markup, tag};
 use crate::ui::draw::{aria, button};
 use crate::ui::values::{default, shown};
@@ -162,7 +161,7 @@ pub(crate) fn fixable(place: &str, problem: &Problem) -> Markup {
     };
     let mut fixes: Vec<(usize, &Fix)> = problem.fixes.iter().enumerate().take(FIXES).collect();
     // The fields as they come, and the numbers of each as in the sentence: rising.
-    sort_by_key(&mut fixes, |(_, fix)| {
+    fixes.sort_by_key(|(_, fix)| {
         let first = problem.fixes.iter().position(|f| f.field == fix.field);
         let number = match fix.value {
             Value::Int(number) => number,

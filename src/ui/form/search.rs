@@ -3,7 +3,6 @@
 use super::field::{control_id, flag};
 use crate::config::field::Field;
 use crate::config::fields::FieldId;
-use crate::order::sort_by_key;
 use crate::report::markup::{Markup, tag};
 use crate::ui::browser;
 use crate::ui::draw::button;
@@ -57,7 +56,7 @@ fn matches(query: &str) -> Vec<FieldId> {
         .iter()
         .filter_map(|id| Some((score(id.field(), &words)?, *id)));
     let mut found: Vec<_> = scored.collect();
-    sort_by_key(&mut found, |(score, id)| (core::cmp::Reverse(*score), *id));
+    found.sort_by_key(|(score, id)| (core::cmp::Reverse(*score), *id));
     found.truncate(SHOWN);
     found.into_iter().map(|(_, id)| id).collect()
 }

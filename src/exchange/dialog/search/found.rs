@@ -3,7 +3,6 @@
 use super::columns::{Column, gib};
 use super::small;
 use crate::config::gpus;
-use crate::order::order;
 use crate::report::amount::grouped;
 use crate::report::markup::{Markup, tag};
 use crate::search::{Axis, Candidate, Pick, Slice, Space};
@@ -80,12 +79,14 @@ impl Found {
 
     /// Those of some candidates that pass the filter, in order.
     fn ordered(&self, space: &Space, of: core::ops::Range<usize>) -> Vec<usize> {
-        let passing: Vec<usize> = of
+        let mut passing: Vec<usize> = of
             .filter(|at| self.candidate(*at).is_some_and(|c| self.passes(space, c)))
             .collect();
-        let at = |place: usize| passing.get(place).copied().unwrap_or_default();
-        let places = order(passing.len(), &|a, b| self.is_before(space, at(a), at(b)));
-        places.into_iter().map(at).collect()
+        passing.sort_by(|a, b| {
+            let is_before = |a: &usize, b: &usize| self.is_before(space, *a, *b);
+            is_before(b, a).cmp(&is_before(a, b))
+        });
+        passing
     }
 
     fn order_again(&mut self, space: &Space) {

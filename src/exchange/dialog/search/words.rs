@@ -1,6 +1,7 @@
 //! What was left out, in words.
 
-use crate::order::sorted;
+use core::cmp::Reverse;
+
 use crate::report::amount::grouped;
 use crate::report::markup::{Markup, tag};
 use crate::search::Slice;
@@ -79,9 +80,9 @@ pub(super) fn left_out(slice: &Slice) -> Markup {
         .map(|(axis, combinations)| (*combinations, format!("your bound on {}", axis.symbol())));
     let too_large =
         (slice.too_large > 0).then(|| (slice.too_large, "more memory than the GPU has".to_owned()));
-    let reasons: Vec<(u64, String)> = rules.chain(bounds).chain(too_large).collect();
+    let mut reasons: Vec<(u64, String)> = rules.chain(bounds).chain(too_large).collect();
     let total: u64 = reasons.iter().map(|(combinations, _)| combinations).sum();
-    let reasons = sorted(reasons, |a, b| a.0 > b.0);
+    reasons.sort_by_key(|(combinations, _)| Reverse(*combinations));
     let rows = reasons
         .into_iter()
         .map(|(combinations, why)| tag("li").text(format!("{}: {why}", grouped(combinations))));

@@ -10,7 +10,6 @@ use core::iter::Peekable;
 use core::str::CharIndices;
 
 use super::LayerType;
-use crate::words::quoted;
 
 /// The most layers and stages that a layout may have, after expansion.
 pub const MAX_LAYOUT_ITEMS: usize = 10_000;
@@ -81,8 +80,7 @@ impl fmt::Display for LayoutError {
             LayoutErrorKind::UnknownCharacter { found, meant } => {
                 write!(
                     f,
-                    "{}, character {at}, is not a layer: E is the embedding, t a decoder layer, m MTP, L the loss",
-                    quoted(*found)
+                    "{found:?}, character {at}, is not a layer: E is the embedding, t a decoder layer, m MTP, L the loss"
                 )?;
                 match meant {
                     Some(meant) => write!(f, "; did you mean {meant}?"),

@@ -135,51 +135,9 @@ pub(crate) fn general(x: f64) -> String {
     [sign(x), whole, &zeros(point - length), ".", fraction].concat()
 }
 
-/// So many digits after the point, correctly rounded, ties to even, as `{x:.digits$}` writes them. At most 20.
-#[must_use]
-pub(crate) fn fixed(x: f64, digits: usize) -> String {
-    if !x.is_finite() {
-        return special(x).unwrap_or_default();
-    }
-    let (mantissa, exponent) = parts(x);
-    let digits = digits.min(20);
-    let mut text = if exponent >= 0 {
-        let mut number = Big::new(mantissa).shifted(exponent.unsigned_abs());
-        let mut parts = Vec::new();
-        while !number.0.is_empty() {
-            parts.push(number.divide(1_000_000_000));
-        }
-        let mut text = parts.pop().unwrap_or(0).to_string();
-        for part in parts.iter().rev() {
-            let part = format!("{part:09}");
-            text += &part;
-        }
-        text + &"0".repeat(digits)
-    } else {
-        let scaled = (0..digits).fold(u128::from(mantissa), |scaled, _| scaled * 10);
-        let shift = exponent.unsigned_abs();
-        // Beyond 127 bits nothing reaches the half.
-        let whole = scaled.checked_shr(shift).unwrap_or(0);
-        let rest = scaled - whole.checked_shl(shift).unwrap_or(0);
-        let half = 1_u128.checked_shl(shift - 1).unwrap_or(u128::MAX);
-        let up = rest > half || (rest == half && !whole.is_multiple_of(2));
-        let whole = whole + u128::from(up);
-        // Division of 128 bits is slow, and hardly ever needed.
-        u64::try_from(whole).map_or_else(|_| whole.to_string(), |whole| whole.to_string())
-    };
-    if text.len() <= digits {
-        text.insert_str(0, &"0".repeat(digits + 1 - text.len()));
-    }
-    if digits > 0 {
-        text.insert(text.len() - digits, '.');
-    }
-    text.insert_str(0, sign(x));
-    text
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{fixed, general, parse, scientific};
+    use super::{general, parse, scientific};
 
     fn reads(text: &str) {
         let (ours, theirs) = (parse(text).unwrap(), text.parse::<f64>().unwrap());
@@ -256,9 +214,6 @@ mod tests {
     fn agree(x: f64) {
         assert_eq!(general(x), format!("{x:?}"), "{:x}", x.to_bits());
         assert_eq!(scientific(x), format!("{x:e}"), "{:x}", x.to_bits());
-        for digits in [0, 1, 2, 4, 20] {
-            assert_eq!(fixed(x, digits), format!("{x:.digits$}"), "{x:?}");
-        }
     }
 
     #[test]

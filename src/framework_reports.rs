@@ -4,14 +4,14 @@
 //!
 //! Both estimators are Python programs that check little: text, `None`, a zero or a missing name
 //! reaches the arithmetic, and what comes out then is part of what a user of the framework sees. So
-//! the formulas run on [`python`]'s numbers, and a report carries the exception where Python would
+//! the formulas compute with [`python`]'s values, and a report carries the exception where Python would
 //! have raised one. Messages are those of `CPython` 3.11.
 #![allow(
     clippy::float_arithmetic,
     reason = "the reports reproduce float64 programs bit for bit"
 )]
 
-mod python;
+pub mod python;
 
 pub mod differences;
 pub mod job;
@@ -20,7 +20,7 @@ pub mod megatron_lm;
 
 pub use python::PythonError;
 
-use python::Py;
+use python::{Exception, PyValue, fixed, str};
 
 /// The frameworks' "MB": 1024 · 1024 bytes.
 const MEGABYTE: i32 = 1 << 20;
@@ -29,28 +29,25 @@ const GIGABYTE: i32 = 1 << 30;
 /// What parameter counts are divided by before they are printed.
 const BILLION: i32 = 1_000_000_000;
 
-/// The two lines that both estimators print about the interleaved schedule, and its factor.
+/// What both estimators say about the interleaved schedule.
 struct Interleaving {
-    penalty: Py,
+    /// The factor by which it raises the activations of the layers.
+    penalty: f64,
+    /// The number of microbatches in flight, as it is printed.
     in_flight: String,
 }
 
 impl Interleaving {
-    /// One microbatch more per virtual stage than the pipeline is deep, relative to that depth.
-    fn new(pipeline_size: Py, virtual_size: Py) -> Self {
-        let penalty = 1 + ((pipeline_size - 1) / (pipeline_size * virtual_size));
-        let in_flight = (penalty * pipeline_size).ceil_text();
-        Self { penalty, in_flight }
-    }
-
-    fn lines(&self) -> String {
-        [
-            "Memory penalty from interleaved schedule: ",
-            &self.penalty.fixed(2),
-            "\nNumber of in-flight microbatches: ",
-            &self.in_flight,
-            "\n",
-        ]
-        .concat()
+    fn new<'a>(pipeline_size: PyValue<'a>, virtual_size: PyValue<'a>) -> Result<Self, Exception> {
+        let penalty = (1 + ((pipeline_size - 1) / (pipeline_size * virtual_size))).value()?;
+        let in_flight = match (penalty * pipeline_size).value()?.ceil()? {
+            // A whole number beyond 128 bits: Python writes all its digits.
+            PyValue::Float(whole) => fixed(whole, 0),
+            whole => str(whole),
+        };
+        Ok(Self {
+            penalty: penalty.float()?,
+            in_flight,
+        })
     }
 }

@@ -42,20 +42,6 @@ impl Big {
         self
     }
 
-    /// The quotient and the rest, in place.
-    pub(super) fn divide(&mut self, divisor: u32) -> u32 {
-        let mut rest = 0_u64;
-        for limb in self.0.iter_mut().rev() {
-            rest = rest << 32 | u64::from(*limb);
-            *limb = (rest / u64::from(divisor)) as u32;
-            rest %= u64::from(divisor);
-        }
-        while self.0.last() == Some(&0) {
-            self.0.pop();
-        }
-        rest as u32
-    }
-
     pub(super) fn compare(&self, other: &Self) -> Ordering {
         let limbs = self.0.len().cmp(&other.0.len());
         limbs.then_with(|| self.0.iter().rev().cmp(other.0.iter().rev()))

@@ -26,7 +26,7 @@ pub fn megatron_lm_report(
     num_microbatches: &JsValue,
 ) -> Result<JsValue, JsValue> {
     let (args, microbatches) = (python(read(args)?), python(read(num_microbatches)?));
-    let report = megatron_lm::report(&args, Some(&microbatches));
+    let report = megatron_lm::report(&(&args).into(), (&microbatches).into());
     written(|w| of_megatron_lm(w, &report))
 }
 
@@ -39,7 +39,8 @@ pub fn megatron_lm_report(
 pub fn megatron_bridge_report(
     #[wasm_bindgen(unchecked_param_type = "MegatronBridgeInput")] input: &JsValue,
 ) -> Result<JsValue, JsValue> {
-    let report = megatron_bridge::report(&python(read(input)?));
+    let input = python(read(input)?);
+    let report = megatron_bridge::report(&(&input).into());
     let Err(cause) = &report.estimate else {
         return written(|w| of_megatron_bridge(w, &report));
     };

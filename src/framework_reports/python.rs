@@ -1,22 +1,20 @@
-//! As much of Python as the two estimators use: its numbers, its exceptions and its text.
+//! The part of Python's semantics that the two estimators depend on: how its numbers behave, which
+//! exception an operation raises, and how values are written.
 //!
-//! Formulas are written as Python writes them. What makes them small is that nothing in them is
-//! larger than a word: the objects of a run lie in one table, a [`Py`] is a place in it, and an
-//! exception is kept beside the table instead of being handed from call to call. What follows the
-//! first exception still runs, but leaves no trace: it can neither raise another one nor print.
+//! A formula is written with Rust's operators on [`PyValue`]s. An operator gives a [`PyResult`], so
+//! that an expression stays one line: its operands are evaluated from left to right and the first
+//! exception is the result. [`PyResult::value`] ends a Python statement, and `?` ends the function
+//! where the statement raised.
 
 mod arithmetic;
+mod attributes;
+mod comparison;
 mod exception;
-mod namespace;
-mod object;
-mod run;
 mod text;
+mod value;
 
-mod division;
+pub use exception::{Exception, PythonError};
+pub use value::{PyResult, PyValue};
 
-pub use exception::PythonError;
-
-pub(super) use namespace::{Namespace, count, hashable, int, is_none, truth};
-pub(super) use object::{Object, Py};
-pub(super) use run::{has_raised, raise, run};
+pub(super) use attributes::{attribute, attributes};
 pub(super) use text::{fixed, repr, str};

@@ -22,12 +22,15 @@ fn plain(json: &Json) -> Value {
 fn megatron_lm_report(record: &Json) -> Json {
     let args = plain(&record["args"]);
     let num_microbatches = plain(&record["num_microbatches"]);
-    megatron_lm_record(&megatron_lm::report(&args, Some(&num_microbatches)))
+    megatron_lm_record(&megatron_lm::report(
+        &(&args).into(),
+        (&num_microbatches).into(),
+    ))
 }
 
 /// Megatron-Bridge's report of a whole record, of which it reads the inputs alone.
 fn megatron_bridge_report(record: &Json) -> Json {
-    megatron_bridge_record(&megatron_bridge::report(&plain(record)))
+    megatron_bridge_record(&megatron_bridge::report(&(&plain(record)).into()))
 }
 
 /// A report as the records have it.

@@ -1,8 +1,9 @@
 //! The estimate itself, in Megatron-Bridge's components, and its text.
 
-use super::super::python::fixed;
+use super::super::python::{Exception, PythonError};
+use super::super::{GIGABYTE, MEGABYTE};
 use super::parameters::ParameterCounts;
-use super::{BILLION, GIGABYTE, Job, MEGABYTE, activation, positive_or, shard};
+use super::{Input, activation, shard, text};
 
 /// What `estimate_training_memory` returns, with its derived properties.
 #[derive(Clone, Debug, PartialEq)]
@@ -77,24 +78,28 @@ impl MemoryComponent {
 }
 
 /// `estimate_training_memory`.
-pub(super) fn estimate(job: Job<'_>, include_activation: bool) -> TrainingMemory {
-    let counts = ParameterCounts::count(job.model);
-    let sizes = shard::Sizes::read(job.model);
+pub(super) fn estimate(
+    input: &Input<'_>,
+    include_activation: bool,
+) -> Result<TrainingMemory, PythonError> {
+    let Input { model, train, .. } = input;
+    let counts = ParameterCounts::count(model)?;
+    let sizes = shard::Sizes::read(model)?;
 
-    let dense_per_gpu = shard::dense_parameters(job.model, &counts, &sizes).float();
-    let dense_bytes = shard::dense_bytes_per_parameter(job.train, &sizes);
-    let dense_count = (counts.dense_transformer + counts.embeddings).float();
+    let dense_per_gpu = shard::dense_parameters(model, &counts, &sizes)?.float()?;
+    let dense_bytes = shard::dense_bytes_per_parameter(train, &sizes)?;
+    let dense_count = (counts.dense_transformer + counts.embeddings).value()?;
     let mut components = vec![MemoryComponent::parameters(
         "dense parameters and optimizer",
-        dense_count,
+        dense_count.float()?,
         dense_per_gpu,
         dense_bytes,
     )];
 
     let has_routed_experts = counts.routed_experts > 0.0;
     if has_routed_experts {
-        let per_gpu = shard::routed_expert_parameters(job.model, &counts, &sizes).float();
-        let bytes = shard::expert_bytes_per_parameter(job.train, &sizes);
+        let per_gpu = shard::routed_expert_parameters(model, &counts, &sizes)?.float()?;
+        let bytes = shard::expert_bytes_per_parameter(train, &sizes)?;
         components.push(MemoryComponent::parameters(
             "routed expert parameters and optimizer",
             counts.routed_experts,
@@ -102,11 +107,14 @@ pub(super) fn estimate(job: Job<'_>, include_activation: bool) -> TrainingMemory
             bytes,
         ));
     }
-    let activation = include_activation
-        .then(|| MemoryComponent::bytes("activation", activation::memory_bytes(job).float()));
-    let assumptions = assumptions(job, include_activation, has_routed_experts);
+    let mut activation = None;
+    if include_activation {
+        let bytes = activation::memory_bytes(input, &counts, &sizes)?.float()?;
+        activation = Some(MemoryComponent::bytes("activation", bytes));
+    }
+    let assumptions = assumptions(&sizes, include_activation, has_routed_experts)?;
     let total_parameters =
-        (counts.dense_transformer + counts.routed_experts + counts.embeddings).float();
+        (counts.dense_transformer + counts.routed_experts + counts.embeddings).value()?;
 
     let weight_and_optimizer_bytes = components
         .iter()
@@ -116,7 +124,7 @@ pub(super) fn estimate(job: Job<'_>, include_activation: bool) -> TrainingMemory
     let mut estimate = TrainingMemory {
         components,
         activation,
-        total_parameters,
+        total_parameters: total_parameters.float()?,
         weight_and_optimizer_bytes,
         total_memory_bytes,
         total_memory_mb: total_memory_bytes / f64::from(MEGABYTE),
@@ -125,59 +133,17 @@ pub(super) fn estimate(job: Job<'_>, include_activation: bool) -> TrainingMemory
         formatted_mb: String::new(),
         formatted_gb: String::new(),
     };
-    estimate.formatted_mb = estimate.formatted("MB", MEGABYTE);
-    estimate.formatted_gb = estimate.formatted("GB", GIGABYTE);
-    estimate
-}
-
-impl TrainingMemory {
-    /// `format_training_memory_estimate`.
-    fn formatted(&self, unit: &str, scale: i32) -> String {
-        let mut text = String::from("Theoretical memory footprints: ");
-        let mut part = |name: &str, bytes: f64, end: &str| {
-            let amount = fixed(bytes / f64::from(scale), 2);
-            text += &[name, "=", &amount, " ", unit, end].concat();
-        };
-        for component in self.components.iter().chain(&self.activation) {
-            part(component.name, component.memory_bytes, ", ");
-        }
-        part("total", self.total_memory_bytes, "");
-        text
-    }
-
-    /// `_print_parameter_summary`.
-    pub(super) fn parameter_summary(&self) -> String {
-        const KINDS: [&str; 2] = [
-            "Number of dense and embedding parameters",
-            "Number of routed expert parameters",
-        ];
-        let mut text = String::new();
-        let mut line = |what: &str, place: &str, count: f64, digits| {
-            let billions = fixed(count / f64::from(BILLION), digits);
-            text += &[what, place, " in billions: ", &billions, "\n"].concat();
-        };
-        for (kind, part) in KINDS.iter().zip(&self.components) {
-            line(kind, "", part.parameter_count, 2);
-        }
-        line("Total number of parameters", "", self.total_parameters, 2);
-        for (kind, part) in KINDS.iter().zip(&self.components) {
-            line(
-                kind,
-                " in most loaded shard",
-                part.parameter_count_per_gpu,
-                4,
-            );
-        }
-        text
-    }
+    estimate.formatted_mb = text::in_megabytes(&estimate);
+    estimate.formatted_gb = text::in_gigabytes(&estimate);
+    Ok(estimate)
 }
 
 /// `_estimate_assumptions`, in Megatron-Bridge's words, which are part of its output.
 fn assumptions(
-    job: Job<'_>,
+    sizes: &shard::Sizes<'_>,
     include_activation: bool,
     has_routed_experts: bool,
-) -> Vec<&'static str> {
+) -> Result<Vec<&'static str>, Exception> {
     let mut assumptions = vec![
         "Reports the most-loaded GPU shard; runtime allocator, kernel workspace, and CUDA graph \
          buffers are excluded.",
@@ -193,7 +159,7 @@ fn assumptions(
              data-parallel shard size.",
         );
     }
-    if positive_or(job.model, "context_parallel_size", 1).exceeds(1) {
+    if sizes.context.exceeds(1)? {
         assumptions.push(
             "Dense optimizer state and activations are divided across context parallel ranks.",
         );
@@ -205,5 +171,5 @@ fn assumptions(
              are not modeled.",
         );
     }
-    assumptions
+    Ok(assumptions)
 }

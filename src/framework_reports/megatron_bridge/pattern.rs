@@ -1,91 +1,107 @@
 //! Which layers Megatron-Bridge's estimator takes for mixture-of-experts layers.
 
-use super::super::python::{count, raise, str};
-use super::{Namespace, Py, positive_or, truth};
-use crate::value::Value;
+use super::super::python::{Exception, PyValue, PythonError, str};
+use super::ModelConfig;
+use super::integers::{positive_or, saturating_int};
+
+/// The most layers that are laid out one by one.
+const MOST_LAYERS: usize = 1 << 20;
 
 /// `_has_moe`.
-pub(super) fn has_moe(model: Namespace<'_>) -> bool {
-    model
-        .get_some("num_moe_experts")
-        .is_some_and(|experts| Py::from(experts).exceeds(0))
+pub(super) fn has_moe(model: &ModelConfig<'_>) -> Result<bool, Exception> {
+    match model.num_moe_experts.if_given() {
+        Some(experts) => experts.exceeds(0),
+        None => Ok(false),
+    }
 }
 
 /// `_get_moe_layer_pattern`: for every layer, then every MTP layer, whether it has experts.
-pub(super) fn moe_layers(model: Namespace<'_>) -> Vec<bool> {
-    let num_layers = positive_or(model, "num_layers", 1).saturating_int();
-    let mut pattern = if has_moe(model) {
-        layers_with_experts(model, num_layers)
+pub(super) fn moe_layers(model: &ModelConfig<'_>) -> Result<Vec<bool>, PythonError> {
+    let num_layers = saturating_int(positive_or(model.num_layers, "num_layers", 1)?)?;
+    let mut pattern = if has_moe(model)? {
+        layers_with_experts(model, num_layers)?
     } else {
-        vec![false; Py::from(num_layers).repetitions()]
+        vec![false; repetitions(PyValue::Int(num_layers))?]
     };
-    let mtp_num_layers = model
-        .get_some("mtp_num_layers")
-        .filter(|value| truth(value));
-    if let Some(mtp_num_layers) = mtp_num_layers.map(Py::from)
-        && mtp_num_layers.exceeds(0)
+    let mtp_num_layers = model.mtp_num_layers.if_given();
+    if let Some(mtp_num_layers) = mtp_num_layers.filter(|number| number.truth())
+        && mtp_num_layers.exceeds(0)?
     {
-        let more = mtp_num_layers.repetitions();
-        if let Some(last) = pattern.last().copied() {
-            pattern.resize(pattern.len() + more, last);
-        } else {
-            raise("IndexError", &["list index out of range"]);
-        }
+        let more = repetitions(mtp_num_layers)?;
+        let last = pattern.last().copied().ok_or(Exception::IndexOutOfRange)?;
+        pattern.resize(pattern.len() + more, last);
     }
-    pattern
+    Ok(pattern)
 }
 
-/// The layers of a model with experts; none after an exception.
-fn layers_with_experts(model: Namespace<'_>, num_layers: i128) -> Vec<bool> {
-    const EVERY: Value = Value::Int(1);
-    let unusable = |message: &[&str]| {
-        raise("ValueError", message);
-        Vec::new()
-    };
-    match model.0.get("moe_layer_freq").unwrap_or(&EVERY) {
-        every @ (Value::Bool(_) | Value::Int(_)) => {
-            let every = Py::from(every).index();
+/// The pattern of the decoder layers of a model with experts.
+fn layers_with_experts(
+    model: &ModelConfig<'_>,
+    num_layers: i128,
+) -> Result<Vec<bool>, PythonError> {
+    let moe_layer_freq = model.moe_layer_freq.if_present();
+    match moe_layer_freq.unwrap_or(PyValue::Int(1)) {
+        every @ (PyValue::Bool(_) | PyValue::Int(_)) => {
+            let every = every.index()?;
             if every <= 0 {
-                return unusable(&["moe_layer_freq must be positive"]);
+                return Err(PythonError::value(
+                    "moe_layer_freq must be positive".to_owned(),
+                ));
             }
             let every = usize::try_from(every).unwrap_or(usize::MAX);
-            (0..count(num_layers))
-                .map(|layer| layer % every == 0)
-                .collect()
+            let layers = 0..layer_count(num_layers)?;
+            Ok(layers.map(|layer| layer % every == 0).collect())
         }
-        Value::List(layers) => {
-            let length = i128::try_from(layers.len()).unwrap_or(i128::MAX);
-            if length != num_layers {
-                return unusable(&[
-                    "Invalid moe_layer_freq length: expected ",
-                    &num_layers.to_string(),
-                    ", got ",
-                    &length.to_string(),
-                ]);
+        PyValue::List(layers) => {
+            if i128::try_from(layers.len()) != Ok(num_layers) {
+                return Err(PythonError::value(format!(
+                    "Invalid moe_layer_freq length: expected {num_layers}, got {}",
+                    layers.len()
+                )));
             }
-            layers.iter().map(truth).collect()
+            let truth = |layer| PyValue::from(layer).truth();
+            Ok(layers.iter().map(truth).collect())
         }
-        other => unusable(&["Unsupported moe_layer_freq value: ", &str(other)]),
+        other => Err(PythonError::value(format!(
+            "Unsupported moe_layer_freq value: {}",
+            str(other)
+        ))),
+    }
+}
+
+/// The length of `[x] * times`: 0 for a negative number.
+fn repetitions(times: PyValue<'_>) -> Result<usize, PythonError> {
+    (PyValue::List(&[]) * times).value()?;
+    layer_count(times.index()?)
+}
+
+/// A number of layers to lay out: 0 for a negative number.
+pub(super) fn layer_count(layers: i128) -> Result<usize, PythonError> {
+    match usize::try_from(layers.max(0)) {
+        Ok(layers) if layers <= MOST_LAYERS => Ok(layers),
+        _ => Err(Exception::OutOfMemory.into()),
     }
 }
 
 /// `_get_layer_counts`: dense layers, mixture-of-experts layers and all, MTP layers included.
 #[derive(Clone, Copy)]
 pub(super) struct LayerCounts {
-    pub(super) dense: Py,
-    pub(super) moe: Py,
-    pub(super) total: Py,
+    pub(super) dense: i32,
+    pub(super) moe: i32,
+    pub(super) total: i32,
 }
 
 impl LayerCounts {
-    pub(super) fn count(model: Namespace<'_>) -> Self {
-        let pattern = moe_layers(model);
-        let moe = pattern.iter().filter(|is_moe| **is_moe).count();
-        let number = |n: usize| Py::from(i128::try_from(n).unwrap_or(i128::MAX));
+    pub(super) fn of(moe_layers: &[bool]) -> Self {
+        // There are at most 2 · 2²⁰ layers.
+        let number = |of: &[bool]| i32::try_from(of.len()).unwrap_or(i32::MAX);
+        let moe = moe_layers.iter().filter(|is_moe| **is_moe).count();
+        let moe = i32::try_from(moe).unwrap_or(i32::MAX);
+        let total = number(moe_layers);
         Self {
-            dense: number(pattern.len() - moe),
-            moe: number(moe),
-            total: number(pattern.len()),
+            dense: total - moe,
+            moe,
+            total,
         }
     }
 }

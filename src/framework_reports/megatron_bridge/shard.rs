@@ -1,93 +1,113 @@
 //! The fullest GPU's share of parameters and optimizer state.
 
-use super::parameters::{ParameterCounts, sum, vocabulary_size};
+use super::super::python::{Exception, PyValue, PythonError};
+use super::integers::{positive_or, saturating_int};
+use super::parameters::{ParameterCounts, sum};
 use super::stages::{Stages, uneven_stages};
-use super::{Namespace, Py, positive_or};
+use super::{ModelConfig, TrainConfig};
 
 /// Parallel sizes, each at least 1.
-pub(super) struct Sizes {
-    tensor: Py,
-    pipeline: Py,
-    context: Py,
-    expert: Py,
-    expert_tensor: Py,
+pub(super) struct Sizes<'a> {
+    pub(super) tensor: PyValue<'a>,
+    pub(super) pipeline: PyValue<'a>,
+    pub(super) context: PyValue<'a>,
+    expert: PyValue<'a>,
+    expert_tensor: PyValue<'a>,
 }
 
-impl Sizes {
-    pub(super) fn read(model: Namespace<'_>) -> Self {
-        Self {
-            tensor: positive_or(model, "tensor_model_parallel_size", 1),
-            pipeline: positive_or(model, "pipeline_model_parallel_size", 1),
-            context: positive_or(model, "context_parallel_size", 1),
-            expert: positive_or(model, "expert_model_parallel_size", 1),
-            expert_tensor: positive_or(model, "expert_tensor_parallel_size", 1),
-        }
-    }
-
-    fn expert_and_tensor(&self) -> Py {
-        self.expert * self.expert_tensor
+impl<'a> Sizes<'a> {
+    pub(super) fn read(model: &ModelConfig<'a>) -> Result<Self, PythonError> {
+        Ok(Self {
+            tensor: positive_or(
+                model.tensor_model_parallel_size,
+                "tensor_model_parallel_size",
+                1,
+            )?,
+            pipeline: positive_or(
+                model.pipeline_model_parallel_size,
+                "pipeline_model_parallel_size",
+                1,
+            )?,
+            context: positive_or(model.context_parallel_size, "context_parallel_size", 1)?,
+            expert: positive_or(
+                model.expert_model_parallel_size,
+                "expert_model_parallel_size",
+                1,
+            )?,
+            expert_tensor: positive_or(
+                model.expert_tensor_parallel_size,
+                "expert_tensor_parallel_size",
+                1,
+            )?,
+        })
     }
 }
 
 /// `_dense_parameters_on_most_loaded_shard`.
-pub(super) fn dense_parameters(
-    model: Namespace<'_>,
-    counts: &ParameterCounts,
-    sizes: &Sizes,
-) -> Py {
-    let Some(stages) = uneven_stages(model, sizes.pipeline.saturating_int()) else {
+pub(super) fn dense_parameters<'a>(
+    model: &ModelConfig<'a>,
+    counts: &ParameterCounts<'a>,
+    sizes: &Sizes<'a>,
+) -> Result<PyValue<'a>, PythonError> {
+    let Some(stages) = uneven_stages(model, saturating_int(sizes.pipeline)?)? else {
         let transformer = counts.dense_transformer / (sizes.pipeline * sizes.tensor);
-        return transformer + even_embedding_parameters(model, sizes);
+        let transformer = transformer.value()?;
+        return Ok((transformer + even_embedding_parameters(model, counts, sizes)?).value()?);
     };
-    let (layers, mtp) = split(&counts.dense_by_layer, &stages);
-    let mut by_stage: Vec<Py> = layers.into_iter().map(Py::from).collect();
+    let (layers, mtp) = sum_by_stage(&counts.dense_by_layer, &stages);
+    let mut by_stage: Vec<PyValue<'a>> = layers.into_iter().map(PyValue::from).collect();
     if let Some(last) = by_stage.last_mut() {
-        *last += mtp;
-        *last += counts.final_layernorm;
+        last.add_assign(mtp)?;
+        last.add_assign(counts.final_layernorm)?;
     }
-    let embedding = model.get("hidden_size") * vocabulary_size(model);
     if let Some(first) = by_stage.first_mut() {
-        *first += embedding;
+        first.add_assign(counts.embedding)?;
     }
     if let Some(last) = by_stage.last_mut() {
-        *last += embedding;
+        last.add_assign(counts.embedding)?;
     }
-    largest(by_stage) / sizes.tensor
+    Ok((largest(by_stage)? / sizes.tensor).value()?)
 }
 
 /// `_embedding_parameters_on_most_loaded_shard`.
-fn even_embedding_parameters(model: Namespace<'_>, sizes: &Sizes) -> Py {
-    let embedding = model.get("hidden_size") * vocabulary_size(model);
-    let share = embedding / sizes.tensor;
-    let is_doubled =
-        !model.truth("share_embeddings_and_output_weights") && sizes.pipeline.equals(1);
-    if is_doubled { share + share } else { share }
+fn even_embedding_parameters<'a>(
+    model: &ModelConfig<'a>,
+    counts: &ParameterCounts<'a>,
+    sizes: &Sizes<'a>,
+) -> Result<PyValue<'a>, Exception> {
+    let share = (counts.embedding / sizes.tensor).value()?;
+    let is_shared = model.share_embeddings_and_output_weights.truth()?;
+    if !is_shared && sizes.pipeline.equals(1) {
+        (share + share).value()
+    } else {
+        Ok(share)
+    }
 }
 
 /// `_routed_expert_parameters_on_most_loaded_shard`.
-pub(super) fn routed_expert_parameters(
-    model: Namespace<'_>,
-    counts: &ParameterCounts,
-    sizes: &Sizes,
-) -> Py {
-    let Some(stages) = uneven_stages(model, sizes.pipeline.saturating_int()) else {
+pub(super) fn routed_expert_parameters<'a>(
+    model: &ModelConfig<'a>,
+    counts: &ParameterCounts<'a>,
+    sizes: &Sizes<'a>,
+) -> Result<PyValue<'a>, PythonError> {
+    let Some(stages) = uneven_stages(model, saturating_int(sizes.pipeline)?)? else {
         let ranks = sizes.pipeline * sizes.expert * sizes.expert_tensor;
-        return Py::from(counts.routed_experts) / ranks;
+        return Ok((PyValue::from(counts.routed_experts) / ranks).value()?);
     };
-    let (mut by_stage, mtp) = split(&counts.routed_by_layer, &stages);
+    let (mut by_stage, mtp) = sum_by_stage(&counts.routed_by_layer, &stages);
     if let Some(last) = by_stage.last_mut() {
         *last += mtp;
     }
-    let by_stage = by_stage.into_iter().map(Py::from).collect();
-    largest(by_stage) / sizes.expert_and_tensor()
+    let by_stage = by_stage.into_iter().map(PyValue::from).collect();
+    Ok((largest(by_stage)? / (sizes.expert * sizes.expert_tensor)).value()?)
 }
 
 /// The sum over every stage's layers, and over the MTP layers that belong to none.
-fn split(by_layer: &[f64], stages: &Stages) -> (Vec<f64>, f64) {
-    let of_range = |range: core::ops::Range<usize>| by_layer.get(range).unwrap_or_default();
+fn sum_by_stage(by_layer: &[f64], stages: &Stages) -> (Vec<f64>, f64) {
     let by_stage = stages
         .iter()
         .map(|ranges| {
+            let of_range = |range| by_layer.get(range).unwrap_or_default();
             let layers: Vec<f64> = ranges.iter().cloned().flat_map(of_range).copied().collect();
             sum(&layers)
         })
@@ -98,28 +118,39 @@ fn split(by_layer: &[f64], stages: &Stages) -> (Vec<f64>, f64) {
 }
 
 /// `max` of the stages.
-fn largest(by_stage: Vec<Py>) -> Py {
-    by_stage.into_iter().reduce(Py::max).unwrap_or(0.into())
+fn largest(by_stage: Vec<PyValue<'_>>) -> Result<PyValue<'_>, Exception> {
+    let mut stages = by_stage.into_iter();
+    let first = stages.next().unwrap_or(PyValue::Int(0));
+    stages.try_fold(first, PyValue::max)
 }
 
 /// Bytes per dense parameter: the optimizer is sharded over data and context ranks.
-pub(super) fn dense_bytes_per_parameter(train: Namespace<'_>, sizes: &Sizes) -> f64 {
-    let data = positive_or(train, "data_parallel_size", 1);
-    bytes_per_parameter(train, data * sizes.context)
+pub(super) fn dense_bytes_per_parameter(
+    train: &TrainConfig<'_>,
+    sizes: &Sizes<'_>,
+) -> Result<f64, PythonError> {
+    let data = positive_or(train.data_parallel_size, "data_parallel_size", 1)?;
+    bytes_per_parameter(train, (data * sizes.context).value()?)
 }
 
 /// Bytes per routed-expert parameter: the optimizer is sharded over expert-data ranks.
-pub(super) fn expert_bytes_per_parameter(train: Namespace<'_>, sizes: &Sizes) -> f64 {
-    let data = positive_or(train, "data_parallel_size", 1);
-    let ranks = data * sizes.tensor * sizes.context;
-    let shards = ranks.floor_div_assigned(Py::from(1).max(sizes.expert_and_tensor()));
-    bytes_per_parameter(train, Py::from(1).max(shards))
+pub(super) fn expert_bytes_per_parameter<'a>(
+    train: &TrainConfig<'a>,
+    sizes: &Sizes<'a>,
+) -> Result<f64, PythonError> {
+    let data = positive_or(train.data_parallel_size, "data_parallel_size", 1)?;
+    let expert_ranks = (sizes.expert * sizes.expert_tensor).value()?;
+    let mut shards = (data * sizes.tensor * sizes.context).value()?;
+    shards.floor_div_assign(PyValue::from(1).max(expert_ranks)?)?;
+    bytes_per_parameter(train, shards)
 }
 
-/// `_bytes_per_parameter`.
-fn bytes_per_parameter(train: Namespace<'_>, shards: Py) -> f64 {
-    if !train.truth_or("use_distributed_optimizer", false) {
-        return 18.0;
+/// `_bytes_per_parameter`, which takes fewer shards than one for one.
+fn bytes_per_parameter(train: &TrainConfig<'_>, shards: PyValue<'_>) -> Result<f64, PythonError> {
+    let is_distributed = train.use_distributed_optimizer.if_given();
+    if !is_distributed.is_some_and(PyValue::truth) {
+        return Ok(18.0);
     }
-    (6.0 + (12.0 / Py::from(1).max(shards))).float()
+    let bytes = 6.0 + (12.0 / PyValue::from(1).max(shards)?);
+    Ok(bytes.value()?.float()?)
 }

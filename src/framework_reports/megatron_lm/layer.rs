@@ -1,73 +1,75 @@
 //! Parameters of one layer by part.
 //!
-//! Statement by statement in Megatron-LM's order, because the first statement that fails decides the
-//! message; names follow its own.
+//! Statement by statement in Megatron-LM's order, because the first statement that raises decides the
+//! exception; names follow its own.
 
-use super::super::python::{Namespace, Py, raise};
+use super::super::python::{Exception, PyResult, PyValue, PythonError};
+use super::Arguments;
 use super::model::Model;
 
 /// Parameters of one layer by part, and of the parts outside the layers.
-pub(super) struct Layer {
-    pub(super) embedding_size: Py,
-    pub(super) final_layernorm: Py,
-    pub(super) embeddings: Py,
-    pub(super) attention: Py,
-    pub(super) dense_mlp: Py,
-    pub(super) shared_expert: Py,
-    pub(super) routed_expert: Py,
-    pub(super) active_routed_expert: Py,
-    pub(super) latent_projection: Py,
-    pub(super) layernorm: Py,
-    pub(super) router: Py,
-    pub(super) shared_expert_gate: Py,
+pub(super) struct Layer<'a> {
+    pub(super) embedding_size: PyValue<'a>,
+    pub(super) final_layernorm: PyValue<'a>,
+    pub(super) embeddings: PyValue<'a>,
+    pub(super) attention: PyValue<'a>,
+    pub(super) dense_mlp: PyValue<'a>,
+    pub(super) shared_expert: PyValue<'a>,
+    pub(super) routed_expert: PyValue<'a>,
+    pub(super) active_routed_expert: PyValue<'a>,
+    pub(super) latent_projection: PyValue<'a>,
+    pub(super) layernorm: PyValue<'a>,
+    pub(super) router: PyValue<'a>,
+    pub(super) shared_expert_gate: PyValue<'a>,
 }
 
-impl Layer {
-    pub(super) fn count(args: Namespace<'_>, model: &Model) -> Self {
+impl<'a> Layer<'a> {
+    pub(super) fn count(args: &Arguments<'a>, model: &Model<'a>) -> Result<Self, PythonError> {
         let gated = model.gated_linear_multiplier;
-        let attention = if args.truth("multi_latent_attention") {
-            latent_attention(args, model)
+        let attention = if args.multi_latent_attention.truth()? {
+            latent_attention(args, model)?
         } else {
-            grouped_attention(args, model)
+            grouped_attention(args, model)?
         };
-        let hidden_size = args.get("hidden_size");
-        let embedding_size = hidden_size * args.get("padded_vocab_size");
-        let final_layernorm = model.norm_size * hidden_size;
-        let embeddings = if args.truth("untie_embeddings_and_output_weights") {
-            2 * embedding_size
+        let embedding_size = (args.hidden_size * args.padded_vocab_size).value()?;
+        let hidden_size = args.hidden_size.value()?;
+        let final_layernorm = (model.norm_size * hidden_size).value()?;
+        let embeddings = if args.untie_embeddings_and_output_weights.truth()? {
+            (2 * embedding_size).value()?
         } else {
             embedding_size
         };
-        let dense_mlp = 2 * hidden_size * args.get("ffn_hidden_size") * gated;
-        let shared_expert = 2 * hidden_size * model.shared_expert_ffn_hidden_size * gated;
-        let has_latent = !args.is_none("moe_latent_size");
+        let dense_mlp = (2 * hidden_size * args.ffn_hidden_size * gated).value()?;
+        let shared_expert =
+            (2 * hidden_size * model.shared_expert_ffn_hidden_size * gated).value()?;
+        let has_latent = !args.moe_latent_size.is_none()?;
         let routed_expert_hidden_size = if has_latent {
-            args.get("moe_latent_size")
+            args.moe_latent_size.value()?
         } else {
             hidden_size
         };
-        let up_to_experts = 2 * routed_expert_hidden_size * model.moe_ffn_hidden_size;
-        let routed_expert = up_to_experts * model.num_experts * gated;
-        let active_routed_expert = if model.is_moe {
-            up_to_experts * args.get("moe_router_topk") * gated
-        } else {
-            0.into()
-        };
-        let latent_projection = if model.is_moe && has_latent {
-            2 * hidden_size * args.get("moe_latent_size")
-        } else {
-            0.into()
-        };
-        let layernorm = 2 * hidden_size * model.norm_size;
-        let router = if model.is_moe {
-            router(args, model)
-        } else {
-            0.into()
-        };
-        let has_gate = model.shared_expert_ffn_hidden_size.exceeds(0)
-            && args.truth_or("moe_shared_expert_gate", false);
+        let up_to_experts = (2 * routed_expert_hidden_size * model.moe_ffn_hidden_size).value()?;
+        let routed_expert = (up_to_experts * model.num_experts * gated).value()?;
+        let mut active_routed_expert = 0.into();
+        if model.is_moe {
+            active_routed_expert = (up_to_experts * args.moe_router_topk * gated).value()?;
+        }
+        let mut latent_projection = 0.into();
+        if model.is_moe && has_latent {
+            latent_projection = (2 * hidden_size * args.moe_latent_size).value()?;
+        }
+        let layernorm = (2 * hidden_size * model.norm_size).value()?;
+        let mut router = 0.into();
+        if model.is_moe {
+            router = count_router(args, model)?;
+        }
+        let has_gate = model.shared_expert_ffn_hidden_size.exceeds(0)?
+            && args
+                .moe_shared_expert_gate
+                .if_given()
+                .is_some_and(PyValue::truth);
         let shared_expert_gate = if has_gate { hidden_size } else { 0.into() };
-        Self {
+        Ok(Self {
             embedding_size,
             final_layernorm,
             embeddings,
@@ -80,16 +82,16 @@ impl Layer {
             layernorm,
             router,
             shared_expert_gate,
-        }
+        })
     }
 
     /// A layer without experts.
-    pub(super) fn dense(&self) -> Py {
+    pub(super) fn dense(&self) -> PyResult<'a> {
         self.attention + self.dense_mlp + self.layernorm
     }
 
     /// A mixture-of-experts layer with all its routed experts, or with the active ones.
-    pub(super) fn moe(&self, routed_expert: Py) -> Py {
+    pub(super) fn moe(&self, routed_expert: PyValue<'a>) -> PyResult<'a> {
         self.attention
             + self.shared_expert
             + routed_expert
@@ -99,66 +101,76 @@ impl Layer {
             + self.shared_expert_gate
     }
 
-    /// What tensor parallelism splits in layers of both kinds, so many of each.
-    pub(super) fn sharded(&self, dense_layers: Py, moe_layers: Py) -> Py {
+    /// What tensor parallelism splits in these numbers of layers of both kinds.
+    pub(super) fn sharded(
+        &self,
+        dense_layers: PyValue<'a>,
+        moe_layers: PyValue<'a>,
+    ) -> PyResult<'a> {
         (self.attention + self.dense_mlp) * dense_layers
             + (self.attention + self.shared_expert) * moe_layers
     }
 
-    /// What every rank of a tensor-parallel group holds in full in layers of both kinds.
-    pub(super) fn replicated(&self, dense_layers: Py, moe_layers: Py) -> Py {
-        self.layernorm * dense_layers + self.replicated_in_moe() * moe_layers
-    }
-
-    /// What every rank of a tensor-parallel group holds in full in a mixture-of-experts layer.
-    fn replicated_in_moe(&self) -> Py {
-        self.layernorm + self.latent_projection + self.router + self.shared_expert_gate
+    /// What every rank of a tensor-parallel group holds in full in these numbers of layers of both kinds.
+    pub(super) fn replicated(
+        &self,
+        dense_layers: PyValue<'a>,
+        moe_layers: PyValue<'a>,
+    ) -> PyResult<'a> {
+        let in_moe =
+            self.layernorm + self.latent_projection + self.router + self.shared_expert_gate;
+        self.layernorm * dense_layers + in_moe * moe_layers
     }
 }
 
-fn router(args: Namespace<'_>, model: &Model) -> Py {
-    let weight = args.get("hidden_size") * model.num_experts;
-    let bias = if args.truth("add_bias_linear") {
+fn count_router<'a>(args: &Arguments<'a>, model: &Model<'a>) -> Result<PyValue<'a>, Exception> {
+    let weight = (args.hidden_size * model.num_experts).value()?;
+    let bias = if args.add_bias_linear.truth()? {
         model.num_experts
     } else {
         0.into()
     };
-    weight + bias
+    (weight + bias).value()
 }
 
-fn latent_attention(args: Namespace<'_>, model: &Model) -> Py {
-    if model.grouped {
-        raise("AssertionError", &[]);
+fn latent_attention<'a>(
+    args: &Arguments<'a>,
+    model: &Model<'a>,
+) -> Result<PyValue<'a>, PythonError> {
+    if model.has_query_groups {
+        return Err(PythonError::assertion(String::new()));
     }
-    let arg = |name| args.get(name);
     let norm_size = model.norm_size;
-    let query = if args.is_none("q_lora_rank") {
-        arg("hidden_size")
-            * arg("num_attention_heads")
-            * (arg("qk_head_dim") + arg("qk_pos_emb_head_dim"))
+    let query = if args.q_lora_rank.is_none()? {
+        args.hidden_size * args.num_attention_heads * (args.qk_head_dim + args.qk_pos_emb_head_dim)
     } else {
-        arg("q_lora_rank")
-            * (arg("hidden_size")
-                + arg("num_attention_heads") * (arg("qk_head_dim") + arg("qk_pos_emb_head_dim"))
+        args.q_lora_rank
+            * (args.hidden_size
+                + args.num_attention_heads * (args.qk_head_dim + args.qk_pos_emb_head_dim)
                 + norm_size)
     };
-    query
-        + arg("kv_lora_rank")
-            * (arg("hidden_size")
-                + arg("num_attention_heads") * (arg("qk_head_dim") + arg("v_head_dim"))
+    let attention = query
+        + args.kv_lora_rank
+            * (args.hidden_size
+                + args.num_attention_heads * (args.qk_head_dim + args.v_head_dim)
                 + norm_size)
-        + arg("hidden_size") * arg("qk_pos_emb_head_dim")
-        + (arg("num_attention_heads") * arg("v_head_dim")) * arg("hidden_size")
+        + args.hidden_size * args.qk_pos_emb_head_dim
+        + (args.num_attention_heads * args.v_head_dim) * args.hidden_size;
+    Ok(attention.value()?)
 }
 
-fn grouped_attention(args: Namespace<'_>, model: &Model) -> Py {
-    let arg = |name| args.get(name);
-    let num_query_groups = if model.grouped {
-        arg("num_query_groups")
+fn grouped_attention<'a>(
+    args: &Arguments<'a>,
+    model: &Model<'a>,
+) -> Result<PyValue<'a>, Exception> {
+    let num_query_groups = if model.has_query_groups {
+        args.num_query_groups
     } else {
-        arg("num_attention_heads")
+        args.num_attention_heads
     };
-    2 * arg("hidden_size")
-        * arg("hidden_size")
-        * ((1 + (num_query_groups / arg("num_attention_heads"))) * model.query_to_hidden_ratio)
+    let attention = 2
+        * args.hidden_size
+        * args.hidden_size
+        * ((1 + (num_query_groups / args.num_attention_heads)) * model.query_to_hidden_ratio);
+    attention.value()
 }

@@ -1,109 +1,92 @@
 //! Which layers Megatron-LM's estimator takes for mixture-of-experts layers.
 
-use super::super::python::{Namespace, Object, Py, raise, repr, str};
+use super::super::python::{Exception, PyValue, PythonError, repr, str};
+use super::Arguments;
 use crate::value::Value;
 
-/// The list with an entry per layer, 1 where the layer has experts, which only its sum, its last
-/// entry and its length are taken from.
+/// The estimator's `moe_layer_pattern`: a list with an entry per layer, 1 where the layer has experts.
+///
+/// It is not laid out, because nothing but its sum and its last entry is used.
 pub(super) enum LayerPattern<'a> {
-    /// No experts at all.
+    /// No layer has experts.
     Dense { layers: i128 },
-    /// Experts in the first layer and in every `every`-th after it.
+    /// The first layer and every `every`-th after it have experts.
     Periodic { every: i128, layers: i128 },
     /// The caller's own list, with anything in it.
     Listed(&'a [Value]),
-    /// A frequency that is neither a number nor a list leaves the list unset.
-    Unset,
+    /// `moe_layer_freq` is neither a number nor a list, and the local variable was never assigned.
+    Unbound,
 }
 
 impl<'a> LayerPattern<'a> {
-    pub(super) fn read(args: Namespace<'a>) -> Self {
-        if args.is_none("num_experts") {
-            let layers = args.get("num_layers");
-            let _ = Py::from(Object::List) * layers;
-            return Self::Dense {
-                layers: layers.index(),
-            };
+    pub(super) fn read(args: &Arguments<'a>) -> Result<Self, PythonError> {
+        if args.num_experts.is_none()? {
+            let layers = args.num_layers.value()?;
+            // Python builds `[0] * num_layers`.
+            (PyValue::List(&[]) * layers).value()?;
+            return Ok(Self::Dense {
+                layers: layers.index()?,
+            });
         }
-        match args.raw("moe_layer_freq") {
-            freq @ Value::List(listed) => {
-                let layers = args.raw("num_layers");
-                let length = i128::try_from(listed.len()).unwrap_or(i128::MAX);
-                if !Py::from(layers).equals(length) {
-                    raise(
-                        "AssertionError",
-                        &[
-                            "Invalid length of moe_layer_pattern: ",
-                            &length.to_string(),
-                            ", expected ",
-                            &str(layers),
-                            ", current moe layer pattern: ",
-                            &repr(freq),
-                        ],
-                    );
+        match args.moe_layer_freq.value()? {
+            PyValue::List(listed) => {
+                let layers = args.num_layers.value()?;
+                let length = PyValue::from(listed.len() as u64);
+                if !layers.equals(length) {
+                    return Err(PythonError::assertion(format!(
+                        "Invalid length of moe_layer_pattern: {}, expected {}, current moe layer pattern: {}",
+                        str(length),
+                        str(layers),
+                        repr(PyValue::List(listed)),
+                    )));
                 }
-                Self::Listed(listed)
+                Ok(Self::Listed(listed))
             }
-            every @ (Value::Bool(_) | Value::Int(_)) => {
-                let layers = args.get("num_layers").index();
-                let every = Py::from(every).index();
-                if layers > 0 {
-                    is_multiple_of(0, every);
+            every @ (PyValue::Bool(_) | PyValue::Int(_)) => {
+                let layers = args.num_layers.value()?.index()?;
+                let every = every.index()?;
+                if layers > 0 && every == 0 {
+                    return Err(Exception::ZeroDivision("integer modulo by zero").into());
                 }
-                Self::Periodic { every, layers }
+                Ok(Self::Periodic { every, layers })
             }
-            _ => Self::Unset,
+            _ => Ok(Self::Unbound),
         }
     }
 
-    /// `sum(pattern)`.
-    pub(super) fn sum(&self) -> Py {
+    /// `sum(moe_layer_pattern)`.
+    pub(super) fn sum(&self) -> Result<PyValue<'a>, Exception> {
         match self {
-            Self::Dense { .. } => 0.into(),
+            Self::Dense { .. } => Ok(0.into()),
             Self::Periodic { every, layers } => {
-                let (every, layers) = (every.unsigned_abs().max(1), layers.max(&0).unsigned_abs());
-                let sum = layers.div_ceil(every);
-                i128::try_from(sum).unwrap_or(i128::MAX).into()
+                let layers = layers.max(&0).unsigned_abs();
+                let sum = layers.div_ceil(every.unsigned_abs().max(1));
+                Ok(PyValue::Int(i128::try_from(sum).unwrap_or(i128::MAX)))
             }
-            Self::Listed(listed) => listed
-                .iter()
-                .fold(0.into(), |sum, layer| sum + Py::from(layer)),
-            Self::Unset => unset(),
+            Self::Listed(listed) => listed.iter().try_fold(PyValue::from(0), |sum, layer| {
+                (sum + PyValue::from(layer)).value()
+            }),
+            Self::Unbound => Err(UNBOUND),
         }
     }
 
-    /// `pattern[-1]`.
-    pub(super) fn last(&self) -> Py {
+    /// `moe_layer_pattern[-1]`.
+    pub(super) fn last(&self) -> Result<PyValue<'a>, Exception> {
         match self {
-            Self::Dense { layers } if *layers > 0 => 0.into(),
+            Self::Dense { layers } if *layers > 0 => Ok(0.into()),
             Self::Periodic { every, layers } if *layers > 0 => {
-                i32::from(is_multiple_of(layers - 1, *every)).into()
+                let is_multiple = (layers - 1)
+                    .unsigned_abs()
+                    .is_multiple_of(every.unsigned_abs());
+                Ok(i32::from(is_multiple).into())
             }
-            Self::Listed([.., last]) => last.into(),
+            Self::Listed([.., last]) => Ok(last.into()),
             Self::Dense { .. } | Self::Periodic { .. } | Self::Listed([]) => {
-                raise("IndexError", &["list index out of range"]);
-                0.into()
+                Err(Exception::IndexOutOfRange)
             }
-            Self::Unset => unset(),
+            Self::Unbound => Err(UNBOUND),
         }
     }
 }
 
-/// The pattern where no branch has set it.
-fn unset() -> Py {
-    raise(
-        "UnboundLocalError",
-        &[
-            "cannot access local variable 'moe_layer_pattern' where it is not associated with a value",
-        ],
-    );
-    0.into()
-}
-
-/// `layer % every == 0`.
-fn is_multiple_of(layer: i128, every: i128) -> bool {
-    if every == 0 {
-        raise("ZeroDivisionError", &["integer modulo by zero"]);
-    }
-    layer.unsigned_abs().is_multiple_of(every.unsigned_abs())
-}
+const UNBOUND: Exception = Exception::Unbound("moe_layer_pattern");

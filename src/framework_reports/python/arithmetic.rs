@@ -1,13 +1,10 @@
-//! Python's operators.
+//! Python's arithmetic operators.
 
-use core::ops::{Add, AddAssign, Div, Mul, MulAssign, Sub};
+use core::ops::{Add, Div, Mul, Sub};
 
-use super::division::{float_floor_quotient, int_quotient};
-use super::exception::{overflow, type_error, zero_division};
-use super::object::Number;
-use super::{Object, Py, has_raised};
+use super::value::Number;
+use super::{Exception, PyResult, PyValue};
 
-/// An operator. The ones that assign differ in their messages alone.
 #[derive(Clone, Copy)]
 enum Operator {
     Add,
@@ -15,204 +12,247 @@ enum Operator {
     Multiply,
     Divide,
     FloorDivide,
-    AddAssign,
-    MultiplyAssign,
-    DivideAssign,
-    FloorDivideAssign,
 }
 
-impl Operator {
-    fn symbol(self) -> &'static str {
-        match self {
-            Self::Add => "+",
-            Self::Subtract => "-",
-            Self::Multiply => "*",
-            Self::Divide => "/",
-            Self::FloorDivide => "//",
-            Self::AddAssign => "+=",
-            Self::MultiplyAssign => "*=",
-            Self::DivideAssign => "/=",
-            Self::FloorDivideAssign => "//=",
+/// Implements an operator with a Python value, a result or a literal on either side.
+macro_rules! operator {
+    ($trait:ident, $method:ident, $symbol:literal, $operator:ident) => {
+        impl<'a, R: Into<PyResult<'a>>> $trait<R> for PyResult<'a> {
+            type Output = PyResult<'a>;
+
+            fn $method(self, right: R) -> PyResult<'a> {
+                evaluate(self, right.into(), Operator::$operator, $symbol)
+            }
         }
-    }
+
+        impl<'a, R: Into<PyResult<'a>>> $trait<R> for PyValue<'a> {
+            type Output = PyResult<'a>;
+
+            fn $method(self, right: R) -> PyResult<'a> {
+                PyResult::from(self).$method(right)
+            }
+        }
+
+        operator!(literal $trait, $method, i32, PyResult<'a>);
+        operator!(literal $trait, $method, i32, PyValue<'a>);
+        operator!(literal $trait, $method, f64, PyResult<'a>);
+        operator!(literal $trait, $method, f64, PyValue<'a>);
+    };
+    (literal $trait:ident, $method:ident, $literal:ty, $right:ty) => {
+        impl<'a> $trait<$right> for $literal {
+            type Output = PyResult<'a>;
+
+            fn $method(self, right: $right) -> PyResult<'a> {
+                PyValue::from(self).$method(right)
+            }
+        }
+    };
 }
 
-impl Py {
+operator!(Add, add, "+", Add);
+operator!(Sub, sub, "-", Subtract);
+operator!(Mul, mul, "*", Multiply);
+operator!(Div, div, "/", Divide);
+
+impl PyResult<'_> {
     /// `self // other`.
     pub(in super::super) fn floor_div(self, other: impl Into<Self>) -> Self {
-        apply(self, other.into(), Operator::FloorDivide)
-    }
-
-    /// `self //= other`, which differs in its messages.
-    pub(in super::super) fn floor_div_assigned(self, other: impl Into<Self>) -> Self {
-        apply(self, other.into(), Operator::FloorDivideAssign)
-    }
-
-    /// `self /= other`, which differs in its messages.
-    pub(in super::super) fn div_assigned(self, other: impl Into<Self>) -> Self {
-        apply(self, other.into(), Operator::DivideAssign)
+        evaluate(self, other.into(), Operator::FloorDivide, "//")
     }
 }
 
-/// An operator for `Py` and whatever becomes one on either side.
-macro_rules! operator {
-    ($trait:ident, $method:ident, $operator:ident) => {
-        impl<R: Into<Py>> $trait<R> for Py {
-            type Output = Py;
+/// Assignments with an operator. Their messages have the symbol with `=`.
+impl<'a> PyValue<'a> {
+    /// `self += other`.
+    pub(in super::super) fn add_assign(
+        &mut self,
+        other: impl Into<PyResult<'a>>,
+    ) -> Result<(), Exception> {
+        self.assign(other.into(), Operator::Add, "+=")
+    }
 
-            fn $method(self, right: R) -> Py {
-                apply(self, right.into(), Operator::$operator)
-            }
-        }
+    /// `self *= other`.
+    pub(in super::super) fn mul_assign(
+        &mut self,
+        other: impl Into<PyResult<'a>>,
+    ) -> Result<(), Exception> {
+        self.assign(other.into(), Operator::Multiply, "*=")
+    }
 
-        impl $trait<Py> for i32 {
-            type Output = Py;
+    /// `self /= other`.
+    pub(in super::super) fn div_assign(
+        &mut self,
+        other: impl Into<PyResult<'a>>,
+    ) -> Result<(), Exception> {
+        self.assign(other.into(), Operator::Divide, "/=")
+    }
 
-            fn $method(self, right: Py) -> Py {
-                apply(self.into(), right, Operator::$operator)
-            }
-        }
+    /// `self //= other`.
+    pub(in super::super) fn floor_div_assign(
+        &mut self,
+        other: impl Into<PyResult<'a>>,
+    ) -> Result<(), Exception> {
+        self.assign(other.into(), Operator::FloorDivide, "//=")
+    }
 
-        impl $trait<Py> for f64 {
-            type Output = Py;
-
-            fn $method(self, right: Py) -> Py {
-                apply(self.into(), right, Operator::$operator)
-            }
-        }
-    };
-}
-
-operator!(Add, add, Add);
-operator!(Sub, sub, Subtract);
-operator!(Mul, mul, Multiply);
-operator!(Div, div, Divide);
-
-impl<R: Into<Py>> AddAssign<R> for Py {
-    fn add_assign(&mut self, right: R) {
-        *self = apply(*self, right.into(), Operator::AddAssign);
+    fn assign(
+        &mut self,
+        other: PyResult<'a>,
+        operator: Operator,
+        symbol: &'static str,
+    ) -> Result<(), Exception> {
+        *self = evaluate((*self).into(), other, operator, symbol).0?;
+        Ok(())
     }
 }
 
-impl<R: Into<Py>> MulAssign<R> for Py {
-    fn mul_assign(&mut self, right: R) {
-        *self = apply(*self, right.into(), Operator::MultiplyAssign);
-    }
+/// Evaluates the operands, left before right, and applies the operator.
+fn evaluate<'a>(
+    left: PyResult<'a>,
+    right: PyResult<'a>,
+    operator: Operator,
+    symbol: &'static str,
+) -> PyResult<'a> {
+    PyResult(
+        left.0
+            .and_then(|left| apply(left, right.0?, operator, symbol)),
+    )
 }
 
-/// Applies an operator; what it comes to after an exception is never looked at.
-fn apply(left: Py, right: Py, operator: Operator) -> Py {
-    if has_raised() {
-        return left;
-    }
-    let (a, b) = (left.object(), right.object());
-    match operator {
-        Operator::Add | Operator::AddAssign => add(operator, a, b),
-        Operator::Multiply | Operator::MultiplyAssign if a.is_sequence() => repeat(a, b),
-        Operator::Multiply | Operator::MultiplyAssign if b.is_sequence() => repeat(b, a),
-        _ => numeric(operator, a, b),
-    }
-    .into()
-}
-
-fn add(operator: Operator, left: Object, right: Object) -> Object {
-    match (left, right) {
-        (Object::Str, Object::Str) | (Object::List, Object::List) => left,
-        (Object::Str | Object::List, _) => {
-            let (sequence, other) = (left.type_name(), right.type_name());
-            type_error(&[
-                "can only concatenate ",
-                sequence,
-                " (not \"",
-                other,
-                "\") to ",
-                sequence,
-            ]);
-            left
-        }
-        _ => numeric(operator, left, right),
-    }
-}
-
-/// `sequence * times`, of which only the type is ever looked at again.
-fn repeat(sequence: Object, times: Object) -> Object {
-    match times {
-        Object::Bool(_) => {}
-        Object::Int(times) if i64::try_from(times).is_ok() => {}
-        Object::Int(_) => overflow("cannot fit 'int' into an index-sized integer"),
-        other => type_error(&[
-            "can't multiply sequence by non-int of type '",
-            other.type_name(),
-            "'",
-        ]),
-    }
-    sequence
-}
-
-/// An operator on numbers: exact on whole numbers while they fit, on floats otherwise.
-fn numeric(operator: Operator, left: Object, right: Object) -> Object {
-    let (Some(a), Some(b)) = (left.number(), right.number()) else {
-        type_error(&[
-            "unsupported operand type(s) for ",
-            operator.symbol(),
-            ": '",
-            left.type_name(),
-            "' and '",
-            right.type_name(),
-            "'",
-        ]);
-        return left;
-    };
-    if let (Number::Int(a), Number::Int(b)) = (a, b)
-        && let Some(exact) = on_integers(operator, a, b)
-    {
-        return exact;
-    }
-    Object::Float(on_floats(operator, a.float(), b.float()))
-}
-
-/// The operator on whole numbers; `None` where the result is too large for one.
-fn on_integers(operator: Operator, a: i128, b: i128) -> Option<Object> {
-    let exact = match operator {
-        Operator::Add | Operator::AddAssign => a.checked_add(b),
-        Operator::Subtract => a.checked_sub(b),
-        Operator::Multiply | Operator::MultiplyAssign => a.checked_mul(b),
-        Operator::Divide | Operator::DivideAssign => {
-            let quotient = int_quotient(a, b);
-            if quotient.is_none() {
-                zero_division("division by zero");
-            }
-            return quotient.map(Object::Float).or(Some(Object::None));
-        }
-        Operator::FloorDivide | Operator::FloorDivideAssign => {
-            if b == 0 {
-                zero_division("integer division or modulo by zero");
-            }
-            // Truncated, then one lower where that rounded a negative quotient up. The smallest
-            // whole number over -1 is the one quotient that does not fit, and it saturates.
-            let rounded_up = a.checked_rem(b).is_some_and(|rest| rest != 0) && (a < 0) != (b < 0);
-            let truncated = a.checked_div(b).unwrap_or(i128::MAX);
-            Some(truncated - i128::from(rounded_up))
-        }
-    };
-    exact.map(Object::Int)
-}
-
-fn on_floats(operator: Operator, a: f64, b: f64) -> f64 {
-    match operator {
-        Operator::Add | Operator::AddAssign => a + b,
-        Operator::Subtract => a - b,
-        Operator::Multiply | Operator::MultiplyAssign => a * b,
-        Operator::Divide | Operator::DivideAssign => {
-            if b == 0.0 {
-                zero_division("float division by zero");
-            }
-            a / b
-        }
-        Operator::FloorDivide | Operator::FloorDivideAssign => float_floor_quotient(a, b)
-            .unwrap_or_else(|| {
-                zero_division("float floor division by zero");
-                0.0
+fn apply<'a>(
+    left: PyValue<'a>,
+    right: PyValue<'a>,
+    operator: Operator,
+    symbol: &'static str,
+) -> Result<PyValue<'a>, Exception> {
+    use PyValue::{List, Str};
+    match (operator, left, right) {
+        (Operator::Add, Str(_), Str(_)) | (Operator::Add, List(_), List(_)) => Ok(left),
+        (Operator::Add, Str(_) | List(_), _) => Err(Exception::Concatenation {
+            sequence: left.type_name(),
+            other: right.type_name(),
+        }),
+        (Operator::Multiply, Str(_) | List(_), times) => repeat(left, times),
+        (Operator::Multiply, times, Str(_) | List(_)) => repeat(right, times),
+        _ => match (left.number(), right.number()) {
+            (Some(a), Some(b)) => on_numbers(a, b, operator),
+            _ => Err(Exception::Operands {
+                operator: symbol,
+                left: left.type_name(),
+                right: right.type_name(),
             }),
+        },
     }
+}
+
+/// `sequence * times`. The contents of the result are never looked at, so that they stay as they are.
+fn repeat<'a>(sequence: PyValue<'a>, times: PyValue<'a>) -> Result<PyValue<'a>, Exception> {
+    match times {
+        PyValue::Bool(_) => Ok(sequence),
+        PyValue::Int(times) => match i64::try_from(times) {
+            Ok(_) => Ok(sequence),
+            Err(_) => Err(Exception::RepetitionTooLong),
+        },
+        _ => Err(Exception::Repetition(times.type_name())),
+    }
+}
+
+/// Whole numbers stay whole, but for `/`, while they fit 128 bits; everything else is float64.
+fn on_numbers(
+    left: Number,
+    right: Number,
+    operator: Operator,
+) -> Result<PyValue<'static>, Exception> {
+    if let (Number::Int(a), Number::Int(b)) = (left, right) {
+        let whole = match operator {
+            Operator::Add => a.checked_add(b),
+            Operator::Subtract => a.checked_sub(b),
+            Operator::Multiply => a.checked_mul(b),
+            Operator::Divide => return int_quotient(a, b).map(PyValue::Float),
+            Operator::FloorDivide => Some(int_floor_quotient(a, b)?),
+        };
+        if let Some(whole) = whole {
+            return Ok(PyValue::Int(whole));
+        }
+    }
+    let (a, b) = (left.float(), right.float());
+    Ok(PyValue::Float(match operator {
+        Operator::Add => a + b,
+        Operator::Subtract => a - b,
+        Operator::Multiply => a * b,
+        Operator::Divide if b == 0.0 => {
+            return Err(Exception::ZeroDivision("float division by zero"));
+        }
+        Operator::Divide => a / b,
+        Operator::FloorDivide => float_floor_quotient(a, b)?,
+    }))
+}
+
+/// `a // b` of whole numbers. The one quotient that does not fit 128 bits saturates.
+fn int_floor_quotient(a: i128, b: i128) -> Result<i128, Exception> {
+    if b == 0 {
+        return Err(Exception::ZeroDivision(
+            "integer division or modulo by zero",
+        ));
+    }
+    let rest = a.wrapping_rem(b);
+    let rounded_up = rest != 0 && (rest < 0) != (b < 0);
+    Ok(a.saturating_div(b) - i128::from(rounded_up))
+}
+
+/// `a / b` of whole numbers: the float nearest to the exact quotient.
+///
+/// Dividing the two as floats would round three times once they pass 2^53.
+#[allow(
+    clippy::cast_precision_loss,
+    reason = "either exact, below 2^53, or the one rounding that the result is to have"
+)]
+fn int_quotient(a: i128, b: i128) -> Result<f64, Exception> {
+    const EXACT: u128 = 1 << 53;
+    if b == 0 {
+        return Err(Exception::ZeroDivision("division by zero"));
+    }
+    let (dividend, divisor) = (a.unsigned_abs(), b.unsigned_abs());
+    if dividend <= EXACT && divisor <= EXACT {
+        return Ok(a as f64 / b as f64);
+    }
+    let (mut quotient, mut rest) = (dividend / divisor, dividend % divisor);
+    let mut scale = 1.0_f64;
+    // Long division in binary until more bits stand than a float holds; a rest then decides ties.
+    while dividend != 0 && quotient < 1 << 64 {
+        rest <<= 1;
+        quotient <<= 1;
+        if rest >= divisor {
+            rest -= divisor;
+            quotient |= 1;
+        }
+        scale *= 0.5;
+    }
+    let magnitude = (quotient | u128::from(rest != 0)) as f64 * scale;
+    Ok(if (a < 0) == (b < 0) {
+        magnitude
+    } else {
+        -magnitude
+    })
+}
+
+/// `a // b` of floats, in the steps of `CPython`'s `float_floor_div`.
+fn float_floor_quotient(a: f64, b: f64) -> Result<f64, Exception> {
+    if b == 0.0 {
+        return Err(Exception::ZeroDivision("float floor division by zero"));
+    }
+    let rest = a % b;
+    let mut quotient = (a - rest) / b;
+    if rest != 0.0 && (b < 0.0) != (rest < 0.0) {
+        quotient -= 1.0;
+    }
+    if quotient == 0.0 {
+        return Ok(0.0_f64.copysign(a / b));
+    }
+    let floor = quotient.floor();
+    Ok(if quotient - floor > 0.5 {
+        floor + 1.0
+    } else {
+        floor
+    })
 }

@@ -1,82 +1,64 @@
-//! Values as Python writes them.
+//! Values as Python writes them, and whole numbers as it reads them.
 
-use crate::decimal;
+use super::PyValue;
 use crate::parallel::python::{self, NotAnInt};
-use crate::value::Value;
 
-/// `f"{x:.{digits}f}"`: correctly rounded, ties to even, never an exponent.
+/// `f"{x:.{digits}f}"`.
 pub(in super::super) fn fixed(x: f64, digits: usize) -> String {
     if x.is_nan() {
         return "nan".to_owned();
     }
-    decimal::fixed(x, digits)
+    format!("{x:.digits$}")
 }
 
 /// `str(value)`.
-pub(in super::super) fn str(value: &Value) -> String {
+pub(in super::super) fn str(value: PyValue<'_>) -> String {
     match value {
-        Value::Text(text) => text.clone(),
+        PyValue::Str(text) => text.to_owned(),
         _ => repr(value),
     }
 }
 
 /// `repr(value)`.
-pub(in super::super) fn repr(value: &Value) -> String {
-    let mut out = String::new();
-    write_repr(&mut out, value);
-    out
-}
-
-fn write_repr(out: &mut String, value: &Value) {
+pub(in super::super) fn repr(value: PyValue<'_>) -> String {
     match value {
-        Value::Null => out.push_str("None"),
-        Value::Bool(true) => out.push_str("True"),
-        Value::Bool(false) => out.push_str("False"),
-        Value::Int(i) => out.push_str(&i.to_string()),
-        Value::Float(x) => out.push_str(&float_repr(*x)),
-        Value::Text(text) => out.push_str(&python::repr(text)),
-        Value::List(items) => {
-            out.push('[');
-            for (i, item) in items.iter().enumerate() {
-                if i > 0 {
-                    out.push_str(", ");
-                }
-                write_repr(out, item);
-            }
-            out.push(']');
+        PyValue::None => "None".to_owned(),
+        PyValue::Bool(true) => "True".to_owned(),
+        PyValue::Bool(false) => "False".to_owned(),
+        PyValue::Int(i) => i.to_string(),
+        PyValue::Float(x) => float_repr(x),
+        PyValue::Str(text) => python::repr(text),
+        PyValue::List(items) => {
+            let items: Vec<String> = items.iter().map(|item| repr(item.into())).collect();
+            format!("[{}]", items.join(", "))
         }
-        Value::Map(entries) => {
-            out.push('{');
-            for (i, (key, item)) in entries.iter().enumerate() {
-                if i > 0 {
-                    out.push_str(", ");
-                }
-                out.push_str(&python::repr(key));
-                out.push_str(": ");
-                write_repr(out, item);
-            }
-            out.push('}');
+        PyValue::Dict(entries) => {
+            let entry = |(key, item): &(String, _)| {
+                format!("{}: {}", python::repr(key), repr(PyValue::from(item)))
+            };
+            let entries: Vec<String> = entries.iter().map(entry).collect();
+            format!("{{{}}}", entries.join(", "))
         }
     }
 }
 
-/// `repr(x)`: the shortest digits that read back as `x`, with an exponent from 10¹⁶ on and below 10⁻⁴.
-pub(super) fn float_repr(x: f64) -> String {
-    if !x.is_finite() {
-        return fixed(x, 0);
+/// `repr(x)`. Rust's debug format has the same digits and switches to an exponent at the same sizes, but
+/// writes `1e16` and `1e-5` for Python's `1e+16` and `1e-05`.
+fn float_repr(x: f64) -> String {
+    if x.is_nan() {
+        return "nan".to_owned();
     }
-    let scientific = decimal::scientific(x);
-    let (digits, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
-    match exponent.parse::<i32>() {
-        Ok(e) if !(-4..16).contains(&e) => {
-            let sign = if e < 0 { '-' } else { '+' };
-            format!("{digits}e{sign}{:02}", e.unsigned_abs())
-        }
-        _ => decimal::general(x),
+    let text = format!("{x:?}");
+    let Some((digits, exponent)) = text.split_once('e') else {
+        return text;
+    };
+    match exponent.strip_prefix('-') {
+        Some(exponent) => format!("{digits}e-{exponent:0>2}"),
+        None => format!("{digits}e+{exponent:0>2}"),
     }
 }
 
-/// `int(text)`; what leaves 128 bits saturates. `None` where Python raises an exception.
+/// `int(text)`; `None` where Python raises a `ValueError`. What leaves 128 bits saturates.
 pub(super) fn parse_int(text: &str) -> Option<i128> {
     match python::int(text) {
         Ok(int) => Some(int),

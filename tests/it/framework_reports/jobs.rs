@@ -1,7 +1,10 @@
 //! Reports of checked jobs, and the reasons why they differ from the estimate.
 
 use megatron_memory::framework_reports::differences::{Difference, Effect, Framework, differences};
-use megatron_memory::framework_reports::job::{megatron_bridge_input, megatron_lm_args, reports};
+use megatron_memory::framework_reports::job::{
+    megatron_bridge_input, megatron_lm_arguments, moe_layer_freq, reports,
+};
+use megatron_memory::framework_reports::python::PyValue;
 use megatron_memory::framework_reports::{megatron_bridge, megatron_lm};
 use serde_json::{Value as Json, json};
 
@@ -45,7 +48,9 @@ fn megatron_lm_gets_the_arguments_of_its_own_records() {
     assert!(records.len() >= 50, "{}", records.len());
     for (name, record) in records {
         let job = case(&name, json!({}));
-        let report = megatron_lm::report(&megatron_lm_args(&job.config.modules()[0]), None);
+        let module = &job.config.modules()[0];
+        let freq = moe_layer_freq(module);
+        let report = megatron_lm::report(&megatron_lm_arguments(module, &freq), PyValue::None);
         let report = super::megatron_lm_record(&report);
         for field in [
             "weight_and_optimizer_bytes",
@@ -63,7 +68,9 @@ fn megatron_bridge_gets_the_input_of_its_own_records() {
     assert!(records.len() >= 50, "{}", records.len());
     for (name, record) in records {
         let job = case(&name, json!({}));
-        let report = megatron_bridge::report(&megatron_bridge_input(&job.config.modules()[0]));
+        let module = &job.config.modules()[0];
+        let freq = moe_layer_freq(module);
+        let report = megatron_bridge::report(&megatron_bridge_input(module, &freq));
         let report = super::megatron_bridge_record(&report);
         for field in [
             "components",

@@ -2,6 +2,7 @@
 
 use megatron_memory::framework_reports::megatron_bridge::{self, TrainingMemory};
 use megatron_memory::framework_reports::megatron_lm;
+use megatron_memory::framework_reports::python::PyValue;
 use megatron_memory::value::Value;
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -73,7 +74,7 @@ fn megatron_lm_reports_agree_with_their_parts_on_any_input() {
     let records = records("reference/megatron_lm_theoretical_memory.json");
     let run = |(record, changes): (Index, Vec<_>), microbatches: Option<Value>| {
         let args = change(&record.get(&records)["args"], &changes);
-        let report = megatron_lm::report(&args, microbatches.as_ref());
+        let report = megatron_lm::report(&(&args).into(), microbatches.as_ref().into());
         let text = &report.report_verbose_stdout;
         prop_assert!(text.is_empty() || text.ends_with('\n'));
         if let Ok(Some([weights, activations, total])) = report.report_mb {
@@ -107,7 +108,7 @@ fn megatron_bridge_reports_add_up_on_any_input() {
             ("num_microbatches".into(), microbatches),
             ("include_activation".into(), Value::Bool(true)),
         ]);
-        let report = megatron_bridge::report(&input);
+        let report = megatron_bridge::report(&(&input).into());
         prop_assert_eq!(
             report.report_error.is_some(),
             report.report_verbose_stdout.is_empty()
@@ -142,7 +143,7 @@ fn what_is_no_map_has_no_attributes() {
         (Value::List(Vec::new()), "list"),
         (Value::Map(Vec::new()), "types.SimpleNamespace"),
     ] {
-        let error = megatron_lm::report(&value, None)
+        let error = megatron_lm::report(&(&value).into(), PyValue::None)
             .weight_and_optimizer_bytes
             .unwrap_err();
         let message = format!("'{of}' object has no attribute 'kv_channels'");
@@ -160,7 +161,7 @@ fn layers_beyond_any_model_end_in_an_error() {
     let record = records.first_mut().unwrap();
     for (layers, kind) in [(1_u64 << 20, None), ((1 << 20) + 1, Some("MemoryError"))] {
         record["model"]["num_layers"] = layers.into();
-        let report = megatron_bridge::report(&plain(record));
+        let report = megatron_bridge::report(&(&plain(record)).into());
         assert_eq!(report.estimate.err().map(|error| error.kind), kind);
     }
 }

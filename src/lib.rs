@@ -42,7 +42,6 @@
 pub mod value;
 
 pub mod config;
-mod decimal;
 pub mod memory;
 pub mod model;
 mod order;

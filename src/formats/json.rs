@@ -8,7 +8,6 @@ mod error;
 pub use error::{JsonError, JsonErrorKind};
 
 use super::node::{Data, Entry, Node};
-use crate::decimal;
 
 /// Longest text that [`parse`] looks at, in bytes.
 pub const MAX_BYTES: usize = 5_000_000;
@@ -333,8 +332,8 @@ impl<'t> Parser<'t> {
         if whole && let Ok(int) = literal.parse() {
             return Ok(Data::Int(int));
         }
-        match decimal::parse(literal) {
-            Some(float) if float.is_finite() => Ok(Data::Float(float)),
+        match literal.parse::<f64>() {
+            Ok(float) if float.is_finite() => Ok(Data::Float(float)),
             _ => {
                 self.at = start;
                 Err(self.error(JsonErrorKind::NumberTooLarge))

@@ -17,7 +17,7 @@
 
 #[path = "../tests/browser/page.rs"]
 mod page;
-#[path = "../src/bin/xtask/server.rs"]
+#[path = "../tests/browser/server.rs"]
 mod server;
 #[path = "../tests/browser/webdriver.rs"]
 mod webdriver;

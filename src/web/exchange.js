@@ -3,8 +3,8 @@
 // nothing of them: a dialog starts from the page's address and ends by changing its fragment, which the page follows.
 const version = new URL(import.meta.url).search;
 const { search } = await import(`./search.js${version}`);
-const { default: start, Dialog } = await import(`./api/megatron_memory_exchange.js${version}`);
-await start({ module_or_path: new URL(`./api/megatron_memory_exchange_bg.wasm${version}`, import.meta.url) });
+const { default: start, Dialog } = await import(`./api/megatron_memory.js${version}`);
+await start({ module_or_path: new URL(`./api/megatron_memory_bg.wasm${version}`, import.meta.url) });
 
 /** Longer texts are read as files: an input that shows them would hold up the page. */
 const LONG = 200_000;

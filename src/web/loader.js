@@ -1,44 +1,70 @@
-// Starts the calculator. When it cannot start, or stops later, shows what the reader can do.
-// A file of its own because the content security policy of the page allows no inline script.
+// Starts the calculator, and tells the reader what to do when it cannot start or stops later.
+//
+// A file of its own, because the content security policy allows no inline script, and a classic script, because a frame
+// without an origin may always run those: a module would need the server's permission, and nobody could say that it is
+// missing.
+(() => {
+  const own = new URL(document.currentScript.src);
+  // The same version on every file: a cache can then never mix two releases.
+  const beside = (file) => new URL(file + own.search, own).href;
 
-// The same version on every file: a cache can then never mix two releases.
-const version = new URL(import.meta.url).search;
+  /** Milliseconds after which a reader who still waits is told so. */
+  const PATIENCE = 20_000;
 
-const recover = (reason) => {
-  document.getElementById("loading")?.remove();
-  const panel = document.getElementById("recover");
-  document.getElementById("recover-reason").textContent = reason;
-  // An empty `href` is the page itself without its fragment, and the fragment is what must survive.
-  document.getElementById("recover-reload").onclick = (event) => {
-    event.preventDefault();
-    location.reload();
+  const recover = (reason) => {
+    clearTimeout(waiting);
+    document.getElementById("loading")?.remove();
+    const panel = document.getElementById("recover");
+    document.getElementById("recover-reason").textContent = reason;
+    // An empty `href` is the page itself without its fragment, and the fragment holds the settings.
+    document.getElementById("recover-reload").onclick = (event) => {
+      event.preventDefault();
+      location.reload();
+    };
+    panel.hidden = false;
   };
-  panel.hidden = false;
-};
+  const waiting = setTimeout(() => {
+    const status = document.getElementById("loading");
+    if (status) status.textContent = "The calculator is still loading. If this takes much longer, reload the page.";
+  }, PATIENCE);
 
-// A panic ends as a trap, whichever event handler it happened in. The message is in the console.
-let parts;
-const stopped = (error) =>
-  error instanceof WebAssembly.RuntimeError &&
-  !parts?.again(error) &&
-  recover("This is a mistake in the calculator, not in your settings.");
-addEventListener("error", (event) => stopped(event.error));
-addEventListener("unhandledrejection", (event) => stopped(event.reason));
+  // A panic ends as a trap in whichever event handler it happened. Its message is in the console.
+  const stopped = (error) =>
+    error instanceof WebAssembly.RuntimeError && recover("This is a mistake in the calculator, not in your settings.");
+  addEventListener("error", (event) => stopped(event.error));
+  addEventListener("unhandledrejection", (event) => stopped(event.reason));
 
-// Import, export and the layout search are loaded with the first use: by a button, a dropped file or a pasted text.
-const exchange = async (kind, file) => {
-  try {
-    (await import(`./exchange.js${version}`)).open(kind, file);
-  } catch (error) {
-    console.error(error);
-    const dialog = document.createElement("dialog");
-    dialog.textContent = `This part of the calculator could not be loaded (${error}). Reload the page.`;
-    document.body.append(dialog);
-    dialog.showModal();
+  const start = async () => {
+    const { default: init } = await import(beside("megatron-memory.js"));
+    await init({ module_or_path: beside("megatron-memory_bg.wasm") });
+    clearTimeout(waiting);
+  };
+  if (typeof WebAssembly === "undefined") {
+    recover("It needs WebAssembly, which this browser lacks or has switched off.");
+  } else {
+    start().catch((error) => {
+      console.error(error);
+      const denied =
+        origin === "null"
+          ? " This frame has no origin, so the calculator's server must send Access-Control-Allow-Origin: *."
+          : "";
+      recover(`It could not be started (${error}).${denied}`);
+    });
   }
-};
-const embedded = document.documentElement.classList.contains("embed");
-if (!embedded) {
+
+  // Import, export and the layout search are loaded with the first use: by a button, a dropped file or a pasted text.
+  const exchange = async (kind, file) => {
+    try {
+      (await import(beside("exchange.js"))).open(kind, file);
+    } catch (error) {
+      console.error(error);
+      const dialog = document.createElement("dialog");
+      dialog.textContent = `This part of the calculator could not be loaded (${error}). Reload the page.`;
+      document.body.append(dialog);
+      dialog.showModal();
+    }
+  };
+  if (document.documentElement.classList.contains("embed")) return;
   addEventListener("click", ({ target }) => {
     const kind = target.closest?.("[data-exchange]")?.dataset.exchange;
     if (kind) exchange(kind);
@@ -54,21 +80,4 @@ if (!embedded) {
     const text = clipboardData?.getData("text");
     if (text && !target.closest("input, textarea, dialog")) exchange("import", new File([text], "the clipboard"));
   });
-}
-
-if (typeof WebAssembly === "undefined") {
-  recover("It needs WebAssembly, which this browser lacks or has switched off.");
-} else {
-  try {
-    const name = embedded ? "megatron-memory-embed" : "megatron-memory";
-    const glue = import(`./${name}.js${version}`);
-    if (embedded) parts = await import(`./parts.js${version}`);
-    const wasm = await (await glue).default({ module_or_path: new URL(`./${name}_bg.wasm${version}`, import.meta.url) });
-    await parts?.start(await glue, wasm, (error) => recover(`A part of it could not be loaded (${error}).`));
-  } catch (error) {
-    if (!parts?.again(error)) {
-      console.error(error);
-      recover(`It could not be started (${error}).`);
-    }
-  }
-}
+})();

@@ -2,8 +2,8 @@
 const version = new URL(import.meta.url).search;
 
 const load = async () => {
-  const module = await import(`./api/megatron_memory_exchange.js${version}`);
-  await module.default({ module_or_path: new URL(`./api/megatron_memory_exchange_bg.wasm${version}`, import.meta.url) });
+  const module = await import(`./api/megatron_memory.js${version}`);
+  await module.default({ module_or_path: new URL(`./api/megatron_memory_bg.wasm${version}`, import.meta.url) });
   return module;
 };
 const loaded = load();

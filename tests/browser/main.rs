@@ -13,7 +13,7 @@
 
 mod page;
 mod peaks;
-#[path = "../../src/bin/xtask/server.rs"]
+
 mod server;
 mod site;
 mod webdriver;

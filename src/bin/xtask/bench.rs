@@ -1,49 +1,78 @@
 //! `cargo xtask bench`: times and sizes, as Markdown.
 
-use std::path::Path;
+use std::{fs, path::Path};
 
-use super::{
-    Error,
-    command::run,
-    dist::{self, Mode},
-    limits, tools,
-};
+use xshell::{Shell, cmd};
+
+use super::{Error, build, tools};
+
+/// What a visit of the page loads, from the page to the files that the dialogs need.
+const PAGE: [&str; 6] = [
+    "index.html",
+    "style.css",
+    "theme.js",
+    "loader.js",
+    "megatron-memory.js",
+    "megatron-memory_bg.wasm",
+];
+
+/// What else is measured.
+const OTHERS: [&[&str]; 2] = [
+    &["api/megatron_memory.js", "api/megatron_memory_bg.wasm"],
+    &["embed.js"],
+];
+
+/// Above so many bytes after brotli a visit of the page is too heavy, and somebody should look why.
+const ALARM: usize = 1_000_000;
 
 /// Measures everything, one after another, so that nothing disturbs anything.
-pub(crate) fn all() -> Result<(), Error> {
-    tools::wasm_target()?;
-    tools::for_tests()?;
-    let dist = Path::new("dist");
-    dist::build(Mode::Release, dist)?;
+pub(crate) fn all(shell: &Shell) -> Result<(), Error> {
+    tools::for_tests(shell)?;
+    build::build(shell)?;
     println!("\n## Natively\n");
-    run(
-        "cargo",
-        [
-            "bench",
-            "--quiet",
-            "--no-default-features",
-            "--features",
-            "bench",
-            "--bench",
-            "estimate",
-        ],
-    )?;
-    println!("\n## In the engine, under Node\n");
-    run("node", ["benches/engine.mjs"])?;
+    cmd!(
+        shell,
+        "cargo bench --quiet --no-default-features --features bench --bench estimate"
+    )
+    .run()?;
+    println!("\n## The JavaScript API, under Node\n");
+    cmd!(shell, "node benches/engine.mjs").run()?;
     println!("\n## From a key to the painted page, and from a file to its refusal, in Chromium\n");
-    run(
-        "cargo",
-        [
-            "bench",
-            "--quiet",
-            "--no-default-features",
-            "--features",
-            "browser",
-            "--bench",
-            "keystroke",
-        ],
-    )?;
-    println!("\n## Sizes in bytes\n");
-    println!("{}", limits::table(&limits::sizes(dist)?));
+    cmd!(
+        shell,
+        "cargo bench --quiet --no-default-features --features browser --bench keystroke"
+    )
+    .run()?;
+    println!("\n## Sizes in bytes\n\n| | raw | brotli |\n|---|---:|---:|");
+    let visit = row("the page", &PAGE)?;
+    for files in OTHERS {
+        row(&files.join(", "), files)?;
+    }
+    if visit > ALARM {
+        return Err(format!("a visit of the page loads {visit} bytes, more than {ALARM}").into());
+    }
     Ok(())
+}
+
+/// Prints the sizes of some files as a row, and gives the second of them.
+fn row(name: &str, files: &[&str]) -> Result<usize, Error> {
+    let (mut raw, mut packed) = (0, 0);
+    for file in files {
+        let data = fs::read(Path::new("dist").join(file))?;
+        raw += data.len();
+        packed += brotli(&data)?;
+    }
+    println!("| {name} | {raw} | {packed} |");
+    Ok(packed)
+}
+
+/// How many bytes `data` becomes under the strongest setting, which static hosts use for files that they compress once.
+fn brotli(data: &[u8]) -> Result<usize, Error> {
+    let mut packed = Vec::new();
+    brotli::BrotliCompress(
+        &mut &*data,
+        &mut packed,
+        &brotli::enc::BrotliEncoderParams::default(),
+    )?;
+    Ok(packed.len())
 }

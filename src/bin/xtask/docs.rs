@@ -1,18 +1,13 @@
-//! The documentation sites of `tests/embed`, each built with its own tools.
-//!
-//! The tools are fetched once, into `target/docs`. What cannot be had here is named and left out.
+//! The documentation sites of `tests/embed`, each built with its own tools, which are fetched once, into `target/docs`.
 
 use std::{
     fs,
     path::{Path, PathBuf},
-    process::Command,
 };
 
-use super::{
-    Error,
-    command::{exists, finish, target},
-    svg,
-};
+use xshell::{Shell, cmd};
+
+use super::{Error, svg, tools};
 
 const PYTHON: [&str; 5] = [
     "sphinx==9.0.4",
@@ -23,34 +18,40 @@ const PYTHON: [&str; 5] = [
 ];
 const MDBOOK: &str = "0.4.52";
 
+/// Where the tools and the built sites are.
+const WORK: &str = "target/docs";
+
 /// Where the built sites are.
 pub(crate) fn sites() -> PathBuf {
-    target().join("docs/sites")
+    Path::new(WORK).join("sites")
 }
 
-/// Builds every site that can be built; the outcome of each by name.
-pub(crate) fn build() -> Vec<(&'static str, Result<(), Error>)> {
-    [
-        ("plain", plain as fn(&Path, &Path) -> Result<(), Error>),
+/// Builds a site from its sources into an empty folder.
+type Builder = fn(&Shell, &Path, &Path) -> Result<(), Error>;
+
+/// Builds every site; the outcome of each by name.
+pub(crate) fn build(shell: &Shell) -> Vec<(&'static str, Result<(), Error>)> {
+    let all: [(_, Builder); 5] = [
+        ("plain", plain),
         ("sphinx", sphinx),
         ("mkdocs", mkdocs),
         ("mdbook", mdbook),
         ("docusaurus", docusaurus),
-    ]
-    .map(|(name, build)| {
+    ];
+    let one = |(name, builder): (&'static str, Builder)| {
         println!("\n-- {name}");
         let result = Path::new("tests/embed").join(name).canonicalize();
-        let site = sites().join(name);
-        let result = result
-            .map_err(Error::from)
-            .and_then(|source| fresh(&site).and_then(|site| build(&source, &site)));
+        let result = result.map_err(Error::from).and_then(|source| {
+            let site = empty(&sites().join(name))?;
+            builder(shell, &source, &site)
+        });
         (name, result)
-    })
-    .into()
+    };
+    all.map(one).into()
 }
 
-/// An empty folder, with an address that holds in any other.
-fn fresh(folder: &Path) -> Result<PathBuf, Error> {
+/// Makes a folder an empty one; its whole path.
+fn empty(folder: &Path) -> Result<PathBuf, Error> {
     if folder.exists() {
         fs::remove_dir_all(folder)?;
     }
@@ -58,7 +59,7 @@ fn fresh(folder: &Path) -> Result<PathBuf, Error> {
     Ok(folder.canonicalize()?)
 }
 
-fn plain(source: &Path, site: &Path) -> Result<(), Error> {
+fn plain(_: &Shell, source: &Path, site: &Path) -> Result<(), Error> {
     fs::copy(source.join("index.html"), site.join("index.html"))?;
     Ok(fs::write(
         site.join("llama.svg"),
@@ -66,87 +67,48 @@ fn plain(source: &Path, site: &Path) -> Result<(), Error> {
     )?)
 }
 
-fn sphinx(source: &Path, site: &Path) -> Result<(), Error> {
-    let mut sphinx = Command::new(python()?.join("sphinx-build"));
-    let doctrees = target().join("docs/doctrees");
-    finish(
-        sphinx
-            .args(["-q", "-W", "-d"])
-            .args([&doctrees, source, site]),
-    )
+fn sphinx(shell: &Shell, source: &Path, site: &Path) -> Result<(), Error> {
+    let sphinx = python(shell)?.join("sphinx-build");
+    Ok(cmd!(shell, "{sphinx} -q -W -d {WORK}/doctrees {source} {site}").run()?)
 }
 
-fn mkdocs(source: &Path, site: &Path) -> Result<(), Error> {
-    let mut mkdocs = Command::new(python()?.join("mkdocs"));
-    mkdocs.args(["build", "--quiet", "--strict", "--config-file"]);
-    finish(
-        mkdocs
-            .arg(source.join("mkdocs.yml"))
-            .arg("--site-dir")
-            .arg(site),
+fn mkdocs(shell: &Shell, source: &Path, site: &Path) -> Result<(), Error> {
+    let (mkdocs, settings) = (python(shell)?.join("mkdocs"), source.join("mkdocs.yml"));
+    Ok(cmd!(
+        shell,
+        "{mkdocs} build --quiet --strict --config-file {settings} --site-dir {site}"
     )
+    .run()?)
 }
 
-fn mdbook(source: &Path, site: &Path) -> Result<(), Error> {
-    let tools = target().join("docs/tools");
-    let own = tools.join("bin/mdbook");
-    let program = if exists("mdbook") {
-        PathBuf::from("mdbook")
-    } else {
-        own
-    };
-    if !exists(&program.to_string_lossy()) {
-        let mut install = Command::new("cargo");
-        install.args([
-            "install",
-            "mdbook",
-            "--version",
-            MDBOOK,
-            "--locked",
-            "--debug",
-        ]);
-        install
-            .args(["--no-default-features", "--root"])
-            .arg(&tools);
-        finish(install.env("CARGO_PROFILE_DEV_DEBUG", "0"))?;
-    }
-    finish(
-        Command::new(program)
-            .arg("build")
-            .arg("--dest-dir")
-            .args([site, source]),
-    )
+fn mdbook(shell: &Shell, source: &Path, site: &Path) -> Result<(), Error> {
+    tools::cargo_install(shell, "mdbook", "mdbook", MDBOOK, &["--locked"])?;
+    Ok(cmd!(shell, "mdbook build --dest-dir {site} {source}").run()?)
 }
 
 /// Built in a copy, beside its packages.
-fn docusaurus(source: &Path, site: &Path) -> Result<(), Error> {
-    let work = target().join("docs/docusaurus");
+fn docusaurus(shell: &Shell, source: &Path, site: &Path) -> Result<(), Error> {
+    let work = Path::new(WORK).join("docusaurus");
     fs::create_dir_all(work.join("docs"))?;
     for file in ["package.json", "docusaurus.config.js", "docs/index.mdx"] {
         fs::copy(source.join(file), work.join(file))?;
     }
+    let _work = shell.push_dir(&work);
     if !work.join("node_modules/@docusaurus/core").exists() {
-        let mut npm = Command::new("npm");
-        npm.args(["install", "--silent", "--no-audit", "--no-fund"]);
-        finish(npm.current_dir(&work))?;
+        cmd!(shell, "npm install --silent --no-audit --no-fund").run()?;
     }
-    let mut build = Command::new("node");
-    build.args([
-        "node_modules/@docusaurus/core/bin/docusaurus.mjs",
-        "build",
-        "--out-dir",
-    ]);
-    finish(build.arg(site).current_dir(&work))
+    let program = "node_modules/@docusaurus/core/bin/docusaurus.mjs";
+    Ok(cmd!(shell, "node {program} build --out-dir {site}").run()?)
 }
 
 /// The folder with the Python programs.
-fn python() -> Result<PathBuf, Error> {
-    let folder = target().join("docs/venv");
+fn python(shell: &Shell) -> Result<PathBuf, Error> {
+    let folder = Path::new(WORK).join("venv");
     let programs = folder.join("bin");
     if !programs.join("mkdocs").exists() {
-        finish(Command::new("python3").args(["-m", "venv"]).arg(&folder))?;
-        let mut pip = Command::new(programs.join("pip"));
-        finish(pip.args(["install", "--quiet"]).args(PYTHON))?;
+        cmd!(shell, "python3 -m venv {folder}").run()?;
+        let pip = programs.join("pip");
+        cmd!(shell, "{pip} install --quiet {PYTHON...}").run()?;
     }
     Ok(programs)
 }

@@ -7,7 +7,7 @@ use std::{fs, path::Path};
 
 use megatron_memory::evidence::{compare, read, short_table, table};
 
-use super::{Error, dist};
+use super::{Error, build};
 
 /// Where the runs are: a JSON list in every file.
 const RUNS: &str = "src/evidence/runs";
@@ -18,7 +18,7 @@ const MARKERS: [&str; 2] = ["<!-- evidence -->\n", "<!-- /evidence -->\n"];
 pub(crate) fn data() -> Result<String, Error> {
     let folder = Path::new(RUNS);
     let mut lists = Vec::new();
-    for file in dist::files(folder)? {
+    for file in build::files(folder)? {
         let text = fs::read_to_string(folder.join(&file))?;
         let inner = text
             .trim()

@@ -1,33 +1,28 @@
-//! Everything between the sources and a running page or a test result: `cargo xtask help`.
+//! The project's tasks: `cargo xtask help`.
 //!
-//! Nothing has to be installed for it but rustup: wasm-bindgen is linked in as a library, and what the
-//! tests need beyond that (a browser and its driver, Node) is fetched from the system's packages.
+//! Only rustup and a C linker have to be there. Trunk and wasm-bindgen are put into `target/tools` where they are missing
+//! ([`tools`]), and what only the tests need (browsers, their drivers, Node) comes from the system's packages.
 #![allow(clippy::print_stdout, reason = "a command-line tool talks to its user")]
 
 mod bench;
-mod command;
-mod dist;
+mod build;
 mod docs;
 mod evidence;
 mod fuzz;
 mod html;
-mod limits;
-mod names;
 mod oembed;
 mod reference;
-mod serve;
-mod server;
-mod split;
+mod site;
 mod svg;
 mod test;
 mod tools;
 mod types;
 
-use std::{env, path::Path, process::ExitCode};
+use std::{env, fs, path::Path, process::ExitCode};
 
-use dist::Mode;
+use lexopt::{Arg, Parser, ValueExt};
 use megatron_memory::presets::settings;
-use wasm_bindgen_cli::{wasm_bindgen, wasm_bindgen_test_runner};
+use xshell::Shell;
 
 /// What went wrong, in words for the terminal.
 type Error = Box<dyn std::error::Error>;
@@ -37,9 +32,9 @@ cargo xtask serve [--port N] [--release]   build, serve and reload the page whil
 cargo xtask test                           every test, in the built page too
 cargo xtask test docs                      embeds in real documentation sites, each built with its own tools
 cargo xtask test types                     the types of the JavaScript API, with TypeScript's compiler
-cargo xtask check                          the quick part of that: format, lints, core tests
-cargo xtask build [--dev]                  the page and the JavaScript API, in dist/
-cargo xtask build --at ADDRESS             the same with a page for every preset, for sites that know oEmbed
+cargo xtask check                          the quick part of the tests: format, lints, core tests
+cargo xtask build                          the page and the JavaScript API, in dist/
+cargo xtask release ADDRESS                the same with a page for every preset, for sites that know oEmbed
 cargo xtask bench                          times and sizes, as Markdown
 cargo xtask evidence                       every measured run beside its prediction; updates README.md
 cargo xtask presets                        the fields of every preset, from the presets' files
@@ -60,39 +55,71 @@ fn main() -> ExitCode {
 fn run() -> Result<(), Error> {
     // The alias is usable from any folder below the manifest; paths here are relative to the top.
     env::set_current_dir(env!("CARGO_MANIFEST_DIR"))?;
-    let arguments: Vec<String> = env::args().skip(1).collect();
-    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
-    let dist = Path::new("dist");
+    let shell = Shell::new()?;
+    // rustup fetches the pinned toolchain at the first call of cargo, unless the environment forbids it.
+    shell.set_var("RUSTUP_AUTO_INSTALL", "1");
+    let options = Options::read(Parser::from_env())?;
+    let words: Vec<&str> = options.words.iter().map(String::as_str).collect();
     match words[..] {
-        ["build"] => tools::wasm_target().and_then(|()| dist::build(Mode::Release, dist)),
-        ["build", "--dev"] => tools::wasm_target().and_then(|()| dist::build(Mode::Dev, dist)),
-        ["build", "--at", address] => tools::wasm_target()
-            .and_then(|()| dist::build(Mode::Release, dist))
-            .and_then(|()| oembed::write(dist, address)),
-        ["serve", ref options @ ..] => serve::from_options(options),
-        ["check"] => test::check(),
-        ["test"] => test::all(),
-        ["test", "docs"] => test::documentation(),
-        ["test", "types"] => types::check(),
-        ["bench"] => bench::all(),
+        ["serve"] => build::serve(&shell, options.port, options.release),
+        ["test"] => test::all(&shell),
+        ["test", "docs"] => test::documentation(&shell),
+        ["test", "types"] => types::check(&shell),
+        ["check"] => test::check(&shell),
+        ["build"] => build::build(&shell),
+        ["release", address] => {
+            build::build(&shell)?;
+            oembed::write(Path::new("dist"), address)
+        }
+        ["bench"] => bench::all(&shell),
         ["evidence"] => evidence::report(),
-        ["presets"] => presets(),
-        ["fuzz", ref options @ ..] => fuzz::from_options(options),
-        ["svg", ref options @ ..] => svg::print(options),
-        ["finish"] => dist::finish_for_trunk(),
-        ["wasm-test-runner", ..] => Ok(wasm_bindgen_test_runner::run_cli_with_args(&arguments)?),
-        // For Trunk where it cannot download its own: a script `wasm-bindgen` on the path that calls this.
-        ["wasm-bindgen", ..] => Ok(wasm_bindgen::run_cli_with_args(&arguments)?),
-        ["help" | "--help"] | [] => {
+        ["presets"] => {
+            let lines = settings::lines().ok_or("a preset cannot be read")?;
+            Ok(fs::write(settings::PATH, lines)?)
+        }
+        ["svg", link] => svg::print(link, options.chart.as_deref()),
+        ["fuzz"] => fuzz::run(&shell, options.millions, None),
+        ["fuzz", reader] => fuzz::run(&shell, options.millions, Some(reader)),
+        // Trunk's hooks.
+        ["site"] => site::write(),
+        ["finish"] => build::finish(),
+        ["help"] | [] => {
             print!("{HELP}");
             Ok(())
         }
-        _ => Err(format!("no task is called {:?}\n\n{HELP}", arguments.join(" ")).into()),
+        _ => Err(format!("no task is called {:?}\n\n{HELP}", words.join(" ")).into()),
     }
 }
 
-/// Writes down what the readers make of the presets' files.
-fn presets() -> Result<(), Error> {
-    let lines = settings::lines().ok_or("a preset cannot be read")?;
-    Ok(std::fs::write(settings::PATH, lines)?)
+/// The command line: the task with its arguments, and the options of all tasks.
+struct Options {
+    words: Vec<String>,
+    port: u16,
+    release: bool,
+    chart: Option<String>,
+    millions: u64,
+}
+
+impl Options {
+    fn read(mut arguments: Parser) -> Result<Self, Error> {
+        let mut options = Self {
+            words: Vec::new(),
+            port: 8080,
+            release: false,
+            chart: None,
+            millions: 1,
+        };
+        while let Some(argument) = arguments.next()? {
+            match argument {
+                Arg::Long("port") => options.port = arguments.value()?.parse()?,
+                Arg::Long("release") => options.release = true,
+                Arg::Long("chart") => options.chart = Some(arguments.value()?.string()?),
+                Arg::Long("millions") => options.millions = arguments.value()?.parse()?,
+                Arg::Long("help") | Arg::Short('h') => options.words.insert(0, "help".to_owned()),
+                Arg::Value(word) => options.words.push(word.string()?),
+                Arg::Long(_) | Arg::Short(_) => return Err(argument.unexpected().into()),
+            }
+        }
+        Ok(options)
+    }
 }

@@ -22,13 +22,8 @@ use super::Error;
 const WIDTH: i32 = 720;
 
 /// Prints the picture of a link.
-pub(crate) fn print(options: &[&str]) -> Result<(), Error> {
-    let (link, chart) = match *options {
-        [link] => (link, bucket_bar::CHART.id),
-        [link, "--chart", id] => (link, id),
-        _ => return Err("usage: cargo xtask svg LINK [--chart NAME]".into()),
-    };
-    print!("{}", picture(link, chart)?);
+pub(crate) fn print(link: &str, chart: Option<&str>) -> Result<(), Error> {
+    print!("{}", picture(link, chart.unwrap_or(bucket_bar::CHART.id))?);
     Ok(())
 }
 

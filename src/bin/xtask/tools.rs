@@ -1,99 +1,149 @@
-//! What the tests need and cargo cannot provide: looked for, and fetched from the system's packages.
+//! Programs that cargo does not bring: Trunk and wasm-bindgen in `target/tools`, and for the tests browsers, their
+//! drivers and Node from the system's packages.
 
-use std::{env, path::PathBuf, process::Command};
-
-use super::{
-    Error,
-    command::{WASM, exists, finish, run, target},
+use std::{
+    env, fs,
+    path::{Path, PathBuf},
 };
 
-/// The standard library for wasm. rustup adds it by itself, unless that has been switched off.
-pub(crate) fn wasm_target() -> Result<(), Error> {
-    let mut rustc = Command::new("rustc");
-    let folder = rustc
-        .args(["--print", "target-libdir", "--target", WASM])
-        .output()?
-        .stdout;
-    if PathBuf::from(String::from_utf8(folder)?.trim()).is_dir() {
+use xshell::{Shell, cmd};
+
+use super::Error;
+
+/// The version of Trunk; its next one needs a newer compiler.
+const TRUNK: &str = "0.21.14";
+
+/// Where cargo installs programs for this project.
+const TOOLS: &str = "target/tools";
+
+/// Trunk, and wasm-bindgen of the version that the app is linked with.
+pub(crate) fn for_build(shell: &Shell) -> Result<(), Error> {
+    put_first_on_path(shell)?;
+    let bindgen = locked("wasm-bindgen")?;
+    cargo_install(shell, "trunk", "trunk", TRUNK, &["--locked"])?;
+    // Not with its own lock file, which names a release of a dependency that is not to be had.
+    cargo_install(shell, "wasm-bindgen", "wasm-bindgen-cli", &bindgen, &[])?;
+    // Trunk calls cargo without network.
+    Ok(cmd!(shell, "cargo fetch --quiet --locked").run()?)
+}
+
+fn put_first_on_path(shell: &Shell) -> Result<(), Error> {
+    let own = env::current_dir()?.join(TOOLS).join("bin");
+    let path = env::var_os("PATH").unwrap_or_default();
+    let all = env::join_paths([own].into_iter().chain(env::split_paths(&path)))?;
+    shell.set_var("PATH", all);
+    Ok(())
+}
+
+/// Installs a program of a crate unless there is one of this version already.
+pub(crate) fn cargo_install(
+    shell: &Shell,
+    program: &str,
+    package: &str,
+    version: &str,
+    options: &[&str],
+) -> Result<(), Error> {
+    let found = cmd!(shell, "{program} --version")
+        .quiet()
+        .ignore_stderr()
+        .read();
+    if found.is_ok_and(|text| text.split_whitespace().any(|word| word == version)) {
         return Ok(());
     }
-    run("rustup", ["target", "add", WASM])
+    println!("installing {package} {version} into {TOOLS}");
+    // Fast to build rather than fast to run; with dependencies that this compiler can build; without TLS, since nothing
+    // is to be downloaded by these programs.
+    Ok(cmd!(
+        shell,
+        "cargo install {package}@{version} --root {TOOLS} --debug --no-default-features {options...}"
+    )
+    .env("CARGO_PROFILE_DEV_DEBUG", "0")
+    .env("CARGO_RESOLVER_INCOMPATIBLE_RUST_VERSIONS", "fallback")
+    .run()?)
+}
+
+/// The version of a package in `Cargo.lock`.
+fn locked(package: &str) -> Result<String, Error> {
+    let lock = fs::read_to_string("Cargo.lock")?;
+    let entry = format!("name = \"{package}\"\nversion = \"");
+    let version = lock
+        .split_once(&entry)
+        .and_then(|(_, rest)| rest.split('"').next());
+    Ok(version
+        .ok_or_else(|| format!("{package} is not in Cargo.lock"))?
+        .to_owned())
 }
 
 /// A browser, its driver and Node.
-pub(crate) fn for_tests() -> Result<(), Error> {
-    let mut packages = Vec::new();
-    if !["chromium", "google-chrome", "chromium-browser"]
-        .into_iter()
-        .any(exists)
-    {
-        // Without a font a page has no text to look at.
-        packages.extend(["chromium", "fonts-dejavu-core"]);
-    }
-    if !exists("chromedriver") {
-        packages.push("chromium-driver");
-    }
-    if !exists("node") {
-        packages.push("nodejs");
-    }
+pub(crate) fn for_tests(shell: &Shell) -> Result<(), Error> {
+    let needed = [
+        ("chromium", "chromium"),
+        ("chromedriver", "chromium-driver"),
+        ("node", "nodejs"),
+        ("npm", "npm"),
+    ];
+    let missing = needed.iter().filter(|(program, _)| !exists(shell, program));
+    let packages: Vec<&str> = missing.map(|(_, package)| *package).collect();
     if packages.is_empty() {
         return Ok(());
     }
     println!("installing {}", packages.join(", "));
-    apt(&["update", "--quiet"])
-        .and_then(|()| {
-            apt(&[
-                &["install", "--quiet", "--yes", "--no-install-recommends"],
-                &packages[..],
-            ]
-            .concat())
-        })
-        .map_err(|error| format!("the tests need {}: {error}", packages.join(", ")).into())
+    apt(shell, &["update"]).and_then(|()| {
+        apt(
+            shell,
+            &[&["install", "--no-install-recommends"], &packages[..]].concat(),
+        )
+    })
 }
 
-fn apt(arguments: &[&str]) -> Result<(), Error> {
+/// Whether a program of this name can be started.
+pub(crate) fn exists(shell: &Shell, program: &str) -> bool {
+    cmd!(shell, "{program} --version")
+        .quiet()
+        .ignore_stdout()
+        .ignore_stderr()
+        .run()
+        .is_ok()
+}
+
+fn apt(shell: &Shell, arguments: &[&str]) -> Result<(), Error> {
     // Only root may install; `id` and not $USER, which containers leave unset.
-    let root = Command::new("id")
-        .arg("-u")
-        .output()
-        .is_ok_and(|id| id.stdout == b"0\n");
-    let mut command = Command::new(if root { "apt-get" } else { "sudo" });
-    if !root {
-        command.args(["--non-interactive", "apt-get"]);
-    }
-    finish(
-        command
-            .args(arguments)
-            .env("DEBIAN_FRONTEND", "noninteractive"),
-    )
-}
-
-/// The accessibility checker's script; see [`npm`].
-pub(crate) fn axe() -> Result<PathBuf, Error> {
-    npm("axe-core@4.10.3", "axe-core/axe.min.js")
+    let root = cmd!(shell, "id -u").quiet().read()? == "0";
+    let command = if root {
+        ["env"].as_slice()
+    } else {
+        &["sudo", "--non-interactive", "env"]
+    };
+    let (program, rest) = command.split_first().ok_or("no command")?;
+    let apt = [
+        "DEBIAN_FRONTEND=noninteractive",
+        "apt-get",
+        "--quiet",
+        "--yes",
+    ];
+    Ok(cmd!(shell, "{program} {rest...} {apt...} {arguments...}").run()?)
 }
 
 /// A file of a package with its version, fetched once.
 ///
 /// # Errors
 ///
-/// Where there is no npm or no network. Nothing else depends on it.
-pub(crate) fn npm(package: &str, file: &str) -> Result<PathBuf, Error> {
+/// Where there is no npm or no network.
+pub(crate) fn npm(shell: &Shell, package: &str, file: &str) -> Result<PathBuf, Error> {
     // A folder each: npm clears away what it was not asked for.
-    let folder = env::current_dir()?.join(target()).join("npm").join(package);
+    let folder = env::current_dir()?.join("target/npm").join(package);
     let file = folder.join("node_modules").join(file);
-    if !file.exists() {
-        let mut npm = Command::new("npm");
-        npm.args([
-            "install",
-            "--silent",
-            "--no-audit",
-            "--no-fund",
-            "--no-save",
-            package,
-            "--prefix",
-        ]);
-        finish(npm.arg(&folder))?;
+    if !Path::new(&file).exists() {
+        cmd!(
+            shell,
+            "npm install --silent --no-audit --no-fund --no-save {package} --prefix {folder}"
+        )
+        .run()?;
     }
     Ok(file)
+}
+
+/// The accessibility checker's script.
+pub(crate) fn axe(shell: &Shell) -> Result<PathBuf, Error> {
+    npm(shell, "axe-core@4.10.3", "axe-core/axe.min.js")
 }

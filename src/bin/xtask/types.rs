@@ -1,43 +1,32 @@
 //! The types of the JavaScript API, read by TypeScript: a program that uses all of them, and real results.
 
-use std::{fs, path::Path, process::Command};
+use std::{fs, path::Path};
 
-use super::{
-    Error,
-    command::{finish, target},
-    dist::files,
-    tools,
-};
+use xshell::{Shell, cmd};
+
+use super::{Error, build::files, tools};
 
 /// Puts a program of `tests/types` beside the built package, as npm would, and lets the compiler read both.
-pub(crate) fn check() -> Result<(), Error> {
+pub(crate) fn check(shell: &Shell) -> Result<(), Error> {
     let api = Path::new("dist/api");
     if !api.join("package.json").exists() {
         return Err("build the package first: cargo xtask build".into());
     }
-    let compiler = tools::npm("typescript@5.9.3", "typescript/bin/tsc")?;
+    let compiler = tools::npm(shell, "typescript@5.9.3", "typescript/bin/tsc")?;
     let source = Path::new("tests/types");
-    let work = target().join("types");
-    copy(source, &work)?;
+    let work = Path::new("target/types");
+    copy(source, work)?;
     copy(api, &work.join("node_modules/megatron-memory"))?;
-    let results = work.join("results.ts");
-    finish(
-        Command::new("node")
-            .arg(source.join("results.mjs"))
-            .arg(results),
-    )?;
-    finish(
-        Command::new("node")
-            .arg(compiler)
-            .arg("--project")
-            .arg(work),
-    )
+    let (writer, results) = (source.join("results.mjs"), work.join("results.ts"));
+    cmd!(shell, "node {writer} {results}").run()?;
+    Ok(cmd!(shell, "node {compiler} --project {work}").run()?)
 }
 
 fn copy(from: &Path, to: &Path) -> Result<(), Error> {
-    fs::create_dir_all(to)?;
     for file in files(from)? {
-        fs::copy(from.join(&file), to.join(&file))?;
+        let target = to.join(&file);
+        fs::create_dir_all(target.parent().unwrap_or(to))?;
+        fs::copy(from.join(&file), target)?;
     }
     Ok(())
 }

@@ -1,0 +1,159 @@
+//! `dist/`: the page, its assets, and the JavaScript API under `api/`, built by Trunk as `Trunk.toml` and `index.html` say.
+
+use std::{
+    env, fs,
+    hash::{DefaultHasher, Hash, Hasher},
+    path::{Path, PathBuf},
+};
+
+use xshell::{Shell, cmd};
+
+use super::{Error, tools};
+
+/// Serves the page, and builds it again whenever a source changes, until it is interrupted.
+pub(crate) fn serve(shell: &Shell, port: u16, release: bool) -> Result<(), Error> {
+    tools::for_build(shell)?;
+    let port = port.to_string();
+    let release = release.then_some("--release");
+    Ok(cmd!(shell, "trunk serve --offline --port {port} {release...}").run()?)
+}
+
+/// Builds everything into `dist`, the same bytes on every machine and in every folder.
+pub(crate) fn build(shell: &Shell) -> Result<(), Error> {
+    tools::for_build(shell)?;
+    let _flags = shell.push_env("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUSTFLAGS", remapped()?);
+    Ok(cmd!(shell, "trunk build --release --offline").run()?)
+}
+
+/// Compiler flags under which the paths of this machine do not get into what is built.
+fn remapped() -> Result<String, Error> {
+    let home = env::home_dir().ok_or("there is no home folder")?;
+    let cargo = env::var_os("CARGO_HOME").map_or_else(|| home.join(".cargo"), PathBuf::from);
+    let rustup = env::var_os("RUSTUP_HOME").map_or_else(|| home.join(".rustup"), PathBuf::from);
+    let checkout = env::current_dir()?;
+    let flags = [(cargo, "cargo"), (rustup, "rustup"), (checkout, ".")]
+        .map(|(path, name)| format!("--remap-path-prefix={}={name}", path.display()));
+    Ok(flags.join(" "))
+}
+
+/// Trunk's last hook: a version on every address, and a copy of everything below `v/`.
+pub(crate) fn finish() -> Result<(), Error> {
+    let stage = env::var_os("TRUNK_STAGING_DIR").map(PathBuf::from);
+    let stage = stage.ok_or("this task is for Trunk's post_build hook")?;
+    let package = stage.join("api/package.json");
+    let text = fs::read_to_string(&package)?;
+    fs::write(package, text.replace("0.0.0", env!("CARGO_PKG_VERSION")))?;
+    stamp(&stage)?;
+    if env::var_os("TRUNK_PROFILE").is_some_and(|profile| profile == "release") {
+        keep(&stage)?;
+    }
+    Ok(())
+}
+
+/// Puts a version, made from the contents of all files, on the address of every script, style sheet and module that a
+/// document names, so that a browser's cache never mixes two releases.
+fn stamp(stage: &Path) -> Result<(), Error> {
+    let mut hasher = DefaultHasher::new();
+    for file in files(stage)? {
+        (&file, fs::read(stage.join(&file))?).hash(&mut hasher);
+    }
+    let version = format!("?v={:016x}", hasher.finish());
+    for document in files(stage)? {
+        if document.extension().is_some_and(|kind| kind == "html")
+            && document.parent() == Some(Path::new(""))
+        {
+            let path = stage.join(document);
+            let text = fs::read_to_string(&path)?;
+            let exists = |file: &str| stage.join(file).is_file();
+            fs::write(path, stamped(&without_trunk(&text), &version, exists))?;
+        }
+    }
+    Ok(())
+}
+
+/// A document in which every address of an asset ends in `version`.
+fn stamped(document: &str, version: &str, exists: impl Fn(&str) -> bool) -> String {
+    let mut pieces = document.split("./");
+    let mut text = pieces.next().unwrap_or_default().to_owned();
+    for piece in pieces {
+        let end = piece.find(['"', '\'', ' ', '>']).unwrap_or(piece.len());
+        let (file, rest) = piece.split_at(end);
+        let asset = [".css", ".js", ".svg", ".wasm"]
+            .iter()
+            .any(|kind| file.ends_with(kind));
+        text.extend([
+            "./",
+            file,
+            if asset && exists(file) { version } else { "" },
+            rest,
+        ]);
+    }
+    text
+}
+
+/// A document without the element that tells Trunk of the app: Trunk leaves it there where it injects no script.
+fn without_trunk(document: &str) -> String {
+    let found = document.find("data-trunk").and_then(|at| {
+        let start = document.get(..at)?.rfind('<')?;
+        let end = at + document.get(at..)?.find('>')? + 1;
+        Some((document.get(..start)?, document.get(end..)?))
+    });
+    found.map_or_else(
+        || document.to_owned(),
+        |(before, after)| [before.trim_end(), after].concat(),
+    )
+}
+
+/// Puts a copy of everything where links to this version lead. A host adds the folder to those of earlier versions, and
+/// never changes one.
+fn keep(stage: &Path) -> Result<(), Error> {
+    let version = Path::new("v").join(env!("CARGO_PKG_VERSION"));
+    for file in files(stage)? {
+        let to = stage.join(&version).join(&file);
+        fs::create_dir_all(to.parent().unwrap_or(stage))?;
+        fs::copy(stage.join(file), to)?;
+    }
+    Ok(())
+}
+
+/// Every file below `folder`, relative to it, in alphabetical order.
+pub(crate) fn files(folder: &Path) -> Result<Vec<PathBuf>, Error> {
+    let mut found = Vec::new();
+    let mut folders = vec![PathBuf::new()];
+    while let Some(inner) = folders.pop() {
+        for entry in fs::read_dir(folder.join(&inner))? {
+            let entry = entry?;
+            let path = inner.join(entry.file_name());
+            if entry.file_type()?.is_dir() {
+                folders.push(path);
+            } else {
+                found.push(path);
+            }
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{stamped, without_trunk};
+
+    #[test]
+    fn assets_that_exist_get_a_version_and_links_do_not() {
+        let document = "<script src=\"./a.js\"></script><link href=./b.css><a href=\"./formulas.html\"></a><img src='./c.svg'>";
+        assert_eq!(
+            stamped(document, "?v=1", |file| file != "c.svg"),
+            "<script src=\"./a.js?v=1\"></script><link href=./b.css?v=1><a href=\"./formulas.html\"></a><img src='./c.svg'>"
+        );
+    }
+
+    #[test]
+    fn the_element_for_trunk_goes() {
+        assert_eq!(
+            without_trunk("<head>\n  <link rel=\"rust\" data-trunk>\n</head>"),
+            "<head>\n</head>"
+        );
+        assert_eq!(without_trunk("<head></head>"), "<head></head>");
+    }
+}

@@ -1,19 +1,19 @@
 //! How much memory every pipeline stage of a checked job needs. [`estimate`] is the only entry point:
 //! total, deterministic, and in whole bytes.
 
-pub mod allowance;
 mod assumptions;
+mod blocks;
 pub mod bucket;
 pub mod buffers;
-pub mod era;
-pub mod ledger;
+mod chunk_profile;
+mod ep_overlap;
+pub mod graph_phase;
 pub mod line;
-mod pair;
+pub mod overhead;
 pub mod parameters;
-mod passes;
 pub mod peak;
 pub mod ranks;
-mod segments;
+pub mod savings;
 pub mod states;
 mod timeline;
 

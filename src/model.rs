@@ -24,7 +24,7 @@ use crate::config::job::Module;
 use crate::parallel::stages::Chunk;
 use list::ParamList;
 use sizes::Sizes;
-use tape::{Capture, Family, Point, Tape, TensorId};
+use tape::{AutogradTape, Capture, Family, Point, TensorId};
 use tensor::{Component, Factor, ParamTensor, factor};
 
 /// A part that a chunk of the pipeline holds some number of.
@@ -297,7 +297,12 @@ pub(crate) fn tp(m: &Module) -> Factor {
 }
 
 /// What one transformer layer does, from the residual stream to the residual stream.
-pub(crate) fn layer_ops(sizes: &Sizes<'_>, tape: &mut Tape, of: Layer, x: TensorId) -> TensorId {
+pub(crate) fn layer_ops(
+    sizes: &Sizes<'_>,
+    tape: &mut AutogradTape,
+    of: Layer,
+    x: TensorId,
+) -> TensorId {
     tape.capture = Capture::of(sizes.m, of.moe);
     tape.reaches(Point::Start);
     let attention = if of.linear {
@@ -322,13 +327,13 @@ pub(crate) fn layer_ops(sizes: &Sizes<'_>, tape: &mut Tape, of: Layer, x: Tensor
 
 /// The tape of one decoder layer.
 #[must_use]
-pub fn layer_tape(sizes: &Sizes<'_>, of: Layer) -> Tape {
+pub fn layer_tape(sizes: &Sizes<'_>, of: Layer) -> AutogradTape {
     let mut sizes = *sizes;
     if of.bf16 {
         sizes.fp8 = None;
     }
     let sizes = &sizes;
-    let mut tape = Tape::new(Family::Residual, crate::source::BIAS_DROPOUT);
+    let mut tape = AutogradTape::new(Family::Residual, crate::source::BIAS_DROPOUT);
     let x = tape.tensor("layer input", sizes.residual(), sizes.width());
     tape.input = Some(x);
     tape.output = Some(layer_ops(sizes, &mut tape, of, x));
@@ -345,8 +350,8 @@ fn detached(m: &Module) -> bool {
 
 /// The tape of the embedding or of an encoder's front end.
 #[must_use]
-pub fn embedding_tape(sizes: &Sizes<'_>) -> Tape {
-    let mut tape = Tape::new(Family::Output, crate::source::EMBEDDING);
+pub fn embedding_tape(sizes: &Sizes<'_>) -> AutogradTape {
+    let mut tape = AutogradTape::new(Family::Output, crate::source::EMBEDDING);
     if sizes.m.ends.is_language() {
         embedding::ops::ops(sizes, &mut tape);
     } else {
@@ -360,8 +365,8 @@ pub fn embedding_tape(sizes: &Sizes<'_>) -> Tape {
 
 /// The tape of what follows the decoder layers of a chunk: MTP depths, and the output layer with its loss.
 #[must_use]
-pub fn head_tape(sizes: &Sizes<'_>, depths: u64, output: bool) -> Tape {
-    let mut tape = Tape::new(Family::Residual, crate::source::FINAL_NORM);
+pub fn head_tape(sizes: &Sizes<'_>, depths: u64, output: bool) -> AutogradTape {
+    let mut tape = AutogradTape::new(Family::Residual, crate::source::FINAL_NORM);
     let x = tape.tensor("output of the last layer", sizes.residual(), sizes.width());
     if sizes.m.ends.is_language() {
         loss::ops(sizes, &mut tape, x, depths, output);

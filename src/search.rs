@@ -10,12 +10,12 @@
 
 mod axis;
 mod candidate;
-mod remedy;
 mod space;
+mod suggestion;
 mod walk;
 
 pub use axis::{Axis, Pick};
 pub use candidate::Candidate;
-pub use remedy::{Remedy, remedy};
 pub use space::{Dimension, Options, Space, Split, Unsearchable};
+pub use suggestion::{Suggestion, suggestion};
 pub use walk::{Keep, Slice, search};

@@ -10,7 +10,7 @@ use crate::config::raw::RawJob;
 use crate::memory::bucket::Bucket;
 use crate::memory::parameters::Parameters;
 use crate::memory::{self, ChunkEstimate, ModuleEstimate, StageEstimate, StageRef};
-use crate::model::tensor::Holding;
+use crate::model::tensor::Sharding;
 use crate::parallel::mimo::{Change, Repair};
 use crate::units::Bytes;
 use crate::value::Value;
@@ -44,7 +44,7 @@ pub(super) fn estimate(w: &mut Writer, all: &Estimate<'_>) {
         w.key("ledger");
         if all.request.ledger {
             let at = rank.as_ref().and_then(|rank| rank.stages.first());
-            peaks::ledger(w, all.job, *at.unwrap_or(&worst));
+            peaks::savings(w, all.job, *at.unwrap_or(&worst));
         } else {
             w.null();
         }
@@ -136,9 +136,9 @@ fn parameters(w: &mut Writer, p: &Parameters, active: Option<u64>) {
         if let Some(active) = active {
             w.key("active").number(active);
         }
-        w.key("tp_sharded").number(p.held(Holding::TpSharded));
-        w.key("replicated").number(p.held(Holding::Replicated));
-        w.key("expert").number(p.held(Holding::Expert));
+        w.key("tp_sharded").number(p.held(Sharding::TpSharded));
+        w.key("replicated").number(p.held(Sharding::Replicated));
+        w.key("expert").number(p.held(Sharding::Expert));
         w.key("components").object(|w| {
             for (component, mtp, elements) in p.components() {
                 w.key(component.id(mtp)).number(elements);

@@ -4,9 +4,9 @@ use super::output::{Estimate, buckets};
 use super::text::Writer;
 use crate::config::job::Config;
 use crate::config::raw::RawJob;
-use crate::memory::allowance::{Band, band};
-use crate::memory::ledger::{self, Saving};
+use crate::memory::overhead::{MemoryRange, memory_range};
 use crate::memory::peak::PeakMoment;
+use crate::memory::savings::{self, Saving};
 use crate::memory::{self, StageEstimate, StageRef};
 use crate::parallel::schedule::Phase;
 use crate::value::Value;
@@ -91,7 +91,7 @@ pub(super) fn peak(
     in_flight(w, &stage.in_flight);
     if let Some(m) = all.config.modules().get(at.module) {
         w.key("allowances");
-        allowances(w, &band(m, stage.total, stage.graphs));
+        allowances(w, &memory_range(m, stage.total, stage.graphs));
     }
     let points = all.request.points_each(timelines);
     if points > 0 && timelines > 0 {
@@ -143,12 +143,12 @@ fn timeline(w: &mut Writer, config: &Config, at: StageRef, points: u32) {
     });
 }
 
-fn allowances(w: &mut Writer, band: &Band) {
+fn allowances(w: &mut Writer, band: &MemoryRange) {
     w.object(|w| {
         w.key("low_bytes").number(band.low.0);
         w.key("high_bytes").number(band.high.0);
         w.key("parts").list(|w| {
-            for part in &band.allowances {
+            for part in &band.overheads {
                 w.object(|w| {
                     w.key("what").text(part.what);
                     w.key("low_bytes").number(part.low.0);
@@ -162,9 +162,9 @@ fn allowances(w: &mut Writer, band: &Band) {
 }
 
 /// What each way of recomputing would save on a stage.
-pub(super) fn ledger(w: &mut Writer, job: &RawJob, at: StageRef) {
+pub(super) fn savings(w: &mut Writer, job: &RawJob, at: StageRef) {
     w.list(|w| {
-        for row in ledger::ledger(job, at) {
+        for row in savings::savings(job, at) {
             saving(w, &row);
         }
     });

@@ -4,7 +4,7 @@ use super::run::{Run, Stage};
 use crate::config::check;
 use crate::config::job::Module;
 use crate::framework_reports::job::reports;
-use crate::memory::allowance::{Band, band};
+use crate::memory::overhead::{MemoryRange, memory_range};
 use crate::memory::{estimate, rank_memory};
 use crate::units::Bytes;
 
@@ -22,7 +22,7 @@ pub struct Comparison {
     /// Against the measured peak of allocated memory.
     pub peak_error: Option<Error>,
     /// What the allocator may reserve, and the device show, for that peak.
-    pub band: Band,
+    pub band: MemoryRange,
     /// What the frameworks' own estimators predict.
     pub frameworks: Frameworks,
 }
@@ -89,7 +89,7 @@ pub fn compare(run: &Run) -> Option<Comparison> {
                 .peak_allocated
                 .filter(|_| run.peak_not_compared.is_none()),
         ),
-        band: band(first, needed.total, needed.graphs),
+        band: memory_range(first, needed.total, needed.graphs),
         frameworks: frameworks(first),
     })
 }

@@ -44,7 +44,7 @@ pub fn search(job: &Value, options: &Value) -> Result<Value, Failure> {
 fn remedy(space: &Space, index: u64) -> Value {
     let alone = crate::search::search(space, index..index + 1, u32::MAX, Keep::Legal);
     or_null(alone.candidates.first(), |c| {
-        let remedy = crate::search::remedy(space, c);
+        let remedy = crate::search::suggestion(space, c);
         map([
             ("index", int(index)),
             (

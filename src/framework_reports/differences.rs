@@ -12,7 +12,7 @@ use crate::memory::bucket::{Bucket, State};
 use crate::memory::parameters::{Count, Parameters};
 use crate::memory::states::{StateRule, StateRules};
 use crate::memory::{ModuleEstimate, StageEstimate};
-use crate::model::tensor::{Component, Holding, ParamTensor};
+use crate::model::tensor::{Component, ParamTensor, Sharding};
 use crate::model::{Architecture, PartKind};
 use crate::order::sort_by_key;
 use crate::parallel::groups::View;
@@ -132,7 +132,7 @@ impl Job<'_> {
         for kind in PartKind::ALL {
             let times = self.parts(kind);
             for tensor in architecture.parameters(kind).iter().filter(|t| wanted(t)) {
-                sum.add(tensor.holding, multiply(tensor.shape.elements(), times));
+                sum.add(tensor.sharding, multiply(tensor.shape.elements(), times));
             }
         }
         sum
@@ -215,8 +215,8 @@ struct Elements {
 }
 
 impl Elements {
-    fn add(&mut self, holding: Holding, elements: u64) {
-        let side = if holding == Holding::Expert {
+    fn add(&mut self, sharding: Sharding, elements: u64) {
+        let side = if sharding == Sharding::Expert {
             &mut self.expert
         } else {
             &mut self.dense
@@ -235,9 +235,9 @@ impl Elements {
 
 fn count(parameters: &Parameters, wanted: Wanted<'_>) -> Elements {
     let mut sum = Elements::default();
-    for (component, mtp, holding, count) in parameters.iter() {
+    for (component, mtp, sharding, count) in parameters.iter() {
         if wanted(component, mtp) {
-            sum.add(holding, count.elements);
+            sum.add(sharding, count.elements);
         }
     }
     sum

@@ -1,8 +1,8 @@
 //! The buckets that a stage's memory is sorted into.
 
 use crate::model::tape::Family;
-use crate::model::tape::replay::TRANSIENT;
-use crate::model::tensor::Holding;
+use crate::model::tape::liveness::TRANSIENT;
+use crate::model::tensor::Sharding;
 use crate::parallel::groups::View;
 
 /// A top-level group of memory.
@@ -170,11 +170,11 @@ impl Bucket {
         })
     }
 
-    /// Whether parameters of this holding count towards the bucket.
+    /// Whether parameters of this sharding count towards the bucket.
     #[must_use]
-    pub const fn holds(self, holding: Holding) -> bool {
+    pub const fn holds(self, sharding: Sharding) -> bool {
         match self.state() {
-            Some((_, view)) => view as u8 == holding.view() as u8,
+            Some((_, view)) => view as u8 == sharding.view() as u8,
             None => false,
         }
     }

@@ -10,7 +10,7 @@ use crate::memory::states::StateRules;
 use crate::model::kernels::rotary;
 use crate::model::sizes::Sizes;
 use crate::model::tape::block;
-use crate::model::tensor::{Component, Holding, ParamTensor, Shape, factor};
+use crate::model::tensor::{Component, ParamTensor, Shape, Sharding, factor};
 use crate::model::{Architecture, PartCounts, PartKind, trained};
 use crate::source::{
     BUFFER_LAYOUT, CUBLAS_WORKSPACE, DRAINED_WGRAD, DUMMY_WGRAD, MEMORY_BUFFER, ROPE_TABLE,
@@ -251,7 +251,7 @@ fn shared(sizes: &Sizes<'_>, output: bool, moe: bool, out: &mut List) {
 /// projector.
 fn one_tensor(m: &Module, tensor: &ParamTensor) -> (u64, u64) {
     let copies = match &m.moe {
-        Some(moe) if tensor.holding == Holding::Expert => moe.num_experts / m.ep.max(1),
+        Some(moe) if tensor.sharding == Sharding::Expert => moe.num_experts / m.ep.max(1),
         _ if tensor.name.starts_with("decoder.deepstack_merger_list") => {
             m.args.deepstack_projectors
         }

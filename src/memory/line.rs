@@ -11,10 +11,10 @@ pub use formula::Formula;
 use super::bucket::{Bucket, State};
 use super::parameters::{Count, PartTable};
 use super::peak::Stages;
-use super::states::{Having, StateRule, StateRules};
+use super::states::{AppliesTo, StateRule, StateRules};
 use super::{ChunkEstimate, Estimate, StageRef};
 use crate::config::job::{Config, Module};
-use crate::model::tensor::{Component, Holding, ParamTensor, Shape};
+use crate::model::tensor::{Component, ParamTensor, Shape, Sharding};
 use crate::model::{Architecture, PartKind};
 use crate::source::{
     DISTRIBUTED_OPTIMIZER, GRAD_BUFFER, MAIN_PARAMS, OPTIMIZER, OPTIMIZER_CONFIG, Source,
@@ -127,7 +127,7 @@ fn state_line(
         for tensor in architecture
             .parameters(kind)
             .iter()
-            .filter(|t| bucket.holds(t.holding) && rules.has(bucket, t.component))
+            .filter(|t| bucket.holds(t.sharding) && rules.has(bucket, t.component))
         {
             let elements = multiply(tensor.shape.elements(), times);
             let count = Count::of(kind, tensor, elements);
@@ -156,7 +156,7 @@ fn state_line(
                     id,
                     label: component_label(tensor.component, kind.mtp()),
                     bytes,
-                    what: [what, ", ", holding_words(tensor.holding)].concat(),
+                    what: [what, ", ", sharding_words(tensor.sharding)].concat(),
                     formula: None,
                     source,
                     confidence: Confidence::Exact,
@@ -210,8 +210,8 @@ fn formula(
     times: u64,
     rule: StateRule,
 ) -> Formula {
-    let ranks = match tensor.holding {
-        Holding::Expert => "EDP",
+    let ranks = match tensor.sharding {
+        Sharding::Expert => "EDP",
         _ => "(DP·CP)",
     };
     let instances = m.args.num_distributed_optimizer_instances > 1 && rule.shard > 1;
@@ -281,11 +281,11 @@ pub fn component_label(component: Component, mtp: bool) -> String {
     }
 }
 
-fn holding_words(holding: Holding) -> &'static str {
-    match holding {
-        Holding::TpSharded => "split over tensor-parallel ranks",
-        Holding::Replicated => "in full on every tensor-parallel rank",
-        Holding::Expert => "split over expert-parallel ranks",
+fn sharding_words(sharding: Sharding) -> &'static str {
+    match sharding {
+        Sharding::TpSharded => "split over tensor-parallel ranks",
+        Sharding::Replicated => "in full on every tensor-parallel rank",
+        Sharding::Expert => "split over expert-parallel ranks",
     }
 }
 
@@ -323,10 +323,10 @@ impl StateRule {
     /// The rule in words.
     #[must_use]
     pub fn words(&self) -> String {
-        let who = match self.having {
-            Having::All => "every parameter",
-            Having::AllButMuonMatrices => "every parameter that Muon leaves to Adam",
-            Having::None => return String::from("not kept"),
+        let who = match self.applies_to {
+            AppliesTo::All => "every parameter",
+            AppliesTo::AllButMuonMatrices => "every parameter that Muon leaves to Adam",
+            AppliesTo::None => return String::from("not kept"),
         };
         match self.shard {
             1 => format!("{} B for {who}", self.bytes),

@@ -1,13 +1,13 @@
-//! Parameter counts by component and holding.
+//! Parameter counts by component and sharding.
 
 use core::iter::Sum;
 
 use crate::config::job::Module;
-use crate::model::tensor::{Component, Holding, ParamTensor};
+use crate::model::tensor::{Component, ParamTensor, Sharding};
 use crate::model::{Architecture, PartCounts, PartKind};
 use crate::units::add_times;
 
-/// Elements of one component in one holding.
+/// Elements of one component in one sharding.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Count {
     /// All elements.
@@ -18,33 +18,33 @@ pub struct Count {
     pub quantized: u64,
 }
 
-/// Parameter counts by component and holding.
+/// Parameter counts by component and sharding.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Parameters {
-    /// What is not zero, by row and holding: a chunk has a dozen of these.
+    /// What is not zero, by row and sharding: a chunk has a dozen of these.
     counts: Vec<Entry>,
     /// All rows together, kept up to date because every bucket of every stage asks for them.
     held: [Count; 3],
 }
 
 impl Parameters {
-    /// The count of one component in one holding.
+    /// The count of one component in one sharding.
     #[must_use]
-    pub fn count(&self, component: Component, mtp: bool, holding: Holding) -> Count {
-        let at = self.place(row(component, mtp), holding).ok();
+    pub fn count(&self, component: Component, mtp: bool, sharding: Sharding) -> Count {
+        let at = self.place(row(component, mtp), sharding).ok();
         let entry = at.and_then(|at| self.counts.get(at));
         entry.map(|entry| entry.count).unwrap_or_default()
     }
 
     /// All counts that are not zero, in the order of [`Component::ALL`], the decoder first.
-    pub fn iter(&self) -> impl Iterator<Item = (Component, bool, Holding, Count)> {
+    pub fn iter(&self) -> impl Iterator<Item = (Component, bool, Sharding, Count)> {
         self.counts.iter().filter_map(|entry| {
             let (component, mtp) = named(entry.row)?;
-            Some((component, mtp, entry.holding, entry.count))
+            Some((component, mtp, entry.sharding, entry.count))
         })
     }
 
-    /// Elements of each component, all holdings together.
+    /// Elements of each component, all shardings together.
     pub fn components(&self) -> impl Iterator<Item = (Component, bool, u64)> {
         let rows = self.counts.chunk_by(|a, b| a.row == b.row);
         rows.filter_map(|entries| {
@@ -54,16 +54,19 @@ impl Parameters {
         })
     }
 
-    /// The count of one holding.
+    /// The count of one sharding.
     #[must_use]
-    pub fn held_count(&self, holding: Holding) -> Count {
-        self.held.get(holding as usize).copied().unwrap_or_default()
+    pub fn held_count(&self, sharding: Sharding) -> Count {
+        self.held
+            .get(sharding as usize)
+            .copied()
+            .unwrap_or_default()
     }
 
-    /// Elements in one holding.
+    /// Elements in one sharding.
     #[must_use]
-    pub fn held(&self, holding: Holding) -> u64 {
-        self.held_count(holding).elements
+    pub fn held(&self, sharding: Sharding) -> u64 {
+        self.held_count(sharding).elements
     }
 
     /// All elements.
@@ -75,7 +78,7 @@ impl Parameters {
     /// Elements that one token meets, when these are the counts of a whole model.
     #[must_use]
     pub fn active(&self, m: &Module) -> u64 {
-        let experts = self.held(Holding::Expert);
+        let experts = self.held(Sharding::Expert);
         let chosen = m.moe.as_ref().map_or(0, |moe| {
             let share = u128::from(experts) * u128::from(moe.topk.min(moe.num_experts))
                 / u128::from(moe.num_experts);
@@ -88,23 +91,23 @@ impl Parameters {
         if entry.count.elements == 0 || times == 0 {
             return;
         }
-        let at = self.place(entry.row, entry.holding).unwrap_or_else(|at| {
+        let at = self.place(entry.row, entry.sharding).unwrap_or_else(|at| {
             let count = Count::default();
             self.counts.insert(at, Entry { count, ..entry });
             at
         });
         let count = self.counts.get_mut(at).map(|entry| &mut entry.count);
-        let held = self.held.get_mut(entry.holding as usize);
+        let held = self.held.get_mut(entry.sharding as usize);
         for count in count.into_iter().chain(held) {
             count.add(entry.count, times);
         }
     }
 
-    /// Where the count of a row in one holding is, or belongs.
-    fn place(&self, row: usize, holding: Holding) -> Result<usize, usize> {
-        let place = (row, holding);
+    /// Where the count of a row in one sharding is, or belongs.
+    fn place(&self, row: usize, sharding: Sharding) -> Result<usize, usize> {
+        let place = (row, sharding);
         self.counts
-            .binary_search_by(|entry| (entry.row, entry.holding).cmp(&place))
+            .binary_search_by(|entry| (entry.row, entry.sharding).cmp(&place))
     }
 }
 
@@ -152,11 +155,11 @@ pub(crate) struct PartTable {
     parts: [Vec<Entry>; PartKind::COUNT],
 }
 
-/// The count of one component in one holding.
+/// The count of one component in one sharding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Entry {
     row: usize,
-    holding: Holding,
+    sharding: Sharding,
     count: Count,
 }
 
@@ -179,7 +182,7 @@ impl PartTable {
             let row = row(tensor.component, kind.mtp());
             Entry {
                 row,
-                holding: tensor.holding,
+                sharding: tensor.sharding,
                 count: Count::of(kind, tensor, elements(tensor)),
             }
         };

@@ -1,6 +1,6 @@
 //! What a pipeline stage holds between steps, and its heaviest moment.
 
-mod eras;
+mod graph_phases;
 mod moment;
 
 use core::cell::RefCell;
@@ -8,16 +8,16 @@ use core::cell::RefCell;
 pub use moment::{PassName, PeakMoment};
 
 use super::ChunkEstimate;
+use super::blocks::{CompiledTapes, prefetched};
 use super::bucket::Bucket;
 use super::buffers::{Buffer, BufferKind, BufferRules, Site};
-use super::era::Era;
-use super::pair::{PairHigh, pair};
+use super::chunk_profile::{ChunkPeak, ChunkProfile, Pass};
+use super::ep_overlap::{OverlapPeak, overlap};
+use super::graph_phase::GraphPhase;
 use super::parameters::{Parameters, PartTable};
-use super::passes::{ChunkHigh, ChunkPasses, Turn};
-use super::segments::{Tapes, ahead};
 use super::states::{Held, StateRules, step_copies};
 use crate::config::job::Module;
-use crate::model::tape::replay::{TRANSIENT, Usage};
+use crate::model::tape::liveness::{TRANSIENT, Usage};
 use crate::model::{Architecture, PartCounts, chunk_parts};
 use crate::parallel::groups::View;
 use crate::parallel::schedule::{ChunkBytes, Moment, Schedule, ScheduleInput};
@@ -26,9 +26,9 @@ use crate::units::Bytes;
 /// All that the stages of one module share.
 pub(crate) struct Stages<'a> {
     pub(crate) m: &'a Module,
-    pub(crate) tapes: Tapes<'a>,
+    pub(crate) tapes: CompiledTapes<'a>,
     /// The same as graphs are captured, and as they are replayed; none where nothing is captured.
-    graphs: Option<Box<[Tapes<'a>; 2]>>,
+    graphs: Option<Box<[CompiledTapes<'a>; 2]>>,
     pub(crate) rules: StateRules,
     local: &'a PartTable,
     /// Parameters of chunks, by their parts: most chunks hold the same.
@@ -49,22 +49,26 @@ struct Standing {
 }
 
 /// What one stage does, ready to be asked about any moment.
-pub(crate) struct Replay<'t> {
+pub(crate) struct StageReplay<'t> {
     pub(crate) schedule: Schedule,
-    pub(crate) chunks: Vec<ChunkPasses<'t>>,
+    pub(crate) chunks: Vec<ChunkProfile<'t>>,
     pub(crate) weights: Vec<ChunkBytes>,
-    pub(crate) held: bool,
+    pub(crate) retained: bool,
     /// Pairs of chunks whose passes run at once, as far as they were asked for.
-    pairs: RefCell<Vec<((u32, u32), PairHigh)>>,
+    overlaps: RefCell<Vec<((u32, u32), OverlapPeak)>>,
 }
 
 impl<'a> Stages<'a> {
     pub(crate) fn new(m: &'a Module, architecture: &Architecture, local: &'a PartTable) -> Self {
         Self {
             m,
-            tapes: Tapes::new(m, Era::Plain),
-            graphs: eras::captures(m)
-                .then(|| Box::new([Era::Capture, Era::Replay].map(|era| Tapes::new(m, era)))),
+            tapes: CompiledTapes::new(m, GraphPhase::Plain),
+            graphs: graph_phases::captures(m).then(|| {
+                Box::new(
+                    [GraphPhase::Capture, GraphPhase::Replay]
+                        .map(|graph_phase| CompiledTapes::new(m, graph_phase)),
+                )
+            }),
             rules: StateRules::new(m),
             local,
             parameters: RefCell::default(),
@@ -111,18 +115,18 @@ impl<'a> Stages<'a> {
     }
 
     /// The tapes at a time of the job; without graphs they are always the same.
-    pub(crate) fn tapes(&self, era: Era) -> &Tapes<'a> {
-        match (era, self.graphs.as_deref()) {
-            (Era::Capture, Some([capture, _])) => capture,
-            (Era::Replay, Some([_, replay])) => replay,
+    pub(crate) fn tapes(&self, graph_phase: GraphPhase) -> &CompiledTapes<'a> {
+        match (graph_phase, self.graphs.as_deref()) {
+            (GraphPhase::Capture, Some([capture, _])) => capture,
+            (GraphPhase::Replay, Some([_, replay])) => replay,
             _ => &self.tapes,
         }
     }
 
     /// The schedule of a stage with the weight of every chunk.
-    pub(crate) fn replay(&self, pp_rank: u32, era: Era) -> Replay<'_> {
+    pub(crate) fn replay(&self, pp_rank: u32, graph_phase: GraphPhase) -> StageReplay<'_> {
         let m = self.m;
-        let tapes = self.tapes(era);
+        let tapes = self.tapes(graph_phase);
         let narrow = |n: u64| u32::try_from(n).unwrap_or(u32::MAX);
         // Modules on other ranks are stages of the same pipeline; none of them can interleave.
         let (before, after) = if m.stages.vpp().is_none() {
@@ -150,14 +154,14 @@ impl<'a> Stages<'a> {
         let last = after == 0 && pp_rank + 1 == m.stages.pp();
         let plain = pipelined && m.stages.vpp().is_none();
         // While a graph is captured backwards, the gradient of the graph after it stays.
-        let captured = era == Era::Capture;
-        let held = plain && !last || captured;
-        let ahead = ahead(m, tapes, pp_rank);
-        let chunks: Vec<ChunkPasses<'_>> = m
+        let captured = graph_phase == GraphPhase::Capture;
+        let retained = plain && !last || captured;
+        let prefetched = prefetched(m, tapes, pp_rank);
+        let chunks: Vec<ChunkProfile<'_>> = m
             .stages
             .rank(pp_rank)
             .iter()
-            .map(|chunk| ChunkPasses::new(m, tapes, chunk, held, ahead))
+            .map(|chunk| ChunkProfile::new(m, tapes, chunk, retained, prefetched))
             .collect();
         let weights = chunks
             .iter()
@@ -167,17 +171,21 @@ impl<'a> Stages<'a> {
                 backward: passes.backward.total.saturating_sub(passes.kept_total),
                 idle: 2 * passes.received,
                 input_grad: if pipelined { passes.received } else { 0 },
-                output_grad: if held && !captured { passes.sent } else { 0 },
+                output_grad: if retained && !captured {
+                    passes.sent
+                } else {
+                    0
+                },
                 deferred: passes.deferred,
                 deferrals: passes.deferrals,
             })
             .collect();
-        Replay {
+        StageReplay {
             schedule,
             chunks,
             weights,
-            held,
-            pairs: RefCell::default(),
+            retained,
+            overlaps: RefCell::default(),
         }
     }
 
@@ -238,43 +246,45 @@ pub(crate) struct Copies {
     pub(crate) during: Bytes,
 }
 
-impl Replay<'_> {
+impl StageReplay<'_> {
     /// The heaviest moment.
     pub(crate) fn peak(&self) -> Moment {
         self.schedule
-            .peak_with(&self.weights, &|up, down| self.pair(up, down).total)
+            .peak_with(&self.weights, &|forward, backward| {
+                self.overlap(forward, backward).total
+            })
     }
 
     /// Heaviest moments of equal shares of the steps.
     pub(crate) fn timeline(&self, points: u32) -> Vec<Moment> {
-        let pair = |up, down| self.pair(up, down).total;
-        self.schedule.timeline_with(&self.weights, &pair, points)
+        let overlap = |forward, backward| self.overlap(forward, backward).total;
+        self.schedule.timeline_with(&self.weights, &overlap, points)
     }
 
     /// A forward pass of one chunk and a backward pass of another at once.
-    pub(crate) fn pair(&self, up: u32, down: u32) -> PairHigh {
+    pub(crate) fn overlap(&self, forward: u32, backward: u32) -> OverlapPeak {
         let known = self
-            .pairs
+            .overlaps
             .borrow()
             .iter()
-            .find(|(of, _)| *of == (up, down))
-            .map(|(_, pair)| *pair);
+            .find(|(of, _)| *of == (forward, backward))
+            .map(|(_, known)| *known);
         known.unwrap_or_else(|| {
             let chunk = |index: u32| self.chunks.get(index as usize);
-            let high = chunk(up)
-                .zip(chunk(down))
-                .map(|(up, down)| pair(up, down))
+            let peak = chunk(forward)
+                .zip(chunk(backward))
+                .map(|(forward, backward)| overlap(forward, backward))
                 .unwrap_or_default();
-            self.pairs.borrow_mut().push(((up, down), high));
-            high
+            self.overlaps.borrow_mut().push(((forward, backward), peak));
+            peak
         })
     }
 
     /// Of a step with both passes: the two chunks and their heaviest moment.
-    pub(crate) fn both(&self, moment: &Moment) -> Option<(u32, u32, PairHigh)> {
+    pub(crate) fn both(&self, moment: &Moment) -> Option<(u32, u32, OverlapPeak)> {
         let step = self.schedule.step(moment.step)?;
-        let (up, down) = (step.forward?.chunk, step.backward?.chunk);
-        Some((up, down, self.pair(up, down)))
+        let (forward, backward) = (step.forward?.chunk, step.backward?.chunk);
+        Some((forward, backward, self.overlap(forward, backward)))
     }
 
     /// What chunks hold between steps.
@@ -283,7 +293,7 @@ impl Replay<'_> {
     }
 
     /// The pass at work at a moment and its chunk.
-    pub(crate) fn pass(&self, moment: &Moment) -> Option<(usize, &ChunkHigh, bool)> {
+    pub(crate) fn pass(&self, moment: &Moment) -> Option<(usize, &ChunkPeak, bool)> {
         let step = self.schedule.step(moment.step)?;
         let (pass, backward) = match (step.forward, step.backward) {
             (Some(pass), _) => (pass, false),
@@ -314,17 +324,17 @@ impl Replay<'_> {
         };
         for (index, (passes, live)) in self.chunks.iter().zip(&moment.live).enumerate() {
             let working = at_work.as_ref().is_some_and(|(chunk, ..)| *chunk == index)
-                || both.is_some_and(|(_, down, _)| down as usize == index);
+                || both.is_some_and(|(_, backward, _)| backward as usize == index);
             usage.add_many(
                 &passes.kept,
                 u64::from(*live).saturating_sub(u64::from(working)),
             );
         }
-        if let Some((_, high, _)) = at_work {
-            usage.add(&high.usage);
+        if let Some((_, peak, _)) = at_work {
+            usage.add(&peak.usage);
         }
-        if let Some((.., pair)) = both {
-            usage.add(&pair.usage);
+        if let Some((.., overlap)) = both {
+            usage.add(&overlap.usage);
         }
         let left = moment.left + moment.deferred;
         usage.add_to(TRANSIENT, u64::try_from(left).unwrap_or(u64::MAX));
@@ -335,28 +345,28 @@ impl Replay<'_> {
     pub(crate) fn moment(&self, moment: &Moment) -> PeakMoment {
         let step = self.schedule.step(moment.step);
         let (forward, backward) = step.map_or((None, None), |step| (step.forward, step.backward));
-        let pair = self.both(moment).map(|(.., pair)| pair);
-        let at_work = match &pair {
-            Some(pair) if !pair.forward => backward,
+        let overlap = self.both(moment).map(|(.., overlap)| overlap);
+        let at_work = match &overlap {
+            Some(overlap) if !overlap.forward => backward,
             _ => forward.or(backward),
         };
         let Some(at_work) = at_work else {
             return PeakMoment::default();
         };
         let chunk = at_work.chunk as usize;
-        let backward = Some(at_work) == backward && !pair.is_some_and(|pair| pair.forward);
-        let high = pair
-            .map(|pair| pair.high)
-            .or_else(|| self.pass(moment).map(|(_, high, _)| *high));
-        let high = high.unwrap_or_default();
+        let backward = Some(at_work) == backward && !overlap.is_some_and(|overlap| overlap.forward);
+        let peak = overlap
+            .map(|overlap| overlap.peak)
+            .or_else(|| self.pass(moment).map(|(_, peak, _)| *peak));
+        let peak = peak.unwrap_or_default();
         let passes = self.chunks.get(chunk);
-        let segment = passes.and_then(|passes| passes.segments.get(high.segment));
-        let op = segment
-            .and_then(|segment| segment.reel.tape.ops.get(high.high.op))
+        let block = passes.and_then(|passes| passes.blocks.get(peak.block));
+        let op = block
+            .and_then(|block| block.compiled.tape.ops.get(peak.peak.op))
             .map_or("", |op| op.name);
         PeakMoment {
-            era: Era::default(),
-            pass: match (backward, high.turn == Turn::GroupAgain || high.high.again) {
+            graph_phase: GraphPhase::default(),
+            pass: match (backward, peak.pass == Pass::GroupAgain || peak.peak.again) {
                 (false, _) => PassName::Forward,
                 (true, true) => PassName::Recompute,
                 (true, false) => PassName::Backward,
@@ -365,8 +375,8 @@ impl Replay<'_> {
             phase: step.map(|step| step.phase),
             chunk: u32::try_from(chunk).unwrap_or(u32::MAX),
             microbatch: at_work.microbatch,
-            part: segment.map_or("", |s| s.kind.label()),
-            layer: segment.and_then(|s| s.layer),
+            part: block.map_or("", |s| s.kind.label()),
+            layer: block.and_then(|s| s.layer),
             op,
         }
     }

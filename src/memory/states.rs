@@ -18,7 +18,7 @@ use crate::units::{Bytes, multiply};
 
 /// Which parameters have a state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Having {
+pub enum AppliesTo {
     /// All of them.
     All,
     /// All but the matrices that Muon updates with momentum alone.
@@ -27,15 +27,15 @@ pub enum Having {
     None,
 }
 
-/// How one state of one holding is kept.
+/// How one state of one sharding is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StateRule {
     /// Which parameters have it.
-    pub having: Having,
+    pub applies_to: AppliesTo,
     /// Bytes of one element.
     pub bytes: u64,
     /// How many of them an element lacks that is stored in fp8.
-    pub less_in_fp8: u64,
+    pub fp8_saving: u64,
     /// Ranks that share it.
     pub shard: u64,
     /// The part that stays on the GPU.
@@ -44,9 +44,9 @@ pub struct StateRule {
 
 impl StateRule {
     const NONE: Self = Self {
-        having: Having::None,
+        applies_to: AppliesTo::None,
         bytes: 0,
-        less_in_fp8: 0,
+        fp8_saving: 0,
         shard: 1,
         on_gpu: Decimal::ONE,
     };
@@ -55,7 +55,7 @@ impl StateRule {
     #[must_use]
     pub fn of(self, count: Count) -> Self {
         let less = if count.quantized > 0 {
-            self.less_in_fp8
+            self.fp8_saving
         } else {
             0
         };
@@ -68,13 +68,13 @@ impl StateRule {
     /// Bytes on one rank of the states of so many parameters; a part of a shard counts as a whole one.
     #[must_use]
     pub fn bytes_of(&self, count: Count) -> Bytes {
-        let elements = match self.having {
-            Having::All => count.elements,
-            Having::AllButMuonMatrices => count.elements - count.matrices,
-            Having::None => 0,
+        let elements = match self.applies_to {
+            AppliesTo::All => count.elements,
+            AppliesTo::AllButMuonMatrices => count.elements - count.matrices,
+            AppliesTo::None => 0,
         };
         let all = self.on_gpu.scale_up(elements.div_ceil(self.shard));
-        let less = multiply(count.quantized, self.less_in_fp8);
+        let less = multiply(count.quantized, self.fp8_saving);
         Bytes(multiply(all, self.bytes).saturating_sub(less))
     }
 }
@@ -160,8 +160,8 @@ impl StateRules {
         has: &dyn Fn(Component) -> bool,
     ) -> Bytes {
         let mut sum = Count::default();
-        for (component, _, holding, count) in held.iter() {
-            if bucket.holds(holding) && has(component) {
+        for (component, _, sharding, count) in held.iter() {
+            if bucket.holds(sharding) && has(component) {
                 sum.add(count, 1);
             }
         }
@@ -172,8 +172,8 @@ impl StateRules {
     #[must_use]
     pub fn held(&self, parameters: &Parameters) -> Held {
         let mut held = Held::default();
-        for (component, _, holding, count) in parameters.iter() {
-            let view = holding.view() as usize;
+        for (component, _, sharding, count) in parameters.iter() {
+            let view = sharding.view() as usize;
             let trained = self.is_trained(component).then_some(&mut held.trained);
             for into in [Some(&mut held.all), trained].into_iter().flatten() {
                 if let Some(into) = into.get_mut(view) {
@@ -229,15 +229,15 @@ impl Held {
 fn rules(m: &Module, shard: u64) -> [StateRule; 5] {
     let (a, width) = (&m.args, m.precision.bytes());
     let whole = |bytes| StateRule {
-        having: Having::All,
+        applies_to: AppliesTo::All,
         bytes,
-        less_in_fp8: 0,
+        fp8_saving: 0,
         shard: 1,
         on_gpu: Decimal::ONE,
     };
     let in_fp8 = a.fp8_param_gather && Fp8::of(m).is_some();
     let weights = StateRule {
-        less_in_fp8: if in_fp8 { width - 1 } else { 0 },
+        fp8_saving: if in_fp8 { width - 1 } else { 0 },
         ..whole(width)
     };
     let on_gpu = if a.optimizer_cpu_offload {
@@ -246,9 +246,9 @@ fn rules(m: &Module, shard: u64) -> [StateRule; 5] {
         Decimal::ONE
     };
     let sharded = |bytes| StateRule {
-        having: Having::All,
+        applies_to: AppliesTo::All,
         bytes,
-        less_in_fp8: 0,
+        fp8_saving: 0,
         shard,
         on_gpu,
     };
@@ -276,7 +276,7 @@ fn rules(m: &Module, shard: u64) -> [StateRule; 5] {
     let exp_avg_sq = match a.optimizer {
         OptimizerKind::Adam => second,
         OptimizerKind::Muon | OptimizerKind::DistMuon => StateRule {
-            having: Having::AllButMuonMatrices,
+            applies_to: AppliesTo::AllButMuonMatrices,
             ..second
         },
         OptimizerKind::Sgd | OptimizerKind::Lion => StateRule::NONE,

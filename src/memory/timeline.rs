@@ -2,12 +2,12 @@
 
 use super::StageRef;
 use super::bucket::Bucket;
-use super::era::Era;
+use super::graph_phase::GraphPhase;
 use super::parameters::PartTable;
 use super::peak::{PeakMoment, Stages};
 use crate::config::job::Config;
 use crate::model::Architecture;
-use crate::model::tape::replay::{TRANSIENT, Usage};
+use crate::model::tape::liveness::{TRANSIENT, Usage};
 use crate::units::Bytes;
 
 /// What a stage holds during some steps.
@@ -53,19 +53,19 @@ pub fn timeline(config: &Config, stage: StageRef, points: u32) -> Option<Timelin
     let stages = Stages::new(m, &architecture, &local);
     let held = stages.estimate(pp_rank);
     // Captures are no iteration.
-    let era = match held.moment.era {
-        Era::Capture => Era::Replay,
-        era => era,
+    let graph_phase = match held.moment.graph_phase {
+        GraphPhase::Capture => GraphPhase::Replay,
+        graph_phase => graph_phase,
     };
-    let of_era = if era == held.moment.era {
+    let of_phase = if graph_phase == held.moment.graph_phase {
         held.memory
     } else {
-        stages.need(pp_rank, era).memory
+        stages.need(pp_rank, graph_phase).memory
     };
-    let replay = stages.replay(pp_rank, era);
+    let replay = stages.replay(pp_rank, graph_phase);
     let moments = replay.timeline(points.min(MAX_POINTS));
     let with = |usage: &Usage| {
-        let mut memory = of_era;
+        let mut memory = of_phase;
         for (slot, bucket) in memory.iter_mut().zip(Bucket::ALL) {
             if let Some(index) = bucket.usage() {
                 *slot = Bytes(usage.0.get(index).copied().unwrap_or(0));
@@ -82,7 +82,7 @@ pub fn timeline(config: &Config, stage: StageRef, points: u32) -> Option<Timelin
                 total: memory.iter().copied().sum(),
                 memory,
                 moment: PeakMoment {
-                    era,
+                    graph_phase,
                     ..replay.moment(&moment)
                 },
                 in_flight: moment.live,

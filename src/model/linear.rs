@@ -4,7 +4,7 @@ use super::norm;
 use super::norm::ops::NormNames;
 use super::quantization::Fp8;
 use super::sizes::Sizes;
-use super::tape::{Tape, TensorId};
+use super::tape::{AutogradTape, TensorId};
 use super::tensor::{Factor, Shape};
 
 /// A linear layer: its name, its input and output, and its weight for the gradient.
@@ -23,7 +23,7 @@ pub(crate) struct Linear {
 /// have none.
 pub(crate) fn weight_gradient(
     sizes: &Sizes<'_>,
-    tape: &mut Tape,
+    tape: &mut AutogradTape,
     weight: Shape,
 ) -> Option<TensorId> {
     let separate = !sizes.m.args.gradient_accumulation_fusion && !sizes.m.args.frozen;
@@ -35,7 +35,7 @@ pub(crate) fn weight_gradient(
 /// ranks gather in both passes, if they do.
 pub(crate) fn products(
     sizes: &Sizes<'_>,
-    tape: &mut Tape,
+    tape: &mut AutogradTape,
     linear: &Linear,
     gathered: Option<Shape>,
     gradient: Shape,
@@ -59,7 +59,7 @@ pub(crate) fn products(
 
 fn products_in_fp8(
     sizes: &Sizes<'_>,
-    tape: &mut Tape,
+    tape: &mut AutogradTape,
     fp8: Fp8,
     linear: &Linear,
     gathered: Option<Shape>,
@@ -111,7 +111,7 @@ fn products_in_fp8(
 }
 
 /// Keeps its input as it is, on every rank the whole of it.
-pub(crate) fn plain(sizes: &Sizes<'_>, tape: &mut Tape, linear: Linear) {
+pub(crate) fn plain(sizes: &Sizes<'_>, tape: &mut AutogradTape, linear: Linear) {
     let gradient = shape_of(tape, linear.output);
     linear.op(tape);
     products(sizes, tape, &linear, None, gradient);
@@ -119,7 +119,7 @@ pub(crate) fn plain(sizes: &Sizes<'_>, tape: &mut Tape, linear: Linear) {
 
 /// Column-parallel: with sequence parallelism it gathers its input, keeps only this rank's part and
 /// gathers once more in the backward pass.
-pub(crate) fn column(sizes: &Sizes<'_>, tape: &mut Tape, linear: Linear) {
+pub(crate) fn column(sizes: &Sizes<'_>, tape: &mut AutogradTape, linear: Linear) {
     let whole = sizes.tokens(&[linear.width]);
     let gathered = sizes.m.sequence_parallel.then_some(whole);
     let gradient = shape_of(tape, linear.output);
@@ -129,7 +129,7 @@ pub(crate) fn column(sizes: &Sizes<'_>, tape: &mut Tape, linear: Linear) {
 }
 
 /// With sequence parallelism the gradient of a gathered input is whole before it is scattered.
-pub(crate) fn input_gradient(sizes: &Sizes<'_>, tape: &mut Tape, whole: Shape) {
+pub(crate) fn input_gradient(sizes: &Sizes<'_>, tape: &mut AutogradTape, whole: Shape) {
     let what = "input gradient before reduce-scatter";
     let sum = tape.tensor_if(sizes.m.sequence_parallel, what, whole, sizes.width());
     tape.backward(sum.as_slice());
@@ -139,7 +139,7 @@ pub(crate) fn input_gradient(sizes: &Sizes<'_>, tape: &mut Tape, whole: Shape) {
 /// keeps the norm's input, statistics and output; else they are two. Returns the norm's operation.
 pub(crate) fn norm_column(
     sizes: &Sizes<'_>,
-    tape: &mut Tape,
+    tape: &mut AutogradTape,
     names: NormNames,
     linear: Linear,
     normed: Factor,
@@ -171,7 +171,7 @@ pub(crate) fn norm_column(
 
 /// Row-parallel: ranks sum up their results; with sequence parallelism each has the whole before it is scattered,
 /// and the backward pass gathers the gradient.
-pub(crate) fn row(sizes: &Sizes<'_>, tape: &mut Tape, linear: Linear) {
+pub(crate) fn row(sizes: &Sizes<'_>, tape: &mut AutogradTape, linear: Linear) {
     let parallel = sizes.m.sequence_parallel;
     let whole = sizes.gathered();
     let (what, width) = ("output before reduce-scatter", sizes.width());
@@ -193,13 +193,13 @@ pub(crate) fn row(sizes: &Sizes<'_>, tape: &mut Tape, linear: Linear) {
 
 impl Linear {
     /// Its operation, without what its products need.
-    pub(crate) fn op(&self, tape: &mut Tape) {
+    pub(crate) fn op(&self, tape: &mut AutogradTape) {
         tape.op(self.name, &[self.input], &[self.output]);
     }
 }
 
 /// The shape of a tensor.
-pub(crate) fn shape_of(tape: &Tape, id: TensorId) -> Shape {
+pub(crate) fn shape_of(tape: &AutogradTape, id: TensorId) -> Shape {
     tape.get(id).map_or(Shape::of(&[]), |tensor| tensor.shape)
 }
 
@@ -207,7 +207,7 @@ pub(crate) fn shape_of(tape: &Tape, id: TensorId) -> Shape {
 /// the output's; with dropout a mask of one byte an element, and the branch gets a gradient of its own.
 pub(crate) fn bias_dropout_add(
     sizes: &Sizes<'_>,
-    tape: &mut Tape,
+    tape: &mut AutogradTape,
     name: &'static str,
     branch: TensorId,
     residual: TensorId,

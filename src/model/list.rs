@@ -1,6 +1,6 @@
 //! The parameters of a part, one after the other.
 
-use super::tensor::{Component, Factor, Holding, ParamTensor, Shape, factor};
+use super::tensor::{Component, Factor, ParamTensor, Shape, Sharding, factor};
 use super::tp;
 use crate::config::job::Module;
 use crate::source::Source;
@@ -35,12 +35,12 @@ impl<'a> ParamList<'a> {
     /// A tensor that tensor-parallel ranks split.
     pub(crate) fn split(&mut self, name: &'static str, factors: &[Factor], dimensions: u8) {
         let shape = Shape::of(factors).over(tp(self.m));
-        self.push(name, shape, Holding::TpSharded, dimensions);
+        self.push(name, shape, Sharding::TpSharded, dimensions);
     }
 
     /// A tensor that every tensor-parallel rank has in full.
     pub(crate) fn whole(&mut self, name: &'static str, factors: &[Factor], dimensions: u8) {
-        self.push(name, Shape::of(factors), Holding::Replicated, dimensions);
+        self.push(name, Shape::of(factors), Sharding::Replicated, dimensions);
     }
 
     /// The factors of a norm: its width, and with `LayerNorm` a bias beside the weight. They follow what comes first.
@@ -56,14 +56,14 @@ impl<'a> ParamList<'a> {
         &mut self,
         name: &'static str,
         shape: Shape,
-        holding: Holding,
+        sharding: Sharding,
         dimensions: u8,
     ) {
         self.tensors.push(ParamTensor {
             component: self.component,
             name,
             shape,
-            holding,
+            sharding,
             dimensions,
             source: self.source,
         });

@@ -2,7 +2,7 @@
 
 use super::norm::ops::{FINAL, residual_norm};
 use super::sizes::Sizes;
-use super::tape::{Family, Gradient, Tape, TensorId};
+use super::tape::{AutogradTape, Family, Gradient, TensorId};
 use super::tensor::{Shape, factor};
 use super::{hidden, linear, mtp, tp};
 use crate::config::choices::CrossEntropyFusion;
@@ -14,7 +14,13 @@ use crate::source::{
 /// What follows the decoder layers on the last stage, with so many MTP depths in between.
 ///
 /// The MTP losses come before the main one, and what they keep stays until the backward pass.
-pub(crate) fn ops(sizes: &Sizes<'_>, tape: &mut Tape, x: TensorId, depths: u64, output: bool) {
+pub(crate) fn ops(
+    sizes: &Sizes<'_>,
+    tape: &mut AutogradTape,
+    x: TensorId,
+    depths: u64,
+    output: bool,
+) {
     tape.input = Some(x);
     tape.at(Family::Output, FINAL_NORM);
     let normed = residual_norm(sizes, tape, FINAL, x);
@@ -48,7 +54,7 @@ pub(crate) fn ops(sizes: &Sizes<'_>, tape: &mut Tape, x: TensorId, depths: u64, 
 
 fn head(
     sizes: &Sizes<'_>,
-    tape: &mut Tape,
+    tape: &mut AutogradTape,
     input: TensorId,
     names: [&'static str; 2],
     what: [&'static str; 2],
@@ -76,7 +82,7 @@ fn head(
 /// Cross-entropy over the vocabulary of all tensor-parallel ranks, kernel by kernel.
 fn loss(
     sizes: &Sizes<'_>,
-    tape: &mut Tape,
+    tape: &mut AutogradTape,
     logits: TensorId,
     name: &'static str,
     what: &'static str,

@@ -7,7 +7,7 @@ pub(crate) mod ops;
 use super::hidden;
 use super::list::ParamList;
 use super::mlp::fc1_width;
-use super::tensor::{Component, Factor, Holding, Shape, factor};
+use super::tensor::{Component, Factor, Shape, Sharding, factor};
 use crate::config::job::{Module, Moe};
 use crate::source::{EXPERTS, LATENT, ROUTER};
 
@@ -44,7 +44,7 @@ fn experts_of(m: &Module, moe: &Moe, inner: Factor, out: &mut ParamList<'_>) {
     out.at(Component::RoutedExperts, EXPERTS);
     let mut expert = |name, factors: &[Factor], etp: Factor, dimensions| {
         let shape = Shape::of(factors).over(ep).over(etp);
-        out.push(name, shape, Holding::Expert, dimensions);
+        out.push(name, shape, Sharding::Expert, dimensions);
     };
     let name = "mlp.experts.linear_fc1.weight*";
     expert(name, &[experts, fc1, inner], etp, 2);

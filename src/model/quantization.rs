@@ -1,6 +1,6 @@
 //! How Transformer Engine stores what it multiplies in fp8, recipe by recipe.
 
-use super::tape::{Tape, TensorId};
+use super::tape::{AutogradTape, TensorId};
 use super::tensor::{Shape, factor};
 use crate::config::choices::{Fp8Recipe, TransformerImpl};
 use crate::config::job::{GpuGeneration, Module};
@@ -54,7 +54,12 @@ impl Fp8 {
     }
 
     /// An input of this shape, read one way, with its scales.
-    pub(crate) fn input(self, tape: &mut Tape, what: &'static str, shape: Shape) -> [TensorId; 2] {
+    pub(crate) fn input(
+        self,
+        tape: &mut AutogradTape,
+        what: &'static str,
+        shape: Shape,
+    ) -> [TensorId; 2] {
         let scales = scales(shape, self.block);
         [
             tape.tensor(what, shape, 1),

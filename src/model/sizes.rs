@@ -2,7 +2,7 @@
 
 use super::kernels::{Kernels, NormKernel};
 use super::quantization::Fp8;
-use super::tape::recompute::Savers;
+use super::tape::recompute::RecomputeOptions;
 use super::tensor::{Factor, Shape, factor};
 use crate::config::choices::{Normalization, RecomputeModule};
 use crate::config::job::Module;
@@ -17,7 +17,7 @@ pub struct Sizes<'a> {
     /// What its linear layers compute in fp8, if they do.
     pub fp8: Option<Fp8>,
     /// What is recomputed or offloaded, as far as it changes what linear layers keep.
-    pub savers: Savers,
+    pub recompute_options: RecomputeOptions,
 }
 
 impl<'a> Sizes<'a> {
@@ -28,7 +28,7 @@ impl<'a> Sizes<'a> {
             m,
             kernels: Kernels::of(m),
             fp8: Fp8::of(m),
-            savers: Savers::of(m),
+            recompute_options: RecomputeOptions::of(m),
         }
     }
 
@@ -45,7 +45,7 @@ impl<'a> Sizes<'a> {
     #[must_use]
     pub fn sharing_with(self, module: RecomputeModule) -> Self {
         if self
-            .savers
+            .recompute_options
             .recompute
             .is_some_and(|set| set.contains(module))
         {

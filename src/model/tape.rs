@@ -4,14 +4,14 @@
 //! it runs. Nothing here says how many bytes are alive when: [`replay`] plays a tape forwards and
 //! backwards with reference counts and finds that out.
 
-mod graphs;
+mod cuda_graphs;
+pub mod liveness;
 pub mod recompute;
-pub mod replay;
 mod usage;
 
 use core::ops::Range;
 
-pub(crate) use graphs::{Capture, Part, Point};
+pub(crate) use cuda_graphs::{Capture, Part, Point};
 
 use super::tensor::Shape;
 use crate::config::choices::{OffloadModule, RecomputeModule};
@@ -102,7 +102,7 @@ pub enum Gradient {
 
 /// What a tensor is to an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Role {
+pub enum UseKind {
     /// It is read, and its gradient goes there.
     Input(Gradient),
     /// It is made.
@@ -117,11 +117,11 @@ pub enum Role {
 
 /// A tensor of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Link {
+pub struct TensorUse {
     /// Which.
     pub tensor: TensorId,
     /// What it is to the operation.
-    pub role: Role,
+    pub role: UseKind,
 }
 
 /// One operation.
@@ -152,13 +152,13 @@ pub struct Section {
 
 /// What one part of the model does to memory.
 #[derive(Clone, Debug)]
-pub struct Tape {
+pub struct AutogradTape {
     /// Every tensor, gradients aside.
     pub tensors: Vec<ActivationTensor>,
     /// The operations in the order of the forward pass.
     pub ops: Vec<Op>,
     /// The tensors of all operations, one operation after the other.
-    links: Vec<Link>,
+    links: Vec<TensorUse>,
     /// What recompute modules would run again.
     pub sections: Vec<Section>,
     /// Operations whose saved tensors an offload module moves to the host.
@@ -178,7 +178,7 @@ pub struct Tape {
     source: Source,
 }
 
-impl Tape {
+impl AutogradTape {
     /// An empty tape.
     #[must_use]
     pub fn new(family: Family, source: Source) -> Self {
@@ -242,21 +242,21 @@ impl Tape {
             root: false,
             links: self.links.len(),
         });
-        self.link(Role::Input(Gradient::New), inputs);
-        self.link(Role::Output, outputs);
+        self.link(UseKind::Input(Gradient::New), inputs);
+        self.link(UseKind::Output, outputs);
         self
     }
 
-    fn link(&mut self, role: Role, tensors: &[TensorId]) {
+    fn link(&mut self, role: UseKind, tensors: &[TensorId]) {
         for tensor in tensors {
             let tensor = *tensor;
-            self.links.push(Link { tensor, role });
+            self.links.push(TensorUse { tensor, role });
         }
     }
 
     /// The latest operation keeps these for its backward pass.
     pub(crate) fn saves(&mut self, tensors: &[TensorId]) -> &mut Self {
-        self.link(Role::Saved, tensors);
+        self.link(UseKind::Saved, tensors);
         self
     }
 
@@ -268,19 +268,19 @@ impl Tape {
 
     /// It needs these while its forward pass runs.
     pub(crate) fn forward(&mut self, tensors: &[TensorId]) -> &mut Self {
-        self.link(Role::Forward, tensors);
+        self.link(UseKind::Forward, tensors);
         self
     }
 
     /// It needs these while its backward pass runs.
     pub(crate) fn backward(&mut self, tensors: &[TensorId]) -> &mut Self {
-        self.link(Role::Backward, tensors);
+        self.link(UseKind::Backward, tensors);
         self
     }
 
     /// Python variables keep these alive until it is done.
     pub(crate) fn holds(&mut self, tensors: &[TensorId]) {
-        self.link(Role::Input(Gradient::None), tensors);
+        self.link(UseKind::Input(Gradient::None), tensors);
     }
 
     /// The gradients of its inputs go here, in the order of the inputs.
@@ -288,7 +288,7 @@ impl Tape {
         let first = self.ops.last().map_or(0, |op| op.links);
         let links = self.links.iter_mut().skip(first);
         let inputs = links.filter_map(|link| match &mut link.role {
-            Role::Input(gradient) => Some(gradient),
+            UseKind::Input(gradient) => Some(gradient),
             _ => None,
         });
         for (into, gradient) in inputs.zip(gradients) {
@@ -306,7 +306,7 @@ impl Tape {
     /// Its output goes elsewhere, besides the tape's own: its gradient comes from there.
     pub(crate) fn leaves(&mut self, output: TensorId) {
         self.is_root();
-        let shared = Role::Input(Gradient::Shared);
+        let shared = UseKind::Input(Gradient::Shared);
         let last = self.ops.len().saturating_sub(1);
         // A shared gradient is the one that comes.
         if self.links(last).iter().all(|link| link.role != shared) {
@@ -316,7 +316,7 @@ impl Tape {
 
     /// The tensors of an operation.
     #[must_use]
-    pub fn links(&self, op: usize) -> &[Link] {
+    pub fn links(&self, op: usize) -> &[TensorUse] {
         self.links.get(self.range(op)).unwrap_or_default()
     }
 
@@ -326,7 +326,7 @@ impl Tape {
     }
 
     /// The tensors that are this to an operation.
-    pub fn of(&self, op: usize, role: Role) -> impl Iterator<Item = TensorId> + Clone {
+    pub fn of(&self, op: usize, role: UseKind) -> impl Iterator<Item = TensorId> + Clone {
         let links = self.links(op).iter();
         links
             .filter(move |link| link.role == role)
@@ -384,12 +384,12 @@ impl Tape {
             let first = links.len();
             for link in self.links(op) {
                 match link.role {
-                    Role::Saved | Role::Backward => {}
-                    Role::Input(_) => links.push(Link {
-                        role: Role::Input(Gradient::None),
+                    UseKind::Saved | UseKind::Backward => {}
+                    UseKind::Input(_) => links.push(TensorUse {
+                        role: UseKind::Input(Gradient::None),
                         ..*link
                     }),
-                    Role::Output | Role::Forward => links.push(*link),
+                    UseKind::Output | UseKind::Forward => links.push(*link),
                 }
             }
             if let Some(op) = self.ops.get_mut(op) {
@@ -406,7 +406,7 @@ impl Tape {
     pub(crate) fn detach_inputs(&mut self, op: usize) {
         let links = self.range(op);
         for link in self.links.get_mut(links).into_iter().flatten() {
-            if let Role::Input(gradient) = &mut link.role {
+            if let UseKind::Input(gradient) = &mut link.role {
                 *gradient = Gradient::None;
             }
         }

@@ -169,7 +169,7 @@ impl fmt::Display for Shape {
 
 /// Who holds a parameter, which decides its divisor and its optimizer shard group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Holding {
+pub enum Sharding {
     /// Split over the tensor-parallel ranks.
     TpSharded,
     /// In full on every tensor-parallel rank.
@@ -178,8 +178,8 @@ pub enum Holding {
     Expert,
 }
 
-impl Holding {
-    /// All holdings in order.
+impl Sharding {
+    /// All shardings in order.
     pub const ALL: [Self; 3] = [Self::TpSharded, Self::Replicated, Self::Expert];
 
     /// The view of the ranks whose groups share its states.
@@ -382,7 +382,7 @@ pub struct ParamTensor {
     /// Full shape, and what splits it.
     pub shape: Shape,
     /// Who holds it.
-    pub holding: Holding,
+    pub sharding: Sharding,
     /// How many dimensions Megatron gives it; Muon treats matrices differently.
     pub dimensions: u8,
     /// Where Megatron creates it.

@@ -1,7 +1,7 @@
 //! What each way of recomputing or offloading would save, in words.
 
 use super::amount::Scale;
-use crate::memory::ledger::{Choice, Saving};
+use crate::memory::savings::{Choice, Saving};
 use crate::units::Bytes;
 
 /// A row of the ledger.

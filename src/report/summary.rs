@@ -2,7 +2,7 @@
 
 use super::amount::Scale;
 use crate::config::job::Config;
-use crate::memory::allowance::band;
+use crate::memory::overhead::memory_range;
 use crate::memory::{Estimate, StageRef};
 use crate::units::Bytes;
 
@@ -25,7 +25,7 @@ pub enum Verdict {
 pub fn device(config: &Config, module: usize, amount: Bytes, graphs: Bytes) -> (Bytes, Bytes) {
     let module = config.modules().get(module);
     module.map_or((amount, amount), |m| {
-        let band = band(m, amount, graphs);
+        let band = memory_range(m, amount, graphs);
         (band.low, band.high)
     })
 }

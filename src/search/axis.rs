@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::config::fields::FieldId;
-use crate::memory::ledger::Choice;
+use crate::memory::savings::Choice;
 
 /// One thing that a search varies. The order is the one in which sizes are chosen: those that rules refuse most often
 /// come first.

@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::config::job::Config;
-use crate::memory::allowance::band;
-use crate::memory::ledger::{choice_of, recomputed};
+use crate::memory::overhead::memory_range;
+use crate::memory::savings::{choice_of, recomputed};
 use crate::memory::{StageRef, estimate};
 use crate::units::Bytes;
 
@@ -55,7 +55,7 @@ impl Candidate {
         Some(Self {
             index,
             peak,
-            least: band(m, peak, estimate.worst_rank.graphs).low,
+            least: memory_range(m, peak, estimate.worst_rank.graphs).low,
             gpu: config.gpu_memory(),
             worst,
             copy: m.tp * m.pp * m.cp,

@@ -10,7 +10,7 @@ use crate::config::parse::Parsed;
 use crate::config::problem::{Problem, Severity};
 use crate::config::raw::RawJob;
 use crate::config::{Checked, check};
-use crate::memory::ledger::{Choice, choice_of, choices};
+use crate::memory::savings::{Choice, choice_of, choices};
 use crate::units::Bytes;
 use crate::value::Value;
 

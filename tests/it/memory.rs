@@ -5,7 +5,7 @@ mod fp8;
 mod graphs;
 mod jobs;
 mod laws;
-mod ledger;
 mod offload;
 mod pairs;
+mod savings;
 mod states;

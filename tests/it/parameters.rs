@@ -6,7 +6,7 @@ use megatron_memory::config::check;
 use megatron_memory::config::raw::RawJob;
 use megatron_memory::memory::estimate;
 use megatron_memory::memory::parameters::Parameters;
-use megatron_memory::model::tensor::Holding;
+use megatron_memory::model::tensor::Sharding;
 use megatron_memory::value::Value;
 use serde_json::Value as Json;
 
@@ -58,9 +58,9 @@ fn every_case_is_exact_on_every_rank() {
                 "{place}"
             );
             for (name, holding) in [
-                ("tp_sharded", Holding::TpSharded),
-                ("replicated", Holding::Replicated),
-                ("expert", Holding::Expert),
+                ("tp_sharded", Sharding::TpSharded),
+                ("replicated", Sharding::Replicated),
+                ("expert", Sharding::Expert),
             ] {
                 let expected = rank["by_sharding"][name].as_u64().unwrap_or(0);
                 assert_eq!(chunk.parameters.held(holding), expected, "{place} {name}");

@@ -5,9 +5,9 @@ use megatron_memory::config::fields::FieldId;
 use megatron_memory::config::raw::RawJob;
 use megatron_memory::formats::share_url::visit;
 use megatron_memory::memory::estimate;
-use megatron_memory::memory::ledger::Choice;
+use megatron_memory::memory::savings::Choice;
 use megatron_memory::search::{
-    Axis, Candidate, Keep, Options, Pick, Slice, Space, Split, Unsearchable, remedy, search,
+    Axis, Candidate, Keep, Options, Pick, Slice, Space, Split, Unsearchable, search, suggestion,
 };
 use megatron_memory::value::Value;
 use proptest::prelude::*;
@@ -320,9 +320,12 @@ fn nothing_fits_and_it_says_what_would() {
     assert_eq!(closest.least, least(&plain));
     // PyTorch alone would fit, but not what the device needs beside it.
     assert!(closest.headroom().unwrap() > 0 && closest.is_too_large());
-    let remedy = remedy(&space, &closest);
-    assert!(!matches!(remedy.recompute, None | Some(Choice::Nothing)));
-    assert_eq!(remedy.gpu.unwrap().id, "a100-40gb");
+    let suggestion = suggestion(&space, &closest);
+    assert!(!matches!(
+        suggestion.recompute,
+        None | Some(Choice::Nothing)
+    ));
+    assert_eq!(suggestion.gpu.unwrap().id, "a100-40gb");
 }
 
 #[test]

@@ -6,7 +6,7 @@ use crate::config::choices::{Normalization, RecomputeGranularity, TransformerImp
 use crate::config::field::Decimal;
 use crate::config::job::Activation;
 use crate::memory::bucket::{Bucket, State};
-use crate::memory::states::{Having, StateRule};
+use crate::memory::states::{AppliesTo, StateRule};
 use crate::model::tensor::Component;
 use crate::parallel::groups::View;
 use crate::units::Bytes;
@@ -69,8 +69,8 @@ fn optimizer_shard(job: &Job<'_>) -> Option<Difference> {
 
 fn bytes_of_a_parameter(job: &Job<'_>) -> Option<Difference> {
     let theirs = job.bytes_by(job.on_stage(&|_, _| true), &|state, held, _| StateRule {
-        less_in_fp8: 0,
-        having: Having::All,
+        fp8_saving: 0,
+        applies_to: AppliesTo::All,
         bytes: if state == State::Weights { 2 } else { 4 },
         shard: match held {
             _ if !is_split(state) => 1,

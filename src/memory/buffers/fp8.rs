@@ -5,7 +5,7 @@ use crate::config::choices::Fp8Recipe;
 use crate::config::job::Module;
 use crate::model::quantization::Fp8;
 use crate::model::tape::{BLOCK, block};
-use crate::model::tensor::{Holding, Shape, factor};
+use crate::model::tensor::{Shape, Sharding, factor};
 use crate::model::{Architecture, PartKind};
 use crate::source::{TE_FP8_STATE, TE_FP8_WEIGHTS};
 use crate::units::{add_times, multiply};
@@ -35,7 +35,7 @@ impl Part {
                 0 => block(fp8.scale),
                 elements => block(each.div_ceil(elements) * fp8.scale) * fp8.both,
             };
-            let grouped = tensor.holding == Holding::Expert && m.args.moe_grouped_gemm;
+            let grouped = tensor.sharding == Sharding::Expert && m.args.moe_grouped_gemm;
             let (modules, products) = if grouped { (1, count) } else { (count, 1) };
             // Input, weight and output; then the gradients of output and input.
             let [forward, backward] = [3, 2].map(|tensors| match m.args.fp8_recipe {

@@ -2,8 +2,8 @@
 //! its inputs and the gradients of its outputs into.
 
 use super::{Buffer, List};
-use crate::memory::passes::ChunkPasses;
-use crate::memory::segments::{Tapes, attention_mask as mask};
+use crate::memory::blocks::{CompiledTapes, attention_mask as mask};
+use crate::memory::chunk_profile::ChunkProfile;
 use crate::model::tape::{Capture, Point, block};
 use crate::model::tensor::factor;
 use crate::parallel::schedule::{ChunkBytes, Schedule};
@@ -12,9 +12,9 @@ use crate::units::multiply;
 
 /// The static tensors of a stage's graphs, whose chunks are these as they are captured.
 pub(crate) fn buffers(
-    tapes: &Tapes<'_>,
+    tapes: &CompiledTapes<'_>,
     schedule: &Schedule,
-    chunks: &[ChunkPasses<'_>],
+    chunks: &[ChunkProfile<'_>],
 ) -> Vec<Buffer> {
     let mut out = List(Vec::with_capacity(4));
     let layers = in_flight(schedule, chunks);
@@ -33,8 +33,8 @@ pub(crate) fn buffers(
     // Graphs with as many outputs of each shape share the gradients of these.
     let bytes = block(multiply(stream.elements(), sizes.width()));
     let (mut kinds, mut other) = (Vec::<(u64, u64)>::new(), None);
-    for segment in chunks.iter().flat_map(|chunk| &chunk.segments) {
-        let tape = &segment.reel.tape;
+    for block in chunks.iter().flat_map(|chunk| &chunk.blocks) {
+        let tape = &block.compiled.tape;
         for graph in &tape.graphs {
             let mut kind = (0, 0);
             for output in tape.static_outputs(graph) {
@@ -73,12 +73,12 @@ pub(crate) fn buffers(
 
 /// The most captured layers that are alive at once: of each, one microbatch's input stays as it is until its backward
 /// pass. With EP overlap every layer goes forwards before another goes backwards.
-fn in_flight(schedule: &Schedule, chunks: &[ChunkPasses<'_>]) -> u64 {
-    let of = |chunk: &ChunkPasses<'_>| -> u64 {
+fn in_flight(schedule: &Schedule, chunks: &[ChunkProfile<'_>]) -> u64 {
+    let of = |chunk: &ChunkProfile<'_>| -> u64 {
         let graphs = chunk
-            .segments
+            .blocks
             .iter()
-            .map(|segment| segment.reel.tape.graphs.len());
+            .map(|block| block.compiled.tape.graphs.len());
         graphs.map(|graphs| graphs as u64).sum()
     };
     let weights: Vec<ChunkBytes> = chunks

@@ -4,7 +4,7 @@ use super::{BufferRules, Site, one_tensor};
 use crate::config::job::Module;
 use crate::memory::bucket::{Bucket, State};
 use crate::memory::parameters::Count;
-use crate::memory::states::{Having, gradient_copy_bytes};
+use crate::memory::states::{AppliesTo, gradient_copy_bytes};
 use crate::model::tape::block;
 use crate::model::tensor::{Component, ParamTensor};
 use crate::model::trained;
@@ -87,7 +87,7 @@ impl BufferRules {
                     View::Expert => experts,
                 };
                 let rule = site.rules.rule(bucket);
-                if rule.having != Having::All {
+                if rule.applies_to != AppliesTo::All {
                     continue;
                 }
                 let one = match state {
@@ -139,7 +139,7 @@ impl PartPadding {
                     continue;
                 }
             }
-            let into = match tensor.holding.view() {
+            let into = match tensor.sharding.view() {
                 View::Dense => &mut out.dense,
                 View::Expert => &mut out.expert,
             };
@@ -214,7 +214,7 @@ fn added(site: &Site<'_>, held: Aligned, shared: &[u64], view: View, add: &mut d
             match state {
                 State::Weights => rounded(bucket, held.weights),
                 State::MainGrads => {}
-                _ if rules.rule(bucket).having == Having::All => rounded(bucket, held.fp32),
+                _ if rules.rule(bucket).applies_to == AppliesTo::All => rounded(bucket, held.fp32),
                 _ => {}
             }
         }

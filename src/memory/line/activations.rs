@@ -6,13 +6,13 @@ use core::ops::Range;
 
 use super::formula::{Formula, Kind};
 use super::{Confidence, Line};
+use crate::memory::blocks::{BlockKind, CompiledTapes, attention_mask, deferred_logits};
 use crate::memory::bucket::Bucket;
-use crate::memory::passes::{ChunkHigh, ChunkPasses, Turn};
-use crate::memory::peak::{Replay, Stages};
-use crate::memory::segments::{SegmentKind, Tapes, attention_mask, deferred_logits};
+use crate::memory::chunk_profile::{ChunkPeak, ChunkProfile, Pass};
+use crate::memory::peak::{StageReplay, Stages};
 use crate::memory::states::step_copies;
 use crate::memory::{StageEstimate, peak};
-use crate::model::tape::replay::{LARGE, Reel, TRANSIENT, kept_tensors};
+use crate::model::tape::liveness::{CompiledTape, LARGE, TRANSIENT, kept_tensors};
 use crate::model::tape::{Family, block};
 use crate::model::tensor::{Shape, factor};
 use crate::parallel::groups::View;
@@ -27,8 +27,8 @@ use terms::{Term, Terms};
 
 /// The lines of all activation buckets of a stage.
 pub(super) fn lines(stages: &Stages<'_>, pp_rank: u32, held: &StageEstimate) -> Vec<Line> {
-    let era = held.moment.era;
-    let replay = stages.replay(pp_rank, era);
+    let graph_phase = held.moment.graph_phase;
+    let replay = stages.replay(pp_rank, graph_phase);
     let sizes = stages.tapes.sizes();
     let mut terms = Terms {
         all: Vec::new(),
@@ -38,10 +38,10 @@ pub(super) fn lines(stages: &Stages<'_>, pp_rank: u32, held: &StageEstimate) -> 
         optimizer_step(stages, &replay, held, &mut terms);
     } else {
         let moment = replay.peak();
-        let place = (pp_rank, stages.tapes(era));
+        let place = (pp_rank, stages.tapes(graph_phase));
         at_moment(stages, place, &replay, &moment, &mut terms);
         let copies = stages.optimizer_copies(&stages.rules.held(&held.parameters()));
-        let beside = stages.beside(pp_rank, era, &copies);
+        let beside = stages.beside(pp_rank, graph_phase, &copies);
         let what = "last inputs and fp32 gradients of the iteration before the capture";
         terms.plain(what, TRANSIENT, beside.0, 1, CUDA_GRAPHS);
     }
@@ -63,7 +63,7 @@ pub(super) fn lines(stages: &Stages<'_>, pp_rank: u32, held: &StageEstimate) -> 
 /// What is alive in the optimizer step besides what stays.
 fn optimizer_step(
     stages: &Stages<'_>,
-    replay: &Replay<'_>,
+    replay: &StageReplay<'_>,
     held: &StageEstimate,
     terms: &mut Terms,
 ) {
@@ -132,8 +132,8 @@ fn line(bucket: Bucket, term: &Term) -> Line {
 
 fn at_moment(
     stages: &Stages<'_>,
-    (pp_rank, tapes): (u32, &Tapes<'_>),
-    replay: &Replay<'_>,
+    (pp_rank, tapes): (u32, &CompiledTapes<'_>),
+    replay: &StageReplay<'_>,
     moment: &Moment,
     terms: &mut Terms,
 ) {
@@ -156,15 +156,15 @@ fn at_moment(
         let working = at_work.as_ref().is_some_and(|(chunk, ..)| *chunk == index);
         let down = both.is_some_and(|(_, down, _)| down as usize == index);
         let others = u64::from(*live).saturating_sub(u64::from(working || down));
-        view.kept(view.passes.segments.len(), others, terms);
-        if let Some((_, high, _)) = at_work.filter(|_| working) {
-            view.high(high, replay.held, terms);
+        view.kept(view.passes.blocks.len(), others, terms);
+        if let Some((_, peak, _)) = at_work.filter(|_| working) {
+            view.peak(peak, replay.retained, terms);
         }
     }
     if let Some((up, down, pair)) = both {
         let (at_work, other) = if pair.forward { (up, down) } else { (down, up) };
         if let Some(view) = view(at_work as usize) {
-            view.high(&pair.high, false, terms);
+            view.peak(&pair.peak, false, terms);
         }
         if let Some(view) = view(other as usize).filter(|_| pair.kept > 0) {
             view.kept(pair.kept, 1, terms);
@@ -200,17 +200,17 @@ fn at_moment(
     );
 }
 
-/// One chunk, itemised the way [`ChunkPasses`] adds it up.
+/// One chunk, itemised the way [`ChunkProfile`] adds it up.
 struct Itemised<'a> {
-    tapes: &'a Tapes<'a>,
+    tapes: &'a CompiledTapes<'a>,
     chunk: &'a Chunk,
-    passes: &'a ChunkPasses<'a>,
+    passes: &'a ChunkProfile<'a>,
 }
 
-/// What tells segments apart that keep different tensors.
+/// What tells blocks apart that keep different tensors.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Keeping {
-    kind: SegmentKind,
+    kind: BlockKind,
     /// Tensors of so many elements or more are on the host.
     below: u64,
     /// Bytes of its input that lie in a graph's pool.
@@ -228,8 +228,8 @@ fn count<K: PartialEq>(kinds: &mut Vec<(K, u64)>, kind: K) {
 const RESIDUAL: usize = Family::Residual as usize;
 
 impl Itemised<'_> {
-    /// What the first segments keep for so many micro batches.
-    fn kept(&self, segments: usize, times: u64, terms: &mut Terms) {
+    /// What the first blocks keep for so many micro batches.
+    fn kept(&self, blocks: usize, times: u64, terms: &mut Terms) {
         let p = self.passes;
         self.mask(Family::Attention as usize, p.kept_mask, times, terms);
         let (what, source) = if self.chunk.embedding {
@@ -238,22 +238,22 @@ impl Itemised<'_> {
             ("received input", SCHEDULES)
         };
         terms.plain(what, RESIDUAL, p.received_kept, times, source);
-        // All segments of a kind keep the same, so each kind is looked through once.
-        let on_host = p.on_host(segments);
-        let segments = p.segments.get(..segments).unwrap_or(&p.segments);
+        // All blocks of a kind keep the same, so each kind is looked through once.
+        let on_host = p.on_host(blocks);
+        let blocks = p.blocks.get(..blocks).unwrap_or(&p.blocks);
         let mut kinds = Vec::new();
-        for (index, segment) in segments.iter().enumerate() {
+        for (index, block) in blocks.iter().enumerate() {
             let below = if on_host.contains(&index) {
                 LARGE
             } else {
                 u64::MAX
             };
-            match segment.group {
+            match block.group {
                 None => {
                     let keeping = Keeping {
-                        kind: segment.kind,
+                        kind: block.kind,
                         below,
-                        pooled: segment.pooled_kept(),
+                        pooled: block.pooled_kept(),
                     };
                     count(&mut kinds, Some(keeping));
                 }
@@ -261,23 +261,23 @@ impl Itemised<'_> {
                 Some(_) => {}
             }
         }
-        for (keeping, segments) in kinds {
-            let times = multiply(times, segments);
+        for (keeping, blocks) in kinds {
+            let times = multiply(times, blocks);
             match keeping {
-                Some(keeping) => self.segment(keeping, times, terms),
+                Some(keeping) => self.block(keeping, times, terms),
                 None => self.group_input(times, terms),
             }
         }
     }
 
-    /// What one segment keeps.
-    fn segment(&self, keeping: Keeping, times: u64, terms: &mut Terms) {
+    /// What one block keeps.
+    fn block(&self, keeping: Keeping, times: u64, terms: &mut Terms) {
         let Keeping {
             kind,
             below,
             pooled,
         } = keeping;
-        let Some(Reel { tape, plan, .. }) = self.tapes.tape(kind, self.chunk) else {
+        let Some(CompiledTape { tape, plan, .. }) = self.tapes.tape(kind, self.chunk) else {
             return;
         };
         let mut kept = kept_tensors(plan);
@@ -304,9 +304,9 @@ impl Itemised<'_> {
         terms.shaped("attention mask", usage, (shape, 1), times, ATTENTION_MASK);
     }
 
-    /// What so many recomputed segments keep for a while, and so many of their inputs.
-    fn recomputed(&self, kind: SegmentKind, [times, inputs]: [u64; 2], terms: &mut Terms) {
-        let Some(Reel { tape, plan, .. }) = self.tapes.tape(kind, self.chunk) else {
+    /// What so many recomputed blocks keep for a while, and so many of their inputs.
+    fn recomputed(&self, kind: BlockKind, [times, inputs]: [u64; 2], terms: &mut Terms) {
+        let Some(CompiledTape { tape, plan, .. }) = self.tapes.tape(kind, self.chunk) else {
             return;
         };
         for id in kept_tensors(plan) {
@@ -321,12 +321,12 @@ impl Itemised<'_> {
     }
 
     /// Offloaded tensors that wait for the next backward pass.
-    fn ahead(&self, terms: &mut Terms) {
-        let reel = self
+    fn prefetched(&self, terms: &mut Terms) {
+        let compiled = self
             .passes
-            .ahead
+            .prefetched
             .and_then(|kind| self.tapes.tape(kind, self.chunk));
-        let Some(Reel { tape, plan, .. }) = reel else {
+        let Some(CompiledTape { tape, plan, .. }) = compiled else {
             return;
         };
         for tensor in plan.moved.iter().filter_map(|m| tape.get(m.tensor)) {
@@ -334,57 +334,57 @@ impl Itemised<'_> {
         }
     }
 
-    fn high(&self, high: &ChunkHigh, held: bool, terms: &mut Terms) {
+    fn peak(&self, peak: &ChunkPeak, retained: bool, terms: &mut Terms) {
         let p = self.passes;
-        let Some(segment) = p.segments.get(high.segment) else {
+        let Some(block) = p.blocks.get(peak.block) else {
             return;
         };
-        let last = p.segments.len().saturating_sub(1);
-        let forward = high.turn == Turn::Forward;
-        if segment.group.is_none() && (forward || p.ahead_beside(segment) > 0) {
-            self.ahead(terms);
+        let last = p.blocks.len().saturating_sub(1);
+        let forward = peak.pass == Pass::Forward;
+        if block.group.is_none() && (forward || p.prefetched_beside(block) > 0) {
+            self.prefetched(terms);
         }
-        if high.turn == Turn::Forward {
+        if peak.pass == Pass::Forward {
             self.mask(TRANSIENT, p.passing_mask, 1, terms);
-            self.kept(high.segment, 1, terms);
-            match segment.group {
-                None => self.alive(high, held, false, false, terms),
-                Some((first, _)) if first == high.segment => {
+            self.kept(peak.block, 1, terms);
+            match block.group {
+                None => self.alive(peak, retained, false, false, terms),
+                Some((first, _)) if first == peak.block => {
                     if p.distributed {
                         self.group_input(1, terms);
                     }
-                    self.alive(high, held, false, false, terms);
+                    self.alive(peak, retained, false, false, terms);
                 }
-                Some(_) => self.alive(high, held, true, false, terms),
+                Some(_) => self.alive(peak, retained, true, false, terms),
             }
             return;
         }
-        let Some((first, end)) = segment.group else {
-            self.kept(high.segment, 1, terms);
-            self.alive(high, held, false, false, terms);
-            if held && high.segment != last {
+        let Some((first, end)) = block.group else {
+            self.kept(peak.block, 1, terms);
+            self.alive(peak, retained, false, false, terms);
+            if retained && peak.block != last {
                 terms.plain("received gradient", TRANSIENT, p.sent, 1, SCHEDULES);
             }
             return;
         };
         self.kept(first, 1, terms);
         self.group_input(1, terms);
-        if held && end <= last {
+        if retained && end <= last {
             terms.plain("received gradient", TRANSIENT, p.sent, 1, SCHEDULES);
         }
-        self.group_before(first..high.segment, terms);
+        self.group_before(first..peak.block, terms);
         self.alive(
-            high,
-            held,
+            peak,
+            retained,
             true,
-            high.segment == first && !p.distributed,
+            peak.block == first && !p.distributed,
             terms,
         );
-        let outer = match high.turn {
-            Turn::GroupAgain => 0,
+        let outer = match peak.pass {
+            Pass::GroupAgain => 0,
             _ => 1,
         };
-        if outer == 0 || high.segment + 1 < end {
+        if outer == 0 || peak.block + 1 < end {
             terms.plain(
                 "gradient that recompute was called with",
                 TRANSIENT,
@@ -398,7 +398,7 @@ impl Itemised<'_> {
 
     /// What the recomputed layers below the one at work keep.
     fn group_before(&self, layers: Range<usize>, terms: &mut Terms) {
-        let layers = self.passes.segments.get(layers).unwrap_or_default();
+        let layers = self.passes.blocks.get(layers).unwrap_or_default();
         let Some((first, rest)) = layers.split_first() else {
             return;
         };
@@ -415,31 +415,25 @@ impl Itemised<'_> {
 
     fn alive(
         &self,
-        high: &ChunkHigh,
-        held: bool,
+        peak: &ChunkPeak,
+        retained: bool,
         transient: bool,
         without_input: bool,
         terms: &mut Terms,
     ) {
-        let Some(segment) = self.passes.segments.get(high.segment) else {
+        let Some(block) = self.passes.blocks.get(peak.block) else {
             return;
         };
-        let tape = &segment.reel.tape;
+        let tape = &block.compiled.tape;
         let input = tape.input.and_then(|id| tape.get(id));
-        let pass = self.passes.pass_kind(high, held);
-        for alive in segment.reel.alive_at(pass, high.high.moment) {
-            let without_input = without_input || segment.pooled > 0;
+        let pass = self.passes.pass_kind(peak, retained);
+        for alive in block.compiled.alive_at(pass, peak.peak.moment) {
+            let without_input = without_input || block.pooled > 0;
             if without_input && !alive.gradient && input == Some(&alive.tensor) {
                 continue;
             }
             let usage = if transient { TRANSIENT } else { alive.usage };
-            terms.tensor(
-                segment.kind.label(),
-                &alive.tensor,
-                usage,
-                alive.gradient,
-                1,
-            );
+            terms.tensor(block.kind.label(), &alive.tensor, usage, alive.gradient, 1);
         }
     }
 }

@@ -15,7 +15,7 @@ use crate::units::{Bytes, multiply};
 pub(super) fn line(stages: &Stages<'_>, pp_rank: u32, held: &StageEstimate) -> Option<Line> {
     let site = stages.site(pp_rank, &held.chunks);
     let mut buffers = stages.buffers.buffers(&site);
-    buffers.extend(stages.graph_buffers(pp_rank, held.moment.era));
+    buffers.extend(stages.graph_buffers(pp_rank, held.moment.graph_phase));
     let buffer = |buffer: &Buffer| {
         let (what, source) = (buffer.what, buffer.source);
         let mut children: Vec<Line> = Vec::new();

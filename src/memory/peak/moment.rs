@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use crate::memory::era::Era;
+use crate::memory::graph_phase::GraphPhase;
 use crate::parallel::schedule::Phase;
 
 /// What a rank does at its heaviest moment.
@@ -25,7 +25,7 @@ pub struct PeakMoment {
     /// What it does then.
     pub pass: PassName,
     /// The part of the job's life.
-    pub era: Era,
+    pub graph_phase: GraphPhase,
     /// The step of the schedule, counted from 0; none in the optimizer step.
     pub step: Option<u64>,
     /// The part of the schedule.
@@ -60,7 +60,7 @@ impl fmt::Display for PeakMoment {
         let pass = self.pass.label();
         if self.pass == PassName::OptimizerStep {
             f.write_str(pass)?;
-            return f.write_str(self.era.suffix());
+            return f.write_str(self.graph_phase.suffix());
         }
         write!(
             f,
@@ -70,6 +70,6 @@ impl fmt::Display for PeakMoment {
         if let Some(layer) = self.layer {
             write!(f, " {layer}")?;
         }
-        write!(f, ": {}{}", self.op, self.era.suffix())
+        write!(f, ": {}{}", self.op, self.graph_phase.suffix())
     }
 }

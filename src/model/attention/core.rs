@@ -4,7 +4,7 @@ use super::ops::Heads;
 use crate::config::choices::{CpCommType, OffloadModule, RecomputeModule};
 use crate::model::kernels::AttentionKernel;
 use crate::model::sizes::Sizes;
-use crate::model::tape::{Family, Tape, TensorId};
+use crate::model::tape::{AutogradTape, Family, TensorId};
 use crate::model::tensor::{Factor, Shape, factor};
 use crate::source::{CUDNN_ATTENTION, FLASH_ATTENTION, LOCAL_ATTENTION, UNFUSED_ATTENTION};
 
@@ -23,7 +23,7 @@ pub(crate) struct Inputs {
 }
 
 /// Core attention; returns its output.
-pub(crate) fn ops(sizes: &Sizes<'_>, tape: &mut Tape, inputs: &Inputs) -> TensorId {
+pub(crate) fn ops(sizes: &Sizes<'_>, tape: &mut AutogradTape, inputs: &Inputs) -> TensorId {
     let start = tape.here();
     let output = match sizes.kernels.attention {
         AttentionKernel::Fused | AttentionKernel::Flash => fused(sizes, tape, inputs),
@@ -38,7 +38,7 @@ pub(crate) fn ops(sizes: &Sizes<'_>, tape: &mut Tape, inputs: &Inputs) -> Tensor
     output
 }
 
-fn fused(sizes: &Sizes<'_>, tape: &mut Tape, inputs: &Inputs) -> TensorId {
+fn fused(sizes: &Sizes<'_>, tape: &mut AutogradTape, inputs: &Inputs) -> TensorId {
     let (m, bytes) = (sizes.m, sizes.width());
     let flash = sizes.kernels.attention == AttentionKernel::Flash;
     tape.at(
@@ -95,7 +95,7 @@ fn fused(sizes: &Sizes<'_>, tape: &mut Tape, inputs: &Inputs) -> TensorId {
     output
 }
 
-fn unfused(sizes: &Sizes<'_>, tape: &mut Tape, inputs: &Inputs) -> TensorId {
+fn unfused(sizes: &Sizes<'_>, tape: &mut AutogradTape, inputs: &Inputs) -> TensorId {
     let (m, bytes) = (sizes.m, sizes.width());
     let local = sizes.kernels.attention == AttentionKernel::Local;
     tape.at(

@@ -7,7 +7,7 @@ use crate::model::kernels::{NormKernel, rotary};
 use crate::model::linear::{Linear, norm_column, row};
 use crate::model::norm::ops::INPUT;
 use crate::model::sizes::Sizes;
-use crate::model::tape::{Family, Tape, TensorId};
+use crate::model::tape::{AutogradTape, Family, TensorId};
 use crate::model::tensor::{Factor, Shape, factor};
 use crate::model::{hidden, tp};
 use crate::source::{ROTARY, SELF_ATTENTION, TE_DOT_PRODUCT, TE_LAYERNORM_LINEAR, TE_LINEAR};
@@ -101,7 +101,7 @@ fn grouped(m: &Module) -> bool {
 }
 
 /// One attention block from the residual stream to the output of `linear_proj`.
-pub(crate) fn ops(sizes: &Sizes<'_>, tape: &mut Tape, input: TensorId) -> TensorId {
+pub(crate) fn ops(sizes: &Sizes<'_>, tape: &mut AutogradTape, input: TensorId) -> TensorId {
     let (m, bytes) = (sizes.m, sizes.width());
     let head = factor("d", m.kv_channels);
     let (queries, groups) = (Heads::queries(m), Heads::groups(m));
@@ -153,7 +153,7 @@ pub(crate) fn ops(sizes: &Sizes<'_>, tape: &mut Tape, input: TensorId) -> Tensor
         q = Some(copy);
     }
     tape.at(Family::Attention, TE_DOT_PRODUCT);
-    let values = |tape: &mut Tape| tape.tensor("values", groups.tokens(sizes, head), bytes);
+    let values = |tape: &mut AutogradTape| tape.tensor("values", groups.tokens(sizes, head), bytes);
     let (reads, saves) = match (q, k) {
         (Some(q), Some(k)) => {
             let v = if sizes.kernels.values_copied {
@@ -193,7 +193,12 @@ pub(crate) fn ops(sizes: &Sizes<'_>, tape: &mut Tape, input: TensorId) -> Tensor
 }
 
 /// Multiplies the output of attention by the sigmoid of its gate, which is copied out of the projection.
-fn output_gate(sizes: &Sizes<'_>, tape: &mut Tape, qkv: TensorId, context: TensorId) -> TensorId {
+fn output_gate(
+    sizes: &Sizes<'_>,
+    tape: &mut AutogradTape,
+    qkv: TensorId,
+    context: TensorId,
+) -> TensorId {
     let head = factor("d", sizes.m.kv_channels);
     let shape = Heads::queries(sizes.m).tokens(sizes, head);
     tape.at(Family::Attention, SELF_ATTENTION);
@@ -207,7 +212,7 @@ fn output_gate(sizes: &Sizes<'_>, tape: &mut Tape, qkv: TensorId, context: Tenso
 /// `linear_proj`; the norm before attention can be run again from here on.
 pub(crate) fn project(
     sizes: &Sizes<'_>,
-    tape: &mut Tape,
+    tape: &mut AutogradTape,
     context: TensorId,
     head_width: Factor,
     normed: Option<(usize, TensorId)>,
@@ -243,7 +248,7 @@ pub(crate) fn project(
 }
 
 /// Norms on queries and keys, which are copied out of the fused projection where they are not contiguous.
-fn qk_norm(sizes: &Sizes<'_>, tape: &mut Tape, qkv: TensorId) -> (TensorId, TensorId) {
+fn qk_norm(sizes: &Sizes<'_>, tape: &mut AutogradTape, qkv: TensorId) -> (TensorId, TensorId) {
     let (m, bytes) = (sizes.m, sizes.width());
     let head = factor("d", m.kv_channels);
     let (queries, groups) = (Heads::queries(m), Heads::groups(m));
@@ -277,7 +282,7 @@ fn qk_norm(sizes: &Sizes<'_>, tape: &mut Tape, qkv: TensorId) -> (TensorId, Tens
 /// Rotary embedding makes new queries and keys. Fused, it keeps nothing: the table is shared.
 fn rope(
     sizes: &Sizes<'_>,
-    tape: &mut Tape,
+    tape: &mut AutogradTape,
     qkv: TensorId,
     q: Option<TensorId>,
     k: Option<TensorId>,
@@ -318,7 +323,7 @@ fn rope(
 }
 
 /// Sines and cosines that unfused rotary embedding keeps, once for queries and once for keys.
-pub(crate) fn rope_tables(sizes: &Sizes<'_>, tape: &mut Tape, width: Factor) -> TensorId {
+pub(crate) fn rope_tables(sizes: &Sizes<'_>, tape: &mut AutogradTape, width: Factor) -> TensorId {
     let shape = Shape::of(&[
         factor("(cos and sin of queries and keys)", 4),
         factor("s", sizes.m.args.seq_length),

@@ -2,13 +2,13 @@
 
 use crate::model::hidden;
 use crate::model::sizes::Sizes;
-use crate::model::tape::{Family, Tape, TensorId};
+use crate::model::tape::{AutogradTape, Family, TensorId};
 use crate::model::tensor::{Shape, factor};
 use crate::source::{EMBEDDING, MIMO_MODEL};
 
 /// The embedding of the first stage. It keeps token numbers, which are too small to list, and with
 /// dropout a mask; its weight's gradient is dense, whatever few rows were read.
-pub(crate) fn ops(sizes: &Sizes<'_>, tape: &mut Tape) {
+pub(crate) fn ops(sizes: &Sizes<'_>, tape: &mut AutogradTape) {
     tape.at(Family::Output, EMBEDDING);
     let embedded = lookup(sizes, tape, "word_embeddings", "embedded tokens");
     let mut output = join(sizes, tape, embedded);
@@ -27,7 +27,7 @@ pub(crate) fn ops(sizes: &Sizes<'_>, tape: &mut Tape) {
 }
 
 /// The outputs of encoders take the places that the text keeps for them (`align_embeddings_by_token_positions`).
-fn join(sizes: &Sizes<'_>, tape: &mut Tape, embedded: TensorId) -> TensorId {
+fn join(sizes: &Sizes<'_>, tape: &mut AutogradTape, embedded: TensorId) -> TensorId {
     if sizes.m.boundary.received == 0 {
         return embedded;
     }
@@ -45,7 +45,7 @@ fn join(sizes: &Sizes<'_>, tape: &mut Tape, embedded: TensorId) -> TensorId {
 /// Looks up this rank's part of the vocabulary.
 pub(crate) fn lookup(
     sizes: &Sizes<'_>,
-    tape: &mut Tape,
+    tape: &mut AutogradTape,
     name: &'static str,
     what: &'static str,
 ) -> TensorId {

@@ -5,14 +5,14 @@ use crate::config::job::Module;
 use crate::model::hidden;
 use crate::model::norm::ops::{BEFORE_LAYERS, residual_norm};
 use crate::model::sizes::Sizes;
-use crate::model::tape::{Family, Tape, TensorId};
+use crate::model::tape::{AutogradTape, Family, TensorId};
 use crate::model::tensor::{Factor, Shape, factor};
 use crate::source::{CLIP_VIT, MIMO_MODEL, WHISPER_ENCODER};
 use crate::units::multiply;
 
 /// The front end, up to the residual stream of the first layer. It keeps its pixels or spectra for the
 /// gradient of the first convolution; they have no gradient themselves.
-pub(crate) fn ops(sizes: &Sizes<'_>, tape: &mut Tape) {
+pub(crate) fn ops(sizes: &Sizes<'_>, tape: &mut AutogradTape) {
     let m = sizes.m;
     let mut x = match m.ends.front_end {
         FrontEnd::Patches => patches(sizes, tape),
@@ -74,7 +74,7 @@ pub(crate) fn of_items(m: &Module, tokens: Factor, widths: [Factor; 2]) -> Shape
     Shape::of(&[tokens, items, widths[0], widths[1]]).over(factor("CP", m.sequence_parts()))
 }
 
-fn patches(sizes: &Sizes<'_>, tape: &mut Tape) -> TensorId {
+fn patches(sizes: &Sizes<'_>, tape: &mut AutogradTape) -> TensorId {
     let (m, a) = (sizes.m, &sizes.m.args);
     tape.at(Family::Output, CLIP_VIT);
     let count = factor("patches", patch_count(m));
@@ -100,7 +100,7 @@ fn patches(sizes: &Sizes<'_>, tape: &mut Tape) -> TensorId {
     joined
 }
 
-fn audio(sizes: &Sizes<'_>, tape: &mut Tape) -> TensorId {
+fn audio(sizes: &Sizes<'_>, tape: &mut AutogradTape) -> TensorId {
     let m = sizes.m;
     tape.at(Family::Output, WHISPER_ENCODER);
     let frames = factor("2·s", multiply(m.ends.tokens, 2));

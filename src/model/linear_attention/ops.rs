@@ -4,7 +4,7 @@
 use crate::model::linear::{Linear, norm_column, row};
 use crate::model::norm::ops::INPUT;
 use crate::model::sizes::Sizes;
-use crate::model::tape::{Family, Tape, TensorId};
+use crate::model::tape::{AutogradTape, Family, TensorId};
 use crate::model::tensor::{Shape, factor};
 use crate::model::{hidden, tp};
 use crate::source::{GATED_DELTA_NET, TE_LAYERNORM_LINEAR, TE_LINEAR};
@@ -18,7 +18,7 @@ const CHUNK: u64 = 64;
     clippy::too_many_lines,
     reason = "one tensor and one operation after the other, in the order of the forward pass"
 )]
-pub(crate) fn ops(sizes: &Sizes<'_>, tape: &mut Tape, input: TensorId) -> TensorId {
+pub(crate) fn ops(sizes: &Sizes<'_>, tape: &mut AutogradTape, input: TensorId) -> TensorId {
     let (m, bytes) = (sizes.m, sizes.width());
     let a = &m.args;
     let keys = multiply(a.linear_num_key_heads, a.linear_key_head_dim);

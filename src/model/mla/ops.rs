@@ -6,13 +6,13 @@ use crate::model::attention::ops::{Heads, project, rope_tables};
 use crate::model::linear::{Linear, column, norm_column, plain};
 use crate::model::norm::ops::{INPUT, KEY_VALUE, NormNames, QUERY, residual_norm, token_norm};
 use crate::model::sizes::Sizes;
-use crate::model::tape::{Family, Tape, TensorId};
+use crate::model::tape::{AutogradTape, Family, TensorId};
 use crate::model::tensor::{Factor, Shape, factor};
 use crate::model::{hidden, tp};
 use crate::source::{MLA, MLA_DOWN, MLA_ROPE};
 
 /// One MLA block from the residual stream to the output of `linear_proj`.
-pub(crate) fn ops(sizes: &Sizes<'_>, tape: &mut Tape, input: TensorId) -> TensorId {
+pub(crate) fn ops(sizes: &Sizes<'_>, tape: &mut AutogradTape, input: TensorId) -> TensorId {
     let (m, bytes) = (sizes.m, sizes.width());
     let args = &m.args;
     let queries = Heads::queries(m);
@@ -118,7 +118,7 @@ struct Compressed {
     keys_values: TensorId,
 }
 
-fn compress(sizes: &Sizes<'_>, tape: &mut Tape, normed: TensorId) -> Compressed {
+fn compress(sizes: &Sizes<'_>, tape: &mut AutogradTape, normed: TensorId) -> Compressed {
     let (m, bytes) = (sizes.m, sizes.width());
     let args = &m.args;
     tape.at(Family::Attention, MLA_DOWN);
@@ -165,7 +165,7 @@ fn compress(sizes: &Sizes<'_>, tape: &mut Tape, normed: TensorId) -> Compressed 
 }
 
 /// Norms on the compressed tensors, where they are not part of the up projections.
-fn norm_apart(sizes: &Sizes<'_>, tape: &mut Tape, down: Compressed) -> Compressed {
+fn norm_apart(sizes: &Sizes<'_>, tape: &mut AutogradTape, down: Compressed) -> Compressed {
     if !sizes.m.args.qk_layernorm || sizes.kernels.norm_in_linear {
         return down;
     }
@@ -184,7 +184,7 @@ fn norm_apart(sizes: &Sizes<'_>, tape: &mut Tape, down: Compressed) -> Compresse
 }
 
 /// An up projection; with norms on queries and keys it has one in it, unless that is an operation of its own.
-fn up(sizes: &Sizes<'_>, tape: &mut Tape, norm: NormNames, linear: Linear, normed: Factor) {
+fn up(sizes: &Sizes<'_>, tape: &mut AutogradTape, norm: NormNames, linear: Linear, normed: Factor) {
     if sizes.m.args.qk_layernorm && sizes.kernels.norm_in_linear {
         norm_column(sizes, tape, norm, linear, normed);
     } else {
@@ -202,7 +202,7 @@ fn up(sizes: &Sizes<'_>, tape: &mut Tape, norm: NormNames, linear: Linear, norme
 /// Rotary embedding writes whole keys, values, and unless it is fused new queries.
 fn rope(
     sizes: &Sizes<'_>,
-    tape: &mut Tape,
+    tape: &mut AutogradTape,
     q: TensorId,
     kv: TensorId,
     query: Factor,

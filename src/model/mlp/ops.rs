@@ -5,13 +5,13 @@ use crate::config::choices::RecomputeModule;
 use crate::model::linear::{Linear, norm_column, row, shape_of};
 use crate::model::norm::ops::PRE_MLP;
 use crate::model::sizes::Sizes;
-use crate::model::tape::{Family, Tape, TensorId};
+use crate::model::tape::{AutogradTape, Family, TensorId};
 use crate::model::tensor::{Shape, factor};
 use crate::model::{hidden, tp};
 use crate::source::{BIAS_ACTIVATION, TE_LAYERNORM_LINEAR, TE_LINEAR};
 
 /// The dense MLP from the residual stream to the output of `linear_fc2`, with the norm before it.
-pub(crate) fn ops(sizes: &Sizes<'_>, tape: &mut Tape, x: TensorId) -> TensorId {
+pub(crate) fn ops(sizes: &Sizes<'_>, tape: &mut AutogradTape, x: TensorId) -> TensorId {
     let (m, bytes) = (sizes.m, sizes.width());
     let fc1 = fc1_width(m, "f", "2·f", m.ffn_hidden_size);
     let f = factor("f", m.ffn_hidden_size);
@@ -59,7 +59,11 @@ pub(crate) fn ops(sizes: &Sizes<'_>, tape: &mut Tape, x: TensorId) -> TensorId {
 }
 
 /// What the activation function keeps of its input: a copy in 1 byte, if the fused SwiGLU is told so.
-pub(crate) fn activation_input(sizes: &Sizes<'_>, tape: &mut Tape, input: TensorId) -> TensorId {
+pub(crate) fn activation_input(
+    sizes: &Sizes<'_>,
+    tape: &mut AutogradTape,
+    input: TensorId,
+) -> TensorId {
     let a = &sizes.m.args;
     if !(a.activation_func_fp8_input_store && a.bias_swiglu_fusion) {
         return input;

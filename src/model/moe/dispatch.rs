@@ -4,7 +4,7 @@ use super::ops::{Rows, rows};
 use crate::config::choices::{RouterDtype, TokenDispatcher};
 use crate::config::job::Moe;
 use crate::model::sizes::Sizes;
-use crate::model::tape::{Family, Point, Tape, TensorId};
+use crate::model::tape::{AutogradTape, Family, Point, TensorId};
 use crate::model::tensor::{Factor, Shape, factor};
 use crate::source::{COMBINE, DISPATCH, PERMUTE};
 
@@ -26,7 +26,7 @@ impl<'a> Way<'a> {
     /// Brings the tokens to the experts.
     pub(crate) fn dispatch(
         sizes: &'a Sizes<'a>,
-        tape: &mut Tape,
+        tape: &mut AutogradTape,
         moe: &Moe,
         input: TensorId,
         inner: Factor,
@@ -98,7 +98,7 @@ impl<'a> Way<'a> {
     }
 
     /// Brings the experts' results back and adds up those of each token.
-    pub(crate) fn combine(mut self, tape: &mut Tape, results: TensorId) -> TensorId {
+    pub(crate) fn combine(mut self, tape: &mut AutogradTape, results: TensorId) -> TensorId {
         let (m, width) = (self.sizes.m, self.sizes.width());
         self.current = results;
         tape.at(Family::Experts, COMBINE);
@@ -145,7 +145,13 @@ impl<'a> Way<'a> {
         output
     }
 
-    fn step(&mut self, tape: &mut Tape, name: &'static str, what: &'static str, count: Factor) {
+    fn step(
+        &mut self,
+        tape: &mut AutogradTape,
+        name: &'static str,
+        what: &'static str,
+        count: Factor,
+    ) {
         let next = tape.tensor(what, rows(count, self.inner), self.sizes.width());
         tape.op(name, &[self.current], &[next]);
         self.current = next;

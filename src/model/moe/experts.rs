@@ -7,14 +7,14 @@ use crate::model::linear::{Linear, plain};
 use crate::model::mlp::fc1_width;
 use crate::model::mlp::ops::activation_input;
 use crate::model::sizes::Sizes;
-use crate::model::tape::{Family, Tape, TensorId};
+use crate::model::tape::{AutogradTape, Family, TensorId};
 use crate::model::tensor::{Factor, Shape, factor};
 use crate::source::{EXPERT_ACTIVATION, EXPERTS};
 
 /// The experts: fc1, the activation times the router's probability, fc2.
 pub(crate) fn ops(
     sizes: &Sizes<'_>,
-    tape: &mut Tape,
+    tape: &mut AutogradTape,
     moe: &Moe,
     r: Rows,
     input: TensorId,
@@ -46,7 +46,7 @@ pub(crate) fn ops(
         weight: weight(fc1),
     };
     let offloaded = sizes
-        .savers
+        .recompute_options
         .offload
         .is_some_and(|set| set.contains(OffloadModule::ExpertFc1));
     let start = tape.here();
@@ -116,7 +116,7 @@ pub(crate) fn ops(
 }
 
 /// For products in fp8 every expert's rows are filled up in a copy, unless the router has done that.
-fn padding(sizes: &Sizes<'_>, tape: &mut Tape, input: TensorId, shape: Shape) -> TensorId {
+fn padding(sizes: &Sizes<'_>, tape: &mut AutogradTape, input: TensorId, shape: Shape) -> TensorId {
     if sizes.m.args.fp8_format.is_none() || sizes.m.args.moe_router_padding_for_quantization {
         return input;
     }

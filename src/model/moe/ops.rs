@@ -8,7 +8,7 @@ use crate::model::linear::{Linear, plain};
 use crate::model::norm::ops::{PRE_MLP, residual_norm};
 use crate::model::quantization::expert_alignment;
 use crate::model::sizes::Sizes;
-use crate::model::tape::{Family, Gradient, Point, Tape, TensorId};
+use crate::model::tape::{AutogradTape, Family, Gradient, Point, TensorId};
 use crate::model::tensor::{Factor, Shape, factor};
 use crate::model::{hidden, shared_expert};
 use crate::source::{LATENT, ROUTER, SHARED_EXPERTS, TE_LAYERNORM_LINEAR};
@@ -88,7 +88,7 @@ pub(crate) fn rows(count: Factor, width: Factor) -> Shape {
 }
 
 /// The MLP of a `MoE` layer from the residual stream to its output, with the norm before it.
-pub(crate) fn ops(sizes: &Sizes<'_>, tape: &mut Tape, moe: &Moe, x: TensorId) -> TensorId {
+pub(crate) fn ops(sizes: &Sizes<'_>, tape: &mut AutogradTape, moe: &Moe, x: TensorId) -> TensorId {
     let (m, bytes) = (sizes.m, sizes.width());
     tape.at(Family::Residual, TE_LAYERNORM_LINEAR);
     let norm = tape.here();
@@ -99,7 +99,7 @@ pub(crate) fn ops(sizes: &Sizes<'_>, tape: &mut Tape, moe: &Moe, x: TensorId) ->
     router(sizes, tape, moe, normed);
     // A graph ends before shared experts that run while tokens travel.
     let late = m.args.moe_shared_expert_overlap && ends_at.is_some();
-    let shared = |tape: &mut Tape| shared_expert::ops::ops(sizes, tape, moe, normed);
+    let shared = |tape: &mut AutogradTape| shared_expert::ops::ops(sizes, tape, moe, normed);
     let before = if late { None } else { shared(tape) };
     tape.reaches(Point::Router);
     tape.at(Family::Experts, LATENT);
@@ -171,7 +171,7 @@ pub(crate) fn ops(sizes: &Sizes<'_>, tape: &mut Tape, moe: &Moe, x: TensorId) ->
     output
 }
 
-fn router(sizes: &Sizes<'_>, tape: &mut Tape, moe: &Moe, normed: TensorId) {
+fn router(sizes: &Sizes<'_>, tape: &mut AutogradTape, moe: &Moe, normed: TensorId) {
     tape.at(Family::Experts, ROUTER);
     let (experts, k) = (factor("E", moe.num_experts), factor("k", moe.topk));
     let scores = sizes.own_tokens(&[experts]);

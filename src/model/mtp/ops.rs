@@ -3,13 +3,13 @@
 use crate::model::linear::{Linear, column};
 use crate::model::norm::ops::{ENORM, HNORM, MTP_FINAL, residual_norm};
 use crate::model::sizes::Sizes;
-use crate::model::tape::{Family, Tape, TensorId};
+use crate::model::tape::{AutogradTape, Family, TensorId};
 use crate::model::tensor::{Shape, factor};
 use crate::model::{Layer, embedding, hidden, layer_ops, tp};
 use crate::source::MTP;
 
 /// One MTP depth from the hidden states of the depth before to its own, normed.
-pub(crate) fn ops(sizes: &Sizes<'_>, tape: &mut Tape, states: TensorId) -> TensorId {
+pub(crate) fn ops(sizes: &Sizes<'_>, tape: &mut AutogradTape, states: TensorId) -> TensorId {
     let (m, bytes) = (sizes.m, sizes.width());
     tape.at(Family::Output, MTP);
     let embedded = embedding::ops::lookup(sizes, tape, "MTP embedding", "MTP: embedded tokens");

@@ -3,7 +3,7 @@
 use crate::config::choices::Normalization;
 use crate::model::kernels::NormKernel;
 use crate::model::sizes::Sizes;
-use crate::model::tape::{Tape, TensorId};
+use crate::model::tape::{AutogradTape, TensorId};
 use crate::model::tensor::{Factor, Shape};
 
 /// What a norm is called, its output and its statistics.
@@ -89,13 +89,13 @@ pub(crate) struct Saved {
 
 impl Saved {
     /// The latest operation keeps it.
-    pub(crate) fn by(self, tape: &mut Tape) {
+    pub(crate) fn by(self, tape: &mut AutogradTape) {
         tape.saves(&[self.input]);
         self.rest_by(tape);
     }
 
     /// The latest operation keeps what follows the input.
-    pub(crate) fn rest_by(self, tape: &mut Tape) {
+    pub(crate) fn rest_by(self, tape: &mut AutogradTape) {
         let copy = self.copy.as_slice();
         tape.saves(copy).saves(&[self.statistics]);
     }
@@ -106,7 +106,7 @@ impl Saved {
 /// PyTorch's `RMSNorm` is a chain of operations in fp32 and keeps two fp32 copies of its input instead.
 pub(crate) fn saved(
     sizes: &Sizes<'_>,
-    tape: &mut Tape,
+    tape: &mut AutogradTape,
     norm: NormNames,
     input: TensorId,
     rows: &dyn Fn(&[Factor]) -> Shape,
@@ -130,7 +130,7 @@ pub(crate) fn saved(
 /// A norm of its own on the residual stream; returns its output.
 pub(crate) fn residual_norm(
     sizes: &Sizes<'_>,
-    tape: &mut Tape,
+    tape: &mut AutogradTape,
     norm: NormNames,
     input: TensorId,
 ) -> TensorId {
@@ -140,7 +140,7 @@ pub(crate) fn residual_norm(
 /// A norm of its own on this rank's tokens, so wide; returns its output.
 pub(crate) fn token_norm(
     sizes: &Sizes<'_>,
-    tape: &mut Tape,
+    tape: &mut AutogradTape,
     norm: NormNames,
     input: TensorId,
     width: Factor,

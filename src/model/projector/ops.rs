@@ -6,14 +6,14 @@ use crate::config::job::Module;
 use crate::model::front_end::ops::{item_first, of_items, patch_count};
 use crate::model::norm::ops::{AFTER_LAYERS, PROJECTOR_NORM, residual_norm, saved};
 use crate::model::sizes::Sizes;
-use crate::model::tape::{Family, Gradient, Tape, TensorId};
+use crate::model::tape::{AutogradTape, Family, Gradient, TensorId};
 use crate::model::tensor::{Factor, Shape, factor};
 use crate::model::{hidden, tp};
 use crate::source::{CLIP_VIT, PATCH_MERGER, PROJECTOR};
 use crate::units::multiply;
 
 /// From the output of the last layer to what the language model gets.
-pub(crate) fn ops(sizes: &Sizes<'_>, tape: &mut Tape, input: TensorId) {
+pub(crate) fn ops(sizes: &Sizes<'_>, tape: &mut AutogradTape, input: TensorId) {
     let m = sizes.m;
     tape.input = Some(input);
     tape.at(Family::Output, CLIP_VIT);
@@ -62,7 +62,7 @@ pub(crate) fn merged_count(m: &Module) -> u64 {
 
 fn layers(
     sizes: &Sizes<'_>,
-    tape: &mut Tape,
+    tape: &mut AutogradTape,
     projector: &Projector,
     norm: ProjectorNorm,
     input: TensorId,

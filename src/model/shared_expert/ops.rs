@@ -6,7 +6,7 @@ use crate::model::linear::{Linear, column, input_gradient, products, row, shape_
 use crate::model::mlp::fc1_width;
 use crate::model::mlp::ops::activation_input;
 use crate::model::sizes::Sizes;
-use crate::model::tape::{Family, Tape, TensorId};
+use crate::model::tape::{AutogradTape, Family, TensorId};
 use crate::model::tensor::{Shape, factor};
 use crate::model::{hidden, tp};
 use crate::source::SHARED_EXPERTS;
@@ -14,7 +14,7 @@ use crate::source::SHARED_EXPERTS;
 /// The shared experts of one layer, if there are any; returns their output.
 pub(crate) fn ops(
     sizes: &Sizes<'_>,
-    tape: &mut Tape,
+    tape: &mut AutogradTape,
     moe: &Moe,
     normed: TensorId,
 ) -> Option<TensorId> {

@@ -1,6 +1,6 @@
 //! Which tensors of a tape are kept after its forward pass when some modules are recomputed or offloaded.
 
-use super::{ActivationTensor, Link, Role, Section, Tape, TensorId};
+use super::{ActivationTensor, AutogradTape, Section, TensorId, TensorUse, UseKind};
 use crate::config::NameSet;
 use crate::config::choices::{
     OffloadModule, RecomputeGranularity, RecomputeMethod, RecomputeModule,
@@ -9,7 +9,7 @@ use crate::config::job::Module;
 
 /// What is recomputed or offloaded instead of kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Savers {
+pub struct RecomputeOptions {
     /// Modules of selective recompute; `None` when nothing is chosen.
     pub recompute: Option<NameSet<RecomputeModule>>,
     /// Modules of fine-grained offloading.
@@ -22,7 +22,7 @@ pub struct Savers {
     pub mtp: bool,
 }
 
-impl Savers {
+impl RecomputeOptions {
     /// Nothing is recomputed or offloaded.
     pub const NONE: Self = Self {
         recompute: None,
@@ -59,7 +59,7 @@ pub(crate) struct Plan {
     /// Sections that run again, in their order.
     pub(crate) again: Vec<Section>,
     /// What is moved to the host.
-    pub(crate) moved: Vec<Moved>,
+    pub(crate) moved: Vec<Offloaded>,
 }
 
 /// A tensor that stays alive after the forward pass of an operation.
@@ -71,7 +71,7 @@ pub(crate) struct Kept {
 
 /// A tensor that an operation keeps on the host. What several operations keep is moved, and comes back, once for each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Moved {
+pub(crate) struct Offloaded {
     pub(crate) tensor: TensorId,
     /// The operation that keeps it.
     pub(crate) op: usize,
@@ -81,15 +81,15 @@ pub(crate) struct Moved {
 }
 
 impl Plan {
-    /// What these savers keep of a tape.
-    pub(crate) fn new(tape: &Tape, savers: Savers) -> Self {
+    /// What these options keep of a tape.
+    pub(crate) fn new(tape: &AutogradTape, recompute_options: RecomputeOptions) -> Self {
         let mut plan = Self {
-            again: active(tape, savers),
+            again: active(tape, recompute_options),
             ..Self::default()
         };
         for op in 0..tape.ops.len() {
             if !plan.runs_again(op) {
-                let saved = tape.of(op, Role::Saved);
+                let saved = tape.of(op, UseKind::Saved);
                 plan.keeps.extend(saved.map(|tensor| Kept { tensor, op }));
             }
             for section in plan.again.iter().filter(|s| s.ops.start == op) {
@@ -100,7 +100,7 @@ impl Plan {
                 }));
             }
         }
-        plan.moved = offloaded(tape, savers, &plan.keeps);
+        plan.moved = offloaded(tape, recompute_options, &plan.keeps);
         let (again, moved) = (&plan.again, &plan.moved);
         plan.keeps.retain(|kept| {
             let same = |id: TensorId| id == kept.tensor;
@@ -119,7 +119,7 @@ impl Plan {
     }
 
     /// Bytes of all that comes back from the host.
-    pub(crate) fn moved_bytes(&self, tape: &Tape) -> u64 {
+    pub(crate) fn offloaded_bytes(&self, tape: &AutogradTape) -> u64 {
         let tensors = self.moved.iter().filter_map(|m| tape.get(m.tensor));
         let bytes = tensors.map(ActivationTensor::allocated);
         bytes.fold(0, u64::saturating_add)
@@ -133,9 +133,9 @@ impl Plan {
 
 /// What stays alive between the passes of a tape, each tensor once.
 #[must_use]
-pub fn kept(tape: &Tape, savers: Savers) -> Vec<ActivationTensor> {
-    let plan = Plan::new(tape, savers);
-    let ids = super::replay::kept_tensors(&plan);
+pub fn kept(tape: &AutogradTape, recompute_options: RecomputeOptions) -> Vec<ActivationTensor> {
+    let plan = Plan::new(tape, recompute_options);
+    let ids = super::liveness::kept_tensors(&plan);
     ids.into_iter()
         .filter_map(|id| tape.get(id).copied())
         .collect()
@@ -143,9 +143,13 @@ pub fn kept(tape: &Tape, savers: Savers) -> Vec<ActivationTensor> {
 
 /// What each offload module moves: tensors that are large enough, unless other operations keep them too and the module
 /// does not take them as an input, whose memory it frees by force (`forced_released_tensors`).
-fn offloaded(tape: &Tape, savers: Savers, keeps: &[Kept]) -> Vec<Moved> {
+fn offloaded(
+    tape: &AutogradTape,
+    recompute_options: RecomputeOptions,
+    keeps: &[Kept],
+) -> Vec<Offloaded> {
     let mut moved = Vec::new();
-    let Some(modules) = savers.offload else {
+    let Some(modules) = recompute_options.offload else {
         return moved;
     };
     let chosen = || {
@@ -165,12 +169,12 @@ fn offloaded(tape: &Tape, savers: Savers, keeps: &[Kept]) -> Vec<Moved> {
         };
         group = Some((*module, first));
         for Kept { tensor, .. } in keeps.iter().filter(|kept| kept.op == *op) {
-            let is_input = |link: &Link| matches!(link.role, Role::Input(_));
+            let is_input = |link: &TensorUse| matches!(link.role, UseKind::Input(_));
             let mut inputs = tape.links(*op).iter().filter(|link| is_input(link));
             let read = inputs.any(|link| link.tensor == *tensor);
             let elements = tape.get(*tensor).map_or(0, ActivationTensor::elements);
-            if elements >= savers.least && (read || !stays(*tensor)) {
-                moved.push(Moved {
+            if elements >= recompute_options.least && (read || !stays(*tensor)) {
+                moved.push(Offloaded {
                     tensor: *tensor,
                     op: *op,
                     first,
@@ -181,12 +185,14 @@ fn offloaded(tape: &Tape, savers: Savers, keeps: &[Kept]) -> Vec<Moved> {
     moved
 }
 
-/// The sections that these savers run again. One that lies within another is left out: the outer one
+/// The sections that these options run again. One that lies within another is left out: the outer one
 /// keeps nothing of it either.
-fn active(tape: &Tape, savers: Savers) -> Vec<Section> {
+fn active(tape: &AutogradTape, recompute_options: RecomputeOptions) -> Vec<Section> {
     let chosen = |section: &Section| match section.module {
-        None => savers.mtp,
-        Some(module) => savers.recompute.is_some_and(|set| set.contains(module)),
+        None => recompute_options.mtp,
+        Some(module) => recompute_options
+            .recompute
+            .is_some_and(|set| set.contains(module)),
     };
     let sections = || tape.sections.iter().filter(|s| chosen(s));
     let is_within = |s: &Section, outer: &Section| {

@@ -7,7 +7,7 @@ use super::super::shown::{Gesture, Piece, shown};
 use super::picture::number;
 use super::view::View;
 use crate::config::fields::FieldId;
-use crate::memory::allowance::band;
+use crate::memory::overhead::memory_range;
 use crate::report::amount::Scale;
 use crate::report::charts::Subject;
 use crate::report::in_flight;
@@ -58,9 +58,9 @@ fn facts(subject: &Subject<'_>) -> Vec<Markup> {
         &["Chunk", "Layers", "In flight", "Each keeps", "Together"],
         chunks.collect(),
     );
-    let band = band(m, stage.total, stage.graphs);
+    let band = memory_range(m, stage.total, stage.graphs);
     let mut rows: Vec<Markup> = Vec::new();
-    for (i, allowance) in band.allowances.iter().enumerate() {
+    for (i, allowance) in band.overheads.iter().enumerate() {
         let range = if allowance.low == allowance.high {
             scale.amount(allowance.high)
         } else {

@@ -9,7 +9,7 @@ use super::super::shown::{Gesture, Piece, shown};
 use super::panel::{head, panel, scrolling};
 use super::picture::number;
 use super::view::View;
-use crate::memory::ledger::{Saving, ledger};
+use crate::memory::savings::Saving;
 use crate::report::amount::Scale;
 use crate::report::markup::{Markup, tag};
 use crate::report::savings::{Kind, Row, rows};
@@ -29,7 +29,9 @@ pub(super) fn savings(view: View) -> Piece {
             PAUSE,
             Box::new(move || {
                 let job = &view.state.setup.read_untracked().job;
-                let found = stage.map(|stage| ledger(job, stage)).unwrap_or_default();
+                let found = stage
+                    .map(|stage| crate::memory::savings::savings(job, stage))
+                    .unwrap_or_default();
                 // While the settings cannot run, the last ledger stays, as all results do.
                 if outcome.is_none() || !found.is_empty() {
                     saved.set(Arc::new(found));

@@ -6,7 +6,7 @@ use megatron_memory::config::raw::{RawJob, RawModule};
 use megatron_memory::memory::bucket::Bucket;
 use megatron_memory::memory::line::{Line, stage_lines};
 use megatron_memory::memory::{StageRef, estimate};
-use megatron_memory::model::tensor::Holding;
+use megatron_memory::model::tensor::Sharding;
 use megatron_memory::units::Bytes;
 use megatron_memory::value::Value;
 use proptest::prelude::*;
@@ -89,18 +89,18 @@ proptest! {
         for stage in &module.stages {
             for (_, _, holding, count) in stage.parameters().iter() {
                 let copies = match holding {
-                    Holding::TpSharded => 1 << tp,
-                    Holding::Replicated => 1,
-                    Holding::Expert => 1 << (ep + etp),
+                    Sharding::TpSharded => 1 << tp,
+                    Sharding::Replicated => 1,
+                    Sharding::Expert => 1 << (ep + etp),
                 };
                 whole[holding as usize] += count.elements * copies;
             }
         }
         // The MTP stage's word embedding is a second tensor beside the first stage's.
         let copy = if mtp > 0 && pp > 0 { module.parameters.components().find(|(c, _, _)| c.id(false) == "embedding").unwrap().2 } else { 0 };
-        prop_assert_eq!(whole[0], module.parameters.held(Holding::TpSharded) + copy);
-        prop_assert_eq!(whole[1], module.parameters.held(Holding::Replicated));
-        prop_assert_eq!(whole[2], module.parameters.held(Holding::Expert));
+        prop_assert_eq!(whole[0], module.parameters.held(Sharding::TpSharded) + copy);
+        prop_assert_eq!(whole[1], module.parameters.held(Sharding::Replicated));
+        prop_assert_eq!(whole[2], module.parameters.held(Sharding::Expert));
     }
 
     /// The lines of a stage add up to its buckets, level by level.

@@ -7,7 +7,7 @@ use megatron_memory::config::choices::RecomputeModule;
 use megatron_memory::model::kernels::Kernels;
 use megatron_memory::model::sizes::Sizes;
 use megatron_memory::model::tape::ActivationTensor;
-use megatron_memory::model::tape::recompute::{Savers, kept};
+use megatron_memory::model::tape::recompute::{RecomputeOptions, kept};
 use megatron_memory::model::{Layer, layer_tape};
 use serde_json::{Value as Json, json};
 
@@ -58,9 +58,9 @@ fn kept_by(kernels: Kernels, kind: &str, record: &Json) -> Vec<ActivationTensor>
     }
     kept(
         &tape,
-        Savers {
+        RecomputeOptions {
             recompute: chosen(record),
-            ..Savers::NONE
+            ..RecomputeOptions::NONE
         },
     )
 }
@@ -206,11 +206,11 @@ fn the_identities_of_selective_recompute_emerge() {
             Layer::of(&config.modules()[0], 0),
         );
         let modules = NameSet::<RecomputeModule>::of(&[RecomputeModule::CoreAttn]);
-        let savers = Savers {
+        let recompute_options = RecomputeOptions {
             recompute: selective.then_some(modules),
-            ..Savers::NONE
+            ..RecomputeOptions::NONE
         };
-        let kept = kept(&tape, savers);
+        let kept = kept(&tape, recompute_options);
         let kept = kept
             .iter()
             .filter(|tensor| !tensor.what.contains("statistics"));

@@ -7,7 +7,7 @@ use megatron_memory::memory::peak::PassName;
 use megatron_memory::memory::{StageRef, estimate, timeline};
 use megatron_memory::model::sizes::Sizes;
 use megatron_memory::model::tape::ActivationTensor;
-use megatron_memory::model::tape::recompute::{self, Savers};
+use megatron_memory::model::tape::recompute::{self, RecomputeOptions};
 use megatron_memory::model::{Layer, layer_tape};
 use serde_json::{Value as Json, json};
 
@@ -30,7 +30,7 @@ fn kept(job: &Json, word: &str) -> (u64, u64) {
     let config = config(job);
     let m = &config.modules()[0];
     let tape = layer_tape(&Sizes::new(m), Layer::of(m, 0));
-    let tensors = recompute::kept(&tape, Savers::of(m));
+    let tensors = recompute::kept(&tape, RecomputeOptions::of(m));
     let named = tensors.iter().filter(|tensor| tensor.what.contains(word));
     (
         named.map(ActivationTensor::bytes).sum(),
@@ -216,7 +216,7 @@ fn first_and_last_layers_stay_in_bf16() {
     assert_eq!(copies, weights);
     let kept = |layer| -> u64 {
         let tape = layer_tape(&Sizes::new(m), Layer::of(m, layer));
-        let tensors = recompute::kept(&tape, Savers::of(m));
+        let tensors = recompute::kept(&tape, RecomputeOptions::of(m));
         tensors.iter().map(ActivationTensor::bytes).sum()
     };
     assert_eq!(kept(0), kept(3));

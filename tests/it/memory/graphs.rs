@@ -1,10 +1,10 @@
 //! What CUDA graphs of layers keep, reserve and free, counted by hand.
 
 use megatron_memory::config::{check, raw::RawJob};
-use megatron_memory::memory::allowance::band;
 use megatron_memory::memory::bucket::Bucket;
-use megatron_memory::memory::era::Era;
+use megatron_memory::memory::graph_phase::GraphPhase;
 use megatron_memory::memory::line::{Line, stage_lines};
+use megatron_memory::memory::overhead::memory_range;
 use megatron_memory::memory::peak::PassName;
 use megatron_memory::memory::{StageEstimate, StageRef, estimate, timeline};
 use megatron_memory::units::Bytes;
@@ -109,7 +109,7 @@ fn the_peak_is_the_largest_of_a_jobs_life() {
         &graphs(&["mlp"]),
         &json!({"padded_vocab_size": 65536}),
     )));
-    assert_eq!(loss.moment.era, Era::BeforeCapture);
+    assert_eq!(loss.moment.graph_phase, GraphPhase::BeforeCapture);
     let plain = stage(&job(&json!({"padded_vocab_size": 65536})));
     assert_eq!(loss.total, plain.total);
     assert!(
@@ -120,7 +120,7 @@ fn the_peak_is_the_largest_of_a_jobs_life() {
     // Many layers in flight: the capture has them all, and static tensors besides.
     let deep = json!({"num_layers": 32, "pipeline_model_parallel_size": 2, "world_size": 2, "global_batch_size": 8});
     let whole = &stages(&job(&with(&deep, &graphs(&[]))))[0];
-    assert_eq!(whole.moment.era, Era::Capture);
+    assert_eq!(whole.moment.graph_phase, GraphPhase::Capture);
     assert!(whole.total > stages(&job(&deep))[0].total);
     // Captured before the first step, there are no moments yet, and the first step comes later.
     let cold = with(&graphs(&[]), &json!({"cuda_graph_warmup_steps": 0}));
@@ -134,7 +134,7 @@ fn the_device_has_room_for_the_pool_too() {
     let cold = with(&graphs(&["mlp"]), &json!({"cuda_graph_warmup_steps": 0}));
     let job = job(&with(&cold, &json!({"num_layers": 16})));
     let stage = stage(&job);
-    assert_eq!(stage.moment.era, Era::Replay);
+    assert_eq!(stage.moment.graph_phase, GraphPhase::Replay);
     // Of 16 MLPs: the norm's output, the activation's input and output, and the layer's output.
     let kept = STREAM + T * 4 + T * 8192 * 2 + T * 4096 * 2 + STREAM;
     let least = 16 * kept;
@@ -145,8 +145,8 @@ fn the_device_has_room_for_the_pool_too() {
     );
     let config = config(&job);
     let m = &config.modules()[0];
-    let with_pool = band(m, stage.total, stage.graphs);
-    let without = band(m, stage.total, Bytes::ZERO);
+    let with_pool = memory_range(m, stage.total, stage.graphs);
+    let without = memory_range(m, stage.total, Bytes::ZERO);
     assert_eq!(with_pool.low, without.low + stage.graphs);
     assert_eq!(with_pool.high, without.high + stage.graphs);
 }
@@ -189,7 +189,7 @@ fn lines_add_up_in_every_era() {
         &["attn", "moe_router", "moe_preprocess"],
         &["attn", "mlp", "moe_router", "moe_preprocess"],
     ];
-    let mut eras = Vec::new();
+    let mut graph_phases = Vec::new();
     for scope in scopes {
         for warm in [0, 3] {
             for change in [
@@ -219,12 +219,12 @@ fn lines_add_up_in_every_era() {
                     assert_eq!(shown.steady, stage.steady);
                     let highest = shown.points.iter().map(|point| point.total).max().unwrap();
                     assert!(highest <= stage.total, "{job}");
-                    if !eras.contains(&stage.moment.era) {
-                        eras.push(stage.moment.era);
+                    if !graph_phases.contains(&stage.moment.graph_phase) {
+                        graph_phases.push(stage.moment.graph_phase);
                     }
                 }
             }
         }
     }
-    assert_eq!(eras.len(), 3, "{eras:?}");
+    assert_eq!(graph_phases.len(), 3, "{graph_phases:?}");
 }

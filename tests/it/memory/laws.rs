@@ -1,12 +1,12 @@
 //! What holds for every job.
 
-use megatron_memory::memory::allowance::band;
 use megatron_memory::memory::bucket::Bucket;
 use megatron_memory::memory::line::{Line, stage_lines};
+use megatron_memory::memory::overhead::memory_range;
 use megatron_memory::memory::{StageRef, estimate, timeline};
 use megatron_memory::model::sizes::Sizes;
 use megatron_memory::model::tape::ActivationTensor;
-use megatron_memory::model::tape::recompute::{self, Savers};
+use megatron_memory::model::tape::recompute::{self, RecomputeOptions};
 use megatron_memory::model::{Layer, layer_tape};
 use megatron_memory::units::Bytes;
 use proptest::prelude::*;
@@ -29,7 +29,7 @@ fn adds_up(line: &Line) {
     assert!(!bare, "{} has no factors: {formula:?}", line.id);
 }
 
-fn savers() -> impl Strategy<Value = serde_json::Value> {
+fn recompute_options() -> impl Strategy<Value = serde_json::Value> {
     prop_oneof![
         Just(json!({})),
         Just(
@@ -60,10 +60,10 @@ fn savers() -> impl Strategy<Value = serde_json::Value> {
     ]
 }
 
-/// A job with savers, without pipeline stages where these exclude them.
-fn saving(job: &serde_json::Value, savers: &serde_json::Value) -> serde_json::Value {
-    let mut job = with(job, savers);
-    if savers.get("cpu_offloading_num_layers").is_some() {
+/// A job with such options, without pipeline stages where these exclude them.
+fn saving(job: &serde_json::Value, recompute_options: &serde_json::Value) -> serde_json::Value {
+    let mut job = with(job, recompute_options);
+    if recompute_options.get("cpu_offloading_num_layers").is_some() {
         let size = |key: &str| job[key].as_u64().unwrap();
         let world = 2 * size("tensor_model_parallel_size") * size("context_parallel_size");
         job = with(
@@ -80,8 +80,8 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
     #[test]
-    fn lines_add_up_to_buckets_and_buckets_to_the_peak(job in any_job(), savers in savers()) {
-        let config = config(&saving(&job, &savers));
+    fn lines_add_up_to_buckets_and_buckets_to_the_peak(job in any_job(), recompute_options in recompute_options()) {
+        let config = config(&saving(&job, &recompute_options));
         let estimate = estimate(&config);
         for (pp_rank, stage) in estimate.modules[0].stages.iter().enumerate() {
             let sum: Bytes = Bucket::ALL.iter().map(|bucket| stage.bytes(*bucket)).sum();
@@ -96,7 +96,7 @@ proptest! {
             let step: Bytes = timeline.optimizer_step.iter().copied().sum();
             prop_assert!(timeline.steady <= step);
             prop_assert_eq!(most.max(step), stage.total);
-            let band = band(&config.modules()[0], stage.total, stage.graphs);
+            let band = memory_range(&config.modules()[0], stage.total, stage.graphs);
             prop_assert!(stage.total < band.low && band.low < band.high);
             let lines = stage_lines(&config, &estimate, StageRef { module: 0, pp_rank });
             lines.iter().for_each(adds_up);
@@ -115,8 +115,8 @@ fn kept(job: &serde_json::Value) -> u64 {
     let m = &config.modules()[0];
     let sizes = Sizes::new(m);
     let tape = layer_tape(&sizes, Layer::of(m, 0));
-    let savers = Savers::of(m);
-    let tensors = recompute::kept(&tape, savers);
+    let recompute_options = RecomputeOptions::of(m);
+    let tensors = recompute::kept(&tape, recompute_options);
     tensors.iter().map(ActivationTensor::allocated).sum()
 }
 

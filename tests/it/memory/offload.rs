@@ -5,7 +5,7 @@ use megatron_memory::memory::line::{Line, stage_lines};
 use megatron_memory::memory::{StageRef, estimate};
 use megatron_memory::model::sizes::Sizes;
 use megatron_memory::model::tape::ActivationTensor;
-use megatron_memory::model::tape::recompute::{self, Savers};
+use megatron_memory::model::tape::recompute::{self, RecomputeOptions};
 use megatron_memory::model::{Layer, layer_tape};
 use serde_json::{Value as Json, json};
 
@@ -32,7 +32,7 @@ fn kept(job: &Json) -> Vec<ActivationTensor> {
     let config = config(job);
     let m = &config.modules()[0];
     let tape = layer_tape(&Sizes::new(m), Layer::of(m, 0));
-    recompute::kept(&tape, Savers::of(m))
+    recompute::kept(&tape, RecomputeOptions::of(m))
 }
 
 fn bytes(kept: &[ActivationTensor], what: &str) -> u64 {

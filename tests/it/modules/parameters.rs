@@ -7,7 +7,7 @@ use megatron_memory::config::fields::FieldId;
 use megatron_memory::config::raw::{RawJob, Settings};
 use megatron_memory::memory::bucket::Bucket;
 use megatron_memory::memory::{Estimate, estimate};
-use megatron_memory::model::tensor::Holding;
+use megatron_memory::model::tensor::Sharding;
 use megatron_memory::presets::encoders::{self, ENCODERS};
 use megatron_memory::value::Value;
 
@@ -116,9 +116,9 @@ fn by_holding(estimate: &Estimate) -> BTreeMap<(&'static str, &'static str), u64
     let mut counts = BTreeMap::new();
     for (component, mtp, holding, count) in estimate.modules[0].stages[0].parameters().iter() {
         let holding = match holding {
-            Holding::TpSharded => "sharded",
-            Holding::Replicated => "replicated",
-            Holding::Expert => "expert",
+            Sharding::TpSharded => "sharded",
+            Sharding::Replicated => "replicated",
+            Sharding::Expert => "expert",
         };
         *counts.entry((component.id(mtp), holding)).or_insert(0) += count.elements;
     }

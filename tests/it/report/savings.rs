@@ -1,7 +1,7 @@
 use megatron_memory::config::check;
 use megatron_memory::config::raw::RawJob;
 use megatron_memory::memory::StageRef;
-use megatron_memory::memory::ledger::ledger;
+use megatron_memory::memory::savings::savings;
 use megatron_memory::report::amount::{Scale, Unit};
 use megatron_memory::report::savings::{Kind, rows};
 use megatron_memory::value::Value;
@@ -22,7 +22,7 @@ fn the_ledger_lists_what_saves_most_first_and_what_is_refused_last() {
         module: 0,
         pp_rank: 0,
     };
-    let found = ledger(&RawJob::from_value(&value), stage);
+    let found = savings(&RawJob::from_value(&value), stage);
     let rows = rows(&found, Scale::fine(Unit::Gib));
     assert_eq!(rows.len(), found.len());
     assert!(rows.is_sorted_by_key(|row| row.kind));
@@ -51,7 +51,7 @@ fn what_the_fullest_gpu_has_no_room_for_comes_after_what_fits() {
         }))
         .unwrap();
         rows(
-            &ledger(
+            &savings(
                 &RawJob::from_value(&value),
                 StageRef {
                     module: 0,

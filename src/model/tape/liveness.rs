@@ -3,22 +3,22 @@
 //! A tensor lives as long as something refers to it: a Python variable until its last use, autograd until
 //! the backward pass of the operation that saved it, a gradient until it was used.
 
-mod player;
+mod simulator;
 
 use core::cell::OnceCell;
 
 pub use super::usage::{TRANSIENT, USES, Usage};
 
-use super::recompute::{Kept, Plan, Savers};
-use super::{ActivationTensor, Tape, TensorId};
-use player::Player;
+use super::recompute::{Kept, Plan, RecomputeOptions};
+use super::{ActivationTensor, AutogradTape, TensorId};
+use simulator::LivenessSimulator;
 
 /// Elements of the smallest tensor that Transformer Engine offloads with its layer (`_check_if_offload`).
 pub const LARGE: u64 = 256 * 1024;
 
 /// The heaviest moment of a pass over one tape.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct High {
+pub struct Peak {
     /// What is alive then.
     pub usage: Usage,
     /// The operation at work.
@@ -31,8 +31,8 @@ pub struct High {
 
 /// A tape with what a plan keeps of it, and what a schedule needs to know.
 #[derive(Clone, Debug)]
-pub(crate) struct Reel {
-    pub(crate) tape: Tape,
+pub(crate) struct CompiledTape {
+    pub(crate) tape: AutogradTape,
     pub(crate) plan: Plan,
     /// What is kept between the passes, the input included where it is.
     pub(crate) kept: Usage,
@@ -43,7 +43,7 @@ pub(crate) struct Reel {
     /// Of what is kept, the tensors that are large enough to go to the host with the whole layer, if layers do.
     pub(crate) large: Usage,
     /// The heaviest moments of passes, as far as they were asked for.
-    highs: [OnceCell<High>; 4],
+    peaks: [OnceCell<Peak>; 4],
 }
 
 /// A pass over one tape.
@@ -56,42 +56,42 @@ pub(crate) enum PassKind {
     /// The backward pass, from a state in which all that is kept and the output's gradient are alive.
     Backward,
     /// The same when the caller holds on to the output's gradient.
-    BackwardHeld,
+    BackwardRetained,
 }
 
-impl Reel {
-    /// What these savers make of a tape.
-    pub(crate) fn new(tape: Tape, savers: Savers) -> Self {
-        let plan = Plan::new(&tape, savers);
+impl CompiledTape {
+    /// What these options make of a tape.
+    pub(crate) fn new(tape: AutogradTape, recompute_options: RecomputeOptions) -> Self {
+        let plan = Plan::new(&tape, recompute_options);
         let is_input = |kept: &Kept| Some(kept.tensor) == tape.input;
         Self {
             kept: kept(&tape, &plan, 0),
-            large: if savers.layers > 0 {
+            large: if recompute_options.layers > 0 {
                 kept(&tape, &plan, LARGE)
             } else {
                 Usage::default()
             },
             keeps_input: plan.keeps.iter().any(is_input),
-            moved: plan.moved_bytes(&tape),
-            highs: Default::default(),
+            moved: plan.offloaded_bytes(&tape),
+            peaks: Default::default(),
             tape,
             plan,
         }
     }
 
     /// The heaviest moment of a pass.
-    pub(crate) fn high(&self, pass: PassKind) -> High {
-        let played = || Player::new(&self.tape, self.of_pass(pass), None).play(pass);
-        self.highs
+    pub(crate) fn peak(&self, pass: PassKind) -> Peak {
+        let run = || LivenessSimulator::new(&self.tape, self.of_pass(pass), None).run(pass);
+        self.peaks
             .get(pass as usize)
-            .map_or_else(played, |high| *high.get_or_init(played))
+            .map_or_else(run, |peak| *peak.get_or_init(run))
     }
 
     /// Everything alive at one moment of one pass.
     pub(crate) fn alive_at(&self, pass: PassKind, moment: usize) -> Vec<Alive> {
-        let mut player = Player::new(&self.tape, self.of_pass(pass), Some(moment));
-        player.play(pass);
-        player.captured
+        let mut simulator = LivenessSimulator::new(&self.tape, self.of_pass(pass), Some(moment));
+        simulator.run(pass);
+        simulator.captured
     }
 
     /// The plan of a pass: a forward pass without autograd keeps nothing.
@@ -131,7 +131,7 @@ pub(crate) fn kept_tensors(plan: &Plan) -> Vec<TensorId> {
 }
 
 /// What a plan keeps in tensors of so many elements and more.
-fn kept(tape: &Tape, plan: &Plan, least: u64) -> Usage {
+fn kept(tape: &AutogradTape, plan: &Plan, least: u64) -> Usage {
     let mut usage = Usage::default();
     for id in kept_tensors(plan) {
         let tensor = tape.get(id);

@@ -2,17 +2,17 @@
 
 use core::ops::Range;
 
-use super::era::Era;
-use super::segments::{Segment, SegmentKind, Tapes, attention_mask, deferred_logits, segments};
+use super::blocks::{Block, BlockKind, CompiledTapes, attention_mask, blocks, deferred_logits};
+use super::graph_phase::GraphPhase;
 use crate::config::job::Module;
-use crate::model::tape::replay::{High, PassKind, TRANSIENT, Usage};
+use crate::model::tape::liveness::{PassKind, Peak, TRANSIENT, Usage};
 use crate::model::tape::{Family, block};
 use crate::parallel::stages::Chunk;
 use crate::units::multiply;
 
 /// What a chunk does at a moment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Turn {
+pub(crate) enum Pass {
     /// A forward pass.
     #[default]
     Forward,
@@ -24,36 +24,36 @@ pub(crate) enum Turn {
 
 /// The heaviest moment of a pass over a chunk.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct ChunkHigh {
+pub(crate) struct ChunkPeak {
     /// What this microbatch has alive in the chunk.
     pub(crate) usage: Usage,
     /// Its total.
     pub(crate) total: u64,
-    /// The segment at work.
-    pub(crate) segment: usize,
+    /// The block at work.
+    pub(crate) block: usize,
     /// The moment within it.
-    pub(crate) high: High,
+    pub(crate) peak: Peak,
     /// What the chunk does.
-    pub(crate) turn: Turn,
+    pub(crate) pass: Pass,
 }
 
 /// A backward pass whose caller holds on to the output's gradient, or does not.
-fn backward(held: bool) -> PassKind {
-    if held {
-        PassKind::BackwardHeld
+fn backward(retained: bool) -> PassKind {
+    if retained {
+        PassKind::BackwardRetained
     } else {
         PassKind::Backward
     }
 }
 
-impl ChunkHigh {
-    fn of(usage: Usage, segment: usize, high: High, turn: Turn) -> Self {
+impl ChunkPeak {
+    fn of(usage: Usage, block: usize, peak: Peak, pass: Pass) -> Self {
         Self {
             usage,
             total: usage.total(),
-            segment,
-            high,
-            turn,
+            block,
+            peak,
+            pass,
         }
     }
 
@@ -66,15 +66,15 @@ impl ChunkHigh {
 
 /// A chunk reduced to what a schedule needs to know.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct ChunkPasses<'t> {
-    pub(crate) segments: Vec<Segment<'t>>,
-    /// What is kept of the segments before each.
+pub(crate) struct ChunkProfile<'t> {
+    pub(crate) blocks: Vec<Block<'t>>,
+    /// What is kept of the blocks before each.
     before: Vec<Usage>,
     /// What one live microbatch keeps.
     pub(crate) kept: Usage,
     pub(crate) kept_total: u64,
-    pub(crate) forward: ChunkHigh,
-    pub(crate) backward: ChunkHigh,
+    pub(crate) forward: ChunkPeak,
+    pub(crate) backward: ChunkPeak,
     /// Bytes of the tensor it receives, nothing on the first stage.
     pub(crate) received: u64,
     /// Bytes of the tensor it sends, nothing after the loss.
@@ -90,29 +90,29 @@ pub(crate) struct ChunkPasses<'t> {
     /// What a deferred weight gradient of the output layer needs after each backward pass, and how often.
     pub(crate) deferred: u64,
     pub(crate) deferrals: u64,
-    /// What came back from the host for a later backward pass: a segment's tensors, and their bytes.
-    pub(crate) ahead: Option<SegmentKind>,
-    pub(crate) ahead_bytes: u64,
-    /// The first layer's segment, how many layers follow, and how many of the first ones go to the host.
+    /// What came back from the host for a later backward pass: a block's tensors, and their bytes.
+    pub(crate) prefetched: Option<BlockKind>,
+    pub(crate) prefetched_bytes: u64,
+    /// The first layer's block, how many layers follow, and how many of the first ones go to the host.
     layers: (usize, usize, usize),
     /// The attention mask, where recompute keeps it, and where it only passes through.
     pub(crate) kept_mask: u64,
     pub(crate) passing_mask: u64,
 }
 
-impl<'t> ChunkPasses<'t> {
-    /// Walks through a chunk forwards and backwards. With `held`, the received output gradient stays alive until the
-    /// next backward pass begins. `ahead` is what waits for that on the GPU although it is offloaded.
+impl<'t> ChunkProfile<'t> {
+    /// Walks through a chunk forwards and backwards. With `retained`, the received output gradient stays alive until the
+    /// next backward pass begins. `prefetched` is what waits for that on the GPU although it is offloaded.
     pub(crate) fn new(
         m: &Module,
-        tapes: &'t Tapes<'_>,
+        tapes: &'t CompiledTapes<'_>,
         chunk: &Chunk,
-        held: bool,
-        ahead: Option<(SegmentKind, u64)>,
+        retained: bool,
+        prefetched: Option<(BlockKind, u64)>,
     ) -> Self {
-        let segments = segments(m, tapes, chunk);
+        let blocks = blocks(m, tapes, chunk);
         // Graphs are captured without the tensors that stages send each other.
-        let alone = tapes.era == Era::Capture;
+        let alone = tapes.graph_phase == GraphPhase::Capture;
         let residual = block(multiply(
             tapes.sizes().residual().elements(),
             tapes.sizes().width(),
@@ -130,8 +130,8 @@ impl<'t> ChunkPasses<'t> {
             } else {
                 residual
             },
-            ahead: ahead.map(|(kind, _)| kind),
-            ahead_bytes: ahead.map_or(0, |(_, bytes)| bytes),
+            prefetched: prefetched.map(|(kind, _)| kind),
+            prefetched_bytes: prefetched.map_or(0, |(_, bytes)| bytes),
             ..Self::default()
         };
         let defers = m.ends.is_language() && m.args.defer_embedding_wgrad_compute;
@@ -146,7 +146,7 @@ impl<'t> ChunkPasses<'t> {
                 limit => limit.div_ceil(calls),
             };
         }
-        let recomputed = segments.iter().any(|s| s.group.is_some());
+        let recomputed = blocks.iter().any(|s| s.group.is_some());
         let masked = (chunk.embedding || chunk.output) && !alone;
         let mask = if masked && m.args.create_attention_mask_in_dataloader {
             block(attention_mask(m).elements())
@@ -163,9 +163,9 @@ impl<'t> ChunkPasses<'t> {
             residual
         };
         // The schedule holds the received tensor, even where its layer does not keep it.
-        let keeps = segments.first().is_none_or(|s| match s.group {
+        let keeps = blocks.first().is_none_or(|s| match s.group {
             Some(_) => !passes.distributed,
-            None => s.reel.keeps_input,
+            None => s.compiled.keeps_input,
         });
         passes.received_kept = if chunk.embedding {
             passes.received
@@ -177,25 +177,25 @@ impl<'t> ChunkPasses<'t> {
         let mut kept = Usage::default();
         kept.add_to(Family::Attention as usize, passes.kept_mask);
         kept.add_to(Family::Residual as usize, passes.received_kept);
-        let host = usize::try_from(tapes.sizes().savers.layers).unwrap_or(usize::MAX);
+        let host = usize::try_from(tapes.sizes().recompute_options.layers).unwrap_or(usize::MAX);
         let count = chunk.num_layers() as usize;
         passes.layers = (usize::from(chunk.embedding), count, host.min(count));
-        passes.before.reserve(segments.len());
+        passes.before.reserve(blocks.len());
         let mut away = passes.layers.0;
         let mut leave = |passes: &Self, kept: &mut Usage, index: usize| {
             let on_host = passes.on_host(index);
-            for gone in segments.get(away..on_host.end).into_iter().flatten() {
-                kept.remove(&gone.reel.large);
+            for gone in blocks.get(away..on_host.end).into_iter().flatten() {
+                kept.remove(&gone.compiled.large);
             }
             away = away.max(on_host.end);
         };
-        for (index, segment) in segments.iter().enumerate() {
+        for (index, block) in blocks.iter().enumerate() {
             leave(&passes, &mut kept, index);
             passes.before.push(kept);
-            match segment.group {
+            match block.group {
                 None => {
-                    kept.add(&segment.reel.kept);
-                    kept.take(Family::Residual as usize, segment.pooled_kept());
+                    kept.add(&block.compiled.kept);
+                    kept.take(Family::Residual as usize, block.pooled_kept());
                 }
                 Some((first, _)) if first == index => {
                     kept.add_to(Family::Residual as usize, passes.input_kept);
@@ -203,16 +203,16 @@ impl<'t> ChunkPasses<'t> {
                 Some(_) => {}
             }
         }
-        leave(&passes, &mut kept, segments.len());
+        leave(&passes, &mut kept, blocks.len());
         passes.kept = kept;
         passes.kept_total = kept.total();
-        passes.segments = segments;
-        passes.forward = passes.forward_high();
-        passes.backward = passes.backward_high(held);
+        passes.blocks = blocks;
+        passes.forward = passes.forward_peak();
+        passes.backward = passes.backward_peak(retained);
         passes
     }
 
-    /// The segments whose large tensors are on the host while one is at work, or after all of them. Offloading makes
+    /// The blocks whose large tensors are on the host while one is at work, or after all of them. Offloading makes
     /// room for one layer at a time, so that as many layers as are not offloaded have theirs on the GPU, and coming
     /// back keeps that number (`DefaultOffloadSynchronizer`).
     pub(crate) fn on_host(&self, index: usize) -> Range<usize> {
@@ -226,102 +226,102 @@ impl<'t> ChunkPasses<'t> {
         first..first + away
     }
 
-    /// What is kept of the segments before one; of all of them when there is no such segment.
+    /// What is kept of the blocks before one; of all of them when there is no such block.
     pub(crate) fn before(&self, index: usize) -> Usage {
         self.before.get(index).copied().unwrap_or(self.kept)
     }
 
-    fn forward_high(&self) -> ChunkHigh {
-        let mut best = ChunkHigh::default();
-        for index in 0..self.segments.len() {
+    fn forward_peak(&self) -> ChunkPeak {
+        let mut best = ChunkPeak::default();
+        for index in 0..self.blocks.len() {
             best.offer(self.forward_at(index));
         }
         best
     }
 
-    /// The heaviest moment of one segment's forward pass.
-    pub(crate) fn forward_at(&self, index: usize) -> ChunkHigh {
-        let Some(segment) = self.segments.get(index) else {
-            return ChunkHigh::default();
+    /// The heaviest moment of one block's forward pass.
+    pub(crate) fn forward_at(&self, index: usize) -> ChunkPeak {
+        let Some(block) = self.blocks.get(index) else {
+            return ChunkPeak::default();
         };
         let mut usage = self.before(index);
         usage.add_to(TRANSIENT, self.passing_mask);
-        let Some((first, _)) = segment.group else {
-            usage.add_to(TRANSIENT, self.ahead_bytes);
-            let high = segment.reel.high(PassKind::Forward);
-            usage.add(&high.usage);
-            usage.take(Family::Residual as usize, segment.pooled);
-            return ChunkHigh::of(usage, index, high, Turn::Forward);
+        let Some((first, _)) = block.group else {
+            usage.add_to(TRANSIENT, self.prefetched_bytes);
+            let peak = block.compiled.peak(PassKind::Forward);
+            usage.add(&peak.usage);
+            usage.take(Family::Residual as usize, block.pooled);
+            return ChunkPeak::of(usage, index, peak, Pass::Forward);
         };
-        let high = segment.reel.high(PassKind::WithoutAutograd);
+        let peak = block.compiled.peak(PassKind::WithoutAutograd);
         if first == index {
-            usage.add(&high.usage);
+            usage.add(&peak.usage);
             if self.distributed {
                 usage.add_to(Family::Residual as usize, self.input_kept);
             }
         } else {
             // The group's input is kept already; this layer's input is only passed on.
-            usage.add_to(TRANSIENT, high.usage.total());
+            usage.add_to(TRANSIENT, peak.usage.total());
         }
-        ChunkHigh::of(usage, index, high, Turn::Forward)
+        ChunkPeak::of(usage, index, peak, Pass::Forward)
     }
 
-    /// What waits beside a segment's backward pass: a segment that offloads takes its tensors from it, one by one,
-    /// while those of the segment before come back.
-    pub(crate) fn ahead_beside(&self, segment: &Segment<'_>) -> u64 {
-        if segment.reel.moved == 0 {
-            self.ahead_bytes
+    /// What waits beside a block's backward pass: a block that offloads takes its tensors from it, one by one,
+    /// while those of the block before come back.
+    pub(crate) fn prefetched_beside(&self, block: &Block<'_>) -> u64 {
+        if block.compiled.moved == 0 {
+            self.prefetched_bytes
         } else {
             0
         }
     }
 
-    fn backward_high(&self, held: bool) -> ChunkHigh {
-        let mut best = ChunkHigh::default();
-        let mut index = self.segments.len();
+    fn backward_peak(&self, retained: bool) -> ChunkPeak {
+        let mut best = ChunkPeak::default();
+        let mut index = self.blocks.len();
         while index > 0 {
-            let (high, first) = self.backward_at(index - 1, held);
-            best.offer(high);
+            let (peak, first) = self.backward_at(index - 1, retained);
+            best.offer(peak);
             index = first.min(index - 1);
         }
         best
     }
 
-    /// The heaviest moment of one segment's backward pass, or of its whole group's, and the first segment of that.
-    pub(crate) fn backward_at(&self, index: usize, held: bool) -> (ChunkHigh, usize) {
-        let last = self.segments.len().saturating_sub(1);
-        let Some(segment) = self.segments.get(index) else {
-            return (ChunkHigh::default(), 0);
+    /// The heaviest moment of one block's backward pass, or of its whole group's, and the first block of that.
+    pub(crate) fn backward_at(&self, index: usize, retained: bool) -> (ChunkPeak, usize) {
+        let last = self.blocks.len().saturating_sub(1);
+        let Some(block) = self.blocks.get(index) else {
+            return (ChunkPeak::default(), 0);
         };
-        let mut best = ChunkHigh::default();
-        let Some((first, end)) = segment.group else {
-            let holds = held && index == last;
-            let high = segment.reel.high(backward(holds));
+        let mut best = ChunkPeak::default();
+        let Some((first, end)) = block.group else {
+            let holds = retained && index == last;
+            let peak = block.compiled.peak(backward(holds));
             let mut usage = self.before(index);
-            usage.add(&high.usage);
-            usage.take(Family::Residual as usize, segment.pooled_kept());
-            usage.add_to(TRANSIENT, self.ahead_beside(segment));
-            if held && !holds {
+            usage.add(&peak.usage);
+            usage.take(Family::Residual as usize, block.pooled_kept());
+            usage.add_to(TRANSIENT, self.prefetched_beside(block));
+            if retained && !holds {
                 usage.add_to(TRANSIENT, self.sent);
             }
-            best.offer(ChunkHigh::of(usage, index, high, Turn::Backward));
+            best.offer(ChunkPeak::of(usage, index, peak, Pass::Backward));
             return (best, index);
         };
         let mut base = self.before(first);
         base.add_to(Family::Residual as usize, self.input_kept);
-        if held && end <= last {
+        if retained && end <= last {
             base.add_to(TRANSIENT, self.sent);
         }
-        self.group_high(first..end, base, &mut best);
+        self.group_peak(first..end, base, &mut best);
         (best, first)
     }
 
     /// A group of layers that kept only its input: forward once more, then backward. The gradient it was called
     /// with and its output stay alive all the while: the function that recomputes has them as variables.
     /// `base` has the group's input; all else of the recomputed layers is there for a moment only.
-    fn group_high(&self, group: Range<usize>, base: Usage, best: &mut ChunkHigh) {
+    fn group_peak(&self, group: Range<usize>, base: Usage, best: &mut ChunkPeak) {
         let start = group.start;
-        let layers = self.segments.get(group).unwrap_or_default();
+        let layers = self.blocks.get(group).unwrap_or_default();
         let whole = |usage: &Usage, first: bool, has_input: bool| {
             let counted = if first && has_input && !self.distributed {
                 self.residual
@@ -332,39 +332,43 @@ impl<'t> ChunkPasses<'t> {
         };
         let mut sums = Vec::with_capacity(layers.len());
         let mut sum = 0u64;
-        for (offset, segment) in layers.iter().enumerate() {
+        for (offset, block) in layers.iter().enumerate() {
             sums.push(sum);
-            let high = segment.reel.high(PassKind::Forward);
+            let peak = block.compiled.peak(PassKind::Forward);
             let mut usage = base;
-            let now = whole(&high.usage, offset == 0, true).saturating_add(self.residual);
+            let now = whole(&peak.usage, offset == 0, true).saturating_add(self.residual);
             usage.add_to(TRANSIENT, sum.saturating_add(now));
-            best.offer(ChunkHigh::of(usage, start + offset, high, Turn::GroupAgain));
-            let kept = whole(&segment.reel.kept, offset == 0, segment.reel.keeps_input);
+            best.offer(ChunkPeak::of(usage, start + offset, peak, Pass::GroupAgain));
+            let kept = whole(
+                &block.compiled.kept,
+                offset == 0,
+                block.compiled.keeps_input,
+            );
             sum = sum.saturating_add(kept);
         }
-        for (offset, (segment, sum)) in layers.iter().zip(sums).enumerate().rev() {
+        for (offset, (block, sum)) in layers.iter().zip(sums).enumerate().rev() {
             let last = offset + 1 == layers.len();
-            let high = segment.reel.high(backward(last));
-            let now = whole(&high.usage, offset == 0, segment.reel.keeps_input);
+            let peak = block.compiled.peak(backward(last));
+            let now = whole(&peak.usage, offset == 0, block.compiled.keeps_input);
             // The recomputed output, and below the last layer the gradient that came in.
-            let held = multiply(self.residual, if last { 1 } else { 2 });
+            let retained = multiply(self.residual, if last { 1 } else { 2 });
             let mut usage = base;
-            usage.add_to(TRANSIENT, sum.saturating_add(now).saturating_add(held));
-            best.offer(ChunkHigh::of(usage, start + offset, high, Turn::Backward));
+            usage.add_to(TRANSIENT, sum.saturating_add(now).saturating_add(retained));
+            best.offer(ChunkPeak::of(usage, start + offset, peak, Pass::Backward));
         }
     }
 
-    /// Which pass of the segment's tape the heaviest moment belongs to.
-    pub(crate) fn pass_kind(&self, high: &ChunkHigh, held: bool) -> PassKind {
-        let segment = self.segments.get(high.segment);
-        let group = segment.and_then(|segment| segment.group);
-        match high.turn {
-            Turn::Forward if group.is_some() => PassKind::WithoutAutograd,
-            Turn::Forward | Turn::GroupAgain => PassKind::Forward,
-            Turn::Backward => {
+    /// Which pass of the block's tape the heaviest moment belongs to.
+    pub(crate) fn pass_kind(&self, peak: &ChunkPeak, retained: bool) -> PassKind {
+        let block = self.blocks.get(peak.block);
+        let group = block.and_then(|block| block.group);
+        match peak.pass {
+            Pass::Forward if group.is_some() => PassKind::WithoutAutograd,
+            Pass::Forward | Pass::GroupAgain => PassKind::Forward,
+            Pass::Backward => {
                 let last = match group {
-                    Some((_, end)) => high.segment + 1 == end,
-                    None => held && high.segment + 1 == self.segments.len(),
+                    Some((_, end)) => peak.block + 1 == end,
+                    None => retained && peak.block + 1 == self.blocks.len(),
                 };
                 backward(last)
             }

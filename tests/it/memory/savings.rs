@@ -3,7 +3,7 @@
 use megatron_memory::config::check;
 use megatron_memory::config::raw::RawJob;
 use megatron_memory::memory::estimate;
-use megatron_memory::memory::ledger::{Choice, ledger};
+use megatron_memory::memory::savings::{Choice, savings};
 use proptest::prelude::*;
 
 use super::jobs::{any_job, config};
@@ -12,11 +12,11 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(60))]
 
     #[test]
-    fn the_ledger_is_what_estimates_say(job in any_job()) {
+    fn the_savings_are_what_estimates_say(job in any_job()) {
         let now = estimate(&config(&job));
         let at = now.worst;
         let job = RawJob::from_value(&serde_json::from_value(job).unwrap());
-        let rows = ledger(&job, at);
+        let rows = savings(&job, at);
         prop_assert_eq!(rows.iter().filter(|row| row.current).count(), 1);
         let peak = now.worst_stage().unwrap().total;
         for row in &rows {

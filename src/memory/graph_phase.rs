@@ -2,7 +2,7 @@
 
 /// A part of a job's life. Transformer Engine's CUDA graphs are captured between two iterations.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Era {
+pub enum GraphPhase {
     /// All of it, where no graphs are captured layer by layer.
     #[default]
     Plain,
@@ -14,7 +14,7 @@ pub enum Era {
     Replay,
 }
 
-impl Era {
+impl GraphPhase {
     /// What is added to a moment in it.
     #[must_use]
     pub const fn suffix(self) -> &'static str {

@@ -1,6 +1,6 @@
 //! What each way of recomputing or offloading would save on the stage that needs most, and what it would cost.
 
-use super::allowance::band;
+use super::overhead::memory_range;
 use super::{Estimate, StageRef, estimate};
 use crate::config::choices::{
     OffloadModule, RecomputeGranularity, RecomputeMethod, RecomputeModule, TransformerImpl,
@@ -126,7 +126,7 @@ impl Choice {
 /// The savings of every choice for a job, each against the job as it is, on one of its stages: the one that needs
 /// most, as a rule. Empty where the job is refused or has no such stage.
 #[must_use]
-pub fn ledger(job: &RawJob, stage: StageRef) -> Vec<Saving> {
+pub fn savings(job: &RawJob, stage: StageRef) -> Vec<Saving> {
     let Some(config) = check(job).config else {
         return Vec::new();
     };
@@ -180,7 +180,9 @@ fn held(config: &Config, estimate: &Estimate) -> (Bytes, bool) {
     let least = config
         .modules()
         .get(estimate.worst.module)
-        .map_or(worst.total, |m| band(m, worst.total, worst.graphs).low);
+        .map_or(worst.total, |m| {
+            memory_range(m, worst.total, worst.graphs).low
+        });
     let too_large = config.gpu_memory().is_some_and(|gpu| least > gpu);
     (worst.total, too_large)
 }

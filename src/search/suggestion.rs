@@ -2,11 +2,11 @@
 
 use super::{Candidate, Space};
 use crate::config::gpus::{GPUS, Gpu};
-use crate::memory::ledger::{Choice, ledger};
+use crate::memory::savings::{Choice, savings};
 
 /// What would make a layout fit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Remedy {
+pub struct Suggestion {
     /// What would have to be recomputed or offloaded, where that is enough: of all that is, what recomputes least.
     pub recompute: Option<Choice>,
     /// The smallest GPU that would hold it as it is.
@@ -15,9 +15,9 @@ pub struct Remedy {
 
 /// What would make a candidate fit.
 #[must_use]
-pub fn remedy(space: &Space, candidate: &Candidate) -> Remedy {
+pub fn suggestion(space: &Space, candidate: &Candidate) -> Suggestion {
     let savings = match candidate.gpu {
-        Some(_) => ledger(&space.job(candidate.index), candidate.worst),
+        Some(_) => savings(&space.job(candidate.index), candidate.worst),
         None => Vec::new(),
     };
     let enough = savings.iter().filter_map(|saving| {
@@ -27,7 +27,7 @@ pub fn remedy(space: &Space, candidate: &Candidate) -> Remedy {
     let holding = GPUS
         .iter()
         .filter(|gpu| gpu.memory_bytes() >= candidate.least.0);
-    Remedy {
+    Suggestion {
         recompute: enough
             .min_by_key(|(again, _)| *again)
             .map(|(_, choice)| choice),

@@ -8,9 +8,9 @@ use crate::config::job::Module;
 use crate::source::{CUDA_CONTEXT, CUDA_GRAPHS, RESERVED_RATIO, Source};
 use crate::units::{Bytes, multiply};
 
-/// One allowance.
+/// One overhead.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Allowance {
+pub struct Overhead {
     /// What it is for.
     pub what: &'static str,
     /// The least it takes.
@@ -25,22 +25,22 @@ pub struct Allowance {
 
 /// What a device may show for a stage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Band {
+pub struct MemoryRange {
     /// The least.
     pub low: Bytes,
     /// The most.
     pub high: Bytes,
     /// What is between the prediction and these.
-    pub allowances: [Allowance; 4],
+    pub overheads: [Overhead; 4],
 }
 
 /// The band above a predicted peak, where CUDA graphs reserve so much beyond it.
 #[must_use]
-pub fn band(m: &Module, peak: Bytes, graphs: Bytes) -> Band {
+pub fn memory_range(m: &Module, peak: Bytes, graphs: Bytes) -> MemoryRange {
     let a = &m.args;
     let above =
         |ratio: crate::config::field::Decimal| Bytes(ratio.scale_up(peak.0)).saturating_sub(peak);
-    let fixed = |what, field, mib: u64, source| Allowance {
+    let fixed = |what, field, mib: u64, source| Overhead {
         what,
         low: Bytes::mib(mib),
         high: Bytes::mib(mib),
@@ -51,8 +51,8 @@ pub fn band(m: &Module, peak: Bytes, graphs: Bytes) -> Band {
         .reserved_over_allocated_low
         .min(a.reserved_over_allocated_high);
     let nccl = multiply(a.nccl_mib_per_group, process_groups(m));
-    let allowances = [
-        Allowance {
+    let overheads = [
+        Overhead {
             what: "memory that the allocator reserves but does not use",
             low: above(low),
             high: above(a.reserved_over_allocated_high),
@@ -65,7 +65,7 @@ pub fn band(m: &Module, peak: Bytes, graphs: Bytes) -> Band {
             a.cuda_context_mib,
             CUDA_CONTEXT,
         ),
-        Allowance {
+        Overhead {
             // A communicator allocates its buffers when it is first used.
             low: Bytes::ZERO,
             ..fixed(
@@ -75,16 +75,16 @@ pub fn band(m: &Module, peak: Bytes, graphs: Bytes) -> Band {
                 CUDA_CONTEXT,
             )
         },
-        Allowance {
+        Overhead {
             low: graphs + Bytes::mib(a.cuda_graphs_mib),
             high: graphs + Bytes::mib(a.cuda_graphs_mib),
             ..fixed("CUDA graphs", FieldId::cuda_graphs_mib, 0, CUDA_GRAPHS)
         },
     ];
-    Band {
-        low: peak + allowances.iter().map(|allowance| allowance.low).sum(),
-        high: peak + allowances.iter().map(|allowance| allowance.high).sum(),
-        allowances,
+    MemoryRange {
+        low: peak + overheads.iter().map(|overhead| overhead.low).sum(),
+        high: peak + overheads.iter().map(|overhead| overhead.high).sum(),
+        overheads,
     }
 }
 

@@ -3,7 +3,7 @@
 
 use core::ops::Range;
 
-use super::{ActivationTensor, Gradient, Op, Role, Section, Tape, TensorId};
+use super::{ActivationTensor, AutogradTape, Gradient, Op, Section, TensorId, UseKind};
 use crate::config::choices::{CudaGraphImpl, CudaGraphModule};
 use crate::config::job::Module;
 use crate::model::tensor::Shape;
@@ -60,7 +60,7 @@ impl Capture {
     }
 }
 
-impl Tape {
+impl AutogradTape {
     /// The layer has come to a point, where its graph may end or begin.
     pub(crate) fn reaches(&mut self, point: Point) {
         let here = self.here();
@@ -95,7 +95,7 @@ impl Tape {
         let made = |id: TensorId| {
             graph
                 .clone()
-                .any(|op| self.of(op, Role::Output).any(|o| o == id))
+                .any(|op| self.of(op, UseKind::Output).any(|o| o == id))
         };
         let outside = |id: TensorId| {
             let mut others = (0..self.ops.len()).filter(|op| !graph.contains(op));
@@ -104,8 +104,8 @@ impl Tape {
         };
         for link in graph.clone().flat_map(|op| self.links(op)) {
             let (list, belongs) = match link.role {
-                Role::Input(_) => (&mut inputs, !made(link.tensor)),
-                Role::Output => (&mut outputs, outside(link.tensor)),
+                UseKind::Input(_) => (&mut inputs, !made(link.tensor)),
+                UseKind::Output => (&mut outputs, outside(link.tensor)),
                 _ => continue,
             };
             if belongs && !list.contains(&link.tensor) {
@@ -121,7 +121,8 @@ impl Tape {
         graph: &Range<usize>,
     ) -> impl Iterator<Item = &ActivationTensor> {
         let closing = graph.end.saturating_sub(1);
-        self.of(closing, Role::Saved).filter_map(|id| self.get(id))
+        self.of(closing, UseKind::Saved)
+            .filter_map(|id| self.get(id))
     }
 
     /// Whether an operation is in a part.

@@ -1,20 +1,20 @@
-//! The parts of a chunk with their tapes, each made and played once for all chunks that have it.
+//! The parts of a chunk with their tapes, each made and run once for all chunks that have it.
 
 use core::cell::OnceCell;
 
-use super::era::Era;
+use super::graph_phase::GraphPhase;
 use crate::config::choices::{RecomputeGranularity, RecomputeMethod};
 use crate::config::job::Module;
 use crate::model::sizes::Sizes;
-use crate::model::tape::replay::Reel;
-use crate::model::tape::{Part, Tape};
+use crate::model::tape::liveness::CompiledTape;
+use crate::model::tape::{AutogradTape, Part};
 use crate::model::tensor::{Shape, factor};
 use crate::model::{Layer, embedding_tape, head_tape, layer_tape};
 use crate::parallel::stages::Chunk;
 
 /// A part of a chunk, as far as its activations go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum SegmentKind {
+pub(crate) enum BlockKind {
     /// The embedding.
     Embedding,
     /// A decoder layer.
@@ -23,7 +23,7 @@ pub(crate) enum SegmentKind {
     Head,
 }
 
-impl SegmentKind {
+impl BlockKind {
     /// What the page calls it.
     #[must_use]
     pub(crate) const fn label(self) -> &'static str {
@@ -45,20 +45,20 @@ impl SegmentKind {
 }
 
 /// The tapes of a module, each reduced once, when the first chunk with such a part asks for it.
-pub(crate) struct Tapes<'a> {
+pub(crate) struct CompiledTapes<'a> {
     sizes: Sizes<'a>,
-    pub(crate) era: Era,
+    pub(crate) graph_phase: GraphPhase,
     /// One for each kind of layer.
-    layers: [OnceCell<Reel>; 8],
-    embedding: OnceCell<Reel>,
+    layers: [OnceCell<CompiledTape>; 8],
+    embedding: OnceCell<CompiledTape>,
     /// One for each way in which a chunk can end.
-    heads: Vec<((u32, bool), OnceCell<Reel>)>,
+    heads: Vec<((u32, bool), OnceCell<CompiledTape>)>,
 }
 
-impl<'a> Tapes<'a> {
+impl<'a> CompiledTapes<'a> {
     /// The tapes of a module at this time.
-    pub(crate) fn new(m: &'a Module, era: Era) -> Self {
-        let mut heads: Vec<((u32, bool), OnceCell<Reel>)> = Vec::new();
+    pub(crate) fn new(m: &'a Module, graph_phase: GraphPhase) -> Self {
+        let mut heads: Vec<((u32, bool), OnceCell<CompiledTape>)> = Vec::new();
         for chunk in m.stages.chunks() {
             let key = (chunk.mtp, chunk.output);
             if heads.iter().all(|(other, _)| *other != key) {
@@ -67,7 +67,7 @@ impl<'a> Tapes<'a> {
         }
         Self {
             sizes: Sizes::new(m),
-            era,
+            graph_phase,
             layers: Default::default(),
             embedding: OnceCell::new(),
             heads,
@@ -79,20 +79,20 @@ impl<'a> Tapes<'a> {
         &self.sizes
     }
 
-    /// The tape of one kind of segment of a chunk.
-    pub(crate) fn tape(&self, kind: SegmentKind, chunk: &Chunk) -> Option<&Reel> {
+    /// The tape of one kind of block of a chunk.
+    pub(crate) fn tape(&self, kind: BlockKind, chunk: &Chunk) -> Option<&CompiledTape> {
         let sizes = &self.sizes;
-        let made = |tape| self.reel(tape);
+        let made = |tape| self.compiled(tape);
         Some(match kind {
-            SegmentKind::Embedding => self.embedding.get_or_init(|| made(embedding_tape(sizes))),
-            SegmentKind::Layer(layer) => {
+            BlockKind::Embedding => self.embedding.get_or_init(|| made(embedding_tape(sizes))),
+            BlockKind::Layer(layer) => {
                 let index = 4 * usize::from(layer.bf16)
                     + 2 * usize::from(layer.linear)
                     + usize::from(layer.moe);
                 let cell = self.layers.get(index)?;
                 cell.get_or_init(|| made(layer_tape(sizes, layer)))
             }
-            SegmentKind::Head => {
+            BlockKind::Head => {
                 let key = (chunk.mtp, chunk.output);
                 let (_, cell) = self.heads.iter().find(|(other, _)| *other == key)?;
                 let head = || head_tape(sizes, u64::from(chunk.mtp), chunk.output);
@@ -102,13 +102,13 @@ impl<'a> Tapes<'a> {
     }
 
     /// What is kept of a tape at this time.
-    fn reel(&self, tape: Tape) -> Reel {
-        let tape = match self.era {
-            Era::Plain | Era::BeforeCapture => tape,
-            Era::Capture => tape.part(Part::Inside),
-            Era::Replay => tape.part(Part::Outside),
+    fn compiled(&self, tape: AutogradTape) -> CompiledTape {
+        let tape = match self.graph_phase {
+            GraphPhase::Plain | GraphPhase::BeforeCapture => tape,
+            GraphPhase::Capture => tape.part(Part::Inside),
+            GraphPhase::Replay => tape.part(Part::Outside),
         };
-        Reel::new(tape, self.sizes.savers)
+        CompiledTape::new(tape, self.sizes.recompute_options)
     }
 }
 
@@ -128,23 +128,23 @@ pub(crate) fn deferred_logits(sizes: &Sizes<'_>) -> (Shape, u64) {
     (sizes.columns(&[vocabulary]), sizes.width())
 }
 
-/// One segment of a chunk.
+/// One block of a chunk.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Segment<'t> {
-    pub(crate) kind: SegmentKind,
+pub(crate) struct Block<'t> {
+    pub(crate) kind: BlockKind,
     /// The layer's number over the whole model.
     pub(crate) layer: Option<u32>,
-    pub(crate) reel: &'t Reel,
+    pub(crate) compiled: &'t CompiledTape,
     /// Bytes of its input, where that lies in the pool of the graph before.
     pub(crate) pooled: u64,
-    /// For a layer whose group keeps only its input: the first segment of the group and the one after its last.
+    /// For a layer whose group keeps only its input: the first block of the group and the one after its last.
     pub(crate) group: Option<(usize, usize)>,
 }
 
-impl Segment<'_> {
+impl Block<'_> {
     /// Bytes of its input in a pool, where it would keep them.
     pub(crate) fn pooled_kept(&self) -> u64 {
-        if self.reel.keeps_input {
+        if self.compiled.keeps_input {
             self.pooled
         } else {
             0
@@ -155,43 +155,51 @@ impl Segment<'_> {
 /// The offloaded tensors that are on the GPU all the same between the passes of a stage: those of the last layer of the
 /// chunk whose backward pass is next. They stay (`post_warmup_callback`, `should_bulk_offload`) or are back already
 /// (`pre_reload_last_layer`), and with them reloading stays one layer ahead.
-pub(crate) fn ahead(m: &Module, tapes: &Tapes<'_>, pp_rank: u32) -> Option<(SegmentKind, u64)> {
-    tapes.sizes().savers.offload?;
+pub(crate) fn prefetched(
+    m: &Module,
+    tapes: &CompiledTapes<'_>,
+    pp_rank: u32,
+) -> Option<(BlockKind, u64)> {
+    tapes.sizes().recompute_options.offload?;
     let chunks = m.stages.rank(pp_rank).iter();
     let last = chunks.filter_map(|chunk| {
-        let segments = segments(m, tapes, chunk);
-        let offloads = |s: &&Segment<'_>| s.group.is_none() && s.reel.moved > 0;
-        let last = segments.iter().rev().find(offloads)?;
-        Some((last.kind, last.reel.moved))
+        let blocks = blocks(m, tapes, chunk);
+        let offloads = |s: &&Block<'_>| s.group.is_none() && s.compiled.moved > 0;
+        let last = blocks.iter().rev().find(offloads)?;
+        Some((last.kind, last.compiled.moved))
     });
     last.max_by_key(|(_, bytes)| *bytes)
 }
 
 /// The parts of a chunk in order, with the groups that full recompute makes of its layers.
-pub(super) fn segments<'t>(m: &Module, tapes: &'t Tapes<'_>, chunk: &Chunk) -> Vec<Segment<'t>> {
+pub(super) fn blocks<'t>(
+    m: &Module,
+    tapes: &'t CompiledTapes<'_>,
+    chunk: &Chunk,
+) -> Vec<Block<'t>> {
     let a = &m.args;
     let mut out = Vec::with_capacity(chunk.num_layers() as usize + 2);
     let mut push = |kind, layer| {
-        if let Some(reel) = tapes.tape(kind, chunk) {
-            let before = out.last().map(|before: &Segment<'_>| &before.reel.tape);
-            out.push(Segment {
+        if let Some(compiled) = tapes.tape(kind, chunk) {
+            let before = out.last().map(|before: &Block<'_>| &before.compiled.tape);
+            out.push(Block {
                 kind,
                 layer,
-                reel,
-                pooled: before.map_or(0, Tape::pooled_output),
+                compiled,
+                pooled: before.map_or(0, AutogradTape::pooled_output),
                 group: None,
             });
         }
     };
     if chunk.embedding {
-        push(SegmentKind::Embedding, None);
+        push(BlockKind::Embedding, None);
     }
     for layer in chunk.layers.clone() {
-        let kind = SegmentKind::Layer(Layer::of(m, u64::from(layer)));
+        let kind = BlockKind::Layer(Layer::of(m, u64::from(layer)));
         push(kind, Some(layer));
     }
     if chunk.output || chunk.mtp > 0 {
-        push(SegmentKind::Head, None);
+        push(BlockKind::Head, None);
     }
     let detached = a.frozen && !m.ends.is_language();
     if detached || a.recompute_granularity != Some(RecomputeGranularity::Full) {
@@ -211,8 +219,8 @@ pub(super) fn segments<'t>(m: &Module, tapes: &'t Tapes<'_>, chunk: &Chunk) -> V
                 first + start.saturating_add(size.max(1)).min(layers),
             ))
         };
-        if let Some(segment) = out.get_mut(first + offset) {
-            segment.group = group;
+        if let Some(block) = out.get_mut(first + offset) {
+            block.group = group;
         }
     }
     out

@@ -1,8 +1,10 @@
 //! One run over a tape, with a count of references for every tensor and gradient.
 
 use super::super::recompute::{Kept, Plan};
-use super::super::{ActivationTensor, Family, Gradient, Link, Role, Section, Tape, TensorId};
-use super::{Alive, High, PassKind, TRANSIENT, Usage};
+use super::super::{
+    ActivationTensor, AutogradTape, Family, Gradient, Section, TensorId, TensorUse, UseKind,
+};
+use super::{Alive, PassKind, Peak, TRANSIENT, Usage};
 
 /// A storage and how many refer to it.
 #[derive(Clone, Copy)]
@@ -23,8 +25,8 @@ struct Dying {
     next: usize,
 }
 
-pub(super) struct Player<'a> {
-    tape: &'a Tape,
+pub(super) struct LivenessSimulator<'a> {
+    tape: &'a AutogradTape,
     plan: &'a Plan,
     slots: Vec<Slot>,
     /// The last operation that reads a tensor.
@@ -35,16 +37,16 @@ pub(super) struct Player<'a> {
     dies: Vec<usize>,
     usage: Usage,
     total: u64,
-    high: High,
-    high_total: u64,
+    peak: Peak,
+    peak_total: u64,
     moment: usize,
     capture: Option<usize>,
     /// What is alive at the moment that was asked for.
     pub(super) captured: Vec<Alive>,
 }
 
-impl<'a> Player<'a> {
-    pub(super) fn new(tape: &'a Tape, plan: &'a Plan, capture: Option<usize>) -> Self {
+impl<'a> LivenessSimulator<'a> {
+    pub(super) fn new(tape: &'a AutogradTape, plan: &'a Plan, capture: Option<usize>) -> Self {
         let mut slots: Vec<Slot> = Vec::with_capacity(tape.tensors.len() * 2);
         slots.extend((0..).zip(&tape.tensors).map(|(id, tensor)| Slot {
             of: TensorId(id),
@@ -78,7 +80,7 @@ impl<'a> Player<'a> {
             }
         };
         for index in 0..tape.ops.len() {
-            let reads = |link: &&Link| matches!(link.role, Role::Input(_));
+            let reads = |link: &&TensorUse| matches!(link.role, UseKind::Input(_));
             let read = tape.links(index).iter().filter(reads);
             read.for_each(|link| used(&link.tensor, index));
         }
@@ -91,7 +93,7 @@ impl<'a> Player<'a> {
         let mut dying = Vec::with_capacity(tape.tensors.len());
         let mut dies = vec![usize::MAX; tape.ops.len()];
         for maker in 0..tape.ops.len() {
-            for tensor in tape.of(maker, Role::Output) {
+            for tensor in tape.of(maker, UseKind::Output) {
                 let last = last_use.get(tensor.0 as usize).copied();
                 if let Some(first) = last.and_then(|last| dies.get_mut(last)) {
                     let next = core::mem::replace(first, dying.len());
@@ -112,8 +114,8 @@ impl<'a> Player<'a> {
             dies,
             usage: Usage::default(),
             total: 0,
-            high: High::default(),
-            high_total: 0,
+            peak: Peak::default(),
+            peak_total: 0,
             moment: 0,
             capture,
             captured: Vec::new(),
@@ -121,22 +123,22 @@ impl<'a> Player<'a> {
     }
 
     /// Plays a pass from the beginning; its heaviest moment.
-    pub(super) fn play(&mut self, pass: PassKind) -> High {
+    pub(super) fn run(&mut self, pass: PassKind) -> Peak {
         self.slots.truncate(self.tape.tensors.len());
         for slot in &mut self.slots {
             slot.references = 0;
         }
         self.usage = Usage::default();
         self.total = 0;
-        self.high = High::default();
-        self.high_total = 0;
+        self.peak = Peak::default();
+        self.peak_total = 0;
         self.moment = 0;
         match pass {
             PassKind::Forward | PassKind::WithoutAutograd => self.forward(),
             PassKind::Backward => self.backward(false),
-            PassKind::BackwardHeld => self.backward(true),
+            PassKind::BackwardRetained => self.backward(true),
         }
-        self.high
+        self.peak
     }
 
     fn hold(&mut self, slot: usize) {
@@ -150,7 +152,7 @@ impl<'a> Player<'a> {
     }
 
     /// Holds the tensors that are this to an operation.
-    fn hold_all(&mut self, tape: &Tape, op: usize, role: Role) {
+    fn hold_all(&mut self, tape: &AutogradTape, op: usize, role: UseKind) {
         for id in tape.of(op, role) {
             self.hold(id.0 as usize);
         }
@@ -174,17 +176,17 @@ impl<'a> Player<'a> {
 
     /// The operation works: what is alive now, with tensors that only it needs, may be the most. A tensor that it also
     /// keeps is one and the same.
-    fn mark(&mut self, op: usize, again: bool, extra: Option<Role>) {
+    fn mark(&mut self, op: usize, again: bool, extra: Option<UseKind>) {
         let bytes = self
             .extra(op, extra)
             .filter_map(|id| self.slots.get(id.0 as usize))
             .filter(|slot| slot.references == 0)
             .fold(0u64, |sum, slot| sum.saturating_add(slot.bytes));
-        if self.total.saturating_add(bytes) > self.high_total {
-            self.high_total = self.total.saturating_add(bytes);
+        if self.total.saturating_add(bytes) > self.peak_total {
+            self.peak_total = self.total.saturating_add(bytes);
             let mut usage = self.usage;
             usage.add_to(TRANSIENT, bytes);
-            self.high = High {
+            self.peak = Peak {
                 usage,
                 op,
                 again,
@@ -198,12 +200,12 @@ impl<'a> Player<'a> {
     }
 
     /// The tensors that are this to an operation.
-    fn extra(&self, op: usize, role: Option<Role>) -> impl Iterator<Item = TensorId> + use<'a> {
+    fn extra(&self, op: usize, role: Option<UseKind>) -> impl Iterator<Item = TensorId> + use<'a> {
         let tape = self.tape;
         role.into_iter().flat_map(move |role| tape.of(op, role))
     }
 
-    fn capture_now(&mut self, op: usize, extra: Option<Role>) {
+    fn capture_now(&mut self, op: usize, extra: Option<UseKind>) {
         let alive = self
             .slots
             .iter()
@@ -240,11 +242,11 @@ impl<'a> Player<'a> {
         }
         let mut kept = self.plan.keeps.iter().peekable();
         for index in 0..tape.ops.len() {
-            self.hold_all(tape, index, Role::Output);
+            self.hold_all(tape, index, UseKind::Output);
             while let Some(kept) = kept.next_if(|kept| kept.op == index) {
                 self.hold(kept.tensor.0 as usize);
             }
-            self.mark(index, false, Some(Role::Forward));
+            self.mark(index, false, Some(UseKind::Forward));
             self.release_used(index, 0);
         }
     }
@@ -274,7 +276,7 @@ impl<'a> Player<'a> {
         self.slots.len() - 1
     }
 
-    fn backward(&mut self, held: bool) {
+    fn backward(&mut self, retained: bool) {
         let (tape, plan) = (self.tape, self.plan);
         for kept in &plan.keeps {
             self.hold(kept.tensor.0 as usize);
@@ -282,20 +284,20 @@ impl<'a> Player<'a> {
         let mut gradients: Vec<Option<usize>> = vec![None; tape.tensors.len()];
         if let Some(output) = tape.output {
             let slot = self.gradient(output);
-            if held {
+            if retained {
                 self.hold(slot);
             }
             if let Some(gradient) = gradients.get_mut(output.0 as usize) {
                 *gradient = Some(slot);
             }
         }
-        let first_moved = self.fetch();
+        let first_offloaded = self.fetch();
         let mut later: Vec<(usize, usize)> = Vec::new();
         // Of the operation at hand, and used again for the next.
         let mut of_outputs: Vec<usize> = Vec::new();
         let mut made: Vec<(TensorId, usize)> = Vec::new();
         for (index, op) in tape.ops.iter().enumerate().rev() {
-            let outputs = tape.of(index, Role::Output);
+            let outputs = tape.of(index, UseKind::Output);
             let is_leaf = outputs.clone().next().is_none();
             of_outputs.clear();
             of_outputs.extend(outputs.filter_map(|id| gradients.get_mut(id.0 as usize)?.take()));
@@ -305,7 +307,7 @@ impl<'a> Player<'a> {
             if !of_outputs.is_empty() || op.root || is_leaf {
                 made.clear();
                 for link in tape.links(index) {
-                    let Role::Input(gradient) = link.role else {
+                    let UseKind::Input(gradient) = link.role else {
                         continue;
                     };
                     let slot = match (gradient, of_outputs.first()) {
@@ -322,8 +324,8 @@ impl<'a> Player<'a> {
                     };
                     made.push((link.tensor, slot));
                 }
-                self.mark(index, false, Some(Role::Backward));
-                self.finish(index, first_moved, &mut later);
+                self.mark(index, false, Some(UseKind::Backward));
+                self.finish(index, first_offloaded, &mut later);
                 for slot in &of_outputs {
                     self.release(*slot);
                 }
@@ -331,10 +333,10 @@ impl<'a> Player<'a> {
                     self.accumulate(index, *input, *slot, &mut gradients);
                 }
             } else {
-                self.finish(index, first_moved, &mut later);
+                self.finish(index, first_offloaded, &mut later);
             }
             // What the same module of the layer before offloaded comes back.
-            for (slot, moved) in (first_moved..).zip(&plan.moved) {
+            for (slot, moved) in (first_offloaded..).zip(&plan.moved) {
                 if moved.first == index {
                     self.hold(slot);
                 }
@@ -343,13 +345,13 @@ impl<'a> Player<'a> {
     }
 
     /// The backward pass of an operation is over: what it saved goes.
-    fn finish(&mut self, index: usize, first_moved: usize, later: &mut Vec<(usize, usize)>) {
+    fn finish(&mut self, index: usize, first_offloaded: usize, later: &mut Vec<(usize, usize)>) {
         let (tape, plan) = (self.tape, self.plan);
-        let saved = tape.of(index, Role::Saved);
+        let saved = tape.of(index, UseKind::Saved);
         for id in saved.chain(plan.ends(index)) {
             self.release(id.0 as usize);
         }
-        for (slot, moved) in (first_moved..).zip(&plan.moved) {
+        for (slot, moved) in (first_offloaded..).zip(&plan.moved) {
             if moved.op == index {
                 self.release(slot);
             }
@@ -415,14 +417,14 @@ impl<'a> Player<'a> {
     fn again(&mut self, section: &Section, of_outputs: &[usize], later: &mut Vec<(usize, usize)>) {
         let (tape, plan) = (self.tape, self.plan);
         for index in section.ops.clone() {
-            self.hold_all(tape, index, Role::Output);
-            self.hold_all(tape, index, Role::Saved);
-            self.mark(index, true, Some(Role::Forward));
+            self.hold_all(tape, index, UseKind::Output);
+            self.hold_all(tape, index, UseKind::Saved);
+            self.mark(index, true, Some(UseKind::Forward));
             self.release_used(index, section.ops.start);
         }
         if section.discards.is_empty() {
             let last = section.ops.end.saturating_sub(1);
-            let outputs = tape.of(last, Role::Output);
+            let outputs = tape.of(last, UseKind::Output);
             later.extend(outputs.map(|id| (section.ops.start, id.0 as usize)));
             for slot in of_outputs {
                 self.hold(*slot);
@@ -431,7 +433,7 @@ impl<'a> Player<'a> {
             return;
         }
         for index in 0..tape.ops.len() {
-            let saved = tape.of(index, Role::Saved);
+            let saved = tape.of(index, UseKind::Saved);
             let saved = saved.filter(|_| !plan.runs_again(index));
             for id in saved.chain(plan.ends(index)) {
                 if section.discards.contains(&id) {
@@ -441,7 +443,7 @@ impl<'a> Player<'a> {
         }
         // Python lets go of what was made again.
         let made = section.ops.clone();
-        for id in made.flat_map(|op| tape.of(op, Role::Output)) {
+        for id in made.flat_map(|op| tape.of(op, UseKind::Output)) {
             let used_later = self
                 .last_use
                 .get(id.0 as usize)

@@ -1,0 +1,120 @@
+//! A forward and a backward pass at once, as EP overlap has them (`TransformerModelChunkSchedulePlan.run`): the embedding
+//! forwards, the loss backwards, layer by layer in pass, the loss forwards, and at last the embedding backwards.
+
+use super::blocks::{Block, BlockKind};
+use super::chunk_profile::{ChunkPeak, ChunkProfile};
+use crate::model::tape::liveness::{TRANSIENT, Usage};
+
+/// The heaviest moment of the two passes together.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct OverlapPeak {
+    /// What both micro batches have alive.
+    pub(crate) usage: Usage,
+    /// Its total.
+    pub(crate) total: u64,
+    /// Whether the forward pass is at work.
+    pub(crate) forward: bool,
+    /// The pass at work, with what its own micro batch has alive.
+    pub(crate) peak: ChunkPeak,
+    /// Segments of the other micro batch that are kept: those done forwards, or those not yet done backwards.
+    pub(crate) kept: usize,
+    /// Tensors of the residual stream's size on their way between layers.
+    pub(crate) passing: u64,
+}
+
+struct Overlap<'a> {
+    forward: &'a ChunkProfile<'a>,
+    backward: &'a ChunkProfile<'a>,
+    /// Where the forward pass has its loss, or ends.
+    head: usize,
+    done: usize,
+    left: usize,
+    begun: bool,
+    best: OverlapPeak,
+}
+
+/// The heaviest moment of a forward pass of `forward` and a backward pass of `backward`.
+pub(crate) fn overlap(forward: &ChunkProfile<'_>, backward: &ChunkProfile<'_>) -> OverlapPeak {
+    let is_head = |s: &Block<'_>| s.kind == BlockKind::Head;
+    let head = forward.blocks.iter().position(is_head);
+    let head = head.unwrap_or(forward.blocks.len());
+    let mut overlap = Overlap {
+        forward,
+        backward,
+        head,
+        done: 0,
+        left: backward.blocks.len(),
+        begun: false,
+        best: OverlapPeak::default(),
+    };
+    let embeds = |chunk: &ChunkProfile<'_>| {
+        let first = chunk.blocks.first();
+        first.is_some_and(|s| s.kind == BlockKind::Embedding)
+    };
+    if embeds(forward) {
+        overlap.forward();
+    }
+    if backward.blocks.last().is_some_and(is_head) {
+        overlap.backward();
+    }
+    let embedding = usize::from(embeds(backward));
+    while overlap.done < head {
+        overlap.forward();
+        if overlap.left > embedding {
+            overlap.backward();
+        }
+    }
+    while overlap.left > embedding {
+        overlap.backward();
+    }
+    // The gradient of the embedding waits for the loss of the other micro batch.
+    while overlap.done < forward.blocks.len() {
+        overlap.forward();
+    }
+    while overlap.left > 0 {
+        overlap.backward();
+    }
+    overlap.best
+}
+
+impl Overlap<'_> {
+    fn offer(&mut self, peak: ChunkPeak, forward: bool, kept: usize, passing: bool) {
+        let other = if forward { self.backward } else { self.forward };
+        let mut usage = peak.usage;
+        if kept > 0 {
+            usage.add(&other.before(kept));
+        }
+        let passing = if passing { self.backward.residual } else { 0 };
+        usage.add_to(TRANSIENT, passing);
+        let total = usage.total();
+        if total > self.best.total {
+            self.best = OverlapPeak {
+                usage,
+                total,
+                forward,
+                peak,
+                kept,
+                passing,
+            };
+        }
+    }
+
+    fn forward(&mut self) {
+        // The gradient between two layers of the backward pass.
+        let passing = self.begun && (self.left > 0 || self.backward.received > 0);
+        self.offer(self.forward.forward_at(self.done), true, self.left, passing);
+        self.done += 1;
+    }
+
+    fn backward(&mut self) {
+        let Some(index) = self.left.checked_sub(1) else {
+            return;
+        };
+        let (peak, first) = self.backward.backward_at(index, false);
+        // The output of the latest layer of the forward pass; after the loss there is none.
+        let passing = self.done > 0 && self.done <= self.head;
+        self.offer(peak, false, self.done, passing);
+        self.left = first.min(index);
+        self.begun = true;
+    }
+}

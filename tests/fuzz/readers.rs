@@ -139,7 +139,6 @@ pub(crate) fn hf(text: &str) -> Result<u64, String> {
 
 /// YAML as such.
 pub(crate) fn yaml(text: &str) -> Result<u64, String> {
-    let _ = yaml_text::parse_value(text, 1);
     let format = detect::detect(text).map(|found| found.format as u8);
     Ok(match yaml_text::parse(text) {
         Ok(yaml) => {

@@ -44,7 +44,6 @@ pub mod value;
 pub mod config;
 pub mod memory;
 pub mod model;
-mod order;
 pub mod parallel;
 pub mod source;
 pub mod units;

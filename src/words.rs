@@ -50,27 +50,9 @@ impl Gaps {
     }
 }
 
-/// A character in quotes; what cannot be seen is escaped. The standard library's way needs tables of Unicode too.
-pub(crate) fn quoted(c: char) -> String {
-    let plain = !c.is_control() && !matches!(c, '\'' | '\\');
-    let text = if plain {
-        String::from(c)
-    } else {
-        c.escape_default().collect()
-    };
-    format!("'{text}'")
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{Gaps, quoted};
-
-    #[test]
-    fn characters_are_quoted_as_the_standard_library_does() {
-        for c in ['x', ' ', '\n', '\'', '"', '\\', 'é'] {
-            assert_eq!(quoted(c), format!("{c:?}"));
-        }
-    }
+    use super::Gaps;
 
     #[test]
     fn gaps_are_filled_in_order() {

@@ -14,7 +14,6 @@ use crate::memory::states::{StateRule, StateRules};
 use crate::memory::{ModuleEstimate, StageEstimate};
 use crate::model::tensor::{Component, ParamTensor, Sharding};
 use crate::model::{Architecture, PartKind};
-use crate::order::sort_by_key;
 use crate::parallel::groups::View;
 use crate::units::{Bytes, multiply};
 
@@ -100,9 +99,7 @@ pub fn differences(m: &Module, estimate: &ModuleEstimate) -> Vec<Difference> {
         .iter()
         .filter_map(|reason| reason(&job))
         .collect();
-    sort_by_key(&mut found, |difference| {
-        core::cmp::Reverse(difference.effect.size())
-    });
+    found.sort_by_key(|difference| core::cmp::Reverse(difference.effect.size()));
     found
 }
 

@@ -8,7 +8,6 @@ use crate::config::raw::{RawJob, RawModule, Settings};
 use crate::formats::node::{Data, Entry, Node};
 use crate::formats::report::{Fate, KeyReport, shown_data};
 use crate::formats::state::{Place, PresetRef, Setup, ShareState, View};
-use crate::order::sorted;
 use crate::value::Value;
 
 /// The most modules that are read.
@@ -138,7 +137,7 @@ struct Reader {
 
 impl Reader {
     fn finish(mut self) -> Document {
-        self.report = sorted(core::mem::take(&mut self.report), |a, b| a.line < b.line);
+        self.report.sort_by_key(|row| row.line);
         Document {
             state: self.state,
             report: self.report,

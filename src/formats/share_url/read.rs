@@ -1,12 +1,13 @@
 //! Tokens to a state.
 
+use std::collections::BTreeSet;
+
 use super::keys::{self, Key};
 use super::notice::clip;
 use super::{MAX_TOKEN, MAX_TOKENS, Notice, notation, text};
 use crate::config::canonical::normalize_job;
 use crate::config::raw::{RawJob, RawModule};
 use crate::formats::state::{Place, PresetRef, Setup, ShareState};
-use crate::order::repeated;
 use crate::value::Value;
 
 /// Reads the tokens after the version.
@@ -80,10 +81,9 @@ impl Reader {
             setup.job.modules = self.modules(list, &base);
         }
         let keys: Vec<String> = pairs.iter().map(|pair| text::decode(pair.0)).collect();
-        let names: Vec<&str> = keys.iter().map(String::as_str).collect();
-        let repeated = repeated(&names);
-        for ((pair, key), is_repeated) in pairs.iter().zip(&keys).zip(repeated) {
-            if is_repeated {
+        let mut seen = BTreeSet::new();
+        for (pair, key) in pairs.iter().zip(&keys) {
+            if !seen.insert(key.as_str()) {
                 let key = clip(key);
                 self.notices.push(Notice::Repeated { key });
             }

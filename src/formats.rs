@@ -1,8 +1,6 @@
 //! Configurations in and out of text: every reader reports what it did with every key.
 
-pub mod base64;
 pub mod bridge_keys;
-pub mod deflate;
 pub mod detect;
 pub mod environment;
 pub mod hf_config;

@@ -1,7 +1,6 @@
 //! Tests of `formats`.
 
 mod bridge_table;
-mod deflate;
 mod detect;
 mod front_ends;
 mod graphs;

@@ -1,31 +1,31 @@
-//! Percent-coding: which characters a link shows as they are, and how the others come and go.
+//! Percent-encoding: which characters a link shows as they are, and how the others are written and read.
 
-/// Whether a character may stand unescaped in a value. Everything that Markdown, tables, shells, mail and chat
-/// programs give a meaning of their own is escaped.
-fn plain(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || b"-._~:,@".contains(&byte)
-}
+use percent_encoding::{
+    AsciiSet, NON_ALPHANUMERIC, percent_decode_str, percent_encode_byte, utf8_percent_encode,
+};
+
+/// What is escaped in a value: everything that Markdown, tables, shells, mail and chat programs give a meaning of
+/// their own.
+const VALUE: &AsciiSet = &NON_ALPHANUMERIC
+    .remove(b'-')
+    .remove(b'.')
+    .remove(b'_')
+    .remove(b'~')
+    .remove(b':')
+    .remove(b',')
+    .remove(b'@');
+
+/// What is escaped in a name that stands in front of `.`, `:`, `,` or after `@`.
+const NAME: &AsciiSet = &VALUE.add(b'.').add(b':').add(b',').add(b'@');
 
 /// Appends `text`, percent-encoded.
 pub(super) fn encode(out: &mut String, text: &str) {
-    for byte in text.bytes() {
-        if plain(byte) {
-            out.push(char::from(byte));
-        } else {
-            escape(out, byte);
-        }
-    }
+    out.extend(utf8_percent_encode(text, VALUE));
 }
 
-/// Appends a name that stands in front of `.`, `:`, `,` or after `@`, percent-encoded with those.
+/// Appends a name, percent-encoded with the characters that separate it from what follows.
 pub(super) fn encode_name(out: &mut String, text: &str) {
-    for byte in text.bytes() {
-        if plain(byte) && !b".:,@".contains(&byte) {
-            out.push(char::from(byte));
-        } else {
-            escape(out, byte);
-        }
-    }
+    out.extend(utf8_percent_encode(text, NAME));
 }
 
 /// Makes the last character of a link one that programs which look for links do not leave out.
@@ -33,41 +33,14 @@ pub(super) fn close(link: &mut String) {
     if let Some(last) = link.pop() {
         // Only unescaped characters end a link otherwise, and those are ASCII.
         match u8::try_from(last) {
-            Ok(byte) if !byte.is_ascii_alphanumeric() => escape(link, byte),
+            Ok(byte) if !byte.is_ascii_alphanumeric() => link.push_str(percent_encode_byte(byte)),
             _ => link.push(last),
         }
-    }
-}
-
-fn escape(out: &mut String, byte: u8) {
-    out.push('%');
-    for digit in [byte >> 4, byte & 15] {
-        out.extend(char::from_digit(digit.into(), 16).map(|c| c.to_ascii_uppercase()));
     }
 }
 
 /// Reads percent-encoded text. What is not a valid escape stays as it is.
 #[must_use]
 pub fn decode(text: &str) -> String {
-    let bytes = text.as_bytes();
-    let mut out = Vec::with_capacity(bytes.len());
-    let mut at = 0;
-    while let Some(&byte) = bytes.get(at) {
-        let digit = |offset: usize| {
-            let c = char::from(*bytes.get(at + offset)?);
-            c.to_digit(16).and_then(|d| u8::try_from(d).ok())
-        };
-        let escape = if byte == b'%' {
-            digit(1).zip(digit(2))
-        } else {
-            None
-        };
-        let (byte, length) = match escape {
-            Some((high, low)) => (high << 4 | low, 3),
-            None => (byte, 1),
-        };
-        out.push(byte);
-        at += length;
-    }
-    String::from_utf8_lossy(&out).into_owned()
+    percent_decode_str(text).decode_utf8_lossy().into_owned()
 }

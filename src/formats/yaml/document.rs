@@ -203,12 +203,12 @@ impl<'t> Reader<'t> {
             if event == Event::MappingEnd {
                 return Ok(Data::Map(with_merged(entries, merged)));
             }
-            let merges =
+            let is_merge_key =
                 matches!(&event, Event::Scalar(text, ScalarStyle::Plain, _, None) if text == "<<");
             let key = self.key(event, line)?;
             let (event, value_line) = self.next()?;
             let node = self.node(event, value_line)?;
-            if merges {
+            if is_merge_key {
                 merged.push(node);
             } else {
                 entries.push(Entry { key, line, node });

@@ -1,5 +1,7 @@
 //! Share links: what they look like, what they survive, and that old ones keep their meaning.
 
+use base64::Engine;
+use base64::prelude::BASE64_URL_SAFE;
 use megatron_memory::config::check;
 use megatron_memory::config::field::Kind;
 use megatron_memory::config::fields::FieldId;
@@ -319,6 +321,21 @@ fn links_survive_what_mail_and_chat_do_to_them() {
     let (state, notices) = decode("#v1;layout=Et%252Ct%252CL");
     assert_eq!(notices, []);
     assert_eq!(encode(&state), "#v1;layout=Et,t,L");
+}
+
+/// A packed link of an empty job with blanks behind it, of so many bytes unpacked, as another program compresses it.
+fn unpacks_to(bytes: usize) -> String {
+    let empty = r#"{"schema":"megatron-memory/1","settings":{}}"#;
+    let document = empty.to_owned() + &" ".repeat(bytes - empty.len());
+    let packed = miniz_oxide::deflate::compress_to_vec(document.as_bytes(), 6);
+    format!("#z1:{}", BASE64_URL_SAFE.encode(packed))
+}
+
+#[test]
+fn a_packed_link_may_unpack_to_so_many_bytes_and_no_more() {
+    assert_eq!(decode(&unpacks_to(65_536)).1, []);
+    assert_eq!(decode(&unpacks_to(65_537)).1, [Notice::Damaged]);
+    assert_eq!(decode(&unpacks_to(5_000_000)).1, [Notice::Damaged]);
 }
 
 #[test]

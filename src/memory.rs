@@ -2,7 +2,7 @@
 //! total, deterministic, and in whole bytes.
 
 mod assumptions;
-mod blocks;
+pub mod blocks;
 pub mod bucket;
 pub mod buffers;
 mod chunk_profile;
@@ -26,7 +26,7 @@ pub use ranks::{RankMemory, rank_memory};
 pub use timeline::{Timeline, TimelinePoint, timeline};
 
 use crate::config::job::{Config, Module};
-use crate::model::{Architecture, PartCounts, whole_model_parts};
+use crate::model::{Architecture, PartCounts};
 use crate::units::Bytes;
 use bucket::Bucket;
 use parameters::{Parameters, PartTable};
@@ -169,7 +169,7 @@ fn estimate_module(m: &Module) -> ModuleEstimate {
         PartTable::local(&architecture),
         PartTable::whole(&architecture),
     );
-    let parameters = whole.total(&whole_model_parts(m));
+    let parameters = whole.total(&architecture.whole_model_parts(m));
     let stages = Stages::new(m, &architecture, &local);
     ModuleEstimate {
         active_parameters: parameters.active(m),

@@ -112,7 +112,8 @@ fn moment(w: &mut Writer, m: &PeakMoment) {
         w.key("step").number_or_null(m.step);
         w.key("chunk").number(m.chunk.into());
         w.key("microbatch").number(m.microbatch.into());
-        w.key("part").text(m.part);
+        w.key("part")
+            .text(&m.block.map_or_else(String::new, |block| block.to_string()));
         w.key("layer").number_or_null(m.layer.map(u64::from));
         w.key("operation").text(m.op);
     });

@@ -13,7 +13,7 @@ use crate::memory::parameters::{Count, Parameters};
 use crate::memory::states::{StateRule, StateRules};
 use crate::memory::{ModuleEstimate, StageEstimate};
 use crate::model::tensor::{Component, ParamTensor, Sharding};
-use crate::model::{Architecture, PartKind};
+use crate::model::{Architecture, Part};
 use crate::parallel::groups::View;
 use crate::units::{Bytes, multiply};
 
@@ -126,21 +126,25 @@ impl Job<'_> {
     fn tensors_on_stage(&self, wanted: &dyn Fn(&ParamTensor) -> bool) -> Elements {
         let architecture = Architecture::new(self.m);
         let mut sum = Elements::default();
-        for kind in PartKind::ALL {
-            let times = self.parts(kind);
-            for tensor in architecture.parameters(kind).iter().filter(|t| wanted(t)) {
+        for (part, times) in self.parts(&architecture) {
+            for tensor in part.parameters.iter().filter(|t| wanted(t)) {
                 sum.add(tensor.sharding, multiply(tensor.shape.elements(), times));
             }
         }
         sum
     }
 
-    /// How many of a part the stage holds.
-    fn parts(&self, kind: PartKind) -> u64 {
-        let chunks = self.stage.chunks.iter();
-        chunks
-            .filter_map(|chunk| chunk.parts.get(kind as usize))
-            .sum()
+    /// Every part of the model, and how many of it the stage holds.
+    fn parts<'a>(
+        &'a self,
+        architecture: &'a Architecture,
+    ) -> impl Iterator<Item = (&'a Part, u64)> {
+        let parts = architecture.parts().iter().enumerate();
+        parts.map(|(place, part)| {
+            let chunks = self.stage.chunks.iter();
+            let counts = chunks.filter_map(|chunk| chunk.parts.get(place));
+            (part, counts.sum())
+        })
     }
 
     /// All states of so many parameters.
@@ -192,9 +196,10 @@ impl Job<'_> {
 
     /// Decoder layers and MTP depths on the stage.
     fn layers(&self) -> u64 {
-        let kinds = PartKind::ALL.into_iter();
-        let layers = kinds.filter(|kind| kind.layer().is_some() || kind.mtp());
-        layers.map(|kind| self.parts(kind)).sum()
+        let architecture = Architecture::new(self.m);
+        let parts = self.parts(&architecture);
+        let layers = parts.filter(|(part, _)| part.kind.layer().is_some());
+        layers.map(|(_, times)| times).sum()
     }
 
     fn first_or_last_given(&self) -> bool {

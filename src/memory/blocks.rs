@@ -1,6 +1,6 @@
 //! The parts of a chunk with their tapes, each made and run once for all chunks that have it.
 
-use core::cell::OnceCell;
+use core::fmt;
 
 use super::graph_phase::GraphPhase;
 use crate::config::choices::{RecomputeGranularity, RecomputeMethod};
@@ -9,68 +9,77 @@ use crate::model::sizes::Sizes;
 use crate::model::tape::liveness::CompiledTape;
 use crate::model::tape::{AutogradTape, Part};
 use crate::model::tensor::{Shape, factor};
-use crate::model::{Layer, embedding_tape, head_tape, layer_tape};
+use crate::model::{Architecture, LayerSpec, embedding_tape, head_tape, layer_tape};
 use crate::parallel::stages::Chunk;
 
-/// A part of a chunk, as far as its activations go.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum BlockKind {
+/// A part of a chunk whose passes the schedule runs as one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BlockKind {
     /// The embedding.
     Embedding,
-    /// A decoder layer.
-    Layer(Layer),
+    /// A decoder or encoder layer.
+    Layer(LayerSpec),
     /// What follows the layers: final norm, MTP, output layer, loss.
     Head,
 }
 
-impl BlockKind {
-    /// What the page calls it.
-    #[must_use]
-    pub(crate) const fn label(self) -> &'static str {
+/// What the page calls it.
+impl fmt::Display for BlockKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Embedding => "embedding",
-            Self::Layer(layer) => match (layer.linear, layer.moe, layer.bf16) {
-                (false, false, false) => "dense layer",
-                (false, true, false) => "MoE layer",
-                (true, false, false) => "dense layer with linear attention",
-                (true, true, false) => "MoE layer with linear attention",
-                (false, false, true) => "dense layer in bf16",
-                (false, true, true) => "MoE layer in bf16",
-                (true, false, true) => "dense layer with linear attention in bf16",
-                (true, true, true) => "MoE layer with linear attention in bf16",
-            },
-            Self::Head => "output",
+            Self::Embedding => f.write_str("embedding"),
+            Self::Layer(spec) => spec.fmt(f),
+            Self::Head => f.write_str("output"),
         }
     }
 }
 
-/// The tapes of a module, each reduced once, when the first chunk with such a part asks for it.
+/// The tapes of a module in one phase of its CUDA graphs, one for every distinct block.
 pub(crate) struct CompiledTapes<'a> {
     sizes: Sizes<'a>,
+    architecture: &'a Architecture,
     pub(crate) graph_phase: GraphPhase,
-    /// One for each kind of layer.
-    layers: [OnceCell<CompiledTape>; 8],
-    embedding: OnceCell<CompiledTape>,
-    /// One for each way in which a chunk can end.
-    heads: Vec<((u32, bool), OnceCell<CompiledTape>)>,
+    embedding: CompiledTape,
+    /// In the order of [`Architecture::specs`].
+    layers: Vec<CompiledTape>,
+    /// By the MTP depths of a chunk and whether it has the output layer.
+    heads: Vec<((u32, bool), CompiledTape)>,
 }
 
 impl<'a> CompiledTapes<'a> {
-    /// The tapes of a module at this time.
-    pub(crate) fn new(m: &'a Module, graph_phase: GraphPhase) -> Self {
-        let mut heads: Vec<((u32, bool), OnceCell<CompiledTape>)> = Vec::new();
-        for chunk in m.stages.chunks() {
-            let key = (chunk.mtp, chunk.output);
-            if heads.iter().all(|(other, _)| *other != key) {
-                heads.push((key, OnceCell::new()));
+    /// The tapes of a module in this phase.
+    pub(crate) fn new(
+        m: &'a Module,
+        architecture: &'a Architecture,
+        graph_phase: GraphPhase,
+    ) -> Self {
+        let sizes = Sizes::new(m);
+        let compiled = |tape: AutogradTape| {
+            let tape = match graph_phase {
+                GraphPhase::Plain | GraphPhase::BeforeCapture => tape,
+                GraphPhase::Capture => tape.part(Part::Inside),
+                GraphPhase::Replay => tape.part(Part::Outside),
+            };
+            CompiledTape::new(tape, sizes.recompute_options)
+        };
+        let mut heads: Vec<((u32, bool), CompiledTape)> = Vec::new();
+        for chunk in m.stages.chunks().iter().filter(|chunk| has_head(chunk)) {
+            let ends = (chunk.mtp, chunk.output);
+            if heads.iter().all(|(other, _)| *other != ends) {
+                let head = head_tape(&sizes, u64::from(chunk.mtp), chunk.output);
+                heads.push((ends, compiled(head)));
             }
         }
+        let layers = architecture.specs().iter();
         Self {
-            sizes: Sizes::new(m),
             graph_phase,
-            layers: Default::default(),
-            embedding: OnceCell::new(),
+            embedding: compiled(embedding_tape(&sizes)),
+            layers: layers
+                .map(|spec| compiled(layer_tape(&sizes, *spec)))
+                .collect(),
             heads,
+            sizes,
+            architecture,
         }
     }
 
@@ -81,35 +90,24 @@ impl<'a> CompiledTapes<'a> {
 
     /// The tape of one kind of block of a chunk.
     pub(crate) fn tape(&self, kind: BlockKind, chunk: &Chunk) -> Option<&CompiledTape> {
-        let sizes = &self.sizes;
-        let made = |tape| self.compiled(tape);
-        Some(match kind {
-            BlockKind::Embedding => self.embedding.get_or_init(|| made(embedding_tape(sizes))),
-            BlockKind::Layer(layer) => {
-                let index = 4 * usize::from(layer.bf16)
-                    + 2 * usize::from(layer.linear)
-                    + usize::from(layer.moe);
-                let cell = self.layers.get(index)?;
-                cell.get_or_init(|| made(layer_tape(sizes, layer)))
+        match kind {
+            BlockKind::Embedding => Some(&self.embedding),
+            BlockKind::Layer(spec) => {
+                let place = self.architecture.specs().binary_search(&spec).ok()?;
+                self.layers.get(place)
             }
             BlockKind::Head => {
-                let key = (chunk.mtp, chunk.output);
-                let (_, cell) = self.heads.iter().find(|(other, _)| *other == key)?;
-                let head = || head_tape(sizes, u64::from(chunk.mtp), chunk.output);
-                cell.get_or_init(|| made(head()))
+                let ends = (chunk.mtp, chunk.output);
+                let mut heads = self.heads.iter();
+                heads.find(|(of, _)| *of == ends).map(|(_, tape)| tape)
             }
-        })
+        }
     }
+}
 
-    /// What is kept of a tape at this time.
-    fn compiled(&self, tape: AutogradTape) -> CompiledTape {
-        let tape = match self.graph_phase {
-            GraphPhase::Plain | GraphPhase::BeforeCapture => tape,
-            GraphPhase::Capture => tape.part(Part::Inside),
-            GraphPhase::Replay => tape.part(Part::Outside),
-        };
-        CompiledTape::new(tape, self.sizes.recompute_options)
-    }
+/// Whether a chunk has more than embedding and layers.
+fn has_head(chunk: &Chunk) -> bool {
+    chunk.output || chunk.mtp > 0
 }
 
 /// The mask that the data loader makes for every sample, one byte for each pair of tokens.
@@ -195,10 +193,11 @@ pub(super) fn blocks<'t>(
         push(BlockKind::Embedding, None);
     }
     for layer in chunk.layers.clone() {
-        let kind = BlockKind::Layer(Layer::of(m, u64::from(layer)));
-        push(kind, Some(layer));
+        if let Some(spec) = tapes.architecture.layer(layer) {
+            push(BlockKind::Layer(spec), Some(layer));
+        }
     }
-    if chunk.output || chunk.mtp > 0 {
+    if has_head(chunk) {
         push(BlockKind::Head, None);
     }
     let detached = a.frozen && !m.ends.is_language();

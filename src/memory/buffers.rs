@@ -11,7 +11,7 @@ use crate::model::kernels::rotary;
 use crate::model::sizes::Sizes;
 use crate::model::tape::block;
 use crate::model::tensor::{Component, ParamTensor, Shape, Sharding, factor};
-use crate::model::{Architecture, PartCounts, PartKind, trained};
+use crate::model::{Architecture, PartCounts, trained};
 use crate::source::{
     BUFFER_LAYOUT, CUBLAS_WORKSPACE, DRAINED_WGRAD, DUMMY_WGRAD, MEMORY_BUFFER, ROPE_TABLE,
     SPLIT_BLOCKS, Source, TE_CUBLAS_WORKSPACE,
@@ -97,25 +97,46 @@ pub(crate) struct Site<'a> {
     pub(crate) rules: &'a StateRules,
     /// Whether it has the output layer of a language model.
     pub(crate) output: bool,
+    /// The parts of each chunk.
     pub(crate) parts: Vec<PartCounts>,
+    pub(crate) architecture: &'a Architecture,
+}
+
+impl Site<'_> {
+    /// Whether any layer of the stage has routed experts.
+    fn has_experts(&self) -> bool {
+        let parts = self.architecture.parts();
+        self.parts.iter().any(|counts| {
+            let mut held = parts.iter().zip(counts).filter(|(_, count)| **count > 0);
+            held.any(|(part, _)| {
+                part.kind
+                    .layer()
+                    .is_some_and(|spec| spec.experts().is_some())
+            })
+        })
+    }
 }
 
 /// What [`buffers`] needs of a module, computed once.
 pub(crate) struct BufferRules {
-    padding: [PartPadding; PartKind::COUNT],
-    /// Shapes of linear layers' weights, by part.
-    linears: [Vec<(u64, u64)>; PartKind::COUNT],
-    fp8: [fp8::Part; PartKind::COUNT],
+    /// In the order of [`Architecture::parts`], as the others.
+    padding: Vec<PartPadding>,
+    /// Rows and columns of linear layers' weights.
+    linears: Vec<Vec<(u64, u64)>>,
+    fp8: Vec<fp8::Part>,
     /// KiB of PyTorch's and of Transformer Engine's workspace.
     workspaces: (u64, u64),
 }
 
 impl BufferRules {
     pub(crate) fn new(m: &Module, architecture: &Architecture) -> Self {
+        let parts = || architecture.parts().iter();
         Self {
-            padding: PartKind::ALL.map(|kind| PartPadding::new(m, architecture.parameters(kind))),
-            linears: PartKind::ALL.map(|kind| linears(m, architecture.parameters(kind))),
-            fp8: PartKind::ALL.map(|kind| fp8::Part::new(m, kind, architecture)),
+            padding: parts()
+                .map(|part| PartPadding::new(m, &part.parameters))
+                .collect(),
+            linears: parts().map(|part| linears(m, &part.parameters)).collect(),
+            fp8: parts().map(|part| fp8::Part::new(m, part)).collect(),
             workspaces: workspaces_kib(m),
         }
     }
@@ -126,15 +147,7 @@ impl BufferRules {
         let a = &m.args;
         let te = a.transformer_impl != TransformerImpl::Local;
         let output = site.output;
-        let count = |kind: PartKind| -> u64 {
-            let parts = site.parts.iter();
-            parts.filter_map(|parts| parts.get(kind as usize)).sum()
-        };
-        let mtp_moe =
-            count(PartKind::MtpLayer) > 0 && m.is_moe_layer(a.num_layers.saturating_sub(1));
-        let is_moe = |kind: &PartKind| kind.layer().is_some_and(|layer| layer.moe);
-        let mut kinds = PartKind::ALL.into_iter().filter(is_moe);
-        let moe = kinds.any(|kind| count(kind) > 0) || mtp_moe;
+        let moe = site.has_experts();
         let mut out = List(Vec::with_capacity(8));
         let mut padding = 0u64;
         self.each_padding(site, &mut |term| {

@@ -6,6 +6,8 @@ mod activations;
 mod buffers;
 mod formula;
 
+use std::borrow::Cow;
+
 pub use formula::Formula;
 
 use super::bucket::{Bucket, State};
@@ -15,7 +17,7 @@ use super::states::{AppliesTo, StateRule, StateRules};
 use super::{ChunkEstimate, Estimate, StageRef};
 use crate::config::job::{Config, Module};
 use crate::model::tensor::{Component, ParamTensor, Shape, Sharding};
-use crate::model::{Architecture, PartKind};
+use crate::model::{Architecture, Part, PartKind};
 use crate::source::{
     DISTRIBUTED_OPTIMIZER, GRAD_BUFFER, MAIN_PARAMS, OPTIMIZER, OPTIMIZER_CONFIG, Source,
 };
@@ -97,7 +99,7 @@ fn parent(bucket: Bucket, (what, source): (&str, Source), children: Vec<Line>) -
 fn product(shape: &Shape, width: u64, times: u64, each: u64) -> Formula {
     let rounded = multiply(shape.elements(), width) != each;
     Formula(Kind::Product(Box::new(Product {
-        times: ("alive", times),
+        times: ("alive".into(), times),
         rounding: if rounded { ", in blocks of 512 B" } else { "" },
         ..Product::of(*shape, width)
     })))
@@ -123,9 +125,9 @@ fn state_line(
     };
     let (what, source) = describe(m, bucket);
     let mut components: Vec<Line> = Vec::new();
-    for (kind, times) in parts(chunks) {
-        for tensor in architecture
-            .parameters(kind)
+    for (Part { kind, parameters }, times) in parts(architecture, chunks) {
+        let kind = *kind;
+        for tensor in parameters
             .iter()
             .filter(|t| bucket.holds(t.sharding) && rules.has(bucket, t.component))
         {
@@ -135,10 +137,10 @@ fn state_line(
             if bytes == Bytes::ZERO {
                 continue;
             }
-            let component = tensor.component.id(kind.mtp());
+            let component = tensor.component.id(kind.is_mtp());
             let id = [bucket.id(), "/", component].concat();
             let row = Line {
-                id: [&id, "/", part_id(kind), "/", tensor.name].concat(),
+                id: [&id, "/", &part_id(kind), "/", tensor.name].concat(),
                 label: [prefix(kind), tensor.name].concat(),
                 bytes,
                 what: [what, " of ", tensor.name].concat(),
@@ -154,7 +156,7 @@ fn state_line(
                 }
                 None => components.push(Line {
                     id,
-                    label: component_label(tensor.component, kind.mtp()),
+                    label: component_label(tensor.component, kind.is_mtp()),
                     bytes,
                     what: [what, ", ", sharding_words(tensor.sharding)].concat(),
                     formula: None,
@@ -178,13 +180,15 @@ fn state_line(
 }
 
 /// How many of each part all chunks of the stage hold, where there are any.
-fn parts(chunks: &[ChunkEstimate]) -> impl Iterator<Item = (PartKind, u64)> {
-    PartKind::ALL.into_iter().filter_map(|kind| {
-        let times = chunks
-            .iter()
-            .filter_map(|chunk| chunk.parts.get(kind as usize))
-            .sum();
-        (times > 0).then_some((kind, times))
+fn parts<'a>(
+    architecture: &'a Architecture,
+    chunks: &'a [ChunkEstimate],
+) -> impl Iterator<Item = (&'a Part, u64)> {
+    let parts = architecture.parts().iter().enumerate();
+    parts.filter_map(|(place, part)| {
+        let counts = chunks.iter().filter_map(|chunk| chunk.parts.get(place));
+        let times = counts.sum();
+        (times > 0).then_some((part, times))
     })
 }
 
@@ -228,46 +232,41 @@ fn formula(
     })))
 }
 
-fn part_symbol(kind: PartKind) -> &'static str {
+/// What so many of a part are called in a formula.
+fn part_symbol(kind: PartKind) -> Cow<'static, str> {
     match kind {
-        PartKind::DenseLayer => "dense layers",
-        PartKind::MoeLayer => "MoE layers",
-        PartKind::MtpLayer => "MTP depths",
-        PartKind::LinearDenseLayer => "dense layers with linear attention",
-        PartKind::LinearMoeLayer => "MoE layers with linear attention",
-        PartKind::Bf16DenseLayer => "dense layers in bf16",
-        PartKind::Bf16MoeLayer => "MoE layers in bf16",
-        PartKind::Bf16LinearDenseLayer => "dense layers with linear attention in bf16",
-        PartKind::Bf16LinearMoeLayer => "MoE layers with linear attention in bf16",
-        _ => "copies",
+        PartKind::Layer(spec) => spec.plural().into(),
+        PartKind::MtpDepth(_) => "MTP depths".into(),
+        PartKind::Embedding
+        | PartKind::FinalNorm
+        | PartKind::OutputLayer
+        | PartKind::MtpEmbedding
+        | PartKind::Projector => "copies".into(),
     }
 }
 
-fn part_id(kind: PartKind) -> &'static str {
+/// A part's name in paths.
+fn part_id(kind: PartKind) -> Cow<'static, str> {
     match kind {
-        PartKind::Embedding => "embedding",
-        PartKind::DenseLayer => "dense",
-        PartKind::MoeLayer => "moe",
-        PartKind::FinalNorm => "final_norm",
-        PartKind::OutputLayer => "output_layer",
-        PartKind::MtpEmbedding => "mtp_embedding",
-        PartKind::MtpLayer => "mtp",
-        PartKind::LinearDenseLayer => "linear_dense",
-        PartKind::LinearMoeLayer => "linear_moe",
-        PartKind::Projector => "projector",
-        PartKind::Bf16DenseLayer => "bf16_dense",
-        PartKind::Bf16MoeLayer => "bf16_moe",
-        PartKind::Bf16LinearDenseLayer => "bf16_linear_dense",
-        PartKind::Bf16LinearMoeLayer => "bf16_linear_moe",
+        PartKind::Embedding => "embedding".into(),
+        PartKind::Layer(spec) => spec.id().into(),
+        PartKind::FinalNorm => "final_norm".into(),
+        PartKind::OutputLayer => "output_layer".into(),
+        PartKind::MtpEmbedding => "mtp_embedding".into(),
+        PartKind::MtpDepth(_) => "mtp".into(),
+        PartKind::Projector => "projector".into(),
     }
 }
 
 fn prefix(kind: PartKind) -> &'static str {
     match kind {
         PartKind::FinalNorm => "decoder.",
-        PartKind::MtpLayer => "mtp.layers.*.",
-        _ if kind.layer().is_some() => "decoder.layers.*.",
-        _ => "",
+        PartKind::MtpDepth(_) => "mtp.layers.*.",
+        PartKind::Layer(_) => "decoder.layers.*.",
+        PartKind::Embedding
+        | PartKind::OutputLayer
+        | PartKind::MtpEmbedding
+        | PartKind::Projector => "",
     }
 }
 

@@ -4,7 +4,7 @@ use core::iter::Sum;
 
 use crate::config::job::Module;
 use crate::model::tensor::{Component, ParamTensor, Sharding};
-use crate::model::{Architecture, PartCounts, PartKind};
+use crate::model::{Architecture, PartKind};
 use crate::units::add_times;
 
 /// Elements of one component in one sharding.
@@ -152,7 +152,7 @@ fn named(row: usize) -> Option<(Component, bool)> {
 
 /// What each part of an architecture adds, computed once and multiplied for every chunk.
 pub(crate) struct PartTable {
-    parts: [Vec<Entry>; PartKind::COUNT],
+    parts: Vec<Vec<Entry>>,
 }
 
 /// The count of one component in one sharding.
@@ -179,26 +179,24 @@ impl PartTable {
     fn new(architecture: &Architecture, elements: impl Fn(&ParamTensor) -> u64) -> Self {
         let entry = |kind: PartKind, tensor: &ParamTensor| {
             // A copy of the word embedding for MTP is still the word embedding.
-            let row = row(tensor.component, kind.mtp());
+            let row = row(tensor.component, kind.is_mtp());
             Entry {
                 row,
                 sharding: tensor.sharding,
                 count: Count::of(kind, tensor, elements(tensor)),
             }
         };
+        let parts = architecture.parts().iter().map(|part| {
+            let parameters = part.parameters.iter();
+            parameters.map(|tensor| entry(part.kind, tensor)).collect()
+        });
         Self {
-            parts: PartKind::ALL.map(|kind| {
-                architecture
-                    .parameters(kind)
-                    .iter()
-                    .map(|t| entry(kind, t))
-                    .collect()
-            }),
+            parts: parts.collect(),
         }
     }
 
     /// The counts of so many of each part.
-    pub(super) fn total(&self, parts: &PartCounts) -> Parameters {
+    pub(super) fn total(&self, parts: &[u64]) -> Parameters {
         let mut total = Parameters::default();
         for (entries, times) in self.parts.iter().zip(parts) {
             if *times > 0 {

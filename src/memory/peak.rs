@@ -18,7 +18,7 @@ use super::parameters::{Parameters, PartTable};
 use super::states::{Held, StateRules, step_copies};
 use crate::config::job::Module;
 use crate::model::tape::liveness::{TRANSIENT, Usage};
-use crate::model::{Architecture, PartCounts, chunk_parts};
+use crate::model::{Architecture, PartCounts};
 use crate::parallel::groups::View;
 use crate::parallel::schedule::{ChunkBytes, Moment, Schedule, ScheduleInput};
 use crate::units::Bytes;
@@ -30,6 +30,7 @@ pub(crate) struct Stages<'a> {
     /// The same as graphs are captured, and as they are replayed; none where nothing is captured.
     graphs: Option<Box<[CompiledTapes<'a>; 2]>>,
     pub(crate) rules: StateRules,
+    architecture: &'a Architecture,
     local: &'a PartTable,
     /// Parameters of chunks, by their parts: most chunks hold the same.
     parameters: RefCell<Vec<(PartCounts, Parameters)>>,
@@ -59,17 +60,18 @@ pub(crate) struct StageReplay<'t> {
 }
 
 impl<'a> Stages<'a> {
-    pub(crate) fn new(m: &'a Module, architecture: &Architecture, local: &'a PartTable) -> Self {
+    pub(crate) fn new(m: &'a Module, architecture: &'a Architecture, local: &'a PartTable) -> Self {
         Self {
             m,
-            tapes: CompiledTapes::new(m, GraphPhase::Plain),
+            tapes: CompiledTapes::new(m, architecture, GraphPhase::Plain),
             graphs: graph_phases::captures(m).then(|| {
                 Box::new(
                     [GraphPhase::Capture, GraphPhase::Replay]
-                        .map(|graph_phase| CompiledTapes::new(m, graph_phase)),
+                        .map(|graph_phase| CompiledTapes::new(m, architecture, graph_phase)),
                 )
             }),
             rules: StateRules::new(m),
+            architecture,
             local,
             parameters: RefCell::default(),
             buffers: BufferRules::new(m, architecture),
@@ -82,12 +84,12 @@ impl<'a> Stages<'a> {
         let chunks = self.m.stages.rank(pp_rank).iter();
         chunks
             .map(|chunk| {
-                let parts = chunk_parts(self.m, chunk);
+                let parts = self.architecture.chunk_parts(self.m, chunk);
                 ChunkEstimate {
                     layers: chunk.layers.clone(),
                     kept: Bytes::ZERO,
-                    parts,
                     parameters: self.parameters(&parts),
+                    parts,
                 }
             })
             .collect()
@@ -99,7 +101,7 @@ impl<'a> Stages<'a> {
             return parameters.clone();
         }
         let parameters = self.local.total(parts);
-        known.push((*parts, parameters.clone()));
+        known.push((parts.clone(), parameters.clone()));
         parameters
     }
 
@@ -110,7 +112,8 @@ impl<'a> Stages<'a> {
             sizes: *self.tapes.sizes(),
             rules: &self.rules,
             output: output && self.m.ends.is_language(),
-            parts: chunks.iter().map(|chunk| chunk.parts).collect(),
+            parts: chunks.iter().map(|chunk| chunk.parts.clone()).collect(),
+            architecture: self.architecture,
         }
     }
 
@@ -375,7 +378,7 @@ impl StageReplay<'_> {
             phase: step.map(|step| step.phase),
             chunk: u32::try_from(chunk).unwrap_or(u32::MAX),
             microbatch: at_work.microbatch,
-            part: block.map_or("", |s| s.kind.label()),
+            block: block.map(|block| block.kind),
             layer: block.and_then(|s| s.layer),
             op,
         }

@@ -8,13 +8,14 @@ use super::hidden;
 use super::list::ParamList;
 use super::mlp::fc1_width;
 use super::tensor::{Component, Factor, Shape, Sharding, factor};
-use crate::config::job::{Module, Moe};
+use crate::config::job::Module;
+use crate::model::layer_spec::Experts;
 use crate::source::{EXPERTS, LATENT, ROUTER};
 
 /// Parameters of the router, the latent projections and the routed experts of one layer.
 ///
 /// The bias of loss-free load balancing is a buffer and not listed.
-pub(crate) fn parameters(m: &Module, moe: &Moe, out: &mut ParamList<'_>) {
+pub(crate) fn parameters(m: &Module, moe: Experts, out: &mut ParamList<'_>) {
     let experts = factor("E", moe.num_experts);
     out.at(Component::Router, ROUTER);
     out.whole("mlp.router.weight", &[experts, hidden(m)], 2);
@@ -36,7 +37,7 @@ pub(crate) fn parameters(m: &Module, moe: &Moe, out: &mut ParamList<'_>) {
 }
 
 /// Parameters of the routed experts, which work in a space `inner` wide.
-fn experts_of(m: &Module, moe: &Moe, inner: Factor, out: &mut ParamList<'_>) {
+fn experts_of(m: &Module, moe: Experts, inner: Factor, out: &mut ParamList<'_>) {
     let experts = factor("E", moe.num_experts);
     let (ep, etp) = (factor("EP", m.ep), factor("ETP", m.etp));
     let fc1 = fc1_width(m, "f_e", "2·f_e", moe.ffn_hidden_size);

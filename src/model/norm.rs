@@ -3,6 +3,7 @@
 pub(crate) mod ops;
 
 use super::hidden;
+use super::layer_spec::LayerSpec;
 use super::list::ParamList;
 use super::tensor::Component;
 use crate::config::job::Module;
@@ -10,10 +11,14 @@ use crate::source::{FINAL_NORM, LAYER_NORMS, LAYER_SCALING};
 
 /// The norms before attention and before the MLP. Transformer Engine fuses them into the linear
 /// layer that follows; they keep their parameters.
-pub(crate) fn layer_norms(m: &Module, out: &mut ParamList<'_>) {
+pub(crate) fn layer_norms(m: &Module, spec: LayerSpec, out: &mut ParamList<'_>) {
     out.at(Component::Layernorm, LAYER_NORMS);
-    out.norm("input_layernorm", hidden(m));
-    out.norm("pre_mlp_layernorm", hidden(m));
+    if spec.mixer.is_some() {
+        out.norm("input_layernorm", hidden(m));
+    }
+    if spec.mlp.is_some() {
+        out.norm("pre_mlp_layernorm", hidden(m));
+    }
 }
 
 /// Learned factors on what attention and MLP add to the residual stream.

@@ -6,11 +6,12 @@ use super::hidden;
 use super::list::ParamList;
 use super::mlp::fc1_width;
 use super::tensor::{Component, factor};
-use crate::config::job::{Module, Moe};
+use crate::config::job::Module;
+use crate::model::layer_spec::Experts;
 use crate::source::SHARED_EXPERTS;
 
 /// Parameters of the shared experts of one layer. They are part of the dense view: split by TP.
-pub(crate) fn parameters(m: &Module, moe: &Moe, out: &mut ParamList<'_>) {
+pub(crate) fn parameters(m: &Module, moe: Experts, out: &mut ParamList<'_>) {
     if moe.shared == 0 {
         return;
     }

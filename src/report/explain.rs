@@ -57,7 +57,7 @@ impl Default for How {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Factor {
     /// The symbol.
-    pub symbol: &'static str,
+    pub symbol: String,
     /// Its value.
     pub value: String,
     /// What it stands for.
@@ -120,7 +120,7 @@ fn one(line: &Line, unit: Unit) -> Explanation {
                 .legend()
                 .into_iter()
                 .map(|(symbol, value)| Factor {
-                    symbol,
+                    symbol: symbol.to_owned(),
                     value: grouped(value),
                     meaning: meaning(symbol),
                 })

@@ -3,10 +3,10 @@
 use super::{BufferKind, List, Site, one_tensor};
 use crate::config::choices::Fp8Recipe;
 use crate::config::job::Module;
+use crate::model;
 use crate::model::quantization::Fp8;
 use crate::model::tape::{BLOCK, block};
 use crate::model::tensor::{Shape, Sharding, factor};
-use crate::model::{Architecture, PartKind};
 use crate::source::{TE_FP8_STATE, TE_FP8_WEIGHTS};
 use crate::units::{add_times, multiply};
 
@@ -22,12 +22,12 @@ pub(super) struct Part {
 }
 
 impl Part {
-    pub(super) fn new(m: &Module, kind: PartKind, architecture: &Architecture) -> Self {
+    pub(super) fn new(m: &Module, part: &model::Part) -> Self {
         let mut out = Self::default();
-        let Some(fp8) = Fp8::of(m).filter(|_| kind.in_fp8()) else {
+        let Some(fp8) = Fp8::of(m).filter(|_| part.kind.in_fp8()) else {
             return out;
         };
-        let tensors = architecture.parameters(kind).iter();
+        let tensors = part.parameters.iter();
         for tensor in tensors.filter(|tensor| tensor.linear_weight()) {
             let (each, count) = one_tensor(m, tensor);
             let scales = match fp8.weight_block {

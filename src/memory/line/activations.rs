@@ -79,7 +79,7 @@ fn optimizer_step(
             let Bytes(all) = rule.bytes_of(count);
             let shape = Shape::of(&[factor("parameters", count.elements)]);
             terms.push(Term {
-                part,
+                part: part.into(),
                 what: copy.what,
                 gradient: false,
                 usage: TRANSIENT,
@@ -108,7 +108,7 @@ fn describe(bucket: Bucket) -> (&'static str, Source) {
 fn line(bucket: Bucket, term: &Term) -> Line {
     let of = if term.gradient { "gradient of " } else { "" };
     let colon = if term.part.is_empty() { "" } else { ": " };
-    let label = [term.part, colon, of, term.what].concat();
+    let label = [&*term.part, colon, of, term.what].concat();
     Line {
         id: [bucket.id(), "/", &super::id(&label)].concat(),
         bytes: Bytes(multiply(term.each, term.times)),
@@ -284,7 +284,13 @@ impl Itemised<'_> {
         kept.retain(|id| pooled == 0 || tape.input != Some(*id));
         let tensors = kept.into_iter().filter_map(|id| tape.get(id));
         for tensor in tensors.filter(|tensor| tensor.shape.elements() < below) {
-            terms.tensor(kind.label(), tensor, tensor.family as usize, false, times);
+            terms.tensor(
+                kind.to_string(),
+                tensor,
+                tensor.family as usize,
+                false,
+                times,
+            );
         }
     }
 
@@ -316,7 +322,7 @@ impl Itemised<'_> {
             } else {
                 times
             };
-            terms.tensor(kind.label(), tensor, TRANSIENT, false, times);
+            terms.tensor(kind.to_string(), tensor, TRANSIENT, false, times);
         }
     }
 
@@ -433,7 +439,13 @@ impl Itemised<'_> {
                 continue;
             }
             let usage = if transient { TRANSIENT } else { alive.usage };
-            terms.tensor(block.kind.label(), &alive.tensor, usage, alive.gradient, 1);
+            terms.tensor(
+                block.kind.to_string(),
+                &alive.tensor,
+                usage,
+                alive.gradient,
+                1,
+            );
         }
     }
 }

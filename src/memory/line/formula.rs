@@ -1,6 +1,7 @@
 //! Where the number of a line comes from. Text only once somebody reads it: a stage has hundreds of lines.
 
 use core::fmt::Write;
+use std::borrow::Cow;
 
 use crate::config::field::Decimal;
 use crate::model::tensor::{Factor, Shape};
@@ -32,10 +33,10 @@ pub(super) enum Kind {
 }
 
 /// The elements of a shape.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Product {
     /// How many of the shape there are, and what they are called.
-    pub(super) times: (&'static str, u64),
+    pub(super) times: (Cow<'static, str>, u64),
     pub(super) shape: Shape,
     /// Ranks that share them, and what their number is called.
     pub(super) shard: (&'static str, u64),
@@ -53,7 +54,7 @@ impl Product {
     /// The elements of one shape.
     pub(super) const fn of(shape: Shape, bytes: u64) -> Self {
         Self {
-            times: ("", 1),
+            times: (Cow::Borrowed(""), 1),
             shape,
             shard: ("", 1),
             on_gpu: Decimal::ONE,
@@ -73,7 +74,7 @@ impl Formula {
             Kind::Product(product) => {
                 let Product { times, shard, .. } = &**product;
                 if times.1 > 1 {
-                    out += times.0;
+                    out += &times.0;
                     out += " · ";
                 }
                 out += &product.shape.to_string();
@@ -141,7 +142,7 @@ impl Formula {
 
     /// Every symbol with its value, in order of appearance.
     #[must_use]
-    pub fn legend(&self) -> Vec<(&'static str, u64)> {
+    pub fn legend(&self) -> Vec<(&str, u64)> {
         match &self.0 {
             Kind::Product(product) => {
                 let Product {
@@ -153,9 +154,9 @@ impl Formula {
                 let factors = shape.factors().chain(shape.divisors());
                 let factors = factors.filter(Factor::is_written);
                 let factors = factors.map(|factor| (factor.symbol, factor.value));
-                let above_one = |term: &(&'static str, u64)| (term.1 > 1).then_some(*term);
-                let all = above_one(times).into_iter().chain(factors);
-                all.chain(above_one(shard)).collect()
+                let times = Some((&*times.0, times.1)).filter(|(_, count)| *count > 1);
+                let shard = Some(*shard).filter(|(_, ranks)| *ranks > 1);
+                times.into_iter().chain(factors).chain(shard).collect()
             }
             Kind::Sum { each, times: 1 } => vec![("bytes", *each)],
             Kind::Sum { each, times } => vec![("alive", *times), ("bytes", *each)],

@@ -2,6 +2,7 @@
 
 use core::fmt;
 
+use crate::memory::blocks::BlockKind;
 use crate::memory::graph_phase::GraphPhase;
 use crate::parallel::schedule::Phase;
 
@@ -34,8 +35,8 @@ pub struct PeakMoment {
     pub chunk: u32,
     /// The micro batch at work.
     pub microbatch: u32,
-    /// The kind of part at work.
-    pub part: &'static str,
+    /// The block at work; none in the optimizer step.
+    pub block: Option<BlockKind>,
     /// The decoder layer at work, counted over the whole model from 0.
     pub layer: Option<u32>,
     /// The operation at work.
@@ -64,9 +65,12 @@ impl fmt::Display for PeakMoment {
         }
         write!(
             f,
-            "{pass} of micro batch {}, chunk {}, {}",
-            self.microbatch, self.chunk, self.part
+            "{pass} of micro batch {}, chunk {}, ",
+            self.microbatch, self.chunk
         )?;
+        if let Some(block) = self.block {
+            write!(f, "{block}")?;
+        }
         if let Some(layer) = self.layer {
             write!(f, " {layer}")?;
         }

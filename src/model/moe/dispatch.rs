@@ -2,7 +2,7 @@
 
 use super::ops::{Rows, rows};
 use crate::config::choices::{RouterDtype, TokenDispatcher};
-use crate::config::job::Moe;
+use crate::model::layer_spec::Experts;
 use crate::model::sizes::Sizes;
 use crate::model::tape::{AutogradTape, Family, Point, TensorId};
 use crate::model::tensor::{Factor, Shape, factor};
@@ -27,7 +27,7 @@ impl<'a> Way<'a> {
     pub(crate) fn dispatch(
         sizes: &'a Sizes<'a>,
         tape: &mut AutogradTape,
-        moe: &Moe,
+        moe: Experts,
         input: TensorId,
         inner: Factor,
     ) -> Self {

@@ -2,7 +2,7 @@
 
 use super::ops::{Rows, rows};
 use crate::config::choices::{Fp8Recipe, OffloadModule, RecomputeModule};
-use crate::config::job::Moe;
+use crate::model::layer_spec::Experts;
 use crate::model::linear::{Linear, plain};
 use crate::model::mlp::fc1_width;
 use crate::model::mlp::ops::activation_input;
@@ -15,7 +15,7 @@ use crate::source::{EXPERT_ACTIVATION, EXPERTS};
 pub(crate) fn ops(
     sizes: &Sizes<'_>,
     tape: &mut AutogradTape,
-    moe: &Moe,
+    moe: Experts,
     r: Rows,
     input: TensorId,
     inner: Factor,

@@ -3,7 +3,8 @@
 use super::dispatch::Way;
 use super::experts;
 use crate::config::choices::{OffloadModule, RecomputeModule, RouterDtype, TokenDispatcher};
-use crate::config::job::{Module, Moe};
+use crate::config::job::Module;
+use crate::model::layer_spec::Experts;
 use crate::model::linear::{Linear, plain};
 use crate::model::norm::ops::{PRE_MLP, residual_norm};
 use crate::model::quantization::expert_alignment;
@@ -31,7 +32,7 @@ pub(crate) struct Rows {
 
 impl Rows {
     /// The rows of a layer on the rank that gets most. Padded to capacity, every rank gets the same number.
-    pub(crate) fn new(m: &Module, moe: &Moe) -> Self {
+    pub(crate) fn new(m: &Module, moe: Experts) -> Self {
         let a = &m.args;
         let tokens = multiply(a.seq_length, a.micro_batch_size) / m.cp.max(1);
         let tokens = if m.sequence_parallel {
@@ -88,7 +89,12 @@ pub(crate) fn rows(count: Factor, width: Factor) -> Shape {
 }
 
 /// The MLP of a `MoE` layer from the residual stream to its output, with the norm before it.
-pub(crate) fn ops(sizes: &Sizes<'_>, tape: &mut AutogradTape, moe: &Moe, x: TensorId) -> TensorId {
+pub(crate) fn ops(
+    sizes: &Sizes<'_>,
+    tape: &mut AutogradTape,
+    moe: Experts,
+    x: TensorId,
+) -> TensorId {
     let (m, bytes) = (sizes.m, sizes.width());
     tape.at(Family::Residual, TE_LAYERNORM_LINEAR);
     let norm = tape.here();
@@ -171,7 +177,7 @@ pub(crate) fn ops(sizes: &Sizes<'_>, tape: &mut AutogradTape, moe: &Moe, x: Tens
     output
 }
 
-fn router(sizes: &Sizes<'_>, tape: &mut AutogradTape, moe: &Moe, normed: TensorId) {
+fn router(sizes: &Sizes<'_>, tape: &mut AutogradTape, moe: Experts, normed: TensorId) {
     tape.at(Family::Experts, ROUTER);
     let (experts, k) = (factor("E", moe.num_experts), factor("k", moe.topk));
     let scores = sizes.own_tokens(&[experts]);

@@ -5,7 +5,7 @@ use crate::model::norm::ops::{ENORM, HNORM, MTP_FINAL, residual_norm};
 use crate::model::sizes::Sizes;
 use crate::model::tape::{AutogradTape, Family, TensorId};
 use crate::model::tensor::{Shape, factor};
-use crate::model::{Layer, embedding, hidden, layer_ops, tp};
+use crate::model::{LayerSpec, embedding, hidden, layer_ops, tp};
 use crate::source::MTP;
 
 /// One MTP depth from the hidden states of the depth before to its own, normed.
@@ -46,8 +46,7 @@ pub(crate) fn ops(sizes: &Sizes<'_>, tape: &mut AutogradTape, states: TensorId) 
     tape.op("MTP gather", &[projected], &[input])
         .forward(whole.as_slice())
         .backward(whole.as_slice());
-    let last = m.args.num_layers.saturating_sub(1);
-    let output = layer_ops(sizes, tape, Layer::of(m, last), input);
+    let output = layer_ops(sizes, tape, LayerSpec::of_mtp(m), input);
     // Full recompute with method uniform runs projection and layer again from their two inputs.
     tape.section(None, start, &[embedded, states]);
     tape.at(Family::Output, MTP);

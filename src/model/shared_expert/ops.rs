@@ -1,7 +1,7 @@
 //! What shared experts keep.
 
 use crate::config::choices::RecomputeModule;
-use crate::config::job::Moe;
+use crate::model::layer_spec::Experts;
 use crate::model::linear::{Linear, column, input_gradient, products, row, shape_of};
 use crate::model::mlp::fc1_width;
 use crate::model::mlp::ops::activation_input;
@@ -15,7 +15,7 @@ use crate::source::SHARED_EXPERTS;
 pub(crate) fn ops(
     sizes: &Sizes<'_>,
     tape: &mut AutogradTape,
-    moe: &Moe,
+    moe: Experts,
     normed: TensorId,
 ) -> Option<TensorId> {
     if moe.shared == 0 {

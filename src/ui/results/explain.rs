@@ -96,7 +96,7 @@ fn panel(view: &View, shows: &Explanation) -> Vec<Markup> {
 
 fn factor(factor: &Factor) -> Markup {
     tag("tr")
-        .child(tag("th").with("scope", "row").text(factor.symbol))
+        .child(tag("th").with("scope", "row").text(factor.symbol.clone()))
         .child(tag("td").class("number").text(factor.value.clone()))
         .child(tag("td").text(factor.meaning.clone()))
 }

@@ -8,7 +8,7 @@ use megatron_memory::memory::{StageRef, estimate, timeline};
 use megatron_memory::model::sizes::Sizes;
 use megatron_memory::model::tape::ActivationTensor;
 use megatron_memory::model::tape::recompute::{self, RecomputeOptions};
-use megatron_memory::model::{Layer, layer_tape};
+use megatron_memory::model::{LayerPrecision, LayerSpec, layer_tape};
 use serde_json::{Value as Json, json};
 
 use super::jobs::{config, with};
@@ -29,7 +29,7 @@ fn job(change: &Json) -> Json {
 fn kept(job: &Json, word: &str) -> (u64, u64) {
     let config = config(job);
     let m = &config.modules()[0];
-    let tape = layer_tape(&Sizes::new(m), Layer::of(m, 0));
+    let tape = layer_tape(&Sizes::new(m), LayerSpec::of(m, 0));
     let tensors = recompute::kept(&tape, RecomputeOptions::of(m));
     let named = tensors.iter().filter(|tensor| tensor.what.contains(word));
     (
@@ -202,7 +202,9 @@ fn first_and_last_layers_stay_in_bf16() {
     });
     let config = config(&with(&job(&fp8("tensorwise", "h100-80gb")), &ends));
     let m = &config.modules()[0];
-    let bf16: Vec<bool> = (0..4).map(|layer| Layer::of(m, layer).bf16).collect();
+    let bf16: Vec<bool> = (0..4)
+        .map(|layer| LayerSpec::of(m, layer).precision == LayerPrecision::Bf16)
+        .collect();
     assert_eq!(bf16, [true, false, true, true]);
     let weights = 4 * H * H + 3 * H * F;
     let others = 2 * 1024 * H + (2 * 4 + 1) * H;
@@ -215,7 +217,7 @@ fn first_and_last_layers_stay_in_bf16() {
         .0;
     assert_eq!(copies, weights);
     let kept = |layer| -> u64 {
-        let tape = layer_tape(&Sizes::new(m), Layer::of(m, layer));
+        let tape = layer_tape(&Sizes::new(m), LayerSpec::of(m, layer));
         let tensors = recompute::kept(&tape, RecomputeOptions::of(m));
         tensors.iter().map(ActivationTensor::bytes).sum()
     };

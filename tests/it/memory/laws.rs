@@ -7,7 +7,7 @@ use megatron_memory::memory::{StageRef, estimate, timeline};
 use megatron_memory::model::sizes::Sizes;
 use megatron_memory::model::tape::ActivationTensor;
 use megatron_memory::model::tape::recompute::{self, RecomputeOptions};
-use megatron_memory::model::{Layer, layer_tape};
+use megatron_memory::model::{LayerSpec, layer_tape};
 use megatron_memory::units::Bytes;
 use proptest::prelude::*;
 use serde_json::json;
@@ -114,7 +114,7 @@ fn kept(job: &serde_json::Value) -> u64 {
     let config = config(job);
     let m = &config.modules()[0];
     let sizes = Sizes::new(m);
-    let tape = layer_tape(&sizes, Layer::of(m, 0));
+    let tape = layer_tape(&sizes, LayerSpec::of(m, 0));
     let recompute_options = RecomputeOptions::of(m);
     let tensors = recompute::kept(&tape, recompute_options);
     tensors.iter().map(ActivationTensor::allocated).sum()

@@ -6,7 +6,7 @@ use megatron_memory::memory::{StageRef, estimate};
 use megatron_memory::model::sizes::Sizes;
 use megatron_memory::model::tape::ActivationTensor;
 use megatron_memory::model::tape::recompute::{self, RecomputeOptions};
-use megatron_memory::model::{Layer, layer_tape};
+use megatron_memory::model::{LayerSpec, layer_tape};
 use serde_json::{Value as Json, json};
 
 use super::jobs::{config, with};
@@ -31,7 +31,7 @@ fn fine(modules: &[&str]) -> Json {
 fn kept(job: &Json) -> Vec<ActivationTensor> {
     let config = config(job);
     let m = &config.modules()[0];
-    let tape = layer_tape(&Sizes::new(m), Layer::of(m, 0));
+    let tape = layer_tape(&Sizes::new(m), LayerSpec::of(m, 0));
     recompute::kept(&tape, RecomputeOptions::of(m))
 }
 

@@ -1,5 +1,6 @@
 //! Two micro batches at once, as overlapped expert communication has them.
 
+use megatron_memory::memory::blocks::BlockKind;
 use megatron_memory::memory::bucket::Bucket;
 use megatron_memory::memory::estimate;
 use megatron_memory::memory::peak::PassName;
@@ -36,8 +37,8 @@ fn the_gradient_of_the_embedding_waits_for_the_loss_of_the_next_micro_batch() {
         .remove(0);
     let moment = &stage.moment;
     assert_eq!(
-        (moment.part, moment.pass),
-        ("embedding", PassName::Backward)
+        (moment.block, moment.pass),
+        (Some(BlockKind::Embedding), PassName::Backward)
     );
     // All that the next micro batch keeps, its logits among it, and the gradient of the table with that of its output.
     let kept = Bucket::ALL
@@ -53,6 +54,6 @@ fn the_gradient_of_the_embedding_waits_for_the_loss_of_the_next_micro_batch() {
     // Where nothing overlaps, the embedding is the last to go, when all else of its micro batch is gone.
     let alone = job(&json!({"overlap_moe_expert_parallel_comm": false}));
     let alone = estimate(&config(&alone)).modules.remove(0).stages.remove(0);
-    assert_eq!(alone.moment.part, "output");
+    assert_eq!(alone.moment.block, Some(BlockKind::Head));
     assert!(alone.total.0 + V * H * 2 <= stage.total.0 + T * H * 2);
 }

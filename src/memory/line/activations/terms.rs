@@ -1,5 +1,7 @@
 //! What is alive at a moment, added up tensor by tensor.
 
+use std::borrow::Cow;
+
 use crate::model::tape::{ActivationTensor, block};
 use crate::model::tensor::Shape;
 use crate::source::Source;
@@ -7,7 +9,8 @@ use crate::units::multiply;
 
 /// A tensor that is alive some number of times.
 pub(super) struct Term {
-    pub(super) part: &'static str,
+    /// The block that it belongs to, or what it is apart from blocks; may be empty.
+    pub(super) part: Cow<'static, str>,
     pub(super) what: &'static str,
     pub(super) gradient: bool,
     pub(super) usage: usize,
@@ -33,13 +36,8 @@ impl Terms {
         }
         // Numbers first: they tell most terms apart without a look at the texts.
         let same = self.all.iter_mut().find(|other| {
-            (
-                other.each,
-                other.usage,
-                other.gradient,
-                other.what,
-                other.part,
-            ) == (term.each, term.usage, term.gradient, term.what, term.part)
+            (other.each, other.usage, other.gradient) == (term.each, term.usage, term.gradient)
+                && (other.what, &other.part) == (term.what, &term.part)
         });
         match same {
             Some(other) => other.times += term.times,
@@ -49,14 +47,14 @@ impl Terms {
 
     pub(super) fn tensor(
         &mut self,
-        part: &'static str,
+        part: impl Into<Cow<'static, str>>,
         tensor: &ActivationTensor,
         usage: usize,
         gradient: bool,
         times: u64,
     ) {
         self.push(Term {
-            part,
+            part: part.into(),
             what: tensor.what,
             gradient,
             usage,
@@ -84,7 +82,7 @@ impl Terms {
             None => (each, times, None),
         };
         self.push(Term {
-            part: "",
+            part: Cow::Borrowed(""),
             what,
             gradient: false,
             usage,
@@ -105,7 +103,7 @@ impl Terms {
         source: Source,
     ) {
         self.push(Term {
-            part: "",
+            part: Cow::Borrowed(""),
             what,
             gradient: false,
             usage,

@@ -1,0 +1,199 @@
+//! A model as a list of parts, each with its parameters under Megatron's own names.
+
+use super::layer_spec::{LayerPrecision, LayerSpec};
+use super::list::ParamList;
+use super::tensor::ParamTensor;
+use super::{embedding, front_end, mtp, norm, projector};
+use crate::config::job::Module;
+use crate::parallel::stages::Chunk;
+
+/// A part that a chunk of the pipeline holds some number of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PartKind {
+    /// Word embedding of the first stage with learned positions, or an encoder's front end.
+    Embedding,
+    /// A decoder or encoder layer.
+    Layer(LayerSpec),
+    /// The norm after the last layer.
+    FinalNorm,
+    /// The output layer with a weight of its own.
+    OutputLayer,
+    /// The word embedding that an MTP stage holds besides the first stage's.
+    MtpEmbedding,
+    /// One MTP depth with its layer.
+    MtpDepth(LayerSpec),
+    /// The layers between an encoder and the language model.
+    Projector,
+}
+
+impl PartKind {
+    /// Whether its tensors are listed under the MTP block.
+    #[must_use]
+    pub const fn is_mtp(self) -> bool {
+        matches!(self, Self::MtpDepth(_))
+    }
+
+    /// The transformer layer in it.
+    #[must_use]
+    pub const fn layer(self) -> Option<LayerSpec> {
+        match self {
+            Self::Layer(spec) | Self::MtpDepth(spec) => Some(spec),
+            Self::Embedding
+            | Self::FinalNorm
+            | Self::OutputLayer
+            | Self::MtpEmbedding
+            | Self::Projector => None,
+        }
+    }
+
+    /// Whether its linear layers compute in fp8 where the module does.
+    #[must_use]
+    pub fn in_fp8(self) -> bool {
+        let layer = self.layer();
+        layer.is_some_and(|spec| spec.precision == LayerPrecision::Module)
+    }
+}
+
+/// A part of a model with its parameters.
+#[derive(Clone, Debug)]
+pub struct Part {
+    /// What it is.
+    pub kind: PartKind,
+    /// The parameters of one such part.
+    pub parameters: Vec<ParamTensor>,
+}
+
+/// How many of each part a chunk holds, in the order of [`Architecture::parts`].
+pub type PartCounts = Vec<u64>;
+
+/// The parts of one module's model, each once however many layers are like it.
+#[derive(Clone, Debug)]
+pub struct Architecture {
+    parts: Vec<Part>,
+    /// The distinct layers, in their order.
+    specs: Vec<LayerSpec>,
+    /// For every layer of the module, the place of its spec among the distinct ones.
+    layers: Vec<usize>,
+}
+
+impl Architecture {
+    /// The parts of a module's model.
+    #[must_use]
+    pub fn new(m: &Module) -> Self {
+        let layers = LayerSpec::all(m);
+        let mut specs = layers.clone();
+        specs.sort_unstable();
+        specs.dedup();
+        let place = |spec: &LayerSpec| specs.partition_point(|other| other < spec);
+        let layers = layers.iter().map(place).collect();
+        let mtp = (m.mtp_num_layers > 0).then(|| PartKind::MtpDepth(LayerSpec::of_mtp(m)));
+        let kinds = [PartKind::Embedding]
+            .into_iter()
+            .chain(specs.iter().copied().map(PartKind::Layer))
+            .chain([
+                PartKind::FinalNorm,
+                PartKind::OutputLayer,
+                PartKind::MtpEmbedding,
+            ])
+            .chain(mtp)
+            .chain([PartKind::Projector]);
+        let part = |kind| Part {
+            kind,
+            parameters: parameters(m, kind),
+        };
+        Self {
+            parts: kinds.map(part).collect(),
+            specs,
+            layers,
+        }
+    }
+
+    /// The parts of the model, in the order in which they are listed.
+    #[must_use]
+    pub fn parts(&self) -> &[Part] {
+        &self.parts
+    }
+
+    /// The distinct layers of the module.
+    #[must_use]
+    pub fn specs(&self) -> &[LayerSpec] {
+        &self.specs
+    }
+
+    /// Layer `index` (from 0) of the module; `None` when it has fewer layers.
+    #[must_use]
+    pub fn layer(&self, index: u32) -> Option<LayerSpec> {
+        self.specs.get(*self.layers.get(index as usize)?).copied()
+    }
+
+    /// The parts that one chunk holds.
+    #[must_use]
+    pub fn chunk_parts(&self, m: &Module, chunk: &Chunk) -> PartCounts {
+        // A tied output layer needs a weight of its own unless the embedding is on the same chunk.
+        let own_output_weight = m.ends.is_language()
+            && chunk.output
+            && (m.args.untie_embeddings_and_output_weights || !chunk.embedding);
+        let layers = chunk.layers.start as usize..chunk.layers.end as usize;
+        self.counts(
+            self.layers.get(layers).unwrap_or_default(),
+            |kind| match kind {
+                PartKind::Layer(_) => 0,
+                PartKind::Embedding => u64::from(chunk.embedding),
+                PartKind::FinalNorm => u64::from(chunk.final_layernorm),
+                PartKind::OutputLayer => u64::from(own_output_weight),
+                PartKind::MtpEmbedding => u64::from(chunk.word_embedding_copy_for_mtp()),
+                PartKind::MtpDepth(_) => u64::from(chunk.mtp),
+                PartKind::Projector => u64::from(chunk.output && m.ends.projector.is_some()),
+            },
+        )
+    }
+
+    /// The parts of the whole model, counted once.
+    #[must_use]
+    pub fn whole_model_parts(&self, m: &Module) -> PartCounts {
+        let own_output_weight = m.ends.is_language() && m.args.untie_embeddings_and_output_weights;
+        self.counts(&self.layers, |kind| match kind {
+            PartKind::Layer(_) | PartKind::MtpEmbedding => 0,
+            PartKind::Embedding | PartKind::FinalNorm => 1,
+            PartKind::OutputLayer => u64::from(own_output_weight),
+            PartKind::MtpDepth(_) => m.mtp_num_layers,
+            PartKind::Projector => u64::from(m.ends.projector.is_some()),
+        })
+    }
+
+    /// The given layers, and so many of every other part.
+    fn counts(&self, layers: &[usize], others: impl Fn(PartKind) -> u64) -> PartCounts {
+        let mut counts: PartCounts = self.parts.iter().map(|part| others(part.kind)).collect();
+        for spec in layers {
+            // The embedding comes before the layers.
+            if let Some(count) = counts.get_mut(1 + spec) {
+                *count += 1;
+            }
+        }
+        counts
+    }
+}
+
+fn parameters(m: &Module, kind: PartKind) -> Vec<ParamTensor> {
+    let mut parameters = ParamList::new(m);
+    let out = &mut parameters;
+    match kind {
+        PartKind::Embedding if !m.ends.is_language() => front_end::parameters(m, out),
+        PartKind::Embedding => {
+            embedding::word(m, out);
+            embedding::position(m, out);
+        }
+        PartKind::Layer(spec) => super::layer_parameters(m, spec, out),
+        PartKind::FinalNorm if !m.ends.is_language() => front_end::post_norm(m, out),
+        PartKind::FinalNorm => norm::final_norm(m, out),
+        PartKind::OutputLayer => embedding::output_layer(m, out),
+        PartKind::MtpEmbedding => embedding::word(m, out),
+        PartKind::MtpDepth(spec) => {
+            mtp::parameters(m, out);
+            super::layer_parameters(m, spec, out);
+            norm::final_norm(m, out);
+        }
+        PartKind::Projector => projector::parameters(m, out),
+    }
+    parameters.tensors
+}

@@ -1,0 +1,182 @@
+//! The layers of a decoder or an encoder as data.
+
+use core::fmt;
+
+use crate::config::field::Decimal;
+use crate::config::job::{Module, Moe};
+
+/// What one layer consists of. Each half reads the residual stream through a norm of its own and adds its output to it;
+/// a layer of a hybrid model may have only one of the two halves.
+///
+/// The order of specs is the order in which the parts of a model are listed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct LayerSpec {
+    /// The precision of its linear layers.
+    pub precision: LayerPrecision,
+    /// What mixes the tokens of a sequence; `None` for a layer that is only an MLP.
+    pub mixer: Option<Mixer>,
+    /// What works on each token by itself; `None` for a layer that is only a mixer.
+    pub mlp: Option<Mlp>,
+}
+
+/// The precision in which the linear layers of a layer compute.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum LayerPrecision {
+    /// That of the module: fp8 where it has a recipe.
+    Module,
+    /// bf16, while other layers of the module compute in fp8.
+    Bf16,
+}
+
+/// What mixes the tokens of a sequence.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Mixer {
+    /// Multi-head, grouped-query or multi-query attention.
+    Attention,
+    /// Multi-latent attention.
+    MultiLatentAttention,
+    /// Linear attention by the gated delta rule.
+    GatedDeltaNet,
+}
+
+/// What works on each token by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Mlp {
+    /// One MLP for all tokens.
+    Dense,
+    /// A router with routed experts, and perhaps shared ones.
+    Moe(Experts),
+}
+
+/// The experts of a `MoE` layer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Experts {
+    /// Routed experts.
+    pub num_experts: u64,
+    /// Experts that each token visits.
+    pub topk: u64,
+    /// Inner width of one routed expert.
+    pub ffn_hidden_size: u64,
+    /// Inner width of the shared experts; 0 when there are none.
+    pub shared: u64,
+    /// Tokens on the busiest rank over the mean.
+    pub load_imbalance: Decimal,
+}
+
+impl From<&Moe> for Experts {
+    fn from(moe: &Moe) -> Self {
+        Self {
+            num_experts: moe.num_experts,
+            topk: moe.topk,
+            ffn_hidden_size: moe.ffn_hidden_size,
+            shared: moe.shared,
+            load_imbalance: moe.load_imbalance,
+        }
+    }
+}
+
+impl LayerSpec {
+    /// The layers of a module, first to last, as the arguments of a `GPTModel` describe them: `num_layers` layers with a
+    /// mixer and an MLP each, by `linear_attention_freq`, `moe_layer_freq` and the first and last layers in bf16.
+    #[must_use]
+    pub fn all(m: &Module) -> Vec<Self> {
+        (0..m.args.num_layers)
+            .map(|index| Self::of(m, index))
+            .collect()
+    }
+
+    /// Layer `index` (from 0) of a module.
+    #[must_use]
+    pub fn of(m: &Module, index: u64) -> Self {
+        Self {
+            precision: if m.is_bf16_layer(index) {
+                LayerPrecision::Bf16
+            } else {
+                LayerPrecision::Module
+            },
+            mixer: Some(if m.is_linear_layer(index) {
+                Mixer::GatedDeltaNet
+            } else if m.args.multi_latent_attention {
+                Mixer::MultiLatentAttention
+            } else {
+                Mixer::Attention
+            }),
+            mlp: Some(match m.moe.as_ref().filter(|_| m.is_moe_layer(index)) {
+                Some(moe) => Mlp::Moe(Experts::from(moe)),
+                None => Mlp::Dense,
+            }),
+        }
+    }
+
+    /// The layer that every MTP depth of a module repeats: its last one, in the precision of the module.
+    #[must_use]
+    pub fn of_mtp(m: &Module) -> Self {
+        Self {
+            precision: LayerPrecision::Module,
+            ..Self::of(m, m.args.num_layers.saturating_sub(1))
+        }
+    }
+
+    /// Its routed and shared experts, for a `MoE` layer.
+    #[must_use]
+    pub const fn experts(&self) -> Option<Experts> {
+        match self.mlp {
+            Some(Mlp::Moe(experts)) => Some(experts),
+            Some(Mlp::Dense) | None => None,
+        }
+    }
+
+    /// Its name in paths, such as `bf16_linear_moe`.
+    #[must_use]
+    pub fn id(&self) -> String {
+        let precision = match self.precision {
+            LayerPrecision::Module => None,
+            LayerPrecision::Bf16 => Some("bf16"),
+        };
+        let mixer = match (self.mixer, self.mlp) {
+            (None, _) => Some("only"),
+            (Some(Mixer::GatedDeltaNet), _) => Some("linear"),
+            (Some(Mixer::Attention | Mixer::MultiLatentAttention), None) => Some("attention"),
+            (Some(Mixer::Attention | Mixer::MultiLatentAttention), Some(_)) => None,
+        };
+        let mlp = self.mlp.map(|mlp| match mlp {
+            Mlp::Dense => "dense",
+            Mlp::Moe(_) => "moe",
+        });
+        let words: Vec<&str> = [precision, mixer, mlp].into_iter().flatten().collect();
+        words.join("_")
+    }
+
+    /// Several such layers in words, such as `MoE layers with linear attention`.
+    #[must_use]
+    pub fn plural(&self) -> String {
+        self.words("layers")
+    }
+
+    fn words(&self, noun: &str) -> String {
+        let kind = match (self.mixer, self.mlp) {
+            (_, Some(Mlp::Dense)) => "dense",
+            (_, Some(Mlp::Moe(_))) => "MoE",
+            (Some(Mixer::Attention | Mixer::MultiLatentAttention), None) => "attention",
+            (Some(Mixer::GatedDeltaNet), None) => "linear attention",
+            (None, None) => "empty",
+        };
+        let mixer = match (self.mixer, self.mlp) {
+            (Some(Mixer::GatedDeltaNet), Some(_)) => " with linear attention",
+            (None, Some(_)) => " without attention",
+            (Some(_), _) | (None, None) => "",
+        };
+        let precision = match self.precision {
+            LayerPrecision::Module => "",
+            LayerPrecision::Bf16 => " in bf16",
+        };
+        [kind, " ", noun, mixer, precision].concat()
+    }
+}
+
+/// One such layer in words, such as `MoE layer with linear attention`.
+impl fmt::Display for LayerSpec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.words("layer"))
+    }
+}

@@ -1,7 +1,7 @@
 //! Configurations in and out of text: every reader reports what it did with every key.
 
-pub mod bridge_keys;
 pub mod detect;
+pub mod dialects;
 pub mod environment;
 pub mod hf_config;
 pub mod hub;
@@ -9,7 +9,6 @@ pub mod import;
 pub mod import_text;
 pub mod job_json;
 pub mod json;
-pub mod keys;
 pub mod megatron_args;
 mod merge;
 pub mod node;
@@ -18,8 +17,5 @@ pub mod python;
 pub mod report;
 pub mod share_url;
 pub mod shell;
-pub mod slime_keys;
 pub mod state;
-pub mod swift_keys;
-pub mod verl_keys;
 pub mod yaml;

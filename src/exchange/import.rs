@@ -91,7 +91,7 @@ fn row(row: &Row) -> Value {
         ("key", text(&row.key)),
         ("value", text(&row.value)),
         ("line", or_null(row.line, int)),
-        ("fate", text(row.fate.id())),
+        ("fate", text(row.status.id())),
         ("field", or_null(row.field, |id| text(id.field().name))),
         ("note", text(row.note.as_ref())),
     ])

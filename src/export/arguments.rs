@@ -4,7 +4,8 @@ use crate::config::canonical::{Meaning, meaning, set_names, to_value};
 use crate::config::fields::FieldId;
 use crate::config::parse::Parsed;
 use crate::config::raw::Settings;
-use crate::formats::import::{Dialect, destination_of, python};
+use crate::formats::dialects::{Dialect, destination_of};
+use crate::formats::import::python;
 use crate::value::Value;
 
 /// A field with its value, where the front end's default is another.

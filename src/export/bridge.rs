@@ -9,8 +9,8 @@ use crate::config::field::Group;
 use crate::config::fields::FieldId;
 use crate::config::parse::Parsed;
 use crate::config::raw::{RawJob, Settings};
-use crate::formats::import::Dialect;
-use crate::formats::{bridge_keys, environment};
+use crate::formats::dialects::{Dialect, bridge};
+use crate::formats::environment;
 
 /// Megatron-Bridge has one name for what Megatron-LM can say in three ways.
 const VIRTUAL_STAGES: &str = "model.virtual_pipeline_model_parallel_size";
@@ -184,7 +184,7 @@ pub(super) fn of(settings: &Settings) -> Overrides {
                     all.settings.extend(setting(key, &argument, false));
                 }
             }
-            _ => match bridge_keys::key_of(argument.destination) {
+            _ => match bridge::key_of(argument.destination) {
                 Some((key, opposite)) => all.settings.extend(setting(&key, &argument, opposite)),
                 None if argument.id.presentation().group == Group::Hardware => {}
                 None if argument.id == FieldId::world_size => {}

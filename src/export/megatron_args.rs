@@ -9,7 +9,7 @@ use crate::config::field::Group;
 use crate::config::fields::FieldId;
 use crate::config::parse::Parsed;
 use crate::config::raw::{RawJob, Settings};
-use crate::formats::import::Dialect;
+use crate::formats::dialects::Dialect;
 use crate::formats::megatron_args::{self, Arity};
 use crate::value::Value;
 

@@ -23,7 +23,7 @@ use self::family::Family;
 use self::source::Source;
 use super::json;
 use super::node::{Data, Entry, Node};
-use super::report::{Fate, KeyReport, Setting, shown_data};
+use super::report::{KeyReport, KeyStatus, Setting, shown_data};
 
 /// What a `config.json` says about the model.
 #[derive(Clone, Debug, PartialEq)]
@@ -179,7 +179,7 @@ fn report_the_rest(source: &mut Source<'_>) {
         .iter()
         .filter(|(key, _)| *key == "model_type")
     {
-        source.family_row(Fate::NotModelled, None, Cow::Borrowed(reason));
+        source.family_row(KeyStatus::NotModelled, None, Cow::Borrowed(reason));
     }
     let has_experts = source
         .settings
@@ -197,22 +197,22 @@ fn report_the_rest(source: &mut Source<'_>) {
         let mut rows = Vec::new();
         for entry in entries.iter().rev() {
             let key = source.path(&entry.key, outer);
-            let (fate, note) = if let Some(line) = counting.get(entry.key.as_str()) {
+            let (status, note) = if let Some(line) = counting.get(entry.key.as_str()) {
                 let note = format!("the key occurs again on line {line}, which counts");
-                (Fate::Conflicting, note.into())
+                (KeyStatus::Conflicting, note.into())
             } else {
                 counting.insert(&entry.key, entry.line);
                 if reported.contains(&key) {
                     continue;
                 }
-                let (fate, note) = fate_of_unused(family, entry, outer, has_experts);
-                (fate, note.into())
+                let (status, note) = status_of_unused(family, entry, outer, has_experts);
+                (status, note.into())
             };
             rows.push(KeyReport {
                 key,
                 value: shown_data(&entry.node.data),
                 line: Some(entry.line),
-                fate,
+                status,
                 field: None,
                 note,
             });
@@ -221,25 +221,25 @@ fn report_the_rest(source: &mut Source<'_>) {
     }
 }
 
-fn fate_of_unused(
+fn status_of_unused(
     family: &Family,
     entry: &Entry,
     outer: bool,
     has_experts: bool,
-) -> (Fate, &'static str) {
+) -> (KeyStatus, &'static str) {
     let key = entry.key.as_str();
     if key == "model_type" {
-        return (Fate::Mapped, family.name);
+        return (KeyStatus::Mapped, family.name);
     }
     if keys::OTHER_TOWERS.contains(&key) {
-        return (Fate::NotModelled, "only the language model is read");
+        return (KeyStatus::NotModelled, "only the language model is read");
     }
     if outer {
         let is_language = keys::NESTED.iter().any(|path| path.first() == Some(&key));
         return if is_language {
-            (Fate::Mapped, "the language model")
+            (KeyStatus::Mapped, "the language model")
         } else {
-            (Fate::Ignored, "about the multimodal model as a whole")
+            (KeyStatus::Ignored, "about the multimodal model as a whole")
         };
     }
     if let Some((_, reason)) = family.not_modelled.iter().find(|(other, _)| *other == key) {
@@ -248,23 +248,23 @@ fn fate_of_unused(
             Data::Null | Data::Bool(false) | Data::Int(0)
         );
         return if off {
-            (Fate::Ignored, "switched off")
+            (KeyStatus::Ignored, "switched off")
         } else {
-            (Fate::NotModelled, reason)
+            (KeyStatus::NotModelled, reason)
         };
     }
     if let Some(reason) = keys::ignored(key) {
-        return (Fate::Ignored, reason);
+        return (KeyStatus::Ignored, reason);
     }
     if entry.node.data == Data::Null {
-        return (Fate::Ignored, "null says nothing");
+        return (KeyStatus::Ignored, "null says nothing");
     }
     if !has_experts
         && ["expert", "moe", "router"]
             .iter()
             .any(|word| key.contains(word))
     {
-        return (Fate::Ignored, "the model has no experts");
+        return (KeyStatus::Ignored, "the model has no experts");
     }
-    (Fate::Unknown, "")
+    (KeyStatus::Unknown, "")
 }

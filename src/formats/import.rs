@@ -3,11 +3,10 @@
 //! Every front end has defaults of its own; what the text leaves out gets the value that *its* front end gives,
 //! and the report says so.
 
-mod dialect;
+mod combined;
 mod draft;
 mod error;
 mod missing;
-mod parts;
 mod precision;
 mod rules;
 mod sources;
@@ -16,13 +15,12 @@ mod vocabulary;
 
 use std::borrow::Cow;
 
-pub(crate) use dialect::{Dialect, destination_of};
 pub(crate) use draft::python;
 pub use error::ImportError;
 pub use missing::GPUS;
 
 use super::detect::{Format, detect};
-use super::report::Fate;
+use super::report::KeyStatus;
 use super::state::ShareState;
 use super::{overrides, shell, yaml};
 use crate::config::fields::FieldId;
@@ -68,7 +66,7 @@ pub struct Row {
     /// Its line, counted from 1; none for what the text does not have.
     pub line: Option<u32>,
     /// What became of it.
-    pub fate: Fate,
+    pub status: KeyStatus,
     /// The field that it decides, alone or with others.
     pub field: Option<FieldId>,
     /// Why, in a few words; may be empty.

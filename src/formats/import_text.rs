@@ -6,7 +6,7 @@ use thiserror::Error;
 use super::detect::Format;
 use super::import::{self, GPUS, Import, ImportError, Options, Question, Row};
 use super::merge;
-use super::report::Fate;
+use super::report::KeyStatus;
 use super::state::Setup;
 use crate::config::fields::FieldId;
 use crate::config::raw::Settings;
@@ -108,7 +108,7 @@ fn forget_missing_gpus(import: &mut Import) {
     import.questions.retain(|asked| *asked != Question::Gpus);
     import
         .report
-        .retain(|row| !(row.fate == Fate::Missing && row.key == GPUS));
+        .retain(|row| !(row.status == KeyStatus::Missing && row.key == GPUS));
     for question in &mut import.questions {
         if let Question::Variable { keys, .. } = question {
             keys.retain(|key| key != GPUS);
@@ -134,7 +134,7 @@ fn model_settings(model: &str) -> Result<Settings, ImportError> {
 fn add_model(import: &mut Import, model: Settings) {
     let own = &mut import.state.setup.job.shared;
     let is_replaced = |row: &Row| {
-        let is_default = row.fate == Fate::Defaulted && row.line.is_none();
+        let is_default = row.status == KeyStatus::Defaulted && row.line.is_none();
         is_default && row.field.is_some_and(|id| model.get(id).is_some())
     };
     for row in import.report.iter().filter(|row| is_replaced(row)) {

@@ -3,7 +3,7 @@
 
 use super::detect::Format;
 use super::import::{Import, Row};
-use super::report::{Fate, shown};
+use super::report::{KeyStatus, shown};
 use super::state::Setup;
 use crate::config::adapt::{Change, LAYERS, adapt, is_of_model};
 use crate::config::canonical::{Meaning, is_on, meaning};
@@ -24,7 +24,7 @@ pub(super) fn has_model(import: &Import) -> bool {
     let settings = &import.state.setup.job.shared;
     let asked = |id| {
         let mut rows = import.report.iter();
-        rows.any(|row| row.fate == Fate::Missing && row.field == Some(id))
+        rows.any(|row| row.status == KeyStatus::Missing && row.field == Some(id))
     };
     shape
         .into_iter()
@@ -130,7 +130,7 @@ fn report(import: &mut Import, gone: Vec<Change>) {
             key: change.field.field().name.to_owned(),
             value: shown(&change.from),
             line: None,
-            fate: Fate::Conflicting,
+            status: KeyStatus::Conflicting,
             field: Some(change.field),
             note: format!("of your job, {now}: {}", change.why).into(),
         }

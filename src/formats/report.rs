@@ -24,10 +24,10 @@ pub struct KeyReport {
     /// Line of the key, counted from 1; none when the source does not have the key.
     pub line: Option<u32>,
     /// What became of it.
-    pub fate: Fate,
+    pub status: KeyStatus,
     /// The configuration field that it decides, alone or with others.
     pub field: Option<&'static str>,
-    /// Why, in a few words; may be empty when the fate says all.
+    /// Why, in a few words; may be empty when the status says all.
     pub note: Cow<'static, str>,
 }
 
@@ -70,7 +70,7 @@ pub(crate) fn shown(value: &Value) -> String {
 
 /// What a reader does with a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Fate {
+pub enum KeyStatus {
     /// It is a configuration field under another name.
     Mapped,
     /// It is missing, and the source's own software defines the value then.
@@ -89,8 +89,8 @@ pub enum Fate {
     Missing,
 }
 
-impl Fate {
-    /// All fates.
+impl KeyStatus {
+    /// All statuses.
     pub const ALL: [Self; 8] = [
         Self::Mapped,
         Self::Defaulted,

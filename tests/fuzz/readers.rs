@@ -61,10 +61,10 @@ pub(crate) fn import(text: &str) -> Result<u64, String> {
             if share_url::encode(&share_url::decode(&link).0) != link {
                 return Err(format!("becomes the link {link}, which is another job"));
             }
-            let fates: BTreeSet<_> = import.report.iter().map(|row| row.fate as u8).collect();
+            let statuses: BTreeSet<_> = import.report.iter().map(|row| row.status as u8).collect();
             let questions = rough(import.questions.len());
             let job = estimated(&import.state.setup.job)?;
-            Ok(hash((import.format as u8, fates, questions, job)))
+            Ok(hash((import.format as u8, statuses, questions, job)))
         }
         Err(error) => Ok(hash(discriminant(&error))),
     }
@@ -114,7 +114,7 @@ pub(crate) fn hf(text: &str) -> Result<u64, String> {
     };
     match hf_config::read(&root) {
         Ok(import) => {
-            let fates: BTreeSet<_> = import.report.iter().map(|key| key.fate).collect();
+            let statuses: BTreeSet<_> = import.report.iter().map(|key| key.status).collect();
             let mut raw = RawJob::default();
             for setting in import.settings {
                 let field = FieldId::by_name(setting.field).ok_or("sets a field that is none")?;
@@ -122,7 +122,7 @@ pub(crate) fn hf(text: &str) -> Result<u64, String> {
             }
             Ok(hash((
                 import.family,
-                fates.into_iter().map(|f| f as u8).collect::<Vec<_>>(),
+                statuses.into_iter().map(|f| f as u8).collect::<Vec<_>>(),
                 estimated(&raw)?,
             )))
         }

@@ -3,7 +3,7 @@
 use megatron_memory::config::check;
 use megatron_memory::config::fields::FieldId;
 use megatron_memory::config::raw::RawJob;
-use megatron_memory::formats::report::Fate;
+use megatron_memory::formats::report::KeyStatus;
 use megatron_memory::formats::share_url::{decode, encode};
 use megatron_memory::memory::estimate;
 use megatron_memory::presets::encoders::ENCODERS;
@@ -93,8 +93,8 @@ fn every_file_has_a_source_and_no_unexplained_key() {
         assert!(!contents.job_source.is_empty(), "{}", preset.id);
         for row in &contents.report {
             let unclear = matches!(
-                row.fate,
-                Fate::Unknown | Fate::Conflicting | Fate::NotModelled
+                row.status,
+                KeyStatus::Unknown | KeyStatus::Conflicting | KeyStatus::NotModelled
             );
             assert!(!unclear, "{}: {row:?}", preset.id);
             let sized = [
@@ -104,7 +104,7 @@ fn every_file_has_a_source_and_no_unexplained_key() {
                 "vocab_size",
                 "num_attention_heads",
             ];
-            let guessed = row.fate == Fate::Defaulted && sized.contains(&&*row.key);
+            let guessed = row.status == KeyStatus::Defaulted && sized.contains(&&*row.key);
             assert!(!guessed, "{}: {} should be in the file", preset.id, row.key);
         }
     }

@@ -5,7 +5,7 @@ use super::{Effect, alarm, button, labelled, option, title};
 use crate::formats::detect::Format;
 use crate::formats::import::{Question, Row};
 use crate::formats::import_text::{ImportOptions, ImportedText, import_text};
-use crate::formats::report::Fate;
+use crate::formats::report::KeyStatus;
 use crate::formats::share_url;
 use crate::formats::state::ShareState;
 use crate::presets::{self, PRESETS};
@@ -380,9 +380,13 @@ fn found(read: &ImportedText) -> String {
         import: read,
         changes,
     } = read;
-    let counts = Fate::ALL.into_iter().filter_map(|fate| {
-        let count = read.report.iter().filter(|row| row.fate == fate).count();
-        (count > 0).then(|| format!("{count} {}", fate.label()))
+    let counts = KeyStatus::ALL.into_iter().filter_map(|status| {
+        let count = read
+            .report
+            .iter()
+            .filter(|row| row.status == status)
+            .count();
+        (count > 0).then(|| format!("{count} {}", status.label()))
     });
     let counts: Vec<String> = counts.collect();
     let format = read.format.label();
@@ -415,7 +419,7 @@ fn found(read: &ImportedText) -> String {
 
 /// What of the page's job gives way.
 fn but_for(report: &[Row]) -> String {
-    let gone = |row: &&Row| row.fate == Fate::Conflicting && row.line.is_none();
+    let gone = |row: &&Row| row.status == KeyStatus::Conflicting && row.line.is_none();
     match report.iter().filter(gone).count() {
         0 => String::new(),
         count => format!(", but for {} that cannot apply, see below", settings(count)),
@@ -465,11 +469,11 @@ fn row(row: &Row) -> Markup {
         line.as_str(),
         &row.key,
         &row.value,
-        row.fate.label(),
+        row.status.label(),
         field,
         &row.note,
     ];
     tag("tr")
-        .class(format!("fate-{}", row.fate.id()))
+        .class(format!("fate-{}", row.status.id()))
         .children(cells.map(|text| tag("td").text(text.to_owned())))
 }

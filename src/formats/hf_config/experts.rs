@@ -3,19 +3,19 @@
 use super::family::Shared;
 use super::pattern;
 use super::source::Source;
-use crate::formats::report::Fate;
+use crate::formats::report::KeyStatus;
 use crate::value::Value;
 
 /// Reads the experts, if the model has any.
 pub(super) fn translate(source: &mut Source<'_>, layers: Option<i128>) {
     let Some((found, experts)) = source.count("num_experts", 0) else {
         if let Some(found) = source.find("num_experts") {
-            source.row(&found, Fate::Mapped, Some("num_experts"), "none");
+            source.row(&found, KeyStatus::Mapped, Some("num_experts"), "none");
         }
         return;
     };
     if experts == 0 {
-        source.row(&found, Fate::Mapped, Some("num_experts"), "none");
+        source.row(&found, KeyStatus::Mapped, Some("num_experts"), "none");
         return;
     }
     source.map(&found, "num_experts", Value::Int(experts));
@@ -43,7 +43,7 @@ fn shared(source: &mut Source<'_>, width: Option<i128>) {
         Shared::One => {
             let note = "one shared expert as wide as a routed one, whatever their number";
             if let Some(found) = source.find("n_shared_experts") {
-                source.row(&found, Fate::Ignored, Some(field), note);
+                source.row(&found, KeyStatus::Ignored, Some(field), note);
             }
             if let Some(width) = width {
                 source.derive_from_family(field, Value::Int(width), note);
@@ -72,7 +72,7 @@ fn router(source: &mut Source<'_>) {
             if let Some((found, _)) = other {
                 source.row(
                     &found,
-                    Fate::NotModelled,
+                    KeyStatus::NotModelled,
                     Some(field),
                     "a rule that Megatron-LM does not have",
                 );

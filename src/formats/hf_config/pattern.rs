@@ -4,7 +4,7 @@ use super::error::HfProblemKind;
 use super::family::MoeLayers;
 use super::source::{Found, Source};
 use crate::formats::node::{Data, Node};
-use crate::formats::report::Fate;
+use crate::formats::report::KeyStatus;
 use crate::value::Value;
 
 const PATTERN: &str = "moe_layer_freq";
@@ -72,11 +72,11 @@ fn listed(source: &mut Source<'_>, layers: usize) -> Option<Vec<bool>> {
             .collect();
         return match kinds {
             Some(kinds) if kinds.len() == layers => {
-                source.row(&found, Fate::Derived, Some(PATTERN), "");
+                source.row(&found, KeyStatus::Derived, Some(PATTERN), "");
                 if let Some(found) = source.find("first_k_dense_replace") {
                     source.row(
                         &found,
-                        Fate::Ignored,
+                        KeyStatus::Ignored,
                         Some(PATTERN),
                         "another key lists the layers",
                     );
@@ -99,7 +99,7 @@ fn listed(source: &mut Source<'_>, layers: usize) -> Option<Vec<bool>> {
         };
         *moe = true;
     }
-    source.row(&found, Fate::Derived, Some(PATTERN), "");
+    source.row(&found, KeyStatus::Derived, Some(PATTERN), "");
     Some(pattern)
 }
 
@@ -107,7 +107,7 @@ fn listed(source: &mut Source<'_>, layers: usize) -> Option<Vec<bool>> {
 fn rule(source: &mut Source<'_>, key: &'static str, min: i128, otherwise: usize) -> usize {
     match source.count(key, min) {
         Some((found, number)) => {
-            source.row(&found, Fate::Derived, Some(PATTERN), "");
+            source.row(&found, KeyStatus::Derived, Some(PATTERN), "");
             usize::try_from(number).unwrap_or(usize::MAX)
         }
         None => otherwise,
@@ -133,7 +133,7 @@ fn sparse_step(source: &mut Source<'_>, layers: usize) -> Option<Vec<bool>> {
                 *moe = false;
             }
         }
-        source.row(&found, Fate::Derived, Some(PATTERN), "");
+        source.row(&found, KeyStatus::Derived, Some(PATTERN), "");
     }
     Some(pattern)
 }
@@ -148,7 +148,7 @@ fn interleaved(source: &mut Source<'_>, layers: usize) -> Option<Vec<bool>> {
                     *moe = true;
                 }
             }
-            source.row(&found, Fate::Derived, Some(PATTERN), "");
+            source.row(&found, KeyStatus::Derived, Some(PATTERN), "");
             Some(pattern)
         }
         _ => Some(
@@ -165,7 +165,7 @@ fn range(source: &mut Source<'_>, layers: usize) -> Vec<bool> {
     let end = match source.find("moe_layer_end_index") {
         Some(found) => {
             let end = source.integer(&found, -1, i128::from(u32::MAX));
-            source.row(&found, Fate::Derived, Some(PATTERN), "");
+            source.row(&found, KeyStatus::Derived, Some(PATTERN), "");
             // -1 stands for the last layer.
             end.and_then(|end| usize::try_from(end).ok())
                 .unwrap_or(usize::MAX)

@@ -6,7 +6,7 @@ use super::error::{HfProblem, HfProblemKind};
 use super::family::{Family, Fixed};
 use super::keys;
 use crate::formats::node::{Data, Entry};
-use crate::formats::report::{Fate, KeyReport, Setting, shown_data};
+use crate::formats::report::{KeyReport, KeyStatus, Setting, shown_data};
 use crate::value::Value;
 
 /// Largest size, count or width accepted; products of two still fit an `i128` many times over.
@@ -103,19 +103,19 @@ impl<'a> Source<'a> {
             if other.key == chosen.key || self.report.iter().any(|row| row.key == key) {
                 continue;
             }
-            let (fate, verb) = if other.node.data == Data::Null {
-                (Fate::Ignored, "is null beside")
+            let (status, verb) = if other.node.data == Data::Null {
+                (KeyStatus::Ignored, "is null beside")
             } else if other.node.to_value() == chosen.node.to_value() {
-                (Fate::Ignored, "says the same as")
+                (KeyStatus::Ignored, "says the same as")
             } else {
-                (Fate::Conflicting, "disagrees with, and gives way to,")
+                (KeyStatus::Conflicting, "disagrees with, and gives way to,")
             };
             let note = format!("{verb} `{}`", chosen.key);
             self.report.push(KeyReport {
                 key,
                 value: shown_data(&other.node.data),
                 line: Some(other.line),
-                fate,
+                status,
                 field: None,
                 note: note.into(),
             });
@@ -138,7 +138,7 @@ impl<'a> Source<'a> {
 
     /// Records `field = value` as what `found` says in other words.
     pub(super) fn map(&mut self, found: &Found<'_>, field: &'static str, value: Value) {
-        self.row(found, Fate::Mapped, Some(field), "");
+        self.row(found, KeyStatus::Mapped, Some(field), "");
         self.settings.push(Setting { field, value });
     }
 
@@ -150,7 +150,7 @@ impl<'a> Source<'a> {
         value: Value,
         note: &'static str,
     ) {
-        self.row(found, Fate::Derived, Some(field), note);
+        self.row(found, KeyStatus::Derived, Some(field), note);
         self.settings.push(Setting { field, value });
     }
 
@@ -166,7 +166,7 @@ impl<'a> Source<'a> {
         } else {
             note.into()
         };
-        self.family_row(Fate::Derived, Some(field), note);
+        self.family_row(KeyStatus::Derived, Some(field), note);
         self.settings.push(Setting { field, value });
     }
 
@@ -174,13 +174,13 @@ impl<'a> Source<'a> {
     pub(super) fn named_by(&mut self, entry: &Entry, outer: bool) {
         let value = shown_data(&entry.node.data);
         self.family_key = (self.path(&entry.key, outer), value, Some(entry.line));
-        self.family_row(Fate::Mapped, None, self.family.name.into());
+        self.family_row(KeyStatus::Mapped, None, self.family.name.into());
     }
 
     /// Reports something that follows from the family.
     pub(super) fn family_row(
         &mut self,
-        fate: Fate,
+        status: KeyStatus,
         field: Option<&'static str>,
         note: Cow<'static, str>,
     ) {
@@ -189,7 +189,7 @@ impl<'a> Source<'a> {
             key,
             value,
             line,
-            fate,
+            status,
             field,
             note,
         });
@@ -208,21 +208,21 @@ impl<'a> Source<'a> {
     pub(super) fn row(
         &mut self,
         found: &Found<'_>,
-        fate: Fate,
+        status: KeyStatus,
         field: Option<&'static str>,
         note: &'static str,
     ) {
-        let (fate, value, note) = if found.in_file() {
-            (fate, shown_data(found.data), note.into())
+        let (status, value, note) = if found.in_file() {
+            (status, shown_data(found.data), note.into())
         } else {
             let note = format!("default of the class: {}", found.data.to_value());
-            (Fate::Defaulted, String::new(), note.into())
+            (KeyStatus::Defaulted, String::new(), note.into())
         };
         self.report.push(KeyReport {
             key: found.key.clone(),
             value,
             line: found.line,
-            fate,
+            status,
             field,
             note,
         });

@@ -5,7 +5,7 @@ use super::experts;
 use super::family::{Activation, Attention, Switch, VocabMultiple};
 use super::source::Source;
 use crate::formats::node::Data;
-use crate::formats::report::Fate;
+use crate::formats::report::KeyStatus;
 use crate::value::Value;
 
 /// More layers than any model has; bounds the lists that are made per layer.
@@ -133,7 +133,7 @@ fn latent_attention(source: &mut Source<'_>) {
         if let Some(found) = source.find(key) {
             source.row(
                 &found,
-                Fate::Ignored,
+                KeyStatus::Ignored,
                 None,
                 "latent attention has its own widths",
             );
@@ -170,12 +170,17 @@ fn switch(source: &mut Source<'_>, switch: Switch, field: &'static str, synonyms
         }
         match source.flag(key) {
             Some((found, on)) if on == fixed => {
-                source.row(&found, Fate::Ignored, Some(field), "as in the whole family");
+                source.row(
+                    &found,
+                    KeyStatus::Ignored,
+                    Some(field),
+                    "as in the whole family",
+                );
             }
             Some((found, _)) => {
                 source.row(
                     &found,
-                    Fate::Conflicting,
+                    KeyStatus::Conflicting,
                     Some(field),
                     "the whole family has the opposite",
                 );
@@ -215,7 +220,7 @@ fn activation(source: &mut Source<'_>) {
     if !sure {
         let note =
             "Megatron-LM has no such activation: counted as SiLU with a gate, GELU without one";
-        source.row(&found, Fate::NotModelled, on, note);
+        source.row(&found, KeyStatus::NotModelled, on, note);
     }
 }
 
@@ -288,12 +293,12 @@ fn vocabulary(source: &mut Source<'_>) {
 fn prediction_layers(source: &mut Source<'_>) {
     if let Some((found, depth)) = source.count("num_nextn_predict_layers", 0) {
         if depth == 0 {
-            source.row(&found, Fate::Mapped, Some("mtp_num_layers"), "none");
+            source.row(&found, KeyStatus::Mapped, Some("mtp_num_layers"), "none");
         } else {
             source.map(&found, "mtp_num_layers", Value::Int(depth));
         }
     } else if let Some(found) = source.find("num_nextn_predict_layers") {
-        source.row(&found, Fate::Mapped, Some("mtp_num_layers"), "none");
+        source.row(&found, KeyStatus::Mapped, Some("mtp_num_layers"), "none");
     }
 }
 
@@ -338,7 +343,7 @@ fn precision(source: &mut Source<'_>) {
             source.derive(&found, "bf16", Value::Bool(true), "");
             source.row(
                 &found,
-                Fate::NotModelled,
+                KeyStatus::NotModelled,
                 None,
                 "a precision of stored weights: bf16 is assumed for training",
             );

@@ -3,20 +3,20 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use super::dialect::{Dialect, destination_of};
 use super::missing::Missing;
 use super::{Import, Question, Row};
 use crate::config::canonical::{Meaning, meaning};
 use crate::config::fields::FieldId;
 use crate::config::raw::{RawJob, Settings};
 use crate::formats::detect::Format;
-use crate::formats::report::{Fate, shown};
+use crate::formats::dialects::{Dialect, destination_of};
+use crate::formats::report::{KeyStatus, shown};
 use crate::formats::state::{Setup, ShareState};
 use crate::value::Value;
 
 /// One key of a text with its value.
 #[derive(Clone, Debug)]
-pub(super) struct Item {
+pub(super) struct KeyValue {
     /// As the text spells it.
     pub(super) key: String,
     pub(super) value: Value,
@@ -24,7 +24,7 @@ pub(super) struct Item {
 }
 
 /// A job with the rows so far.
-pub(super) struct Draft {
+pub(super) struct JobDraft {
     pub(super) dialect: Dialect,
     pub(super) settings: Settings,
     pub(super) report: Vec<Row>,
@@ -35,7 +35,7 @@ pub(super) struct Draft {
     rows: BTreeMap<FieldId, usize>,
 }
 
-impl Draft {
+impl JobDraft {
     pub(super) fn new(dialect: Dialect) -> Self {
         Self {
             dialect,
@@ -50,8 +50,8 @@ impl Draft {
     /// Adds a row.
     pub(super) fn row(
         &mut self,
-        item: &Item,
-        fate: Fate,
+        item: &KeyValue,
+        status: KeyStatus,
         field: Option<FieldId>,
         note: impl Into<Cow<'static, str>>,
     ) {
@@ -59,7 +59,7 @@ impl Draft {
             key: item.key.clone(),
             value: shown(&item.value),
             line: Some(item.line).filter(|line| *line > 0),
-            fate,
+            status,
             field,
             note: note.into(),
         });
@@ -68,10 +68,10 @@ impl Draft {
     /// Sets a field from a key.
     pub(super) fn set(
         &mut self,
-        item: &Item,
+        item: &KeyValue,
         id: FieldId,
         value: Value,
-        fate: Fate,
+        status: KeyStatus,
         note: impl Into<Cow<'static, str>>,
     ) {
         let value = match meaning(id, Some(&value)).to_value(id) {
@@ -81,19 +81,19 @@ impl Draft {
             None if id == FieldId::cuda_graph_modules => value,
             None => {
                 let why = format!("“{}” is no value for it", shown(&value));
-                return self.lack(item, Some(id), why);
+                return self.add_missing(item, Some(id), why);
             }
         };
         let other = self.rows.get(&id).copied();
         if let Some(row) = other.and_then(|row| self.report.get_mut(row))
             && (row.key == item.key || self.settings.get(id) != Some(&value))
         {
-            row.fate = Fate::Conflicting;
+            row.status = KeyStatus::Conflicting;
             row.note = format!("set again on line {}, which counts", item.line).into();
         }
         self.settings.set(id, value);
         self.rows.insert(id, self.report.len());
-        self.row(item, fate, Some(id), note);
+        self.row(item, status, Some(id), note);
     }
 
     /// Whether a key has set the field.
@@ -136,7 +136,7 @@ impl Draft {
             key: id.field().name.to_owned(),
             value: shown(&value),
             line: None,
-            fate: Fate::Defaulted,
+            status: KeyStatus::Defaulted,
             field: Some(id),
             note: format!("default of {}", self.dialect.name()).into(),
         });

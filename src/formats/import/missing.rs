@@ -1,9 +1,9 @@
 //! Settings for which a text has no value: a variable that nobody sets, or a word that the setting cannot take.
 
-use super::draft::{Draft, Item};
+use super::draft::{JobDraft, KeyValue};
 use crate::config::field::Default;
 use crate::config::fields::FieldId;
-use crate::formats::report::{Fate, shown};
+use crate::formats::report::{KeyStatus, shown};
 use crate::formats::shell::{ShellImport, Word};
 use crate::value::Value;
 
@@ -20,21 +20,21 @@ pub(super) struct Missing {
     row: usize,
 }
 
-impl Draft {
+impl JobDraft {
     /// Notes that a key has no value for its field.
-    pub(super) fn lack(&mut self, item: &Item, field: Option<FieldId>, why: String) {
+    pub(super) fn add_missing(&mut self, item: &KeyValue, field: Option<FieldId>, why: String) {
         self.missing.push(Missing {
             key: item.key.clone(),
             field,
             variables: Vec::new(),
             row: self.report.len(),
         });
-        self.row(item, Fate::Missing, field, why);
+        self.row(item, KeyStatus::Missing, field, why);
     }
 
     /// Notes of the keys that were found without a value since there were `known` that other values of these words would
     /// give them one.
-    pub(super) fn blame(&mut self, known: usize, words: &[Word]) {
+    pub(super) fn name_variables(&mut self, known: usize, words: &[Word]) {
         for missing in self.missing.iter_mut().skip(known) {
             let names = words.iter().flat_map(|word| &word.variables);
             missing.variables = names.cloned().collect();
@@ -51,7 +51,7 @@ impl Draft {
     }
 
     /// Says in every row without a value what counts in its place.
-    pub(super) fn stand_in(&mut self, partial: bool) {
+    pub(super) fn explain_missing(&mut self, partial: bool) {
         for missing in &self.missing {
             let stands = match missing.field {
                 _ if partial => "what your job has stays".to_owned(),

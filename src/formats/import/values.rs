@@ -1,6 +1,6 @@
 //! Values as front ends write them.
 
-use super::draft::Item;
+use super::draft::KeyValue;
 use crate::config::field::Kind;
 use crate::config::fields::FieldId;
 use crate::config::parse::{Parsed, parse};
@@ -112,7 +112,7 @@ pub(super) fn is_off(value: &Value) -> bool {
     }
 }
 
-pub(super) fn int(item: &Item) -> Option<u64> {
+pub(super) fn int(item: &KeyValue) -> Option<u64> {
     match parse(FieldId::ddp_bucket_size.field(), &item.value) {
         Ok(Some(Parsed::Int(i))) => Some(i),
         _ => None,

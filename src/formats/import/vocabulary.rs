@@ -1,10 +1,10 @@
 //! The size of the vocabulary where only a tokenizer is named: Megatron-LM asks the tokenizer, whose files are not
 //! at hand here.
 
-use super::draft::{Draft, Item};
+use super::draft::{JobDraft, KeyValue};
 use super::values::word;
 use crate::config::fields::FieldId;
-use crate::formats::report::Fate;
+use crate::formats::report::KeyStatus;
 use crate::presets;
 use crate::value::Value;
 
@@ -12,9 +12,9 @@ use crate::value::Value;
 #[derive(Default)]
 pub(super) struct Tokenizer {
     /// `--tokenizer-type`.
-    pub(super) kind: Option<Item>,
+    pub(super) kind: Option<KeyValue>,
     /// `--tokenizer-model`: a file, or a repository of the Hugging Face Hub.
-    pub(super) model: Option<Item>,
+    pub(super) model: Option<KeyValue>,
 }
 
 /// Tokenizers whose files are the same wherever they are used, with their sizes.
@@ -32,7 +32,7 @@ const FIXED: [(&str, i128, &str); 2] = [
 ];
 
 /// Sets the size, unless the text gives it.
-pub(super) fn combine(draft: &mut Draft, tokenizer: Tokenizer) {
+pub(super) fn combine(draft: &mut JobDraft, tokenizer: Tokenizer) {
     let given = draft.has(FieldId::vocab_size) || draft.has(FieldId::padded_vocab_size);
     let kind = tokenizer.kind.as_ref();
     let fixed = FIXED
@@ -41,11 +41,11 @@ pub(super) fn combine(draft: &mut Draft, tokenizer: Tokenizer) {
     match (fixed, kind) {
         (Some((_, size, note)), Some(kind)) if !given => {
             let value = Value::Int(*size);
-            draft.set(kind, FieldId::vocab_size, value, Fate::Derived, *note);
+            draft.set(kind, FieldId::vocab_size, value, KeyStatus::Derived, *note);
         }
         (_, Some(kind)) => {
             let note = "the vocabulary's size is what counts";
-            draft.row(kind, Fate::Ignored, None, note);
+            draft.row(kind, KeyStatus::Ignored, None, note);
         }
         _ => {}
     }
@@ -53,9 +53,9 @@ pub(super) fn combine(draft: &mut Draft, tokenizer: Tokenizer) {
         match of_repository(&word(&model.value)) {
             Some((size, name)) if !given && fixed.is_none() => {
                 let note = format!("that of {name}'s config.json; the tokenizer may count fewer");
-                draft.set(&model, FieldId::vocab_size, size, Fate::Derived, note);
+                draft.set(&model, FieldId::vocab_size, size, KeyStatus::Derived, note);
             }
-            _ => draft.row(&model, Fate::Ignored, None, "does not change memory"),
+            _ => draft.row(&model, KeyStatus::Ignored, None, "does not change memory"),
         }
     }
 }

@@ -6,7 +6,7 @@ use super::SCHEMA;
 use crate::config::fields::FieldId;
 use crate::config::raw::{RawJob, RawModule, Settings};
 use crate::formats::node::{Data, Entry, Node};
-use crate::formats::report::{Fate, KeyReport, shown_data};
+use crate::formats::report::{KeyReport, KeyStatus, shown_data};
 use crate::formats::state::{Place, PresetRef, Setup, ShareState, View};
 use crate::value::Value;
 
@@ -87,11 +87,11 @@ pub fn read(root: &Node) -> Result<Document, JobJsonError> {
     let (mut own, mut rest) = (Vec::new(), Vec::new());
     for entry in root.entries() {
         match entry.key.as_str() {
-            "schema" => reader.row("", entry, Fate::Ignored, None, "the form of this file"),
-            "made_by" => reader.row("", entry, Fate::Ignored, None, "what wrote this file"),
+            "schema" => reader.row("", entry, KeyStatus::Ignored, None, "the form of this file"),
+            "made_by" => reader.row("", entry, KeyStatus::Ignored, None, "what wrote this file"),
             "result" => {
                 let note = "computed again from the settings";
-                reader.row("", entry, Fate::Ignored, None, note);
+                reader.row("", entry, KeyStatus::Ignored, None, note);
             }
             "compare" | "view" => rest.push(entry),
             _ => own.push(entry.clone()),
@@ -99,7 +99,7 @@ pub fn read(root: &Node) -> Result<Document, JobJsonError> {
     }
     reader.state.setup = reader.setup(&own, "", false);
     for entry in rest {
-        reader.row("", entry, Fate::Mapped, None, "");
+        reader.row("", entry, KeyStatus::Mapped, None, "");
         if entry.key == "view" {
             reader.state.view = view(&entry.node);
         } else {
@@ -148,7 +148,7 @@ impl Reader {
         &mut self,
         path: &str,
         entry: &Entry,
-        fate: Fate,
+        status: KeyStatus,
         field: Option<FieldId>,
         note: &'static str,
     ) {
@@ -156,7 +156,7 @@ impl Reader {
             key: format!("{path}{}", entry.key).into(),
             value: shown_data(&entry.node.data),
             line: Some(entry.line),
-            fate,
+            status,
             field: field.map(|id| id.field().name),
             note: note.into(),
         });
@@ -169,9 +169,9 @@ impl Reader {
         for entry in entries {
             match (entry.key.as_str(), &entry.node.data) {
                 ("preset", Data::Text(name)) if !flat => {
-                    let (preset, fate, note) = preset(name);
+                    let (preset, status, note) = preset(name);
                     setup.preset = preset;
-                    self.row(path, entry, fate, None, note);
+                    self.row(path, entry, status, None, note);
                 }
                 ("settings", Data::Map(settings)) if !flat => {
                     let path = format!("{path}settings.");
@@ -179,7 +179,7 @@ impl Reader {
                         .extend(self.settings(&mut own.shared, settings, &path));
                 }
                 ("modules", Data::List(modules)) => {
-                    self.row(path, entry, Fate::Mapped, None, "");
+                    self.row(path, entry, KeyStatus::Mapped, None, "");
                     for (index, node) in modules.iter().take(MAX_MODULES).enumerate() {
                         let path = format!("{path}modules[{index}].");
                         let (module, unknown) = self.module(node, &path);
@@ -192,7 +192,7 @@ impl Reader {
                     own.unknown
                         .extend(self.settings(&mut own.shared, one, path));
                 }
-                _ => self.row(path, entry, Fate::Unknown, None, ""),
+                _ => self.row(path, entry, KeyStatus::Unknown, None, ""),
             }
         }
         let mut job = setup.base();
@@ -212,11 +212,11 @@ impl Reader {
             match (entry.key.as_str(), &entry.node.data) {
                 ("name", Data::Text(name)) => {
                     module.name.clone_from(name);
-                    self.row(path, entry, Fate::Mapped, None, "");
+                    self.row(path, entry, KeyStatus::Mapped, None, "");
                 }
                 ("rank_offset", _) => {
                     module.rank_offset = Some(entry.node.to_value());
-                    self.row(path, entry, Fate::Mapped, None, "");
+                    self.row(path, entry, KeyStatus::Mapped, None, "");
                 }
                 _ => {
                     let one = core::slice::from_ref(entry);
@@ -242,15 +242,15 @@ impl Reader {
                 Some(id) if settings.get(id).is_some() => {
                     settings.set(id, value);
                     let note = "occurs more than once; the last one counts";
-                    self.row(path, entry, Fate::Conflicting, field, note);
+                    self.row(path, entry, KeyStatus::Conflicting, field, note);
                 }
                 Some(id) => {
                     settings.set(id, value);
-                    self.row(path, entry, Fate::Mapped, field, "");
+                    self.row(path, entry, KeyStatus::Mapped, field, "");
                 }
                 None => {
                     unknown.push((entry.key.clone(), value));
-                    self.row(path, entry, Fate::Unknown, None, "");
+                    self.row(path, entry, KeyStatus::Unknown, None, "");
                 }
             }
         }
@@ -258,13 +258,13 @@ impl Reader {
     }
 }
 
-fn preset(name: &str) -> (Option<PresetRef>, Fate, &'static str) {
+fn preset(name: &str) -> (Option<PresetRef>, KeyStatus, &'static str) {
     match PresetRef::read(name) {
-        None => (None, Fate::Conflicting, "there is no such preset"),
-        Some((preset, true)) => (Some(preset), Fate::Mapped, ""),
+        None => (None, KeyStatus::Conflicting, "there is no such preset"),
+        Some((preset, true)) => (Some(preset), KeyStatus::Mapped, ""),
         Some((preset, false)) => {
             let note = "this version of the preset is not known; the newest one is used";
-            (Some(preset), Fate::Conflicting, note)
+            (Some(preset), KeyStatus::Conflicting, note)
         }
     }
 }

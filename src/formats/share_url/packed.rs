@@ -12,7 +12,7 @@ use crate::config::canonical::{Meaning, meaning};
 use crate::config::fields::FieldId;
 use crate::formats::job_json::{self, JobJsonError};
 use crate::formats::json;
-use crate::formats::report::Fate;
+use crate::formats::report::KeyStatus;
 use crate::formats::state::ShareState;
 
 /// The most that a link may unpack to, in bytes.
@@ -68,9 +68,9 @@ fn unpack(data: &str) -> Result<(ShareState, Vec<Notice>), Notice> {
     let mut notices = Vec::new();
     for row in &document.report {
         let key = clip(&row.key);
-        match row.fate {
-            Fate::Unknown => notices.push(Notice::UnknownKey { key }),
-            Fate::Conflicting => notices.push(Notice::BadValue {
+        match row.status {
+            KeyStatus::Unknown => notices.push(Notice::UnknownKey { key }),
+            KeyStatus::Conflicting => notices.push(Notice::BadValue {
                 key,
                 value: String::new(),
                 reason: row.note.to_string(),

@@ -1,9 +1,8 @@
 //! Words to flags with values.
 
 use super::{Flag, Word};
-use crate::formats::keys::{Meaning, arity};
+use crate::formats::dialects::{KeyMeaning, arity, slime};
 use crate::formats::megatron_args::{self, Arity, Known};
-use crate::formats::slime_keys;
 
 /// Whether a word is a flag: two dashes and a letter. `-1` and `--` are not.
 pub(super) fn is_flag(text: &str) -> bool {
@@ -73,7 +72,7 @@ pub(super) fn group(words: &[Word]) -> (Vec<Flag>, Vec<Word>) {
 /// Whether a flag may change memory: all but those known not to.
 pub(super) fn matters(flag: &Flag) -> bool {
     let irrelevant = matches!(megatron_args::find(&flag.name), Some(Known::Irrelevant(_)))
-        || slime_keys::find(&flag.name) == Some(Meaning::Irrelevant);
+        || slime::find(&flag.name) == Some(KeyMeaning::Irrelevant);
     !irrelevant
 }
 

@@ -13,7 +13,7 @@ use megatron_memory::config::raw::{RawJob, Settings};
 use megatron_memory::export::bridge;
 use megatron_memory::formats::detect::Format;
 use megatron_memory::formats::import::{Import, Options, import};
-use megatron_memory::formats::report::Fate;
+use megatron_memory::formats::report::KeyStatus;
 use megatron_memory::value::Value;
 use serde::Deserialize;
 
@@ -48,8 +48,11 @@ fn effect(import: &Import, key: &str, base: &Settings) -> (bool, Vec<String>) {
         .filter(|row| row.key == key && row.line.is_some());
     let counts = rows.into_iter().any(|row| {
         matches!(
-            row.fate,
-            Fate::Mapped | Fate::Derived | Fate::NotModelled | Fate::Conflicting
+            row.status,
+            KeyStatus::Mapped
+                | KeyStatus::Derived
+                | KeyStatus::NotModelled
+                | KeyStatus::Conflicting
         )
     });
     let own = &import.state.setup.job.shared;

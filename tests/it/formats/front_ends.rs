@@ -6,14 +6,14 @@ use megatron_memory::config::fields::FieldId;
 use megatron_memory::config::parse::Parsed;
 use megatron_memory::formats::detect::{Format, detect};
 use megatron_memory::formats::import::{Import, Options, Question, import};
-use megatron_memory::formats::report::Fate;
+use megatron_memory::formats::report::KeyStatus;
 
 #[track_caller]
 fn read(text: &str) -> Import {
     let import = import(text, &Options::default());
     let import = import.unwrap_or_else(|error| panic!("{error}\n{text}"));
     for row in &import.report {
-        assert_ne!(row.fate, Fate::Unknown, "{}: {}", row.key, row.note);
+        assert_ne!(row.status, KeyStatus::Unknown, "{}: {}", row.key, row.note);
     }
     import
 }
@@ -26,9 +26,9 @@ fn number(import: &Import, id: FieldId) -> Option<u64> {
 }
 
 #[track_caller]
-fn fate(import: &Import, key: &str) -> Fate {
+fn status(import: &Import, key: &str) -> KeyStatus {
     let row = import.report.iter().find(|row| row.key == key);
-    row.unwrap_or_else(|| panic!("{key}")).fate
+    row.unwrap_or_else(|| panic!("{key}")).status
 }
 
 const VERL: &str = "\
@@ -79,19 +79,19 @@ fn a_verl_script_is_read_as_a_script_with_its_variables() {
         assert_eq!(number(&import, id), Some(expected), "{id:?}");
     }
     for (key, expected) in [
-        ("data.train_batch_size", Fate::Ignored),
-        ("trainer.logger", Fate::Ignored),
-        ("actor_rollout_ref.rollout.name", Fate::Ignored),
+        ("data.train_batch_size", KeyStatus::Ignored),
+        ("trainer.logger", KeyStatus::Ignored),
+        ("actor_rollout_ref.rollout.name", KeyStatus::Ignored),
         (
             "actor_rollout_ref.rollout.gpu_memory_utilization",
-            Fate::NotModelled,
+            KeyStatus::NotModelled,
         ),
         (
             "actor_rollout_ref.ref.megatron.tensor_model_parallel_size",
-            Fate::NotModelled,
+            KeyStatus::NotModelled,
         ),
     ] {
-        assert_eq!(fate(&import, key), expected, "{key}");
+        assert_eq!(status(&import, key), expected, "{key}");
     }
 }
 
@@ -134,7 +134,7 @@ fn slime_scripts_leave_models_to_other_files_and_split_batches_into_steps() {
         assert_eq!(number(&import, id), Some(expected), "{id:?}");
     }
     // What follows a switch is not its value.
-    assert_eq!(fate(&import, "--colocate"), Fate::NotModelled);
+    assert_eq!(status(&import, "--colocate"), KeyStatus::NotModelled);
     let asked = |wanted: &str| {
         import
             .questions
@@ -169,12 +169,12 @@ fn swift_takes_commands_and_configurations() {
             assert_eq!(number(import, id), Some(expected), "{id:?}");
         }
     }
-    assert_eq!(fate(&command, "--tuner_type"), Fate::Ignored);
+    assert_eq!(status(&command, "--tuner_type"), KeyStatus::Ignored);
     for (key, expected) in [
-        ("rollout.vllm_tensor_parallel_size", Fate::Ignored),
-        ("ENV.MAX_PIXELS", Fate::Ignored),
-        ("ENV.PYTORCH_CUDA_ALLOC_CONF", Fate::Mapped),
+        ("rollout.vllm_tensor_parallel_size", KeyStatus::Ignored),
+        ("ENV.MAX_PIXELS", KeyStatus::Ignored),
+        ("ENV.PYTORCH_CUDA_ALLOC_CONF", KeyStatus::Mapped),
     ] {
-        assert_eq!(fate(&file, key), expected, "{key}");
+        assert_eq!(status(&file, key), expected, "{key}");
     }
 }

@@ -4,7 +4,7 @@ use megatron_memory::config::fields::FieldId;
 use megatron_memory::config::raw::RawJob;
 use megatron_memory::export::{bridge, megatron_args};
 use megatron_memory::formats::import::{Import, Options, import};
-use megatron_memory::formats::report::Fate;
+use megatron_memory::formats::report::KeyStatus;
 use megatron_memory::value::Value;
 use serde_json::json;
 
@@ -104,7 +104,7 @@ fn every_spelling_of_graphs_is_read() {
         let about = import.report.iter().filter(|row| row.key.contains("graph"));
         for row in about {
             assert!(
-                matches!(row.fate, Fate::Mapped | Fate::Derived),
+                matches!(row.status, KeyStatus::Mapped | KeyStatus::Derived),
                 "{text}: {row:?}"
             );
         }
@@ -149,7 +149,10 @@ fn what_is_written_runs_and_comes_back() {
             .shared
             .get(FieldId::cuda_graph_warmup_steps);
         assert_eq!(warm, Some(&Value::Int(1)), "{text}");
-        let unknown = back.report.iter().find(|row| row.fate == Fate::Unknown);
+        let unknown = back
+            .report
+            .iter()
+            .find(|row| row.status == KeyStatus::Unknown);
         assert_eq!(unknown, None, "{text}");
     }
     let whole = job(&json!({"cuda_graph_impl": "full_iteration"}));

@@ -4,7 +4,7 @@ mod experts;
 
 use megatron_memory::formats::hf_config::{self, HfImport};
 use megatron_memory::formats::json;
-use megatron_memory::formats::report::Fate;
+use megatron_memory::formats::report::KeyStatus;
 use megatron_memory::value::Value;
 use proptest::prelude::*;
 
@@ -64,8 +64,11 @@ fn settings(text: &str, fields: &str) -> String {
     shown.collect::<Vec<_>>().join(" ")
 }
 
-fn fates(text: &str, fate: Fate) -> Vec<String> {
-    let rows = read(text).report.into_iter().filter(|row| row.fate == fate);
+fn statuses(text: &str, status: KeyStatus) -> Vec<String> {
+    let rows = read(text)
+        .report
+        .into_iter()
+        .filter(|row| row.status == status);
     rows.map(|row| format!("{}: {}", row.key, row.note))
         .collect()
 }
@@ -259,14 +262,14 @@ fn aliases_agree_or_conflict() {
         "64 true 2048"
     );
     assert_eq!(
-        fates(text, Fate::Ignored),
+        statuses(text, KeyStatus::Ignored),
         [
             "num_local_experts: says the same as `num_experts`",
             "n_routed_experts: is null beside `num_experts`"
         ]
     );
     assert_eq!(
-        fates(text, Fate::Conflicting),
+        statuses(text, KeyStatus::Conflicting),
         [
             "dtype: disagrees with, and gives way to, `torch_dtype`",
             "hidden_size: the key occurs again on line 8, which counts",
@@ -274,7 +277,7 @@ fn aliases_agree_or_conflict() {
     );
     let text = r#"{"model_type": "qwen3", "attention_bias": true}"#;
     assert_eq!(
-        fates(text, Fate::Conflicting),
+        statuses(text, KeyStatus::Conflicting),
         ["attention_bias: the whole family has the opposite"]
     );
     assert_eq!(settings(text, "add_qkv_bias"), "false");
@@ -285,12 +288,12 @@ fn the_report_tells_what_is_not_followed() {
     let text = r#"{"model_type": "deepseek_v32", "index_topk": 2048, "rope_theta": 1e4, "quantization_config": {"a": 1},
         "brand_new": 3, "also_new": null}"#;
     assert_eq!(
-        fates(text, Fate::NotModelled),
+        statuses(text, KeyStatus::NotModelled),
         ["index_topk: the sparse-attention indexer's weights and activations are not counted"]
     );
-    assert_eq!(fates(text, Fate::Unknown), ["brand_new: "]);
+    assert_eq!(statuses(text, KeyStatus::Unknown), ["brand_new: "]);
     assert_eq!(
-        fates(text, Fate::Ignored),
+        statuses(text, KeyStatus::Ignored),
         [
             "rope_theta: rotary positions have no parameters",
             "quantization_config: describes the weights as published, not the training",
@@ -298,19 +301,19 @@ fn the_report_tells_what_is_not_followed() {
         ]
     );
     assert!(
-        fates(text, Fate::Defaulted)
+        statuses(text, KeyStatus::Defaulted)
             .contains(&"kv_lora_rank: default of the class: 512".to_owned())
     );
     let bias = |on: &str| format!(r#"{{"model_type": "seed_oss", "attention_out_bias": {on}}}"#);
     assert_eq!(
-        fates(&bias("true"), Fate::NotModelled),
+        statuses(&bias("true"), KeyStatus::NotModelled),
         ["attention_out_bias: a bias on the output projection alone is not counted"]
     );
-    let off = fates(&bias("false"), Fate::Ignored);
+    let off = statuses(&bias("false"), KeyStatus::Ignored);
     assert_eq!(off, ["attention_out_bias: switched off"]);
-    let linear = fates(
+    let linear = statuses(
         r#"{"model_type": "qwen3_next", "linear_num_key_heads": 16}"#,
-        Fate::NotModelled,
+        KeyStatus::NotModelled,
     );
     assert_eq!(linear.len(), 2, "{linear:?}");
 }
@@ -323,10 +326,10 @@ fn multimodal_files_nest_the_language_model() {
     let fields = "num_layers hidden_size num_experts fp16 untie_embeddings_and_output_weights";
     assert_eq!(settings(text, fields), "3 64 128 true false");
     assert_eq!(
-        fates(text, Fate::NotModelled),
+        statuses(text, KeyStatus::NotModelled),
         ["vision_config: only the language model is read"]
     );
-    assert_eq!(fates(text, Fate::Unknown), ["text_config.new: "]);
+    assert_eq!(statuses(text, KeyStatus::Unknown), ["text_config.new: "]);
     let deep = r#"{"model_type": "qwen3_omni_moe", "thinker_config": {"text_config": {"model_type": "qwen3_omni_moe_text", "head_dim": 7}}}"#;
     assert_eq!(settings(deep, "kv_channels"), "7");
     let by_outer = r#"{"model_type": "kimi_k25", "text_config": {"num_hidden_layers": 1}}"#;
@@ -341,7 +344,7 @@ fn unknown_families_are_read_like_llama_and_say_so() {
         settings(text, "num_layers normalization swiglu num_experts"),
         "2 \"RMSNorm\" true -"
     );
-    assert_eq!(fates(text, Fate::NotModelled).len(), 1);
+    assert_eq!(statuses(text, KeyStatus::NotModelled).len(), 1);
     let by_architecture = r#"{"architectures": ["Novel", "Qwen2ForCausalLM"]}"#;
     assert_eq!(settings(by_architecture, "add_qkv_bias"), "true");
 }
@@ -414,7 +417,10 @@ fn every_family_has_readable_class_defaults() {
                 check_laws(&text, &import);
                 assert_eq!(import.family, family);
                 assert!(
-                    import.report.iter().any(|row| row.fate == Fate::Defaulted),
+                    import
+                        .report
+                        .iter()
+                        .any(|row| row.status == KeyStatus::Defaulted),
                     "{model_type}"
                 );
                 read_families += 1;

@@ -10,7 +10,7 @@ use megatron_memory::config::raw::{RawJob, Settings};
 use megatron_memory::export::megatron_args;
 use megatron_memory::formats::detect::Format;
 use megatron_memory::formats::import::{Import, ImportError, Options, Question, import};
-use megatron_memory::formats::report::Fate;
+use megatron_memory::formats::report::KeyStatus;
 use megatron_memory::value::Value;
 use proptest::prelude::*;
 
@@ -38,11 +38,11 @@ fn settings(import: &Import) -> &Settings {
     &import.state.setup.job.shared
 }
 
-fn fate(import: &Import, key: &str) -> Fate {
+fn status(import: &Import, key: &str) -> KeyStatus {
     let mut rows = import.report.iter();
     rows.find(|row| row.key == key)
         .unwrap_or_else(|| panic!("{key}: {:#?}", import.report))
-        .fate
+        .status
 }
 
 fn measured() -> serde_json::Value {
@@ -100,7 +100,7 @@ fn every_measured_job_is_the_same_as_a_command_and_as_yaml() {
             let unknown: Vec<_> = import
                 .report
                 .iter()
-                .filter(|row| row.fate == Fate::Conflicting)
+                .filter(|row| row.status == KeyStatus::Conflicting)
                 .collect();
             assert!(unknown.is_empty(), "{name}: {unknown:#?}");
         }
@@ -142,7 +142,8 @@ fn every_measured_job_is_what_its_run_says() {
         let names: BTreeSet<&String> = ours.keys().chain(theirs.keys()).collect();
         for name in names {
             let given = import.report.iter().any(|row| {
-                row.field.is_some_and(|id| id.field().name == name) && row.fate != Fate::Defaulted
+                row.field.is_some_and(|id| id.field().name == name)
+                    && row.status != KeyStatus::Defaulted
             });
             if given && !OTHERWISE.contains(&name.as_str()) {
                 assert_eq!(
@@ -195,15 +196,15 @@ torchrun --nproc_per_node 8 --nnodes 4 pretrain_gpt.py "${ARGS[@]}"
         assert_eq!(meant[field], format!("Some({value})"), "{field}");
     }
     for (key, expected) in [
-        ("--num-layers", Fate::Conflicting),
-        ("--hidden-size", Fate::Mapped),
-        ("--seq-length", Fate::Missing),
-        ("--recompute-activations", Fate::Derived),
-        ("--use-megatron-fsdp", Fate::NotModelled),
-        ("--lr", Fate::Ignored),
-        ("--wrong-flag", Fate::Unknown),
+        ("--num-layers", KeyStatus::Conflicting),
+        ("--hidden-size", KeyStatus::Mapped),
+        ("--seq-length", KeyStatus::Missing),
+        ("--recompute-activations", KeyStatus::Derived),
+        ("--use-megatron-fsdp", KeyStatus::NotModelled),
+        ("--lr", KeyStatus::Ignored),
+        ("--wrong-flag", KeyStatus::Unknown),
     ] {
-        assert_eq!(fate(&import, key), expected, "{key}");
+        assert_eq!(status(&import, key), expected, "{key}");
     }
     let wrong = import.report.iter().find(|row| row.key == "--wrong-flag");
     assert_eq!(
@@ -281,7 +282,7 @@ fn the_environment_says_how_pytorch_allocates() {
         assert_eq!(said, expected, "{text}");
     }
     let (_, import) = read_fields("ENV_VARS:\n  NCCL_ALGO: Ring\nMODEL_ARGS:\n  --num-layers: 2\n");
-    assert_eq!(fate(&import, "NCCL_ALGO"), Fate::Ignored);
+    assert_eq!(status(&import, "NCCL_ALGO"), KeyStatus::Ignored);
 }
 
 #[test]
@@ -337,8 +338,8 @@ fn ms_swift_has_defaults_of_its_own() {
         .find(|row| row.key == "expert_tensor_parallel_size")
         .unwrap();
     assert_eq!(
-        (row.fate, row.note.as_ref()),
-        (Fate::Defaulted, "default of ms-swift")
+        (row.status, row.note.as_ref()),
+        (KeyStatus::Defaulted, "default of ms-swift")
     );
     let model = Question::Model {
         name: "Qwen/Qwen3-8B".to_owned(),
@@ -398,7 +399,7 @@ fn slime_adds_flags_to_megatrons() {
     ] {
         assert_eq!(meant[field], format!("Some({value})"), "{field}");
     }
-    assert_eq!(fate(&import, "--colocate"), Fate::NotModelled);
+    assert_eq!(status(&import, "--colocate"), KeyStatus::NotModelled);
 }
 
 #[test]
@@ -470,7 +471,10 @@ logger:
         assert_eq!(meant.get(field), Some(&format!("Some({value})")), "{field}");
     }
     // The preset reduces in fp32, and nothing asks for this dtype.
-    assert_eq!(fate(&import, "optimizer.main_grads_dtype"), Fate::Ignored);
+    assert_eq!(
+        status(&import, "optimizer.main_grads_dtype"),
+        KeyStatus::Ignored
+    );
     assert!(import.questions.contains(&Question::Gpus));
 
     let set = read(
@@ -514,7 +518,7 @@ fn models_jobs_and_links_are_recognized_too() {
     let link = read("https://host/page/#v1;m=llama3-8b@1;tp=2;zzz=1");
     assert_eq!(link.format, Format::ShareLink);
     assert!(check(&link.state.setup.job).config.is_some());
-    assert_eq!(link.report[0].fate, Fate::Unknown);
+    assert_eq!(link.report[0].status, KeyStatus::Unknown);
 }
 
 #[test]

@@ -4,7 +4,7 @@ use megatron_memory::config::check;
 use megatron_memory::config::fields::FieldId;
 use megatron_memory::export::json as json_file;
 use megatron_memory::export::provenance::made_by;
-use megatron_memory::formats::report::Fate;
+use megatron_memory::formats::report::KeyStatus;
 use megatron_memory::formats::share_url::decode;
 use megatron_memory::formats::state::{Setup, ShareState};
 use megatron_memory::formats::{job_json, json};
@@ -84,7 +84,7 @@ fn every_preset_comes_back_with_its_result_beside_it() {
             read(&file)
                 .report
                 .iter()
-                .all(|row| row.fate != Fate::Unknown)
+                .all(|row| row.status != KeyStatus::Unknown)
         );
     }
 }
@@ -137,14 +137,14 @@ fn the_flat_form_is_read_too() {
     let rows: Vec<_> = document
         .report
         .iter()
-        .map(|row| (row.key.as_ref(), row.line, row.fate))
+        .map(|row| (row.key.as_ref(), row.line, row.status))
         .collect();
     assert_eq!(
         rows,
         [
-            ("num_layers", Some(2), Fate::Mapped),
-            ("hidden-size", Some(3), Fate::Mapped),
-            ("wrong", Some(4), Fate::Unknown),
+            ("num_layers", Some(2), KeyStatus::Mapped),
+            ("hidden-size", Some(3), KeyStatus::Mapped),
+            ("wrong", Some(4), KeyStatus::Unknown),
         ]
     );
 }
@@ -154,19 +154,19 @@ fn what_cannot_be_used_is_reported() {
     let document = read(
         "{\"schema\": \"megatron-memory/1\", \"preset\": \"nothing@1\", \"other\": 1,\n\"settings\": {\"num_layers\": 2, \"num_layers\": 3}}",
     );
-    let fates: Vec<_> = document
+    let statuses: Vec<_> = document
         .report
         .iter()
-        .map(|row| (row.key.as_ref(), row.fate))
+        .map(|row| (row.key.as_ref(), row.status))
         .collect();
     assert_eq!(
-        fates,
+        statuses,
         [
-            ("schema", Fate::Ignored),
-            ("preset", Fate::Conflicting),
-            ("other", Fate::Unknown),
-            ("settings.num_layers", Fate::Mapped),
-            ("settings.num_layers", Fate::Conflicting),
+            ("schema", KeyStatus::Ignored),
+            ("preset", KeyStatus::Conflicting),
+            ("other", KeyStatus::Unknown),
+            ("settings.num_layers", KeyStatus::Mapped),
+            ("settings.num_layers", KeyStatus::Conflicting),
         ]
     );
     let layers = document.state.setup.job.shared.get(FieldId::num_layers);

@@ -1,8 +1,7 @@
 //! The key tables of Megatron-Bridge, verl, ms-swift and slime.
 
-use megatron_memory::formats::keys::{Meaning, Rule};
+use megatron_memory::formats::dialects::{KeyMeaning, KeyRule, bridge, slime, swift, verl};
 use megatron_memory::formats::megatron_args::default_of;
-use megatron_memory::formats::{bridge_keys, slime_keys, swift_keys, verl_keys};
 
 /// Fields that Megatron-Bridge's own translation keeps under their names, by section.
 const SAME: &[(&str, &str)] = &[
@@ -43,14 +42,16 @@ fn bridge_keys_agree_with_its_own_translation() {
     for (section, names) in SAME {
         for name in names.split_whitespace() {
             let key = format!("{section}.{name}");
-            let field = match bridge_keys::find(&key) {
-                Some(Meaning::Field(field)) => field,
+            let field = match bridge::find(&key) {
+                Some(KeyMeaning::Field(field)) => field,
                 // The presence of the number is the switch.
-                Some(Meaning::Rule(Rule::QueryGroups)) if name == "num_query_groups" => continue,
+                Some(KeyMeaning::Rule(KeyRule::QueryGroups)) if name == "num_query_groups" => {
+                    continue;
+                }
                 other => panic!("{key}: {other:?}"),
             };
             assert_eq!(field, name, "{key}");
-            assert_eq!(bridge_keys::key_of(field), Some((key, false)));
+            assert_eq!(bridge::key_of(field), Some((key, false)));
         }
     }
 }
@@ -58,61 +59,67 @@ fn bridge_keys_agree_with_its_own_translation() {
 #[test]
 fn bridge_keys_with_other_names() {
     for (key, expected) in [
-        ("model.num_moe_experts", Some(Meaning::Field("num_experts"))),
-        ("tokenizer.vocab_size", Some(Meaning::Field("vocab_size"))),
+        (
+            "model.num_moe_experts",
+            Some(KeyMeaning::Field("num_experts")),
+        ),
+        (
+            "tokenizer.vocab_size",
+            Some(KeyMeaning::Field("vocab_size")),
+        ),
         (
             "model.vocab_size",
-            Some(Meaning::Rule(Rule::PaddedVocabulary)),
+            Some(KeyMeaning::Rule(KeyRule::PaddedVocabulary)),
         ),
-        ("dataset.seq_length", Some(Meaning::Field("seq_length"))),
+        ("dataset.seq_length", Some(KeyMeaning::Field("seq_length"))),
         (
             "model.add_bias_linear",
-            Some(Meaning::Field("add_bias_linear")),
+            Some(KeyMeaning::Field("add_bias_linear")),
         ),
         (
             "model.share_embeddings_and_output_weights",
-            Some(Meaning::Opposite("untie_embeddings_and_output_weights")),
+            Some(KeyMeaning::Opposite("untie_embeddings_and_output_weights")),
         ),
         (
             "model.virtual_pipeline_model_parallel_size",
-            Some(Meaning::Rule(Rule::VirtualStages)),
+            Some(KeyMeaning::Rule(KeyRule::VirtualStages)),
         ),
         (
             "model.num_layers_in_first_pipeline_stage",
-            Some(Meaning::Field("decoder_first_pipeline_num_layers")),
+            Some(KeyMeaning::Field("decoder_first_pipeline_num_layers")),
         ),
         (
             "mixed_precision",
-            Some(Meaning::Rule(Rule::PrecisionPreset)),
+            Some(KeyMeaning::Rule(KeyRule::PrecisionPreset)),
         ),
-        ("mixed_precision.fp8", Some(Meaning::Field("fp8"))),
+        ("mixed_precision.fp8", Some(KeyMeaning::Field("fp8"))),
         (
             "optimizer.exp_avg_dtype",
-            Some(Meaning::Field("exp_avg_dtype")),
+            Some(KeyMeaning::Field("exp_avg_dtype")),
         ),
-        ("optimizer.lr", Some(Meaning::Irrelevant)),
-        ("scheduler.lr_warmup_iters", Some(Meaning::Irrelevant)),
-        ("checkpoint.save", Some(Meaning::Irrelevant)),
+        ("optimizer.lr", Some(KeyMeaning::Irrelevant)),
+        ("scheduler.lr_warmup_iters", Some(KeyMeaning::Irrelevant)),
+        ("checkpoint.save", Some(KeyMeaning::Irrelevant)),
         ("model.nonsense", None),
         ("nonsense.num_layers", None),
         ("nonsense", None),
     ] {
-        assert_eq!(bridge_keys::find(key), expected, "{key}");
+        assert_eq!(bridge::find(key), expected, "{key}");
     }
     assert_eq!(
-        bridge_keys::key_of("untie_embeddings_and_output_weights"),
+        bridge::key_of("untie_embeddings_and_output_weights"),
         Some(("model.share_embeddings_and_output_weights".to_owned(), true))
     );
-    assert_eq!(bridge_keys::key_of("nonsense"), None);
+    assert_eq!(bridge::key_of("nonsense"), None);
     assert!(matches!(
-        bridge_keys::find("peft.dim"),
-        Some(Meaning::NotModelled(_))
+        bridge::find("peft.dim"),
+        Some(KeyMeaning::NotModelled(_))
     ));
 }
 
 #[test]
 fn precision_presets_have_their_fields() {
-    let preset = |name: &str| bridge_keys::precision_called(name).map(|preset| preset.fields);
+    let preset = |name: &str| bridge::precision::by_name(name).map(|preset| preset.fields);
     assert_eq!(
         preset("bf16-mixed"),
         Some(
@@ -136,7 +143,7 @@ fn precision_presets_have_their_fields() {
     );
     assert_eq!(preset("16-mixed"), preset("fp16_mixed"));
     assert_eq!(preset("fp64"), None);
-    for preset in bridge_keys::PRECISIONS {
+    for preset in bridge::precision::PRESETS {
         for (field, _) in preset.fields {
             assert!(default_of(field).is_some(), "{}: {field}", preset.name);
         }
@@ -146,10 +153,10 @@ fn precision_presets_have_their_fields() {
 #[test]
 fn defaults_are_of_known_fields_and_differ_from_the_command_line() {
     let tables = [
-        bridge_keys::DEFAULTS,
-        verl_keys::DEFAULTS,
-        swift_keys::DEFAULTS,
-        slime_keys::DEFAULTS,
+        bridge::DEFAULTS,
+        verl::DEFAULTS,
+        swift::DEFAULTS,
+        slime::DEFAULTS,
     ];
     for (field, value) in tables.into_iter().flatten() {
         let other = default_of(field).unwrap_or_else(|| panic!("{field}"));
@@ -166,51 +173,51 @@ fn verl_keys_are_found_under_the_actor() {
     for (key, expected) in [
         (
             "actor_rollout_ref.actor.megatron.tensor_model_parallel_size",
-            Some(Meaning::Field("tensor_model_parallel_size")),
+            Some(KeyMeaning::Field("tensor_model_parallel_size")),
         ),
         (
             "actor_rollout_ref.actor.megatron.override_transformer_config.recompute_granularity",
-            Some(Meaning::Field("recompute_granularity")),
+            Some(KeyMeaning::Field("recompute_granularity")),
         ),
         (
             "actor_rollout_ref.actor.megatron.override_transformer_config.num_layers_in_first_pipeline_stage",
-            Some(Meaning::Field("decoder_first_pipeline_num_layers")),
+            Some(KeyMeaning::Field("decoder_first_pipeline_num_layers")),
         ),
         (
             "actor_rollout_ref.actor.megatron.override_ddp_config.grad_reduce_in_fp32",
-            Some(Meaning::Rule(Rule::Gradients)),
+            Some(KeyMeaning::Rule(KeyRule::Gradients)),
         ),
         (
             "actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu",
-            Some(Meaning::Field("micro_batch_size")),
+            Some(KeyMeaning::Field("micro_batch_size")),
         ),
         (
             "data.max_prompt_length",
-            Some(Meaning::Rule(Rule::PromptLength)),
+            Some(KeyMeaning::Rule(KeyRule::PromptLength)),
         ),
-        ("trainer.nnodes", Some(Meaning::Rule(Rule::Nodes))),
+        ("trainer.nnodes", Some(KeyMeaning::Rule(KeyRule::Nodes))),
         (
             "actor_rollout_ref.ref.megatron.tensor_model_parallel_size",
-            Some(Meaning::NotModelled(
+            Some(KeyMeaning::NotModelled(
                 "reference, reward and value models are not counted",
             )),
         ),
-        ("algorithm.adv_estimator", Some(Meaning::Irrelevant)),
-        ("trainer.save_freq", Some(Meaning::Irrelevant)),
+        ("algorithm.adv_estimator", Some(KeyMeaning::Irrelevant)),
+        ("trainer.save_freq", Some(KeyMeaning::Irrelevant)),
         // A misspelled one beside keys that matter.
         ("trainer.nnode", None),
         ("data.max_prompt_len", None),
         ("actor_rollout_ref.actor.ppo_minibatch_size", None),
         (
             "actor_rollout_ref.actor.optim.override_optimizer_config.optimizer_offload_fraction",
-            Some(Meaning::Field("optimizer_offload_fraction")),
+            Some(KeyMeaning::Field("optimizer_offload_fraction")),
         ),
         (
             "actor_rollout_ref.actor.optim.lr",
-            Some(Meaning::Irrelevant),
+            Some(KeyMeaning::Irrelevant),
         ),
     ] {
-        assert_eq!(verl_keys::find(key), expected, "{key}");
+        assert_eq!(verl::find(key), expected, "{key}");
     }
 }
 
@@ -219,27 +226,27 @@ fn swift_arguments_and_slime_flags() {
     for (name, expected) in [
         (
             "tensor_model_parallel_size",
-            Some(Meaning::Field("tensor_model_parallel_size")),
+            Some(KeyMeaning::Field("tensor_model_parallel_size")),
         ),
-        ("max_length", Some(Meaning::Field("seq_length"))),
-        ("fp8_format", Some(Meaning::Field("fp8"))),
-        ("model", Some(Meaning::Rule(Rule::HfModel))),
-        ("lr", Some(Meaning::Irrelevant)),
-        ("num_train_epochs", Some(Meaning::Irrelevant)),
+        ("max_length", Some(KeyMeaning::Field("seq_length"))),
+        ("fp8_format", Some(KeyMeaning::Field("fp8"))),
+        ("model", Some(KeyMeaning::Rule(KeyRule::HfModel))),
+        ("lr", Some(KeyMeaning::Irrelevant)),
+        ("num_train_epochs", Some(KeyMeaning::Irrelevant)),
         ("no_such_thing", None),
     ] {
-        assert_eq!(swift_keys::find(name), expected, "{name}");
+        assert_eq!(swift::find(name), expected, "{name}");
     }
     for (name, expected) in [
-        ("actor-num-nodes", Some(Meaning::Rule(Rule::Nodes))),
+        ("actor-num-nodes", Some(KeyMeaning::Rule(KeyRule::Nodes))),
         (
             "max_tokens_per_gpu",
-            Some(Meaning::Rule(Rule::TokensPerGpu)),
+            Some(KeyMeaning::Rule(KeyRule::TokensPerGpu)),
         ),
-        ("sglang-mem-fraction-static", Some(Meaning::Irrelevant)),
+        ("sglang-mem-fraction-static", Some(KeyMeaning::Irrelevant)),
         // Megatron-LM's own flags are looked up in Megatron-LM's table.
         ("tensor-model-parallel-size", None),
     ] {
-        assert_eq!(slime_keys::find(name), expected, "{name}");
+        assert_eq!(slime::find(name), expected, "{name}");
     }
 }

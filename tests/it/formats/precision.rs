@@ -4,7 +4,7 @@ use megatron_memory::config::check;
 use megatron_memory::config::fields::FieldId;
 use megatron_memory::export::{bridge, bridge_recipe};
 use megatron_memory::formats::import::{Import, Options, import};
-use megatron_memory::formats::report::Fate;
+use megatron_memory::formats::report::KeyStatus;
 use megatron_memory::memory::bucket::Bucket;
 use megatron_memory::memory::estimate;
 use megatron_memory::value::Value;
@@ -147,11 +147,11 @@ fn the_report_says_which_key_decides() {
     let row = |key: &str| {
         let row = import.report.iter().find(|row| row.key == key);
         let row = row.unwrap_or_else(|| panic!("{key}"));
-        (row.fate, row.note.as_ref())
+        (row.status, row.note.as_ref())
     };
-    let decides = (Fate::Ignored, "mixed_precision decides");
+    let decides = (KeyStatus::Ignored, "mixed_precision decides");
     assert_eq!(row("ddp.grad_reduce_in_fp32"), decides);
-    assert_eq!(row("optimizer.main_grads_dtype").0, Fate::Ignored);
-    let default = (Fate::Defaulted, "default of Megatron-Bridge");
+    assert_eq!(row("optimizer.main_grads_dtype").0, KeyStatus::Ignored);
+    let default = (KeyStatus::Defaulted, "default of Megatron-Bridge");
     assert_eq!(row("fp8_recipe"), default);
 }

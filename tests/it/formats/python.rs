@@ -3,7 +3,7 @@
 use megatron_memory::config::fields::FieldId;
 use megatron_memory::formats::detect::{Format, detect};
 use megatron_memory::formats::import::{Import, Options, import};
-use megatron_memory::formats::report::Fate;
+use megatron_memory::formats::report::KeyStatus;
 use megatron_memory::formats::{overrides, python};
 use megatron_memory::value::Value;
 
@@ -77,11 +77,14 @@ fn assignments_to_a_configuration_are_read_and_nothing_else() {
     let rows = |key: &str| {
         let mut rows = import.report.iter().filter(|row| row.key == key);
         let row = rows.next().unwrap_or_else(|| panic!("no row for {key}"));
-        (row.line, row.fate)
+        (row.line, row.status)
     };
-    assert_eq!(rows("model.num_layers"), (Some(12), Fate::Mapped));
-    assert_eq!(rows("model.recompute_modules"), (Some(16), Fate::Mapped));
-    assert_eq!(rows("model.frobnicate").1, Fate::Unknown);
+    assert_eq!(rows("model.num_layers"), (Some(12), KeyStatus::Mapped));
+    assert_eq!(
+        rows("model.recompute_modules"),
+        (Some(16), KeyStatus::Mapped)
+    );
+    assert_eq!(rows("model.frobnicate").1, KeyStatus::Unknown);
     assert!(import.report.iter().all(|row| row.key != "model"));
 }
 

@@ -2,7 +2,7 @@
 
 use megatron_memory::config::fields::FieldId;
 use megatron_memory::formats::import::{Import, Options, Question, import};
-use megatron_memory::formats::report::Fate;
+use megatron_memory::formats::report::KeyStatus;
 use megatron_memory::value::Value;
 
 #[track_caller]
@@ -17,9 +17,9 @@ fn vocabulary(import: &Import) -> Option<Value> {
 }
 
 #[track_caller]
-fn fate(import: &Import, key: &str) -> (Fate, Option<FieldId>) {
+fn status(import: &Import, key: &str) -> (KeyStatus, Option<FieldId>) {
     let row = import.report.iter().find(|row| row.key == key);
-    row.map_or_else(|| panic!("{key}"), |row| (row.fate, row.field))
+    row.map_or_else(|| panic!("{key}"), |row| (row.status, row.field))
 }
 
 #[test]
@@ -48,8 +48,8 @@ fn a_known_tokenizer_gives_the_vocabulary() {
     ] {
         let import = read(flags);
         assert_eq!(vocabulary(&import), Some(Value::Int(size)), "{flags}");
-        let derived = (Fate::Derived, Some(FieldId::vocab_size));
-        assert_eq!(fate(&import, key), derived, "{flags}");
+        let derived = (KeyStatus::Derived, Some(FieldId::vocab_size));
+        assert_eq!(status(&import, key), derived, "{flags}");
     }
 }
 
@@ -75,7 +75,7 @@ fn a_given_vocabulary_counts_and_an_unknown_tokenizer_says_nothing() {
         let import = read(&flags);
         assert_eq!(vocabulary(&import), None, "{model}");
         for key in ["--tokenizer-type", "--tokenizer-model"] {
-            assert_eq!(fate(&import, key), (Fate::Ignored, None), "{model}");
+            assert_eq!(status(&import, key), (KeyStatus::Ignored, None), "{model}");
         }
     }
 }
@@ -84,10 +84,13 @@ fn a_given_vocabulary_counts_and_an_unknown_tokenizer_says_nothing() {
 fn a_variable_that_only_sets_a_path_is_neither_asked_for_nor_missing() {
     let import = read("--save ${OUTPUT} --tokenizer-model $TOKENIZER --hidden-size $HIDDEN");
     for key in ["--save", "--tokenizer-model"] {
-        assert_eq!(fate(&import, key), (Fate::Ignored, None), "{key}");
+        assert_eq!(status(&import, key), (KeyStatus::Ignored, None), "{key}");
     }
     let width = Some(FieldId::hidden_size);
-    assert_eq!(fate(&import, "--hidden-size"), (Fate::Missing, width));
+    assert_eq!(
+        status(&import, "--hidden-size"),
+        (KeyStatus::Missing, width)
+    );
     let asked: Vec<_> = import
         .questions
         .iter()
@@ -106,17 +109,17 @@ fn flags_of_other_programs_are_known() {
          --top_p 0.9 --prompts a b --flextron --llm-tp 4 --misspelled-flag 1",
     );
     for (key, expected) in [
-        ("--export-te-mcore-model", Fate::Ignored),
-        ("--finetune-hf-dataset", Fate::Ignored),
-        ("--export-kd-cfg", Fate::NotModelled),
-        ("--freeze-LM", Fate::NotModelled),
-        ("--top_p", Fate::Ignored),
-        ("--prompts", Fate::Ignored),
-        ("--flextron", Fate::NotModelled),
-        ("--llm-tp", Fate::NotModelled),
-        ("--misspelled-flag", Fate::Unknown),
+        ("--export-te-mcore-model", KeyStatus::Ignored),
+        ("--finetune-hf-dataset", KeyStatus::Ignored),
+        ("--export-kd-cfg", KeyStatus::NotModelled),
+        ("--freeze-LM", KeyStatus::NotModelled),
+        ("--top_p", KeyStatus::Ignored),
+        ("--prompts", KeyStatus::Ignored),
+        ("--flextron", KeyStatus::NotModelled),
+        ("--llm-tp", KeyStatus::NotModelled),
+        ("--misspelled-flag", KeyStatus::Unknown),
     ] {
-        assert_eq!(fate(&import, key).0, expected, "{key}");
+        assert_eq!(status(&import, key).0, expected, "{key}");
     }
     let sizes = import.report.iter().find(|row| row.key == "--llm-tp");
     let why = &sizes.unwrap().note;

@@ -1,68 +1,71 @@
 //! What several keys say together: batch, sequence, activation, number of GPUs.
 
-use super::draft::{Draft, Item};
+use super::draft::{JobDraft, KeyValue};
 use super::precision;
 use super::values::{int, truth, word};
 use super::vocabulary::{self, Tokenizer};
 use crate::config::fields::FieldId;
-use crate::formats::report::Fate;
+use crate::formats::report::KeyStatus;
 use crate::value::Value;
 
 /// What one key cannot say alone.
 #[derive(Default)]
-pub(super) struct Parts {
-    pub(super) gated: Option<Item>,
-    pub(super) activation: Option<Item>,
-    pub(super) gradients: Option<Item>,
-    pub(super) vocabulary: Option<Item>,
+pub(super) struct CombinedKeys {
+    pub(super) gated: Option<KeyValue>,
+    pub(super) activation: Option<KeyValue>,
+    pub(super) gradients: Option<KeyValue>,
+    pub(super) vocabulary: Option<KeyValue>,
     pub(super) tokenizer: Tokenizer,
     pub(super) pad_vocabulary: bool,
-    pub(super) nodes: Option<Item>,
-    pub(super) gpus_per_node: Option<Item>,
-    pub(super) prompt: Option<Item>,
-    pub(super) response: Option<Item>,
-    pub(super) tokens: Option<Item>,
-    pub(super) dynamic: Option<Item>,
-    pub(super) prompts: Option<Item>,
-    pub(super) samples: Option<Item>,
-    pub(super) steps: Option<Item>,
-    pub(super) batch: Option<Item>,
+    pub(super) nodes: Option<KeyValue>,
+    pub(super) gpus_per_node: Option<KeyValue>,
+    pub(super) prompt: Option<KeyValue>,
+    pub(super) response: Option<KeyValue>,
+    pub(super) tokens: Option<KeyValue>,
+    pub(super) dynamic: Option<KeyValue>,
+    pub(super) prompts: Option<KeyValue>,
+    pub(super) samples: Option<KeyValue>,
+    pub(super) steps: Option<KeyValue>,
+    pub(super) batch: Option<KeyValue>,
 }
 
 /// Puts together what several keys say.
-pub(super) fn combine(draft: &mut Draft, parts: Parts) {
-    activation(draft, parts.gated, parts.activation);
-    precision::combine(draft, parts.gradients);
-    if let Some(item) = parts.vocabulary {
-        let id = if parts.pad_vocabulary {
+pub(super) fn combine(draft: &mut JobDraft, combined: CombinedKeys) {
+    activation(draft, combined.gated, combined.activation);
+    precision::combine(draft, combined.gradients);
+    if let Some(item) = combined.vocabulary {
+        let id = if combined.pad_vocabulary {
             FieldId::vocab_size
         } else {
             FieldId::padded_vocab_size
         };
         let value = item.value.clone();
-        draft.set(&item, id, value, Fate::Mapped, "");
+        draft.set(&item, id, value, KeyStatus::Mapped, "");
     }
-    vocabulary::combine(draft, parts.tokenizer);
-    if let (Some(nodes), Some(each)) = (&parts.nodes, &parts.gpus_per_node)
+    vocabulary::combine(draft, combined.tokenizer);
+    if let (Some(nodes), Some(each)) = (&combined.nodes, &combined.gpus_per_node)
         && let (Some(n), Some(g)) = (int(nodes), int(each))
     {
         let value = Value::Int(n.saturating_mul(g).into());
         draft
             .settings
             .set(FieldId::gpus_per_node, Value::Int(g.into()));
-        draft.row(nodes, Fate::Derived, Some(FieldId::world_size), "");
+        draft.row(nodes, KeyStatus::Derived, Some(FieldId::world_size), "");
         draft.set(
             each,
             FieldId::world_size,
             value,
-            Fate::Derived,
+            KeyStatus::Derived,
             "nodes · GPUs per node",
         );
     } else {
-        for item in [parts.nodes, parts.gpus_per_node].into_iter().flatten() {
+        for item in [combined.nodes, combined.gpus_per_node]
+            .into_iter()
+            .flatten()
+        {
             draft.row(
                 &item,
-                Fate::Ignored,
+                KeyStatus::Ignored,
                 None,
                 "without the other no number of GPUs",
             );
@@ -70,21 +73,21 @@ pub(super) fn combine(draft: &mut Draft, parts: Parts) {
     }
     sequence(
         draft,
-        parts.prompt,
-        parts.response,
-        parts.tokens,
-        parts.dynamic,
+        combined.prompt,
+        combined.response,
+        combined.tokens,
+        combined.dynamic,
     );
     batch(
         draft,
-        parts.prompts,
-        parts.samples,
-        parts.steps,
-        parts.batch,
+        combined.prompts,
+        combined.samples,
+        combined.steps,
+        combined.batch,
     );
 }
 
-fn activation(draft: &mut Draft, gated: Option<Item>, function: Option<Item>) {
+fn activation(draft: &mut JobDraft, gated: Option<KeyValue>, function: Option<KeyValue>) {
     let on = gated
         .as_ref()
         .is_some_and(|item| truth(&item.value) == Some(true));
@@ -101,23 +104,23 @@ fn activation(draft: &mut Draft, gated: Option<Item>, function: Option<Item>) {
     };
     for item in [gated, function].into_iter().flatten() {
         match id {
-            Some(id) => draft.set(&item, id, Value::Bool(true), Fate::Derived, ""),
-            None => draft.row(&item, Fate::Mapped, None, "GELU, not gated"),
+            Some(id) => draft.set(&item, id, Value::Bool(true), KeyStatus::Derived, ""),
+            None => draft.row(&item, KeyStatus::Mapped, None, "GELU, not gated"),
         }
     }
 }
 
 /// The global batch: of prompts with several samples each, in several steps, or as the data loader hands it out.
 fn batch(
-    draft: &mut Draft,
-    prompts: Option<Item>,
-    samples: Option<Item>,
-    steps: Option<Item>,
-    loaded: Option<Item>,
+    draft: &mut JobDraft,
+    prompts: Option<KeyValue>,
+    samples: Option<KeyValue>,
+    steps: Option<KeyValue>,
+    loaded: Option<KeyValue>,
 ) {
     let id = FieldId::global_batch_size;
     let given = draft.has(id);
-    let count = |item: &Option<Item>| item.as_ref().and_then(int).unwrap_or(1).max(1);
+    let count = |item: &Option<KeyValue>| item.as_ref().and_then(int).unwrap_or(1).max(1);
     let all = prompts.as_ref().and_then(int);
     let all = all.map(|prompts| prompts.saturating_mul(count(&samples)) / count(&steps));
     let other = "the global batch is given";
@@ -128,32 +131,37 @@ fn batch(
                     Some(_) => "prompts · samples of each / steps",
                     None => "prompts · samples of each",
                 };
-                draft.set(&item, id, Value::Int(all.into()), Fate::Derived, note);
+                draft.set(&item, id, Value::Int(all.into()), KeyStatus::Derived, note);
             }
-            _ => draft.row(&item, Fate::Ignored, None, other),
+            _ => draft.row(&item, KeyStatus::Ignored, None, other),
         }
     }
     // Batches of prompts are split further, by a setting with a default of its own.
     let split = draft.has(id) || samples.is_some();
     for item in [samples, steps].into_iter().flatten() {
-        draft.row(&item, Fate::Derived, Some(id), "");
+        draft.row(&item, KeyStatus::Derived, Some(id), "");
     }
     if let Some(item) = loaded {
         if split {
-            draft.row(&item, Fate::Ignored, None, "split into smaller batches");
+            draft.row(
+                &item,
+                KeyStatus::Ignored,
+                None,
+                "split into smaller batches",
+            );
         } else {
             let value = item.value.clone();
-            draft.set(&item, id, value, Fate::Mapped, "");
+            draft.set(&item, id, value, KeyStatus::Mapped, "");
         }
     }
 }
 
 fn sequence(
-    draft: &mut Draft,
-    prompt: Option<Item>,
-    response: Option<Item>,
-    tokens: Option<Item>,
-    dynamic: Option<Item>,
+    draft: &mut JobDraft,
+    prompt: Option<KeyValue>,
+    response: Option<KeyValue>,
+    tokens: Option<KeyValue>,
+    dynamic: Option<KeyValue>,
 ) {
     let id = FieldId::seq_length;
     let is_dynamic = dynamic
@@ -167,7 +175,7 @@ fn sequence(
         let value = Value::Int(count.saturating_mul(cp).into());
         let note = "packed to this many tokens per GPU · CP, as one sample";
         draft.settings.set(FieldId::micro_batch_size, Value::Int(1));
-        draft.set(item, id, value, Fate::Derived, note);
+        draft.set(item, id, value, KeyStatus::Derived, note);
     } else if let (Some(p), Some(r)) = (
         prompt.as_ref().and_then(int),
         response.as_ref().and_then(int),
@@ -175,7 +183,7 @@ fn sequence(
         && !draft.has(id)
     {
         let value = Value::Int(p.saturating_add(r).into());
-        draft.set(item, id, value, Fate::Derived, "prompt + response");
+        draft.set(item, id, value, KeyStatus::Derived, "prompt + response");
     }
     let decided = draft.has(id);
     for item in [prompt, response, tokens, dynamic].into_iter().flatten() {
@@ -183,9 +191,14 @@ fn sequence(
             continue;
         }
         if decided {
-            draft.row(&item, Fate::Derived, Some(id), "");
+            draft.row(&item, KeyStatus::Derived, Some(id), "");
         } else {
-            draft.row(&item, Fate::Ignored, None, "says no sequence length alone");
+            draft.row(
+                &item,
+                KeyStatus::Ignored,
+                None,
+                "says no sequence length alone",
+            );
         }
     }
 }

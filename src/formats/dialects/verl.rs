@@ -5,7 +5,11 @@
 //! `actor_rollout_ref.actor.megatron`; the transformer's own under `override_transformer_config` there.
 //! Only the training phase is meant: rollout engines and reference models are not.
 
-use super::keys::{Meaning, Rule, look_up, same_field};
+use super::bridge;
+use super::meaning::{
+    KeyMeaning::{self, Field, Irrelevant, NotModelled, Rule},
+    KeyRule, look_up, same_field,
+};
 
 /// Where the engine's keys stand, in the order in which they count.
 pub const ENGINES: [&str; 4] = [
@@ -16,97 +20,83 @@ pub const ENGINES: [&str; 4] = [
 ];
 
 /// Keys of the engine that are not called like Megatron-LM's fields.
-const ENGINE: &[(&str, Meaning)] = &[
+const ENGINE: &[(&str, KeyMeaning)] = &[
     (
         "virtual_pipeline_model_parallel_size",
-        Meaning::Rule(Rule::VirtualStages),
+        Rule(KeyRule::VirtualStages),
     ),
-    ("dtype", Meaning::Rule(Rule::Dtype)),
+    ("dtype", Rule(KeyRule::Dtype)),
     (
         "param_offload",
-        Meaning::NotModelled("parameters move to the host between phases, not during training"),
+        NotModelled("parameters move to the host between phases, not during training"),
     ),
     (
         "grad_offload",
-        Meaning::NotModelled("gradients move to the host between phases, not during training"),
+        NotModelled("gradients move to the host between phases, not during training"),
     ),
     (
         "optimizer_offload",
-        Meaning::NotModelled(
-            "optimizer states move to the host between phases, not during training",
-        ),
+        NotModelled("optimizer states move to the host between phases, not during training"),
     ),
-    ("override_ddp_config", Meaning::Rule(Rule::Nested)),
-    ("override_transformer_config", Meaning::Rule(Rule::Nested)),
-    ("override_mcore_model_config", Meaning::Rule(Rule::Nested)),
-    (
-        "bias_activation_fusion",
-        Meaning::Field("bias_swiglu_fusion"),
-    ),
-    ("persist_layer_norm", Meaning::Irrelevant),
-    ("use_remove_padding", Meaning::Irrelevant),
-    ("strategy", Meaning::Irrelevant),
-    ("use_dist_checkpointing", Meaning::Irrelevant),
-    ("dist_checkpointing_path", Meaning::Irrelevant),
-    ("dist_checkpointing_prefix", Meaning::Irrelevant),
-    ("seed", Meaning::Irrelevant),
-    ("use_mbridge", Meaning::Irrelevant),
-    ("vanilla_mbridge", Meaning::Irrelevant),
-    ("forward_only", Meaning::Irrelevant),
-    ("_target_", Meaning::Irrelevant),
-    ("variable_seq_lengths", Meaning::Irrelevant),
+    ("override_ddp_config", Rule(KeyRule::Nested)),
+    ("override_transformer_config", Rule(KeyRule::Nested)),
+    ("override_mcore_model_config", Rule(KeyRule::Nested)),
+    ("bias_activation_fusion", Field("bias_swiglu_fusion")),
+    ("persist_layer_norm", Irrelevant),
+    ("use_remove_padding", Irrelevant),
+    ("strategy", Irrelevant),
+    ("use_dist_checkpointing", Irrelevant),
+    ("dist_checkpointing_path", Irrelevant),
+    ("dist_checkpointing_prefix", Irrelevant),
+    ("seed", Irrelevant),
+    ("use_mbridge", Irrelevant),
+    ("vanilla_mbridge", Irrelevant),
+    ("forward_only", Irrelevant),
+    ("_target_", Irrelevant),
+    ("variable_seq_lengths", Irrelevant),
 ];
 
 /// Keys outside the engine.
-const OTHERS: &[(&str, Meaning)] = &[
-    ("actor_rollout_ref.model.path", Meaning::Rule(Rule::HfModel)),
-    ("data.max_prompt_length", Meaning::Rule(Rule::PromptLength)),
-    (
-        "data.max_response_length",
-        Meaning::Rule(Rule::ResponseLength),
-    ),
+const OTHERS: &[(&str, KeyMeaning)] = &[
+    ("actor_rollout_ref.model.path", Rule(KeyRule::HfModel)),
+    ("data.max_prompt_length", Rule(KeyRule::PromptLength)),
+    ("data.max_response_length", Rule(KeyRule::ResponseLength)),
     (
         "actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu",
-        Meaning::Field("micro_batch_size"),
+        Field("micro_batch_size"),
     ),
     (
         "actor_rollout_ref.actor.ppo_mini_batch_size",
-        Meaning::Rule(Rule::PromptBatch),
+        Rule(KeyRule::PromptBatch),
     ),
     (
         "actor_rollout_ref.actor.ppo_max_token_len_per_gpu",
-        Meaning::Rule(Rule::TokensPerGpu),
+        Rule(KeyRule::TokensPerGpu),
     ),
     (
         "actor_rollout_ref.actor.use_dynamic_bsz",
-        Meaning::Rule(Rule::DynamicBatch),
+        Rule(KeyRule::DynamicBatch),
     ),
     (
         "actor_rollout_ref.rollout.n",
-        Meaning::Rule(Rule::SamplesPerPrompt),
+        Rule(KeyRule::SamplesPerPrompt),
     ),
     // Which engine: all that has its keys here is Megatron's.
-    ("engine", Meaning::Irrelevant),
+    ("engine", Irrelevant),
     // Of fine-tuning, which has the same sections without an actor.
-    ("model.path", Meaning::Rule(Rule::HfModel)),
-    (
-        "data.micro_batch_size_per_gpu",
-        Meaning::Field("micro_batch_size"),
-    ),
-    ("data.max_length", Meaning::Field("seq_length")),
-    (
-        "data.max_token_len_per_gpu",
-        Meaning::Rule(Rule::TokensPerGpu),
-    ),
-    ("data.use_dynamic_bsz", Meaning::Rule(Rule::DynamicBatch)),
-    ("data.train_batch_size", Meaning::Rule(Rule::TrainBatch)),
+    ("model.path", Rule(KeyRule::HfModel)),
+    ("data.micro_batch_size_per_gpu", Field("micro_batch_size")),
+    ("data.max_length", Field("seq_length")),
+    ("data.max_token_len_per_gpu", Rule(KeyRule::TokensPerGpu)),
+    ("data.use_dynamic_bsz", Rule(KeyRule::DynamicBatch)),
+    ("data.train_batch_size", Rule(KeyRule::TrainBatch)),
     (
         "actor_rollout_ref.actor.optim.optimizer",
-        Meaning::Field("optimizer"),
+        Field("optimizer"),
     ),
-    ("optim.optimizer", Meaning::Field("optimizer")),
-    ("trainer.nnodes", Meaning::Rule(Rule::Nodes)),
-    ("trainer.n_gpus_per_node", Meaning::Rule(Rule::GpusPerNode)),
+    ("optim.optimizer", Field("optimizer")),
+    ("trainer.nnodes", Rule(KeyRule::Nodes)),
+    ("trainer.n_gpus_per_node", Rule(KeyRule::GpusPerNode)),
 ];
 
 /// Names in sections of which other names do matter.
@@ -140,7 +130,7 @@ const HARMLESS: &[(&str, &str)] = &[
 ];
 
 /// Sections, and names in them, that mean the same whatever stands in them; the first that holds a key counts.
-const SECTIONS: &[(&str, Meaning)] = &[
+const SECTIONS: &[(&str, KeyMeaning)] = &[
     ("actor_rollout_ref.rollout.gpu_memory_utilization", ROLLOUT),
     ("actor_rollout_ref.ref.megatron", OTHER_MODELS),
     ("actor_rollout_ref.ref.fsdp_config", OTHER_MODELS),
@@ -153,11 +143,11 @@ const SECTIONS: &[(&str, Meaning)] = &[
     ("actor_rollout_ref.model.exclude_modules", ADAPTERS),
     (
         "actor_rollout_ref.model.mtp",
-        Meaning::NotModelled("whether multi-token prediction trains is not followed"),
+        NotModelled("whether multi-token prediction trains is not followed"),
     ),
     (
         "actor_rollout_ref.model.override_config",
-        Meaning::NotModelled("changes to the model's config.json are not followed"),
+        NotModelled("changes to the model's config.json are not followed"),
     ),
     ("actor_rollout_ref.model.use_fused_kernels", LOSS),
     ("actor_rollout_ref.actor.use_fused_kernels", LOSS),
@@ -172,56 +162,55 @@ const SECTIONS: &[(&str, Meaning)] = &[
     ),
     (
         "actor_rollout_ref.actor.freeze_vision_tower",
-        Meaning::NotModelled("the vision tower is not counted"),
+        NotModelled("the vision tower is not counted"),
     ),
     ("actor_rollout_ref.actor.fsdp_config", FSDP),
-    ("actor_rollout_ref.actor.optim", Meaning::Irrelevant),
-    ("actor_rollout_ref.actor.checkpoint", Meaning::Irrelevant),
-    ("actor_rollout_ref.actor.policy_loss", Meaning::Irrelevant),
-    ("actor_rollout_ref.actor.profile", Meaning::Irrelevant),
-    ("actor_rollout_ref.actor.profiler", Meaning::Irrelevant),
-    ("actor_rollout_ref.actor.router_replay", Meaning::Irrelevant),
-    ("actor_rollout_ref.rollout", Meaning::Irrelevant),
-    ("actor_rollout_ref.ref", Meaning::Irrelevant),
-    ("actor_rollout_ref.model", Meaning::Irrelevant),
-    ("actor_rollout_ref.hybrid_engine", Meaning::Irrelevant),
-    ("actor_rollout_ref.nccl_timeout", Meaning::Irrelevant),
-    ("actor_rollout_ref.profiler", Meaning::Irrelevant),
-    ("algorithm", Meaning::Irrelevant),
-    ("async_training", Meaning::Irrelevant),
-    ("checkpoint", Meaning::Irrelevant),
-    ("critic", Meaning::Irrelevant),
-    ("custom_reward_function", Meaning::Irrelevant),
-    ("defaults", Meaning::Irrelevant),
-    ("env", Meaning::Irrelevant),
-    ("global_profiler", Meaning::Irrelevant),
-    ("hydra", Meaning::Irrelevant),
-    ("model", Meaning::Irrelevant),
-    ("optim", Meaning::Irrelevant),
-    ("profiler", Meaning::Irrelevant),
-    ("ray_init", Meaning::Irrelevant),
-    ("ray_kwargs", Meaning::Irrelevant),
-    ("reward_manager", Meaning::Irrelevant),
-    ("reward_model", Meaning::Irrelevant),
-    ("rollout", Meaning::Irrelevant),
-    ("transfer_queue", Meaning::Irrelevant),
+    ("actor_rollout_ref.actor.optim", Irrelevant),
+    ("actor_rollout_ref.actor.checkpoint", Irrelevant),
+    ("actor_rollout_ref.actor.policy_loss", Irrelevant),
+    ("actor_rollout_ref.actor.profile", Irrelevant),
+    ("actor_rollout_ref.actor.profiler", Irrelevant),
+    ("actor_rollout_ref.actor.router_replay", Irrelevant),
+    ("actor_rollout_ref.rollout", Irrelevant),
+    ("actor_rollout_ref.ref", Irrelevant),
+    ("actor_rollout_ref.model", Irrelevant),
+    ("actor_rollout_ref.hybrid_engine", Irrelevant),
+    ("actor_rollout_ref.nccl_timeout", Irrelevant),
+    ("actor_rollout_ref.profiler", Irrelevant),
+    ("algorithm", Irrelevant),
+    ("async_training", Irrelevant),
+    ("checkpoint", Irrelevant),
+    ("critic", Irrelevant),
+    ("custom_reward_function", Irrelevant),
+    ("defaults", Irrelevant),
+    ("env", Irrelevant),
+    ("global_profiler", Irrelevant),
+    ("hydra", Irrelevant),
+    ("model", Irrelevant),
+    ("optim", Irrelevant),
+    ("profiler", Irrelevant),
+    ("ray_init", Irrelevant),
+    ("ray_kwargs", Irrelevant),
+    ("reward_manager", Irrelevant),
+    ("reward_model", Irrelevant),
+    ("rollout", Irrelevant),
+    ("transfer_queue", Irrelevant),
 ];
 
-const ROLLOUT: Meaning = Meaning::NotModelled("rollout engines on the same GPUs are not counted");
-const OTHER_MODELS: Meaning =
-    Meaning::NotModelled("reference, reward and value models are not counted");
-const ADAPTERS: Meaning = Meaning::NotModelled("adapters change which parameters are trained");
-const LOSS: Meaning = Meaning::NotModelled("the loss is counted as Megatron's cross entropy");
-const FSDP: Meaning = Meaning::NotModelled("FSDP is not modeled");
+const ROLLOUT: KeyMeaning = NotModelled("rollout engines on the same GPUs are not counted");
+const OTHER_MODELS: KeyMeaning = NotModelled("reference, reward and value models are not counted");
+const ADAPTERS: KeyMeaning = NotModelled("adapters change which parameters are trained");
+const LOSS: KeyMeaning = NotModelled("the loss is counted as Megatron's cross entropy");
+const FSDP: KeyMeaning = NotModelled("FSDP is not modeled");
 
 /// What the dotted key means; none when it is unknown.
 #[must_use]
-pub fn find(key: &str) -> Option<Meaning> {
+pub fn find(key: &str) -> Option<KeyMeaning> {
     if let Some(meaning) = look_up(OTHERS, key) {
         return Some(meaning);
     }
     if let Some((_, name)) = key.split_once("optim.override_optimizer_config.") {
-        return super::bridge_keys::find(&format!("optimizer.{name}"));
+        return bridge::find(&format!("optimizer.{name}"));
     }
     let engine = ENGINES.iter().find_map(|engine| inside(key, engine));
     let Some(engine) = engine else {
@@ -231,7 +220,7 @@ pub fn find(key: &str) -> Option<Meaning> {
         return transformer(name);
     }
     if let Some(name) = engine.strip_prefix("override_ddp_config.") {
-        return super::bridge_keys::find(&format!("ddp.{name}"));
+        return bridge::find(&format!("ddp.{name}"));
     }
     if let Some(name) = engine.strip_prefix("override_mcore_model_config.") {
         return transformer(name);
@@ -240,13 +229,13 @@ pub fn find(key: &str) -> Option<Meaning> {
 }
 
 /// What a key outside the engine means.
-fn elsewhere(key: &str) -> Option<Meaning> {
+fn elsewhere(key: &str) -> Option<KeyMeaning> {
     let harmless = HARMLESS.iter().any(|(section, names)| {
         let first = inside(key, section).and_then(|name| name.split('.').next());
         first.is_some_and(|first| names.split_ascii_whitespace().any(|name| name == first))
     });
     if harmless {
-        return Some(Meaning::Irrelevant);
+        return Some(Irrelevant);
     }
     let section = SECTIONS
         .iter()
@@ -260,8 +249,8 @@ fn inside<'a>(key: &'a str, section: &str) -> Option<&'a str> {
 }
 
 /// A field of Megatron's transformer configuration.
-fn transformer(name: &str) -> Option<Meaning> {
-    look_up(ENGINE, name).or_else(|| super::bridge_keys::find(&format!("model.{name}")))
+fn transformer(name: &str) -> Option<KeyMeaning> {
+    look_up(ENGINE, name).or_else(|| bridge::find(&format!("model.{name}")))
 }
 
 /// Fields whose default differs from that of Megatron-LM's command line.

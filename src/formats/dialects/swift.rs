@@ -4,108 +4,95 @@
 //! After ms-swift's `swift/megatron/arguments` and `swift/arguments`. Names have underscores, truth values are
 //! written out, and several defaults are its own.
 
-use super::keys::{Meaning, Rule, look_up, same_field};
+use super::meaning::{
+    KeyMeaning::{self, Field, Irrelevant, NotModelled, Opposite, Rule},
+    KeyRule, look_up, same_field,
+};
+use super::megatron_lm;
+use crate::formats::megatron_args::{self, Known};
 
 /// Arguments that are not called like Megatron-LM's fields.
-const KEYS: &[(&str, Meaning)] = &[
-    ("model", Meaning::Rule(Rule::HfModel)),
-    ("max_length", Meaning::Field("seq_length")),
+const KEYS: &[(&str, KeyMeaning)] = &[
+    ("model", Rule(KeyRule::HfModel)),
+    ("max_length", Field("seq_length")),
     // Of the section of training processes in a configuration for Ray.
-    ("gpus", Meaning::Field("world_size")),
-    (
-        "bias_activation_fusion",
-        Meaning::Field("bias_swiglu_fusion"),
-    ),
-    ("fp8_format", Meaning::Field("fp8")),
-    ("fp4_format", Meaning::Field("fp4")),
-    ("torch_dtype", Meaning::Rule(Rule::Dtype)),
+    ("gpus", Field("world_size")),
+    ("bias_activation_fusion", Field("bias_swiglu_fusion")),
+    ("fp8_format", Field("fp8")),
+    ("fp4_format", Field("fp4")),
+    ("torch_dtype", Rule(KeyRule::Dtype)),
     (
         "virtual_pipeline_model_parallel_size",
-        Meaning::Rule(Rule::VirtualStages),
+        Rule(KeyRule::VirtualStages),
     ),
-    ("megatron_extra_kwargs", Meaning::Rule(Rule::Nested)),
+    ("megatron_extra_kwargs", Rule(KeyRule::Nested)),
     (
         "tuner_type",
-        Meaning::NotModelled("adapters change which parameters are trained"),
+        NotModelled("adapters change which parameters are trained"),
     ),
     (
         "train_type",
-        Meaning::NotModelled("adapters change which parameters are trained"),
+        NotModelled("adapters change which parameters are trained"),
     ),
     (
         "lora_rank",
-        Meaning::NotModelled("adapters change which parameters are trained"),
+        NotModelled("adapters change which parameters are trained"),
     ),
     (
         "target_modules",
-        Meaning::NotModelled("adapters change which parameters are trained"),
+        NotModelled("adapters change which parameters are trained"),
     ),
     (
         "freeze_llm",
-        Meaning::NotModelled("frozen parameters have no gradients"),
+        NotModelled("frozen parameters have no gradients"),
     ),
-    (
-        "freeze_vit",
-        Meaning::NotModelled("the vision tower is not counted"),
-    ),
+    ("freeze_vit", NotModelled("the vision tower is not counted")),
     (
         "freeze_aligner",
-        Meaning::NotModelled("the vision tower is not counted"),
+        NotModelled("the vision tower is not counted"),
     ),
     (
         "freeze_parameters",
-        Meaning::NotModelled("frozen parameters have no gradients"),
+        NotModelled("frozen parameters have no gradients"),
     ),
     (
         "freeze_parameters_ratio",
-        Meaning::NotModelled("frozen parameters have no gradients"),
+        NotModelled("frozen parameters have no gradients"),
     ),
     (
         "rlhf_type",
-        Meaning::NotModelled("reference models and rollouts are not counted"),
+        NotModelled("reference models and rollouts are not counted"),
     ),
-    (
-        "ref_model",
-        Meaning::NotModelled("reference models are not counted"),
-    ),
+    ("ref_model", NotModelled("reference models are not counted")),
     (
         "teacher_model",
-        Meaning::NotModelled("teacher models are not counted"),
+        NotModelled("teacher models are not counted"),
     ),
-    (
-        "use_vllm",
-        Meaning::NotModelled("rollout engines are not counted"),
-    ),
-    (
-        "vllm_mode",
-        Meaning::NotModelled("rollout engines are not counted"),
-    ),
+    ("use_vllm", NotModelled("rollout engines are not counted")),
+    ("vllm_mode", NotModelled("rollout engines are not counted")),
     (
         "vllm_gpu_memory_utilization",
-        Meaning::NotModelled("rollout engines are not counted"),
+        NotModelled("rollout engines are not counted"),
     ),
     (
         "offload_model",
-        Meaning::NotModelled("moves between phases, not during training"),
+        NotModelled("moves between phases, not during training"),
     ),
     (
         "offload_optimizer",
-        Meaning::NotModelled("moves between phases, not during training"),
+        NotModelled("moves between phases, not during training"),
     ),
     (
         "sleep_level",
-        Meaning::NotModelled("rollout engines are not counted"),
+        NotModelled("rollout engines are not counted"),
     ),
-    (
-        "mtp_shared_weights",
-        Meaning::Field("mtp_use_repeated_layer"),
-    ),
+    ("mtp_shared_weights", Field("mtp_use_repeated_layer")),
 ];
 
 /// Arguments of one meaning, separated by blanks.
-const GROUPS: &[(Meaning, &str)] = &[
+const GROUPS: &[(KeyMeaning, &str)] = &[
     (
-        Meaning::NotModelled("adapters change which parameters are trained"),
+        NotModelled("adapters change which parameters are trained"),
         "\
             adalora_beta1 adalora_beta2 adalora_deltaT adalora_init_r adalora_orth_reg_weight adalora_target_r \
             adalora_tfinal adalora_tinit adapter_act adapter_length boft_block_num boft_block_size boft_dropout \
@@ -117,12 +104,12 @@ const GROUPS: &[(Meaning, &str)] = &[
             vera_projection_prng_key vera_rank mcore_adapter adapters",
     ),
     (
-        Meaning::NotModelled("frozen parameters have no gradients"),
+        NotModelled("frozen parameters have no gradients"),
         "\
             freeze_parameters_regex trainable_parameters trainable_parameters_regex",
     ),
     (
-        Meaning::NotModelled("reference, reward and teacher models are not counted"),
+        NotModelled("reference, reward and teacher models are not counted"),
         "\
             mcore_ref_adapter mcore_ref_model offload_teacher_model ref_adapters ref_model_revision \
             ref_model_type reward_adapters reward_model reward_model_plugin reward_model_revision \
@@ -130,36 +117,36 @@ const GROUPS: &[(Meaning, &str)] = &[
             teacher_model_server teacher_model_type teacher_tag_key",
     ),
     (
-        Meaning::NotModelled("quantized weights are not counted as such"),
+        NotModelled("quantized weights are not counted as such"),
         "\
             bnb_4bit_compute_dtype bnb_4bit_quant_storage bnb_4bit_quant_type bnb_4bit_use_double_quant hqq_axis \
             quant_bits quant_method",
     ),
     (
-        Meaning::NotModelled("the vision tower is not counted"),
+        NotModelled("the vision tower is not counted"),
         "\
             aligner_lr vit_attn_impl vit_gradient_checkpointing vit_gradient_checkpointing_kwargs vit_lr",
     ),
     (
-        Meaning::NotModelled("heads other than that of a language model are not counted"),
+        NotModelled("heads other than that of a language model are not counted"),
         "\
             num_labels task_type",
     ),
     (
-        Meaning::NotModelled("the estimate does not follow it"),
+        NotModelled("the estimate does not follow it"),
         "\
             apply_dsa_kernel_fusion csa_dense_mode linear_decoupled_in_proj mtp_decoder_input_detach \
             use_fused_mhc",
     ),
     (
-        Meaning::NotModelled(
+        NotModelled(
             "packed and generated samples have a length of their own: set seq_length to it",
         ),
         "\
             max_completion_length packing_length",
     ),
     (
-        Meaning::Irrelevant,
+        Irrelevant,
         "\
             add_non_thinking_prefix add_version advantage_estimator agent_template align_grad_reduce \
             align_param_gather async_generate attn_impl batch_p2p_comm beta bridge_backend cached_dataset \
@@ -208,7 +195,13 @@ const GROUPS: &[(Meaning, &str)] = &[
 
 /// What the argument means (no leading dashes); none when it is unknown.
 #[must_use]
-pub fn find(name: &str) -> Option<Meaning> {
+pub fn find(name: &str) -> Option<KeyMeaning> {
+    // `--no-masked-softmax-fusion` and the like; `masked_softmax_fusion` itself is an argument with a value.
+    if let Some(Opposite(field)) = megatron_lm::find(name)
+        && name.replace('-', "_") != field
+    {
+        return Some(Opposite(field));
+    }
     let holds = |names: &str| names.split_ascii_whitespace().any(|one| one == name);
     let group = || GROUPS.iter().find(|(_, names)| holds(names));
     look_up(KEYS, name)
@@ -216,11 +209,10 @@ pub fn find(name: &str) -> Option<Meaning> {
         .or_else(|| group().map(|(meaning, _)| *meaning))
         .or_else(|| {
             // Also under the name of Megatron-LM's flag.
-            match super::megatron_args::find(name)? {
-                super::megatron_args::Known::Irrelevant(_) => Some(Meaning::Irrelevant),
-                super::megatron_args::Known::Relevant(spec) => Some(Meaning::Field(spec.dest)),
-                super::megatron_args::Known::Retired { .. }
-                | super::megatron_args::Known::Elsewhere { .. } => None,
+            match megatron_args::find(name)? {
+                Known::Irrelevant(_) => Some(Irrelevant),
+                Known::Relevant(spec) => Some(Field(spec.dest)),
+                Known::Retired { .. } | Known::Elsewhere { .. } => None,
             }
         })
 }

@@ -3,117 +3,102 @@
 //! After slime's `slime/utils/arguments.py` and `slime/backends/megatron_utils/arguments.py`. All flags of Megatron-LM work unchanged, with a few defaults
 //! set anew. Only the training actor is meant: rollout engines are not.
 
-use super::keys::{Meaning, Rule, look_up};
-use super::megatron_args::Arity;
+use super::meaning::{
+    KeyMeaning::{self, Field, Irrelevant, NotModelled, Rule},
+    KeyRule, look_up,
+};
+use crate::formats::megatron_args::Arity;
 
 /// The flags, without leading dashes.
-const KEYS: &[(&str, Meaning)] = &[
-    ("actor-num-nodes", Meaning::Rule(Rule::Nodes)),
-    ("actor-num-gpus-per-node", Meaning::Rule(Rule::GpusPerNode)),
-    ("hf-checkpoint", Meaning::Rule(Rule::HfModel)),
-    ("max-tokens-per-gpu", Meaning::Rule(Rule::TokensPerGpu)),
-    ("use-dynamic-batch-size", Meaning::Rule(Rule::DynamicBatch)),
-    ("rollout-batch-size", Meaning::Rule(Rule::PromptBatch)),
-    (
-        "n-samples-per-prompt",
-        Meaning::Rule(Rule::SamplesPerPrompt),
-    ),
-    (
-        "rollout-max-response-len",
-        Meaning::Rule(Rule::ResponseLength),
-    ),
-    ("rollout-max-prompt-len", Meaning::Rule(Rule::PromptLength)),
-    (
-        "use-gated-attention",
-        Meaning::Field("attention_output_gate"),
-    ),
+const KEYS: &[(&str, KeyMeaning)] = &[
+    ("actor-num-nodes", Rule(KeyRule::Nodes)),
+    ("actor-num-gpus-per-node", Rule(KeyRule::GpusPerNode)),
+    ("hf-checkpoint", Rule(KeyRule::HfModel)),
+    ("max-tokens-per-gpu", Rule(KeyRule::TokensPerGpu)),
+    ("use-dynamic-batch-size", Rule(KeyRule::DynamicBatch)),
+    ("rollout-batch-size", Rule(KeyRule::PromptBatch)),
+    ("n-samples-per-prompt", Rule(KeyRule::SamplesPerPrompt)),
+    ("rollout-max-response-len", Rule(KeyRule::ResponseLength)),
+    ("rollout-max-prompt-len", Rule(KeyRule::PromptLength)),
+    ("use-gated-attention", Field("attention_output_gate")),
     (
         "colocate",
-        Meaning::NotModelled("rollout engines on the same GPUs are not counted"),
+        NotModelled("rollout engines on the same GPUs are not counted"),
     ),
     (
         "offload",
-        Meaning::NotModelled("moves between phases, not during training"),
+        NotModelled("moves between phases, not during training"),
     ),
     (
         "offload-train",
-        Meaning::NotModelled("moves between phases, not during training"),
+        NotModelled("moves between phases, not during training"),
     ),
     (
         "offload-rollout",
-        Meaning::NotModelled("moves between phases, not during training"),
+        NotModelled("moves between phases, not during training"),
     ),
     (
         "freeze-params-name-list",
-        Meaning::NotModelled("frozen parameters have no gradients"),
+        NotModelled("frozen parameters have no gradients"),
     ),
     (
         "only-train-params-name-list",
-        Meaning::NotModelled("frozen parameters have no gradients"),
+        NotModelled("frozen parameters have no gradients"),
     ),
     (
         "freeze-indexer",
-        Meaning::NotModelled("frozen parameters have no gradients"),
+        NotModelled("frozen parameters have no gradients"),
     ),
     (
         "log-probs-chunk-size",
-        Meaning::NotModelled("the chunks of the loss are not followed"),
+        NotModelled("the chunks of the loss are not followed"),
     ),
     (
         "recompute-loss-function",
-        Meaning::NotModelled("the chunks of the loss are not followed"),
+        NotModelled("the chunks of the loss are not followed"),
     ),
-    (
-        "ref-load",
-        Meaning::NotModelled("reference models are not counted"),
-    ),
+    ("ref-load", NotModelled("reference models are not counted")),
     (
         "post-self-attn-layernorm",
-        Meaning::NotModelled("norms after attention are not counted"),
+        NotModelled("norms after attention are not counted"),
     ),
     (
         "post-mlp-layernorm",
-        Meaning::NotModelled("norms after the MLP are not counted"),
+        NotModelled("norms after the MLP are not counted"),
     ),
-    (
-        "num-steps-per-rollout",
-        Meaning::Rule(Rule::StepsPerRollout),
-    ),
+    ("num-steps-per-rollout", Rule(KeyRule::StepsPerRollout)),
     (
         "keep-old-actor",
-        Meaning::NotModelled("copies of the model between phases are not counted"),
+        NotModelled("copies of the model between phases are not counted"),
     ),
-    (
-        "use-opd",
-        Meaning::NotModelled("teacher models are not counted"),
-    ),
+    ("use-opd", NotModelled("teacher models are not counted")),
     (
         "opd-teacher-load",
-        Meaning::NotModelled("teacher models are not counted"),
+        NotModelled("teacher models are not counted"),
     ),
     (
         "enable-mtp-training",
-        Meaning::NotModelled("whether multi-token prediction trains is not followed"),
+        NotModelled("whether multi-token prediction trains is not followed"),
     ),
     (
         "allgather-cp",
-        Meaning::NotModelled("another kind of context parallelism"),
+        NotModelled("another kind of context parallelism"),
     ),
     (
         "use-stateless-adam",
-        Meaning::NotModelled("an optimizer without moments is not followed"),
+        NotModelled("an optimizer without moments is not followed"),
     ),
     (
         "custom-model-provider-path",
-        Meaning::NotModelled("code of its own is not read"),
+        NotModelled("code of its own is not read"),
     ),
     (
         "custom-loss-function-path",
-        Meaning::NotModelled("code of its own is not read"),
+        NotModelled("code of its own is not read"),
     ),
     (
         "custom-megatron-init-path",
-        Meaning::NotModelled("code of its own is not read"),
+        NotModelled("code of its own is not read"),
     ),
 ];
 
@@ -196,12 +181,12 @@ const ELSEWHERE: &[(Arity, &str)] = &[
 /// What a flag of slime's own means (no leading dashes; underscores count as dashes); none for flags of
 /// Megatron-LM and unknown ones.
 #[must_use]
-pub fn find(name: &str) -> Option<Meaning> {
+pub fn find(name: &str) -> Option<KeyMeaning> {
     let name = name.replace('_', "-");
     let elsewhere = || {
         // Options of the rollout engine have a prefix.
         let engine = name.starts_with("sglang-");
-        (engine || elsewhere(&name).is_some()).then_some(Meaning::Irrelevant)
+        (engine || elsewhere(&name).is_some()).then_some(Irrelevant)
     };
     look_up(KEYS, &name).or_else(elsewhere)
 }

@@ -1,0 +1,98 @@
+//! Front ends of Megatron-LM: what their keys mean, and the defaults that are their own.
+//!
+//! One file for each front end, all of one shape: a table of keys, `find` for one key, and `DEFAULTS`. Fields are
+//! Megatron-LM's argparse destinations, as in [`megatron_args`]; values are written the way Python prints them.
+
+pub mod bridge;
+mod meaning;
+mod megatron_lm;
+pub mod slime;
+pub mod swift;
+pub mod verl;
+
+pub use meaning::{KeyMeaning, KeyRule};
+
+use super::megatron_args::{self, Arity};
+use crate::config::fields::FieldId;
+
+/// A program whose configurations are read: Megatron-LM or a front end of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Dialect {
+    /// Megatron-LM's own flags.
+    MegatronLm,
+    /// slime: Megatron-LM's flags and some of its own.
+    Slime,
+    /// ms-swift's `megatron` commands.
+    Swift,
+    /// Megatron-Bridge's `ConfigContainer`.
+    Bridge,
+    /// verl's Megatron back end.
+    Verl,
+}
+
+impl Dialect {
+    /// The name of the program.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::MegatronLm => "Megatron-LM",
+            Self::Slime => "slime",
+            Self::Swift => "ms-swift",
+            Self::Bridge => "Megatron-Bridge",
+            Self::Verl => "verl",
+        }
+    }
+
+    /// What a key means; flags are given without their dashes.
+    #[must_use]
+    pub fn find(self, key: &str) -> Option<KeyMeaning> {
+        match self {
+            Self::MegatronLm => megatron_lm::find(key),
+            Self::Slime => slime::find(key).or_else(|| megatron_lm::find(key)),
+            Self::Swift => swift::find(key),
+            Self::Bridge => bridge::find(key),
+            Self::Verl => verl::find(key),
+        }
+    }
+
+    /// The value of a field that the configuration leaves out, as Python would print it.
+    #[must_use]
+    pub fn default_of(self, destination: &str) -> Option<&'static str> {
+        let own = match self {
+            Self::MegatronLm => &[],
+            Self::Slime => slime::DEFAULTS,
+            Self::Swift => swift::DEFAULTS,
+            Self::Bridge => bridge::DEFAULTS,
+            Self::Verl => verl::DEFAULTS,
+        };
+        let own = own.iter().find(|(field, _)| *field == destination);
+        own.map(|(_, value)| *value)
+            .or_else(|| megatron_args::default_of(destination))
+    }
+}
+
+/// How many words a flag of Megatron-LM or slime takes; nothing for unknown flags.
+pub(crate) fn arity(flag: &str) -> Option<Arity> {
+    megatron_args::arity(flag).or_else(|| slime::arity(flag))
+}
+
+/// The field for one of Megatron-LM's argparse destinations.
+pub(crate) fn field_of(destination: &str) -> Option<FieldId> {
+    match destination {
+        "fp8" => Some(FieldId::fp8_format),
+        "layernorm_zero_centered_gamma" => Some(FieldId::apply_layernorm_1p),
+        other => FieldId::by_name(other),
+    }
+}
+
+/// Megatron-LM's argparse destination of a field.
+pub(crate) fn destination_of(id: FieldId) -> &'static str {
+    match id {
+        FieldId::fp8_format => "fp8",
+        FieldId::apply_layernorm_1p => "layernorm_zero_centered_gamma",
+        FieldId::microbatch_group_size_per_virtual_pipeline_stage => {
+            "microbatch_group_size_per_vp_stage"
+        }
+        other => other.field().name,
+    }
+}

@@ -1,0 +1,237 @@
+//! Keys of a Megatron-Bridge configuration (`ConfigContainer`) and the Megatron-LM fields behind them.
+//!
+//! After Megatron-Bridge's own documents and code: `docs/megatron-lm-to-megatron-bridge.md`,
+//! `scripts/translate_mlm_to_bridge.py` and `training/mixed_precision.py` at the pinned revision.
+
+pub mod precision;
+
+use super::meaning::{
+    KeyMeaning::{self, Field, Irrelevant, NotModelled, Opposite, Rule},
+    KeyRule, look_up, same_field,
+};
+use crate::formats::megatron_args::{self, Known};
+
+/// Why keys are not followed that neither Megatron-LM's flags of that name are.
+const ELSEWHERE: &str = "the estimate does not follow it";
+
+/// Keys that are not simply `section.field`.
+const KEYS: &[(&str, KeyMeaning)] = &[
+    // Model.
+    ("model.num_moe_experts", Field("num_experts")),
+    ("model.num_query_groups", Rule(KeyRule::QueryGroups)),
+    ("model.gated_linear_unit", Rule(KeyRule::GatedLinearUnit)),
+    ("model.activation_func", Rule(KeyRule::ActivationFunction)),
+    ("model.vocab_size", Rule(KeyRule::PaddedVocabulary)),
+    ("model.should_pad_vocab", Rule(KeyRule::PadVocabulary)),
+    ("tokenizer.vocab_size", Field("vocab_size")),
+    (
+        "model.share_embeddings_and_output_weights",
+        Opposite("untie_embeddings_and_output_weights"),
+    ),
+    ("model.seq_length", Field("seq_length")),
+    ("dataset.seq_length", Field("seq_length")),
+    (
+        "dataset.skip_getting_attention_mask_from_dataset",
+        Opposite("create_attention_mask_in_dataloader"),
+    ),
+    ("rng.seed", Field("seed")),
+    ("model.deterministic_mode", Field("deterministic_mode")),
+    ("dataset.reset_position_ids", NotModelled(ELSEWHERE)),
+    ("checkpoint.use_checkpoint_args", NotModelled(ELSEWHERE)),
+    ("tokenizer.vocab_extra_ids", NotModelled(ELSEWHERE)),
+    ("dataset.sequence_length", Field("seq_length")),
+    ("model.hf_model_id", Rule(KeyRule::HfModel)),
+    ("model.params_dtype", Rule(KeyRule::Dtype)),
+    (
+        "model.virtual_pipeline_model_parallel_size",
+        Rule(KeyRule::VirtualStages),
+    ),
+    (
+        "model.num_layers_in_first_pipeline_stage",
+        Field("decoder_first_pipeline_num_layers"),
+    ),
+    (
+        "model.num_layers_in_last_pipeline_stage",
+        Field("decoder_last_pipeline_num_layers"),
+    ),
+    ("model.use_te_rng_tracker", Irrelevant),
+    ("rng.te_rng_tracker", Irrelevant),
+    ("rerun_state_machine.check_for_nan_in_loss", Irrelevant),
+    ("model.pipeline_dtype", Irrelevant),
+    ("model.autocast_dtype", Irrelevant),
+    ("model.deallocate_pipeline_outputs", Irrelevant),
+    // Precision.
+    ("mixed_precision", Rule(KeyRule::PrecisionPreset)),
+    ("mixed_precision.params_dtype", Rule(KeyRule::Dtype)),
+    (
+        "mixed_precision.grad_reduce_in_fp32",
+        Field("accumulate_allreduce_grads_in_fp32"),
+    ),
+    ("mixed_precision.pipeline_dtype", Irrelevant),
+    ("mixed_precision.autocast_dtype", Irrelevant),
+    ("mixed_precision.autocast_enabled", Irrelevant),
+    // Data parallelism.
+    ("ddp.grad_reduce_in_fp32", Rule(KeyRule::Gradients)),
+    ("ddp.bucket_size", Field("ddp_bucket_size")),
+    ("ddp.num_buckets", Field("ddp_num_buckets")),
+    (
+        "ddp.average_in_collective",
+        Field("ddp_average_in_collective"),
+    ),
+    (
+        "ddp.pad_buckets_for_high_nccl_busbw",
+        Field("ddp_pad_buckets_for_high_nccl_busbw"),
+    ),
+    (
+        "ddp.reduce_scatter_with_fp32_accumulation",
+        Field("ddp_reduce_scatter_with_fp32_accumulation"),
+    ),
+    (
+        "ddp.param_name_patterns_for_fp32_local_accumulation",
+        Field("ddp_param_name_patterns_for_fp32_local_accumulation"),
+    ),
+    ("ddp.check_for_nan_in_grad", Irrelevant),
+    ("optimizer.params_dtype", Rule(KeyRule::Dtype)),
+    // Sections.
+    (
+        "peft",
+        NotModelled("adapters change which parameters are trained"),
+    ),
+    ("comm_overlap.tp_comm_overlap_cfg", Irrelevant),
+];
+
+/// Second names of fields: read, never written.
+const SECOND_NAMES: &[(&str, KeyMeaning)] = &[
+    ("model.fp8_param", Field("fp8_param_gather")),
+    ("model.fp4_param", Field("fp4_param_gather")),
+    (
+        "model.hybrid_override_pattern",
+        Field("hybrid_layer_pattern"),
+    ),
+    ("model.cuda_graph_scope", Field("cuda_graph_modules")),
+    ("mixed_precision.fp8_param", Field("fp8_param_gather")),
+    ("mixed_precision.fp4_param", Field("fp4_param_gather")),
+    ("ddp.use_custom_fsdp", Field("use_megatron_fsdp")),
+];
+
+/// Sections whose keys are called like Megatron-LM's fields.
+const SECTIONS: [&str; 7] = [
+    "model",
+    "train",
+    "ddp",
+    "optimizer",
+    "dist",
+    "comm_overlap",
+    "mixed_precision",
+];
+
+/// Sections that do not change the memory of a training step.
+const IRRELEVANT_SECTIONS: [&str; 16] = [
+    "scheduler",
+    "logger",
+    "checkpoint",
+    "rng",
+    "profiling",
+    "validation",
+    "env_vars",
+    "tokenizer",
+    "dataset",
+    "straggler",
+    "nvrx_straggler",
+    "rerun_state_machine",
+    "inprocess_restart",
+    "ft",
+    "tensor_inspect",
+    "optimizer_config_override_provider",
+];
+
+/// What the dotted key means; none when it is unknown.
+#[must_use]
+pub fn find(key: &str) -> Option<KeyMeaning> {
+    if let Some(meaning) = look_up(KEYS, key).or_else(|| look_up(SECOND_NAMES, key)) {
+        return Some(meaning);
+    }
+    let (section, name) = key.split_once('.').unwrap_or((key, ""));
+    if section == "peft" {
+        return look_up(KEYS, section);
+    }
+    if IRRELEVANT_SECTIONS.contains(&section) {
+        return Some(Irrelevant);
+    }
+    if !SECTIONS.contains(&section) {
+        return None;
+    }
+    same_field(name).or_else(|| {
+        // Known to Megatron-LM and of no consequence there.
+        let known = megatron_args::find(name);
+        matches!(known, Some(Known::Irrelevant(_))).then_some(Irrelevant)
+    })
+}
+
+/// Where an export writes a Megatron-LM field; the first of several places. Fields that a rule makes from
+/// several keys have none.
+#[must_use]
+pub fn key_of(field: &str) -> Option<(String, bool)> {
+    for (key, meaning) in KEYS {
+        match meaning {
+            Field(dest) if *dest == field => return Some(((*key).to_owned(), false)),
+            Opposite(dest) if *dest == field => return Some(((*key).to_owned(), true)),
+            _ => {}
+        }
+    }
+    same_field(field)?;
+    let section = match field {
+        "micro_batch_size"
+        | "global_batch_size"
+        | "rampup_batch_size"
+        | "decrease_batch_size_if_needed"
+        | "empty_unused_memory_level" => "train",
+        "overlap_grad_reduce"
+        | "overlap_param_gather"
+        | "use_distributed_optimizer"
+        | "num_distributed_optimizer_instances"
+        | "data_parallel_sharding_strategy"
+        | "outer_dp_sharding_strategy"
+        | "nccl_ub"
+        | "fsdp_double_buffer"
+        | "keep_fp8_transpose_cache"
+        | "use_megatron_fsdp"
+        | "suggested_communication_unit_size" => "ddp",
+        "optimizer"
+        | "optimizer_cpu_offload"
+        | "optimizer_offload_fraction"
+        | "use_precision_aware_optimizer"
+        | "main_grads_dtype"
+        | "main_params_dtype"
+        | "exp_avg_dtype"
+        | "exp_avg_sq_dtype"
+        | "overlap_param_gather_with_optimizer_step" => "optimizer",
+        "fp8"
+        | "fp8_recipe"
+        | "fp8_param_gather"
+        | "fp8_amax_history_len"
+        | "fp4"
+        | "fp4_recipe"
+        | "fp4_param_gather"
+        | "first_last_layers_bf16"
+        | "num_layers_at_start_in_bf16"
+        | "num_layers_at_end_in_bf16"
+        | "reuse_grad_buf_for_mxfp8_param_ag" => "mixed_precision",
+        "use_torch_fsdp2" | "use_tp_pp_dp_mapping" => "dist",
+        _ => "model",
+    };
+    Some((format!("{section}.{field}"), false))
+}
+
+/// Fields whose default differs from that of Megatron-LM's command line when a configuration is written
+/// as classes. Recipes set many more; a dumped configuration names them all.
+pub const DEFAULTS: &[(&str, &str)] = &[
+    ("seq_length", "1024"),
+    ("create_attention_mask_in_dataloader", "False"),
+    ("cross_entropy_loss_fusion", "True"),
+    ("accumulate_allreduce_grads_in_fp32", "False"),
+    ("data_parallel_sharding_strategy", "no_shard"),
+    ("optimizer_offload_fraction", "0.0"),
+    ("q_lora_rank", "512"),
+    ("kv_lora_rank", "512"),
+];

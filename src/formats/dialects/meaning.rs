@@ -1,0 +1,86 @@
+//! What a key of a front end means for Megatron-LM: the values of the key tables.
+
+use crate::formats::megatron_args;
+
+/// What a key of a front end means for Megatron-LM. Fields are named by Megatron-LM's argparse destinations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KeyMeaning {
+    /// The key is another name of this field and has the same values.
+    Field(&'static str),
+    /// The key is the negation of this field: true where the field is false.
+    Opposite(&'static str),
+    /// The value has to be converted, or decides a field only together with other keys.
+    Rule(KeyRule),
+    /// The key changes memory, but not in a way that the estimate follows; the text says why.
+    NotModelled(&'static str),
+    /// The key does not change the memory of a training step.
+    Irrelevant,
+    /// A flag that the pinned version of Megatron-LM no longer has, and the flag that replaces it, if any.
+    Retired(Option<&'static str>),
+}
+
+/// How a key is converted that is not just another name of a field.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KeyRule {
+    /// `num_query_groups`: its presence turns `group_query_attention` on.
+    QueryGroups,
+    /// `gated_linear_unit` together with `activation_func`: `silu` and gated is `swiglu`; `quick_gelu` and gated is
+    /// `quick_geglu`; `squared_relu` is `squared_relu`.
+    GatedLinearUnit,
+    /// `activation_func`, which is read together with [`KeyRule::GatedLinearUnit`].
+    ActivationFunction,
+    /// A precision preset by name; see [`super::bridge::precision::PRESETS`].
+    PrecisionPreset,
+    /// Whether gradients are reduced in fp32, where no precision preset says so.
+    Gradients,
+    /// `torch.bfloat16`, `bfloat16`, `half`, …: sets `bf16` or `fp16`.
+    Dtype,
+    /// The size of the vocabulary. It is padded already, unless `should_pad_vocab` is true.
+    PaddedVocabulary,
+    /// `should_pad_vocab`: whether the vocabulary is still to be padded.
+    PadVocabulary,
+    /// Virtual pipeline stages on each pipeline rank.
+    VirtualStages,
+    /// The number of nodes for training.
+    Nodes,
+    /// The number of GPUs on each node for training.
+    GpusPerNode,
+    /// The path or name of a Hugging Face model, whose `config.json` has the architecture.
+    HfModel,
+    /// Tokens of the longest prompt. The sequence is the longest prompt and the longest response.
+    PromptLength,
+    /// Tokens of the longest response.
+    ResponseLength,
+    /// Tokens that one GPU gets in one micro-batch, in place of a sequence length and a micro-batch size.
+    TokensPerGpu,
+    /// Whether [`KeyRule::TokensPerGpu`] is in force.
+    DynamicBatch,
+    /// Prompts of one batch.
+    PromptBatch,
+    /// Responses sampled for each prompt.
+    SamplesPerPrompt,
+    /// Optimizer steps that one batch of prompts is split into.
+    StepsPerRollout,
+    /// Batch size of the data loader: the global batch size, unless other keys split the batch further.
+    TrainBatch,
+    /// The class of the tokenizer; some classes have a vocabulary of a known size.
+    TokenizerType,
+    /// A tokenizer's file or repository on the Hub; the model of a preset has a vocabulary of a known size.
+    TokenizerModel,
+    /// Several keys in one value, as JSON or a map.
+    Nested,
+}
+
+/// The meaning of a key that is called like a Megatron-LM field.
+pub(super) fn same_field(name: &str) -> Option<KeyMeaning> {
+    let spec = megatron_args::flags().find(|spec| spec.dest == name)?;
+    Some(KeyMeaning::Field(spec.dest))
+}
+
+/// The meaning of `name` in a table.
+pub(super) fn look_up(table: &[(&str, KeyMeaning)], name: &str) -> Option<KeyMeaning> {
+    table
+        .iter()
+        .find(|(key, _)| *key == name)
+        .map(|(_, meaning)| *meaning)
+}

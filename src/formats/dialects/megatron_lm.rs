@@ -1,0 +1,30 @@
+//! Megatron-LM's own flags.
+
+use super::meaning::{KeyMeaning, KeyRule};
+use crate::config::fields::FieldId;
+use crate::formats::megatron_args::{self, Arity, Known};
+
+/// What a flag means; given without its dashes, with dashes or underscores inside.
+pub(super) fn find(name: &str) -> Option<KeyMeaning> {
+    match name.replace('-', "_").as_str() {
+        "tokenizer_type" => return Some(KeyMeaning::Rule(KeyRule::TokenizerType)),
+        "tokenizer_model" => return Some(KeyMeaning::Rule(KeyRule::TokenizerModel)),
+        _ => {}
+    }
+    let known = megatron_args::find(name);
+    // A few fields belong to flags that change nothing in most jobs.
+    if !matches!(known, Some(Known::Relevant(_)))
+        && let Some(id) = FieldId::by_name(name).filter(|id| id.presentation().megatron)
+    {
+        return Some(KeyMeaning::Field(id.field().name));
+    }
+    Some(match known? {
+        Known::Relevant(spec) if spec.arity == Arity::InvertedSwitch => {
+            KeyMeaning::Opposite(spec.dest)
+        }
+        Known::Relevant(spec) => KeyMeaning::Field(spec.dest),
+        Known::Irrelevant(_) => KeyMeaning::Irrelevant,
+        Known::Elsewhere { what, .. } => KeyMeaning::NotModelled(what),
+        Known::Retired { successor, .. } => KeyMeaning::Retired(successor),
+    })
+}

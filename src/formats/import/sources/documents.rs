@@ -1,0 +1,107 @@
+//! Texts that hold a job or a model as a whole: share links, this calculator's JSON, and `config.json`.
+
+use super::limit_keys;
+use crate::config::fields::FieldId;
+use crate::config::raw::RawJob;
+use crate::formats::detect::Format;
+use crate::formats::import::{Import, ImportError, Row};
+use crate::formats::node::{Data, Node};
+use crate::formats::report::{KeyReport, KeyStatus};
+use crate::formats::state::{Setup, ShareState};
+use crate::formats::{hf_config as hf, job_json, json, share_url};
+
+/// A share link.
+pub(in crate::formats::import) fn link(text: &str) -> Result<Import, ImportError> {
+    let (state, notices) = share_url::decode(text);
+    if state == ShareState::default()
+        && let Some(notice) = notices.first()
+    {
+        return Err(ImportError::Link(notice.clone()));
+    }
+    let rows = notices.into_iter().map(|notice| Row {
+        key: String::new(),
+        value: String::new(),
+        line: Some(1),
+        status: match notice {
+            share_url::Notice::UnknownKey { .. } => KeyStatus::Unknown,
+            _ => KeyStatus::Conflicting,
+        },
+        field: None,
+        note: notice.to_string().into(),
+    });
+    Ok(Import {
+        format: Format::ShareLink,
+        dialect: "this calculator",
+        report: rows.collect(),
+        state,
+        questions: Vec::new(),
+    })
+}
+
+/// A job document of this calculator.
+pub(in crate::formats::import) fn own_json(text: &str) -> Result<Import, ImportError> {
+    let root = json::parse(text).map_err(ImportError::Json)?;
+    limit_keys(widest(&root))?;
+    let document = job_json::read(&root).map_err(ImportError::Job)?;
+    Ok(Import {
+        format: Format::OwnJson,
+        dialect: "this calculator",
+        report: key_rows(document.report),
+        state: document.state,
+        questions: Vec::new(),
+    })
+}
+
+/// The `config.json` of a Hugging Face model.
+pub(in crate::formats::import) fn hf_config(text: &str) -> Result<Import, ImportError> {
+    let root = json::parse(text).map_err(ImportError::Json)?;
+    limit_keys(widest(&root))?;
+    let model = hf::read(&root).map_err(ImportError::Model)?;
+    let settings = model.settings.into_iter();
+    let shared = settings
+        .filter_map(|setting| Some((FieldId::by_name(setting.field)?, setting.value)))
+        .collect();
+    let job = RawJob {
+        shared,
+        ..RawJob::default()
+    };
+    Ok(Import {
+        format: Format::HfConfig,
+        dialect: model.family,
+        report: key_rows(model.report),
+        state: ShareState {
+            setup: Setup { preset: None, job },
+            ..ShareState::default()
+        },
+        questions: Vec::new(),
+    })
+}
+
+/// The rows of a document reader as rows of the import report.
+fn key_rows(report: Vec<KeyReport>) -> Vec<Row> {
+    let row = |row: KeyReport| Row {
+        key: row.key.into_owned(),
+        value: row.value,
+        line: row.line,
+        status: row.status,
+        field: row.field.and_then(FieldId::by_name),
+        note: row.note,
+    };
+    report.into_iter().map(row).collect()
+}
+
+/// The size of the largest map that is read key by key.
+fn widest(node: &Node) -> usize {
+    let inside = match &node.data {
+        Data::List(items) => items.iter().map(widest).max(),
+        Data::Map(entries) => {
+            // Quantized checkpoints name thousands of layers there, and nothing in it is read.
+            let read = entries
+                .iter()
+                .filter(|entry| entry.key != "quantization_config");
+            read.map(|entry| widest(&entry.node)).max()
+        }
+        _ => None,
+    };
+    node.entries().len().max(inside.unwrap_or_default())
+}

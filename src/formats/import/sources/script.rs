@@ -1,0 +1,219 @@
+//! Command lines and launch scripts.
+
+use super::trees::{dialect_of_keys, read_tree};
+use super::{finish, limit_keys};
+use crate::config::fields::FieldId;
+use crate::formats::detect::Format;
+use crate::formats::dialects::{Dialect, arity};
+use crate::formats::import::combined::{self, CombinedKeys};
+use crate::formats::import::draft::{JobDraft, KeyValue};
+use crate::formats::import::missing::{GPUS, unset};
+use crate::formats::import::rules::{self, Decides};
+use crate::formats::import::{Import, ImportError, Options, Question, Row};
+use crate::formats::megatron_args::Arity;
+use crate::formats::report::KeyStatus;
+use crate::formats::shell::{self, Answers, Flag, ShellImport, Word};
+use crate::formats::{environment, overrides};
+use crate::value::Value;
+
+/// A command line or a launch script.
+pub(in crate::formats::import) fn command(
+    text: &str,
+    format: Format,
+    options: &Options<'_>,
+) -> Result<Import, ImportError> {
+    let answers = Answers {
+        variables: options.variables,
+        branches: options.branches,
+    };
+    // Each flag is looked up in long tables.
+    limit_keys(text.matches("--").count())?;
+    let script = shell::read(text, answers);
+    let program = script.command.program.as_ref();
+    let program = program.map_or("", |program| program.text.as_str());
+    let is_swift = format == Format::SwiftCommand
+        || program.starts_with("megatron ")
+        || program.starts_with("swift ");
+    let flags = script.flags();
+    let dialect = if is_swift {
+        Dialect::Swift
+    } else if flags.iter().any(|flag| rules::is_slime(&flag.name)) {
+        Dialect::Slime
+    } else {
+        Dialect::MegatronLm
+    };
+    let words = script.command.arguments.iter();
+    let set = overrides::from_words(words.map(|word| (word.text.as_str(), word.line)));
+    if set.root.entries().len() > flags.len() {
+        let mut draft = read_tree(&set.root, dialect_of_keys(&set.root), Some(&script))?;
+        add_questions(&mut draft, &script);
+        return finish(draft, format, options);
+    }
+    let mut draft = JobDraft::new(dialect);
+    let mut combined = CombinedKeys::default();
+    for flag in flags {
+        self::flag(&mut draft, &mut combined, flag, &script);
+    }
+    combined::combine(&mut draft, combined);
+    add_questions(&mut draft, &script);
+    finish(draft, format, options)
+}
+
+fn flag(draft: &mut JobDraft, combined: &mut CombinedKeys, flag: &Flag, script: &ShellImport) {
+    let arity = arity(&flag.name);
+    let words: Vec<Value> = flag
+        .values
+        .iter()
+        .map(|word| Value::Text(word.text.clone()))
+        .collect();
+    let value = match (arity, words.as_slice()) {
+        (Some(Arity::Many), []) => Value::List(Vec::new()),
+        (_, []) => Value::Bool(true),
+        (Some(Arity::Many), _) => Value::List(words),
+        (_, [one]) => one.clone(),
+        _ => Value::List(words),
+    };
+    let item = KeyValue {
+        key: format!("--{}", flag.name),
+        value,
+        line: flag.line,
+    };
+    apply_written(draft, combined, &item, &flag.name, &flag.values, script);
+}
+
+/// Applies a key whose value is made of these words of a script. Where a word has a variable that nobody sets, the
+/// key is reported as missing.
+pub(super) fn apply_written(
+    draft: &mut JobDraft,
+    combined: &mut CombinedKeys,
+    item: &KeyValue,
+    name: &str,
+    words: &[Word],
+    script: &ShellImport,
+) {
+    let known = draft.missing.len();
+    let decides = rules::decides(draft.dialect, name);
+    match decides {
+        Decides::Setting(field) if words.iter().any(|word| word.unresolved) => {
+            draft.add_missing(item, field, unset(words, script));
+        }
+        _ => rules::apply(draft, combined, item, name),
+    }
+    draft.name_variables(known, words);
+}
+
+/// Applies a variable of the training processes' environment. Returns whether it decides a field.
+fn environment_variable(draft: &mut JobDraft, item: &KeyValue) -> bool {
+    let name = item.key.rsplit('.').next().unwrap_or_default();
+    let said = match &item.value {
+        Value::Text(text) => environment::field(name, text),
+        _ => None,
+    };
+    if let Some((id, value)) = said.clone() {
+        draft.set(item, id, value, KeyStatus::Mapped, "read by PyTorch");
+    }
+    said.is_some()
+}
+
+/// Applies an environment variable that a configuration lists; it gets a report row in any case.
+pub(super) fn listed_environment_variable(draft: &mut JobDraft, item: &KeyValue) {
+    if !environment_variable(draft, item) {
+        draft.row(item, KeyStatus::Ignored, None, "does not change memory");
+    }
+}
+
+/// Takes from a script what stands outside its flags: the number of GPUs, environment variables, the questions that it
+/// leaves open, and the notes of the shell reader.
+fn add_questions(draft: &mut JobDraft, script: &ShellImport) {
+    if let Some(gpus) = script.launch.world_size()
+        && !draft.has(FieldId::world_size)
+    {
+        let launch = &script.launch;
+        let words = [
+            &launch.processes_per_node,
+            &launch.gpus_per_node,
+            &launch.processes,
+        ];
+        let item = KeyValue {
+            key: GPUS.to_owned(),
+            value: Value::Int(gpus.into()),
+            line: words
+                .into_iter()
+                .flatten()
+                .map(|word| word.line)
+                .next()
+                .unwrap_or(0),
+        };
+        let note = "processes that are launched";
+        draft.set(
+            &item,
+            FieldId::world_size,
+            Value::Int(gpus.into()),
+            KeyStatus::Derived,
+            note,
+        );
+    }
+    if script.launch.world_size().is_none() && !draft.has(FieldId::world_size) {
+        report_unknown_gpus(draft, script);
+    }
+    for assigned in script.assignments.iter().filter(|set| set.exported) {
+        let value = Value::Text(assigned.value.text.clone());
+        let item = KeyValue {
+            key: assigned.name.clone(),
+            value,
+            line: assigned.value.line,
+        };
+        environment_variable(draft, &item);
+    }
+    for variable in &script.variables {
+        let keys = draft.keys_of(&variable.name);
+        if variable.answer.is_none() || !keys.is_empty() {
+            draft.questions.push(Question::Variable {
+                name: variable.name.clone(),
+                lines: variable.lines.clone(),
+                default: variable.default.clone(),
+                keys,
+            });
+        }
+    }
+    for choice in script.choices.iter().filter(|choice| !choice.decided) {
+        draft.questions.push(Question::Branch {
+            line: choice.line,
+            labels: choice.branches.iter().map(|b| b.label.clone()).collect(),
+            taken: choice.branches.iter().position(|branch| branch.taken),
+        });
+    }
+    for note in &script.notes {
+        draft.report.push(Row {
+            key: String::new(),
+            value: String::new(),
+            line: Some(note.line),
+            status: KeyStatus::Ignored,
+            field: None,
+            note: note.kind.to_string().into(),
+        });
+    }
+}
+
+/// Reports that the number of GPUs is missing, where the launch computes it from variables that nobody sets.
+fn report_unknown_gpus(draft: &mut JobDraft, script: &ShellImport) {
+    let launch = &script.launch;
+    let words = [
+        &launch.nodes,
+        &launch.processes_per_node,
+        &launch.gpus_per_node,
+        &launch.processes,
+    ];
+    let words: Vec<Word> = words.into_iter().flatten().cloned().collect();
+    let Some(open) = words.iter().find(|word| word.unresolved) else {
+        return;
+    };
+    let item = KeyValue {
+        key: GPUS.to_owned(),
+        value: Value::Text(open.text.clone()),
+        line: open.line,
+    };
+    let known = draft.missing.len();
+    draft.add_missing(&item, Some(FieldId::world_size), unset(&words, script));
+    draft.name_variables(known, &words);
+}

@@ -1,0 +1,235 @@
+//! Configurations whose keys form a tree: YAML, Hydra overrides and Python assignments.
+
+use core::slice;
+
+use super::script::{apply_written, listed_environment_variable};
+use super::{finish, limit_keys};
+use crate::formats::detect::Format;
+use crate::formats::dialects::Dialect;
+use crate::formats::import::combined::{self, CombinedKeys};
+use crate::formats::import::draft::{JobDraft, KeyValue};
+use crate::formats::import::{Import, ImportError, Options, rules};
+use crate::formats::megatron_args::{self, Arity};
+use crate::formats::node::{Data, Entry, Node};
+use crate::formats::overrides::{self as hydra, Overrides};
+use crate::formats::report::KeyStatus;
+use crate::formats::shell::{ShellImport, Word};
+use crate::formats::{python as assignments, yaml};
+use crate::value::Value;
+
+/// A YAML file with the flags of Megatron-LM as keys of `MODEL_ARGS`, as Megatron-LM's functional tests have them.
+pub(in crate::formats::import) fn model_args(
+    text: &str,
+    options: &Options<'_>,
+) -> Result<Import, ImportError> {
+    let root = yaml::parse(text).map_err(ImportError::Yaml)?.root;
+    let mut draft = JobDraft::new(Dialect::MegatronLm);
+    let mut combined = CombinedKeys::default();
+    for section in root.entries() {
+        let item_of = |entry: &Entry| KeyValue {
+            key: entry.key.clone(),
+            value: entry.node.to_value(),
+            line: entry.line,
+        };
+        if section.key == "ENV_VARS" {
+            limit_keys(section.node.entries().len())?;
+            for item in section.node.entries().iter().map(item_of) {
+                listed_environment_variable(&mut draft, &item);
+            }
+            continue;
+        }
+        if section.key != "MODEL_ARGS" {
+            let item = item_of(section);
+            draft.row(
+                &item,
+                KeyStatus::Ignored,
+                None,
+                "not an argument of the model",
+            );
+            continue;
+        }
+        limit_keys(section.node.entries().len())?;
+        for entry in section.node.entries() {
+            let name = entry.key.trim_start_matches('-');
+            let item = item_of(entry);
+            let arity = megatron_args::arity(name);
+            let switch = matches!(arity, Some(Arity::Switch | Arity::InvertedSwitch));
+            if switch && matches!(entry.node.data, Data::Bool(false) | Data::Null) {
+                draft.row(&item, KeyStatus::Ignored, None, "switched off");
+            } else {
+                rules::apply(&mut draft, &mut combined, &item, name);
+            }
+        }
+    }
+    combined::combine(&mut draft, combined);
+    finish(draft, Format::ModelArgsYaml, options)
+}
+
+/// A configuration of a front end as YAML.
+pub(in crate::formats::import) fn yaml_tree(
+    text: &str,
+    format: Format,
+    options: &Options<'_>,
+) -> Result<Import, ImportError> {
+    let root = yaml::parse(text).map_err(ImportError::Yaml)?.root;
+    let dialect = match format {
+        Format::VerlYaml => Dialect::Verl,
+        Format::MegatronYaml => Dialect::MegatronLm,
+        Format::SwiftYaml => Dialect::Swift,
+        _ => Dialect::Bridge,
+    };
+    finish(read_tree(&root, dialect, None)?, format, options)
+}
+
+/// Hydra overrides without the program that they belong to.
+pub(in crate::formats::import) fn overrides(
+    text: &str,
+    options: &Options<'_>,
+) -> Result<Import, ImportError> {
+    let set = hydra::parse(text);
+    let dialect = dialect_of_keys(&set.root);
+    assigned(set, dialect, Format::Overrides, options)
+}
+
+/// Assignments in Python, as recipes of Megatron-Bridge have them.
+pub(in crate::formats::import) fn python(
+    text: &str,
+    options: &Options<'_>,
+) -> Result<Import, ImportError> {
+    let set = assignments::parse(text);
+    assigned(set, Dialect::Bridge, Format::BridgePython, options)
+}
+
+fn assigned(
+    set: Overrides,
+    dialect: Dialect,
+    format: Format,
+    options: &Options<'_>,
+) -> Result<Import, ImportError> {
+    let mut draft = read_tree(&set.root, dialect, None)?;
+    for (key, line) in set.removed.into_iter().chain(set.unread) {
+        let item = KeyValue {
+            key,
+            value: Value::Null,
+            line,
+        };
+        draft.row(&item, KeyStatus::Ignored, None, "not a setting");
+    }
+    finish(draft, format, options)
+}
+
+/// The front end that overrides belong to, by their sections.
+pub(super) fn dialect_of_keys(root: &Node) -> Dialect {
+    // Sections that Megatron-Bridge does not have.
+    let verl = [
+        "actor_rollout_ref",
+        "trainer",
+        "data",
+        "actor",
+        "engine",
+        "optim",
+        "algorithm",
+    ];
+    let is_verl = root.entries().iter().any(|entry| {
+        let first = entry.key.split('.').next().unwrap_or_default();
+        verl.contains(&first)
+    });
+    if is_verl {
+        Dialect::Verl
+    } else {
+        Dialect::Bridge
+    }
+}
+
+/// Applies the leaves of a tree of maps. `script` is the script whose words set them, if it was a script.
+pub(super) fn read_tree(
+    root: &Node,
+    dialect: Dialect,
+    script: Option<&ShellImport>,
+) -> Result<JobDraft, ImportError> {
+    let mut draft = JobDraft::new(dialect);
+    let mut combined = CombinedKeys::default();
+    let mut leaves = Vec::new();
+    flatten(root, "", &mut leaves);
+    limit_keys(leaves.len())?;
+    for item in leaves {
+        let name = item.key.clone();
+        let last = name.rsplit('.').next().unwrap_or_default();
+        let section = name.split('.').next().unwrap_or_default();
+        if last.starts_with('_') {
+            draft.row(
+                &item,
+                KeyStatus::Ignored,
+                None,
+                "how the configuration is built",
+            );
+        } else if dialect == Dialect::Swift && section == "ENV" {
+            listed_environment_variable(&mut draft, &item);
+        } else if dialect == Dialect::Swift && matches!(section, "rollout" | "teacher") {
+            draft.row(
+                &item,
+                KeyStatus::Ignored,
+                None,
+                "not of the training processes",
+            );
+        } else if matches!(dialect, Dialect::MegatronLm | Dialect::Swift) {
+            // Their sections only group what flags say as well.
+            rules::apply(&mut draft, &mut combined, &item, last);
+        } else {
+            // Without sections, as on its own, a key belongs to the model.
+            let name = match (dialect, name.contains('.')) {
+                (Dialect::Bridge, false) if dialect.find(&name).is_none() => {
+                    format!("model.{name}")
+                }
+                _ => name,
+            };
+            let word = script.and_then(|script| Some((script, word_of(&item, script)?)));
+            match word {
+                Some((script, word)) => {
+                    apply_written(
+                        &mut draft,
+                        &mut combined,
+                        &item,
+                        &name,
+                        slice::from_ref(word),
+                        script,
+                    );
+                }
+                None => rules::apply(&mut draft, &mut combined, &item, &name),
+            }
+        }
+    }
+    combined::combine(&mut draft, combined);
+    Ok(draft)
+}
+
+/// The word of a script that sets a key.
+fn word_of<'s>(item: &KeyValue, script: &'s ShellImport) -> Option<&'s Word> {
+    script.command.arguments.iter().find(|word| {
+        let (key, _) = word.text.split_once('=').unwrap_or_default();
+        word.line == item.line && key.trim_start_matches('+') == item.key
+    })
+}
+
+/// Collects the leaves of a tree, with dotted paths as keys.
+fn flatten(node: &Node, path: &str, leaves: &mut Vec<KeyValue>) {
+    for entry in node.entries() {
+        let key = if path.is_empty() {
+            entry.key.clone()
+        } else {
+            format!("{path}.{}", entry.key)
+        };
+        // An object of Python's is one value.
+        let is_object = entry.node.get("_target_").is_some() && entry.node.entries().len() <= 3;
+        let inner = !entry.node.entries().is_empty() && (path.is_empty() || !is_object);
+        if inner {
+            flatten(&entry.node, &key, leaves);
+        } else {
+            leaves.push(KeyValue {
+                key,
+                value: entry.node.to_value(),
+                line: entry.line,
+            });
+        }
+    }
+}

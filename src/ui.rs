@@ -9,24 +9,18 @@
 
 mod app;
 mod browser;
+mod components;
 pub mod dialogs;
 mod draw;
 mod embed;
-mod foot;
-mod form;
-mod header;
-mod history;
-mod link;
-mod modules;
-mod notices;
-mod presets_bar;
+pub mod preferences;
 mod results;
 mod runtime;
-mod shortcuts;
 mod shown;
 pub mod state;
 mod summary;
-pub mod theme;
+mod url_sync;
 mod values;
 
 pub use app::App;
+use components::form;

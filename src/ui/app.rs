@@ -2,23 +2,31 @@
 
 use leptos::prelude::*;
 
+use super::components::footer::Footer;
+use super::components::form::Form;
+use super::components::header::Header;
+use super::components::help_dialog::HelpDialog;
+use super::components::toasts::Toasts;
 use super::dialogs::OpenDialog;
 use super::embed::Embed;
 use super::results::{View, results};
-use super::{browser, foot, form, header, link, notices, shortcuts, summary};
+use super::url_sync::UrlSync;
+use super::{browser, summary, url_sync};
 use crate::memory::line::stage_lines;
 
 /// The application. Provides the page's [`State`](super::state::State) as context to every component below.
 #[component]
 pub fn App() -> impl IntoView {
-    let state = link::open();
-    provide_context(state);
+    provide_context(url_sync::open());
     provide_context(OpenDialog::default());
-    link::keep(state);
-    if browser::query().contains("view=") {
+    let content = if browser::query().contains("view=") {
         view! { <Embed /> }.into_any()
     } else {
         view! { <Page /> }.into_any()
+    };
+    view! {
+        <UrlSync />
+        {content}
     }
 }
 
@@ -28,16 +36,16 @@ fn Page() -> impl IntoView {
     let state = expect_context();
     let results_state = View::new(state, stage_lines);
     view! {
-        {header::header(state)}
+        <Header />
         <main class="panes">
             {summary::summary(results_state)}
-            {form::form(state)}
+            <Form />
             <div class="results-pane" id="results" tabindex="-1" role="region" aria-label="Results">
                 {results(results_state)}
-                {foot::foot(state)}
+                <Footer />
             </div>
         </main>
-        {notices::board(state)}
-        {shortcuts::help(state)}
+        <Toasts />
+        <HelpDialog />
     }
 }

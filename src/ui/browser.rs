@@ -12,7 +12,7 @@ use wasm_bindgen::prelude::Closure;
 use wasm_bindgen::{JsCast, JsValue};
 use web_sys::js_sys::{Array, Function};
 use web_sys::{
-    Document, EventTarget, HtmlDialogElement, HtmlElement, HtmlInputElement, IntersectionObserver,
+    Document, EventTarget, HtmlElement, HtmlInputElement, IntersectionObserver,
     IntersectionObserverEntry, KeyboardEvent, MouseEvent, PointerEvent, ResizeObserver, Storage,
     Window,
 };
@@ -27,10 +27,6 @@ fn window() -> Option<Window> {
 
 fn document() -> Option<Document> {
     window()?.document()
-}
-
-fn element(id: &str) -> Option<HtmlElement> {
-    document()?.get_element_by_id(id)?.dyn_into().ok()
 }
 
 /// Moves the focus to the element with this id once what is on its way to the page is there.
@@ -83,6 +79,17 @@ pub(crate) fn after_frame(act: Box<dyn FnOnce()>) {
     }));
 }
 
+/// How many milliseconds the page has been open.
+#[allow(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "whole milliseconds are enough"
+)]
+pub(crate) fn now() -> u64 {
+    let performance = window().and_then(|window| window.performance());
+    performance.map_or(0, |performance| performance.now() as u64)
+}
+
 /// The address's fragment with its `#`; empty where there is none.
 pub(crate) fn fragment() -> String {
     let fragment = window().and_then(|window| window.location().hash().ok());
@@ -99,16 +106,24 @@ pub(crate) fn address(fragment: &str) -> String {
     format!("{page}{fragment}")
 }
 
-/// Changes the fragment, as a new entry of the browser's history or in place of the current one. Some
-/// browsers refuse when it happens too often; the next change then brings the address up to date.
-pub(crate) fn write_fragment(fragment: &str, entry: bool) {
+/// Where a new address goes in the browser's history.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum HistoryEntry {
+    /// In place of the current entry.
+    Same,
+    /// In an entry of its own, from which Back leads to the current one.
+    New,
+}
+
+/// Changes the address's fragment. Some browsers refuse when it happens too often; the next change then brings the
+/// address up to date.
+pub(crate) fn write_fragment(fragment: &str, entry: HistoryEntry) {
     let Some(history) = window().and_then(|window| window.history().ok()) else {
         return;
     };
-    let _ = if entry {
-        history.push_state_with_url(&JsValue::NULL, "", Some(fragment))
-    } else {
-        history.replace_state_with_url(&JsValue::NULL, "", Some(fragment))
+    let _ = match entry {
+        HistoryEntry::New => history.push_state_with_url(&JsValue::NULL, "", Some(fragment)),
+        HistoryEntry::Same => history.replace_state_with_url(&JsValue::NULL, "", Some(fragment)),
     };
 }
 
@@ -140,29 +155,11 @@ pub(crate) fn focus_first(selector: &str) {
     }
 }
 
-/// Selects all text of the input with this id.
-pub(crate) fn select(id: &'static str) {
-    soon(Box::new(move || {
-        if let Some(input) = element(id).and_then(|e| e.dyn_into::<HtmlInputElement>().ok()) {
-            input.select();
-        }
-    }));
-}
-
 /// Whether the element that has the focus matches.
 pub(crate) fn focus_is(selector: &str) -> bool {
     document()
         .and_then(|document| document.active_element())
         .is_some_and(|element| element.matches(selector) == Ok(true))
-}
-
-/// Opens the dialog with this id over the page.
-pub(crate) fn open_dialog(id: &str) {
-    if let Some(dialog) = element(id).and_then(|e| e.dyn_into::<HtmlDialogElement>().ok())
-        && !dialog.open()
-    {
-        let _ = dialog.show_modal();
-    }
 }
 
 /// Sets or removes an attribute of the root element.

@@ -1,4 +1,4 @@
-//! The dialogs over the calculator: import, export, and the search for layouts.
+//! The dialogs over the calculator, and which of them is open.
 
 use leptos::prelude::*;
 
@@ -11,6 +11,12 @@ pub enum DialogKind {
     Export,
     /// Searches for parallel layouts that fit the GPU.
     Search,
+    /// Shows the link to the page, for browsers that refuse the clipboard.
+    Link,
+    /// Writes a report of a wrong estimate.
+    Report,
+    /// Lists the keyboard shortcuts and explains the words.
+    Help,
 }
 
 /// Which dialog is open; `None` while none is. Provided as context by [`App`](super::App).
@@ -21,5 +27,18 @@ impl OpenDialog {
     /// Opens a dialog in place of any other.
     pub fn open(self, kind: DialogKind) {
         self.0.set(Some(kind));
+    }
+
+    /// Closes this dialog; another one stays open.
+    pub fn close(self, kind: DialogKind) {
+        if *self.0.read_untracked() == Some(kind) {
+            self.0.set(None);
+        }
+    }
+
+    /// Whether this dialog is open.
+    #[must_use]
+    pub fn is(self, kind: DialogKind) -> bool {
+        *self.0.read() == Some(kind)
     }
 }

@@ -19,28 +19,3 @@ pub(crate) fn button(
 pub(crate) const fn aria(yes: bool) -> &'static str {
     if yes { "true" } else { "false" }
 }
-
-/// An entry of a list to choose from.
-pub(crate) fn option(value: impl Into<Text>, label: impl Into<Text>) -> Markup {
-    tag("option").with("value", value).text(label)
-}
-
-/// A dialog with a title that its own button or Escape closes.
-pub(crate) fn dialog(id: &'static str, title: &'static str, inside: Vec<Markup>) -> Markup {
-    let close = tag("form")
-        .with("method", "dialog")
-        .child(tag("button").text("Close"));
-    // Read from its start: otherwise the focus, and with it the view, goes to the first button, at the end.
-    let heading = tag("h2")
-        .with("id", format!("{id}-title"))
-        .with("tabindex", "-1")
-        .with("autofocus", "")
-        .text(title);
-    tag("dialog")
-        .with("id", id)
-        .class("help")
-        .with("aria-labelledby", format!("{id}-title"))
-        .child(heading)
-        .children(inside)
-        .child(close)
-}

@@ -9,8 +9,8 @@ mod presentation;
 use core::fmt::Write;
 
 use super::browser;
-use super::form::{rows, sections, sweeps};
-use super::notices;
+use super::components::form::{FieldRows, FieldSweeps, FormSections};
+use super::components::toasts::Toasts;
 use super::results::{View, numbers, over_time, stages};
 use super::shown::{Piece, frame, shown};
 use super::state::State;
@@ -54,7 +54,7 @@ pub(super) fn Embed() -> impl IntoView {
     let main = tag("main")
         .class("embed-parts")
         .with("data-view", asked.part.name());
-    vec![frame(main, parts), notices::board(state)]
+    vec![frame(main, parts), view! { <Toasts /> }.into_any()]
 }
 
 /// The inputs, and what cannot be changed here.
@@ -66,10 +66,13 @@ fn settings(state: State, asked: &Presentation) -> Vec<Piece> {
     };
     if asked.part == Part::Sweep {
         let values = tag("fieldset").mark("disabled", asked.readonly);
-        return vec![frame(values, vec![sweeps(state, asked.fields.clone())])];
+        return vec![frame(
+            values,
+            vec![view! { <FieldSweeps fields=asked.fields.clone() /> }.into_any()],
+        )];
     }
     if asked.part == Part::Full && !asked.readonly && editable.is_empty() {
-        return vec![sections(state)];
+        return vec![view! { <FormSections /> }.into_any()];
     }
     let named = asked.fields.iter().copied();
     let context = FieldId::ALL.iter().copied().filter(|id| {
@@ -85,7 +88,7 @@ fn settings(state: State, asked: &Presentation) -> Vec<Piece> {
     locked.extend(context.filter(|_| surrounded));
     let mut parts = Vec::new();
     if !editable.is_empty() {
-        parts.push(rows(state, editable));
+        parts.push(view! { <FieldRows fields=editable /> }.into_any());
     }
     if !locked.is_empty() {
         parts.push(fixed(state, locked));

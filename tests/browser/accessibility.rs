@@ -224,9 +224,9 @@ fn a_phone_shows_the_total_and_keeps_what_is_rarely_needed_in_a_menu() {
         assert!(preset.as_u64().unwrap() >= 140, "{preset} at {width}");
     }
     page.viewport(360, 640);
-    assert!(!page.shows("[data-at=import]"));
-    page.click("[data-at=more]");
-    assert!(page.shows("[data-at=import]"));
+    assert!(!page.shows("[data-testid=import]"));
+    page.click("[data-testid=more]");
+    assert!(page.shows("[data-testid=import]"));
     page.press("\u{E00C}");
     page.eval("document.getElementById('field-seq').scrollIntoView({ block: 'center' })");
     page.until("scrollY > 0");

@@ -87,7 +87,7 @@ fn a_model_is_imported_in_one_step_that_undo_takes_back() {
         "{fragment}"
     );
     assert_eq!(page.eval("history.length"), json!(entries + 1));
-    page.click("[data-at=undo]");
+    page.click("[data-testid=undo]");
     page.until(&format!(
         "document.querySelector('{TOTAL}').innerText === '{before}'"
     ));
@@ -101,7 +101,7 @@ fn a_pinned_job_stays_and_undo_brings_everything_back() {
     page.until("document.querySelector('.compare dl')");
     let before = page.text(".compare");
     let undone = || {
-        page.click("[data-at=undo]");
+        page.click("[data-testid=undo]");
         page.until(&format!("location.hash === '#{pinned}'"));
         assert_eq!(page.text(".compare"), before);
     };
@@ -151,7 +151,7 @@ fn a_job_of_several_modules_goes_out_and_comes_back() {
     other.until("document.querySelectorAll('.module').length === 2");
     assert_eq!(other.fragment(), link);
     assert_eq!(other.text(TOTAL), total);
-    other.click("[data-at=undo]");
+    other.click("[data-testid=undo]");
     other.until(&format!("location.hash === '#{LLAMA}'"));
     assert_eq!(other.count(".module"), 0);
     assert_eq!(other.complaints(), Vec::<String>::new());

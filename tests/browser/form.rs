@@ -139,7 +139,7 @@ fn steps_stay_at_the_last_legal_value_and_say_so() {
     page.until("document.getElementById('field-pp').value === '32'");
     page.press(UP);
     page.until("document.getElementById('spoken').innerText.includes('no larger value of Pipeline parallel (PP)')");
-    page.click("[data-at='pp/up']");
+    page.click("#row-pp .step:last-child");
     page.press(&format!("{SHIFT}{UP}{NULL}"));
     assert_eq!(page.value("#field-pp"), "32");
     assert!(!page.shows("[data-testid=stale]"));
@@ -180,6 +180,66 @@ fn a_run_of_keys_is_one_step_to_undo_and_fifty_steps_can_be_undone() {
         page.press(&format!("{CTRL}z{NULL}"));
     }
     page.until("document.getElementById('field-gpus').value === '8'");
+}
+
+#[test]
+fn shift_redoes_and_caps_lock_changes_nothing() {
+    let page = Page::open(SMALL);
+    // Browsers name the letter in upper or lower case, after Shift and Caps Lock and as the system has it.
+    let press = |key: &str, shift: bool| {
+        page.eval(&format!(
+            "document.body.dispatchEvent(new KeyboardEvent('keydown', {{ key: '{key}', ctrlKey: true, shiftKey: {shift}, \
+             bubbles: true, cancelable: true }}))"
+        ))
+    };
+    page.fill("#field-mbs", "2");
+    page.press(TAB);
+    for (undo, redo) in [("z", "z"), ("z", "Z"), ("Z", "z"), ("Z", "Z")] {
+        // Nobody else gets the key.
+        assert_eq!(press(undo, false), false);
+        page.until("document.getElementById('field-mbs').value === '1'");
+        assert_eq!(press(redo, true), false);
+        page.until("document.getElementById('field-mbs').value === '2'");
+    }
+    press("z", false);
+    page.until("document.getElementById('field-mbs').value === '1'");
+    press("y", false);
+    page.until("document.getElementById('field-mbs').value === '2'");
+}
+
+#[test]
+fn the_live_region_speaks_once_a_second_at_most_and_no_message_takes_the_focus() {
+    let page = Page::open(SMALL);
+    page.eval(
+        "(() => { window.spoken = []; \
+         new MutationObserver(() => spoken.push(performance.now())) \
+           .observe(document.getElementById('spoken'), { childList: true, characterData: true, subtree: true }); })()",
+    );
+    page.click("#field-pp");
+    for _ in 0..20 {
+        // There is no way down from 1, and one up.
+        page.press(DOWN);
+        page.press(UP);
+    }
+    page.eval("document.querySelector('[data-testid=reset]').click()");
+    page.until("document.querySelector('.notice').checkVisibility()");
+    page.until("document.getElementById('spoken').innerText.includes('those of the preset again')");
+    assert_eq!(page.eval("document.activeElement.id"), "field-pp");
+    thread::sleep(Duration::from_millis(2500));
+    let spoken = page.eval("spoken");
+    let spoken: Vec<f64> = spoken
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|time| time.as_f64().unwrap())
+        .collect();
+    assert!(spoken.len() > 1, "{spoken:?}");
+    // What else is drawn for a change can hold up the words of the first of two.
+    assert!(
+        spoken.windows(2).all(|pair| pair[1] - pair[0] > 800.0),
+        "{spoken:?}"
+    );
+    assert_eq!(page.eval("document.activeElement.id"), "field-pp");
 }
 
 #[test]
@@ -232,19 +292,22 @@ fn what_is_done_in_a_field_is_undone_in_order_without_leaving_it() {
 #[test]
 fn the_focus_stays_on_a_button_that_has_done_its_work() {
     let page = Page::open("v1;m=llama3-8b@1");
-    let focused =
-        |place: &str| page.until(&format!("document.activeElement.dataset.at === '{place}'"));
+    let focused = |place: &str| {
+        page.until(&format!(
+            "document.activeElement.dataset.testid === '{place}'"
+        ))
+    };
     page.fill("#field-mbs", "7");
-    page.click("[data-at=reset]");
-    page.until("document.querySelector('[data-at=reset]').ariaDisabled === 'true'");
+    page.click("[data-testid=reset]");
+    page.until("document.querySelector('[data-testid=reset]').ariaDisabled === 'true'");
     focused("reset");
     for _ in 0..2 {
-        page.click(".header [data-at=undo]");
+        page.click(".header [data-testid=undo]");
     }
-    page.until("document.querySelector('.header [data-at=undo]').ariaDisabled === 'true'");
+    page.until("document.querySelector('.header [data-testid=undo]').ariaDisabled === 'true'");
     focused("undo");
     page.fill("#field-mbs", "7");
-    page.click("[data-at='4/reset']");
+    page.click("#foot-4 .section-reset");
     page.until("document.activeElement.id === 'line-4'");
 }
 
@@ -253,19 +316,19 @@ fn a_message_leaves_with_its_step_and_lies_on_nothing_that_is_used() {
     let page = Page::open("v1;m=llama3-8b@1");
     let reset = || {
         page.fill("#field-mbs", "7");
-        page.click("[data-at=reset]");
+        page.click("[data-testid=reset]");
         page.until("document.querySelector('.notice').checkVisibility()");
     };
     let gone = || page.until("!document.querySelector('.notice').checkVisibility()");
     reset();
-    page.click(".header [data-at=undo]");
+    page.click(".header [data-testid=undo]");
     gone();
     reset();
     // Its button would take back this step, and not the one that it tells of.
     page.fill("#field-mbs", "2");
     gone();
     reset();
-    page.click(".notice [data-at=dismiss]");
+    page.click(".notice [data-testid=dismiss]");
     gone();
     page.until("document.activeElement.id === 'spoken'");
     for (width, height) in [(1280, 720), (360, 640)] {
@@ -276,7 +339,7 @@ fn a_message_leaves_with_its_step_and_lies_on_nothing_that_is_used() {
             control.focus();
             const [of, by] = [control, document.querySelector('.notice')].map((e) => e.getBoundingClientRect());
             return of.bottom > by.top && of.top < by.bottom && of.right > by.left && of.left < by.right;
-        }).map((control) => control.id || control.dataset.at)";
+        }).map((control) => control.id || control.ariaLabel)";
         assert_eq!(page.eval(covered), json!([]), "{width}");
     }
 }
@@ -328,7 +391,7 @@ fn ways_out_are_in_the_order_of_the_sentence() {
 #[test]
 fn escape_closes_help_from_where_it_was_opened_and_from_within() {
     let page = Page::open(SMALL);
-    page.click("[data-at='tp/tip']");
+    page.click("#row-tp .tip");
     page.until("document.querySelector('#field-tp-help a')");
     // In the page's own colors, as other links.
     let color = |selector: &str| {
@@ -339,8 +402,11 @@ fn escape_closes_help_from_where_it_was_opened_and_from_within() {
     assert_eq!(color("#field-tp-help a"), color("button.link"));
     page.press(ESCAPE);
     page.until("!document.querySelector('#field-tp-help').checkVisibility()");
-    assert_eq!(page.eval("document.activeElement.dataset.at"), "tp/tip");
-    page.click("[data-at='tp/tip']");
+    assert_eq!(
+        page.eval("document.activeElement.matches('#row-tp .tip')"),
+        true
+    );
+    page.click("#row-tp .tip");
     page.until("document.querySelector('#field-tp-help a')");
     page.eval("document.querySelector('#field-tp-help a').focus()");
     page.press(ESCAPE);
@@ -467,9 +533,9 @@ fn a_pinned_job_is_compared_bucket_by_bucket_and_the_link_holds_both() {
     page.eval("[...document.querySelectorAll('.header button')].find((b) => b.innerText === 'Compare').click()");
     page.until("document.querySelector('.compare')");
     assert!(page.text(".compare").contains("The settings are the same."));
-    page.click("[data-at=undo]");
+    page.click("[data-testid=undo]");
     page.until("!document.querySelector('.compare')");
-    page.click("[data-at=redo]");
+    page.click("[data-testid=redo]");
     page.until("document.querySelector('.compare')");
     let before = total(&page);
     page.click("#field-tp");
@@ -497,13 +563,13 @@ fn single_keys_can_be_turned_off_for_this_visit_and_the_next() {
     assert!(opens(&page));
     // Help is read from its start.
     assert_eq!(page.eval("document.getElementById('help').scrollTop"), 0);
-    page.click("[data-at=quiet]");
+    page.click("[data-testid=single-keys-off]");
     page.press(ESCAPE);
     assert!(!opens(&page));
     page.load("v1;m=llama3-8b@1;tp=2");
     assert!(!opens(&page));
-    page.click("[data-at=help]");
-    page.click("[data-at=quiet]");
+    page.click("[data-testid=help]");
+    page.click("[data-testid=single-keys-off]");
     page.press(ESCAPE);
     assert!(opens(&page));
 }
@@ -511,13 +577,13 @@ fn single_keys_can_be_turned_off_for_this_visit_and_the_next() {
 #[test]
 fn other_values_show_what_they_would_come_to_and_a_click_applies_one() {
     let page = Page::open(SMALL);
-    page.click("[data-at='tp/tip']");
+    page.click("#row-tp .tip");
     page.until(
         "document.querySelector('#field-tp-help a')?.getAttribute('href') === './formulas.html#tp'",
     );
-    let four = "[data-at='tp/put.4']";
+    let four = "#row-tp .sweep [value='4']";
     // Eight query groups take TP 8 and no more; there are eight GPUs.
-    assert_eq!(page.count("[data-at^='tp/put.']"), 4);
+    assert_eq!(page.count("#row-tp .sweep button"), 4);
     let foretold = page.text(&format!("{four} span"));
     assert!(!foretold.starts_with(&total(&page)), "{foretold}");
     page.click(four);

@@ -94,7 +94,7 @@ fn a_link_to_this_version_leads_to_the_same_numbers() {
         "what is not kept with it changes with later versions: {requests:?}"
     );
     // What is loaded only when somebody asks for it.
-    page.click("[data-at=export]");
+    page.click("[data-testid=export]");
     page.until(
         "document.querySelector('.exchange-result pre')?.innerText.includes('--num-layers')",
     );

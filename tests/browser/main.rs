@@ -24,6 +24,7 @@ mod embed;
 mod evidence;
 mod exchange;
 mod form;
+mod heap;
 mod link;
 mod loading;
 mod modules;

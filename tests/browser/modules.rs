@@ -34,13 +34,13 @@ fn an_encoder_joins_and_leaves() {
     choose(&page, "#add-module", "clip-vit-l-14-336");
     page.until("document.querySelectorAll('.module').length === 2");
     page.until("!document.querySelector('.problem p')");
-    assert_eq!(page.value("[data-at='name.0']"), "language");
-    assert_eq!(page.value("[data-at='name.1']"), "images");
+    assert_eq!(page.value(".module:nth-child(1) .module-name"), "language");
+    assert_eq!(page.value(".module:nth-child(2) .module-name"), "images");
     // The form edits the new module.
     page.until("document.querySelector('#field-L').value === '24'");
-    page.click("[data-at='edit.0']");
+    page.click("#module-0");
     page.until("document.querySelector('#field-L').value === '32'");
-    page.click("[data-at='remove.1']");
+    page.click(".module:nth-child(2) [aria-label=Remove]");
     page.until("document.querySelectorAll('.module').length === 0");
     assert_eq!(page.text("[data-testid=total]"), alone);
     // Undo brings it back.
@@ -61,8 +61,8 @@ fn a_larger_cluster_is_said_and_can_be_undone() {
     // A wrong number of GPUs is wrong there too, whichever module is edited.
     page.fill("#field-gpus", "11");
     page.until("document.querySelector('#field-gpus-problems .problem-error')");
-    page.click("[data-at='edit.0']");
-    page.until("document.querySelector(\"[data-at='edit.0']\").ariaPressed === 'true'");
+    page.click("#module-0");
+    page.until("document.querySelector(\"#module-0\").ariaPressed === 'true'");
     assert!(
         page.text("#field-gpus-problems")
             .contains("world_size is 11")
@@ -77,14 +77,14 @@ fn a_larger_cluster_is_said_and_can_be_undone() {
 #[test]
 fn modules_are_renamed_copied_and_moved() {
     let page = reference();
-    page.fill("[data-at='name.1']", "video");
+    page.fill(".module:nth-child(2) .module-name", "video");
     page.press(TAB);
     page.until("location.hash.includes('video.')");
-    page.click("[data-at='copy.1']");
+    page.click(".module:nth-child(2) [aria-label='Copy this module']");
     page.until("document.querySelectorAll('.module').length === 3");
-    page.until("document.querySelector(\"[data-at='name.2']\").value === 'video_2'");
-    page.click("[data-at='up.2']");
-    page.until("document.querySelector(\"[data-at='name.1']\").value === 'video_2'");
+    page.until("document.querySelector(\".module:nth-child(3) .module-name\").value === 'video_2'");
+    page.click(".module:nth-child(3) [aria-label='Move up']");
+    page.until("document.querySelector(\".module:nth-child(2) .module-name\").value === 'video_2'");
     assert!(!page.shows(".module .problem"));
 }
 
@@ -107,12 +107,12 @@ fn a_mistake_is_named_at_its_module_and_mended_by_a_click() {
     assert!(page.text(".module:nth-child(2)").contains("rank 16"));
     // Names too: one that is taken, none at all, and no language model.
     for name in ["images", BACKSPACE] {
-        page.fill("[data-at='name.0']", name);
+        page.fill(".module:nth-child(1) .module-name", name);
         page.press(TAB);
         page.until("document.querySelector('.module:nth-child(1) .problem .fix')");
         page.click(".module:nth-child(1) .fix");
         page.until("!document.querySelector('.module .problem')");
-        assert_eq!(page.value("[data-at='name.0']"), "language");
+        assert_eq!(page.value(".module:nth-child(1) .module-name"), "language");
     }
     // What is no spec at all is said beside the text, which stays.
     page.fill("#component-specs", "language");
@@ -130,7 +130,7 @@ fn laying_out_mends_everything_at_once() {
     page.fill("#field-tp", "8");
     page.press(TAB);
     page.until("document.querySelector('.module .problem')");
-    page.click("[data-at=layout]");
+    page.click(".modules-head button");
     page.until("!document.querySelector('.module .problem')");
     assert!(page.text(".module:nth-child(2)").contains("rank 32"));
     assert_eq!(page.value("#field-gpus"), "33");
@@ -143,7 +143,7 @@ fn a_link_restores_a_job_of_several_modules() {
     assert_eq!(page.count(".field-changed"), 0);
     page.fill("#field-tp", "8");
     page.press(TAB);
-    page.click("[data-at=layout]");
+    page.click(".modules-head button");
     // Both changes are in it: the link follows a little later, and not each of them by itself.
     page.until("location.hash.includes('language.tp=8') && location.hash.includes('gpus=33')");
     assert_eq!(page.count(".field-changed"), 2);
@@ -153,9 +153,9 @@ fn a_link_restores_a_job_of_several_modules() {
     assert_eq!(page.text("[data-testid=total]"), total);
     assert_eq!(page.value("#preset"), "qwen3.5-vl-27b");
     assert_eq!(page.fragment(), link);
-    page.click("[data-at='tp/reset']");
-    page.click("[data-at=layout]");
-    page.until("document.querySelector('[data-at=reset]').ariaDisabled === 'true'");
+    page.click("#row-tp .reset");
+    page.click(".modules-head button");
+    page.until("document.querySelector('[data-testid=reset]').ariaDisabled === 'true'");
     assert_eq!(page.count(".field-changed"), 0);
 }
 

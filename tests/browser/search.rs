@@ -96,7 +96,7 @@ fn a_layout_is_found_and_applied_in_one_step_that_undo_takes_back() {
         before.replace("tp=2", "tp=2;pp=4")
     ));
     assert_eq!(page.eval("history.length"), json!(entries + 1));
-    page.click("[data-at=undo]");
+    page.click("[data-testid=undo]");
     page.until(&format!("location.hash === '#{before}'"));
     assert_eq!(page.complaints(), Vec::<String>::new());
 }

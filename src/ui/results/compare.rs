@@ -153,5 +153,5 @@ pub(in super::super) fn pin(state: State) {
     }
     state.pin(Some(state.setup.get_untracked()));
     let said = "This job is pinned: the results show what every change makes of it.";
-    state.notices.tell(said);
+    state.toasts.tell(said);
 }

@@ -1,0 +1,10 @@
+//! The components of the page, one file a component or a panel of them.
+
+pub mod footer;
+pub mod form;
+pub mod header;
+pub mod help_dialog;
+mod modal;
+mod module_list;
+mod preset_picker;
+pub mod toasts;

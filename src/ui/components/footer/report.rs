@@ -1,0 +1,74 @@
+//! The dialog that writes a report of a wrong estimate.
+
+use super::VERSION;
+use crate::source::MEGATRON_LM_REVISION;
+use crate::ui::browser;
+use crate::ui::components::modal::Modal;
+use crate::ui::dialogs::{DialogKind, OpenDialog};
+use crate::ui::state::State;
+use crate::ui::{summary, url_sync};
+use leptos::prelude::*;
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+
+/// Where reports go; empty for a copy of the page that nobody has published.
+const REPOSITORY: &str = env!("CARGO_PKG_REPOSITORY");
+
+/// What is escaped in the query of an address: everything but RFC 3986's unreserved characters.
+const QUERY: &AsciiSet = &NON_ALPHANUMERIC
+    .remove(b'-')
+    .remove(b'.')
+    .remove(b'_')
+    .remove(b'~');
+
+/// The report as far as the page can write it, to be copied or sent along.
+#[component]
+pub fn ReportDialog() -> impl IntoView {
+    let state = expect_context::<State>();
+    let open_dialog = expect_context::<OpenDialog>();
+    // Written when the dialog opens, and only then.
+    let report = Memo::new(move |_| {
+        if open_dialog.is(DialogKind::Report) {
+            untrack(|| text(state))
+        } else {
+            String::new()
+        }
+    });
+    let copy = move |_| {
+        browser::copy(&report.read_untracked(), move |copied| {
+            state.toasts.tell(if copied {
+                "The report is on the clipboard."
+            } else {
+                "The browser denies copying."
+            });
+        });
+    };
+    let issue = move || {
+        let body = utf8_percent_encode(&report.read(), QUERY).to_string();
+        format!("{REPOSITORY}/issues/new?title=Wrong%20estimate&body={body}")
+    };
+    let issue_link = (!REPOSITORY.is_empty()).then(|| {
+        view! {
+            <a target="_blank" rel="noopener" href=issue>
+                "Open an issue with it"
+            </a>
+        }
+    });
+    view! {
+        <Modal kind=DialogKind::Report id="report" title="Report a wrong estimate">
+            <p>"Add what was measured and send it along; nothing leaves this page by itself."</p>
+            <textarea aria-label="Report" readonly=true rows="9" prop:value=report></textarea>
+            <button type="button" on:click=copy>
+                "Copy the report"
+            </button>
+            {issue_link}
+        </Modal>
+    }
+}
+
+fn text(state: State) -> String {
+    format!(
+        "{}\n\nPredicted: {}\nMeasured: \nMeasured with: \n\nMegatron Memory {VERSION}\nMegatron-LM {MEGATRON_LM_REVISION}\n",
+        url_sync::address(state),
+        summary::sentence(state),
+    )
+}

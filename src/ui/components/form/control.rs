@@ -1,0 +1,45 @@
+//! The control of a field, by the kind of its values.
+
+mod checkboxes;
+mod select;
+mod stepper;
+mod switch;
+mod text_box;
+
+use checkboxes::Checkboxes;
+use select::Select;
+use stepper::Stepper;
+use switch::Switch;
+use text_box::TextBox;
+
+use super::has_steps;
+use crate::config::field::{Default, Kind};
+use crate::config::fields::FieldId;
+use crate::config::gpus::GPUS;
+use leptos::prelude::*;
+
+/// The control of a field. `invalid` says whether an error involves it.
+#[component]
+pub fn FieldControl(id: FieldId, invalid: Memo<bool>) -> impl IntoView {
+    let field = id.field();
+    match field.kind {
+        _ if id == FieldId::gpu => {
+            let gpus = GPUS.iter().map(|gpu| (gpu.id, gpu.name));
+            let options = [("", "none")].into_iter().chain(gpus).collect();
+            view! { <Select id invalid options /> }.into_any()
+        }
+        Kind::Choice(names) => {
+            let absent = match field.default {
+                Default::Derived(rule) => Some(("", rule)),
+                _ => None,
+            };
+            let names = names.iter().map(|name| (*name, *name));
+            let options = absent.into_iter().chain(names).collect();
+            view! { <Select id invalid options /> }.into_any()
+        }
+        Kind::Flag => view! { <Switch id invalid /> }.into_any(),
+        Kind::Set(names) => view! { <Checkboxes id names /> }.into_any(),
+        _ if has_steps(field) => view! { <Stepper id invalid /> }.into_any(),
+        _ => view! { <TextBox id invalid /> }.into_any(),
+    }
+}

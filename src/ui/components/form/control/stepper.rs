@@ -1,0 +1,37 @@
+//! A number with buttons that step it.
+
+use super::text_box::TextBox;
+use crate::config::fields::FieldId;
+use crate::config::step::Step;
+use crate::ui::components::form::stepping::take_step;
+use crate::ui::state::State;
+use leptos::prelude::*;
+
+/// A number between its two buttons.
+#[component]
+pub fn Stepper(id: FieldId, invalid: Memo<bool>) -> impl IntoView {
+    view! {
+        <span class="stepper">
+            <StepButton id step=Step::Down sign="−" verb="Decrease" />
+            <TextBox id invalid />
+            <StepButton id step=Step::Up sign="+" verb="Increase" />
+        </span>
+    }
+}
+
+/// A button for the pointer; the keyboard has the arrow keys in the field.
+#[component]
+fn StepButton(id: FieldId, step: Step, sign: &'static str, verb: &'static str) -> impl IntoView {
+    let state = expect_context::<State>();
+    view! {
+        <button
+            type="button"
+            class="step"
+            tabindex="-1"
+            aria-label=format!("{verb} {}", id.presentation().label)
+            on:click=move |_| take_step(state, id, step)
+        >
+            {sign}
+        </button>
+    }
+}

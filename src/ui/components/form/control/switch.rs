@@ -1,0 +1,29 @@
+//! A switch, for fields that are on or off.
+
+use crate::config::fields::FieldId;
+use crate::ui::components::form::control_id;
+use crate::ui::state::State;
+use crate::ui::values::has;
+use crate::value::Value;
+use leptos::prelude::*;
+
+/// The switch of a field.
+#[component]
+pub fn Switch(id: FieldId, invalid: Memo<bool>) -> impl IntoView {
+    let state = expect_context::<State>();
+    let field = id.field();
+    let control = control_id(field);
+    let on = Memo::new(move |_| has(field, state.value(id).as_ref(), 0));
+    view! {
+        <input
+            id=control.clone()
+            class="switch"
+            type="checkbox"
+            role="switch"
+            aria-describedby=format!("{control}-problems")
+            aria-invalid=move || if invalid.get() { "true" } else { "false" }
+            prop:checked=on
+            on:change:target=move |event| state.set(id, Value::Bool(event.target().checked()))
+        />
+    }
+}

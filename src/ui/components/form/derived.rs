@@ -1,0 +1,92 @@
+//! What follows from the fields of a section, shown next to those that it follows from.
+
+use crate::config::field::Group;
+use crate::config::job::Module;
+use crate::parallel::stages::Chunk;
+use crate::report::amount::parameters;
+use crate::ui::state::State;
+use leptos::prelude::*;
+
+/// The derived values of a group, a chip each.
+#[component]
+pub fn DerivedChips(group: Group) -> impl IntoView {
+    let state = expect_context::<State>();
+    let chips = Memo::new(move |_| {
+        let outcome = state.outcome.read();
+        let module = outcome.as_ref().and_then(|o| o.module(state.module.get()));
+        module
+            .map(|module| chips(group, module))
+            .unwrap_or_default()
+    });
+    let entries = move || {
+        let chips = chips.get().into_iter().map(|(name, value)| {
+            view! {
+                <div class="chip">
+                    <dt>{name}</dt>
+                    <dd>{value}</dd>
+                </div>
+            }
+        });
+        chips.collect_view()
+    };
+    view! {
+        <dl
+            class="chips"
+            id=format!("chips-{}", group as usize)
+            aria-label="Derived"
+            hidden=move || chips.read().is_empty()
+        >
+            {entries}
+        </dl>
+    }
+}
+
+/// A name and a value.
+type Chip = (&'static str, String);
+
+fn chips(group: Group, module: &Module) -> Vec<Chip> {
+    let d = module.derived();
+    let args = module.args();
+    let moe = d.experts_per_rank > 0;
+    match group {
+        Group::Model => vec![(
+            "padded vocabulary",
+            format!("{} (+{})", d.padded_vocab_size, d.vocab_padding),
+        )],
+        Group::Moe if moe => vec![("experts on a rank", d.experts_per_rank.to_string())],
+        Group::Parallelism => {
+            let mut chips = vec![("DP", d.data_parallel_size.to_string())];
+            if moe {
+                chips.push(("EDP", d.expert_data_parallel_size.to_string()));
+                chips.push(("experts on a rank", d.experts_per_rank.to_string()));
+            }
+            chips.extend(layers(module));
+            chips
+        }
+        Group::Batch => {
+            let tokens = d.global_batch_size.saturating_mul(args.seq_length);
+            vec![
+                ("micro batches", d.num_microbatches.to_string()),
+                ("tokens in a step", parameters(tokens)),
+            ]
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// How many layers a pipeline stage has, or a chunk where stages have several.
+fn layers(module: &Module) -> Option<Chip> {
+    let layers = module.stages.chunks().iter().map(Chunk::num_layers);
+    let (least, most) = (layers.clone().min()?, layers.max()?);
+    let name = if module.derived().virtual_pipeline_model_parallel_size > 1 {
+        "layers in a chunk"
+    } else {
+        "layers in a stage"
+    };
+    let range = if least == most {
+        most.to_string()
+    } else {
+        format!("{least} to {most}")
+    };
+    Some((name, range))
+}

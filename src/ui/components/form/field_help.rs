@@ -1,0 +1,56 @@
+//! The help of a field, which its `?` button opens below it.
+
+use super::sweep::Sweep;
+use super::{control_id, has_steps};
+use crate::config::fields::FieldId;
+use crate::ui::state::State;
+use crate::ui::values::{default, shown};
+use crate::value::Value;
+use leptos::prelude::*;
+
+/// The help of a field; for a number, also what other values would come to.
+#[component]
+pub fn FieldHelp(id: FieldId, open: RwSignal<bool>) -> impl IntoView {
+    view! {
+        <div
+            class="field-help"
+            id=format!("{}-help", control_id(id.field()))
+            hidden=move || !open.get()
+        >
+            <Show when=move || open.get()>
+                <HelpText id />
+                {has_steps(id.field()).then(|| view! { <Sweep id /> })}
+            </Show>
+        </div>
+    }
+}
+
+#[component]
+fn HelpText(id: FieldId) -> impl IntoView {
+    let state = expect_context::<State>();
+    let field = id.field();
+    let presentation = id.presentation();
+    let default = match default(field) {
+        Value::Null => format!("Left out: {}.", field.default),
+        _ => format!("Default: {}.", field.default),
+    };
+    let base = move || match state.base(id) {
+        Some(base) => format!("{default} This preset: {}.", shown(field, Some(&base))),
+        None => default.clone(),
+    };
+    let aliases = match presentation.aliases {
+        [] => String::new(),
+        aliases => format!("Also known as {}", aliases.join(", ")),
+    };
+    view! {
+        <p>{presentation.help}</p>
+        <p>
+            // A page beside the calculator, which explains all terms together.
+            <a target="_blank" href=format!("./formulas.html#{}", field.key)>
+                "Glossary"
+            </a>
+        </p>
+        <p class="faint">{base}</p>
+        <p class="faint">{aliases}</p>
+    }
+}

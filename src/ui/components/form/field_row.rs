@@ -1,0 +1,147 @@
+//! One field with everything around its control: label, Megatron's flag, help, reset, problems.
+
+use super::control::FieldControl;
+use super::control_id;
+use super::field_help::FieldHelp;
+use super::problem_note::ProblemNote;
+use crate::config::field::{Field, Kind};
+use crate::config::fields::FieldId;
+use crate::config::problem::{Fix, Severity};
+use crate::ui::browser;
+use crate::ui::state::State;
+use crate::ui::values::shown;
+use leptos::ev::KeyboardEvent;
+use leptos::prelude::*;
+
+/// A row of the form.
+#[component]
+pub fn FieldRow(id: FieldId) -> impl IntoView {
+    let state = expect_context::<State>();
+    let field = id.field();
+    let control = control_id(field);
+    let changed = Memo::new(move |_| state.is_changed(id));
+    let problems = Memo::new(move |_| state.problems_of(id));
+    let invalid = Memo::new(move |_| {
+        let problems = problems.read();
+        problems
+            .iter()
+            .any(|problem| problem.severity == Severity::Error)
+    });
+    let help_open = RwSignal::new(false);
+    let unit = match id.presentation() {
+        presentation if presentation.unit == presentation.label => "",
+        presentation => presentation.unit,
+    };
+    let fix = Callback::new(move |fix: Fix| {
+        state.set(fix.field, fix.value);
+        // The button goes with the problem; the focus must not be lost with it.
+        browser::focus(control_id(field));
+    });
+    let close_help = move |event: KeyboardEvent| {
+        if event.key() == "Escape" && help_open.get_untracked() {
+            event.prevent_default();
+            if browser::focus_is(".field-help *") {
+                browser::focus(control_id(field));
+            }
+            help_open.set(false);
+        }
+    };
+    view! {
+        <div
+            class="field"
+            class:field-wide=is_wide(field)
+            class:field-changed=changed
+            class:field-invalid=invalid
+            id=format!("row-{}", field.key)
+            on:keydown=close_help
+        >
+            <FieldName id changed help_open />
+            <div class="field-control">
+                <FieldControl id invalid />
+                <span class="unit">{unit}</span>
+            </div>
+            <FieldHelp id open=help_open />
+            <div class="field-problems" id=format!("{control}-problems")>
+                {move || {
+                    problems
+                        .get()
+                        .into_iter()
+                        .map(|problem| view! { <ProblemNote problem on_fix=fix /> })
+                        .collect_view()
+                }}
+            </div>
+        </div>
+    }
+}
+
+/// Whether the control needs the whole line.
+fn is_wide(field: &Field) -> bool {
+    matches!(field.kind, Kind::Set(_) | Kind::LayerPattern)
+        || field.id == FieldId::pipeline_model_parallel_layout
+}
+
+/// The label and what stands beside it.
+#[component]
+fn FieldName(id: FieldId, changed: Memo<bool>, help_open: RwSignal<bool>) -> impl IntoView {
+    let state = expect_context::<State>();
+    let field = id.field();
+    let label = id.presentation().label;
+    let control = control_id(field);
+    // A group of checkboxes has no single control that a label could point at.
+    let labeled = (!matches!(field.kind, Kind::Set(_))).then(|| control.clone());
+    let base = Memo::new(move |_| match shown(field, state.base(id).as_ref()) {
+        text if text.is_empty() => String::from("Reset to nothing"),
+        text => format!("Reset to {text}"),
+    });
+    let reset = move |_| {
+        state.reset([id]);
+        browser::focus(control_id(field));
+    };
+    view! {
+        <div class="field-name">
+            <label id=format!("{control}-label") for=labeled>
+                {label}
+            </label>
+            <button
+                type="button"
+                class="tip"
+                aria-label=format!("About {label}")
+                aria-expanded=move || if help_open.get() { "true" } else { "false" }
+                aria-controls=format!("{control}-help")
+                on:click=move |_| help_open.update(|open| *open = !*open)
+            >
+                "?"
+            </button>
+            <button
+                type="button"
+                class="reset"
+                class:gone=move || !changed.get()
+                aria-label=format!("Reset {label}")
+                title=base
+                on:click=reset
+            >
+                "↺"
+            </button>
+            <code class="flag">{flag(field)}</code>
+        </div>
+    }
+}
+
+/// The field's Megatron-LM flag; empty for the calculator's own fields.
+pub(super) fn flag(field: &Field) -> String {
+    let name = match field.name {
+        "add_bias_linear" => "disable_bias_linear",
+        "apply_rope_fusion" => "no_rope_fusion",
+        "bias_gelu_fusion" => "no_bias_gelu_fusion",
+        "bias_swiglu_fusion" => "no_bias_swiglu_fusion",
+        "bias_dropout_fusion" => "no_bias_dropout_fusion",
+        "masked_softmax_fusion" => "no_masked_softmax_fusion",
+        "gradient_accumulation_fusion" => "no_gradient_accumulation_fusion",
+        name => name,
+    };
+    if field.presentation().megatron {
+        format!("--{}", name.replace('_', "-"))
+    } else {
+        String::new()
+    }
+}

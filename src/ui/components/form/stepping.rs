@@ -1,0 +1,54 @@
+//! Stepping a number through its legal values, by keys or by the buttons beside it.
+
+use crate::config::field::{Field, Group, Kind};
+use crate::config::fields::FieldId;
+use crate::config::step::{Step, step};
+use crate::ui::state::State;
+use crate::value::Value;
+use leptos::ev::KeyboardEvent;
+use leptos::prelude::*;
+
+/// The step that a key takes in a field; `None` where it is the browser's.
+pub(super) fn step_of_key(event: &KeyboardEvent, field: &Field) -> Option<Step> {
+    if !matches!(field.kind, Kind::Int { .. })
+        || event.ctrl_key()
+        || event.alt_key()
+        || event.meta_key()
+    {
+        return None;
+    }
+    // In other numbers, Home and End are better used to move within the text.
+    let has_ends = field.presentation().group == Group::Parallelism;
+    match (event.key().as_str(), event.shift_key()) {
+        ("ArrowUp", true) => Some(Step::Double),
+        ("ArrowDown", true) => Some(Step::Halve),
+        ("ArrowUp", false) => Some(Step::Up),
+        ("ArrowDown", false) => Some(Step::Down),
+        ("Home", false) if has_ends => Some(Step::First),
+        ("End", false) if has_ends => Some(Step::Last),
+        _ => None,
+    }
+}
+
+/// Takes a step, or says that there is none to take.
+pub(super) fn take_step(state: State, id: FieldId, to: Step) {
+    let module = state.module.get_untracked();
+    let (value, derived) = untrack(|| (state.value(id), state.derived_value(id)));
+    let mut job = state.setup.get_untracked().job;
+    // From an empty field, the way starts at the number that it stands for.
+    if let (None | Some(Value::Null), Some(derived)) = (value, derived) {
+        job.put(module, id, Value::Int(derived.into()));
+    }
+    if let Some(there) = step(&job, module, id, to) {
+        state.nudge(id, Value::Int(there.into()));
+        return;
+    }
+    let more = match to {
+        Step::Up | Step::Double | Step::Last => "larger",
+        Step::Down | Step::Halve | Step::First => "smaller",
+    };
+    let label = id.presentation().label;
+    state.toasts.announce(format!(
+        "Megatron takes no {more} value of {label} beside the other settings."
+    ));
+}

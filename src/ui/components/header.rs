@@ -1,0 +1,158 @@
+//! The line at the top: the preset, what can be done with the job, and how the page looks.
+
+mod link_dialog;
+mod look_controls;
+
+use link_dialog::LinkDialog;
+use look_controls::LookControls;
+
+use super::preset_picker::PresetPicker;
+use crate::ui::browser;
+use crate::ui::dialogs::{DialogKind, OpenDialog};
+use crate::ui::results::pin;
+use crate::ui::state::State;
+use crate::ui::url_sync;
+use leptos::prelude::*;
+
+/// The id of the menu that a phone opens over the page. On a wide screen its content stands in the line.
+const MENU: &str = "menu";
+
+/// The header, with the dialog that it shows where the clipboard is refused.
+#[component]
+pub fn Header() -> impl IntoView {
+    view! {
+        <a
+            class="skip"
+            href="#results"
+            on:click=move |event| {
+                // The browser would put the link's fragment in place of the one that holds the job.
+                event.prevent_default();
+                browser::focus("results");
+            }
+        >
+            "Skip to the results"
+        </a>
+        <header class="header">
+            <h1>"Megatron Memory"</h1>
+            <PresetPicker />
+            <JobActions />
+            <button type="button" class="more" data-testid="more" popovertarget=MENU>
+                "More"
+            </button>
+            <div class="menu" id=MENU popover="">
+                <ExchangeActions />
+                <LookControls />
+            </div>
+        </header>
+        <LinkDialog />
+    }
+}
+
+/// Undo, Redo, Reset and Copy link. A button that can do nothing stays focusable, because the focus may be on it.
+#[component]
+fn JobActions() -> impl IntoView {
+    let state = expect_context::<State>();
+    let open_dialog = expect_context::<OpenDialog>();
+    let disabled = |yes: bool| if yes { "true" } else { "false" };
+    view! {
+        <div class="actions" role="group" aria-label="This job">
+            <button
+                type="button"
+                data-testid="undo"
+                aria-disabled=move || disabled(!state.can_undo())
+                on:click=move |_| {
+                    state.undo();
+                }
+            >
+                "Undo"
+            </button>
+            <button
+                type="button"
+                data-testid="redo"
+                aria-disabled=move || disabled(!state.can_redo())
+                on:click=move |_| {
+                    state.redo();
+                }
+            >
+                "Redo"
+            </button>
+            <button
+                type="button"
+                data-testid="reset"
+                aria-disabled=move || disabled(state.is_pristine())
+                on:click=move |_| reset(state)
+            >
+                "Reset"
+            </button>
+            <button
+                type="button"
+                class="share"
+                data-testid="copy-link"
+                on:click=move |_| copy_link(state, open_dialog)
+            >
+                "Copy link"
+            </button>
+        </div>
+    }
+}
+
+/// Import, Export and Compare.
+#[component]
+fn ExchangeActions() -> impl IntoView {
+    let state = expect_context::<State>();
+    let open_dialog = expect_context::<OpenDialog>();
+    let is_pinned = move || state.compare.read().is_some();
+    view! {
+        <div class="actions">
+            <button
+                type="button"
+                data-testid="import"
+                data-exchange="import"
+                aria-haspopup="dialog"
+                on:click=move |_| open_dialog.open(DialogKind::Import)
+            >
+                "Import"
+            </button>
+            <button
+                type="button"
+                data-testid="export"
+                data-exchange="export"
+                aria-haspopup="dialog"
+                on:click=move |_| open_dialog.open(DialogKind::Export)
+            >
+                "Export"
+            </button>
+            <button
+                type="button"
+                data-testid="compare"
+                aria-pressed=move || if is_pinned() { "true" } else { "false" }
+                on:click=move |_| pin(state)
+            >
+                "Compare"
+            </button>
+        </div>
+    }
+}
+
+/// Puts all settings back to the preset's.
+fn reset(state: State) {
+    if untrack(|| state.is_pristine()) {
+        return;
+    }
+    let start = state.setup.read_untracked().start();
+    state.jump(start);
+    state
+        .toasts
+        .offer_undo("All settings are those of the preset again.");
+}
+
+/// Puts the link on the clipboard, or shows it where the browser refuses.
+fn copy_link(state: State, open_dialog: OpenDialog) {
+    browser::copy(&url_sync::address(state), move |copied| {
+        if copied {
+            state.toasts.tell("The link is on the clipboard.");
+        } else {
+            open_dialog.open(DialogKind::Link);
+        }
+    });
+}

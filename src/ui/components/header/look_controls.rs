@@ -1,0 +1,54 @@
+//! How the page looks, and what else there is to read.
+
+use crate::report::amount::Unit;
+use crate::ui::dialogs::{DialogKind, OpenDialog};
+use crate::ui::state::State;
+use leptos::prelude::*;
+
+/// The unit of memory, the theme, the evidence page and the help.
+#[component]
+pub fn LookControls() -> impl IntoView {
+    let state = expect_context::<State>();
+    let open_dialog = expect_context::<OpenDialog>();
+    let units = Unit::ALL.map(|unit| {
+        let pressed = move || {
+            if state.unit.get() == unit {
+                "true"
+            } else {
+                "false"
+            }
+        };
+        view! {
+            <button
+                type="button"
+                aria-pressed=pressed
+                on:click=move |_| state.set_unit(unit)
+            >
+                {unit.symbol()}
+            </button>
+        }
+    });
+    view! {
+        <div class="looks">
+            <div class="segments" role="group" aria-label="Unit of memory">
+                {units}
+            </div>
+            <button type="button" class="quiet" data-testid="theme" on:click=move |_| state.turn_theme()>
+                <span class="theme-icon" aria-hidden="true"></span>
+                <span class="theme-name">{move || format!("Theme: {}", state.theme.get().name())}</span>
+            </button>
+            <a class="quiet" href="./evidence.html">
+                "Evidence"
+            </a>
+            <button
+                type="button"
+                class="quiet"
+                data-testid="help"
+                aria-haspopup="dialog"
+                on:click=move |_| open_dialog.open(DialogKind::Help)
+            >
+                "Help"
+            </button>
+        </div>
+    }
+}

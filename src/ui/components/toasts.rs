@@ -1,0 +1,133 @@
+//! Passing messages: a toast at the edge of the page, and a live region for screen readers.
+
+mod announcer;
+
+use announcer::Announcer;
+use gloo::timers::callback::Timeout;
+
+use crate::ui::browser;
+use crate::ui::state::State;
+use crate::ui::summary;
+use leptos::prelude::*;
+
+/// The id of the live region.
+const LIVE_REGION: &str = "spoken";
+
+/// How long the settings must rest before the new verdict is announced, in milliseconds.
+const REST: u32 = 1000;
+
+/// A message in the toast.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Toast {
+    text: String,
+    /// Whether it offers to undo the step that it tells of.
+    offers_undo: bool,
+}
+
+/// Where messages are left.
+#[derive(Clone, Copy, Default)]
+pub struct Toasts {
+    toast: RwSignal<Option<Toast>>,
+    announcer: Announcer,
+}
+
+impl Toasts {
+    /// Shows and announces a message.
+    pub fn tell(self, text: impl Into<String>) {
+        self.show(text.into(), false);
+    }
+
+    /// Shows and announces a message about a step that can be undone.
+    pub fn offer_undo(self, text: impl Into<String>) {
+        self.show(text.into(), true);
+    }
+
+    /// Announces a message to screen readers without showing it.
+    pub fn announce(self, text: impl Into<String>) {
+        self.announcer.announce(text.into());
+    }
+
+    /// Takes the toast away.
+    pub fn dismiss(self) {
+        if self.toast.read_untracked().is_some() {
+            self.toast.set(None);
+        }
+    }
+
+    /// Takes away a toast that offers to undo, because another step has come after the one that it tells of.
+    pub fn withdraw_undo(self) {
+        let toast = self.toast.get_untracked();
+        if toast.is_some_and(|toast| toast.offers_undo) {
+            self.toast.set(None);
+        }
+    }
+
+    fn show(self, text: String, offers_undo: bool) {
+        self.announcer.announce(text.clone());
+        self.toast.set(Some(Toast { text, offers_undo }));
+    }
+}
+
+/// The toast and the live region. Neither takes the focus when a message comes.
+#[component]
+pub fn Toasts() -> impl IntoView {
+    let state = expect_context::<State>();
+    let toasts = state.toasts;
+    announce_verdict(state);
+    let text = move || {
+        let toast = toasts.toast.get();
+        toast.map(|toast| toast.text).unwrap_or_default()
+    };
+    let offers_undo = move || {
+        let toast = toasts.toast.read();
+        toast.as_ref().is_some_and(|toast| toast.offers_undo)
+    };
+    let dismiss = move || {
+        toasts.dismiss();
+        // The button that was pressed goes away with the toast; the focus must not be lost with it.
+        browser::focus(LIVE_REGION);
+    };
+    view! {
+        <p id=LIVE_REGION class="unseen" tabindex="-1" role="status" data-testid="spoken">
+            {move || toasts.announcer.text()}
+        </p>
+        <div
+            class="notice"
+            role="region"
+            aria-label="Message"
+            hidden=move || toasts.toast.read().is_none()
+        >
+            <p>{text}</p>
+            <button
+                type="button"
+                data-testid="undo"
+                hidden=move || !offers_undo()
+                on:click=move |_| {
+                    state.undo();
+                    dismiss();
+                }
+            >
+                "Undo"
+            </button>
+            <button type="button" class="quiet" data-testid="dismiss" on:click=move |_| dismiss()>
+                "Dismiss"
+            </button>
+        </div>
+    }
+}
+
+/// Announces the verdict, or the problems, once the settings have rested.
+fn announce_verdict(state: State) {
+    let sentence = Memo::new(move |_| {
+        let checked = state.checked.get();
+        match checked.errors().next() {
+            Some(first) => format!("{} problems. {first}", checked.errors().count()),
+            None => summary::sentence(state),
+        }
+    });
+    Effect::new(move |waiting: Option<Option<Timeout>>| {
+        let sentence = sentence.get();
+        // An announcement that still waits is called off. On the first run nobody has changed anything yet.
+        waiting.map(|_| Timeout::new(REST, move || state.toasts.announce(sentence)))
+    });
+}

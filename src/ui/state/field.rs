@@ -1,0 +1,97 @@
+//! What a single field of the edited module holds, and what is wrong with it.
+
+use super::State;
+use crate::config::field::{Group, Scope};
+use crate::config::fields::FieldId;
+use crate::config::job::Module;
+use crate::config::problem::Problem;
+use crate::ui::values::same;
+use crate::value::Value;
+use leptos::prelude::*;
+
+impl State {
+    /// The raw value of a field; `None` where it is left at its default.
+    pub fn value(&self, id: FieldId) -> Option<Value> {
+        self.setup.read().job.get(self.module.get(), id).cloned()
+    }
+
+    /// The value that the field is reset to; `None` for its default.
+    pub fn base(&self, id: FieldId) -> Option<Value> {
+        self.baseline.read().get(self.module.get(), id).cloned()
+    }
+
+    /// Whether a field differs from what it is reset to.
+    pub fn is_changed(&self, id: FieldId) -> bool {
+        let (setup, base, module) = (self.setup.read(), self.baseline.read(), self.module.get());
+        !same(id.field(), setup.job.get(module, id), base.get(module, id))
+    }
+
+    /// The problems that involve a field.
+    pub fn problems_of(&self, id: FieldId) -> Vec<Problem> {
+        let module = self.module.get();
+        let checked = self.checked.read();
+        let problems = checked.problems.iter();
+        problems
+            .filter(|problem| involves(problem, id, module))
+            .cloned()
+            .collect()
+    }
+
+    /// Whether an error involves a field.
+    pub fn has_error(&self, id: FieldId) -> bool {
+        let module = self.module.get();
+        let checked = self.checked.read();
+        checked.errors().any(|error| involves(error, id, module))
+    }
+
+    /// How many errors involve a field of this group.
+    pub fn errors_in(&self, group: Group) -> usize {
+        let module = self.module.get();
+        let checked = self.checked.read();
+        let in_group = |error: &&Problem| {
+            let mut fields = error.fields.iter();
+            fields.any(|id| id.presentation().group == group && is_about_module(error, *id, module))
+        };
+        checked.errors().filter(in_group).count()
+    }
+
+    /// Whether a field means something for the job, or holds something that the reader must see.
+    pub fn matters(&self, id: FieldId) -> bool {
+        self.relevance.read().has(id) || self.is_changed(id) || self.has_error(id)
+    }
+
+    /// The number that a field stands for where it is left out.
+    pub fn derived_value(&self, id: FieldId) -> Option<u64> {
+        let outcome = self.outcome.read();
+        derived_value(id, outcome.as_ref()?.module(self.module.get())?)
+    }
+}
+
+fn involves(problem: &Problem, id: FieldId, module: usize) -> bool {
+    problem.fields.contains(&id) && is_about_module(problem, id, module)
+}
+
+/// Whether a problem with a field is one of this module, or of the whole job.
+fn is_about_module(problem: &Problem, id: FieldId, module: usize) -> bool {
+    problem.module == module || id.field().scope == Scope::Job
+}
+
+fn derived_value(id: FieldId, module: &Module) -> Option<u64> {
+    let derived = module.derived();
+    Some(match id {
+        FieldId::ffn_hidden_size => derived.ffn_hidden_size,
+        FieldId::kv_channels => derived.kv_channels,
+        FieldId::padded_vocab_size => derived.padded_vocab_size,
+        FieldId::global_batch_size => derived.global_batch_size,
+        FieldId::data_parallel_size => derived.data_parallel_size,
+        FieldId::expert_tensor_parallel_size => derived.expert_tensor_parallel_size,
+        // With a pipeline layout, the number of chunks is the layout's.
+        FieldId::virtual_pipeline_model_parallel_size
+            if derived.virtual_pipeline_model_parallel_size > 1 =>
+        {
+            derived.virtual_pipeline_model_parallel_size
+        }
+        FieldId::world_size => module.ranks(),
+        _ => return None,
+    })
+}

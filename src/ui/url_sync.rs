@@ -1,0 +1,144 @@
+//! The address bar: the page starts from its link, keeps it current, and follows Back and Forward.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use super::browser;
+use super::state::State;
+use crate::formats::share_url::{Notice, encode, visit};
+use crate::formats::state::ShareState;
+use gloo::timers::callback::Timeout;
+use leptos::ev;
+use leptos::prelude::*;
+
+/// How long the link waits for the next keystroke, in milliseconds.
+const PAUSE: u32 = 250;
+
+/// The most remarks about a link that are shown.
+const MOST_NOTICES: usize = 6;
+
+/// The state of a page that has just been opened, as its link says.
+pub(super) fn open() -> State {
+    let (share, notices) = visit(&browser::fragment());
+    let state = State::new(share);
+    tell(state, &notices);
+    state
+}
+
+/// Shows what could not be read of a link.
+fn tell(state: State, notices: &[Notice]) {
+    if !notices.is_empty() {
+        let texts = notices.iter().take(MOST_NOTICES).map(Notice::to_string);
+        let texts: Vec<String> = texts.collect();
+        let text = format!("About this link: {}", texts.join(" "));
+        state.toasts.tell(text);
+    }
+}
+
+/// The link in the address bar, and the newer state that is still to be written there.
+struct Address {
+    /// The fragment as it was last read or written.
+    fragment: String,
+    /// The state that it stands for.
+    written: ShareState,
+    /// A newer state that waits for the end of typing, and the timer that ends the wait.
+    waiting: Option<(ShareState, Timeout)>,
+}
+
+impl Address {
+    fn write(&mut self, share: ShareState, entry: browser::HistoryEntry) {
+        if self.written == share {
+            return;
+        }
+        let fragment = encode(&share);
+        if self.fragment != fragment {
+            browser::write_fragment(&fragment, entry);
+        }
+        self.fragment = fragment;
+        self.written = share;
+    }
+
+    /// Writes the state that waits.
+    fn flush(&mut self) {
+        if let Some((share, _)) = self.waiting.take() {
+            self.write(share, browser::HistoryEntry::Same);
+        }
+    }
+
+    /// What the address says, where somebody else has changed it.
+    fn read(&mut self) -> Option<Vec<Notice>> {
+        let fragment = browser::fragment();
+        if self.fragment == fragment {
+            return None;
+        }
+        let (share, notices) = visit(&fragment);
+        *self = Self {
+            fragment,
+            written: share,
+            waiting: None,
+        };
+        Some(notices)
+    }
+}
+
+/// Keeps the address and the state together as long as it is mounted. Shows nothing.
+#[component]
+pub(super) fn UrlSync() -> impl IntoView {
+    let state = expect_context::<State>();
+    let address = Rc::new(RefCell::new(Address {
+        fragment: browser::fragment(),
+        written: untrack(|| state.share()),
+        waiting: None,
+    }));
+    let flush = {
+        let address = Rc::clone(&address);
+        move || address.borrow_mut().flush()
+    };
+    let write = {
+        let (address, flush) = (Rc::clone(&address), flush.clone());
+        move |jumps: Option<u32>| {
+            let (share, now) = (state.share(), state.jumps.get());
+            match jumps {
+                // Back must lead to what was there before the jump, keystrokes included.
+                Some(before) if before != now => {
+                    flush();
+                    let entry = browser::HistoryEntry::New;
+                    address.borrow_mut().write(share, entry);
+                }
+                Some(_) => {
+                    let timer = Timeout::new(PAUSE, flush.clone());
+                    address.borrow_mut().waiting = Some((share, timer));
+                }
+                None => {}
+            }
+            now
+        }
+    };
+    Effect::new(write);
+    let follow = move || {
+        let notices = address.borrow_mut().read();
+        if let Some(notices) = notices {
+            let share = address.borrow().written.clone();
+            state.restore(share);
+            tell(state, &notices);
+        }
+    };
+    let listeners = [
+        window_event_listener(ev::popstate, {
+            let follow = follow.clone();
+            move |_| follow()
+        }),
+        window_event_listener(ev::hashchange, move |_| follow()),
+        window_event_listener(ev::focusout, {
+            let flush = flush.clone();
+            move |_| flush()
+        }),
+        window_event_listener(ev::pagehide, move |_| flush()),
+    ];
+    on_cleanup(move || listeners.into_iter().for_each(WindowListenerHandle::remove));
+}
+
+/// The address of the page as it is now.
+pub(super) fn address(state: State) -> String {
+    browser::address(&encode(&untrack(|| state.share())))
+}

@@ -27,7 +27,7 @@
 //!         |                              search: the same for every layout of a job
 //!     report, export                     scenes, tables, texts; no page in them
 //!         |
-//!     ui, engine, exchange               the page, and the JavaScript API in two modules
+//!     ui, api                            the page, and the JavaScript API
 //! ```
 //!
 //! # What holds everywhere
@@ -61,8 +61,6 @@ pub mod export;
 pub mod report;
 
 #[cfg(feature = "api")]
-pub mod engine;
-#[cfg(feature = "api")]
-mod javascript;
+pub mod api;
 #[cfg(feature = "app")]
 pub mod ui;

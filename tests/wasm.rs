@@ -1,15 +1,15 @@
 //! The core as browsers compute it: what must come out the same as natively, run in wasm.
 //!
-//! `cargo test --target wasm32-unknown-unknown --no-default-features --features engine --test wasm`
+//! `cargo test --target wasm32-unknown-unknown --no-default-features --features api --test wasm`
 #![cfg(target_arch = "wasm32")]
 #![allow(missing_docs, clippy::float_arithmetic, reason = "tests")]
 
-use megatron_memory::{engine, value::Value};
+use megatron_memory::{api, value::Value};
 use wasm_bindgen_test::wasm_bindgen_test;
 
 #[wasm_bindgen_test]
-fn the_engine_knows_its_version() {
-    assert_eq!(engine::version(), env!("CARGO_PKG_VERSION"));
+fn the_api_knows_its_version() {
+    assert_eq!(api::version(), env!("CARGO_PKG_VERSION"));
 }
 
 #[wasm_bindgen_test]

@@ -4,7 +4,6 @@ import init, {
   parseComponentSpec, presets, rankGroups, rankInfo, search, svg, validate, version,
 } from "megatron-memory";
 import type { ConfigError, Estimate, Exact, ExportFormat, ImportError, Job, Layouts, Link, Preset } from "megatron-memory";
-import * as exchange from "megatron-memory/exchange";
 
 const bytes = (amount: Exact): number => Number(amount);
 
@@ -12,7 +11,7 @@ export async function main(script: string): Promise<string> {
   await init();
   await init({ module_or_path: new URL("megatron_memory_bg.wasm", import.meta.url) });
   initSync({ module: new ArrayBuffer(8) });
-  const { job, report, questions, preset } = await importText(script, { variables: { TP: "4" }, branches: { 7: 0 }, gpus: 64 });
+  const { job, report, questions, preset } = importText(script, { variables: { TP: "4" }, branches: { 7: 0 }, gpus: 64 });
   for (const { line, key, fate, note } of report) if (fate === "unknown") console.log(line ?? 0, key.length, note);
   for (const question of questions) if (question.kind === "variable") console.log(question.lines[0], question.default);
   const plain: Job = { num_layers: 2, hidden_size: "1k", modules: [{ name: "vision", num_layers: 1 }] };
@@ -27,16 +26,16 @@ export async function main(script: string): Promise<string> {
     for (const { fields, fixes, repair } of (error as ConfigError).problems) console.log(fields, fixes[0]?.value, repair?.label);
   }
   const format: ExportFormat = "bridge";
-  const text: string = await exportText(job, format, { preset, module: "language" });
-  const hash: string = await encodeLink(job, { compare: { job: plain }, view: { tab: null, stage: { module: 0, pp_rank: 1 } } });
-  const link: Link = await decodeLink(hash);
-  const again: string = await encodeLink(link.job, link);
-  const all: Preset[] = await presets();
+  const text: string = exportText(job, format, { preset, module: "language" });
+  const hash: string = encodeLink(job, { compare: { job: plain }, view: { tab: null, stage: { module: 0, pp_rank: 1 } } });
+  const link: Link = decodeLink(hash);
+  const again: string = encodeLink(link.job, link);
+  const all: Preset[] = presets();
   const parameters = all.map((one) => (one.kind === "model" ? one.parameters : one.source));
-  const picture: string = await svg(hash, "stage_bars", { width: 600, unit: "GB", stage: { module: 0, pp_rank: 0 } });
+  const picture: string = svg(hash, "stage_bars", { width: 600, unit: "GB", stage: { module: 0, pp_rank: 0 } });
   let from: Exact | null = 0;
   while (from !== null) {
-    const { candidates, next, refused }: Layouts = await search(job, { vary: ["tensor_model_parallel_size"], at_most: { tensor_model_parallel_size: 8 }, from });
+    const { candidates, next, refused }: Layouts = search(job, { vary: ["tensor_model_parallel_size"], at_most: { tensor_model_parallel_size: 8 }, from });
     for (const { settings, headroom_bytes } of candidates) estimate({ ...job, ...settings, world_size: bytes(headroom_bytes ?? 0) });
     console.log(refused[0]?.rule);
     from = next;
@@ -51,20 +50,14 @@ export async function main(script: string): Promise<string> {
   return [text, again, parameters, picture, groups, tp, ranks, weights, counted, problems, version(), total].join();
 }
 
-/** The second module has the same functions without promises. */
-export function alike(job: Job): string[] {
-  const texts = [exchange.exportText(job, "json"), exchange.encodeLink(job), exchange.svg(job, "buckets")];
-  return [...texts, exchange.importText("").format, exchange.decodeLink("").job.toString(), exchange.presets()[0]?.id ?? ""];
-}
-
 /** What is no use of it. */
 export function wrong(job: Job, error: ImportError): void {
   // @ts-expect-error: a name is no number
   estimate(job, { rank: "first" });
   // @ts-expect-error: there is no such format
-  void exportText(job, "excel");
-  // @ts-expect-error: a promise is no text
-  const text: string = encodeLink(job);
+  exportText(job, "excel");
+  // @ts-expect-error: a link is no number
+  const text: number = encodeLink(job);
   // @ts-expect-error: bytes may be a BigInt
   const most: number = estimate(job).stages[0]?.peak_bytes ?? 0;
   // @ts-expect-error: there is no such view

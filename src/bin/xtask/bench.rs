@@ -36,7 +36,7 @@ pub(crate) fn all(shell: &Shell) -> Result<(), Error> {
     )
     .run()?;
     println!("\n## The JavaScript API, under Node\n");
-    cmd!(shell, "node benches/engine.mjs").run()?;
+    cmd!(shell, "node benches/api.mjs").run()?;
     println!("\n## From a key to the painted page, and from a file to its refusal, in Chromium\n");
     cmd!(
         shell,

@@ -141,7 +141,7 @@ pub(crate) fn all(shell: &Shell) -> Result<(), Error> {
         ),
     );
     report.work("release build", || build::build(shell).map(|()| Vec::new()));
-    let node = ["engine", "modules", "exchange"].map(|name| format!("tests/{name}.test.mjs"));
+    let node = ["estimate", "modules", "texts"].map(|name| format!("tests/api/{name}.test.mjs"));
     report.step(
         "the built JavaScript API in Node",
         cmd!(shell, "node --test {node...}"),

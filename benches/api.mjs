@@ -1,13 +1,10 @@
-// How long the engine takes under Node: `node benches/engine.mjs` after `cargo xtask build`.
+// How long calls of the JavaScript API take in Node: `node benches/api.mjs` after `cargo xtask build`.
 
 import { readFileSync } from "node:fs";
 
-const api = new URL("../dist/api/", import.meta.url);
-const engine = await import(new URL("megatron_memory.js", api));
-engine.initSync({ module: readFileSync(new URL("megatron_memory_bg.wasm", api)) });
-
-const exchange = await import(new URL("megatron_memory_exchange.js", api));
-exchange.initSync({ module: readFileSync(new URL("megatron_memory_exchange_bg.wasm", api)) });
+const folder = new URL("../dist/api/", import.meta.url);
+const api = await import(new URL("megatron_memory.js", folder));
+api.initSync({ module: readFileSync(new URL("megatron_memory_bg.wasm", folder)) });
 
 /** Milliseconds of warming up before, and of measuring for, each row. */
 const WARM_UP = 500;
@@ -27,11 +24,11 @@ const times = (work) => {
 
 const job = JSON.parse(readFileSync(new URL("../tests/jobs/deepseek_v3_2048.json", import.meta.url)));
 const layouts = { vary: ["tensor_model_parallel_size", "expert_model_parallel_size"] };
-const { legal } = exchange.search(job, layouts);
+const { legal } = api.search(job, layouts);
 const rows = {
-  "estimate(DeepSeek-V3 on 2048 GPUs)": () => engine.estimate(job),
-  "validate(DeepSeek-V3 on 2048 GPUs)": () => engine.validate(job),
-  "search(DeepSeek-V3 on 2048 GPUs), all TP by EP": () => exchange.search(job, layouts),
+  "estimate(DeepSeek-V3 on 2048 GPUs)": () => api.estimate(job),
+  "validate(DeepSeek-V3 on 2048 GPUs)": () => api.validate(job),
+  "search(DeepSeek-V3 on 2048 GPUs), all TP by EP": () => api.search(job, layouts),
 };
 
 console.log("| call | median µs | 95th percentile µs | calls |\n|---|---:|---:|---:|");

@@ -1,26 +1,25 @@
-// The JavaScript API, as built, in Node: `node --test tests/engine.test.mjs` after `cargo xtask build`.
+// Estimates, problems and framework reports through the JavaScript API, as built, in Node: `node --test tests/api/` after
+// `cargo xtask build`.
 
 import assert from "node:assert/strict";
 import { readFileSync, readdirSync } from "node:fs";
 import { test } from "node:test";
 
-const api = new URL("../dist/api/", import.meta.url);
-const engine = await import(new URL("megatron_memory.js", api));
-engine.initSync({ module: readFileSync(new URL("megatron_memory_bg.wasm", api)) });
+import { api, folder } from "./load.mjs";
 
 test("it is the version that the manifest names", () => {
-  const manifest = readFileSync(new URL("../Cargo.toml", import.meta.url), "utf8");
-  assert.equal(engine.version(), manifest.match(/^version = "(.*)"$/m)[1]);
+  const manifest = readFileSync(new URL("../../Cargo.toml", import.meta.url), "utf8");
+  assert.equal(api.version(), manifest.match(/^version = "(.*)"$/m)[1]);
 });
 
 test("every export has a type", () => {
-  const types = readFileSync(new URL("megatron_memory.d.ts", api), "utf8");
-  for (const name of Object.keys(engine).filter((name) => name !== "default")) {
+  const types = readFileSync(new URL("megatron_memory.d.ts", folder), "utf8");
+  for (const name of Object.keys(api).filter((name) => name !== "default")) {
     assert.match(types, new RegExp(`export (function|class) ${name}\\b`), name);
   }
 });
 
-const oracle = new URL("oracle/", import.meta.url);
+const oracle = new URL("../oracle/", import.meta.url);
 const json = (path) => JSON.parse(readFileSync(new URL(path, oracle)));
 
 test("parameters are exact on every rank of every case", () => {
@@ -28,10 +27,10 @@ test("parameters are exact on every rank of every case", () => {
   for (const file of readdirSync(new URL("params/", oracle))) {
     const { config, error, ...expected } = json(`params/${file}`);
     if (error) {
-      assert.throws(() => engine.estimate(config), { name: "ConfigError" }, file);
+      assert.throws(() => api.estimate(config), { name: "ConfigError" }, file);
       continue;
     }
-    const result = engine.estimate(config);
+    const result = api.estimate(config);
     for (const rank of expected.ranks) {
       const chunk = result.stages[rank.pp_rank].chunks[rank.vpp ?? 0];
       const { total, tp_sharded, replicated, expert, components } = chunk.parameters;
@@ -54,7 +53,7 @@ const dense = {
 };
 
 test("the buckets of a stage add up to its total", () => {
-  for (const { memory } of engine.estimate(dense).stages) {
+  for (const { memory } of api.estimate(dense).stages) {
     const { total, ...buckets } = memory;
     assert.equal(Object.values(buckets).reduce((sum, bytes) => sum + bytes, 0), total);
   }
@@ -63,39 +62,39 @@ test("the buckets of a stage add up to its total", () => {
 test("an invalid job throws one error with every problem", () => {
   const job = { ...dense, world_size: 7, num_attention_heads: "many" };
   try {
-    engine.estimate(job);
+    api.estimate(job);
     assert.fail("it should throw");
   } catch (error) {
     assert.equal(error.name, "ConfigError");
     assert.ok(error instanceof Error);
     const fields = error.problems.flatMap((problem) => problem.fields);
     assert.ok(fields.includes("world_size") && fields.includes("num_attention_heads"), fields.join());
-    assert.deepEqual(engine.validate(job), error.problems);
+    assert.deepEqual(api.validate(job), error.problems);
   }
-  assert.deepEqual(engine.validate(dense), []);
+  assert.deepEqual(api.validate(dense), []);
 });
 
 test("numbers that JavaScript cannot hold are BigInt", () => {
   const huge = { ...dense, num_layers: 10000, hidden_size: 1000000, num_attention_heads: 1000, ffn_hidden_size: 10000000 };
-  const { parameters } = engine.estimate(huge);
+  const { parameters } = api.estimate(huge);
   assert.equal(typeof parameters.total, "bigint");
   const matrix = 10000n * (4n * 1000000n * 1000000n + 2n * 1000000n * 10000000n);
   assert.ok(parameters.total > matrix && parameters.total < matrix + matrix / 100n);
-  assert.equal(typeof engine.estimate({ ...dense, hidden_size: 1024n }).parameters.total, "number");
+  assert.equal(typeof api.estimate({ ...dense, hidden_size: 1024n }).parameters.total, "number");
 });
 
 test("a BigInt beyond any field is a problem of its field", () => {
   for (const value of [2n ** 64n, 10n ** 30n, -(10n ** 30n), 10n ** 400n]) {
-    const problems = engine.validate({ ...dense, hidden_size: value });
+    const problems = api.validate({ ...dense, hidden_size: value });
     assert.deepEqual(problems.map(({ fields, severity }) => [...fields, severity]), [["hidden_size", "error"]], `${value}`);
-    assert.throws(() => engine.estimate({ ...dense, hidden_size: value }), { name: "ConfigError", message: /^hidden_size/ });
+    assert.throws(() => api.estimate({ ...dense, hidden_size: value }), { name: "ConfigError", message: /^hidden_size/ });
   }
-  assert.throws(() => engine.rankInfo(dense, 10n ** 400n), /rank must be a whole number/);
-  assert.throws(() => engine.rankInfo(dense, 10n ** 30n), /rank/);
+  assert.throws(() => api.rankInfo(dense, 10n ** 400n), /rank must be a whole number/);
+  assert.throws(() => api.rankInfo(dense, 10n ** 30n), /rank/);
 });
 
 test("unknown keys are a warning that names them", () => {
-  const { warnings } = engine.estimate({ ...dense, num_layer: 3 });
+  const { warnings } = api.estimate({ ...dense, num_layer: 3 });
   assert.ok(warnings.some((warning) => warning.includes("num_layer") && warning.includes("num_layers")));
 });
 
@@ -111,7 +110,7 @@ const bits = (expected, actual, path) => {
 test("Megatron-LM's report has every field of every record", () => {
   const { records } = json("reference/megatron_lm_theoretical_memory.json");
   for (const { id, args, num_microbatches, note, ...expected } of records) {
-    bits(expected, engine.megatronLmReport(args, num_microbatches), id);
+    bits(expected, api.megatronLmReport(args, num_microbatches), id);
   }
   assert.ok(records.length > 400);
 });
@@ -119,12 +118,12 @@ test("Megatron-LM's report has every field of every record", () => {
 test("an object that contains itself, or is nested without end, is refused", () => {
   const inside = {};
   inside.num_layers = inside;
-  assert.throws(() => engine.estimate(inside), /nested 32 deep/);
+  assert.throws(() => api.estimate(inside), /nested 32 deep/);
   const twice = {};
   Object.assign(twice, { a: twice, b: twice });
-  assert.throws(() => engine.validate(twice), /nested|too many/);
+  assert.throws(() => api.validate(twice), /nested|too many/);
   const wide = { modules: new Array(300_000).fill(1) };
-  assert.throws(() => engine.validate(wide), /too many/);
+  assert.throws(() => api.validate(wide), /too many/);
 });
 
 test("Megatron-Bridge's report has every field of every record, or throws its cause", () => {
@@ -133,17 +132,17 @@ test("Megatron-Bridge's report has every field of every record, or throws its ca
     const { id, model, train, num_microbatches, include_activation, note, error, ...expected } = record;
     const input = { model, train, num_microbatches, include_activation };
     if (!error) {
-      bits(expected, engine.megatronBridgeReport(input), id);
+      bits(expected, api.megatronBridgeReport(input), id);
       continue;
     }
     const thrown = { name: error.type, message: error.message, ...expected };
-    assert.throws(() => engine.megatronBridgeReport(input), thrown, id);
+    assert.throws(() => api.megatronBridgeReport(input), thrown, id);
   }
   assert.ok(records.length > 390);
 });
 
 test("an estimate carries both reports and why they differ", () => {
-  const { stages, reports } = engine.estimate({ ...dense, context_parallel_size: 2, use_distributed_optimizer: true });
+  const { stages, reports } = api.estimate({ ...dense, context_parallel_size: 2, use_distributed_optimizer: true });
   assert.ok(reports.megatron_lm.weight_and_optimizer_bytes > 0);
   assert.ok(reports.megatron_bridge.weight_and_optimizer_bytes > 0);
   const shard = reports.differences.find(({ id }) => id === "optimizer_shard");
@@ -155,7 +154,7 @@ test("an estimate carries both reports and why they differ", () => {
 const sum = (memory) => Object.entries(memory).reduce((all, [key, bytes]) => key === "total" ? all : all + bytes, 0);
 
 test("every stage says when its peak is and what is alive then", () => {
-  const { stages } = engine.estimate({ ...dense, global_batch_size: 32 });
+  const { stages } = api.estimate({ ...dense, global_batch_size: 32 });
   assert.deepEqual(stages.map(({ in_flight }) => in_flight), [[4], [3], [2], [1]]);
   for (const stage of stages) {
     assert.equal(stage.peak_bytes, stage.memory.total);
@@ -170,24 +169,24 @@ test("every stage says when its peak is and what is alive then", () => {
 });
 
 test("timelines have a point a step, and their highest one is the peak", () => {
-  const { stages } = engine.estimate({ ...dense, global_batch_size: 32 }, { timeline: true });
+  const { stages } = api.estimate({ ...dense, global_batch_size: 32 }, { timeline: true });
   for (const { timeline, peak_moment, peak_bytes } of stages) {
     assert.deepEqual([timeline.steps, timeline.points.length], [32, 32]);
     for (const { memory } of timeline.points) assert.equal(sum(memory), memory.total);
     const highest = timeline.points.reduce((a, b) => (b.memory.total > a.memory.total ? b : a));
     assert.deepEqual([highest.memory.total, highest.moment], [peak_bytes, peak_moment]);
   }
-  const few = engine.estimate({ ...dense, global_batch_size: 32, timeline: 5 });
+  const few = api.estimate({ ...dense, global_batch_size: 32, timeline: 5 });
   assert.deepEqual(few.warnings, []);
   assert.ok(few.stages.every(({ timeline, peak_bytes }) =>
     timeline.points.length <= 5 && timeline.points.some(({ memory }) => memory.total === peak_bytes)));
 });
 
 test("a rank can be asked for", () => {
-  const whole = engine.estimate(dense);
+  const whole = api.estimate(dense);
   assert.equal(whole.rank, null);
   for (const rank of [0, 3, 7]) {
-    const { rank: report, stages } = engine.estimate(dense, { rank, timeline: true });
+    const { rank: report, stages } = api.estimate(dense, { rank, timeline: true });
     const stage = whole.stages[rank >> 1];
     assert.equal(report.rank, rank);
     assert.deepEqual(report.memory, stage.memory);
@@ -195,22 +194,22 @@ test("a rank can be asked for", () => {
     const [{ module, pp_rank, peak_moment, timeline }] = report.stages;
     assert.deepEqual([module, pp_rank, peak_moment], ["language", rank >> 1, stage.peak_moment]);
     assert.ok(timeline.points.length > 0 && stages.every(({ timeline }) => timeline === undefined));
-    assert.deepEqual(engine.estimate({ ...dense, rank }).rank.memory, report.memory);
+    assert.deepEqual(api.estimate({ ...dense, rank }).rank.memory, report.memory);
   }
-  assert.equal(engine.estimate(dense, { rank: 8 }).rank, null);
+  assert.equal(api.estimate(dense, { rank: 8 }).rank, null);
 });
 
 test("the ledger lists what every choice saves, and its settings make it so", () => {
-  const { ledger, stages, worst_stage } = engine.estimate({ ...dense, attention_backend: "unfused" }, { ledger: true });
+  const { ledger, stages, worst_stage } = api.estimate({ ...dense, attention_backend: "unfused" }, { ledger: true });
   assert.deepEqual(ledger.filter(({ current }) => current).map(({ choice }) => choice), ["nothing"]);
   const peak = stages[worst_stage].peak_bytes;
   for (const { settings, saves_bytes, peak_bytes, refused, recomputed_flops } of ledger) {
     const job = { ...dense, attention_backend: "unfused", ...settings };
     if (refused) {
-      assert.throws(() => engine.estimate(job), (error) => error.message.includes(refused));
+      assert.throws(() => api.estimate(job), (error) => error.message.includes(refused));
       continue;
     }
-    assert.equal(engine.estimate(job).stages[worst_stage].peak_bytes, peak_bytes);
+    assert.equal(api.estimate(job).stages[worst_stage].peak_bytes, peak_bytes);
     assert.equal(peak - peak_bytes, saves_bytes);
     assert.equal(recomputed_flops > 0, Boolean(settings.recompute_granularity));
   }

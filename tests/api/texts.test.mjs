@@ -1,50 +1,34 @@
-// Import and export through the JavaScript API, as built, in Node: `node --test tests/exchange.test.mjs` after
-// `cargo xtask build`.
+// Import, export, links, presets, charts and the layout search through the JavaScript API, as built, in Node:
+// `node --test tests/api/` after `cargo xtask build`.
 
 import assert from "node:assert/strict";
 import { readFileSync, readdirSync } from "node:fs";
 import { test } from "node:test";
 
-const api = new URL("../dist/api/", import.meta.url);
-const engine = await import(new URL("megatron_memory.js", api));
-engine.initSync({ module: readFileSync(new URL("megatron_memory_bg.wasm", api)) });
-const own = await import(new URL("megatron_memory_exchange.js", api));
-own.initSync({ module: readFileSync(new URL("megatron_memory_exchange_bg.wasm", api)) });
+import { api, folder } from "./load.mjs";
 
-const names = ["importText", "exportText", "encodeLink", "decodeLink", "presets", "svg", "search"];
-const models = (await engine.presets()).filter(({ kind }) => kind === "model");
+const models = api.presets().filter(({ kind }) => kind === "model");
 
 // Equal jobs have equal links, whatever is spelled out in one and left to a default in the other.
-const same = (a, b, message) => assert.equal(own.encodeLink(a), own.encodeLink(b), message);
+const same = (a, b, message) => assert.equal(api.encodeLink(a), api.encodeLink(b), message);
 
-test("a BigInt beyond any field is a problem of its field", async () => {
+test("a BigInt beyond any field is a problem of its field", () => {
   const { job } = models[0];
   for (const value of [10n ** 30n, 10n ** 400n]) {
-    await assert.rejects(engine.exportText({ ...job, hidden_size: value }, "csv"), { name: "ConfigError", message: /^hidden_size/ });
+    assert.throws(() => api.exportText({ ...job, hidden_size: value }, "csv"), { name: "ConfigError", message: /^hidden_size/ });
   }
 });
 
-test("both modules have the same functions, and types for all of them", async () => {
-  for (const [file, module, result] of [["megatron_memory", engine, "Promise<"], ["megatron_memory_exchange", own, ""]]) {
-    const types = readFileSync(new URL(`${file}.d.ts`, api), "utf8");
-    for (const name of names) {
-      assert.equal(typeof module[name], "function", name);
-      assert.match(types, new RegExp(`export function ${name}\\([^)]*\\): ${result}`), `${file}: ${name}`);
-    }
-  }
-  for (const promise of [engine.importText("--num-layers 2"), engine.presets()]) assert.ok(promise instanceof Promise), await promise;
-});
-
-test("the folder is a package", async () => {
-  const { version, exports, types } = JSON.parse(readFileSync(new URL("package.json", api), "utf8"));
-  assert.equal(version, engine.version());
-  const files = readdirSync(api);
+test("the folder is a package", () => {
+  const { version, exports, types } = JSON.parse(readFileSync(new URL("package.json", folder), "utf8"));
+  assert.equal(version, api.version());
+  const files = readdirSync(folder);
   const targets = Object.values(exports).flatMap((target) => (typeof target === "string" ? [target] : Object.values(target)));
   for (const target of [types, ...targets]) assert.ok(files.includes(target.slice(2)), target);
 });
 
 test("every preset's config.json is the preset's model", () => {
-  const folder = new URL("../src/presets/models/", import.meta.url);
+  const folder = new URL("../../src/presets/models/", import.meta.url);
   assert.ok(models.length >= 40);
   for (const { id, job } of models) {
     let source;
@@ -55,38 +39,38 @@ test("every preset's config.json is the preset's model", () => {
     }
     if (!source.config) continue;
     const text = JSON.stringify(source.config);
-    const { format, job: model, report, questions } = own.importText(text);
+    const { format, job: model, report, questions } = api.importText(text);
     assert.equal(format, "hf_config", id);
     assert.deepEqual(questions, [{ kind: "gpus" }], id);
     assert.ok(report.every(({ fate }) => fate !== "unknown"), `${id}: ${JSON.stringify(report.filter(({ fate }) => fate === "unknown"))}`);
     same({ ...model, ...source.job.settings }, job, id);
     // The same model over the preset's own job changes nothing.
-    same(own.importText(text, { onto: job }).job, job, id);
+    same(api.importText(text, { onto: job }).job, job, id);
   }
 });
 
 // The job of a text, with what a comment in it says that no flag can say, and what is the cluster's to say.
 const back = (text, job, gpus) => {
-  const { job: again } = own.importText(text, { gpus });
+  const { job: again } = api.importText(text, { gpus });
   const named = Array.from(text.matchAll(/^# Megatron-\w+ has no (?:flag|key) for (\w+)\.$/gm), ([, key]) => key);
   for (const key of ["gpu", "gpu_memory_mib", "gpus_per_node", "expandable_segments", ...named]) if (key in job) again[key] = job[key];
   return again;
 };
 
 test("every structured export comes back", () => {
-  for (const { id, version, job } of own.presets()) {
+  for (const { id, version, job } of api.presets()) {
     const preset = job.modules ? null : `${id}@${version}`;
-    const read = own.importText(own.exportText(job, "json", { preset }));
+    const read = api.importText(api.exportText(job, "json", { preset }));
     same(read.job, job, id);
     assert.equal(read.preset, preset, id);
-    const link = own.exportText(job, "link", { page: "https://calculator.example/", preset }).trim();
-    const said = own.decodeLink(link);
+    const link = api.exportText(job, "link", { page: "https://calculator.example/", preset }).trim();
+    const said = api.decodeLink(link);
     same(said.job, job, id);
-    assert.equal(own.encodeLink(said.job, said), link.slice(link.indexOf("#")), id);
+    assert.equal(api.encodeLink(said.job, said), link.slice(link.indexOf("#")), id);
     if (job.modules) continue;
-    const stages = (job) => engine.estimate(job).stages.map(({ memory }) => memory);
+    const stages = (job) => api.estimate(job).stages.map(({ memory }) => memory);
     for (const format of ["megatron_args", "model_args", "bridge", "bridge_recipe"]) {
-      const again = back(own.exportText(job, format), job, job.world_size);
+      const again = back(api.exportText(job, format), job, job.world_size);
       assert.deepEqual(stages(again), stages(job), `${id} as ${format}`);
     }
   }
@@ -94,13 +78,13 @@ test("every structured export comes back", () => {
 
 test("every measured case's arguments import to the same job from flags and from YAML", () => {
   let cases = 0;
-  const folder = new URL("oracle/params/", import.meta.url);
+  const folder = new URL("../oracle/params/", import.meta.url);
   for (const file of readdirSync(folder)) {
     const { config, error } = JSON.parse(readFileSync(new URL(file, folder)));
     if (error) continue;
     for (const format of ["json", "megatron_args", "model_args"]) {
-      const job = back(own.exportText(config, format), config, config.world_size);
-      const [expected, actual] = [config, job].map((job) => engine.estimate(job).stages.map(({ chunks }) => chunks));
+      const job = back(api.exportText(config, format), config, config.world_size);
+      const [expected, actual] = [config, job].map((job) => api.estimate(job).stages.map(({ chunks }) => chunks));
       assert.deepEqual(actual, expected, `${file} as ${format}`);
     }
     cases += 1;
@@ -110,21 +94,21 @@ test("every measured case's arguments import to the same job from flags and from
 
 test("a check on one GPU has what the engine says of every stage", () => {
   const { job } = models.find(({ id }) => id === "llama3-70b");
-  const script = own.exportText(job, "one_gpu", { page: "https://calculator.example/" });
+  const script = api.exportText(job, "one_gpu", { page: "https://calculator.example/" });
   const rows = Array.from(script.matchAll(/^# +(\d+) +(\d+) +([\d.]+) +([\d.]+)$/gm), (row) => row.slice(1).map(Number));
-  const { stages } = engine.estimate(job);
+  const { stages } = api.estimate(job);
   const mib = (bytes) => Number((Number(bytes) / 2 ** 20).toFixed(2));
   assert.deepEqual(
     rows.map(([, stage, ...amounts]) => [stage, ...amounts]),
     stages.map(({ steady_bytes, peak_bytes }, stage) => [stage, mib(steady_bytes), mib(peak_bytes)]),
   );
-  const again = own.importText(script).job;
+  const again = api.importText(script).job;
   assert.equal(again.world_size, job.world_size);
 });
 
 test("an import says what became of every key, and what is left open", () => {
   const script = "TP=${TP:-2}\ntorchrun --nproc_per_node 8 pretrain_gpt.py --num-layers 4 --hidden-size $HIDDEN \\\n --tensor-model-parallel-size $TP --log-interval 5 --frob\n";
-  const { format, dialect, reason, report, questions, link } = own.importText(script);
+  const { format, dialect, reason, report, questions, link } = api.importText(script);
   assert.equal(format, "script");
   assert.equal(dialect, "Megatron-LM");
   assert.equal(typeof reason, "string");
@@ -136,31 +120,30 @@ test("an import says what became of every key, and what is left open", () => {
   const layers = report.find(({ key }) => key === "--num-layers");
   assert.deepEqual([layers.line, layers.field, layers.value], [2, "num_layers", "4"]);
   assert.ok(questions.some(({ kind, name }) => kind === "variable" && name === "HIDDEN"));
-  const { job } = own.importText(script, { variables: { HIDDEN: "512" } });
+  const { job } = api.importText(script, { variables: { HIDDEN: "512" } });
   assert.equal(job.hidden_size, 512);
   assert.equal(job.world_size, 8);
 });
 
-test("what cannot be done throws errors that can be told apart", async () => {
-  assert.throws(() => own.importText("garbage"), { name: "ImportError" });
-  assert.throws(() => own.decodeLink("garbage"), { name: "LinkError" });
-  assert.throws(() => own.exportText(models[0].job, "poem"), { name: "ExportError" });
+test("what cannot be done throws errors that can be told apart", () => {
+  assert.throws(() => api.importText("garbage"), { name: "ImportError" });
+  assert.throws(() => api.decodeLink("garbage"), { name: "LinkError" });
+  assert.throws(() => api.exportText(models[0].job, "poem"), { name: "ExportError" });
   const job = { ...models[0].job, tensor_model_parallel_size: 7 };
-  assert.throws(() => own.exportText(job, "csv"), ({ name, problems }) => name === "ConfigError" && problems.length > 0);
-  assert.throws(() => own.svg(job, "buckets"), { name: "ConfigError" });
+  assert.throws(() => api.exportText(job, "csv"), ({ name, problems }) => name === "ConfigError" && problems.length > 0);
+  assert.throws(() => api.svg(job, "buckets"), { name: "ConfigError" });
   for (const wrong of [undefined, null, 3, [], () => 1]) {
-    assert.throws(() => own.importText(wrong), TypeError);
-    assert.throws(() => own.exportText(wrong, "json"), { name: "TypeError" });
-    assert.throws(() => own.encodeLink(wrong), { name: "TypeError" });
+    assert.throws(() => api.importText(wrong), TypeError);
+    assert.throws(() => api.exportText(wrong, "json"), { name: "TypeError" });
+    assert.throws(() => api.encodeLink(wrong), { name: "TypeError" });
   }
-  await assert.rejects(engine.importText("garbage"), { name: "ImportError" });
   const loop = {};
   loop.loop = loop;
-  assert.throws(() => own.encodeLink(loop), TypeError);
+  assert.throws(() => api.encodeLink(loop), TypeError);
 });
 
 test("keys from outside are nothing but keys", () => {
-  const { job } = own.decodeLink(own.encodeLink(JSON.parse('{"num_layers": 2, "__proto__": {"polluted": true}, "constructor": "x"}')));
+  const { job } = api.decodeLink(api.encodeLink(JSON.parse('{"num_layers": 2, "__proto__": {"polluted": true}, "constructor": "x"}')));
   assert.equal({}.polluted, undefined);
   assert.equal(Object.getPrototypeOf(job), Object.prototype);
 });
@@ -171,7 +154,7 @@ test("five megabytes of garbage are refused in less than 200 ms", () => {
     // The best of three: other programs are running too.
     const times = [1, 2, 3].map(() => {
       const start = performance.now();
-      assert.throws(() => own.importText(text), { name: "ImportError" }, text.slice(0, 9));
+      assert.throws(() => api.importText(text), { name: "ImportError" }, text.slice(0, 9));
       return performance.now() - start;
     });
     const spent = Math.min(...times);
@@ -182,30 +165,30 @@ test("five megabytes of garbage are refused in less than 200 ms", () => {
 test("every chart is a picture that needs nothing else", () => {
   const { job } = models.find(({ id }) => id === "llama3-8b");
   for (const chart of ["bucket_bar", "stage_bars", "buckets", "components", "timeline", "rank_map"]) {
-    const picture = own.svg(job, chart, { width: 640 });
+    const picture = api.svg(job, chart, { width: 640 });
     assert.match(picture, /^<svg xmlns="http:\/\/www\.w3\.org\/2000\/svg" [^>]*width="640"/);
     assert.equal(picture.match(/http/g).length, 1);
   }
 });
 
-test("layouts are searched in parts, and each is the job that it says", async () => {
+test("layouts are searched in parts, and each is the job that it says", () => {
   const job = { ...models.find(({ id }) => id === "llama3-8b").job, world_size: 16, global_batch_size: 64 };
   const options = { vary: ["tensor_model_parallel_size", "pipeline_model_parallel_size"], at_most: { tensor_model_parallel_size: 4 } };
   const layouts = [];
   let [from, looked] = [0, 0];
   while (from !== null) {
-    const part = own.search(job, { ...options, from, steps: 5 });
+    const part = api.search(job, { ...options, from, steps: 5 });
     layouts.push(...part.candidates);
     looked += part.looked_at;
     from = part.next;
   }
-  const whole = await engine.search(job, options);
+  const whole = api.search(job, options);
   assert.equal(looked, whole.total);
   assert.deepEqual(layouts, whole.candidates);
   assert.ok(layouts.length > 4);
   for (const { settings, peak_bytes, worst_stage } of layouts) {
-    const { stages, worst_stage: worst } = engine.estimate({ ...job, ...settings });
+    const { stages, worst_stage: worst } = api.estimate({ ...job, ...settings });
     assert.deepEqual([peak_bytes, worst_stage], [stages[worst].peak_bytes, worst]);
   }
-  assert.throws(() => own.search({ modules: [{ name: "language" }, { name: "vision" }] }), { name: "SearchError" });
+  assert.throws(() => api.search({ modules: [{ name: "language" }, { name: "vision" }] }), { name: "SearchError" });
 });

@@ -1,14 +1,12 @@
-// Modules and ranks in the JavaScript API, as built: `node --test tests/modules.test.mjs` after `cargo xtask build`.
+// Modules and ranks in the JavaScript API, as built: `node --test tests/api/` after `cargo xtask build`.
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 
-const api = new URL("../dist/api/", import.meta.url);
-const engine = await import(new URL("megatron_memory.js", api));
-engine.initSync({ module: readFileSync(new URL("megatron_memory_bg.wasm", api)) });
+import { api } from "./load.mjs";
 
-const json = (path) => JSON.parse(readFileSync(new URL(`oracle/reference/${path}`, import.meta.url)));
+const json = (path) => JSON.parse(readFileSync(new URL(`../oracle/reference/${path}`, import.meta.url)));
 
 /** The outcome of a call in the form of the reference data. */
 const outcome = (call) => {
@@ -22,7 +20,7 @@ const outcome = (call) => {
 test("component specs are read as upstream reads them", () => {
   const { parse_component_spec: records } = json("mimo_component_spec.json");
   for (const { spec, name, result, error } of records) {
-    const got = outcome(() => engine.parseComponentSpec(spec));
+    const got = outcome(() => api.parseComponentSpec(spec));
     assert.deepEqual(got, error ? { error } : { result: { name, result } }, spec);
   }
   assert.ok(records.length > 10);
@@ -31,7 +29,7 @@ test("component specs are read as upstream reads them", () => {
 test("layouts are built as upstream builds them", () => {
   const { build_parallelism_config: records } = json("mimo_component_spec.json");
   for (const { specs, world_size, result, error } of records) {
-    const got = outcome(() => engine.buildLayout(specs, world_size ?? undefined));
+    const got = outcome(() => api.buildLayout(specs, world_size ?? undefined));
     assert.deepEqual(got, error ? { error } : { result }, specs.join(" "));
   }
   assert.ok(records.length > 5);
@@ -57,8 +55,8 @@ test("rank groups are Megatron's, in both views", () => {
     for (const [name, views] of Object.entries(record.rank_groups)) {
       for (const [view, expected] of Object.entries(views)) {
         for (const [dims, ranks] of Object.entries(expected)) {
-          assert.deepEqual(engine.rankGroups(job(record), name, view, dims), ranks, `${name} ${view} ${dims}`);
-          assert.deepEqual(engine.rankGroups(job(record), name, view, dims.split("-")), ranks);
+          assert.deepEqual(api.rankGroups(job(record), name, view, dims), ranks, `${name} ${view} ${dims}`);
+          assert.deepEqual(api.rankGroups(job(record), name, view, dims.split("-")), ranks);
           groups += 1;
         }
       }
@@ -71,7 +69,7 @@ test("sets of modules are refused with upstream's reason", () => {
   for (const record of json("mimo_config.json").mimo_parallelism.filter(({ error }) => error)) {
     // One module in a list is a plain job, which MegatronMIMO has no say in.
     if (Object.keys(record.input).length < 2) continue;
-    const messages = engine.validate(job(record)).map(({ message }) => message);
+    const messages = api.validate(job(record)).map(({ message }) => message);
     const cause = record.error.message.split(";")[0].split(" Found")[0];
     assert.ok(messages.some((message) => message.startsWith(cause)), `${cause}\n${messages.join("\n")}`);
   }
@@ -79,9 +77,9 @@ test("sets of modules are refused with upstream's reason", () => {
 
 test("a rank knows its module, coordinates, groups, seeds and memory", () => {
   for (const record of json("mimo_config.json").mimo_parallelism.filter(({ error }) => !error)) {
-    const estimate = engine.estimate(job(record));
+    const estimate = api.estimate(job(record));
     for (let rank = 0; rank < record.world_size; rank += 1) {
-      const info = engine.rankInfo(job(record), rank);
+      const info = api.rankInfo(job(record), rank);
       const { name, stages } = estimate.modules.find((m) => rank >= m.rank_offset && rank < m.rank_offset + m.ranks);
       const { dense, expert } = info.coordinates;
       assert.equal(info.module, name);
@@ -99,7 +97,7 @@ test("a rank knows its module, coordinates, groups, seeds and memory", () => {
       assert.equal(ep[expert.ep], rank);
     }
     for (const rank of [record.world_size, -1, 2 ** 70, 10n ** 18n]) {
-      assert.throws(() => engine.rankInfo(job(record), rank), /no module has this rank/);
+      assert.throws(() => api.rankInfo(job(record), rank), /no module has this rank/);
     }
   }
 });
@@ -114,44 +112,44 @@ const pair = {
 
 test("modules that share ranks add up", () => {
   const shared = { ...pair, colocate_modules: true };
-  const { modules, worst_rank } = engine.estimate(shared);
+  const { modules, worst_rank } = api.estimate(shared);
   // A process has its cuBLAS workspace of Transformer Engine once: 32 MiB and 1 KiB, whole blocks.
   const twice = 32 * 2 ** 20 + 1024;
   const total = modules.reduce((sum, { stages }) => sum + stages[0].memory.total, -twice);
   assert.deepEqual(worst_rank.modules, ["language", "images"]);
   assert.equal(worst_rank.memory.total, total);
-  const { memory, modules: parts } = engine.rankInfo(shared, 5);
+  const { memory, modules: parts } = api.rankInfo(shared, 5);
   assert.equal(memory.total, total);
   assert.deepEqual(parts.map(({ module }) => module), ["language", "images"]);
 });
 
 test("a problem of a module names the module", () => {
-  const problem = engine.validate(pair).find(({ module }) => module === 1);
-  assert.deepEqual(engine.validate({ ...pair, modules: pair.modules.map((m, i) => ({ ...m, data_parallel_size: 4, rank_offset: 4 * i })) }), []);
+  const problem = api.validate(pair).find(({ module }) => module === 1);
+  assert.deepEqual(api.validate({ ...pair, modules: pair.modules.map((m, i) => ({ ...m, data_parallel_size: 4, rank_offset: 4 * i })) }), []);
   assert.match(problem.message, /overlap/);
 });
 
 test("one module in a list is the plain job", () => {
   const { world_size, ...settings } = { ...tiny, world_size: 8, tensor_model_parallel_size: 2, expert_model_parallel_size: 2 };
-  const listed = engine.estimate({ world_size, modules: [{ name: "language", ...settings }] });
-  assert.deepEqual(listed, engine.estimate({ world_size, ...settings }));
+  const listed = api.estimate({ world_size, modules: [{ name: "language", ...settings }] });
+  assert.deepEqual(listed, api.estimate({ world_size, ...settings }));
 });
 
 test("arguments of the wrong kind are refused by name", () => {
   const alone = { ...tiny, world_size: 8 };
   for (const wrong of [undefined, null, 5, {}, Symbol("spec")]) {
-    assert.throws(() => engine.parseComponentSpec(wrong), /spec must be a string/);
-    assert.throws(() => engine.rankGroups(alone, wrong, "dense", "tp"), /moduleName must be a string/);
-    assert.throws(() => engine.rankGroups(alone, "language", wrong, "tp"), /view must be a string/);
+    assert.throws(() => api.parseComponentSpec(wrong), /spec must be a string/);
+    assert.throws(() => api.rankGroups(alone, wrong, "dense", "tp"), /moduleName must be a string/);
+    assert.throws(() => api.rankGroups(alone, "language", wrong, "tp"), /view must be a string/);
   }
-  assert.throws(() => engine.rankGroups(alone, "language", "dense", [1]), /dims must hold nothing but strings/);
-  assert.throws(() => engine.buildLayout("language=tp=1", 8), /specs must be an array of strings/);
-  assert.throws(() => engine.buildLayout([{}], 8), /specs must hold nothing but strings/);
+  assert.throws(() => api.rankGroups(alone, "language", "dense", [1]), /dims must hold nothing but strings/);
+  assert.throws(() => api.buildLayout("language=tp=1", 8), /specs must be an array of strings/);
+  assert.throws(() => api.buildLayout([{}], 8), /specs must hold nothing but strings/);
   for (const wrong of ["8", 1.5, NaN, {}]) {
-    assert.throws(() => engine.buildLayout(["language=tp=1"], wrong), /worldSize must be a whole number/);
-    assert.throws(() => engine.rankInfo(alone, wrong), /rank must be a whole number/);
+    assert.throws(() => api.buildLayout(["language=tp=1"], wrong), /worldSize must be a whole number/);
+    assert.throws(() => api.rankInfo(alone, wrong), /rank must be a whole number/);
   }
-  assert.equal(engine.parseComponentSpec("a=tp=999999999999999999999").result.tensor_model_parallel_size, 999999999999999999999n);
+  assert.equal(api.parseComponentSpec("a=tp=999999999999999999999").result.tensor_model_parallel_size, 999999999999999999999n);
 });
 
 test("a mistake comes with the changes that mend it", () => {
@@ -162,13 +160,13 @@ test("a mistake comes with the changes that mend it", () => {
       { name: "images", num_experts: null, data_parallel_size: 4, rank_offset: 6 },
     ],
   };
-  const problem = engine.validate(broken).find(({ repair }) => repair);
+  const problem = api.validate(broken).find(({ repair }) => repair);
   assert.equal(problem.module, 1);
   for (const { module, field, value } of problem.repair.changes) {
     if (module === null) broken[field] = value;
     else broken.modules[module][field] = value;
   }
-  assert.ok(!engine.validate(broken).some(({ message }) => message === problem.message));
+  assert.ok(!api.validate(broken).some(({ message }) => message === problem.message));
   // Fixes of a single field need no such list.
-  assert.equal(engine.validate({ ...tiny, num_layers: 0 })[0].repair, null);
+  assert.equal(api.validate({ ...tiny, num_layers: 0 })[0].repair, null);
 });

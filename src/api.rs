@@ -1,0 +1,52 @@
+//! The JavaScript API: the library as an ES module with TypeScript types, for pages and for Node.
+//!
+//! One file a group of functions. Arguments and results are plain JavaScript objects, which serde converts: every type of a
+//! result, and of the options of a function, is a struct here, from which its TypeScript type is made. Jobs are plain data
+//! of any kind: [`RawJob`](crate::config::raw::RawJob) says what is wrong with them.
+//!
+//! All functions are synchronous. They throw a `TypeError` for arguments of the wrong kind, and otherwise the errors of
+//! [`error`].
+
+mod arguments;
+mod error;
+pub mod estimate;
+pub mod exact;
+pub mod export;
+pub mod framework_reports;
+pub mod import;
+mod job;
+pub mod links;
+pub mod modules;
+mod plain_data;
+pub mod presets;
+pub mod ranks;
+pub mod search;
+pub mod svg;
+pub mod validate;
+
+use serde::Serialize;
+use serde_wasm_bindgen::Serializer;
+use tsify::{Ts, Tsify};
+use wasm_bindgen::prelude::*;
+
+use error::type_error;
+use exact::Exact;
+
+/// The version of this calculator.
+#[must_use]
+#[wasm_bindgen]
+pub fn version() -> String {
+    env!("CARGO_PKG_VERSION").to_owned()
+}
+
+/// A result as a JavaScript value: maps become objects, and what is missing becomes `null`.
+fn to_js<T: Serialize + ?Sized>(value: &T) -> Result<JsValue, JsValue> {
+    let serializer = Serializer::json_compatible();
+    let written = value.serialize(&serializer);
+    written.map_err(|error| type_error(&error.to_string()))
+}
+
+/// A result as a JavaScript value of its own TypeScript type.
+fn to_ts<T: Serialize + Tsify>(value: &T) -> Result<Ts<T>, JsValue> {
+    to_js(value).map(Ts::new_unchecked)
+}

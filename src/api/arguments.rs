@@ -1,0 +1,61 @@
+//! Arguments of functions. JavaScript may pass anything, whatever the types say: each is checked.
+
+use serde::de::DeserializeOwned;
+use serde_wasm_bindgen::Deserializer;
+use tsify::{Ts, Tsify};
+use wasm_bindgen::prelude::*;
+
+use super::error::type_error;
+use super::plain_data::whole_number;
+
+/// Reads an argument of any type that serde reads.
+///
+/// # Errors
+/// Throws a `TypeError` that names the key whose value is wrong.
+pub(super) fn read<T: DeserializeOwned>(argument: JsValue) -> Result<T, JsValue> {
+    let read = serde_path_to_error::deserialize(Deserializer::from(argument));
+    read.map_err(|error| {
+        let path = error.path().to_string();
+        let message = message(error.into_inner());
+        match path.as_str() {
+            "." => type_error(&message),
+            path => type_error(&format!("{path}: {message}")),
+        }
+    })
+}
+
+/// What a deserializer's error says.
+fn message(error: serde_wasm_bindgen::Error) -> String {
+    let error = js_sys::Error::from(JsValue::from(error));
+    error.message().into()
+}
+
+/// Reads the options of a function; the default of each where there are none.
+pub(super) fn options<T>(given: Option<Ts<T>>) -> Result<T, JsValue>
+where
+    T: Tsify + DeserializeOwned + Default,
+{
+    given.map_or_else(|| Ok(T::default()), |given| read(given.js_value()))
+}
+
+/// Reads the argument called `name`, which must be a string.
+pub(super) fn text(argument: &JsValue, name: &str) -> Result<String, JsValue> {
+    let text = argument.as_string();
+    text.ok_or_else(|| type_error(&format!("{name} must be a string")))
+}
+
+/// Reads the argument called `name`, which must be an array of strings.
+pub(super) fn texts(argument: &JsValue, name: &str) -> Result<Vec<String>, JsValue> {
+    if !js_sys::Array::is_array(argument) {
+        return Err(type_error(&format!("{name} must be an array of strings")));
+    }
+    let texts = serde_wasm_bindgen::from_value(argument.clone());
+    texts.map_err(|_| type_error(&format!("{name} must hold nothing but strings")))
+}
+
+/// Reads the argument called `name`, which must be a whole number.
+pub(super) fn whole(argument: &JsValue, name: &str) -> Result<i128, JsValue> {
+    let number = serde_wasm_bindgen::from_value(argument.clone()).ok();
+    let number = number.or_else(|| whole_number(argument.as_f64()?));
+    number.ok_or_else(|| type_error(&format!("{name} must be a whole number")))
+}

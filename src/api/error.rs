@@ -1,0 +1,89 @@
+//! Errors that the functions throw: each has a `name` by which it is told apart.
+
+use js_sys::{Error, Reflect, TypeError};
+use wasm_bindgen::prelude::*;
+
+use super::to_js;
+use super::validate::problems;
+use crate::config::problem::Problem;
+use crate::parallel::python::Refusal;
+
+#[wasm_bindgen(typescript_custom_section)]
+const TYPES: &str = "
+/** What is thrown for a job that Megatron would refuse. */
+export interface ConfigError extends Error {
+  name: \"ConfigError\";
+  problems: Problem[];
+}
+
+/** What `importText` throws where a text cannot be read. */
+export interface ImportError extends Error {
+  name: \"ImportError\";
+}
+
+/** What `exportText` and `svg` throw where a format has no word for a job, or there is no such format or chart. */
+export interface ExportError extends Error {
+  name: \"ExportError\";
+}
+
+/** What is thrown for a link that cannot be read, and for an unknown preset. */
+export interface LinkError extends Error {
+  name: \"LinkError\";
+}
+
+/** What `search` throws where there is nothing to search. */
+export interface SearchError extends Error {
+  name: \"SearchError\";
+}
+";
+
+/// For an argument of the wrong kind.
+pub(super) fn type_error(message: &str) -> JsValue {
+    TypeError::new(message).into()
+}
+
+/// An error with this `name`.
+pub(super) fn named(name: &str, message: &str) -> Error {
+    let error = Error::new(message);
+    error.set_name(name);
+    error
+}
+
+/// For an argument whose value is not among those that exist, such as the name of a module.
+pub(super) fn plain(message: &str) -> JsValue {
+    Error::new(message).into()
+}
+
+/// The `ImportError` with this message.
+pub(super) fn import(message: &str) -> JsValue {
+    named("ImportError", message).into()
+}
+
+/// The `ExportError` with this message.
+pub(super) fn export(message: &str) -> JsValue {
+    named("ExportError", message).into()
+}
+
+/// The `LinkError` with this message.
+pub(super) fn link(message: &str) -> JsValue {
+    named("LinkError", message).into()
+}
+
+/// The `SearchError` with this message.
+pub(super) fn search(message: &str) -> JsValue {
+    named("SearchError", message).into()
+}
+
+/// The `ConfigError` of a job with these problems.
+pub(super) fn config(of: &[Problem]) -> JsValue {
+    let messages: Vec<String> = of.iter().map(ToString::to_string).collect();
+    let error = named("ConfigError", &messages.join("; "));
+    let problems = to_js(&problems(of));
+    let set = problems.and_then(|problems| Reflect::set(&error, &"problems".into(), &problems));
+    set.map_or_else(|why| why, |_| error.into())
+}
+
+/// What MegatronMIMO raises: the exception's class is the error's name.
+pub(super) fn raised(refusal: &Refusal) -> JsValue {
+    named(&refusal.exception.to_string(), &refusal.message).into()
+}

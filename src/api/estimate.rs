@@ -1,0 +1,267 @@
+//! The memory of a job.
+
+pub mod options;
+pub mod rank;
+pub mod savings;
+pub mod stage;
+
+use serde::Serialize;
+use tsify::{Ts, Tsify};
+use wasm_bindgen::prelude::*;
+
+use super::framework_reports::Reports;
+use super::plain_data::ByName;
+use super::{Exact, error, job, to_js, to_ts};
+use crate::config::job::{Config, Module};
+use crate::config::raw::RawJob;
+use crate::config::{Checked, check};
+use crate::memory::bucket::Bucket;
+use crate::memory::parameters;
+use crate::memory::{self, ModuleEstimate as ModuleResult, StageRef};
+use crate::model::tensor::Sharding;
+use crate::units::Bytes;
+use options::EstimateOptions;
+use rank::{RankReport, WorstRank};
+use savings::Saving;
+use stage::Stage;
+
+/// What `estimate` returns; the top level repeats the first module.
+#[derive(Debug, Serialize, Tsify)]
+#[tsify(missing_as_null)]
+pub struct Estimate {
+    #[serde(with = "serde_wasm_bindgen::preserve")]
+    #[tsify(type = "Derived")]
+    derived: JsValue,
+    #[serde(with = "serde_wasm_bindgen::preserve")]
+    #[tsify(type = "ModelParameters")]
+    parameters: JsValue,
+    #[serde(with = "serde_wasm_bindgen::preserve")]
+    #[tsify(type = "Stage[]")]
+    stages: JsValue,
+    #[serde(with = "serde_wasm_bindgen::preserve")]
+    #[tsify(type = "Reports")]
+    reports: JsValue,
+    /// Pipeline rank of the stage that needs most memory.
+    worst_stage: usize,
+    /// Index of its module.
+    worst_module: usize,
+    /// The rank that needs most.
+    worst_rank: WorstRank,
+    /// With the option `rank`, where a module has that rank.
+    rank: Option<RankReport>,
+    /// With the option `ledger`: what each way of recomputing or offloading would save.
+    ledger: Option<Vec<Saving>>,
+    modules: Vec<ModuleEstimate>,
+    /// What is wrong with the job, though Megatron would run it.
+    warnings: Vec<String>,
+    /// What the estimate takes for granted.
+    assumptions: Vec<String>,
+}
+
+/// The memory of one module.
+///
+/// The parts that an [`Estimate`] repeats are JavaScript values already, so that they are the same objects there.
+#[derive(Clone, Debug, Serialize, Tsify)]
+pub struct ModuleEstimate {
+    name: String,
+    rank_offset: Exact,
+    ranks: Exact,
+    #[serde(with = "serde_wasm_bindgen::preserve")]
+    #[tsify(type = "Derived")]
+    derived: JsValue,
+    #[serde(with = "serde_wasm_bindgen::preserve")]
+    #[tsify(type = "ModelParameters")]
+    parameters: JsValue,
+    #[serde(with = "serde_wasm_bindgen::preserve")]
+    #[tsify(type = "Stage[]")]
+    stages: JsValue,
+    #[serde(with = "serde_wasm_bindgen::preserve")]
+    #[tsify(type = "Reports")]
+    reports: JsValue,
+}
+
+/// Sizes that follow from the arguments.
+#[derive(Clone, Copy, Debug, Serialize, Tsify)]
+pub struct Derived {
+    world_size: Exact,
+    data_parallel_size: Exact,
+    expert_data_parallel_size: Exact,
+    expert_tensor_parallel_size: Exact,
+    virtual_pipeline_model_parallel_size: Exact,
+    padded_vocab_size: Exact,
+    num_microbatches: Exact,
+    global_batch_size: Exact,
+    ffn_hidden_size: Exact,
+    kv_channels: Exact,
+    experts_per_rank: Exact,
+    sequence_parallel: bool,
+}
+
+/// Parameters that one rank holds.
+#[derive(Clone, Debug, Serialize, Tsify)]
+pub struct Parameters {
+    total: Exact,
+    /// Split over tensor-parallel ranks.
+    tp_sharded: Exact,
+    /// In full on every tensor-parallel rank.
+    replicated: Exact,
+    /// Routed experts.
+    expert: Exact,
+    /// By component, such as `attention` or `mtp_routed_experts`.
+    #[tsify(type = "Record<string, Exact>")]
+    components: ByName,
+}
+
+/// Parameters of a whole model.
+#[derive(Clone, Debug, Serialize, Tsify)]
+pub struct ModelParameters {
+    /// Parameters that one token meets.
+    active: Exact,
+    #[serde(flatten)]
+    all: Parameters,
+}
+
+/// Memory of every pipeline stage of a job. The options ask for more: the memory of one `rank`, the `timeline` of an
+/// iteration, the `ledger` of what recomputing would save. The job may have the same keys.
+///
+/// # Errors
+/// Throws a `ConfigError` whose `problems` lists everything that is wrong with the job.
+#[wasm_bindgen]
+pub fn estimate(
+    #[wasm_bindgen(unchecked_param_type = "Job")] job: &JsValue,
+    options: Option<Ts<EstimateOptions>>,
+) -> Result<Ts<Estimate>, JsValue> {
+    let options = EstimateOptions::of(options, job)?;
+    let raw = RawJob::from_value(&options::without(job::read(job)?));
+    let checked = check(&raw);
+    let Some(config) = &checked.config else {
+        return Err(error::config(&checked.problems));
+    };
+    to_ts(&Estimate::new(&raw, &checked, config, options)?)
+}
+
+/// A checked job with its estimate, and what else of it is wanted.
+#[derive(Clone, Copy, Debug)]
+struct Results<'r> {
+    config: &'r Config,
+    estimate: &'r memory::Estimate,
+    options: EstimateOptions,
+}
+
+impl Estimate {
+    fn new(
+        raw: &RawJob,
+        checked: &Checked,
+        config: &Config,
+        options: EstimateOptions,
+    ) -> Result<Self, JsValue> {
+        let estimate = &memory::estimate(config);
+        let results = Results {
+            config,
+            estimate,
+            options,
+        };
+        let rank = options.rank;
+        let rank = rank.and_then(|rank| memory::rank_memory(config, estimate, rank));
+        let ledger = options.ledger.unwrap_or_default().then(|| {
+            let stage = rank.as_ref().and_then(|rank| rank.stages.first());
+            savings::ledger(raw, *stage.unwrap_or(&estimate.worst))
+        });
+        let modules = config.modules().iter().zip(&estimate.modules).enumerate();
+        let modules = modules.map(|(index, (m, of))| ModuleEstimate::new(results, index, m, of));
+        let modules: Vec<ModuleEstimate> = modules.collect::<Result<_, _>>()?;
+        let first = modules.first();
+        let shared = |part: fn(&ModuleEstimate) -> &JsValue| first.map(part).cloned();
+        let assumptions = memory::assumptions(config);
+        Ok(Self {
+            derived: shared(|first| &first.derived).unwrap_or_default(),
+            parameters: shared(|first| &first.parameters).unwrap_or_default(),
+            stages: shared(|first| &first.stages).unwrap_or_default(),
+            reports: shared(|first| &first.reports).unwrap_or_default(),
+            worst_stage: estimate.worst.pp_rank,
+            worst_module: estimate.worst.module,
+            worst_rank: WorstRank::new(config, &estimate.worst_rank),
+            rank: rank.map(|rank| RankReport::new(results, &rank)),
+            ledger,
+            modules,
+            warnings: checked
+                .warnings()
+                .map(|problem| problem.message.clone())
+                .collect(),
+            assumptions: assumptions
+                .into_iter()
+                .chain(memory::freezing(config, estimate))
+                .collect(),
+        })
+    }
+}
+
+impl ModuleEstimate {
+    fn new(
+        results: Results<'_>,
+        module: usize,
+        m: &Module,
+        estimate: &ModuleResult,
+    ) -> Result<Self, JsValue> {
+        let stages = estimate.stages.iter().enumerate();
+        let stages: Vec<Stage> = stages
+            .map(|(pp_rank, stage)| Stage::new(results, StageRef { module, pp_rank }, m, stage))
+            .collect();
+        let parameters = ModelParameters {
+            active: estimate.active_parameters.into(),
+            all: Parameters::from(&estimate.parameters),
+        };
+        Ok(Self {
+            name: m.name().to_owned(),
+            rank_offset: m.rank_offset().into(),
+            ranks: m.ranks().into(),
+            derived: to_js(&Derived::new(results.config, m))?,
+            parameters: to_js(&parameters)?,
+            stages: to_js(&stages)?,
+            reports: to_js(&Reports::new(m, estimate))?,
+        })
+    }
+}
+
+impl Derived {
+    fn new(config: &Config, m: &Module) -> Self {
+        let derived = m.derived();
+        Self {
+            world_size: config.world_size().into(),
+            data_parallel_size: derived.data_parallel_size.into(),
+            expert_data_parallel_size: derived.expert_data_parallel_size.into(),
+            expert_tensor_parallel_size: derived.expert_tensor_parallel_size.into(),
+            virtual_pipeline_model_parallel_size: derived
+                .virtual_pipeline_model_parallel_size
+                .into(),
+            padded_vocab_size: derived.padded_vocab_size.into(),
+            num_microbatches: derived.num_microbatches.into(),
+            global_batch_size: derived.global_batch_size.into(),
+            ffn_hidden_size: derived.ffn_hidden_size.into(),
+            kv_channels: derived.kv_channels.into(),
+            experts_per_rank: derived.experts_per_rank.into(),
+            sequence_parallel: derived.sequence_parallel,
+        }
+    }
+}
+
+impl From<&parameters::Parameters> for Parameters {
+    fn from(parameters: &parameters::Parameters) -> Self {
+        let components = parameters.components();
+        let components = components.map(|(of, mtp, elements)| (of.id(mtp), elements.into()));
+        Self {
+            total: parameters.total().into(),
+            tp_sharded: parameters.held(Sharding::TpSharded).into(),
+            replicated: parameters.held(Sharding::Replicated).into(),
+            expert: parameters.held(Sharding::Expert).into(),
+            components: ByName(components.collect()),
+        }
+    }
+}
+
+/// Bytes by bucket, and their `total`.
+pub(super) fn by_bucket(memory: &[Bytes; Bucket::COUNT], total: Bytes) -> ByName {
+    let buckets = Bucket::ALL.iter().map(|bucket| bucket.id());
+    let buckets = buckets.zip(memory.iter().map(|bytes| Exact::from(*bytes)));
+    ByName(buckets.chain([("total", total.into())]).collect())
+}

@@ -1,0 +1,104 @@
+//! The memory of one rank.
+
+use serde::Serialize;
+use tsify::Tsify;
+
+use super::stage::{Allowances, Moment, Timeline};
+use super::{Results, by_bucket};
+use crate::api::Exact;
+use crate::api::plain_data::ByName;
+use crate::config::job::Config;
+use crate::memory::overhead::memory_range;
+use crate::memory::{RankMemory, StageEstimate, StageRef};
+use crate::units::Bytes;
+
+/// The rank that needs most.
+#[derive(Debug, Serialize, Tsify)]
+pub struct WorstRank {
+    rank: Exact,
+    /// The modules that run on it.
+    modules: Vec<String>,
+    /// Bytes by bucket, and their `total`.
+    #[tsify(type = "Record<string, Exact>")]
+    memory: ByName,
+}
+
+/// What one rank needs. Modules may share ranks: each has a stage on it. Workspaces of cuBLAS are there once.
+#[derive(Debug, Serialize, Tsify)]
+pub struct RankReport {
+    rank: Exact,
+    /// Bytes by bucket, and their `total`.
+    #[tsify(type = "Record<string, Exact>")]
+    memory: ByName,
+    /// What stays between optimizer steps.
+    steady_bytes: Exact,
+    /// The same as `memory.total`.
+    peak_bytes: Exact,
+    stages: Vec<RankStage>,
+}
+
+/// The stage of a module that a rank runs; see [`Stage`](super::Stage).
+#[derive(Debug, Serialize, Tsify)]
+pub struct RankStage {
+    module: String,
+    pp_rank: usize,
+    /// Bytes by bucket at the heaviest moment, and their `total`.
+    #[tsify(type = "Record<string, Exact>")]
+    memory: ByName,
+    steady_bytes: Exact,
+    peak_bytes: Exact,
+    peak_moment: Moment,
+    in_flight: Vec<u32>,
+    allowances: Allowances,
+    /// With the option `timeline`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    timeline: Option<Timeline>,
+}
+
+impl WorstRank {
+    pub(super) fn new(config: &Config, worst: &RankMemory) -> Self {
+        let modules = worst.stages.iter();
+        let modules = modules.filter_map(|at| config.modules().get(at.module));
+        Self {
+            rank: worst.rank.into(),
+            modules: modules.map(|m| m.name().to_owned()).collect(),
+            memory: by_bucket(&worst.memory, worst.total),
+        }
+    }
+}
+
+impl RankReport {
+    pub(super) fn new(results: Results<'_>, rank: &RankMemory) -> Self {
+        let stages = rank.stages.iter();
+        let stages: Vec<(StageRef, &StageEstimate)> = stages
+            .filter_map(|at| Some((*at, results.estimate.stage(*at)?)))
+            .collect();
+        let steady: Bytes = stages.iter().map(|(_, stage)| stage.steady).sum();
+        let stages = stages.into_iter();
+        let stages = stages.filter_map(|(at, stage)| RankStage::new(results, at, stage));
+        Self {
+            rank: rank.rank.into(),
+            memory: by_bucket(&rank.memory, rank.total),
+            steady_bytes: steady.into(),
+            peak_bytes: rank.total.into(),
+            stages: stages.collect(),
+        }
+    }
+}
+
+impl RankStage {
+    fn new(results: Results<'_>, at: StageRef, stage: &StageEstimate) -> Option<Self> {
+        let m = results.config.modules().get(at.module)?;
+        Some(Self {
+            module: m.name().to_owned(),
+            pp_rank: at.pp_rank,
+            memory: by_bucket(&stage.memory, stage.total),
+            steady_bytes: stage.steady.into(),
+            peak_bytes: stage.total.into(),
+            peak_moment: Moment::from(&stage.moment),
+            in_flight: stage.in_flight.clone(),
+            allowances: Allowances::from(&memory_range(m, stage.total, stage.graphs)),
+            timeline: Timeline::new(results, at, results.estimate.modules.len()),
+        })
+    }
+}

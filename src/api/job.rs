@@ -1,0 +1,148 @@
+//! Jobs as arguments and as results.
+
+use js_sys::{Array, BigInt, Object};
+use wasm_bindgen::prelude::*;
+
+use super::arguments;
+use super::error::{import, link, type_error};
+use super::plain_data::PlainData;
+use crate::config::canonical::{meaning, normalize_job};
+use crate::config::fields::FieldId;
+use crate::config::raw::{RawJob, Settings};
+use crate::formats::state::{PresetRef, Setup, ShareState};
+use crate::formats::{job_json, json, share_url};
+use crate::value::Value;
+
+#[wasm_bindgen(typescript_custom_section)]
+const TYPES: &str = "
+/** A job: Megatron-LM's argument names in snake case, and `modules` where it has several. Unknown keys give a warning. */
+export interface Job {
+  num_layers?: number | string;
+  hidden_size?: number | string;
+  [argument: string]: unknown;
+}
+";
+
+/// How deep fields of a job lie: in the job, its list of modules, and each of those.
+const FIELD_DEPTH: u32 = 3;
+
+/// Reads a job: any plain data.
+///
+/// # Errors
+/// Throws a `TypeError` for what is not plain data, is nested too deep or is too long.
+pub(super) fn read(job: &JsValue) -> Result<Value, JsValue> {
+    arguments::read(job.clone()).or_else(|error| match big_integers_as_text(job, FIELD_DEPTH) {
+        Some(job) => arguments::read(job),
+        None => Err(error),
+    })
+}
+
+/// A copy of a job in which every `BigInt` is text; `None` where it has none. The deserializer reads none beyond 64 bits; as
+/// text, the check of its field names it.
+fn big_integers_as_text(value: &JsValue, depth: u32) -> Option<JsValue> {
+    if let Some(number) = value.dyn_ref::<BigInt>() {
+        return number.to_string(10).ok().map(Into::into);
+    }
+    let depth = depth.checked_sub(1)?;
+    let mut replaced = false;
+    let mut replace = |value: JsValue| match big_integers_as_text(&value, depth) {
+        Some(text) => {
+            replaced = true;
+            text
+        }
+        None => value,
+    };
+    let copy: JsValue = if let Some(list) = value.dyn_ref::<Array>() {
+        list.iter().map(replace).collect::<Array>().into()
+    } else {
+        let entries = Object::entries(value.dyn_ref()?);
+        for entry in entries.iter() {
+            let entry: Array = entry.into();
+            entry.set(1, replace(entry.get(1)));
+        }
+        Object::from_entries(&entries).ok()?.into()
+    };
+    replaced.then_some(copy)
+}
+
+/// Reads what a caller passes as a job: settings under Megatron's names, one of our JSON documents, or a link. `preset` is
+/// the preset that settings start from, such as `deepseek-v3@1`.
+///
+/// # Errors
+/// Throws a `TypeError`, a `LinkError` or an `ImportError`.
+pub(super) fn read_state(job: &JsValue, preset: Option<&str>) -> Result<ShareState, JsValue> {
+    match read(job)? {
+        Value::Text(link) => decode(&link),
+        job @ Value::Map(_) if job.get("schema").is_some() => {
+            let root = json::parse(&job.to_string()).map_err(|error| import(&error.to_string()))?;
+            let document = job_json::read(&root).map_err(|error| import(&error.to_string()))?;
+            Ok(document.state)
+        }
+        job @ Value::Map(_) => Ok(ShareState {
+            setup: setup(&job, preset)?,
+            ..ShareState::default()
+        }),
+        _ => Err(type_error("the job must be an object or a link")),
+    }
+}
+
+/// The settings of a job over a preset.
+pub(super) fn setup(job: &Value, preset: Option<&str>) -> Result<Setup, JsValue> {
+    let known = |name| {
+        let found = PresetRef::read(name).filter(|(_, exact)| *exact);
+        let found = found.map(|(preset, _)| preset);
+        found.ok_or_else(|| link(&format!("there is no preset {name}")))
+    };
+    Ok(Setup {
+        preset: preset.map(known).transpose()?,
+        job: RawJob::from_value(job),
+    })
+}
+
+/// What a link says.
+///
+/// # Errors
+/// Throws a `LinkError` where it says nothing.
+pub(super) fn decode(text: &str) -> Result<ShareState, JsValue> {
+    let (state, notices) = share_url::decode(text);
+    match notices.first() {
+        _ if state != ShareState::default() => Ok(state),
+        Some(notice) => Err(link(&notice.to_string())),
+        None if share_url::recognizes(text) => Ok(state),
+        None => Err(link(&share_url::Notice::NotALink.to_string())),
+    }
+}
+
+/// A job as settings under Megatron's names, in canonical form: what means the default is left out.
+pub(super) fn canonical(job: &RawJob) -> PlainData {
+    let job = normalize_job(job, &RawJob::default());
+    let mut entries = named(&job.shared, |id, value| {
+        meaning(id, Some(value)) != meaning(id, None)
+    });
+    entries.extend(job.unknown.iter().cloned());
+    let modules = job.modules.iter().map(|module| {
+        let mut entries = vec![("name".to_owned(), Value::Text(module.name.clone()))];
+        let rank_offset = module.rank_offset.iter();
+        entries.extend(rank_offset.map(|offset| ("rank_offset".to_owned(), offset.clone())));
+        // A module's own value counts even where it is the default: the shared one may not be.
+        entries.extend(named(&module.settings, |_, _| true));
+        Value::Map(entries)
+    });
+    let modules: Vec<Value> = modules.collect();
+    if !modules.is_empty() {
+        entries.push(("modules".to_owned(), Value::List(modules)));
+    }
+    PlainData(Value::Map(entries))
+}
+
+/// Settings by the names of their fields.
+fn named(settings: &Settings, keep: impl Fn(FieldId, &Value) -> bool) -> Vec<(String, Value)> {
+    let kept = settings.iter().filter(|(id, value)| keep(*id, value));
+    kept.map(|(id, value)| (id.field().name.to_owned(), value.clone()))
+        .collect()
+}
+
+/// The name of a setup's preset, such as `deepseek-v3@1`.
+pub(super) fn preset(setup: &Setup) -> Option<String> {
+    setup.preset.as_ref().map(ToString::to_string)
+}

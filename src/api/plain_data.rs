@@ -1,0 +1,116 @@
+//! Plain data: what a job may have under any key, in and out.
+
+use core::fmt;
+use core::marker::PhantomData;
+
+use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
+use serde::ser::{Serialize, SerializeMap, SerializeStruct, Serializer};
+
+use super::Exact;
+use crate::value::Value;
+
+/// Plain data on its way to JavaScript.
+#[derive(Clone, Debug)]
+pub(super) struct PlainData(pub(super) Value);
+
+impl Serialize for PlainData {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        Borrowed(&self.0).serialize(serializer)
+    }
+}
+
+/// Plain data that is part of other plain data.
+struct Borrowed<'v>(&'v Value);
+
+impl Serialize for Borrowed<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self.0 {
+            Value::Null => serializer.serialize_unit(),
+            Value::Bool(b) => serializer.serialize_bool(*b),
+            Value::Int(number) => Exact::from(*number).serialize(serializer),
+            Value::Float(number) => serializer.serialize_f64(*number),
+            Value::Text(text) => serializer.serialize_str(text),
+            Value::List(items) => serializer.collect_seq(items.iter().map(Borrowed)),
+            Value::Map(entries) => {
+                let entries = entries.iter().map(|(key, value)| (&**key, Borrowed(value)));
+                serialize_entries(entries, serializer)
+            }
+        }
+    }
+}
+
+/// Writes an object with keys from outside. The key `__proto__` is left out: setting it would change the object's prototype.
+pub(super) fn serialize_entries<'k, T: Serialize, S: Serializer>(
+    entries: impl Iterator<Item = (&'k str, T)>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    let mut map = serializer.serialize_map(None)?;
+    for (key, value) in entries.filter(|(key, _)| *key != "__proto__") {
+        map.serialize_entry(key, &value)?;
+    }
+    map.end()
+}
+
+/// Whole numbers by names that the program knows, such as bytes by bucket.
+///
+/// They are written like the fields of a struct, for which the serializer keeps JavaScript's string of every key: a result
+/// has hundreds of them, and making a string takes longer than all else.
+#[derive(Clone, Debug)]
+pub(super) struct ByName(pub(super) Vec<(&'static str, Exact)>);
+
+impl Serialize for ByName {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut fields = serializer.serialize_struct("ByName", self.0.len())?;
+        for (name, number) in &self.0 {
+            fields.serialize_field(name, number)?;
+        }
+        fields.end()
+    }
+}
+
+/// The entries of an object, in their order.
+#[derive(Clone, Debug)]
+pub(super) struct Entries<T>(pub(super) Vec<(String, T)>);
+
+impl<T> Default for Entries<T> {
+    fn default() -> Self {
+        Self(Vec::new())
+    }
+}
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Entries<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(EntriesVisitor(PhantomData))
+    }
+}
+
+struct EntriesVisitor<T>(PhantomData<T>);
+
+impl<'de, T: Deserialize<'de>> Visitor<'de> for EntriesVisitor<T> {
+    type Value = Entries<T>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Entries<T>, A::Error> {
+        let mut entries = Vec::new();
+        while let Some(entry) = map.next_entry()? {
+            entries.push(entry);
+        }
+        Ok(Entries(entries))
+    }
+}
+
+/// The whole number that a float is; `None` where it has a fraction or does not fit.
+#[allow(
+    clippy::cast_possible_truncation,
+    clippy::cast_precision_loss,
+    clippy::float_cmp,
+    reason = "the cast is kept only where it loses nothing"
+)]
+pub(super) fn whole_number(number: f64) -> Option<i128> {
+    // The largest float below 2^127 is a whole number; a larger one saturates to 2^127 - 1, which no float equals.
+    let whole = number as i128;
+    (whole as f64 == number && whole != i128::MAX).then_some(whole)
+}

@@ -1,0 +1,88 @@
+//! Charts as SVG files.
+
+use serde::Deserialize;
+use tsify::{Ts, Tsify};
+use wasm_bindgen::prelude::*;
+
+use super::error::{self, type_error};
+use super::links::StageOption;
+use super::{arguments, job};
+use crate::export::{ChartError, ChartOptions, chart_file};
+use crate::memory::StageRef;
+use crate::report::amount::Unit;
+use crate::report::rank_map::Coloring;
+
+#[wasm_bindgen(typescript_custom_section)]
+const TYPES: &str = r#"
+export type ChartName = "bucket_bar" | "stage_bars" | "buckets" | "components" | "timeline" | "rank_map" | (string & {});
+"#;
+
+/// What a chart leaves to choose.
+#[derive(Debug, Default, Deserialize, Tsify)]
+#[serde(default)]
+#[tsify(missing_as_null)]
+pub struct SvgOptions {
+    /// The preset that the job starts from, such as `deepseek-v3@1`.
+    preset: Option<String>,
+    /// In pixels, from 200 to 4000; 720 unless told.
+    width: Option<u64>,
+    /// `GiB` unless told.
+    #[tsify(type = "\"GiB\" | \"GB\" | null")]
+    unit: Option<String>,
+    /// The stage that the chart is about; the fullest unless told.
+    #[tsify(type = "StagePlace | null")]
+    stage: Option<StageOption>,
+    /// What the colors of the map of ranks say; `memory` unless told.
+    #[tsify(type = "\"module\" | \"stage\" | \"memory\" | null")]
+    color: Option<String>,
+}
+
+/// A chart of a job, or of the job of a link, as the text of an SVG file that needs nothing else.
+///
+/// # Errors
+/// Throws a `ConfigError` for a job with problems, an `ExportError` where there is no such chart or stage.
+#[wasm_bindgen]
+pub fn svg(
+    #[wasm_bindgen(unchecked_param_type = "Job | string")] job: &JsValue,
+    #[wasm_bindgen(unchecked_param_type = "ChartName")] chart: &JsValue,
+    options: Option<Ts<SvgOptions>>,
+) -> Result<String, JsValue> {
+    let chart = arguments::text(chart, "chart")?;
+    let options = arguments::options(options)?;
+    let share = job::read_state(job, options.preset.as_deref())?;
+    let drawn = chart_file(&share, &chart, &options.checked()?);
+    drawn.map_err(|why| match &why {
+        ChartError::Invalid(problems) => error::config(problems),
+        ChartError::Width => type_error(&why.to_string()),
+        _ => error::export(&why.to_string()),
+    })
+}
+
+impl SvgOptions {
+    /// The same options as the core takes them.
+    fn checked(self) -> Result<ChartOptions, JsValue> {
+        let usual = ChartOptions::default();
+        let unit = |unit: String| match unit.as_str() {
+            "GiB" => Ok(Unit::Gib),
+            "GB" => Ok(Unit::Gb),
+            _ => Err(type_error("unit must be GiB or GB")),
+        };
+        let coloring = |id: String| {
+            let known = Coloring::ALL.into_iter().find(|one| one.id() == id);
+            known.ok_or_else(|| type_error("color must be module, stage or memory"))
+        };
+        Ok(ChartOptions {
+            width: self.width.unwrap_or(usual.width),
+            unit: self.unit.map(unit).transpose()?.unwrap_or(usual.unit),
+            stage: self.stage.map(|stage| StageRef {
+                module: stage.module.into(),
+                pp_rank: stage.pp_rank.into(),
+            }),
+            coloring: self
+                .color
+                .map(coloring)
+                .transpose()?
+                .unwrap_or(usual.coloring),
+        })
+    }
+}

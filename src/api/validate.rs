@@ -1,0 +1,144 @@
+//! What is wrong with a job.
+
+use serde::Serialize;
+use tsify::{Ts, Tsify};
+use wasm_bindgen::prelude::*;
+
+use super::plain_data::PlainData;
+use super::{job, to_ts};
+use crate::config::check;
+use crate::config::problem::{self, Fix as FieldFix};
+use crate::config::raw::RawJob;
+use crate::parallel::mimo;
+use crate::value::Value;
+
+/// Something that is wrong with a job.
+#[derive(Debug, Serialize, Tsify)]
+#[tsify(missing_as_null)]
+pub struct Problem {
+    /// Index of the module it is about.
+    module: usize,
+    /// Every argument involved.
+    fields: Vec<&'static str>,
+    severity: Severity,
+    /// A stable name of the rule.
+    rule: &'static str,
+    message: String,
+    /// Changes of one argument each that would mend it, best first.
+    fixes: Vec<Fix>,
+    /// Changes that belong together and mend it.
+    repair: Option<Repair>,
+}
+
+/// Whether Megatron refuses the job for it.
+#[derive(Clone, Copy, Debug, Serialize, Tsify)]
+#[serde(rename_all = "lowercase")]
+pub enum Severity {
+    /// Megatron refuses the job.
+    Error,
+    /// Megatron runs the job, perhaps not as it was meant.
+    Warning,
+}
+
+/// A change of one argument.
+#[derive(Debug, Serialize, Tsify)]
+pub struct Fix {
+    field: &'static str,
+    /// `null` means the default.
+    #[tsify(type = "unknown")]
+    value: PlainData,
+}
+
+/// Changes that belong together.
+#[derive(Debug, Serialize, Tsify)]
+pub struct Repair {
+    /// What they do, in words.
+    label: String,
+    changes: Vec<Change>,
+}
+
+/// A change of one argument of one module.
+#[derive(Debug, Serialize, Tsify)]
+#[tsify(missing_as_null)]
+pub struct Change {
+    /// Index of the module; `null` for what the whole job shares.
+    module: Option<usize>,
+    field: &'static str,
+    /// `null` means the default.
+    #[tsify(type = "unknown")]
+    value: PlainData,
+}
+
+/// Everything that is wrong with a job, warnings included; an empty list when nothing is.
+///
+/// # Errors
+/// Throws a `TypeError` where the argument is not plain data.
+#[wasm_bindgen]
+pub fn validate(
+    #[wasm_bindgen(unchecked_param_type = "Job")] job: &JsValue,
+) -> Result<Vec<Ts<Problem>>, JsValue> {
+    let checked = check(&RawJob::from_value(&job::read(job)?));
+    problems(&checked.problems).iter().map(to_ts).collect()
+}
+
+/// Problems as JavaScript has them.
+pub(super) fn problems(problems: &[problem::Problem]) -> Vec<Problem> {
+    problems.iter().map(Problem::from).collect()
+}
+
+impl From<&problem::Problem> for Problem {
+    fn from(problem: &problem::Problem) -> Self {
+        let fields = problem.fields.iter().map(|id| id.field().name);
+        Self {
+            module: problem.module,
+            fields: fields.collect(),
+            severity: match problem.severity {
+                problem::Severity::Error => Severity::Error,
+                problem::Severity::Warning => Severity::Warning,
+            },
+            rule: problem.rule,
+            message: problem.message.clone(),
+            fixes: problem.fixes.iter().map(Fix::from).collect(),
+            repair: problem.repair.as_ref().map(Repair::from),
+        }
+    }
+}
+
+impl From<&FieldFix> for Fix {
+    fn from(fix: &FieldFix) -> Self {
+        Self {
+            field: fix.field.field().name,
+            value: PlainData(fix.value.clone()),
+        }
+    }
+}
+
+impl From<&mimo::Repair> for Repair {
+    fn from(repair: &mimo::Repair) -> Self {
+        Self {
+            label: repair.label.clone(),
+            changes: repair.changes.iter().map(Change::from).collect(),
+        }
+    }
+}
+
+impl From<&mimo::Change> for Change {
+    fn from(change: &mimo::Change) -> Self {
+        let (module, field, value) = match change {
+            mimo::Change::Set {
+                module,
+                field,
+                value,
+            } => (Some(*module), field.name(), Value::Int(*value)),
+            mimo::Change::Rename { module, name } => {
+                (Some(*module), "name", Value::Text(name.clone()))
+            }
+            mimo::Change::WorldSize(ranks) => (None, "world_size", Value::Int(*ranks)),
+        };
+        Self {
+            module,
+            field,
+            value: PlainData(value),
+        }
+    }
+}

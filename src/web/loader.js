@@ -21,6 +21,8 @@
       event.preventDefault();
       location.reload();
     };
+    // An open dialog would lie above the panel, and nothing in it works any more.
+    for (const dialog of document.querySelectorAll("dialog[open]")) dialog.close();
     panel.hidden = false;
   };
   const waiting = setTimeout(() => {

@@ -5,9 +5,9 @@ use serde_json::json;
 use super::evidence;
 use super::page::Page;
 use super::site::Site;
+use super::webdriver::Font;
 
 #[test]
-#[ignore = "needs the checker: cargo xtask test"]
 fn no_barriers_in_light_and_dark() {
     let page = Page::open("");
     for scheme in ["light", "dark"] {
@@ -17,7 +17,6 @@ fn no_barriers_in_light_and_dark() {
 }
 
 #[test]
-#[ignore = "needs the checker: cargo xtask test"]
 fn no_barriers_beside_problems_and_with_everything_open() {
     let page = Page::open("v1;m=llama3-8b@1;tp=3");
     page.until("document.querySelector('.problem')");
@@ -28,7 +27,6 @@ fn no_barriers_beside_problems_and_with_everything_open() {
 }
 
 #[test]
-#[ignore = "needs the checker: cargo xtask test"]
 fn no_barriers_beside_timeline_and_ledger() {
     let page = Page::open(super::peaks::LLAMA);
     page.until("document.querySelectorAll('.savings tbody tr').length > 5");
@@ -37,7 +35,6 @@ fn no_barriers_beside_timeline_and_ledger() {
 }
 
 #[test]
-#[ignore = "needs the checker: cargo xtask test"]
 fn no_barriers_in_embeds() {
     let site = Site::new("");
     let page = Page::blank();
@@ -50,7 +47,6 @@ fn no_barriers_in_embeds() {
 }
 
 #[test]
-#[ignore = "needs the checker: cargo xtask test"]
 fn no_barriers_beside_the_evidence() {
     let page = Page::blank();
     evidence::open(&page);
@@ -65,7 +61,6 @@ fn no_barriers_beside_the_evidence() {
 }
 
 #[test]
-#[ignore = "needs the checker: cargo xtask test"]
 fn no_barriers_among_the_formulas() {
     let page = Page::blank();
     page.follow("formulas.html");
@@ -115,13 +110,20 @@ const SMALL: &str = "
 
 #[test]
 fn everything_can_be_hit_with_a_finger() {
-    let page = Page::open("");
+    for font in [Font::Wide, Font::Narrow] {
+        hit_everything(font);
+    }
+}
+
+#[track_caller]
+fn hit_everything(font: Font) {
+    let page = Page::open_in(font, "");
     open_everything(&page);
     let small = |side: &str| page.eval(&SMALL.replace("SIDE", side));
-    assert_eq!(small("24"), json!([]));
+    assert_eq!(small("24"), json!([]), "{font:?}");
     page.viewport(360, 740);
     page.touch();
-    assert_eq!(small("44"), json!([]));
+    assert_eq!(small("44"), json!([]), "{font:?}");
 }
 
 /// Makes all words a third longer, as those of other languages are, and the page read from `DIRECTION`, and tells what
@@ -181,8 +183,13 @@ const CROWDED: &str = "
 #[test]
 fn long_words_find_room_in_both_directions() {
     for direction in ["'ltr'", "'rtl'"] {
-        find_room("", "#tab-0", direction);
+        find_room(Font::Wide, "", "#tab-0", direction);
     }
+}
+
+#[test]
+fn long_words_find_room_in_a_narrow_font_too() {
+    find_room(Font::Narrow, "", "#tab-0", "'ltr'");
 }
 
 #[test]
@@ -192,14 +199,14 @@ fn long_words_find_room_in_every_picture() {
         ("", "#tab-2"),
         ("v1;m=qwen3.5-vl-27b@1", "#tab-0"),
     ] {
-        find_room(link, tab, "'ltr'");
+        find_room(Font::Wide, link, tab, "'ltr'");
     }
 }
 
 #[track_caller]
-fn find_room(link: &str, tab: &str, direction: &str) {
+fn find_room(font: Font, link: &str, tab: &str, direction: &str) {
     for width in [1280, 360] {
-        let page = Page::open(link);
+        let page = Page::open_in(font, link);
         open_everything(&page);
         page.click(tab);
         page.viewport(width, 800);
@@ -207,7 +214,11 @@ fn find_room(link: &str, tab: &str, direction: &str) {
             "document.querySelector('{tab}[aria-selected=true]') && document.querySelector('#parts-2 polygon')"
         ));
         let crowded = page.eval(&CROWDED.replace("DIRECTION", direction));
-        assert_eq!(crowded, json!([]), "{link} {tab} {direction} at {width}");
+        assert_eq!(
+            crowded,
+            json!([]),
+            "{font:?} {link} {tab} {direction} at {width}"
+        );
         assert_eq!(page.eval("document.documentElement.scrollWidth"), width);
     }
 }

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use super::{
     server::{self, Response},
-    webdriver::Browser,
+    webdriver::{Browser, Font},
 };
 
 /// Where the page lives: not at the top of its host, as on most static hosts.
@@ -59,18 +59,38 @@ impl Page {
     /// Opens the page with this fragment (without `#`) and waits until the calculator is there.
     #[track_caller]
     pub(crate) fn open(fragment: &str) -> Self {
-        let page = Self::blank();
+        Self::open_in(Font::Wide, fragment)
+    }
+
+    /// As [`open`](Self::open), with texts in this font.
+    #[track_caller]
+    pub(crate) fn open_in(font: Font, fragment: &str) -> Self {
+        let page = Self::blank_in(font);
         page.load(fragment);
         page
     }
 
     /// A browser that shows nothing yet, for what must be set before the page loads.
     pub(crate) fn blank() -> Self {
+        Self::blank_in(Font::Wide)
+    }
+
+    fn blank_in(font: Font) -> Self {
         let page = Self {
-            browser: Browser::start(),
+            browser: Browser::chromium(font),
         };
         // What the browser does on its own account is none of the page's.
         page.requests();
+        page
+    }
+
+    /// As [`open`](Self::open), in Firefox, whose network, console and screen these tests cannot reach.
+    #[track_caller]
+    pub(crate) fn open_in_firefox(fragment: &str) -> Self {
+        let page = Self {
+            browser: Browser::firefox(),
+        };
+        page.load(fragment);
         page
     }
 
@@ -319,6 +339,14 @@ impl Page {
             .devtools("Network.setBlockedURLs", &json!({ "urls": addresses }));
     }
 
+    /// Lets so many bytes a second through.
+    pub(crate) fn throttle(&self, bytes: u32) {
+        let line = json!({ "offline": false, "latency": 20, "downloadThroughput": bytes, "uploadThroughput": bytes });
+        self.browser.devtools("Network.enable", &json!({}));
+        self.browser
+            .devtools("Network.emulateNetworkConditions", &line);
+    }
+
     /// Whether scripts run on the next page.
     pub(crate) fn javascript(&self, enabled: bool) {
         self.browser.devtools(
@@ -341,19 +369,16 @@ impl Page {
 
     /// A picture of the screen, as `target/screenshots/NAME.png`.
     pub(crate) fn screenshot(&self, name: &str) -> PathBuf {
-        let picture = self.browser.devtools("Page.captureScreenshot", &json!({}));
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("target/screenshots");
         fs::create_dir_all(&folder).unwrap();
         let path = folder.join(name).with_extension("png");
-        fs::write(&path, base64(picture["data"].as_str().unwrap())).unwrap();
+        fs::write(&path, self.browser.screenshot()).unwrap();
         path
     }
 
     /// How many sheets of A4 the page takes on paper.
     pub(crate) fn sheets(&self) -> usize {
-        let a4 = json!({ "paperWidth": 8.27, "paperHeight": 11.69 });
-        let printed = self.browser.devtools("Page.printToPDF", &a4);
-        let file = base64(printed["data"].as_str().unwrap());
+        let file = self.browser.print();
         // Each sheet is an object of this type; the list of all of them has an `s` behind it.
         let sheet = b"/Type /Page\n";
         file.windows(sheet.len())
@@ -382,20 +407,4 @@ impl Page {
             .map(|text| text.as_str().unwrap().to_owned())
             .collect()
     }
-}
-
-/// The bytes that `text` stands for.
-fn base64(text: &str) -> Vec<u8> {
-    let digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let (mut bytes, mut bits, mut held) = (Vec::new(), 0, 0);
-    for digit in text.chars().map_while(|digit| digits.find(digit)) {
-        bits = bits << 6 | digit;
-        held += 6;
-        if held >= 8 {
-            held -= 8;
-            bytes.push(u8::try_from(bits >> held).unwrap());
-            bits &= (1 << held) - 1;
-        }
-    }
-    bytes
 }

@@ -1,61 +1,95 @@
-//! As much of the WebDriver protocol as driving Chromium takes. Every surprise is a panic.
+//! Browsers, driven through fantoccini by tests that are no futures. Every surprise is a panic.
+#![allow(dead_code, reason = "the benches use a part of this too")]
 
 use std::{
-    io::{BufRead, BufReader, Lines, Read, Write},
-    net::TcpStream,
+    fmt::Display,
+    fs,
+    io::{BufRead, BufReader, Lines},
+    path::PathBuf,
     process::{Child, ChildStdout, Command, Stdio},
+    sync::LazyLock,
 };
 
+use fantoccini::{
+    Client, ClientBuilder, Locator,
+    actions::{InputSource, KeyAction, KeyActions},
+    elements::{Element, ElementRef},
+    wd::{Capabilities, PrintConfiguration, PrintSize, WebDriverCompatibleCommand},
+};
+use http::Method;
+use hyper_util::client::legacy::connect::HttpConnector;
 use serde_json::{Value, json};
+use tokio::runtime::Runtime;
+use url::{ParseError, Url};
 
 /// The member that marks a reference to an element.
 const ELEMENT: &str = "element-6066-11e4-a52e-4f735466cecf";
 
+/// What all browsers run on.
+static RUNTIME: LazyLock<Runtime> =
+    LazyLock::new(|| Runtime::new().expect("threads can be started"));
+
+/// Waits for a step of a browser.
+#[track_caller]
+fn wait<T, E: Display>(step: impl Future<Output = Result<T, E>>) -> T {
+    match RUNTIME.block_on(step) {
+        Ok(value) => value,
+        Err(error) => panic!("{error}"),
+    }
+}
+
+/// The one font, besides one of fixed width, that a browser finds: the layout must not depend on a machine's fonts.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Font {
+    /// DejaVu Sans, among the widest of the usual ones.
+    Wide,
+    /// Liberation Sans Narrow.
+    Narrow,
+}
+
+impl Font {
+    /// A configuration for fontconfig in which there is nothing else.
+    fn configuration(self) -> PathBuf {
+        let (name, files) = match self {
+            Self::Wide => ("wide", ["DejaVuSans.ttf", "DejaVuSans-Bold.ttf"]),
+            Self::Narrow => (
+                "narrow",
+                [
+                    "LiberationSansNarrow-Regular.ttf",
+                    "LiberationSansNarrow-Bold.ttf",
+                ],
+            ),
+        };
+        let accepted = files.into_iter().chain(["DejaVuSansMono*.ttf"]);
+        let accepted: String = accepted
+            .map(|file| format!("<glob>*/{file}</glob>"))
+            .collect();
+        let text = format!(
+            "<?xml version=\"1.0\"?>\n<!DOCTYPE fontconfig SYSTEM \"fonts.dtd\">\n<fontconfig>\n\
+            <include>/etc/fonts/fonts.conf</include>\n<selectfont><acceptfont>{accepted}</acceptfont>\
+            <rejectfont><glob>*.*</glob></rejectfont></selectfont>\n</fontconfig>\n"
+        );
+        let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
+        let file = folder.join(format!("fonts-{name}.conf"));
+        // Whole or not at all: other tests read it at the same time.
+        let draft = folder.join(format!("fonts-{name}-{:?}", std::thread::current().id()));
+        fs::write(&draft, text).unwrap();
+        fs::rename(draft, &file).unwrap();
+        file
+    }
+}
+
 /// A browser of one's own, with nothing in its profile. Closed when dropped.
 pub(crate) struct Browser {
     driver: Child,
-    port: u16,
-    session: String,
+    client: Option<Client>,
 }
 
-/// What the driver prints, line by line.
+/// What a driver prints, line by line.
 type Output = Lines<BufReader<ChildStdout>>;
 
 impl Browser {
-    /// A driver that listens on a port of its own choice.
-    fn driver() -> Option<(Child, u16, Output)> {
-        let mut driver = Command::new("chromedriver")
-            .arg("--port=0")
-            .stdout(Stdio::piped())
-            .spawn()
-            .expect("chromedriver starts");
-        let mut output = BufReader::new(driver.stdout.take().unwrap()).lines();
-        let port = output.find_map(|line| {
-            line.ok()?
-                .split("successfully on port ")
-                .nth(1)?
-                .trim_end_matches('.')
-                .parse()
-                .ok()
-        });
-        if port.is_none() {
-            driver.wait().unwrap();
-        }
-        Some((driver, port?, output))
-    }
-
-    pub(crate) fn start() -> Self {
-        // A port that was free a moment ago may be taken when the driver binds it.
-        let (driver, port, output) = (0..5)
-            .find_map(|_| Self::driver())
-            .expect("chromedriver says which port it has chosen");
-        // Something must go on reading, or the driver blocks once the pipe is full.
-        std::thread::spawn(move || output.for_each(drop));
-        let mut browser = Self {
-            driver,
-            port,
-            session: String::new(),
-        };
+    pub(crate) fn chromium(font: Font) -> Self {
         let arguments = [
             "--headless=new",
             "--no-sandbox",
@@ -70,156 +104,208 @@ impl Browser {
             "goog:chromeOptions": { "args": arguments },
             "goog:loggingPrefs": { "browser": "ALL", "performance": "ALL" },
         });
-        let session = browser.call(
-            "POST",
-            "",
-            &json!({ "capabilities": { "alwaysMatch": capabilities } }),
-        );
-        browser.session = format!("/{}", session["sessionId"].as_str().unwrap());
+        let mut driver = Command::new("chromedriver");
+        driver
+            .arg("--port=0")
+            .env("FONTCONFIG_FILE", font.configuration());
+        Self::start(driver, &capabilities)
+    }
+
+    pub(crate) fn firefox() -> Self {
+        let capabilities = json!({
+            "browserName": "firefox",
+            "moz:firefoxOptions": { "args": ["-headless"] },
+        });
+        let mut driver = Command::new("geckodriver");
+        driver
+            .arg("--port=0")
+            .env("FONTCONFIG_FILE", Font::Wide.configuration());
+        Self::start(driver, &capabilities)
+    }
+
+    fn start(mut driver: Command, capabilities: &Value) -> Self {
+        // A port that was free a moment ago may be taken when the driver binds it.
+        let (driver, port, output) = (0..5)
+            .find_map(|_| listening(&mut driver))
+            .expect("the driver says on which port it listens");
+        // Something must go on reading, or the driver blocks once the pipe is full.
+        std::thread::spawn(move || output.for_each(drop));
+        let mut browser = Self {
+            driver,
+            client: None,
+        };
+        let capabilities: Capabilities = serde_json::from_value(capabilities.clone()).unwrap();
+        let mut builder = ClientBuilder::new(HttpConnector::new());
+        let address = format!("http://127.0.0.1:{port}");
+        let session = builder.capabilities(capabilities).connect(&address);
+        browser.client = Some(wait(session));
         browser
     }
 
+    fn client(&self) -> &Client {
+        self.client.as_ref().expect("the browser is open")
+    }
+
+    #[track_caller]
     pub(crate) fn go(&self, address: &str) {
-        self.call("POST", "/url", &json!({ "url": address }));
+        wait(self.client().goto(address));
     }
 
     /// Runs the body of a function in the page and gives what it returns, awaited.
+    #[track_caller]
     pub(crate) fn script(&self, body: &str, arguments: &Value) -> Value {
-        self.call(
-            "POST",
-            "/execute/sync",
-            &json!({ "script": body, "args": arguments }),
-        )
+        let arguments = arguments.as_array().cloned().unwrap_or_default();
+        wait(self.client().execute(body, arguments))
     }
 
     /// Goes into the frame that an expression finds, or back to the page around all of them.
+    #[track_caller]
     pub(crate) fn frame(&self, expression: Option<&str>) {
-        let frame = expression.map_or(Value::Null, |expression| {
-            self.script(&format!("return ({expression})"), &json!([]))
-        });
-        self.call("POST", "/frame", &json!({ "id": frame }));
+        let Some(expression) = expression else {
+            self.send("frame", json!({ "id": null }));
+            return;
+        };
+        let found = self.script(&format!("return ({expression})"), &json!([]));
+        let id = found[ELEMENT]
+            .as_str()
+            .unwrap_or_else(|| panic!("no frame is {expression}"));
+        let frame =
+            Element::from_element_id(self.client().clone(), ElementRef::from(id.to_owned()));
+        wait(frame.enter_frame());
     }
 
     /// Scrolls to the element and clicks its middle; fails when something covers it.
+    #[track_caller]
     pub(crate) fn click(&self, selector: &str) {
-        self.call(
-            "POST",
-            &format!("/element/{}/click", self.element(selector)),
-            &json!({}),
-        );
+        wait(self.element(selector).click());
     }
 
     /// Focuses the element and presses the keys one by one.
+    #[track_caller]
     pub(crate) fn type_keys(&self, selector: &str, keys: &str) {
-        self.call(
-            "POST",
-            &format!("/element/{}/value", self.element(selector)),
-            &json!({ "text": keys }),
-        );
+        wait(self.element(selector).send_keys(keys));
     }
 
     /// Presses keys wherever the focus is.
+    #[track_caller]
     pub(crate) fn press(&self, keys: &str) {
-        let one = |kind: &str, key: char| json!({ "type": kind, "value": key });
-        let mut strokes = Vec::new();
+        let mut strokes = KeyActions::new("keyboard".to_owned());
         let mut held = Vec::new();
         for key in keys.chars() {
             match key {
-                '\u{E000}' => strokes.extend(held.drain(..).map(|key| one("keyUp", key))),
+                '\u{E000}' => {
+                    for value in held.drain(..) {
+                        strokes = strokes.then(KeyAction::Up { value });
+                    }
+                }
                 '\u{E008}'..='\u{E00A}' | '\u{E03D}' => {
-                    strokes.push(one("keyDown", key));
+                    strokes = strokes.then(KeyAction::Down { value: key });
                     held.push(key);
                 }
-                key => strokes.extend([one("keyDown", key), one("keyUp", key)]),
+                value => {
+                    strokes = strokes.then(KeyAction::Down { value });
+                    strokes = strokes.then(KeyAction::Up { value });
+                }
             }
         }
-        let keyboard = json!({ "type": "key", "id": "keyboard", "actions": strokes });
-        self.call("POST", "/actions", &json!({ "actions": [keyboard] }));
+        wait(self.client().perform_actions(strokes));
+    }
+
+    /// A picture of what is on the screen, as PNG.
+    pub(crate) fn screenshot(&self) -> Vec<u8> {
+        wait(self.client().screenshot())
+    }
+
+    /// The page on sheets of A4, as PDF.
+    pub(crate) fn print(&self) -> Vec<u8> {
+        let builder = PrintConfiguration::builder();
+        let a4 = builder
+            .size(PrintSize {
+                width: 21.0,
+                height: 29.7,
+            })
+            .build()
+            .unwrap();
+        wait(self.client().print(a4))
     }
 
     /// One command of the Chrome DevTools protocol.
+    #[track_caller]
     pub(crate) fn devtools(&self, command: &str, parameters: &Value) -> Value {
-        self.call(
-            "POST",
-            "/goog/cdp/execute",
-            &json!({ "cmd": command, "params": parameters }),
+        self.send(
+            "goog/cdp/execute",
+            json!({ "cmd": command, "params": parameters }),
         )
     }
 
-    /// What has been logged since the last call: `browser` for the console, `performance` for the network.
+    /// What Chromium has logged since the last call: `browser` for the console, `performance` for the network.
     pub(crate) fn log(&self, kind: &str) -> Vec<Value> {
-        self.call("POST", "/se/log", &json!({ "type": kind }))
+        self.send("se/log", json!({ "type": kind }))
             .as_array()
             .unwrap()
             .clone()
     }
 
-    fn element(&self, selector: &str) -> String {
-        let found = self.call(
-            "POST",
-            "/element",
-            &json!({ "using": "css selector", "value": selector }),
-        );
-        found[ELEMENT].as_str().unwrap().to_owned()
+    #[track_caller]
+    fn element(&self, selector: &str) -> Element {
+        wait(self.client().find(Locator::Css(selector)))
     }
 
+    /// A command that fantoccini has no function for.
     #[track_caller]
-    fn call(&self, method: &str, path: &str, body: &Value) -> Value {
-        let Self { port, session, .. } = self;
-        let answer = exchange(
-            *port,
-            method,
-            &format!("/session{session}{path}"),
-            &body.to_string(),
-        );
-        let value = answer["value"].clone();
-        assert!(
-            value.get("error").is_none(),
-            "{method} {path}: {}: {}",
-            value["error"],
-            value["message"]
-        );
-        value
+    fn send(&self, path: &'static str, body: Value) -> Value {
+        wait(self.client().issue_cmd(Raw { path, body }))
     }
 }
 
 impl Drop for Browser {
     fn drop(&mut self) {
         // The session first: a driver that is killed leaves its browser behind.
-        if !self.session.is_empty() {
-            exchange(
-                self.port,
-                "DELETE",
-                &format!("/session{}", self.session),
-                "",
-            );
+        if let Some(client) = self.client.take() {
+            RUNTIME.block_on(client.close()).ok();
         }
         self.driver.kill().ok();
         self.driver.wait().ok();
     }
 }
 
-/// One HTTP request to the driver and the JSON that comes back.
-fn exchange(port: u16, method: &str, path: &str, body: &str) -> Value {
-    let mut stream = TcpStream::connect(("127.0.0.1", port)).expect("the driver listens");
-    let length = body.len();
-    write!(
-        stream,
-        "{method} {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: {length}\r\n\r\n{body}"
-    )
-    .unwrap();
-    let mut answer = BufReader::new(stream);
-    let mut length = 0;
-    loop {
-        let mut line = String::new();
-        answer.read_line(&mut line).unwrap();
-        match line.to_ascii_lowercase().strip_prefix("content-length:") {
-            Some(number) => length = number.trim().parse().unwrap(),
-            None if line.trim().is_empty() => break,
-            None => {}
-        }
+/// Starts a driver that listens on a port of its own choice.
+fn listening(command: &mut Command) -> Option<(Child, u16, Output)> {
+    let mut driver = command
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("the driver starts");
+    let mut output = BufReader::new(driver.stdout.take().unwrap()).lines();
+    let port = output.find_map(|line| {
+        // `ChromeDriver was started successfully on port 1.` and `Listening on 127.0.0.1:1`.
+        let line = line.ok()?;
+        let chromium = line.split("successfully on port ").nth(1);
+        let firefox = line.split("Listening on 127.0.0.1:").nth(1);
+        chromium.or(firefox)?.trim_end_matches('.').parse().ok()
+    });
+    if port.is_none() {
+        driver.wait().unwrap();
     }
-    let mut text = vec![0; length];
-    answer.read_exact(&mut text).unwrap();
-    serde_json::from_slice(&text).unwrap()
+    Some((driver, port?, output))
+}
+
+/// A command with its path below the session's.
+#[derive(Debug)]
+struct Raw {
+    path: &'static str,
+    body: Value,
+}
+
+impl WebDriverCompatibleCommand for Raw {
+    fn endpoint(&self, base: &Url, session: Option<&str>) -> Result<Url, ParseError> {
+        base.join(&format!(
+            "session/{}/{}",
+            session.unwrap_or_default(),
+            self.path
+        ))
+    }
+
+    fn method_and_body(&self, _: &Url) -> (Method, Option<String>) {
+        (Method::POST, Some(self.body.to_string()))
+    }
 }

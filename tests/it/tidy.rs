@@ -207,3 +207,12 @@ fn every_source_is_used() {
     }
     assert!(seen > 15, "{seen}");
 }
+
+#[test]
+fn no_text_is_read_as_markup() {
+    // In two pieces: this file is no exception.
+    let attribute = ["inner", "html"].join("_");
+    for (path, text) in rust_files("src") {
+        assert!(!text.contains(&attribute), "{path} sets {attribute}");
+    }
+}

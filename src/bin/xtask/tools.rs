@@ -13,6 +13,9 @@ use super::Error;
 /// The version of Trunk; its next one needs a newer compiler.
 const TRUNK: &str = "0.21.14";
 
+/// The version of Firefox's driver, which the system's packages lack.
+const GECKODRIVER: &str = "0.37.1";
+
 /// Where cargo installs programs for this project.
 const TOOLS: &str = "target/tools";
 
@@ -74,26 +77,48 @@ fn locked(package: &str) -> Result<String, Error> {
         .to_owned())
 }
 
-/// A browser, its driver and Node.
+/// Browsers, their drivers, fonts and Node.
 pub(crate) fn for_tests(shell: &Shell) -> Result<(), Error> {
+    put_first_on_path(shell)?;
+    let font = |name: &str| {
+        cmd!(shell, "fc-list {name}")
+            .quiet()
+            .ignore_stderr()
+            .read()
+            .is_ok_and(|list| !list.is_empty())
+    };
     let needed = [
-        ("chromium", "chromium"),
-        ("chromedriver", "chromium-driver"),
-        ("node", "nodejs"),
-        ("npm", "npm"),
+        (exists(shell, "chromium"), "chromium"),
+        (exists(shell, "chromedriver"), "chromium-driver"),
+        (
+            exists(shell, "firefox-esr") || exists(shell, "firefox"),
+            "firefox-esr",
+        ),
+        (exists(shell, "node"), "nodejs"),
+        (exists(shell, "npm"), "npm"),
+        (exists(shell, "fc-list"), "fontconfig"),
+        // The two fonts of tests/browser/webdriver.rs.
+        (font("DejaVu Sans"), "fonts-dejavu-core"),
+        (font("Liberation Sans Narrow"), "fonts-liberation"),
     ];
-    let missing = needed.iter().filter(|(program, _)| !exists(shell, program));
-    let packages: Vec<&str> = missing.map(|(_, package)| *package).collect();
-    if packages.is_empty() {
-        return Ok(());
-    }
-    println!("installing {}", packages.join(", "));
-    apt(shell, &["update"]).and_then(|()| {
+    let packages: Vec<&str> = needed
+        .iter()
+        .filter(|(there, _)| !there)
+        .map(|(_, package)| *package)
+        .collect();
+    if !packages.is_empty() {
+        println!("installing {}", packages.join(", "));
+        apt(shell, &["update"])?;
         apt(
             shell,
             &[&["install", "--no-install-recommends"], &packages[..]].concat(),
-        )
-    })
+        )?;
+        // Newer systems have it in a package of its own.
+        if !font("Liberation Sans Narrow") {
+            apt(shell, &["install", "fonts-liberation-sans-narrow"])?;
+        }
+    }
+    cargo_install(shell, "geckodriver", "geckodriver", GECKODRIVER, &[])
 }
 
 /// Whether a program of this name can be started.

@@ -1,0 +1,123 @@
+//! What `index.html` shows of the default job before the calculator is there, and that nothing moves when it comes.
+//!
+//! The part between the markers is a copy of what the calculator draws. `FIRST_VIEW=write` in the environment of the
+//! first test brings it up to date, after `cargo xtask build`; it takes a second build to get it into `dist`.
+
+use std::{env, fs, path::Path};
+
+use serde_json::json;
+
+use super::page::Page;
+
+/// What stands around the copy in `index.html`.
+const MARKERS: [&str; 2] = ["<!-- first view -->\n", "<!-- /first view -->"];
+
+/// The header and the headline as HTML, an element a line, without what only scripts use, and with nothing in lists.
+const DRAWN: &str = "
+    (() => {
+      const copy = (selector) => document.querySelector(`#app ${selector}`).cloneNode(true);
+      const [header, summary] = [copy('.header'), copy('.summary')];
+      for (const option of header.querySelectorAll('option, optgroup')) option.remove();
+      summary.querySelector('.headline-bar').replaceChildren();
+      for (const part of [header, summary]) {
+        for (const element of [part, ...part.querySelectorAll('*')]) {
+          for (const { name } of [...element.attributes]) {
+            if (/^(id|popover|popovertarget|aria-haspopup|aria-pressed|aria-disabled|data-(?!verdict).*)$/.test(name)) element.removeAttribute(name);
+          }
+          for (const child of [...element.childNodes]) if (child.nodeType === Node.COMMENT_NODE) child.remove();
+          if (element.matches('button')) element.setAttribute('type', 'button');
+        }
+      }
+      const html = `${header.outerHTML}<main class=\"panes\">${summary.outerHTML}`;
+      return html.replace(/<(?!\\/)/g, '\\n<').trim() + '\\n';
+    })()";
+
+#[test]
+fn the_first_view_is_what_the_calculator_draws() {
+    let page = Page::open("");
+    let drawn = page.eval(DRAWN).as_str().unwrap().to_owned();
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("index.html");
+    let document = fs::read_to_string(&path).unwrap();
+    let (before, rest) = document.split_once(MARKERS[0]).unwrap();
+    let (shown, after) = rest.split_once(MARKERS[1]).unwrap();
+    if env::var_os("FIRST_VIEW").is_some_and(|task| task == "write") {
+        let updated = [before, MARKERS[0], &drawn, MARKERS[1], after].concat();
+        fs::write(path, updated).unwrap();
+    } else {
+        assert_eq!(shown, drawn, "index.html: see {}", file!());
+    }
+}
+
+/// Where the parts are that both views have, in CSS pixels, rounded.
+const PLACES: &str = "
+    ['.header', '.total', '.verdict', '.summary-foot', '.form', '.results-pane'].map((selector) => {
+      const { left, top, width } = document.querySelector(`#app ${selector}`).getBoundingClientRect();
+      return [selector, left, top, width].map((n) => typeof n === 'number' ? Math.round(n) : n).join(' ');
+    })";
+
+#[test]
+fn the_calculator_takes_the_place_of_the_first_view() {
+    for (width, height) in [(1280, 800), (360, 740)] {
+        let page = Page::blank();
+        page.viewport(width, height);
+        page.block(&["*.wasm*"]);
+        page.go("");
+        assert_eq!(page.count("#app > .shell"), 1);
+        let first = page.eval(PLACES);
+        page.block(&[]);
+        page.load("");
+        assert_eq!(page.eval(PLACES), first, "at {width}");
+    }
+}
+
+#[test]
+fn the_largest_paint_is_the_first_view_and_nothing_shifts() {
+    for (width, height) in [(1280, 800), (360, 740)] {
+        let page = Page::blank();
+        page.viewport(width, height);
+        // Fast enough for the test and slow enough for the page to be painted before the calculator has arrived.
+        page.throttle(1_000_000);
+        page.load("");
+        let seen = |kind: &str, value: &str| {
+            page.eval(&format!(
+                "new Promise((done) => {{
+                   new PerformanceObserver((list) => done(list.getEntries().map((entry) => {value})))
+                     .observe({{ type: '{kind}', buffered: true }});
+                   setTimeout(() => done([]), 1000);
+                 }})"
+            ))
+        };
+        // An element that is no longer in the document is not named.
+        let largest = seen(
+            "largest-contentful-paint",
+            "entry.element?.outerHTML ?? null",
+        );
+        assert_eq!(
+            largest.as_array().unwrap().last(),
+            Some(&json!(null)),
+            "{largest} at {width}"
+        );
+        let shifts = seen("layout-shift", "entry.value");
+        let sum: f64 = shifts
+            .as_array()
+            .unwrap()
+            .iter()
+            .filter_map(serde_json::Value::as_f64)
+            .sum();
+        assert!(sum < 0.02, "{shifts} at {width}");
+    }
+}
+
+#[test]
+fn a_link_to_another_job_does_not_show_the_default_one_first() {
+    let page = Page::blank();
+    page.block(&["*.wasm*"]);
+    page.go("v1;m=llama3-8b@1");
+    assert_eq!(
+        page.eval("document.querySelector('.total').checkVisibility({ visibilityProperty: true })"),
+        false
+    );
+    page.go("");
+    page.eval("location.reload()");
+    page.until("document.querySelector('.total').checkVisibility({ visibilityProperty: true })");
+}

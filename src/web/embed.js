@@ -61,7 +61,8 @@
       near.unobserve(this);
       if (this.frame) return;
       const url = new URL("embed.html", new URL(this.getAttribute("src") ?? "", home));
-      for (const name of ["view", "fields"]) if (this.hasAttribute(name)) url.searchParams.set(name, this.getAttribute(name));
+      url.searchParams.set("view", this.getAttribute("view") ?? "compact");
+      if (this.hasAttribute("fields")) url.searchParams.set("fields", this.getAttribute("fields"));
       if (this.hasAttribute("readonly")) url.searchParams.set("readonly", "1");
       url.searchParams.set("theme", this.theme);
       url.hash = this.hash;

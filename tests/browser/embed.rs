@@ -92,6 +92,23 @@ fn a_sandboxed_frame_without_storage_shows_the_number_of_the_page() {
 }
 
 #[test]
+fn a_frame_without_an_origin_says_that_the_server_does_not_let_it_load() {
+    let calculator = Site::without_cors();
+    let frame = format!(
+        "<iframe sandbox=allow-scripts width=700 height=400 src='{}embed.html?view=bar{LLAMA}'></iframe>",
+        calculator.calculator()
+    );
+    let page = Page::blank();
+    page.visit(&Site::new(frame).address);
+    page.enter("document.querySelector('iframe')");
+    page.until("document.getElementById('recover')?.checkVisibility()");
+    let said = page.text("#recover");
+    assert!(said.contains("Access-Control-Allow-Origin"), "{said}");
+    let top = page.eval("document.getElementById('recover').getBoundingClientRect().top");
+    assert!(top.as_f64() < Some(20.0), "{top}");
+}
+
+#[test]
 fn nothing_is_loaded_before_the_element_is_near() {
     let far = "<div style='height: 4000px'></div>";
     let embedded = Embedded::open(&format!(
@@ -102,14 +119,13 @@ fn nothing_is_loaded_before_the_element_is_near() {
     embedded.page.eval("scrollTo(0, 3500)");
     embedded.loaded();
     let files = [
-        "embed.css",
         "embed.html",
         "embed.js",
         "frame.js",
         "loader.js",
-        "megatron-memory-embed.js",
-        "megatron-memory-embed_bg.wasm",
-        "parts.js",
+        "megatron-memory.js",
+        "megatron-memory_bg.wasm",
+        "style.css",
     ];
     assert_eq!(
         embedded.calculator.requests(),
@@ -125,7 +141,7 @@ fn downloads(page: &Page, calculator: &Site) -> [usize; 2] {
     );
     let requests = calculator.requests();
     let count = |name: &str| requests.iter().filter(|path| path.ends_with(name)).count();
-    [count(".wasm"), count("megatron-memory-embed.js")]
+    [count(".wasm"), count("megatron-memory.js")]
 }
 
 #[test]

@@ -102,8 +102,11 @@ fn after_a_panic_the_page_offers_a_way_on_and_keeps_the_link() {
     let page = Page::open("v1;m=anything");
     let fragment = page.fragment();
     page.trap();
+    page.eval("document.querySelector('.results-pane').scrollTo(0, 1000)");
     page.until("!document.getElementById('recover').hidden");
     assert!(page.text("#recover").contains("mistake in the calculator"));
+    let place = page.eval("(({ top, bottom }) => [top >= 0, bottom <= innerHeight])(document.getElementById('recover').getBoundingClientRect())");
+    assert_eq!(place, serde_json::json!([true, true]), "out of sight");
     assert_eq!(page.fragment(), fragment);
     page.click("#recover-reload");
     page.until(

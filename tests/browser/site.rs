@@ -12,6 +12,10 @@ use super::server::{self, Response};
 /// As static hosts send them: files may be kept for a while, and read from anywhere.
 const HEADERS: &str = "Cache-Control: max-age=600\r\nAccess-Control-Allow-Origin: *\r\nX-Content-Type-Options: nosniff\r\n";
 
+/// The same from a host that lets only its own pages read its files.
+const HEADERS_WITHOUT_CORS: &str =
+    "Cache-Control: max-age=600\r\nX-Content-Type-Options: nosniff\r\n";
+
 /// The calculator's address in the sources of `tests/embed`.
 const CALCULATOR: &str = "https://calculator.example/";
 
@@ -31,7 +35,7 @@ impl Site {
     /// A built site in a folder, in which the calculator's address is that of another site.
     pub(crate) fn of_folder(folder: PathBuf, calculator: &Self) -> Self {
         let calculator = calculator.calculator();
-        Self::serve(move |home, path| {
+        Self::serve(HEADERS, move |home, path| {
             let mut response = server::file(&folder, path);
             if response.kind.starts_with("text/")
                 && let Ok(text) = String::from_utf8(response.body.clone())
@@ -45,21 +49,35 @@ impl Site {
 
     /// A site with one page, `/`; `body` may be empty where only the calculator is of use.
     pub(crate) fn new(body: impl Into<String>) -> Self {
+        Self::beside_calculator(HEADERS, body)
+    }
+
+    /// A calculator whose files only pages of its own origin may read.
+    pub(crate) fn without_cors() -> Self {
+        Self::beside_calculator(HEADERS_WITHOUT_CORS, "")
+    }
+
+    fn beside_calculator(headers: &'static str, body: impl Into<String>) -> Self {
         let (dist, body) = (
             Path::new(env!("CARGO_MANIFEST_DIR")).join("dist"),
             body.into(),
         );
-        Self::serve(move |_, path| match path.strip_prefix("/calculator/") {
-            Some(path) => server::file(&dist, path),
-            None if path == "/" => {
-                Response::ok("text/html; charset=utf-8", format!("{HEAD}{body}"))
+        Self::serve(headers, move |_, path| {
+            match path.strip_prefix("/calculator/") {
+                Some(path) => server::file(&dist, path),
+                None if path == "/" => {
+                    Response::ok("text/html; charset=utf-8", format!("{HEAD}{body}"))
+                }
+                None => Response::missing(),
             }
-            None => Response::missing(),
         })
     }
 
     /// Answers what `respond` makes of the site's own address and a path.
-    fn serve(respond: impl Fn(&str, &str) -> Response + Send + Sync + 'static) -> Self {
+    fn serve(
+        headers: &'static str,
+        respond: impl Fn(&str, &str) -> Response + Send + Sync + 'static,
+    ) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = format!("http://{}/", listener.local_addr().unwrap());
         let requests = Arc::new(Mutex::new(Vec::new()));
@@ -68,7 +86,7 @@ impl Site {
             seen.lock().unwrap().push(path.to_owned());
             respond(&home, path)
         };
-        thread::spawn(move || server::serve(&listener, HEADERS, respond));
+        thread::spawn(move || server::serve(&listener, headers, respond));
         Self { address, requests }
     }
 

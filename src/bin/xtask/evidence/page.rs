@@ -57,7 +57,7 @@ fn rows<'a>((run, comparison): &'a Compared<'_>) -> Vec<Row<'a>> {
         return Vec::new();
     };
     let m = &run.measured;
-    let [reserved, ..] = c.band.allowances;
+    let [reserved, ..] = c.band.overheads;
     let numbers = [
         (STEADY, m.steady_allocated, (c.steady, c.steady)),
         (

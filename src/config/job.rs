@@ -333,8 +333,9 @@ impl Module {
             expert_data_parallel_size: self.edp,
             expert_tensor_parallel_size: self.etp,
             padded_vocab_size: self.padded_vocab_size,
-            vocab_padding: self.padded_vocab_size
-                - self.vocab_size.unwrap_or(self.padded_vocab_size),
+            vocab_padding: self
+                .vocab_size
+                .map_or(0, |vocab| self.padded_vocab_size.saturating_sub(vocab)),
             num_microbatches: self.num_microbatches,
             global_batch_size: self.global_batch_size,
             ffn_hidden_size: self.ffn_hidden_size,

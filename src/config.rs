@@ -1,25 +1,30 @@
 //! What a user may set, and how raw values become a checked configuration.
 
-pub mod adapt;
 pub mod canonical;
 mod check;
 pub mod choices;
+mod context;
+mod draft;
 pub mod edit;
-pub mod ends;
 pub mod field;
 pub mod fields;
+mod from_field;
 pub mod gpus;
 pub mod job;
-mod mend;
+mod linear_attention;
+pub mod modality;
+mod module_links;
+mod nearby;
 pub mod parse;
 pub mod pattern;
 pub mod problem;
+mod rank_ranges;
 pub mod raw;
 mod rules;
-mod spans;
-pub mod step;
-mod typed;
+pub mod suggest;
 
-pub use check::{Checked, check};
-pub use spans::mimo_input;
-pub use typed::NameSet;
+pub use check::Checked;
+pub use from_field::NameSet;
+pub use rank_ranges::mimo_input;
+pub use rules::rule_names;
+pub use suggest::check;

@@ -130,14 +130,14 @@ pub fn layer_tape(sizes: &Sizes<'_>, spec: LayerSpec) -> AutogradTape {
 
 /// Whether nothing in a module is trained before its projector, so that autograd has no part in it.
 fn detached(m: &Module) -> bool {
-    m.args.frozen && !m.ends.is_language()
+    m.args.frozen && !m.io.is_language()
 }
 
 /// The tape of the embedding or of an encoder's front end.
 #[must_use]
 pub fn embedding_tape(sizes: &Sizes<'_>) -> AutogradTape {
     let mut tape = AutogradTape::new(Family::Output, crate::source::EMBEDDING);
-    if sizes.m.ends.is_language() {
+    if sizes.m.io.is_language() {
         embedding::ops::ops(sizes, &mut tape);
     } else {
         front_end::ops::ops(sizes, &mut tape);
@@ -153,7 +153,7 @@ pub fn embedding_tape(sizes: &Sizes<'_>) -> AutogradTape {
 pub fn head_tape(sizes: &Sizes<'_>, depths: u64, output: bool) -> AutogradTape {
     let mut tape = AutogradTape::new(Family::Residual, crate::source::FINAL_NORM);
     let x = tape.tensor("output of the last layer", sizes.residual(), sizes.width());
-    if sizes.m.ends.is_language() {
+    if sizes.m.io.is_language() {
         loss::ops(sizes, &mut tape, x, depths, output);
     } else {
         projector::ops::ops(sizes, &mut tape, x);

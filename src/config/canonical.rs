@@ -3,10 +3,9 @@
 
 use core::str::FromStr;
 
-use super::check::default;
 use super::field::{Kind, Scope};
 use super::fields::FieldId;
-use super::parse::{Parsed, parse};
+use super::parse::{Parsed, default_value, parse};
 use super::raw::{RawJob, RawModule, Settings};
 use crate::parallel::stages::PipelineLayout;
 use crate::value::Value;
@@ -37,7 +36,7 @@ pub fn meaning(id: FieldId, raw: Option<&Value>) -> Meaning {
         None => Ok(None),
     };
     match given {
-        Ok(None) => default(field.kind, field.default).map_or(Meaning::Nothing, Meaning::Is),
+        Ok(None) => default_value(field).map_or(Meaning::Nothing, Meaning::Is),
         Ok(Some(Parsed::Text(text))) if id == FieldId::pipeline_model_parallel_layout => {
             match PipelineLayout::from_str(&text) {
                 // A single stage without layers has no spelling of its own.

@@ -5,32 +5,60 @@
     reason = "Megatron's names stand in the texts as they are"
 )]
 
-/// Declares an enum together with the names of its variants, in the same order.
+use super::from_field::{Choice, FromField};
+use super::parse::Parsed;
+use strum::{FromRepr, IntoStaticStr, VariantArray, VariantNames};
+
+/// Declares enums together with Megatron's spelling of each variant.
 macro_rules! choices {
     ($($(#[$meta:meta])* $name:ident { $($(#[$variant_meta:meta])* $variant:ident = $text:literal),+ $(,)? })+) => {$(
         $(#[$meta])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-        pub enum $name { $($(#[$variant_meta])* $variant),+ }
+        #[derive(FromRepr, IntoStaticStr, VariantArray, VariantNames)]
+        #[repr(u8)]
+        pub enum $name { $($(#[$variant_meta])* #[strum(serialize = $text)] $variant),+ }
 
         impl $name {
             /// The names, in the order of the variants.
-            pub const NAMES: &'static [&'static str] = &[$($text),+];
+            pub const NAMES: &'static [&'static str] = <Self as VariantNames>::VARIANTS;
             /// The variants in order.
-            pub const ALL: &'static [Self] = &[$(Self::$variant),+];
+            pub const ALL: &'static [Self] = <Self as VariantArray>::VARIANTS;
 
-            /// The variant at a place in the list.
+            /// The variant at an index of the list.
             #[must_use]
             pub fn at(index: u8) -> Option<Self> {
-                $(if index == Self::$variant as u8 {
-                    return Some(Self::$variant);
-                })+
-                None
+                Self::from_repr(index)
             }
 
             /// Megatron's spelling.
             #[must_use]
-            pub const fn name(self) -> &'static str {
-                match self { $(Self::$variant => $text),+ }
+            pub fn name(self) -> &'static str {
+                self.into()
+            }
+        }
+
+        impl FromField for Option<$name> {
+            fn from_field(value: Option<Parsed>) -> Self {
+                match value {
+                    Some(Parsed::Choice(index)) => $name::at(index),
+                    _ => None,
+                }
+            }
+        }
+
+        impl FromField for $name {
+            fn from_field(value: Option<Parsed>) -> Self {
+                #[allow(clippy::indexing_slicing, reason = "no list of names is empty")]
+                const FIRST: $name = $name::ALL[0];
+                Option::from_field(value).unwrap_or(FIRST)
+            }
+        }
+
+        impl Choice for $name {
+            const ALL: &'static [Self] = Self::ALL;
+
+            fn bit(self) -> u32 {
+                1 << u32::from(self as u8)
             }
         }
     )+};

@@ -1,11 +1,10 @@
 //! Editing the list of modules: splitting a plain job, adding, removing, ordering, and laying out.
 
 use super::choices::FrontEnd;
-use super::ends;
 use super::field::{Group, Scope};
 use super::fields::FieldId;
+use super::rank_ranges::mimo_input;
 use super::raw::{RawJob, RawModule, Settings};
-use super::spans::mimo_input;
 use crate::parallel::mimo::spec::{build_layout, write_component_spec};
 use crate::parallel::mimo::{Change, Field, LANGUAGE_MODULE, ModuleParallelism, Repair};
 use crate::parallel::python::Refusal;
@@ -58,10 +57,6 @@ impl RawJob {
         }
     }
 
-    fn number(&self, module: usize, id: FieldId) -> u64 {
-        ends::number(self, module, id).unwrap_or(1)
-    }
-
     /// TP, PP and CP of a module together.
     fn copy_of_model(&self, module: usize) -> u64 {
         let sizes = [
@@ -70,7 +65,7 @@ impl RawJob {
             FieldId::context_parallel_size,
         ];
         let product = sizes.into_iter().fold(1, |all: u64, id| {
-            all.saturating_mul(self.number(module, id))
+            all.saturating_mul(self.number(module, id).unwrap_or(1))
         });
         product.max(1)
     }
@@ -81,7 +76,7 @@ impl RawJob {
             return;
         }
         let copy = self.copy_of_model(0);
-        let ranks = ends::number(self, 0, FieldId::world_size).unwrap_or(copy);
+        let ranks = self.number(0, FieldId::world_size).unwrap_or(copy);
         let mut module = RawModule {
             name: LANGUAGE_MODULE.to_owned(),
             rank_offset: Some(Value::Int(0)),
@@ -123,7 +118,9 @@ impl RawJob {
     pub fn add_module(&mut self, name: &str, settings: Settings) -> usize {
         self.split();
         let language = self.modules.iter().position(|m| m.name == LANGUAGE_MODULE);
-        let dp = self.number(language.unwrap_or(0), FieldId::data_parallel_size);
+        let dp = self
+            .number(language.unwrap_or(0), FieldId::data_parallel_size)
+            .unwrap_or(1);
         let mut module = RawModule {
             name: self.free_name(name),
             rank_offset: None,
@@ -177,22 +174,12 @@ impl RawJob {
         }
     }
 
-    /// Whether all modules share all ranks.
-    #[must_use]
-    pub fn colocates(&self) -> bool {
-        use super::parse::{Parsed, parse};
-        let given = self.shared.get(FieldId::colocate_modules);
-        given.is_some_and(|value| {
-            parse(FieldId::colocate_modules.field(), value) == Ok(Some(Parsed::Flag(true)))
-        })
-    }
-
     /// Places the modules one after another in the order of the list and makes the world as large as they are;
     /// modules without DP share the ranks that the others leave, where that comes out even. On shared ranks every
     /// module gets all of them.
     pub fn lay_out(&mut self) {
         if self.colocates() {
-            let world = self.number(0, FieldId::world_size);
+            let world = self.number(0, FieldId::world_size).unwrap_or(1);
             for index in 0..self.modules.len() {
                 let dp = (world / self.copy_of_model(index)).max(1);
                 self.set_parallelism(index, Field::RankOffset, Value::Int(0));
@@ -205,7 +192,7 @@ impl RawJob {
         }
         let mut next: u64 = 0;
         for index in 0..self.modules.len() {
-            let dp = ends::number(self, index, FieldId::data_parallel_size);
+            let dp = self.number(index, FieldId::data_parallel_size);
             if dp.is_none() {
                 self.set_parallelism(index, Field::DataParallelSize, Value::Int(1));
             }
@@ -247,7 +234,7 @@ impl RawJob {
             .split_whitespace()
             .filter(|word| *word != "--component")
             .collect();
-        let world = ends::number(self, 0, FieldId::world_size).map(i128::from);
+        let world = self.number(0, FieldId::world_size).map(i128::from);
         // Without a size for every module MegatronMIMO shares the world out; with one, it is left alone.
         let mut modules = build_layout(&specs, None)?;
         let shares = modules

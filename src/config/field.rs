@@ -83,6 +83,19 @@ pub enum Scope {
     Job,
 }
 
+/// Whether a field says what the model is or how it is trained.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Aspect {
+    /// What the model is: its layers and their sizes.
+    Model,
+    /// How experts are trained. Another model with experts can be trained alike; one without has no use for it.
+    ExpertTraining,
+    /// How the layers of this one model are split over stages. It may mean nothing for another model.
+    LayerSplit,
+    /// How the job is trained, whatever the model.
+    Training,
+}
+
 /// What values a field takes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Kind {
@@ -198,6 +211,8 @@ pub struct Field {
     pub kind: Kind,
     /// What a missing value means.
     pub default: Default,
+    /// Whether it says what the model is or how it is trained.
+    pub aspect: Aspect,
 }
 
 /// What a form says about a field. It stands apart, so that a program without a form does not hold it.
@@ -234,6 +249,7 @@ impl Field {
             scope: Scope::Module,
             kind,
             default,
+            aspect: Aspect::Model,
             presentation: Presentation {
                 label: "",
                 symbol: "",
@@ -316,6 +332,7 @@ pub(super) struct Declaration {
     scope: Scope,
     kind: Kind,
     default: Default,
+    aspect: Aspect,
     presentation: Presentation,
 }
 
@@ -329,6 +346,10 @@ impl Declaration {
         label: &'static str,
     ) -> Self {
         self.key = key;
+        self.aspect = match group {
+            Group::Model | Group::Attention | Group::Moe => Aspect::Model,
+            _ => Aspect::Training,
+        };
         self.presentation.group = group;
         self.presentation.level = level;
         self.presentation.label = label;
@@ -353,6 +374,18 @@ impl Declaration {
         self
     }
 
+    /// A field of the experts that says how they are trained.
+    pub(super) const fn trains_experts(mut self) -> Self {
+        self.aspect = Aspect::ExpertTraining;
+        self
+    }
+
+    /// A field that says how the layers of one model are split over stages.
+    pub(super) const fn splits_layers(mut self) -> Self {
+        self.aspect = Aspect::LayerSplit;
+        self
+    }
+
     /// One value for the whole job.
     pub(super) const fn job(mut self) -> Self {
         self.scope = Scope::Job;
@@ -372,6 +405,7 @@ impl Declaration {
             scope,
             kind,
             default,
+            aspect,
             ..
         } = self;
         Field {
@@ -381,6 +415,7 @@ impl Declaration {
             scope,
             kind,
             default,
+            aspect,
         }
     }
 

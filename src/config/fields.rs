@@ -20,9 +20,9 @@ use super::field::Group::{
 };
 use super::field::Level::{All, Essential, More};
 use super::field::{Decimal, Field, Presentation};
+use super::from_field::{FromField, NameSet};
 use super::parse::Parsed;
 use super::pattern::LayerPattern;
-use super::typed::{NameSet, Typed, read};
 
 macro_rules! fields {
     ($($(#[doc = $help:literal])+ $name:ident: $type:ty = $declaration:expr;)+) => {
@@ -52,14 +52,10 @@ macro_rules! fields {
         pub struct Args { $($(#[doc = $help])+ pub $name: $type),+ }
 
         impl Args {
-            const UNREAD: Self = Self { $($name: <$type as Typed>::UNREAD),+ };
-
             /// The arguments from every field's value after defaults, in the order of [`FieldId::ALL`].
-            pub(super) fn from_values(values: &[Option<Parsed>]) -> Self {
-                let mut args = Self::UNREAD;
-                let mut values = values.iter();
-                $(read(&mut args.$name, &mut values);)+
-                args
+            pub(super) fn from_values(values: Vec<Option<Parsed>>) -> Self {
+                let mut values = values.into_iter();
+                Self { $($name: FromField::from_field(values.next().flatten())),+ }
             }
         }
     };
@@ -152,25 +148,25 @@ fields! {
     /// How router logits become scores.
     moe_router_score_function: RouterScore = Field::choice(RouterScore::NAMES, "softmax").at(Moe, All, "score", "Router score");
     /// Precision of the router's computation; left out, the parameters' own.
-    moe_router_dtype: Option<RouterDtype> = Field::optional_choice(RouterDtype::NAMES, "the parameters' dtype").at(Moe, All, "rdtype", "Router dtype");
+    moe_router_dtype: Option<RouterDtype> = Field::optional_choice(RouterDtype::NAMES, "the parameters' dtype").at(Moe, All, "rdtype", "Router dtype").trains_experts();
     /// How tokens reach their experts.
-    moe_token_dispatcher_type: TokenDispatcher = Field::choice(TokenDispatcher::NAMES, "allgather").at(Moe, More, "disp", "Dispatcher");
+    moe_token_dispatcher_type: TokenDispatcher = Field::choice(TokenDispatcher::NAMES, "allgather").at(Moe, More, "disp", "Dispatcher").trains_experts();
     /// All local experts in one grouped matrix product.
-    moe_grouped_gemm: bool = Field::flag(false).at(Moe, All, "ggemm", "Grouped GEMM");
+    moe_grouped_gemm: bool = Field::flag(false).at(Moe, All, "ggemm", "Grouped GEMM").trains_experts();
     /// A fused kernel permutes tokens.
-    moe_permute_fusion: bool = Field::flag(false).at(Moe, All, "permf", "Fused permutation");
+    moe_permute_fusion: bool = Field::flag(false).at(Moe, All, "permf", "Fused permutation").trains_experts();
     /// A fused kernel computes the router's top-k.
-    moe_router_fusion: bool = Field::flag(false).at(Moe, All, "routf", "Fused router");
+    moe_router_fusion: bool = Field::flag(false).at(Moe, All, "routf", "Fused router").trains_experts();
     /// Shared experts run while tokens travel.
-    moe_shared_expert_overlap: bool = Field::flag(false).at(Moe, All, "sovl", "Overlap shared experts");
+    moe_shared_expert_overlap: bool = Field::flag(false).at(Moe, All, "sovl", "Overlap shared experts").trains_experts();
     /// Each expert takes at most this many times its fair share of tokens; left out, no token is dropped.
-    moe_expert_capacity_factor: Option<Decimal> = Field::optional_decimal(1_000_000, 1_000_000_000, "no token is dropped").at(Moe, More, "cap", "Capacity factor");
+    moe_expert_capacity_factor: Option<Decimal> = Field::optional_decimal(1_000_000, 1_000_000_000, "no token is dropped").at(Moe, More, "cap", "Capacity factor").trains_experts();
     /// Every expert's input is padded to its capacity.
-    moe_pad_expert_input_to_capacity: bool = Field::flag(false).at(Moe, All, "cappad", "Pad to capacity");
+    moe_pad_expert_input_to_capacity: bool = Field::flag(false).at(Moe, All, "cappad", "Pad to capacity").trains_experts();
     /// The router fills up every expert's tokens to what fp8 products need; else a copy is filled up.
-    moe_router_padding_for_quantization: bool = Field::flag(false).at(Moe, All, "rpad", "Padding by the router").also(&["moe_router_padding_for_fp8"]);
+    moe_router_padding_for_quantization: bool = Field::flag(false).at(Moe, All, "rpad", "Padding by the router").also(&["moe_router_padding_for_fp8"]).trains_experts();
     /// Tokens on the busiest expert-parallel rank over the mean. The worst rank is what runs out of memory; 1 is perfect balance.
-    expert_load_imbalance: Decimal = Field::decimal(1_000_000, 1_000_000_000, 1_000_000).at(Moe, More, "imb", "Routing imbalance").own();
+    expert_load_imbalance: Decimal = Field::decimal(1_000_000, 1_000_000_000, 1_000_000).at(Moe, More, "imb", "Routing imbalance").own().trains_experts();
 
     // Parallelism
     /// Tensor-parallel communication runs behind matrix products, in buffers outside PyTorch.
@@ -194,15 +190,15 @@ fields! {
     /// Norms and residuals split the sequence over TP ranks. Off with TP = 1.
     sequence_parallel: bool = Field::flag(false).at(Parallelism, Essential, "sp", "Sequence parallel (SP)").also(&["sp", "sequence parallel"]);
     /// Layers of the first pipeline stage, when it differs from the others.
-    decoder_first_pipeline_num_layers: Option<u64> = Field::derived(1, 10_000, "as the other stages").at(Parallelism, More, "first", "Layers of the first stage").also(&["num_layers_in_first_pipeline_stage"]);
+    decoder_first_pipeline_num_layers: Option<u64> = Field::derived(1, 10_000, "as the other stages").at(Parallelism, More, "first", "Layers of the first stage").also(&["num_layers_in_first_pipeline_stage"]).splits_layers();
     /// Layers of the last pipeline stage, when it differs from the others.
-    decoder_last_pipeline_num_layers: Option<u64> = Field::derived(1, 10_000, "as the other stages").at(Parallelism, More, "last", "Layers of the last stage").also(&["num_layers_in_last_pipeline_stage"]);
+    decoder_last_pipeline_num_layers: Option<u64> = Field::derived(1, 10_000, "as the other stages").at(Parallelism, More, "last", "Layers of the last stage").also(&["num_layers_in_last_pipeline_stage"]).splits_layers();
     /// The embedding counts as a layer when layers are dealt out.
     account_for_embedding_in_pipeline_split: bool = Field::flag(false).at(Parallelism, More, "acce", "Embedding counts as a layer");
     /// The loss counts as a layer when layers are dealt out.
     account_for_loss_in_pipeline_split: bool = Field::flag(false).at(Parallelism, More, "accl", "Loss counts as a layer");
     /// Every stage spelled out, such as Et*3|(tt|)*29m|L: E embedding, t decoder layer, m MTP layer, L loss, | ends a stage.
-    pipeline_model_parallel_layout: Option<String> = Field::text(4_000, "even stages").at(Parallelism, More, "layout", "Pipeline layout").also(&["layout"]);
+    pipeline_model_parallel_layout: Option<String> = Field::text(4_000, "even stages").at(Parallelism, More, "layout", "Pipeline layout").also(&["layout"]).splits_layers();
     /// All modules run on the same ranks instead of ranges of their own.
     colocate_modules: bool = Field::flag(false).at(Parallelism, All, "coloc", "Colocate modules").job().own();
     /// Where random numbers start; each rank derives its own seeds from it.

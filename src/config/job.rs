@@ -1,9 +1,10 @@
 //! A checked job: every value typed, every default filled in, every derived size computed.
 
 use super::choices::{Normalization, OptimizerKind};
-use super::ends::{self, Boundary, Ends};
 use super::field::Decimal;
 use super::fields::Args;
+use super::linear_attention::is_linear;
+use super::modality::ModuleIo;
 use super::pattern::LayerPattern;
 use crate::parallel::groups::seeds::SeedRule;
 use crate::parallel::groups::{ModelParallel, RankGrids, RankOrder};
@@ -70,8 +71,8 @@ pub struct Module {
     pub(crate) global_batch_size: u64,
     /// Micro batches of one optimizer step on each rank.
     pub(crate) num_microbatches: u64,
-    /// What the module gets in and gives out.
-    pub(crate) ends: Ends,
+    /// What the module reads and puts out.
+    pub(crate) io: ModuleIo,
     /// What passes between it and other modules.
     pub(crate) boundary: Boundary,
     /// Whether every context-parallel rank has whole sequences.
@@ -80,6 +81,19 @@ pub struct Module {
     pub(crate) stages: StageLayout,
     /// Training precision.
     pub(crate) precision: Precision,
+}
+
+/// What passes between a module and others on each of its ranks, and where it stands in their pipeline.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Boundary {
+    /// Bytes of a micro batch that the first stage gets from other modules on other ranks.
+    pub(crate) received: u64,
+    /// Bytes of a micro batch that the last stage sends to the language model.
+    pub(crate) sent: u64,
+    /// Pipeline stages of other modules before its first.
+    pub(crate) stages_before: u64,
+    /// Pipeline stages of the language model after its last.
+    pub(crate) stages_after: u64,
 }
 
 /// The routed experts of a module.
@@ -244,7 +258,7 @@ impl Module {
     /// Whether decoder layer `index` (from 0) has linear attention.
     #[must_use]
     pub fn is_linear_layer(&self, index: u64) -> bool {
-        ends::is_linear(&self.args, index)
+        is_linear(&self.args, index)
     }
 
     /// Whether decoder layer `index` (from 0) stays in bf16 while others compute in fp8
@@ -268,10 +282,10 @@ impl Module {
         self.args.experimental_attention_variant.is_some()
     }
 
-    /// What the module gets in and gives out.
+    /// What the module reads and puts out.
     #[must_use]
-    pub fn ends(&self) -> &Ends {
-        &self.ends
+    pub fn io(&self) -> &ModuleIo {
+        &self.io
     }
 
     /// Parameters of a norm of this width: a weight, and a bias with `LayerNorm`.

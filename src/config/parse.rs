@@ -4,10 +4,9 @@
 
 use core::fmt;
 
-use super::field::{Decimal, Field, Kind};
+use super::field::{Decimal, Default, Field, Kind};
 use super::pattern::{LayerPattern, PatternError};
 use crate::value::Value;
-use crate::words::Gaps;
 
 /// A value of the right kind and within its field's range.
 #[derive(Clone, Debug, PartialEq)]
@@ -69,31 +68,22 @@ pub enum ParseError {
 
 impl fmt::Display for ParseError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut gaps = Gaps::default();
-        let sentence = match self {
-            Self::Empty => "needs a value",
-            Self::NotANumber => "is not a number; write it like 4096, 4_096, 1e6 or 128k",
-            Self::NotWhole => "must be a whole number",
-            Self::OutOfRange { min, max } => {
-                gaps.text(min).text(max);
-                "must be between {} and {}"
+        match self {
+            Self::Empty => f.write_str("needs a value"),
+            Self::NotANumber => {
+                f.write_str("is not a number; write it like 4096, 4_096, 1e6 or 128k")
             }
-            Self::NotAFlag => "must be true or false",
+            Self::NotWhole => f.write_str("must be a whole number"),
+            Self::OutOfRange { min, max } => write!(f, "must be between {min} and {max}"),
+            Self::NotAFlag => f.write_str("must be true or false"),
             Self::UnknownChoice { given, names } => {
-                gaps.text(&clip(given)).text(&names.join(", "));
-                "knows no “{}”; use one of {}"
+                let names = names.join(", ");
+                write!(f, "knows no “{}”; use one of {names}", clip(given))
             }
-            Self::Pattern(error) => return error.fmt(f),
-            Self::TooLong { max } => {
-                gaps.numbers(&[*max as u64]);
-                "is longer than {} characters"
-            }
-            Self::WrongType { given } => {
-                gaps.text(given);
-                "must be a single value, not a {}"
-            }
-        };
-        f.write_str(&gaps.fill(sentence))
+            Self::Pattern(error) => error.fmt(f),
+            Self::TooLong { max } => write!(f, "is longer than {max} characters"),
+            Self::WrongType { given } => write!(f, "must be a single value, not a {given}"),
+        }
     }
 }
 
@@ -120,6 +110,26 @@ pub fn parse(field: &Field, value: &Value) -> Result<Option<Parsed>, ParseError>
         return Ok(None);
     }
     parse_kind(field.kind, value).map(Some)
+}
+
+/// The value of a field that was not given; none where it is required, derived or absent.
+pub(super) fn default_value(field: &Field) -> Option<Parsed> {
+    let position = |names: &[&str], name: &str| {
+        let position = names.iter().position(|n| *n == name);
+        position.and_then(|i| u8::try_from(i).ok())
+    };
+    match (field.kind, field.default) {
+        (Kind::LayerPattern, Default::Int(n)) => Some(Parsed::Pattern(LayerPattern::Every(n))),
+        (_, Default::Int(i)) => Some(Parsed::Int(i)),
+        (_, Default::Flag(b)) => Some(Parsed::Flag(b)),
+        (_, Default::Decimal(d)) => Some(Parsed::Decimal(Decimal(d))),
+        (Kind::Choice(names), Default::Choice(name)) => position(names, name).map(Parsed::Choice),
+        (Kind::Set(names), Default::Set(list)) => {
+            let bits = list.split(',').filter_map(|name| position(names, name));
+            Some(Parsed::Set(bits.fold(0, |set, bit| set | 1 << bit)))
+        }
+        _ => None,
+    }
 }
 
 fn parse_kind(kind: Kind, value: &Value) -> Result<Parsed, ParseError> {

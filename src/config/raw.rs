@@ -2,6 +2,7 @@
 
 use super::field::Scope;
 use super::fields::FieldId;
+use super::parse::{Parsed, parse};
 use crate::value::Value;
 
 /// Raw values by field. A missing entry means "the default", `Value::Null` means "explicitly nothing".
@@ -140,6 +141,23 @@ impl RawJob {
             Scope::Job => None,
         };
         own.or_else(|| self.shared.get(field))
+    }
+
+    /// The whole number that counts for a field of module `module`, where one was given that the field can take.
+    #[must_use]
+    pub fn number(&self, module: usize, field: FieldId) -> Option<u64> {
+        match parse(field.field(), self.get(module, field)?) {
+            Ok(Some(Parsed::Int(n))) => Some(n),
+            _ => None,
+        }
+    }
+
+    /// Whether all modules share all ranks.
+    #[must_use]
+    pub fn colocates(&self) -> bool {
+        let field = FieldId::colocate_modules;
+        let given = self.shared.get(field);
+        given.is_some_and(|value| parse(field.field(), value) == Ok(Some(Parsed::Flag(true))))
     }
 
     /// Sets the value that counts for a field of module `module`.

@@ -6,7 +6,6 @@ mod context_parallel;
 mod encoder;
 mod fp8;
 mod graphs;
-
 mod linear_attention;
 mod model;
 mod moe;
@@ -20,7 +19,7 @@ mod stages;
 pub(super) use stages::stages;
 
 use self::rule::Rule;
-use super::check::Draft;
+use super::draft::Draft;
 use super::problem::Problem;
 
 /// Every rule, in the order in which its problems are shown.
@@ -39,9 +38,16 @@ const TABLES: [&[Rule]; 12] = [
     graphs::RULES,
 ];
 
-/// Asks every rule.
-pub(super) fn apply(draft: &Draft<'_>, problems: &mut Vec<Problem>) {
-    for table in TABLES {
-        Rule::apply(table, draft, problems);
-    }
+/// The violations of every rule that a module breaks.
+pub(super) fn violations(draft: &Draft<'_>) -> Vec<Problem> {
+    let broken = |rule: &Rule| {
+        let violation = (rule.check)(draft)?;
+        Some(violation.into_problem(draft.context.module, rule.name))
+    };
+    TABLES.into_iter().flatten().filter_map(broken).collect()
+}
+
+/// The name of every rule; rules of one concern share a name.
+pub fn rule_names() -> impl Iterator<Item = &'static str> {
+    TABLES.into_iter().flatten().map(|rule| rule.name)
 }

@@ -5,11 +5,11 @@ use super::detect::Format;
 use super::import::{Import, Row};
 use super::report::{KeyStatus, shown};
 use super::state::Setup;
-use crate::config::adapt::{Change, LAYERS, adapt, is_of_model};
 use crate::config::canonical::{Meaning, is_on, meaning};
-use crate::config::field::{Group, Kind};
+use crate::config::field::{Aspect, Group, Kind};
 use crate::config::fields::FieldId;
 use crate::config::raw::{RawJob, Settings};
+use crate::config::suggest::{Resolution, resolve_conflicts};
 use crate::parallel::mimo::LANGUAGE_MODULE;
 use crate::value::Value;
 
@@ -45,20 +45,6 @@ pub(super) fn keep_gpu(import: &mut Import, job: &RawJob) {
     }
 }
 
-/// Fields about experts that are settings of the training, not of the model.
-const EXPERT_TRAINING: [FieldId; 10] = [
-    FieldId::moe_router_dtype,
-    FieldId::moe_token_dispatcher_type,
-    FieldId::moe_grouped_gemm,
-    FieldId::moe_permute_fusion,
-    FieldId::moe_router_fusion,
-    FieldId::moe_shared_expert_overlap,
-    FieldId::moe_expert_capacity_factor,
-    FieldId::moe_pad_expert_input_to_capacity,
-    FieldId::moe_router_padding_for_quantization,
-    FieldId::expert_load_imbalance,
-];
-
 /// Puts the imported model into the training of `job`. The training settings of `job` win over those of the model's file;
 /// those that the new model cannot be trained with are dropped or changed, with a report row each.
 pub(super) fn replace_model(import: &mut Import, job: &RawJob) {
@@ -66,7 +52,11 @@ pub(super) fn replace_model(import: &mut Import, job: &RawJob) {
     let mut training = job.shared.clone();
     training.overlay(&job.settings_of(LANGUAGE_MODULE));
     let experts = model.get(FieldId::num_experts).is_some();
-    let trains = |id| !is_of_model(id) || experts && EXPERT_TRAINING.contains(&id);
+    let trains = |id: FieldId| match id.field().aspect {
+        Aspect::Training | Aspect::LayerSplit => true,
+        Aspect::ExpertTraining => experts,
+        Aspect::Model => false,
+    };
     let kept = training.iter().filter(|(id, _)| trains(*id));
     let kept: Settings = kept.map(|(id, value)| (id, value.clone())).collect();
     let precision = [FieldId::bf16, FieldId::fp16];
@@ -83,7 +73,7 @@ pub(super) fn replace_model(import: &mut Import, job: &RawJob) {
         let group = id.presentation().group;
         trains(id) && group != Group::Hardware && id != FieldId::world_size
     };
-    let gone = adapt(own, 0, &free);
+    let gone = resolve_conflicts(own, 0, &free);
     report(import, gone);
 }
 
@@ -105,10 +95,11 @@ pub(super) fn set_fields(import: &mut Import, onto: &Setup) -> Vec<FieldId> {
         }
     }
     let free = |id: FieldId| {
-        let gives_way = LAYERS.contains(&id) || matches!(id.field().kind, Kind::Set(_));
+        let gives_way =
+            id.field().aspect == Aspect::LayerSplit || matches!(id.field().kind, Kind::Set(_));
         said.get(id).is_none() && gives_way
     };
-    let gone = adapt(&mut setup.job, module, &free);
+    let gone = resolve_conflicts(&mut setup.job, module, &free);
     let differs = |id: &FieldId| {
         let value = |job: &RawJob| meaning(*id, job.get(module, *id));
         value(&setup.job) != value(&onto.job)
@@ -120,7 +111,7 @@ pub(super) fn set_fields(import: &mut Import, onto: &Setup) -> Vec<FieldId> {
 }
 
 /// Adds a report row for every setting of the current job that was dropped or changed.
-fn report(import: &mut Import, gone: Vec<Change>) {
+fn report(import: &mut Import, gone: Vec<Resolution>) {
     import.report.extend(gone.into_iter().map(|change| {
         let now = match &change.to {
             Value::Null => "left out".to_owned(),

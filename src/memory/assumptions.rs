@@ -90,7 +90,7 @@ pub fn freezing(config: &Config, estimate: &Estimate) -> Vec<String> {
             continue;
         };
         let frozen = match (m.args().frozen, m.args().projector_frozen) {
-            (true, false) if m.ends().projector.is_some() => " is frozen except its projector",
+            (true, false) if m.io().projector.is_some() => " is frozen except its projector",
             (true, _) => " is frozen",
             (false, _) => " has a frozen projector",
         };

@@ -200,7 +200,7 @@ pub(super) fn blocks<'t>(
     if has_head(chunk) {
         push(BlockKind::Head, None);
     }
-    let detached = a.frozen && !m.ends.is_language();
+    let detached = a.frozen && !m.io.is_language();
     if detached || a.recompute_granularity != Some(RecomputeGranularity::Full) {
         return out;
     }

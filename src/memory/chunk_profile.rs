@@ -134,7 +134,7 @@ impl<'t> ChunkProfile<'t> {
             prefetched_bytes: prefetched.map_or(0, |(_, bytes)| bytes),
             ..Self::default()
         };
-        let defers = m.ends.is_language() && m.args.defer_embedding_wgrad_compute;
+        let defers = m.io.is_language() && m.args.defer_embedding_wgrad_compute;
         if chunk.output && defers && !alone {
             let (shape, width) = deferred_logits(tapes.sizes());
             // MTP depths share the output layer, and the limit counts their calls too.

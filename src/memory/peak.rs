@@ -111,7 +111,7 @@ impl<'a> Stages<'a> {
         Site {
             sizes: *self.tapes.sizes(),
             rules: &self.rules,
-            output: output && self.m.ends.is_language(),
+            output: output && self.m.io.is_language(),
             parts: chunks.iter().map(|chunk| chunk.parts.clone()).collect(),
             architecture: self.architecture,
         }

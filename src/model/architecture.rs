@@ -130,7 +130,7 @@ impl Architecture {
     #[must_use]
     pub fn chunk_parts(&self, m: &Module, chunk: &Chunk) -> PartCounts {
         // A tied output layer needs a weight of its own unless the embedding is on the same chunk.
-        let own_output_weight = m.ends.is_language()
+        let own_output_weight = m.io.is_language()
             && chunk.output
             && (m.args.untie_embeddings_and_output_weights || !chunk.embedding);
         let layers = chunk.layers.start as usize..chunk.layers.end as usize;
@@ -143,7 +143,7 @@ impl Architecture {
                 PartKind::OutputLayer => u64::from(own_output_weight),
                 PartKind::MtpEmbedding => u64::from(chunk.word_embedding_copy_for_mtp()),
                 PartKind::MtpDepth(_) => u64::from(chunk.mtp),
-                PartKind::Projector => u64::from(chunk.output && m.ends.projector.is_some()),
+                PartKind::Projector => u64::from(chunk.output && m.io.projector.is_some()),
             },
         )
     }
@@ -151,13 +151,13 @@ impl Architecture {
     /// The parts of the whole model, counted once.
     #[must_use]
     pub fn whole_model_parts(&self, m: &Module) -> PartCounts {
-        let own_output_weight = m.ends.is_language() && m.args.untie_embeddings_and_output_weights;
+        let own_output_weight = m.io.is_language() && m.args.untie_embeddings_and_output_weights;
         self.counts(&self.layers, |kind| match kind {
             PartKind::Layer(_) | PartKind::MtpEmbedding => 0,
             PartKind::Embedding | PartKind::FinalNorm => 1,
             PartKind::OutputLayer => u64::from(own_output_weight),
             PartKind::MtpDepth(_) => m.mtp_num_layers,
-            PartKind::Projector => u64::from(m.ends.projector.is_some()),
+            PartKind::Projector => u64::from(m.io.projector.is_some()),
         })
     }
 
@@ -178,13 +178,13 @@ fn parameters(m: &Module, kind: PartKind) -> Vec<ParamTensor> {
     let mut parameters = ParamList::new(m);
     let out = &mut parameters;
     match kind {
-        PartKind::Embedding if !m.ends.is_language() => front_end::parameters(m, out),
+        PartKind::Embedding if !m.io.is_language() => front_end::parameters(m, out),
         PartKind::Embedding => {
             embedding::word(m, out);
             embedding::position(m, out);
         }
         PartKind::Layer(spec) => super::layer_parameters(m, spec, out),
-        PartKind::FinalNorm if !m.ends.is_language() => front_end::post_norm(m, out),
+        PartKind::FinalNorm if !m.io.is_language() => front_end::post_norm(m, out),
         PartKind::FinalNorm => norm::final_norm(m, out),
         PartKind::OutputLayer => embedding::output_layer(m, out),
         PartKind::MtpEmbedding => embedding::word(m, out),

@@ -13,7 +13,7 @@ use crate::units::multiply;
 
 /// Parameters of the front end; none for modules that get vectors from elsewhere.
 pub(crate) fn parameters(m: &Module, out: &mut ParamList<'_>) {
-    match m.ends.front_end {
+    match m.io.front_end {
         FrontEnd::Patches => patches(m, out),
         FrontEnd::Audio => audio(m, out),
         FrontEnd::Tokens | FrontEnd::Features => {}
@@ -72,8 +72,8 @@ fn audio(m: &Module, out: &mut ParamList<'_>) {
 }
 
 fn positions(m: &Module, out: &mut ParamList<'_>) {
-    if m.ends.position_rows > 0 {
-        let rows = factor("positions", m.ends.position_rows);
+    if m.io.position_rows > 0 {
+        let rows = factor("positions", m.io.position_rows);
         out.whole("position_embeddings.weight", &[rows, hidden(m)], 2);
     }
 }

@@ -7,8 +7,8 @@ use super::hidden;
 use super::list::ParamList;
 use super::tensor::{Component, Factor, factor};
 use crate::config::choices::ProjectorNorm;
-use crate::config::ends::Projector;
 use crate::config::job::Module;
+use crate::config::modality::Projector;
 use crate::source::{PATCH_MERGER, PROJECTOR};
 
 /// Parameters of the projector and of the deepstack projectors beside it.
@@ -16,7 +16,7 @@ use crate::source::{PATCH_MERGER, PROJECTOR};
 /// The first layer is column-parallel, the second row-parallel with a replicated bias; an affine
 /// projector has only the first (`MultimodalProjector`).
 pub(crate) fn parameters(m: &Module, out: &mut ParamList<'_>) {
-    let Some(projector) = m.ends.projector else {
+    let Some(projector) = m.io.projector else {
         return;
     };
     let merged = factor("p_in", projector.input);

@@ -1,110 +1,92 @@
 //! Batches and the schedule that runs them.
 
-use super::rule::{ERROR, Found, Rule, To, WARNING};
-use crate::config::check::Draft;
+use super::rule::FixValue::{Default, Number};
+use super::rule::{Rule, Violation, rule};
+use crate::config::draft::Draft;
 use crate::config::fields::FieldId as F;
+use crate::config::nearby::or_list;
 use crate::parallel::schedule::{ScheduleInput, ScheduleProblem};
-use crate::units::multiply;
 
 pub(super) const RULES: &[Rule] = &[
-    Rule {
-        name: "global_batch",
-        fields: &[F::global_batch_size, F::micro_batch_size, F::world_size],
-        broken: |d, f| {
-            let (batch, step) = (d.global_batch_size, samples(d));
-            // The language model's own check says it of the modules that follow it, and without a whole
-            // number of copies there is no DP to speak of.
-            d.place.followed_samples().is_none()
-                && d.has_whole_copies()
-                && !batch.is_multiple_of(step)
-                && f.numbers(&[batch, d.a.micro_batch_size, d.dp, step])
-                && f.near(near_batches(batch, step))
-        },
-        words: "global_batch_size {} must be a multiple of micro_batch_size {} · DP {} = {}; {} would work",
-        fixes: &[(F::global_batch_size, To::Near)],
-        ..ERROR
-    },
-    // The interleaved schedule deals micro batches out in groups
-    // (`forward_backward_pipelining_with_interleaving`).
-    Rule {
-        name: "microbatch_group",
-        fields: &[
-            F::microbatch_group_size_per_virtual_pipeline_stage,
-            F::pipeline_model_parallel_size,
-        ],
-        broken: |d, f| is_dealt_out(d) && group(d) < d.pp && f.numbers(&[group(d), d.pp]),
-        words: "microbatch_group_size_per_virtual_pipeline_stage {} must be at least PP {}",
-        fixes: &[(
-            F::microbatch_group_size_per_virtual_pipeline_stage,
-            To::Default,
-        )],
-        ..ERROR
-    },
-    Rule {
-        name: "microbatches_fill_group",
-        fields: &[
-            F::global_batch_size,
-            F::virtual_pipeline_model_parallel_size,
-            F::pipeline_model_parallel_size,
-        ],
-        broken: |d, f| {
-            let group = group(d);
-            is_dealt_out(d)
-                && group >= d.pp
-                && group > d.num_microbatches
-                && f.numbers(&[d.num_microbatches, group])
-                && f.fix_each(
-                    F::global_batch_size,
-                    &[multiply(multiply(group, d.a.micro_batch_size), d.dp)],
-                )
-        },
-        words: "{} micro batches do not fill one group of {}: Megatron's interleaved schedule refuses to run them",
-        ..WARNING
-    },
-    // The last group must be empty or have a micro batch for every pipeline rank.
-    Rule {
-        name: "last_group",
-        fields: &[
-            F::global_batch_size,
-            F::microbatch_group_size_per_virtual_pipeline_stage,
-            F::pipeline_model_parallel_size,
-        ],
-        broken: |d, f| {
-            let group = group(d);
-            is_dealt_out(d)
-                && group >= d.pp
-                && group <= d.num_microbatches
-                && last_group(d, f, group)
-        },
-        words: "{}: Megatron's interleaved schedule refuses to run them",
-        ..WARNING
-    },
+    rule("global_batch", global_batch),
+    rule("microbatch_group", microbatch_group),
+    rule("microbatches_fill_group", microbatches_fill_group),
+    rule("last_group", last_group),
 ];
 
 /// Samples of a micro batch on all data-parallel ranks.
 fn samples(d: &Draft<'_>) -> u64 {
-    multiply(d.a.micro_batch_size, d.dp)
+    d.args.micro_batch_size.saturating_mul(d.dp)
 }
 
-/// The batches of whole micro batches around this one.
-fn near_batches(batch: u64, step: u64) -> Vec<u64> {
+fn global_batch(d: &Draft<'_>) -> Option<Violation> {
+    let (batch, step) = (d.global_batch_size, samples(d));
+    // The language model's own check reports it for the modules that follow it, and without a whole number of copies
+    // DP is not known.
+    let own = d.context.followed_samples().is_none() && d.has_whole_copies();
+    if !own || batch.is_multiple_of(step) {
+        return None;
+    }
     let below = batch / step * step;
     let mut near = vec![below, below.saturating_add(step)];
     near.retain(|batch| *batch > 0);
-    near
+    let message = format!(
+        "global_batch_size {batch} must be a multiple of micro_batch_size {} · DP {} = {step}; {} would work",
+        d.args.micro_batch_size,
+        d.dp,
+        or_list(&near)
+    );
+    let fields = [F::global_batch_size, F::micro_batch_size, F::world_size];
+    Some(Violation::error(&fields, message).fix_each(F::global_batch_size, &near))
 }
 
-fn is_dealt_out(d: &Draft<'_>) -> bool {
-    d.interleaved() && d.pp > 1
+/// The micro batches of a group, where the interleaved schedule deals micro batches out in groups
+/// (`forward_backward_pipelining_with_interleaving`).
+fn group(d: &Draft<'_>) -> Option<u64> {
+    let group = d
+        .args
+        .microbatch_group_size_per_virtual_pipeline_stage
+        .unwrap_or(d.pp);
+    (d.interleaved() && d.pp > 1).then_some(group)
 }
 
-/// Micro batches of a group.
-fn group(d: &Draft<'_>) -> u64 {
-    d.a.microbatch_group_size_per_virtual_pipeline_stage
-        .unwrap_or(d.pp)
+fn microbatch_group(d: &Draft<'_>) -> Option<Violation> {
+    let group = group(d)?;
+    (group < d.pp).then(|| {
+        let message = format!(
+            "microbatch_group_size_per_virtual_pipeline_stage {group} must be at least PP {}",
+            d.pp
+        );
+        let field = F::microbatch_group_size_per_virtual_pipeline_stage;
+        Violation::error(&[field, F::pipeline_model_parallel_size], message).fix(field, Default)
+    })
 }
 
-fn last_group(d: &Draft<'_>, f: &mut Found, group: u64) -> bool {
+fn microbatches_fill_group(d: &Draft<'_>) -> Option<Violation> {
+    let group = group(d)?;
+    (group >= d.pp && group > d.num_microbatches).then(|| {
+        let message = format!(
+            "{} micro batches do not fill one group of {group}: Megatron's interleaved schedule refuses to run them",
+            d.num_microbatches
+        );
+        let batch = group
+            .saturating_mul(d.args.micro_batch_size)
+            .saturating_mul(d.dp);
+        let fields = [
+            F::global_batch_size,
+            F::virtual_pipeline_model_parallel_size,
+            F::pipeline_model_parallel_size,
+        ];
+        Violation::warning(&fields, message).fix(F::global_batch_size, Number(batch))
+    })
+}
+
+/// The last group must be empty or have a micro batch for every pipeline rank.
+fn last_group(d: &Draft<'_>) -> Option<Violation> {
+    let group = group(d)?;
+    if group < d.pp || group > d.num_microbatches {
+        return None;
+    }
     let narrow = |n: u64| u32::try_from(n).unwrap_or(u32::MAX);
     let input = ScheduleInput {
         pp: narrow(d.pp),
@@ -113,9 +95,16 @@ fn last_group(d: &Draft<'_>, f: &mut Found, group: u64) -> bool {
         microbatch_group_size_per_vp_stage: Some(narrow(group)),
         ..ScheduleInput::default()
     };
-    let Some(problem @ ScheduleProblem::LastGroup { near, .. }) = input.group_problem() else {
-        return false;
+    let problem = input.group_problem()?;
+    let ScheduleProblem::LastGroup { near, .. } = problem else {
+        return None;
     };
-    let batches = near.map(|n| multiply(u64::from(n), samples(d)));
-    f.text(&problem.to_string()) && f.fix_each(F::global_batch_size, &batches)
+    let batches = near.map(|n| u64::from(n).saturating_mul(samples(d)));
+    let message = format!("{problem}: Megatron's interleaved schedule refuses to run them");
+    let fields = [
+        F::global_batch_size,
+        F::microbatch_group_size_per_virtual_pipeline_stage,
+        F::pipeline_model_parallel_size,
+    ];
+    Some(Violation::warning(&fields, message).fix_each(F::global_batch_size, &batches))
 }

@@ -1,48 +1,49 @@
 //! What Transformer Engine cannot do with sequences that are split over ranks (`get_attention_backend` and
 //! `attn_forward_func_with_cp`).
 
-use super::rule::{ERROR, Rule, To, WARNING};
-use crate::config::check::Draft;
+use super::rule::FixValue::{Default, On};
+use super::rule::{Rule, Violation, rule};
 use crate::config::choices::{CpCommType, TransformerImpl};
+use crate::config::draft::Draft;
 use crate::config::fields::FieldId as F;
 
 pub(super) const RULES: &[Rule] = &[
-    Rule {
-        name: "context_parallel",
-        fields: &[F::context_parallel_size, F::bf16],
-        broken: |d, _| splits(d) && !d.a.bf16 && !d.a.fp16,
-        words: "Megatron stops in the first forward pass: context parallelism does not support fp32",
-        fixes: &[(F::bf16, To::On)],
-        ..WARNING
-    },
-    Rule {
-        name: "cp_comm_type",
-        fields: &[F::cp_comm_type, F::context_parallel_size],
-        broken: |d, f| splits(d) && f.why(beyond_exchange(d)),
-        words: "this cp_comm_type does not support {}",
-        fixes: &[(F::cp_comm_type, To::Default)],
-        ..ERROR
-    },
+    rule("context_parallel", context_parallel),
+    rule("cp_comm_type", cp_comm_type),
 ];
-
-/// What the exchange between the ranks does not support, if the job has it.
-fn beyond_exchange(d: &Draft<'_>) -> &'static str {
-    let uneven = |heads: u64| !(heads / d.tp).max(1).is_multiple_of(d.cp);
-    let keys = d.a.qk_head_dim + d.a.qk_pos_emb_head_dim;
-    match d.a.cp_comm_type {
-        CpCommType::A2a | CpCommType::AllGather
-            if d.a.multi_latent_attention && keys != d.a.v_head_dim =>
-        {
-            "multi_latent_attention"
-        }
-        CpCommType::A2a if uneven(d.a.num_attention_heads) || uneven(d.num_query_groups) => {
-            "this CP: heads and query groups of a TP rank must be multiples of it"
-        }
-        _ => "",
-    }
-}
 
 /// Whether Transformer Engine splits sequences.
 fn splits(d: &Draft<'_>) -> bool {
-    d.a.transformer_impl != TransformerImpl::Local && d.splits_sequences()
+    d.args.transformer_impl != TransformerImpl::Local && d.splits_sequences()
+}
+
+fn context_parallel(d: &Draft<'_>) -> Option<Violation> {
+    (splits(d) && !d.half_precision()).then(|| {
+        Violation::warning(
+            &[F::context_parallel_size, F::bf16],
+            "Megatron stops in the first forward pass: context parallelism does not support fp32",
+        )
+        .fix(F::bf16, On)
+    })
+}
+
+fn cp_comm_type(d: &Draft<'_>) -> Option<Violation> {
+    let uneven = |heads: u64| !(heads / d.tp).max(1).is_multiple_of(d.cp);
+    let keys = d.args.qk_head_dim + d.args.qk_pos_emb_head_dim;
+    let unsupported = match d.args.cp_comm_type {
+        CpCommType::A2a | CpCommType::AllGather
+            if d.args.multi_latent_attention && keys != d.args.v_head_dim =>
+        {
+            "multi_latent_attention"
+        }
+        CpCommType::A2a if uneven(d.args.num_attention_heads) || uneven(d.num_query_groups) => {
+            "this CP: heads and query groups of a TP rank must be multiples of it"
+        }
+        _ => return None,
+    };
+    splits(d).then(|| {
+        let message = format!("this cp_comm_type does not support {unsupported}");
+        Violation::error(&[F::cp_comm_type, F::context_parallel_size], message)
+            .fix(F::cp_comm_type, Default)
+    })
 }

@@ -1,61 +1,54 @@
 //! What CUDA graphs may capture (`TransformerConfig.__post_init__`).
 
-use super::rule::{ERROR, Rule, To};
-use crate::config::check::Draft;
+use super::rule::FixValue::{Default, Name, Number};
+use super::rule::{Rule, Violation, rule};
 use crate::config::choices::{
     CudaGraphImpl as Impl, CudaGraphModule as M, OffloadModule, RecomputeModule, TokenDispatcher,
 };
+use crate::config::draft::Draft;
 use crate::config::fields::FieldId as F;
 
 pub(super) const RULES: &[Rule] = &[
-    Rule {
-        name: "graphs_of_iterations",
-        fields: &[F::cuda_graph_modules, F::cuda_graph_impl],
-        broken: |d, _| {
-            d.a.cuda_graph_impl == Impl::FullIteration && !d.a.cuda_graph_modules.is_empty()
-        },
-        words: "cuda_graph_impl full_iteration takes no cuda_graph_modules",
-        fixes: &[(F::cuda_graph_modules, To::Default)],
-        ..ERROR
-    },
-    Rule {
-        name: "cuda_graph_modules",
-        fields: &[F::cuda_graph_modules],
-        broken: |d, f| f.why(wrong_modules(d)),
-        words: "cuda_graph_modules: {}",
-        ..ERROR
-    },
-    Rule {
-        fields: &[F::cuda_graph_impl, F::cpu_offloading_num_layers],
-        broken: |d, _| layered(d) && d.a.cpu_offloading_num_layers > 0,
-        words: "CUDA graphs of layers exclude cpu_offloading_num_layers",
-        fixes: &[(F::cpu_offloading_num_layers, To::Number(0)), NONE],
-        ..EXCLUDE
-    },
-    Rule {
-        fields: &[F::cuda_graph_impl, F::recompute_granularity],
-        broken: |d, _| layered(d) && d.full_recompute(),
-        words: "recompute_granularity full works with CUDA graphs only if cuda_graph_impl is full_iteration",
-        fixes: &[(F::cuda_graph_impl, To::Name("full_iteration")), NONE],
-        ..EXCLUDE
-    },
-    Rule {
-        fields: &[F::cuda_graph_impl, F::recompute_modules],
-        broken: |d, f| f.why(wrong_recompute(d)),
-        words: "recompute modules in CUDA graphs: {}",
-        ..EXCLUDE
-    },
-    Rule {
-        fields: &[F::cuda_graph_impl, F::fine_grained_activation_offloading],
-        broken: |d, f| d.a.fine_grained_activation_offloading && f.why(wrong_offload(d)),
-        words: "fine_grained_activation_offloading with CUDA graphs: {}",
-        ..EXCLUDE
-    },
+    rule("graphs_of_iterations", graphs_of_iterations),
+    rule("cuda_graph_modules", cuda_graph_modules),
+    rule("graphs_exclude", exclude_offloaded_layers),
+    rule("graphs_exclude", exclude_full_recompute),
+    rule("graphs_exclude", exclude_recompute_modules),
+    rule("graphs_exclude", exclude_offload_modules),
 ];
 
-/// Why these modules cannot be captured, if so.
-fn wrong_modules(d: &Draft<'_>) -> &'static str {
-    let a = &d.a;
+/// Whether layers are captured one by one.
+fn layered(d: &Draft<'_>) -> bool {
+    matches!(
+        d.args.cuda_graph_impl,
+        Impl::Local | Impl::TransformerEngine
+    )
+}
+
+/// Whether graphs of layers capture `module` by name.
+fn captures(d: &Draft<'_>, module: M) -> bool {
+    layered(d) && d.args.cuda_graph_modules.contains(module)
+}
+
+/// Whether graphs capture `module`, by name or as a part of whole layers or iterations.
+fn captures_within(d: &Draft<'_>, module: M) -> bool {
+    let whole = d.args.cuda_graph_impl != Impl::None && d.args.cuda_graph_modules.is_empty();
+    whole || captures(d, module)
+}
+
+fn graphs_of_iterations(d: &Draft<'_>) -> Option<Violation> {
+    let named = !d.args.cuda_graph_modules.is_empty();
+    (d.args.cuda_graph_impl == Impl::FullIteration && named).then(|| {
+        Violation::error(
+            &[F::cuda_graph_modules, F::cuda_graph_impl],
+            "cuda_graph_impl full_iteration takes no cuda_graph_modules",
+        )
+        .fix(F::cuda_graph_modules, Default)
+    })
+}
+
+fn cuda_graph_modules(d: &Draft<'_>) -> Option<Violation> {
+    let a = &d.args;
     let te = a.cuda_graph_impl == Impl::TransformerEngine;
     let has = |module| captures(d, module);
     let (moe, router, preprocess) = (has(M::Moe), has(M::MoeRouter), has(M::MoePreprocess));
@@ -64,7 +57,7 @@ fn wrong_modules(d: &Draft<'_>) -> &'static str {
     let pads = capacity && a.moe_pad_expert_input_to_capacity;
     let alltoall = a.moe_token_dispatcher_type == TokenDispatcher::AllToAll;
     let experts = a.num_experts.is_some_and(|n| n > 1);
-    if moe && router {
+    let why = if moe && router {
         "moe excludes moe_router"
     } else if te && preprocess && !router {
         "moe_preprocess needs moe_router"
@@ -79,64 +72,77 @@ fn wrong_modules(d: &Draft<'_>) -> &'static str {
     } else if te && a.overlap_moe_expert_parallel_comm && (moe || has(M::Mlp)) {
         "moe and mlp exclude overlap_moe_expert_parallel_comm"
     } else {
-        ""
-    }
+        return None;
+    };
+    let message = format!("cuda_graph_modules: {why}");
+    Some(Violation::error(&[F::cuda_graph_modules], message))
 }
 
-/// Why these modules cannot be recomputed, if so.
-fn wrong_recompute(d: &Draft<'_>) -> &'static str {
-    let te = d.a.cuda_graph_impl == Impl::TransformerEngine;
-    let again = |captured, module| whole_or(d, captured) && d.recomputes(module);
+fn exclude_offloaded_layers(d: &Draft<'_>) -> Option<Violation> {
+    (layered(d) && d.args.cpu_offloading_num_layers > 0).then(|| {
+        Violation::error(
+            &[F::cuda_graph_impl, F::cpu_offloading_num_layers],
+            "CUDA graphs of layers exclude cpu_offloading_num_layers",
+        )
+        .fix(F::cpu_offloading_num_layers, Number(0))
+        .fix(F::cuda_graph_impl, Default)
+    })
+}
+
+fn exclude_full_recompute(d: &Draft<'_>) -> Option<Violation> {
+    (layered(d) && d.full_recompute()).then(|| {
+        Violation::error(
+            &[F::cuda_graph_impl, F::recompute_granularity],
+            "recompute_granularity full works with CUDA graphs only if cuda_graph_impl is full_iteration",
+        )
+        .fix(F::cuda_graph_impl, Name("full_iteration"))
+        .fix(F::cuda_graph_impl, Default)
+    })
+}
+
+fn exclude_recompute_modules(d: &Draft<'_>) -> Option<Violation> {
+    let te = d.args.cuda_graph_impl == Impl::TransformerEngine;
+    let both = |captured, module| captures_within(d, captured) && d.recomputes(module);
     let moe = RecomputeModule::Moe;
-    if te && captures(d, M::MoeRouter) && d.recomputes(moe) {
+    let why = if te && captures(d, M::MoeRouter) && d.recomputes(moe) {
         "moe excludes moe_router, which is a part of it"
-    } else if d.a.attention_dropout.0 > 0 && again(M::Attn, RecomputeModule::CoreAttn) {
+    } else if d.args.attention_dropout.0 > 0 && both(M::Attn, RecomputeModule::CoreAttn) {
         "core_attn excludes attention_dropout"
-    } else if d.a.hidden_dropout.0 > 0
-        && (again(M::Mlp, RecomputeModule::Mlp) || again(M::Moe, moe))
+    } else if d.args.hidden_dropout.0 > 0
+        && (both(M::Mlp, RecomputeModule::Mlp) || both(M::Moe, moe))
     {
         "mlp and moe exclude hidden_dropout"
     } else {
-        ""
-    }
+        return None;
+    };
+    let message = format!("recompute modules in CUDA graphs: {why}");
+    Some(
+        Violation::error(&[F::cuda_graph_impl, F::recompute_modules], message)
+            .fix(F::cuda_graph_impl, Default),
+    )
 }
 
-/// Why modules cannot be offloaded, if so.
-fn wrong_offload(d: &Draft<'_>) -> &'static str {
-    let own = |module| matches!(module, OffloadModule::ExpertFc1 | OffloadModule::MoeAct);
-    let on = d.a.cuda_graph_impl != Impl::None;
-    let local = d.a.cuda_graph_impl == Impl::Local;
-    if captures(d, M::Moe) {
+fn exclude_offload_modules(d: &Draft<'_>) -> Option<Violation> {
+    let outside = |module| matches!(module, OffloadModule::ExpertFc1 | OffloadModule::MoeAct);
+    let on = d.args.cuda_graph_impl != Impl::None;
+    let local = d.args.cuda_graph_impl == Impl::Local;
+    let captured =
+        d.args.cuda_graph_modules.is_empty() || !d.args.offload_modules.iter().all(outside);
+    let why = if captures(d, M::Moe) {
         "not with moe among cuda_graph_modules"
-    } else if on && d.a.cuda_graph_warmup_steps == 0 {
+    } else if on && d.args.cuda_graph_warmup_steps == 0 {
         "needs cuda_graph_warmup_steps"
-    } else if local && (d.a.cuda_graph_modules.is_empty() || !d.a.offload_modules.iter().all(own)) {
+    } else if local && captured {
         "local graphs leave only expert_fc1 and moe_act, outside of them"
     } else {
-        ""
-    }
-}
-
-const NONE: (F, To) = (F::cuda_graph_impl, To::Default);
-
-const EXCLUDE: Rule = Rule {
-    name: "graphs_exclude",
-    fixes: &[NONE],
-    ..ERROR
-};
-
-/// Whether layers are captured one by one.
-fn layered(d: &Draft<'_>) -> bool {
-    matches!(d.a.cuda_graph_impl, Impl::Local | Impl::TransformerEngine)
-}
-
-/// Whether layers' graphs capture this by name.
-fn captures(d: &Draft<'_>, module: M) -> bool {
-    layered(d) && d.a.cuda_graph_modules.contains(module)
-}
-
-/// The same, or whole layers or iterations.
-fn whole_or(d: &Draft<'_>, module: M) -> bool {
-    let whole = d.a.cuda_graph_impl != Impl::None && d.a.cuda_graph_modules.is_empty();
-    whole || captures(d, module)
+        return None;
+    };
+    d.args.fine_grained_activation_offloading.then(|| {
+        let message = format!("fine_grained_activation_offloading with CUDA graphs: {why}");
+        Violation::error(
+            &[F::cuda_graph_impl, F::fine_grained_activation_offloading],
+            message,
+        )
+        .fix(F::cuda_graph_impl, Default)
+    })
 }

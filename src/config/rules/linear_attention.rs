@@ -1,85 +1,89 @@
 //! Linear attention layers (`TransformerConfig.__post_init__`).
 
-use super::rule::{ERROR, Found, Rule, To};
-use crate::config::check::Draft;
+use super::rule::FixValue::{Default, Number};
+use super::rule::{Rule, Violation, rule};
 use crate::config::choices::TransformerImpl;
+use crate::config::draft::Draft;
 use crate::config::fields::FieldId as F;
+use crate::config::nearby::{near_divisors, or_list};
 use crate::config::pattern::LayerPattern;
-use crate::config::problem::near_divisors;
-use crate::units::multiply;
 
 pub(super) const RULES: &[Rule] = &[
-    Rule {
-        name: "linear_attention",
-        fields: &[F::experimental_attention_variant, F::linear_attention_freq],
-        broken: |d, f| {
-            is_linear(d)
-                && f.why(if !d.place.has_linear_freq {
-                    "linear_attention_freq"
-                } else if d.a.transformer_impl != TransformerImpl::TransformerEngine {
-                    "transformer_impl transformer_engine"
-                } else {
-                    ""
-                })
-        },
-        words: "experimental_attention_variant needs {}",
-        fixes: &[
-            (F::linear_attention_freq, To::Number(4)),
-            (F::transformer_impl, To::Default),
-        ],
-        ..ERROR
-    },
-    Rule {
-        name: "linear_heads",
-        fields: &[F::linear_num_value_heads, F::linear_num_key_heads],
-        broken: |d, f| {
-            let (keys, values) = (d.a.linear_num_key_heads, d.a.linear_num_value_heads);
-            is_linear(d) && f.rest(values, keys) && f.near(near_divisors(values, keys, 3))
-        },
-        words: "linear_num_value_heads {} must be a multiple of linear_num_key_heads {}; {} would work",
-        fixes: &[(F::linear_num_key_heads, To::Near)],
-        ..ERROR
-    },
-    Rule {
-        name: "linear_heads_by_ranks",
-        fields: &[
-            F::linear_num_key_heads,
-            F::tensor_model_parallel_size,
-            F::context_parallel_size,
-        ],
-        broken: |d, f| uneven_over_ranks(d, f, d.a.linear_num_key_heads),
-        words: "linear_num_key_heads {} must be a multiple of TP {} · CP {} = {}",
-        ..ERROR
-    },
-    Rule {
-        name: "linear_heads_by_ranks",
-        fields: &[
-            F::linear_num_value_heads,
-            F::tensor_model_parallel_size,
-            F::context_parallel_size,
-        ],
-        broken: |d, f| uneven_over_ranks(d, f, d.a.linear_num_value_heads),
-        words: "linear_num_value_heads {} must be a multiple of TP {} · CP {} = {}",
-        ..ERROR
-    },
-    Rule {
-        name: "linear_attention_freq",
-        fields: &[F::linear_attention_freq, F::num_layers],
-        broken: |d, f| match &d.a.linear_attention_freq {
-            LayerPattern::List(list) => is_linear(d) && f.other_length(list, d.a.num_layers),
-            LayerPattern::Every(_) => false,
-        },
-        words: "linear_attention_freq lists {} layers, but num_layers is {}",
-        fixes: &[(F::linear_attention_freq, To::Number(4))],
-        ..ERROR
-    },
+    rule("linear_attention", linear_attention),
+    rule("linear_heads", linear_heads),
+    rule("linear_heads_by_ranks", |d| {
+        heads_by_ranks(d, F::linear_num_key_heads, d.args.linear_num_key_heads)
+    }),
+    rule("linear_heads_by_ranks", |d| {
+        heads_by_ranks(d, F::linear_num_value_heads, d.args.linear_num_value_heads)
+    }),
+    rule("linear_attention_freq", linear_attention_freq),
 ];
 
-fn is_linear(d: &Draft<'_>) -> bool {
-    d.a.experimental_attention_variant.is_some()
+fn has_linear_attention(d: &Draft<'_>) -> bool {
+    d.args.experimental_attention_variant.is_some()
 }
 
-fn uneven_over_ranks(d: &Draft<'_>, f: &mut Found, heads: u64) -> bool {
-    let ranks = multiply(d.tp, d.cp);
-    is_linear(d) && !heads.is_multiple_of(ranks) && f.numbers(&[heads, d.tp, d.cp, ranks])
+fn linear_attention(d: &Draft<'_>) -> Option<Violation> {
+    let missing = if !d.context.has_linear_freq {
+        "linear_attention_freq"
+    } else if d.args.transformer_impl != TransformerImpl::TransformerEngine {
+        "transformer_impl transformer_engine"
+    } else {
+        return None;
+    };
+    has_linear_attention(d).then(|| {
+        let message = format!("experimental_attention_variant needs {missing}");
+        let fields = [F::experimental_attention_variant, F::linear_attention_freq];
+        Violation::error(&fields, message)
+            .fix(F::linear_attention_freq, Number(4))
+            .fix(F::transformer_impl, Default)
+    })
+}
+
+fn linear_heads(d: &Draft<'_>) -> Option<Violation> {
+    let (keys, values) = (d.args.linear_num_key_heads, d.args.linear_num_value_heads);
+    if !has_linear_attention(d) || values.is_multiple_of(keys) {
+        return None;
+    }
+    let near = near_divisors(values, keys, 3);
+    let message = format!(
+        "linear_num_value_heads {values} must be a multiple of linear_num_key_heads {keys}; {} would work",
+        or_list(&near)
+    );
+    let fields = [F::linear_num_value_heads, F::linear_num_key_heads];
+    Some(Violation::error(&fields, message).fix_each(F::linear_num_key_heads, &near))
+}
+
+fn heads_by_ranks(d: &Draft<'_>, field: F, heads: u64) -> Option<Violation> {
+    let ranks = d.tp.saturating_mul(d.cp);
+    (has_linear_attention(d) && !heads.is_multiple_of(ranks)).then(|| {
+        let message = format!(
+            "{} {heads} must be a multiple of TP {} · CP {} = {ranks}",
+            field.field().name,
+            d.tp,
+            d.cp
+        );
+        let sizes = [
+            field,
+            F::tensor_model_parallel_size,
+            F::context_parallel_size,
+        ];
+        Violation::error(&sizes, message)
+    })
+}
+
+fn linear_attention_freq(d: &Draft<'_>) -> Option<Violation> {
+    let LayerPattern::List(list) = &d.args.linear_attention_freq else {
+        return None;
+    };
+    let layers = d.args.num_layers;
+    (has_linear_attention(d) && list.len() as u64 != layers).then(|| {
+        let message = format!(
+            "linear_attention_freq lists {} layers, but num_layers is {layers}",
+            list.len()
+        );
+        Violation::error(&[F::linear_attention_freq, F::num_layers], message)
+            .fix(F::linear_attention_freq, Number(4))
+    })
 }

@@ -1,212 +1,213 @@
 //! Heads, widths, vocabulary and positions.
 
-use super::rule::{ERROR, Found, Rule, To, WARNING};
-use crate::config::check::Draft;
+use super::rule::FixValue::{Default, Name, Number, Off};
+use super::rule::{Alternatives, Rule, Violation, rule};
 use crate::config::choices::PositionEmbedding;
+use crate::config::draft::Draft;
 use crate::config::fields::FieldId as F;
-use crate::config::problem::near_divisors;
-use crate::value::Value;
+use crate::config::nearby::{near_divisors, or_list};
 
 pub(super) const RULES: &[Rule] = &[
-    Rule {
-        name: "heads_by_tp",
-        fields: &[F::tensor_model_parallel_size, F::num_attention_heads],
-        broken: |d, f| f.rest(d.a.num_attention_heads, d.tp) && f.near(d.near_tp(&|_| true)),
-        words: "num_attention_heads {} must be a multiple of tensor_model_parallel_size {}; TP {} would work",
-        fixes: &[(F::tensor_model_parallel_size, To::Near)],
-        ..ERROR
-    },
-    Rule {
-        name: "head_width",
-        fields: &[F::kv_channels, F::hidden_size, F::num_attention_heads],
-        broken: |d, f| {
-            d.a.kv_channels.is_none()
-                && !d.a.multi_latent_attention
-                && f.rest(d.a.hidden_size, d.a.num_attention_heads)
-        },
-        words: "hidden_size {} is not a multiple of num_attention_heads {}: give kv_channels",
-        fixes: &[(F::kv_channels, To::Number(128))],
-        ..ERROR
-    },
-    Rule {
-        name: "heads_by_groups",
-        fields: &[F::num_query_groups, F::num_attention_heads],
-        broken: |d, f| {
-            let (groups, heads) = (d.num_query_groups, d.a.num_attention_heads);
-            d.a.group_query_attention
-                && !heads.is_multiple_of(groups)
-                && f.numbers(&[groups, heads])
-                && f.near(near_divisors(heads, groups, 3))
-        },
-        words: "num_query_groups {} must divide num_attention_heads {}; {} would work",
-        fixes: &[(F::num_query_groups, To::Near)],
-        ..ERROR
-    },
-    Rule {
-        name: "groups_by_tp",
-        fields: &[F::tensor_model_parallel_size, F::num_query_groups],
-        broken: |d, f| {
-            let groups = d.num_query_groups;
-            let fits = |tp: u64| groups.is_multiple_of(tp) || tp.is_multiple_of(groups);
-            d.a.group_query_attention
-                && !fits(d.tp)
-                && f.numbers(&[groups, d.tp])
-                && f.near(d.near_tp(&fits))
-        },
-        words: "num_query_groups {} must be a multiple or a divisor of tensor_model_parallel_size {}; TP {} would work",
-        fixes: &[(F::tensor_model_parallel_size, To::Near)],
-        ..ERROR
-    },
-    Rule {
-        name: "mla_excludes_gqa",
-        fields: &[F::multi_latent_attention, F::group_query_attention],
-        broken: |d, _| d.a.multi_latent_attention && d.a.group_query_attention,
-        words: "group_query_attention and multi_latent_attention exclude each other",
-        fixes: &[(F::group_query_attention, To::Off)],
-        ..ERROR
-    },
-    // Column- and row-parallel layers split their widths evenly (`divide` in megatron/core/utils.py).
-    Rule {
-        name: "ffn_by_tp",
-        broken: |d, f| {
-            let fields = &[
-                F::ffn_hidden_size,
-                F::tensor_model_parallel_size,
-                F::hidden_size,
-            ];
-            let involved = if d.a.ffn_hidden_size.is_some() { 2 } else { 3 };
-            let width = d.ffn_hidden_size;
-            has_dense_layers(d)
-                && f.rest(width, d.tp)
-                && d.fit_tp(f, F::ffn_hidden_size, width, d.tp)
-                && f.about(fields.get(..involved).unwrap_or_default())
-        },
-        words: "ffn_hidden_size {} must be a multiple of tensor_model_parallel_size {}; {} {} would work",
-        ..ERROR
-    },
-    Rule {
-        name: "one_activation",
-        broken: |d, f| {
-            let flags = [
-                (d.a.swiglu, F::swiglu),
-                (d.a.quick_geglu, F::quick_geglu),
-                (d.a.geglu, F::geglu),
-                (d.a.squared_relu, F::squared_relu),
-            ];
-            let mut on = Vec::new();
-            for (is_on, field) in flags {
-                if is_on {
-                    on.push(field);
-                }
-            }
-            let [first, .., last] = *on.as_slice() else {
-                return false;
-            };
-            f.text(first.field().name)
-                && f.text(last.field().name)
-                && f.fix(last, Value::Bool(false))
-                && f.about(&on)
-        },
-        words: "{} and {} exclude each other: an MLP has one activation",
-        ..ERROR
-    },
-    Rule {
-        name: "vocabulary",
-        fields: &[F::vocab_size],
-        broken: |d, _| {
-            d.ends.is_language() && d.a.vocab_size.is_none() && d.a.padded_vocab_size.is_none()
-        },
-        words: "vocab_size must be given (Megatron-LM takes it from the tokenizer), or padded_vocab_size",
-        ..ERROR
-    },
-    Rule {
-        name: "padded_vocabulary",
-        fields: &[F::padded_vocab_size, F::vocab_size],
-        broken: |d, f| match (d.a.padded_vocab_size, d.a.vocab_size) {
-            (Some(padded), Some(vocab)) => {
-                d.ends.is_language() && padded < vocab && f.numbers(&[padded, vocab])
-            }
-            _ => false,
-        },
-        words: "padded_vocab_size {} is smaller than vocab_size {}",
-        fixes: &[(F::padded_vocab_size, To::Default)],
-        ..ERROR
-    },
-    Rule {
-        name: "padded_vocabulary_by_tp",
-        fields: &[F::padded_vocab_size, F::tensor_model_parallel_size],
-        broken: |d, f| {
-            d.ends.is_language()
-                && d.a.padded_vocab_size.is_some()
-                && f.rest(d.padded_vocab_size, d.tp)
-        },
-        words: "padded_vocab_size {} must be a multiple of tensor_model_parallel_size {}",
-        fixes: &[(F::padded_vocab_size, To::Default)],
-        ..ERROR
-    },
-    // A table of positions would be read past its end. Otherwise Megatron-LM's launcher refuses the
-    // arguments but the model itself has no limit, and nothing in memory depends on it.
-    Rule {
-        name: "positions",
-        fields: &[F::seq_length, F::max_position_embeddings],
-        broken: |d, f| has_learned_positions(d) && too_few_positions(d, f),
-        words: "max_position_embeddings {} is less than seq_length {}: the table of learned positions is too short",
-        ..ERROR
-    },
-    Rule {
-        name: "positions",
-        fields: &[F::seq_length, F::max_position_embeddings],
-        broken: |d, f| !has_learned_positions(d) && too_few_positions(d, f),
-        words: "max_position_embeddings {} is less than seq_length {}; Megatron-LM asks for at least that many",
-        ..WARNING
-    },
-    // An MTP block embeds the tokens that it predicts from, and has no table of positions for them.
-    Rule {
-        name: "mtp_positions",
-        fields: &[F::mtp_num_layers, F::position_embedding_type],
-        broken: |d, f| {
-            let kind = d.a.position_embedding_type;
-            let table = matches!(
-                kind,
-                PositionEmbedding::LearnedAbsolute | PositionEmbedding::Relative
-            );
-            d.mtp_num_layers > 0 && table && f.text(kind.name())
-        },
-        words: "mtp_num_layers is not supported with position_embedding_type {}",
-        fixes: &[
-            (F::position_embedding_type, To::Name("rope")),
-            (F::mtp_num_layers, To::Default),
-        ],
-        ..ERROR
-    },
-    Rule {
-        name: "fused_activation",
-        fields: &[F::squared_relu, F::bias_gelu_fusion],
-        broken: |d, _| d.a.squared_relu && d.a.add_bias_linear && d.a.bias_gelu_fusion,
-        words: "squared_relu has no kernel that adds the bias as well: turn bias_gelu_fusion off, or the biases",
-        fixes: &[
-            (F::bias_gelu_fusion, To::Off),
-            (F::add_bias_linear, To::Off),
-        ],
-        ..ERROR
-    },
+    rule("heads_by_tp", heads_by_tp),
+    rule("head_width", head_width),
+    rule("heads_by_groups", heads_by_groups),
+    rule("groups_by_tp", groups_by_tp),
+    rule("mla_excludes_gqa", mla_excludes_gqa),
+    rule("ffn_by_tp", ffn_by_tp),
+    rule("one_activation", one_activation),
+    rule("vocabulary", vocabulary),
+    rule("padded_vocabulary", padded_vocabulary),
+    rule("padded_vocabulary_by_tp", padded_vocabulary_by_tp),
+    rule("positions", positions),
+    rule("mtp_positions", mtp_positions),
+    rule("fused_activation", fused_activation),
 ];
 
-fn has_learned_positions(d: &Draft<'_>) -> bool {
-    d.a.position_embedding_type == PositionEmbedding::LearnedAbsolute
+fn heads_by_tp(d: &Draft<'_>) -> Option<Violation> {
+    let heads = d.args.num_attention_heads;
+    if heads.is_multiple_of(d.tp) {
+        return None;
+    }
+    let near = d.near_tp(&|_| true);
+    let message = format!(
+        "num_attention_heads {heads} must be a multiple of tensor_model_parallel_size {}; TP {} would work",
+        d.tp,
+        or_list(&near)
+    );
+    let fields = [F::tensor_model_parallel_size, F::num_attention_heads];
+    Some(Violation::error(&fields, message).fix_each(F::tensor_model_parallel_size, &near))
 }
 
-fn too_few_positions(d: &Draft<'_>, f: &mut Found) -> bool {
-    let length = d.a.seq_length;
-    d.ends.is_language()
-        && d.a.max_position_embeddings.is_some_and(|longest| {
-            longest < length
-                && f.numbers(&[longest, length])
-                && f.fix_each(F::max_position_embeddings, &[length])
-        })
+fn head_width(d: &Draft<'_>) -> Option<Violation> {
+    let (hidden, heads) = (d.args.hidden_size, d.args.num_attention_heads);
+    let derived = d.args.kv_channels.is_none() && !d.args.multi_latent_attention;
+    (derived && !hidden.is_multiple_of(heads)).then(|| {
+        let message = format!(
+            "hidden_size {hidden} is not a multiple of num_attention_heads {heads}: give kv_channels"
+        );
+        let fields = [F::kv_channels, F::hidden_size, F::num_attention_heads];
+        Violation::error(&fields, message).fix(F::kv_channels, Number(128))
+    })
 }
 
-/// Whether any decoder layer has a dense MLP.
-fn has_dense_layers(d: &Draft<'_>) -> bool {
-    d.a.num_experts.is_none() || !d.a.moe_layer_freq.is_everywhere()
+fn heads_by_groups(d: &Draft<'_>) -> Option<Violation> {
+    let (groups, heads) = (d.num_query_groups, d.args.num_attention_heads);
+    if !d.args.group_query_attention || heads.is_multiple_of(groups) {
+        return None;
+    }
+    let near = near_divisors(heads, groups, 3);
+    let message = format!(
+        "num_query_groups {groups} must divide num_attention_heads {heads}; {} would work",
+        or_list(&near)
+    );
+    let fields = [F::num_query_groups, F::num_attention_heads];
+    Some(Violation::error(&fields, message).fix_each(F::num_query_groups, &near))
+}
+
+fn groups_by_tp(d: &Draft<'_>) -> Option<Violation> {
+    let groups = d.num_query_groups;
+    let fits = |tp: u64| groups.is_multiple_of(tp) || tp.is_multiple_of(groups);
+    if !d.args.group_query_attention || fits(d.tp) {
+        return None;
+    }
+    let near = d.near_tp(&fits);
+    let message = format!(
+        "num_query_groups {groups} must be a multiple or a divisor of tensor_model_parallel_size {}; TP {} would work",
+        d.tp,
+        or_list(&near)
+    );
+    let fields = [F::tensor_model_parallel_size, F::num_query_groups];
+    Some(Violation::error(&fields, message).fix_each(F::tensor_model_parallel_size, &near))
+}
+
+fn mla_excludes_gqa(d: &Draft<'_>) -> Option<Violation> {
+    (d.args.multi_latent_attention && d.args.group_query_attention).then(|| {
+        Violation::error(
+            &[F::multi_latent_attention, F::group_query_attention],
+            "group_query_attention and multi_latent_attention exclude each other",
+        )
+        .fix(F::group_query_attention, Off)
+    })
+}
+
+/// Column- and row-parallel layers split their widths evenly (`divide` in megatron/core/utils.py).
+fn ffn_by_tp(d: &Draft<'_>) -> Option<Violation> {
+    // Whether any decoder layer has a dense MLP.
+    let dense = !d.has_experts() || !d.args.moe_layer_freq.is_everywhere();
+    let width = d.ffn_hidden_size;
+    if !dense || width.is_multiple_of(d.tp) {
+        return None;
+    }
+    let message = format!(
+        "ffn_hidden_size {width} must be a multiple of tensor_model_parallel_size {}",
+        d.tp
+    );
+    let mut fields = vec![F::ffn_hidden_size, F::tensor_model_parallel_size];
+    if d.args.ffn_hidden_size.is_none() {
+        fields.push(F::hidden_size);
+    }
+    Some(Alternatives::tp(d, F::ffn_hidden_size, width, d.tp).offer(&fields, &message))
+}
+
+fn one_activation(d: &Draft<'_>) -> Option<Violation> {
+    let a = &d.args;
+    let flags = [
+        (a.swiglu, F::swiglu),
+        (a.quick_geglu, F::quick_geglu),
+        (a.geglu, F::geglu),
+        (a.squared_relu, F::squared_relu),
+    ];
+    let on: Vec<F> = flags
+        .into_iter()
+        .filter_map(|(on, field)| on.then_some(field))
+        .collect();
+    let [first, .., last] = *on.as_slice() else {
+        return None;
+    };
+    let message = format!(
+        "{} and {} exclude each other: an MLP has one activation",
+        first.field().name,
+        last.field().name
+    );
+    Some(Violation::error(&on, message).fix(last, Off))
+}
+
+fn vocabulary(d: &Draft<'_>) -> Option<Violation> {
+    let unknown = d.args.vocab_size.is_none() && d.args.padded_vocab_size.is_none();
+    (d.io.is_language() && unknown).then(|| {
+        Violation::error(
+            &[F::vocab_size],
+            "vocab_size must be given (Megatron-LM takes it from the tokenizer), or padded_vocab_size",
+        )
+    })
+}
+
+fn padded_vocabulary(d: &Draft<'_>) -> Option<Violation> {
+    let (padded, vocab) = (d.args.padded_vocab_size?, d.args.vocab_size?);
+    (d.io.is_language() && padded < vocab).then(|| {
+        let message = format!("padded_vocab_size {padded} is smaller than vocab_size {vocab}");
+        Violation::error(&[F::padded_vocab_size, F::vocab_size], message)
+            .fix(F::padded_vocab_size, Default)
+    })
+}
+
+fn padded_vocabulary_by_tp(d: &Draft<'_>) -> Option<Violation> {
+    let padded = d.args.padded_vocab_size?;
+    (d.io.is_language() && !padded.is_multiple_of(d.tp)).then(|| {
+        let message = format!(
+            "padded_vocab_size {padded} must be a multiple of tensor_model_parallel_size {}",
+            d.tp
+        );
+        let fields = [F::padded_vocab_size, F::tensor_model_parallel_size];
+        Violation::error(&fields, message).fix(F::padded_vocab_size, Default)
+    })
+}
+
+/// A table of learned positions would be read past its end. Otherwise Megatron-LM's launcher refuses the
+/// arguments, but the model itself has no limit, and nothing in memory depends on it.
+fn positions(d: &Draft<'_>) -> Option<Violation> {
+    let (longest, length) = (d.args.max_position_embeddings?, d.args.seq_length);
+    if !d.io.is_language() || longest >= length {
+        return None;
+    }
+    let fields = [F::seq_length, F::max_position_embeddings];
+    let message = format!("max_position_embeddings {longest} is less than seq_length {length}");
+    let violation = if d.args.position_embedding_type == PositionEmbedding::LearnedAbsolute {
+        let message = format!("{message}: the table of learned positions is too short");
+        Violation::error(&fields, message)
+    } else {
+        let message = format!("{message}; Megatron-LM asks for at least that many");
+        Violation::warning(&fields, message)
+    };
+    Some(violation.fix(F::max_position_embeddings, Number(length)))
+}
+
+/// An MTP block embeds the tokens that it predicts from, and has no table of positions for them.
+fn mtp_positions(d: &Draft<'_>) -> Option<Violation> {
+    let kind = d.args.position_embedding_type;
+    let table = matches!(
+        kind,
+        PositionEmbedding::LearnedAbsolute | PositionEmbedding::Relative
+    );
+    (d.mtp_num_layers > 0 && table).then(|| {
+        let message = format!(
+            "mtp_num_layers is not supported with position_embedding_type {}",
+            kind.name()
+        );
+        Violation::error(&[F::mtp_num_layers, F::position_embedding_type], message)
+            .fix(F::position_embedding_type, Name("rope"))
+            .fix(F::mtp_num_layers, Default)
+    })
+}
+
+fn fused_activation(d: &Draft<'_>) -> Option<Violation> {
+    let fused = d.args.add_bias_linear && d.args.bias_gelu_fusion;
+    (d.args.squared_relu && fused).then(|| {
+        Violation::error(
+            &[F::squared_relu, F::bias_gelu_fusion],
+            "squared_relu has no kernel that adds the bias as well: turn bias_gelu_fusion off, or the biases",
+        )
+        .fix(F::bias_gelu_fusion, Off)
+        .fix(F::add_bias_linear, Off)
+    })
 }

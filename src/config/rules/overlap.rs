@@ -1,115 +1,100 @@
-//! What hiding communication and putting work off exclude (`TransformerConfig.__post_init__`,
+//! What hiding communication and deferring work exclude (`TransformerConfig.__post_init__`,
 //! `ModelParallelConfig.__post_init__`).
 
-use super::rule::{ERROR, Rule, To, WARNING};
+use super::rule::FixValue::Off;
+use super::rule::{Rule, Violation, rule};
 use crate::config::choices::{RecomputeModule, TokenDispatcher};
+use crate::config::draft::Draft;
 use crate::config::fields::FieldId as F;
 
 pub(super) const RULES: &[Rule] = &[
-    Rule {
-        fields: &[
-            F::overlap_moe_expert_parallel_comm,
-            F::expert_model_parallel_size,
-        ],
-        broken: |d, _| d.a.overlap_moe_expert_parallel_comm && d.ep == 1,
-        words: "overlap_moe_expert_parallel_comm needs expert parallelism",
-        ..EXPERT_OVERLAP
-    },
-    Rule {
-        fields: &[
-            F::overlap_moe_expert_parallel_comm,
-            F::moe_token_dispatcher_type,
-        ],
-        broken: |d, _| {
-            d.a.overlap_moe_expert_parallel_comm
-                && d.a.moe_token_dispatcher_type == TokenDispatcher::AllGather
-        },
-        words: "overlap_moe_expert_parallel_comm needs the alltoall or the flex dispatcher",
-        ..EXPERT_OVERLAP
-    },
-    Rule {
-        fields: &[F::overlap_moe_expert_parallel_comm, F::recompute_modules],
-        broken: |d, _| d.a.overlap_moe_expert_parallel_comm && d.recomputes(RecomputeModule::Moe),
-        words: "overlap_moe_expert_parallel_comm excludes recompute module moe",
-        ..EXPERT_OVERLAP
-    },
-    Rule {
-        fields: &[F::overlap_moe_expert_parallel_comm, F::bf16],
-        broken: |d, _| d.a.overlap_moe_expert_parallel_comm && !d.a.bf16 && !d.a.fp16,
-        words: "overlap_moe_expert_parallel_comm needs bf16 or fp16",
-        ..EXPERT_OVERLAP
-    },
-    Rule {
-        fields: &[
-            F::overlap_moe_expert_parallel_comm,
-            F::moe_shared_expert_overlap,
-        ],
-        broken: |d, _| d.a.overlap_moe_expert_parallel_comm && d.a.moe_shared_expert_overlap,
-        words: "overlap_moe_expert_parallel_comm excludes moe_shared_expert_overlap",
-        ..EXPERT_OVERLAP
-    },
-    Rule {
-        fields: &[F::overlap_moe_expert_parallel_comm, F::mtp_num_layers],
-        broken: |d, _| d.a.overlap_moe_expert_parallel_comm && d.mtp_num_layers > 1,
-        words: "overlap_moe_expert_parallel_comm takes one MTP depth at most",
-        ..EXPERT_OVERLAP
-    },
-    Rule {
-        fields: &[
-            F::overlap_moe_expert_parallel_comm,
-            F::virtual_pipeline_model_parallel_size,
-        ],
-        broken: |d, _| {
-            let a = &d.a;
-            let chunks = d.interleaved()
-                || a.virtual_pipeline_model_parallel_size.is_some()
-                || a.pipeline_model_parallel_layout.is_some();
-            a.overlap_moe_expert_parallel_comm && d.pp > 1 && !chunks
-        },
-        words: "overlap_moe_expert_parallel_comm with pipeline stages needs virtual ones",
-        ..EXPERT_OVERLAP
-    },
-    // Later versions than the pinned one run it.
-    Rule {
-        fields: &[
-            F::overlap_moe_expert_parallel_comm,
-            F::recompute_granularity,
-        ],
-        severity: WARNING.severity,
-        broken: |d, _| d.a.overlap_moe_expert_parallel_comm && d.full_recompute(),
-        words: "overlap_moe_expert_parallel_comm together with full recompute is refused by released versions of Megatron",
-        ..EXPERT_OVERLAP
-    },
-    Rule {
-        fields: &[
-            F::defer_embedding_wgrad_compute,
-            F::pipeline_model_parallel_size,
-        ],
-        broken: |d, _| d.a.defer_embedding_wgrad_compute && d.pp == 1,
-        words: "defer_embedding_wgrad_compute needs pipeline stages",
-        ..DEFERRED
-    },
-    Rule {
-        fields: &[
-            F::defer_embedding_wgrad_compute,
-            F::gradient_accumulation_fusion,
-        ],
-        broken: |d, _| d.a.defer_embedding_wgrad_compute && !d.a.gradient_accumulation_fusion,
-        words: "defer_embedding_wgrad_compute needs gradient_accumulation_fusion",
-        ..DEFERRED
-    },
+    rule("expert_overlap", needs_experts),
+    rule("expert_overlap", needs_exchange),
+    rule("expert_overlap", excludes_moe_recompute),
+    rule("expert_overlap", needs_half_precision),
+    rule("expert_overlap", excludes_shared_overlap),
+    rule("expert_overlap", takes_one_mtp_depth),
+    rule("expert_overlap", needs_virtual_stages),
+    rule("expert_overlap", with_full_recompute),
+    rule("deferred_gradient", deferral_needs_stages),
+    rule("deferred_gradient", deferral_needs_fusion),
 ];
 
-/// Expert communication behind the other pass of a pair.
-const EXPERT_OVERLAP: Rule = Rule {
-    name: "expert_overlap",
-    fixes: &[(F::overlap_moe_expert_parallel_comm, To::Off)],
-    ..ERROR
-};
+const OVERLAP: F = F::overlap_moe_expert_parallel_comm;
 
-/// Weight gradients of the output layer at the end of an iteration.
-const DEFERRED: Rule = Rule {
-    name: "deferred_gradient",
-    fixes: &[(F::defer_embedding_wgrad_compute, To::Off)],
-    ..ERROR
-};
+/// The violation of a condition on `overlap_moe_expert_parallel_comm`, where that is on and the condition `broken`.
+fn expert_overlap(d: &Draft<'_>, broken: bool, other: F, message: &str) -> Option<Violation> {
+    (d.args.overlap_moe_expert_parallel_comm && broken)
+        .then(|| Violation::error(&[OVERLAP, other], message).fix(OVERLAP, Off))
+}
+
+fn needs_experts(d: &Draft<'_>) -> Option<Violation> {
+    let message = "overlap_moe_expert_parallel_comm needs expert parallelism";
+    expert_overlap(d, d.ep == 1, F::expert_model_parallel_size, message)
+}
+
+fn needs_exchange(d: &Draft<'_>) -> Option<Violation> {
+    let gathers = d.args.moe_token_dispatcher_type == TokenDispatcher::AllGather;
+    let message = "overlap_moe_expert_parallel_comm needs the alltoall or the flex dispatcher";
+    expert_overlap(d, gathers, F::moe_token_dispatcher_type, message)
+}
+
+fn excludes_moe_recompute(d: &Draft<'_>) -> Option<Violation> {
+    let recomputed = d.recomputes(RecomputeModule::Moe);
+    let message = "overlap_moe_expert_parallel_comm excludes recompute module moe";
+    expert_overlap(d, recomputed, F::recompute_modules, message)
+}
+
+fn needs_half_precision(d: &Draft<'_>) -> Option<Violation> {
+    let message = "overlap_moe_expert_parallel_comm needs bf16 or fp16";
+    expert_overlap(d, !d.half_precision(), F::bf16, message)
+}
+
+fn excludes_shared_overlap(d: &Draft<'_>) -> Option<Violation> {
+    let overlaps = d.args.moe_shared_expert_overlap;
+    let message = "overlap_moe_expert_parallel_comm excludes moe_shared_expert_overlap";
+    expert_overlap(d, overlaps, F::moe_shared_expert_overlap, message)
+}
+
+fn takes_one_mtp_depth(d: &Draft<'_>) -> Option<Violation> {
+    let message = "overlap_moe_expert_parallel_comm takes one MTP depth at most";
+    expert_overlap(d, d.mtp_num_layers > 1, F::mtp_num_layers, message)
+}
+
+fn needs_virtual_stages(d: &Draft<'_>) -> Option<Violation> {
+    let chunks = d.interleaved()
+        || d.args.virtual_pipeline_model_parallel_size.is_some()
+        || d.args.pipeline_model_parallel_layout.is_some();
+    let field = F::virtual_pipeline_model_parallel_size;
+    let message = "overlap_moe_expert_parallel_comm with pipeline stages needs virtual ones";
+    expert_overlap(d, d.pp > 1 && !chunks, field, message)
+}
+
+/// Later versions than the pinned one run it.
+fn with_full_recompute(d: &Draft<'_>) -> Option<Violation> {
+    (d.args.overlap_moe_expert_parallel_comm && d.full_recompute()).then(|| {
+        Violation::warning(
+            &[OVERLAP, F::recompute_granularity],
+            "overlap_moe_expert_parallel_comm together with full recompute is refused by released versions of Megatron",
+        )
+        .fix(OVERLAP, Off)
+    })
+}
+
+/// The violation of a condition on `defer_embedding_wgrad_compute`, where that is on and the condition `broken`.
+fn deferral(d: &Draft<'_>, broken: bool, other: F, message: &str) -> Option<Violation> {
+    let field = F::defer_embedding_wgrad_compute;
+    (d.args.defer_embedding_wgrad_compute && broken)
+        .then(|| Violation::error(&[field, other], message).fix(field, Off))
+}
+
+fn deferral_needs_stages(d: &Draft<'_>) -> Option<Violation> {
+    let message = "defer_embedding_wgrad_compute needs pipeline stages";
+    deferral(d, d.pp == 1, F::pipeline_model_parallel_size, message)
+}
+
+fn deferral_needs_fusion(d: &Draft<'_>) -> Option<Violation> {
+    let fused = d.args.gradient_accumulation_fusion;
+    let message = "defer_embedding_wgrad_compute needs gradient_accumulation_fusion";
+    deferral(d, !fused, F::gradient_accumulation_fusion, message)
+}

@@ -1,46 +1,35 @@
-//! One rule as a row of a table, and what becomes of it where a module breaks it.
+//! One rule, and what it says of a module that breaks it.
 
-use core::mem::take;
-
-use crate::config::check::Draft;
+use crate::config::draft::Draft;
 use crate::config::fields::FieldId as F;
-use crate::config::problem::{Fix, Problem, Severity, near_multiples, or_list};
+use crate::config::nearby::{near_multiples, or_list};
+use crate::config::problem::{Fix, Problem, Severity};
 use crate::value::Value;
-use crate::words::Gaps;
 
-/// What Megatron refuses or a planner should know, in one row. Rules of one concern may share a name.
+/// Something that Megatron refuses or a planner should know.
 pub(super) struct Rule {
+    /// The rule's stable name; rules of one concern may share it.
     pub(super) name: &'static str,
-    pub(super) severity: Severity,
-    /// The fields involved, unless [`Found::about`] says which.
-    pub(super) fields: &'static [F],
-    /// Whether a module breaks it. Only if so, it has told the parts of the words that depend on the module.
-    pub(super) broken: fn(&Draft<'_>, &mut Found) -> bool,
-    /// The problem in one sentence; every `{}` is the next part that was told.
-    pub(super) words: &'static str,
-    /// Changes that would mend it, best first; those that [`Found::fix`] adds come after them.
-    pub(super) fixes: &'static [(F, To)],
+    /// Returns the violation where a module breaks the rule.
+    pub(super) check: fn(&Draft<'_>) -> Option<Violation>,
 }
 
-/// A row's beginning: an error.
-pub(super) const ERROR: Rule = Rule {
-    name: "",
-    severity: Severity::Error,
-    fields: &[],
-    broken: |_, _| false,
-    words: "",
-    fixes: &[],
-};
+/// A row of a table of rules.
+pub(super) const fn rule(name: &'static str, check: fn(&Draft<'_>) -> Option<Violation>) -> Rule {
+    Rule { name, check }
+}
 
-/// A row's beginning: a warning.
-pub(super) const WARNING: Rule = Rule {
-    severity: Severity::Warning,
-    ..ERROR
-};
+/// A broken rule: the fields involved, a message, and changes that would remove the violation.
+pub(super) struct Violation {
+    severity: Severity,
+    fields: Vec<F>,
+    message: String,
+    fixes: Vec<Fix>,
+}
 
-/// What a fix sets its field to.
+/// The value that a fix sets its field to.
 #[derive(Clone, Copy)]
-pub(super) enum To {
+pub(super) enum FixValue {
     /// The default.
     Default,
     /// Off.
@@ -48,138 +37,105 @@ pub(super) enum To {
     /// On.
     On,
     /// A number.
-    Number(u32),
-    /// A name out of the field's list.
+    Number(u64),
+    /// A name out of the field's list, or several separated by commas.
     Name(&'static str),
-    /// Each of the values that were told to be near.
-    Near,
 }
 
-/// What a rule found in a module that breaks it. All that tells something is true, to stand in a condition.
-#[derive(Default)]
-pub(super) struct Found {
-    gaps: Gaps,
-    near: Vec<u64>,
-    fields: Vec<F>,
-    fixes: Vec<Fix>,
-}
-
-impl Found {
-    /// Tells a number.
-    pub(super) fn number(&mut self, number: u64) -> bool {
-        self.numbers(&[number])
-    }
-
-    /// Tells a text.
-    pub(super) fn text(&mut self, text: &str) -> bool {
-        self.gaps.text(text);
-        true
-    }
-
-    /// Tells why something cannot be, if it cannot.
-    pub(super) fn why(&mut self, why: &str) -> bool {
-        !why.is_empty() && self.text(why)
-    }
-
-    /// Tells numbers.
-    pub(super) fn numbers(&mut self, numbers: &[u64]) -> bool {
-        self.gaps.numbers(numbers);
-        true
-    }
-
-    /// Whether dividing leaves a rest; tells both numbers if so.
-    pub(super) fn rest(&mut self, dividend: u64, divisor: u64) -> bool {
-        !dividend.is_multiple_of(divisor) && self.numbers(&[dividend, divisor])
-    }
-
-    /// Whether a list of layers has another length than there are layers; tells both numbers if so.
-    pub(super) fn other_length(&mut self, list: &[bool], layers: u64) -> bool {
-        let length = u64::try_from(list.len()).unwrap_or(u64::MAX);
-        length != layers && self.numbers(&[length, layers])
-    }
-
-    /// Tells values near by that would work.
-    pub(super) fn near(&mut self, values: Vec<u64>) -> bool {
-        self.near = values;
-        self.text(&or_list(&self.near))
-    }
-
-    /// Tells parallel sizes near by that fit, or where none does but 1, multiples of `step` for the field that is split.
-    pub(super) fn fit(&mut self, size: F, mut near: Vec<u64>, split: F, n: u64, step: u64) -> bool {
-        near.retain(|size| *size > 1);
-        let field = if near.is_empty() {
-            near = near_multiples(n, step);
-            split
-        } else {
-            size
-        };
-        self.text(field.field().name) && self.text(&or_list(&near)) && self.fix_each(field, &near)
-    }
-
-    /// Says which fields are involved.
-    pub(super) fn about(&mut self, fields: &[F]) -> bool {
-        self.fields = fields.to_vec();
-        true
-    }
-
-    /// Adds a change that would mend it.
-    pub(super) fn fix(&mut self, field: F, value: Value) -> bool {
-        self.fixes.push(Fix { field, value });
-        true
-    }
-
-    /// Adds changes to `field`, one for each value.
-    pub(super) fn fix_each(&mut self, field: F, values: &[u64]) -> bool {
-        for value in values {
-            self.fix(field, Value::Int((*value).into()));
+impl From<FixValue> for Value {
+    fn from(value: FixValue) -> Self {
+        match value {
+            FixValue::Default => Self::Null,
+            FixValue::Off => Self::Bool(false),
+            FixValue::On => Self::Bool(true),
+            FixValue::Number(number) => Self::Int(number.into()),
+            FixValue::Name(name) => Self::Text(name.to_owned()),
         }
-        true
     }
 }
 
-impl Draft<'_> {
-    /// Tells TP sizes near by that split `field`, which is `n`, or else multiples of `step` for it.
-    pub(super) fn fit_tp(&self, f: &mut Found, field: F, n: u64, step: u64) -> bool {
-        let others = (step / self.tp).max(1);
-        let near = self.near_tp(&|tp| n.is_multiple_of(tp.saturating_mul(others)));
-        f.fit(F::tensor_model_parallel_size, near, field, n, step)
+impl Violation {
+    /// Megatron refuses the module, or it has no meaning.
+    pub(super) fn error(fields: &[F], message: impl Into<String>) -> Self {
+        Self {
+            severity: Severity::Error,
+            fields: fields.to_vec(),
+            message: message.into(),
+            fixes: Vec::new(),
+        }
+    }
+
+    /// The job runs, but something is ignored, wasteful or surprising.
+    pub(super) fn warning(fields: &[F], message: impl Into<String>) -> Self {
+        Self {
+            severity: Severity::Warning,
+            ..Self::error(fields, message)
+        }
+    }
+
+    /// Adds a change that would remove the violation; the best one comes first.
+    pub(super) fn fix(mut self, field: F, value: impl Into<Value>) -> Self {
+        let value = value.into();
+        self.fixes.push(Fix { field, value });
+        self
+    }
+
+    /// Adds a change of `field` to each of these values.
+    pub(super) fn fix_each(mut self, field: F, values: &[u64]) -> Self {
+        let fix = |value: &u64| Fix {
+            field,
+            value: Value::Int((*value).into()),
+        };
+        self.fixes.extend(values.iter().map(fix));
+        self
+    }
+
+    /// The violation as a problem of the module at index `module`.
+    pub(super) fn into_problem(self, module: usize, rule: &'static str) -> Problem {
+        let mut problem = Problem::error(module, rule, &self.fields, self.message);
+        problem.severity = self.severity;
+        problem.fixes = self.fixes;
+        problem
     }
 }
 
-impl Rule {
-    /// Asks every rule of a table.
-    pub(super) fn apply(table: &[Self], draft: &Draft<'_>, problems: &mut Vec<Problem>) {
-        // One for all: only a broken rule has told anything.
-        let mut found = Found::default();
-        for rule in table {
-            if (rule.broken)(draft, &mut found) {
-                problems.push(rule.problem(draft.module, take(&mut found)));
+/// Values of one field that would remove a violation.
+pub(super) struct Alternatives {
+    field: F,
+    values: Vec<u64>,
+}
+
+impl Alternatives {
+    /// The parallel sizes `near` without 1, or where there are none, multiples of `step` near `n` for the field that
+    /// the ranks split.
+    pub(super) fn sizes(size: F, near: &[u64], split: F, n: u64, step: u64) -> Self {
+        let values: Vec<u64> = near.iter().copied().filter(|size| *size > 1).collect();
+        if values.is_empty() {
+            Self {
+                field: split,
+                values: near_multiples(n, step),
+            }
+        } else {
+            Self {
+                field: size,
+                values,
             }
         }
     }
 
-    fn problem(&self, module: usize, found: Found) -> Problem {
-        let fields = match found.fields.as_slice() {
-            [] => self.fields,
-            fields => fields,
-        };
-        let mut problem = Problem::error(module, self.name, fields, found.gaps.fill(self.words));
-        problem.severity = self.severity;
-        for (field, to) in self.fixes {
-            let value = match *to {
-                To::Default => Value::Null,
-                To::Off => Value::Bool(false),
-                To::On => Value::Bool(true),
-                To::Number(number) => Value::Int(number.into()),
-                To::Name(name) => Value::Text(name.to_owned()),
-                To::Near => {
-                    problem.fix_each(*field, &found.near);
-                    continue;
-                }
-            };
-            problem.fix(*field, value);
-        }
-        problem.fixes.extend(found.fixes);
-        problem
+    /// TP sizes with which ranks split the field `split`, whose value is `n`, into multiples of `step` / TP; or where
+    /// there are none, values for `split`.
+    pub(super) fn tp(d: &Draft<'_>, split: F, n: u64, step: u64) -> Self {
+        let others = (step / d.tp).max(1);
+        let near = d.near_tp(&|tp| n.is_multiple_of(tp.saturating_mul(others)));
+        Self::sizes(F::tensor_model_parallel_size, &near, split, n, step)
+    }
+
+    /// The violation with these values as fixes, and the message with a sentence about them behind it.
+    pub(super) fn offer(self, fields: &[F], message: &str) -> Violation {
+        let Self { field, values } = self;
+        let name = field.field().name;
+        let message = format!("{message}; {name} {} would work", or_list(&values));
+        Violation::error(fields, message).fix_each(field, &values)
     }
 }

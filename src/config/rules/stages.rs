@@ -1,33 +1,30 @@
 //! How layers fall into stages; the rules themselves live with the split.
 
-use crate::config::check::Draft;
+use super::rule::FixValue::Default;
+use super::rule::Violation;
+use crate::config::draft::Draft;
 use crate::config::fields::FieldId as F;
 use crate::config::problem::Problem;
 use crate::parallel::stages::{
     PipelineLayout, StageInput, StageLayout, StageProblem, VppChoice, resolve_vpp, stage_layout,
 };
-use crate::value::Value;
 
-/// The split of one module's layers, or the problems with it.
-pub(crate) fn stages(d: &Draft<'_>, problems: &mut Vec<Problem>) -> Option<StageLayout> {
-    let a = &d.a;
+/// The split of a module's layers over stages.
+///
+/// # Errors
+/// The problems with the split; at least one.
+pub(crate) fn stages(d: &Draft<'_>) -> Result<StageLayout, Vec<Problem>> {
+    let problem = |rule, violation: Violation| violation.into_problem(d.context.module, rule);
+    let a = &d.args;
     let narrow = |n: u64| u32::try_from(n).unwrap_or(u32::MAX);
-    let layout = match a
-        .pipeline_model_parallel_layout
-        .as_deref()
-        .map(str::parse::<PipelineLayout>)
-    {
-        None => None,
-        Some(Ok(layout)) => Some(layout),
-        Some(Err(error)) => {
-            d.error(
-                problems,
-                "layout",
-                &[F::pipeline_model_parallel_layout],
-                format!("pipeline_model_parallel_layout: {error}"),
-            )
-            .fix(F::pipeline_model_parallel_layout, Value::Null);
-            return None;
+    let layout = a.pipeline_model_parallel_layout.as_deref();
+    let layout = match layout.map(str::parse::<PipelineLayout>).transpose() {
+        Ok(layout) => layout,
+        Err(error) => {
+            let field = F::pipeline_model_parallel_layout;
+            let message = format!("pipeline_model_parallel_layout: {error}");
+            let violation = Violation::error(&[field], message).fix(field, Default);
+            return Err(vec![problem("layout", violation)]);
         }
     };
     let mut input = StageInput {
@@ -56,80 +53,69 @@ pub(crate) fn stages(d: &Draft<'_>, problems: &mut Vec<Problem>) -> Option<Stage
             stage_layout(&input)
         }
         Ok(Some(vpp)) => {
-            let message = format!(
-                "virtual_pipeline_model_parallel_size {} disagrees with the {vpp} chunks that the other arguments give",
-                input.vpp.unwrap_or(1)
-            );
-            let fields = [
-                F::virtual_pipeline_model_parallel_size,
-                F::num_layers_per_virtual_pipeline_stage,
-                F::num_virtual_stages_per_pipeline_rank,
-                F::pipeline_model_parallel_layout,
-            ];
-            let field = F::virtual_pipeline_model_parallel_size;
-            d.error(problems, "vpp_twice", &fields, message)
-                .fix(field, Value::Null);
-            return None;
+            let violation = vpp_twice(input.vpp.unwrap_or(1), vpp);
+            return Err(vec![problem("vpp_twice", violation)]);
         }
-        Err(found) => Err(found),
+        Err(broken) => Err(broken),
     };
-    match split {
-        Ok(stages) => Some(stages),
-        Err(found) => {
-            for problem in &found {
-                report(d, problem, problems);
-            }
-            None
-        }
-    }
+    split.map_err(|broken| {
+        let problems = broken
+            .iter()
+            .map(|one| problem("stages", violation(d, one)));
+        problems.collect()
+    })
 }
 
-fn report(d: &Draft<'_>, problem: &StageProblem, problems: &mut Vec<Problem>) {
-    let mut fields = Vec::new();
-    for name in problem.fields() {
-        fields.extend(F::by_name(name));
-    }
-    let reported = d.error(problems, "stages", &fields, problem.to_string());
-    // The field that asks for chunks.
-    let chunks = match (
-        d.a.num_virtual_stages_per_pipeline_rank,
-        d.a.num_layers_per_virtual_pipeline_stage,
-    ) {
-        (Some(_), _) => F::num_virtual_stages_per_pipeline_rank,
-        (_, Some(_)) => F::num_layers_per_virtual_pipeline_stage,
-        _ => F::virtual_pipeline_model_parallel_size,
-    };
-    let (field, near): (F, &[u32]) = match problem {
-        StageProblem::LayersPerRank { near_pp, .. }
-        | StageProblem::LayoutStages { near_pp, .. } => (F::pipeline_model_parallel_size, near_pp),
-        StageProblem::ChunksOfRank { near_vpp, .. } => (chunks, near_vpp),
-        StageProblem::LayersPerVirtualStage { near, .. } => {
-            (F::num_layers_per_virtual_pipeline_stage, near)
-        }
-        _ => (F::pipeline_model_parallel_size, &[]),
-    };
-    for size in near {
-        reported.fix_each(field, &[u64::from(*size)]);
-    }
-    match problem {
+/// `virtual_pipeline_model_parallel_size` is `given`, and the other arguments make `derived` chunks.
+fn vpp_twice(given: u32, derived: u32) -> Violation {
+    let message = format!(
+        "virtual_pipeline_model_parallel_size {given} disagrees with the {derived} chunks that the other arguments give"
+    );
+    let fields = [
+        F::virtual_pipeline_model_parallel_size,
+        F::num_layers_per_virtual_pipeline_stage,
+        F::num_virtual_stages_per_pipeline_rank,
+        F::pipeline_model_parallel_layout,
+    ];
+    Violation::error(&fields, message).fix(F::virtual_pipeline_model_parallel_size, Default)
+}
+
+/// A broken rule of the split, with the fixes that the split suggests.
+fn violation(d: &Draft<'_>, broken: &StageProblem) -> Violation {
+    let fields: Vec<F> = broken
+        .fields()
+        .iter()
+        .filter_map(|name| F::by_name(name))
+        .collect();
+    let violation = Violation::error(&fields, broken.to_string());
+    let sizes = |values: &[u32]| values.iter().map(|n| u64::from(*n)).collect::<Vec<u64>>();
+    let chunks = d.chunk_field();
+    match broken {
         StageProblem::LayersPerRank {
-            last_rank_layers: Some(layers),
+            near_pp,
+            last_rank_layers,
             ..
         } => {
-            let field = F::decoder_last_pipeline_num_layers;
-            reported.fix_each(field, &[u64::from(*layers)]);
+            let last = sizes(last_rank_layers.as_slice());
+            violation
+                .fix_each(F::pipeline_model_parallel_size, &sizes(near_pp))
+                .fix_each(F::decoder_last_pipeline_num_layers, &last)
+        }
+        StageProblem::LayoutStages { near_pp, .. } => {
+            violation.fix_each(F::pipeline_model_parallel_size, &sizes(near_pp))
+        }
+        StageProblem::ChunksOfRank { near_vpp, .. } => violation.fix_each(chunks, &sizes(near_vpp)),
+        StageProblem::LayersPerVirtualStage { near, .. } => {
+            violation.fix_each(F::num_layers_per_virtual_pipeline_stage, &sizes(near))
         }
         StageProblem::UnevenRest {
             fits: Some((name, layers)),
             ..
-        } => {
-            if let Some(field) = F::by_name(name) {
-                reported.fix_each(field, &[u64::from(*layers)]);
-            }
-        }
-        StageProblem::InterleavedNeedsPipeline { .. } => {
-            reported.fix(chunks, Value::Null);
-        }
-        _ => {}
+        } => match F::by_name(name) {
+            Some(field) => violation.fix_each(field, &[u64::from(*layers)]),
+            None => violation,
+        },
+        StageProblem::InterleavedNeedsPipeline { .. } => violation.fix(chunks, Default),
+        _ => violation,
     }
 }

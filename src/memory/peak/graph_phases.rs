@@ -132,6 +132,6 @@ impl Stages<'_> {
 /// Whether Transformer Engine captures layers of a module. In one that is not trained nothing is.
 pub(super) fn captures(m: &Module) -> bool {
     let mut kinds = [false, m.moe.is_some()].into_iter();
-    let trained = m.ends.is_language() || !m.args.frozen;
+    let trained = m.io.is_language() || !m.args.frozen;
     trained && kinds.any(|moe| Capture::of(m, moe).is_some())
 }

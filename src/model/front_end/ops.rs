@@ -14,7 +14,7 @@ use crate::units::multiply;
 /// gradient of the first convolution; they have no gradient themselves.
 pub(crate) fn ops(sizes: &Sizes<'_>, tape: &mut AutogradTape) {
     let m = sizes.m;
-    let mut x = match m.ends.front_end {
+    let mut x = match m.io.front_end {
         FrontEnd::Patches => patches(sizes, tape),
         FrontEnd::Audio => audio(sizes, tape),
         FrontEnd::Tokens | FrontEnd::Features => {
@@ -24,11 +24,11 @@ pub(crate) fn ops(sizes: &Sizes<'_>, tape: &mut AutogradTape) {
             features
         }
     };
-    if m.ends.position_rows > 0 {
+    if m.io.position_rows > 0 {
         let placed = tape.tensor("tokens with positions", sizes.gathered(), sizes.width());
-        let rows = factor("positions", m.ends.position_rows);
+        let rows = factor("positions", m.io.position_rows);
         let table = Shape::of(&[rows, hidden(m)]);
-        let trained = m.ends.front_end == FrontEnd::Patches;
+        let trained = m.io.front_end == FrontEnd::Patches;
         let gradient = tape.tensor_if(
             trained,
             "gradient of the position table",
@@ -55,17 +55,17 @@ pub(crate) fn ops(sizes: &Sizes<'_>, tape: &mut AutogradTape) {
 /// positions have the tokens of all items in one row.
 pub(crate) fn item_first(m: &Module) -> bool {
     m.args.position_embedding_type == PositionEmbedding::LearnedAbsolute
-        && m.ends.front_end != FrontEnd::Features
+        && m.io.front_end != FrontEnd::Features
 }
 
 /// Tokens of one item without class tokens.
 pub(crate) fn patch_count(m: &Module) -> u64 {
-    let class = if m.ends.front_end == FrontEnd::Patches {
+    let class = if m.io.front_end == FrontEnd::Patches {
         m.args.class_token_len
     } else {
         0
     };
-    m.ends.tokens.saturating_sub(class).max(1)
+    m.io.tokens.saturating_sub(class).max(1)
 }
 
 /// Something for so many tokens of every item.
@@ -103,7 +103,7 @@ fn patches(sizes: &Sizes<'_>, tape: &mut AutogradTape) -> TensorId {
 fn audio(sizes: &Sizes<'_>, tape: &mut AutogradTape) -> TensorId {
     let m = sizes.m;
     tape.at(Family::Output, WHISPER_ENCODER);
-    let frames = factor("2·s", multiply(m.ends.tokens, 2));
+    let frames = factor("2·s", multiply(m.io.tokens, 2));
     let bands = factor("n_mel", m.args.num_mel_bins);
     let width = sizes.width();
     let wide = of_items(m, frames, [hidden(m), Factor::NONE]);

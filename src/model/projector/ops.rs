@@ -1,8 +1,8 @@
 //! What the end of an encoder keeps: its last norm, the merge of patches, and the projector.
 
 use crate::config::choices::ProjectorNorm;
-use crate::config::ends::Projector;
 use crate::config::job::Module;
+use crate::config::modality::Projector;
 use crate::model::front_end::ops::{item_first, of_items, patch_count};
 use crate::model::norm::ops::{AFTER_LAYERS, PROJECTOR_NORM, residual_norm, saved};
 use crate::model::sizes::Sizes;
@@ -36,7 +36,7 @@ pub(crate) fn ops(sizes: &Sizes<'_>, tape: &mut AutogradTape, input: TensorId) {
         // Nothing above has a gradient.
         tape.detach();
     }
-    let Some(projector) = m.ends.projector else {
+    let Some(projector) = m.io.projector else {
         tape.output = Some(x);
         return;
     };

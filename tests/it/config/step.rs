@@ -2,7 +2,7 @@
 
 use megatron_memory::config::fields::FieldId;
 use megatron_memory::config::raw::RawJob;
-use megatron_memory::config::step::{Step, step};
+use megatron_memory::config::suggest::step::{Step, step};
 use megatron_memory::formats::share_url::visit;
 use megatron_memory::value::Value;
 use serde_json::{Value as Json, json};

@@ -66,7 +66,7 @@ pub(super) fn section_summary(group: Group, state: State) -> Option<String> {
             format!("{sharded}{}, {precision}", a.optimizer.name())
         }
         Group::Kernels => format!("{} attention", a.attention_backend.name()),
-        Group::Encoder => String::from(match module.ends().front_end {
+        Group::Encoder => String::from(match module.io().front_end {
             FrontEnd::Tokens => "reads tokens",
             FrontEnd::Patches => "reads images",
             FrontEnd::Audio => "reads sound",

@@ -2,7 +2,7 @@
 
 use crate::config::field::{Field, Group, Kind};
 use crate::config::fields::FieldId;
-use crate::config::step::{Step, step};
+use crate::config::suggest::step::{Step, step};
 use crate::ui::state::State;
 use crate::value::Value;
 use leptos::ev::KeyboardEvent;

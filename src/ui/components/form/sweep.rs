@@ -3,7 +3,7 @@
 
 use crate::config::check;
 use crate::config::fields::FieldId;
-use crate::config::step::{now, powers};
+use crate::config::suggest::step::{now, powers};
 use crate::memory::estimate;
 use crate::report::amount::Scale;
 use crate::report::summary::{Summary, Verdict};

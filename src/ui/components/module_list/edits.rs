@@ -3,7 +3,7 @@
 use crate::config::edit::module_name;
 use crate::config::fields::FieldId;
 use crate::config::raw::{RawJob, Settings};
-use crate::config::step::now;
+use crate::config::suggest::step::now;
 use crate::ui::browser;
 use crate::ui::state::State;
 use leptos::prelude::*;

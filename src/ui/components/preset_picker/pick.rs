@@ -1,7 +1,7 @@
 //! What a job becomes when another model is picked for it.
 
-use crate::config::adapt::{LAYERS, is_of_model};
 use crate::config::check;
+use crate::config::field::Aspect;
 use crate::config::fields::FieldId;
 use crate::config::raw::RawJob;
 use crate::formats::state::{PresetRef, Setup};
@@ -13,7 +13,7 @@ use leptos::prelude::*;
 
 /// Whether a setting belongs to the model; the others say how it is trained.
 fn of_model(id: FieldId) -> bool {
-    is_of_model(id) || LAYERS.contains(&id)
+    id.field().aspect != Aspect::Training
 }
 
 /// The model of `preset` trained as `now` is.

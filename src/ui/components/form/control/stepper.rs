@@ -2,7 +2,7 @@
 
 use super::text_box::TextBox;
 use crate::config::fields::FieldId;
-use crate::config::step::Step;
+use crate::config::suggest::step::Step;
 use crate::ui::components::form::stepping::take_step;
 use crate::ui::state::State;
 use leptos::prelude::*;

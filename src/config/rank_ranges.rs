@@ -8,7 +8,7 @@ use crate::parallel::mimo::{Field, MimoInput, ModuleInput, ModuleParallelism, Ru
 use crate::value::Value;
 
 /// The ranks of one module.
-pub(super) struct Span {
+pub(super) struct RankRange {
     /// First rank.
     pub(super) offset: u64,
     /// How many ranks; 0 when that is not known.
@@ -19,31 +19,28 @@ pub(super) struct Span {
     several: bool,
 }
 
-impl Span {
+impl RankRange {
     /// ETP where none is given: with several modules MegatronMIMO's 1, otherwise Megatron-LM's TP.
     pub(super) fn default_etp(&self, tp: u64) -> u64 {
         if self.several { 1 } else { tp }
     }
 }
 
-/// The span of every module; `None` for a job that lists no modules and has all ranks.
-pub(super) fn spans(raw: &RawJob, problems: &mut Vec<Problem>) -> Vec<Option<Span>> {
+/// The rank range of every module; `None` for a job that lists no modules and has all ranks.
+pub(super) fn rank_ranges(raw: &RawJob, problems: &mut Vec<Problem>) -> Vec<Option<RankRange>> {
     if raw.modules.is_empty() {
         return vec![None];
     }
     let several = raw.modules.len() > 1;
     let input = mimo_input(raw);
-    let colocated = raw.shared.get(FieldId::colocate_modules);
-    let colocated =
-        colocated.and_then(|v| parse(FieldId::colocate_modules.field(), v).ok().flatten());
-    let placed = if colocated == Some(Parsed::Flag(true)) {
+    let placed = if raw.colocates() {
         input.check_colocated()
     } else {
         input.check()
     };
     let found = match placed {
         Ok(layout) => {
-            let span = |p: &ModuleParallelism| Span {
+            let range = |p: &ModuleParallelism| RankRange {
                 offset: whole(Some(p.rank_offset)),
                 ranks: whole(p.total_ranks().ok()),
                 refused: false,
@@ -52,7 +49,7 @@ pub(super) fn spans(raw: &RawJob, problems: &mut Vec<Problem>) -> Vec<Option<Spa
             return layout
                 .modules()
                 .iter()
-                .map(|module| Some(span(&module.parallelism)))
+                .map(|module| Some(range(&module.parallelism)))
                 .collect();
         }
         Err(found) => found,
@@ -96,7 +93,7 @@ pub(super) fn spans(raw: &RawJob, problems: &mut Vec<Problem>) -> Vec<Option<Spa
         .into_iter()
         .enumerate()
         .map(|(index, refused)| {
-            Some(Span {
+            Some(RankRange {
                 offset: 0,
                 ranks: if several { whole(ranks(index)) } else { 0 },
                 refused,

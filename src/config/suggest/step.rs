@@ -1,11 +1,10 @@
-//! Stepping a number through the values that are legal beside all the others.
+//! Stepping a number through its legal values while all other fields stay as they are.
 
-use super::check::examine;
-use super::field::{Default, Kind};
-use super::fields::FieldId;
-use super::parse::{Parsed, parse};
-use super::problem::Severity;
-use super::raw::RawJob;
+use crate::config::check::validate;
+use crate::config::field::{Default, Kind};
+use crate::config::fields::FieldId;
+use crate::config::parse::{Parsed, parse};
+use crate::config::raw::RawJob;
 use crate::value::Value;
 
 /// Where to go from the current value.
@@ -41,10 +40,10 @@ pub fn step(job: &RawJob, module: usize, id: FieldId, to: Step) -> Option<u64> {
     let mut trial = job.clone();
     let mut legal = |candidate: u64| {
         trial.put(module, id, Value::Int(candidate.into()));
-        let problems = examine(&trial).problems;
+        let problems = validate(&trial).problems;
         !problems
             .iter()
-            .any(|p| p.severity == Severity::Error && p.fields.contains(&id))
+            .any(|p| p.is_error() && p.fields.contains(&id))
     };
     let (up, start) = match to {
         Step::Up => (true, now.checked_add(1)?),

@@ -1,0 +1,258 @@
+//! One module's arguments, parsed and with every derived size, before any rule has been asked.
+
+use super::choices::{OptimizerKind, RecomputeGranularity, RecomputeModule};
+use super::context::ModuleContext;
+use super::fields::{Args, FieldId};
+use super::job::{Activation, Boundary, Module, Moe, Precision};
+use super::modality::ModuleIo;
+use super::nearby::near_matches;
+use super::rank_ranges::RankRange;
+use crate::parallel::stages::StageLayout;
+
+/// A module that may still break rules over several fields. Fields that could not be read hold their defaults.
+pub(super) struct Draft<'a> {
+    /// The module among the others of its job.
+    pub(super) context: &'a ModuleContext<'a>,
+    /// What the module reads and puts out.
+    pub(super) io: ModuleIo,
+    /// The arguments with defaults filled in.
+    pub(super) args: Args,
+    /// Tensor-parallel size.
+    pub(super) tp: u64,
+    /// Pipeline-parallel size.
+    pub(super) pp: u64,
+    /// Context-parallel size.
+    pub(super) cp: u64,
+    /// Expert-parallel size.
+    pub(super) ep: u64,
+    /// Expert-tensor-parallel size.
+    pub(super) etp: u64,
+    /// Ranks of one copy of the model: TP · PP · CP.
+    pub(super) copy: u64,
+    /// Ranks of the module.
+    pub(super) world_size: u64,
+    /// The module's first rank.
+    pub(super) rank_offset: u64,
+    /// Data-parallel size of the dense view, rounded down, at least 1.
+    pub(super) dp: u64,
+    /// Data-parallel size of the expert view, rounded down, at least 1.
+    pub(super) edp: u64,
+    /// The MLP's activation.
+    pub(super) activation: Activation,
+    /// Inner width of the dense MLP.
+    pub(super) ffn_hidden_size: u64,
+    /// Width of one head.
+    pub(super) kv_channels: u64,
+    /// Key and value heads.
+    pub(super) num_query_groups: u64,
+    /// Vocabulary after padding.
+    pub(super) padded_vocab_size: u64,
+    /// MTP depths; 0 without MTP.
+    pub(super) mtp_num_layers: u64,
+    /// Samples of one optimizer step.
+    pub(super) global_batch_size: u64,
+    /// Micro batches of one optimizer step on each rank, rounded down, at least 1.
+    pub(super) num_microbatches: u64,
+}
+
+impl<'a> Draft<'a> {
+    /// Derives every size of the module with these arguments.
+    pub(super) fn new(
+        context: &'a ModuleContext<'a>,
+        mut args: Args,
+        range: Option<&RankRange>,
+    ) -> Self {
+        // `validate_args` sets num_experts to None where it is 0.
+        args.num_experts = args.num_experts.filter(|experts| *experts > 0);
+        let io = context.complete(&mut args, range);
+        let a = args;
+        let tp = a.tensor_model_parallel_size;
+        let pp = a.pipeline_model_parallel_size;
+        let cp = a.context_parallel_size;
+        let ep = a.expert_model_parallel_size;
+        let etp = a
+            .expert_tensor_parallel_size
+            .unwrap_or_else(|| range.map_or(tp, |range| range.default_etp(tp)));
+        let copy = tp.saturating_mul(pp).saturating_mul(cp);
+        let world_size = match range {
+            Some(range) if range.ranks > 0 => range.ranks,
+            _ => a
+                .world_size
+                .unwrap_or_else(|| copy.saturating_mul(a.data_parallel_size.unwrap_or(1))),
+        };
+        let dp = (world_size / copy).max(1);
+        let expert_copy = etp.saturating_mul(ep).saturating_mul(pp);
+        let samples = context.samples(&a, dp);
+        let global_batch_size = a.global_batch_size.unwrap_or(samples);
+        let multiple = a.make_vocab_size_divisible_by.saturating_mul(tp);
+        let padded = a
+            .vocab_size
+            .map_or(1, |v| v.div_ceil(multiple).saturating_mul(multiple));
+        Self {
+            context,
+            io,
+            tp,
+            pp,
+            cp,
+            ep,
+            etp,
+            copy,
+            world_size,
+            rank_offset: range.map_or(0, |range| range.offset),
+            dp,
+            edp: (world_size / expert_copy).max(1),
+            activation: activation(&a),
+            ffn_hidden_size: a.ffn_hidden_size.unwrap_or_else(|| default_ffn(&a)),
+            kv_channels: a
+                .kv_channels
+                .unwrap_or_else(|| (a.hidden_size / a.num_attention_heads).max(1)),
+            num_query_groups: if a.group_query_attention {
+                a.num_query_groups
+            } else {
+                a.num_attention_heads
+            },
+            padded_vocab_size: a.padded_vocab_size.unwrap_or(padded),
+            mtp_num_layers: a.mtp_num_layers.unwrap_or(0),
+            global_batch_size,
+            num_microbatches: (global_batch_size / samples).max(1),
+            args: a,
+        }
+    }
+
+    /// The checked module, once no rule is broken and its layers are split into stages.
+    pub(super) fn into_module(mut self, name: String, stages: StageLayout) -> Module {
+        self.io.count_items(&mut self.args);
+        let a = &self.args;
+        let moe = a.num_experts.map(|num_experts| Moe {
+            num_experts,
+            topk: a.moe_router_topk,
+            ffn_hidden_size: a.moe_ffn_hidden_size.unwrap_or(self.ffn_hidden_size),
+            shared: a.moe_shared_expert_intermediate_size.unwrap_or(0),
+            layer_freq: a.moe_layer_freq.clone(),
+            load_imbalance: a.expert_load_imbalance,
+        });
+        Module {
+            name,
+            rank_offset: self.rank_offset,
+            tp: self.tp,
+            pp: self.pp,
+            cp: self.cp,
+            ep: self.ep,
+            etp: self.etp,
+            dp: self.dp,
+            edp: self.edp,
+            sequence_parallel: a.sequence_parallel && self.tp > 1,
+            ffn_hidden_size: self.ffn_hidden_size,
+            activation: self.activation,
+            kv_channels: self.kv_channels,
+            num_query_groups: self.num_query_groups,
+            vocab_size: a.vocab_size,
+            padded_vocab_size: self.padded_vocab_size,
+            max_position_embeddings: a.max_position_embeddings.unwrap_or(a.seq_length),
+            io: self.io,
+            boundary: Boundary::default(),
+            moe,
+            mtp_num_layers: self.mtp_num_layers,
+            global_batch_size: self.global_batch_size,
+            num_microbatches: self.num_microbatches,
+            stages,
+            whole_sequences: self.context.colocated && !self.io.is_language(),
+            precision: match (a.bf16, a.fp16) {
+                (true, _) => Precision::Bf16,
+                (false, true) => Precision::Fp16,
+                (false, false) => Precision::Fp32,
+            },
+            args: self.args,
+        }
+    }
+
+    /// TP sizes near the current one that divide the attention heads and pass `test`.
+    pub(super) fn near_tp(&self, test: &dyn Fn(u64) -> bool) -> Vec<u64> {
+        let heads = self.args.num_attention_heads;
+        near_matches(self.tp, heads.max(self.tp), 3, &|tp| {
+            heads.is_multiple_of(tp) && test(tp)
+        })
+    }
+
+    /// Whether the ranks hold a whole number of copies of the model.
+    pub(super) fn has_whole_copies(&self) -> bool {
+        self.world_size.is_multiple_of(self.copy)
+    }
+
+    /// Whether context-parallel ranks split sequences. An encoder on the language model's own ranks has whole
+    /// sequences on each of them.
+    pub(super) fn splits_sequences(&self) -> bool {
+        self.cp > 1 && (self.io.is_language() || !self.context.colocated)
+    }
+
+    /// Whether the module has routed experts.
+    pub(super) fn has_experts(&self) -> bool {
+        self.args.num_experts.is_some()
+    }
+
+    /// Whether training is in bf16 or fp16.
+    pub(super) fn half_precision(&self) -> bool {
+        self.args.bf16 || self.args.fp16
+    }
+
+    /// Whether full recompute is asked for.
+    pub(super) fn full_recompute(&self) -> bool {
+        self.args.recompute_granularity == Some(RecomputeGranularity::Full)
+    }
+
+    /// Whether selective recompute is asked for.
+    pub(super) fn selective_recompute(&self) -> bool {
+        self.args.recompute_granularity == Some(RecomputeGranularity::Selective)
+    }
+
+    /// Whether selective recompute is asked for, and `module` is among its modules.
+    pub(super) fn recomputes(&self, module: RecomputeModule) -> bool {
+        self.selective_recompute() && self.args.recompute_modules.contains(module)
+    }
+
+    /// Whether one of the three ways to ask for virtual stages asks for more than one.
+    pub(super) fn interleaved(&self) -> bool {
+        let several = |n: Option<u64>| n.is_some_and(|n| n > 1);
+        several(self.args.virtual_pipeline_model_parallel_size)
+            || self.args.num_layers_per_virtual_pipeline_stage.is_some()
+            || several(self.args.num_virtual_stages_per_pipeline_rank)
+    }
+
+    /// Whether the optimizer is Adam.
+    pub(super) fn adam(&self) -> bool {
+        self.args.optimizer == OptimizerKind::Adam
+    }
+
+    /// The field that says how many chunks a pipeline rank has.
+    pub(super) fn chunk_field(&self) -> FieldId {
+        let a = &self.args;
+        if a.num_virtual_stages_per_pipeline_rank.is_some() {
+            FieldId::num_virtual_stages_per_pipeline_rank
+        } else if a.num_layers_per_virtual_pipeline_stage.is_some() {
+            FieldId::num_layers_per_virtual_pipeline_stage
+        } else {
+            FieldId::virtual_pipeline_model_parallel_size
+        }
+    }
+}
+
+fn activation(a: &Args) -> Activation {
+    match (a.swiglu, a.quick_geglu, a.geglu, a.squared_relu) {
+        (true, ..) => Activation::SwiGlu,
+        (_, true, ..) => Activation::QuickGeGlu,
+        (_, _, true, _) => Activation::GeGlu,
+        (.., true) => Activation::SquaredRelu,
+        _ => Activation::Gelu,
+    }
+}
+
+/// Megatron-LM's width of an MLP that was given none (`validate_args`): 4·h, or with `SwiGLU` 8/3·h
+/// rounded down to a multiple of 64.
+fn default_ffn(a: &Args) -> u64 {
+    let four = a.hidden_size.saturating_mul(4);
+    if a.swiglu {
+        (four.saturating_mul(2) / 3 / 64 * 64).max(64)
+    } else {
+        four
+    }
+}

@@ -1,0 +1,36 @@
+//! What would make a job legal: tries other values through the check. Nothing below calls this.
+
+mod conflicts;
+mod fixes;
+pub mod step;
+
+pub use conflicts::{Resolution, resolve_conflicts};
+
+use self::fixes::suggest_fixes;
+use super::check::{Checked, validate};
+use super::fields::FieldId;
+use super::problem::Problem;
+use super::raw::RawJob;
+use crate::value::Value;
+
+/// Checks a raw job: every field on its own, then every rule over several fields. All problems are reported at once,
+/// with changes that would remove them.
+#[must_use]
+pub fn check(raw: &RawJob) -> Checked {
+    let mut checked = validate(raw);
+    if checked.config.is_none() {
+        suggest_fixes(raw, &mut checked.problems);
+    }
+    checked
+}
+
+/// Errors of a job with another value for one field.
+fn errors_with(raw: &RawJob, module: usize, field: FieldId, value: &Value) -> usize {
+    let mut changed = raw.clone();
+    changed.put(module, field, value.clone());
+    count_errors(&validate(&changed).problems)
+}
+
+fn count_errors(problems: &[Problem]) -> usize {
+    problems.iter().filter(|problem| problem.is_error()).count()
+}

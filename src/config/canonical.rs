@@ -71,10 +71,10 @@ pub fn to_value(kind: Kind, parsed: &Parsed) -> Value {
         Parsed::Flag(b) => Value::Bool(*b),
         Parsed::Decimal(decimal) => {
             let text = decimal.to_string();
-            match (text.parse(), text.parse()) {
-                (Ok(whole), _) => Value::Int(whole),
-                (_, Ok(fraction)) => Value::Float(fraction),
-                _ => Value::Text(text),
+            if let Ok(whole) = text.parse() {
+                Value::Int(whole)
+            } else {
+                text.parse().map_or(Value::Text(text), Value::Float)
             }
         }
         Parsed::Pattern(pattern) => match pattern {

@@ -6,6 +6,7 @@ mod context_parallel;
 mod encoder;
 mod fp8;
 mod graphs;
+mod kernels;
 mod linear_attention;
 mod model;
 mod moe;
@@ -23,9 +24,10 @@ use super::draft::Draft;
 use super::problem::Problem;
 
 /// Every rule, in the order in which its problems are shown.
-const TABLES: [&[Rule]; 12] = [
+const TABLES: [&[Rule]; 13] = [
     model::RULES,
     linear_attention::RULES,
+    kernels::RULES,
     context_parallel::RULES,
     encoder::RULES,
     moe::RULES,

@@ -5,7 +5,7 @@ use super::rule::{Alternatives, Rule, Violation, rule};
 use crate::config::choices::PositionEmbedding;
 use crate::config::draft::Draft;
 use crate::config::fields::FieldId as F;
-use crate::config::nearby::{near_divisors, or_list};
+use crate::config::nearby::{near_divisors, near_multiples, or_list};
 
 pub(super) const RULES: &[Rule] = &[
     rule("heads_by_tp", heads_by_tp),
@@ -13,6 +13,8 @@ pub(super) const RULES: &[Rule] = &[
     rule("heads_by_groups", heads_by_groups),
     rule("groups_by_tp", groups_by_tp),
     rule("mla_excludes_gqa", mla_excludes_gqa),
+    rule("mla_excludes_gate", mla_excludes_gate),
+    rule("rotary_width", rotary_width),
     rule("ffn_by_tp", ffn_by_tp),
     rule("one_activation", one_activation),
     rule("vocabulary", vocabulary),
@@ -88,6 +90,35 @@ fn mla_excludes_gqa(d: &Draft<'_>) -> Option<Violation> {
         )
         .fix(F::group_query_attention, Off)
     })
+}
+
+/// `MLATransformerConfig.__post_init__`.
+fn mla_excludes_gate(d: &Draft<'_>) -> Option<Violation> {
+    (d.args.multi_latent_attention && d.args.attention_output_gate).then(|| {
+        Violation::error(
+            &[F::multi_latent_attention, F::attention_output_gate],
+            "attention_output_gate and multi_latent_attention exclude each other",
+        )
+        .fix(F::attention_output_gate, Off)
+    })
+}
+
+/// `RotaryEmbedding` makes an even number of angles, one more than an odd width has room for
+/// (`_apply_rotary_pos_emb_bshd`).
+fn rotary_width(d: &Draft<'_>) -> Option<Violation> {
+    let width = d.args.qk_pos_emb_head_dim;
+    if !d.args.multi_latent_attention || width.is_multiple_of(2) {
+        return None;
+    }
+    let near = near_multiples(width, 2);
+    let message = format!(
+        "qk_pos_emb_head_dim {width} must be a multiple of 2; {} would work",
+        or_list(&near)
+    );
+    Some(
+        Violation::error(&[F::qk_pos_emb_head_dim], message)
+            .fix_each(F::qk_pos_emb_head_dim, &near),
+    )
 }
 
 /// Column- and row-parallel layers split their widths evenly (`divide` in megatron/core/utils.py).

@@ -24,6 +24,7 @@ pub(super) const RULES: &[Rule] = &[
     rule("shared_experts_zero", shared_experts_zero),
     rule("shared_width_by_tp", shared_width_by_tp),
     rule("shared_overlap_dispatcher", shared_overlap_dispatcher),
+    rule("flex_dispatcher", flex_dispatcher),
     rule("moe_needs_sequence_parallel", moe_needs_sequence_parallel),
     rule("capacity_padding", capacity_padding),
     rule("expert_bias_fusion", expert_bias_fusion),
@@ -198,6 +199,26 @@ fn shared_overlap_dispatcher(d: &Draft<'_>) -> Option<Violation> {
         )
         .fix(F::moe_token_dispatcher_type, Name("alltoall"))
         .fix(F::moe_shared_expert_overlap, Off)
+    })
+}
+
+/// `MoEFlexTokenDispatcher.__init__` and `TransformerConfig.__post_init__` refuse both with the default backend, `DeepEP`;
+/// `HybridEP` does both.
+fn flex_dispatcher(d: &Draft<'_>) -> Option<Violation> {
+    let unsupported = if d.ep == 1 && d.etp == 1 {
+        "EP · ETP = 1"
+    } else if d.args.moe_pad_expert_input_to_capacity {
+        "moe_pad_expert_input_to_capacity"
+    } else {
+        return None;
+    };
+    let flex = d.args.moe_token_dispatcher_type == TokenDispatcher::Flex;
+    (d.has_experts() && flex).then(|| {
+        let message = format!(
+            "the flex dispatcher's default backend, DeepEP, does not support {unsupported}"
+        );
+        Violation::warning(&[F::moe_token_dispatcher_type], message)
+            .fix(F::moe_token_dispatcher_type, Name("alltoall"))
     })
 }
 

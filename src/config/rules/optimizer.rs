@@ -37,6 +37,8 @@ pub(super) const RULES: &[Rule] = &[
         offload_needs_precision_aware,
     ),
     rule("distributed_sgd", distributed_sgd),
+    rule("emerging_optimizer", emerging_optimizer),
+    rule("optimizer_instances", instances_need_distributed),
     rule("optimizer_instances", optimizer_instances),
     rule("optimizer_instances_experts", optimizer_instances_experts),
     rule("overlap_param_gather", overlap_param_gather),
@@ -127,6 +129,50 @@ fn distributed_sgd(d: &Draft<'_>) -> Option<Violation> {
         )
         .fix(F::use_distributed_optimizer, Off)
         .fix(F::optimizer, Default)
+    })
+}
+
+/// Whether the optimizer is one that Megatron calls emerging: neither Adam nor SGD.
+fn is_emerging(d: &Draft<'_>) -> bool {
+    !matches!(d.args.optimizer, OptimizerKind::Adam | OptimizerKind::Sgd)
+}
+
+/// `_get_megatron_emerging_optimizer`, and the `LayerWiseDistributedOptimizer` that deals whole layers out to
+/// data-parallel ranks: it steps fp32 parameters with optimizers that lack Megatron's methods.
+fn emerging_optimizer(d: &Draft<'_>) -> Option<Violation> {
+    let a = &d.args;
+    let layer_wise = a.use_distributed_optimizer || a.optimizer == OptimizerKind::DistMuon;
+    // Biases of experts that have process groups of their own.
+    let biases = d.has_experts() && a.add_bias_linear && (d.ep > 1 || d.etp != d.tp);
+    let (unsupported, field) = if a.fp16 {
+        ("fp16", F::fp16)
+    } else if layer_wise && !a.bf16 {
+        ("use_distributed_optimizer in fp32", F::bf16)
+    } else if a.num_distributed_optimizer_instances > 1 {
+        let field = F::num_distributed_optimizer_instances;
+        (field.field().name, field)
+    } else if layer_wise && biases {
+        let with =
+            "use_distributed_optimizer with biases of experts, under EP or an ETP other than TP";
+        (with, F::add_bias_linear)
+    } else {
+        return None;
+    };
+    is_emerging(d).then(|| {
+        let message = format!("this optimizer does not support {unsupported}");
+        Violation::error(&[F::optimizer, field], message).fix(F::optimizer, Default)
+    })
+}
+
+/// `DistributedDataParallel.__init__`.
+fn instances_need_distributed(d: &Draft<'_>) -> Option<Violation> {
+    let several = d.args.num_distributed_optimizer_instances > 1;
+    (several && !d.args.use_distributed_optimizer && !is_emerging(d)).then(|| {
+        let field = F::num_distributed_optimizer_instances;
+        let message = "num_distributed_optimizer_instances needs use_distributed_optimizer";
+        Violation::error(&[field, F::use_distributed_optimizer], message)
+            .fix(F::use_distributed_optimizer, On)
+            .fix(field, Number(1))
     })
 }
 

@@ -12,6 +12,7 @@ pub(super) const RULES: &[Rule] = &[
     rule("full_needs_method", full_needs_method),
     rule("recompute_layers", recompute_layers),
     rule("full_needs_layers", full_needs_layers),
+    rule("mtp_recompute", mtp_recompute),
     rule("selective_excludes", |d| {
         let given = d.args.recompute_method.is_some();
         selective_excludes(d, F::recompute_method, given)
@@ -78,6 +79,19 @@ fn full_needs_layers(d: &Draft<'_>) -> Option<Violation> {
         Violation::error(
             &[F::recompute_num_layers, F::recompute_granularity],
             "recompute_granularity full needs recompute_num_layers of at least 1",
+        )
+        .fix(F::recompute_num_layers, Number(1))
+    })
+}
+
+/// `MultiTokenPredictionLayer._checkpointed_forward`.
+fn mtp_recompute(d: &Draft<'_>) -> Option<Violation> {
+    let uniform = d.args.recompute_method == Some(RecomputeMethod::Uniform);
+    let several = d.args.recompute_num_layers.is_some_and(|layers| layers > 1);
+    (d.mtp_num_layers > 0 && d.full_recompute() && uniform && several).then(|| {
+        Violation::error(
+            &[F::recompute_num_layers, F::mtp_num_layers],
+            "recompute_method uniform with mtp_num_layers needs recompute_num_layers 1",
         )
         .fix(F::recompute_num_layers, Number(1))
     })

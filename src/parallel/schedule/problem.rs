@@ -3,7 +3,6 @@
 use core::fmt;
 
 use super::ScheduleInput;
-use crate::words::Gaps;
 
 /// A rule of Megatron that a schedule breaks.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -140,44 +139,41 @@ impl ScheduleProblem {
 
 impl fmt::Display for ScheduleProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut gaps = Gaps::default();
-        let sentence = match self {
-            Self::Zero { field } => {
-                gaps.text(field);
-                "{} must be at least 1"
-            }
+        match self {
+            Self::Zero { field } => write!(f, "{field} must be at least 1"),
             Self::Rank { pp_rank, pp } => {
-                gaps.sizes(&[*pp_rank, *pp]);
-                "there is no pipeline rank {} among {}"
+                write!(f, "there is no pipeline rank {pp_rank} among {pp}")
             }
             Self::Group {
                 group,
                 pp,
                 num_microbatches,
-            } => {
-                if num_microbatches < pp {
-                    gaps.sizes(&[*pp, *num_microbatches, *group]);
-                    "with virtual stages there must be at least as many microbatches as pipeline ranks, {}, and there are {} (in groups of {})"
-                } else {
-                    gaps.sizes(&[*group, *pp, *num_microbatches]);
-                    "microbatch_group_size_per_vp_stage {} must be between the number of pipeline ranks, {}, and the number of microbatches, {}"
-                }
-            }
+            } if num_microbatches < pp => write!(
+                f,
+                "with virtual stages there must be at least as many microbatches as pipeline ranks, {pp}, and there are {num_microbatches} (in groups of {group})"
+            ),
+            Self::Group {
+                group,
+                pp,
+                num_microbatches,
+            } => write!(
+                f,
+                "microbatch_group_size_per_vp_stage {group} must be between the number of pipeline ranks, {pp}, and the number of microbatches, {num_microbatches}"
+            ),
             Self::LastGroup {
                 group,
                 pp,
                 num_microbatches,
                 remainder,
                 near: [below, above],
-            } => {
-                gaps.sizes(&[*num_microbatches, *group, *remainder, *pp, *below, *above]);
-                "{} microbatches in groups of {} leave {} for the last group, which must have none or at least {}, one for each pipeline rank; near: {}, {}"
-            }
-            Self::OverlapNeedsVpp { pp } => {
-                gaps.sizes(&[*pp]);
-                "overlap_moe_expert_parallel_comm with {} pipeline ranks needs virtual stages"
-            }
-        };
-        f.write_str(&gaps.fill(sentence))
+            } => write!(
+                f,
+                "{num_microbatches} microbatches in groups of {group} leave {remainder} for the last group, which must have none or at least {pp}, one for each pipeline rank; near: {below}, {above}"
+            ),
+            Self::OverlapNeedsVpp { pp } => write!(
+                f,
+                "overlap_moe_expert_parallel_comm with {pp} pipeline ranks needs virtual stages"
+            ),
+        }
     }
 }

@@ -16,7 +16,7 @@ pub(super) fn near_divisors(n: u32, wanted: u32) -> Vec<u32> {
         }
         d += 1;
     }
-    all.sort_by_key(|d| (d.abs_diff(wanted), *d));
+    all.sort_unstable_by_key(|d| (d.abs_diff(wanted), *d));
     all.truncate(NAMED);
     all.sort_unstable();
     all
@@ -33,12 +33,6 @@ pub(super) fn near_common_divisors(a: u32, b: u32, wanted: u32) -> Vec<u32> {
 
 /// `1, 2, 4` for the end of a message.
 pub(super) fn list(numbers: &[u32]) -> String {
-    let mut list = String::new();
-    for number in numbers {
-        if !list.is_empty() {
-            list.push_str(", ");
-        }
-        list.push_str(&number.to_string());
-    }
-    list
+    let words: Vec<String> = numbers.iter().map(u32::to_string).collect();
+    words.join(", ")
 }

@@ -35,8 +35,8 @@ pub(super) type Refused = (Json, Json, (&'static str, Severity));
 pub(super) fn cases() -> Vec<Refused> {
     let mut cases = of_attention();
     cases.extend(of_experts());
-    let sgd = json!({"optimizer": "sgd", "use_distributed_optimizer": true});
-    cases.push((plain(), sgd, ("distributed_sgd", Error)));
+    cases.extend(of_kernels());
+    cases.extend(of_optimizers());
     cases
 }
 
@@ -77,6 +77,98 @@ fn of_attention() -> Vec<Refused> {
     ]
 }
 
+/// Transformer implementations, attention kernels and what runs beside them.
+fn of_kernels() -> Vec<Refused> {
+    let case = |change: Json, rule, severity| (plain(), change, (rule, severity));
+    let latent = |change: Json, rule| (latent(), change, (rule, Error));
+    let local = |more: Json| with(json!({"transformer_impl": "local"}), more);
+    let split = |more: Json| with(json!({"context_parallel_size": 2}), more);
+    let backend = |name: &str, more: Json| with(json!({"attention_backend": name}), more);
+    let fp32 = || json!({"bf16": false});
+    let rms_norm = |more: Json| with(json!({"normalization": "RMSNorm"}), more);
+    let sequence_parallel = || json!({"tensor_model_parallel_size": 2, "sequence_parallel": true});
+    let deterministic = |more: Json| with(json!({"deterministic_mode": true}), more);
+    let overlap = |more: Json| with(json!({"tp_comm_overlap": true}), more);
+    let uniform = json!({"mtp_num_layers": 1, "recompute_granularity": "full", "recompute_method": "uniform",
+        "recompute_num_layers": 2});
+    vec![
+        case(local(split(json!({}))), "local_impl", Error),
+        case(local(rms_norm(sequence_parallel())), "local_impl", Error),
+        case(
+            local(rms_norm(json!({"apply_layernorm_1p": true}))),
+            "local_impl",
+            Error,
+        ),
+        case(backend("flash", fp32()), "attention_backend", Error),
+        case(backend("fused", fp32()), "attention_backend", Error),
+        case(
+            backend("unfused", split(json!({}))),
+            "attention_backend",
+            Error,
+        ),
+        case(
+            backend("flash", json!({"softmax_type": "learnable"})),
+            "attention_backend",
+            Error,
+        ),
+        case(
+            deterministic(json!({"cross_entropy_loss_fusion": true})),
+            "deterministic_mode",
+            Error,
+        ),
+        case(
+            deterministic(overlap(sequence_parallel())),
+            "deterministic_mode",
+            Warning,
+        ),
+        case(overlap(json!({})), "tp_comm_overlap", Warning),
+        case(
+            overlap(json!({"tensor_model_parallel_size": 2})),
+            "tp_comm_overlap",
+            Warning,
+        ),
+        case(uniform, "mtp_recompute", Error),
+        latent(json!({"attention_output_gate": true}), "mla_excludes_gate"),
+        latent(json!({"qk_pos_emb_head_dim": 33}), "rotary_width"),
+    ]
+}
+
+fn of_optimizers() -> Vec<Refused> {
+    let case = |change: Json, rule| (plain(), change, (rule, Error));
+    let named = |name: &str, more: Json| with(json!({"optimizer": name}), more);
+    let instances = || json!({"num_distributed_optimizer_instances": 2, "world_size": 4});
+    let distributed = |more: Json| with(json!({"use_distributed_optimizer": true}), more);
+    let fp32 = || json!({"bf16": false});
+    let mut cases = vec![
+        case(named("sgd", distributed(json!({}))), "distributed_sgd"),
+        case(instances(), "optimizer_instances"),
+        case(named("sgd", instances()), "optimizer_instances"),
+        case(named("dist_muon", fp32()), "emerging_optimizer"),
+    ];
+    for name in ["muon", "dist_muon", "lion"] {
+        for change in [
+            json!({"fp16": true, "bf16": false}),
+            distributed(fp32()),
+            instances(),
+            distributed(instances()),
+        ] {
+            cases.push(case(named(name, change), "emerging_optimizer"));
+        }
+        let biased = |more: Json| {
+            let biases = json!({"add_bias_linear": true, "bias_dropout_fusion": false, "bias_swiglu_fusion": false});
+            distributed(with(biases, more))
+        };
+        for groups in [
+            json!({"expert_model_parallel_size": 2, "world_size": 2}),
+            json!({"tensor_model_parallel_size": 2, "sequence_parallel": true, "expert_tensor_parallel_size": 1}),
+        ] {
+            let change = named(name, biased(groups));
+            cases.push((experts(), change, ("emerging_optimizer", Error)));
+        }
+    }
+    cases
+}
+
 fn of_experts() -> Vec<Refused> {
     let experts = |change, rule, severity| (experts(), change, (rule, severity));
     let biased = |more: Json| with(json!({"add_bias_linear": true}), more);
@@ -96,6 +188,17 @@ fn of_experts() -> Vec<Refused> {
         experts(
             biased(json!({"moe_grouped_gemm": false, "swiglu": false})),
             fusion,
+            Warning,
+        ),
+        experts(
+            json!({"moe_token_dispatcher_type": "flex"}),
+            "flex_dispatcher",
+            Warning,
+        ),
+        experts(
+            json!({"moe_token_dispatcher_type": "flex", "expert_model_parallel_size": 2, "world_size": 2,
+                "moe_expert_capacity_factor": 1, "moe_pad_expert_input_to_capacity": true}),
+            "flex_dispatcher",
             Warning,
         ),
         experts(
@@ -289,6 +392,41 @@ fn what_megatron_takes_is_taken() {
         (
             plain(),
             json!({"experimental_attention_variant": "gdn", "linear_attention_freq": 2}),
+        ),
+        (
+            plain(),
+            json!({"mtp_num_layers": 1, "recompute_granularity": "full", "recompute_method": "block", "recompute_num_layers": 2}),
+        ),
+        (
+            plain(),
+            json!({"attention_backend": "unfused", "bf16": false}),
+        ),
+        (
+            plain(),
+            json!({"attention_backend": "fused", "softmax_type": "learnable"}),
+        ),
+        (
+            plain(),
+            json!({"attention_backend": "flash", "context_parallel_size": 2, "fp16": true, "bf16": false}),
+        ),
+        (
+            plain(),
+            json!({"tp_comm_overlap": true, "tensor_model_parallel_size": 2, "sequence_parallel": true}),
+        ),
+        (plain(), json!({"deterministic_mode": true})),
+        (
+            plain(),
+            json!({"num_distributed_optimizer_instances": 2, "world_size": 4, "use_distributed_optimizer": true}),
+        ),
+        (
+            plain(),
+            json!({"optimizer": "lion", "use_distributed_optimizer": true}),
+        ),
+        (plain(), json!({"optimizer": "lion", "bf16": false})),
+        (plain(), json!({"qk_pos_emb_head_dim": 33})),
+        (
+            plain(),
+            json!({"attention_output_gate": true, "group_query_attention": true, "num_query_groups": 4}),
         ),
     ];
     for (job, change) in lawful {

@@ -1,0 +1,99 @@
+//! What the modules of a transformer implementation and the kernels of attention cannot do.
+
+use super::rule::FixValue::{Default, Off, On};
+use super::rule::{Rule, Violation, rule};
+use crate::config::choices::{AttentionBackend, Normalization, SoftmaxType, TransformerImpl};
+use crate::config::draft::Draft;
+use crate::config::fields::FieldId as F;
+
+pub(super) const RULES: &[Rule] = &[
+    rule("local_impl", local_impl),
+    rule("attention_backend", attention_backend),
+    rule("deterministic_mode", deterministic_loss),
+    rule("deterministic_mode", deterministic_overlap),
+    rule("tp_comm_overlap", tp_comm_overlap),
+];
+
+fn is_local(d: &Draft<'_>) -> bool {
+    d.args.transformer_impl == TransformerImpl::Local
+}
+
+/// `DotProductAttention.__init__` and `WrappedTorchNorm.__new__`, which `LocalSpecProvider` takes.
+fn local_impl(d: &Draft<'_>) -> Option<Violation> {
+    let rms_norm = d.args.normalization == Normalization::RmsNorm;
+    let (unsupported, field) = if d.splits_sequences() {
+        ("context parallelism", F::context_parallel_size)
+    } else if rms_norm && d.args.sequence_parallel && d.tp > 1 {
+        ("RMSNorm with sequence_parallel", F::normalization)
+    } else if rms_norm && d.args.apply_layernorm_1p {
+        ("RMSNorm with apply_layernorm_1p", F::normalization)
+    } else {
+        return None;
+    };
+    is_local(d).then(|| {
+        let message = format!("transformer_impl local does not support {unsupported}");
+        Violation::error(&[F::transformer_impl, field], message).fix(F::transformer_impl, Default)
+    })
+}
+
+/// `LanguageModule._set_attention_backend` leaves Transformer Engine one kernel, which its `get_attention_backend`
+/// then turns down.
+fn attention_backend(d: &Draft<'_>) -> Option<Violation> {
+    use AttentionBackend::{Flash, Fused, Unfused};
+    let backend = d.args.attention_backend;
+    let sinks = d.args.softmax_type != SoftmaxType::Vanilla;
+    let (unsupported, field) = match backend {
+        Flash if sinks => ("this softmax_type", F::softmax_type),
+        Flash | Fused if !d.half_precision() => ("fp32", F::bf16),
+        Unfused if d.splits_sequences() => ("context parallelism", F::context_parallel_size),
+        _ => return None,
+    };
+    (!is_local(d)).then(|| {
+        let message = format!(
+            "attention_backend {} does not support {unsupported}",
+            backend.name()
+        );
+        Violation::error(&[F::attention_backend, field], message).fix(F::attention_backend, Default)
+    })
+}
+
+/// `apply_determinism_to_args` of Megatron-LM, `_validate_and_apply_deterministic_mode` of Megatron-Bridge.
+fn deterministic_loss(d: &Draft<'_>) -> Option<Violation> {
+    (d.args.deterministic_mode && d.args.cross_entropy_loss_fusion).then(|| {
+        Violation::error(
+            &[F::deterministic_mode, F::cross_entropy_loss_fusion],
+            "deterministic_mode excludes cross_entropy_loss_fusion",
+        )
+        .fix(F::cross_entropy_loss_fusion, Off)
+        .fix(F::deterministic_mode, Off)
+    })
+}
+
+/// `apply_determinism_to_args`; Megatron-Bridge does not ask.
+fn deterministic_overlap(d: &Draft<'_>) -> Option<Violation> {
+    (d.args.deterministic_mode && d.args.tp_comm_overlap).then(|| {
+        Violation::warning(
+            &[F::deterministic_mode, F::tp_comm_overlap],
+            "Megatron-LM refuses deterministic_mode with tp_comm_overlap; Megatron-Bridge does not",
+        )
+        .fix(F::tp_comm_overlap, Off)
+        .fix(F::deterministic_mode, Off)
+    })
+}
+
+/// `validate_args`, after it has turned `sequence_parallel` off with TP 1; `CommOverlapConfig` of Megatron-Bridge.
+fn tp_comm_overlap(d: &Draft<'_>) -> Option<Violation> {
+    let splits_sequence = d.args.sequence_parallel && d.tp > 1;
+    (d.args.tp_comm_overlap && !splits_sequence).then(|| {
+        let violation = Violation::warning(
+            &[F::tp_comm_overlap, F::sequence_parallel],
+            "Megatron-LM refuses tp_comm_overlap without sequence_parallel; Megatron-Bridge turns it off",
+        );
+        let violation = if d.tp > 1 {
+            violation.fix(F::sequence_parallel, On)
+        } else {
+            violation
+        };
+        violation.fix(F::tp_comm_overlap, Off)
+    })
+}

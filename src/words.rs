@@ -18,22 +18,6 @@ impl Gaps {
         self
     }
 
-    /// The next gaps get a number each.
-    pub(crate) fn numbers(&mut self, numbers: &[u64]) -> &mut Self {
-        for number in numbers {
-            self.number((*number).into());
-        }
-        self
-    }
-
-    /// The next gaps get a size each.
-    pub(crate) fn sizes(&mut self, sizes: &[u32]) -> &mut Self {
-        for size in sizes {
-            self.number((*size).into());
-        }
-        self
-    }
-
     /// The sentence with every `{}` filled.
     pub(crate) fn fill(&self, sentence: &str) -> String {
         let mut filled = String::new();
@@ -57,7 +41,7 @@ mod tests {
     #[test]
     fn gaps_are_filled_in_order() {
         let mut gaps = Gaps::default();
-        gaps.text("tp").numbers(&[3]).number(-8);
+        gaps.text("tp").number(3).number(-8);
         assert_eq!(gaps.fill("{} {} must divide {}"), "tp 3 must divide -8");
         assert_eq!(gaps.fill("none"), "none");
     }

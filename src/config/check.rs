@@ -134,10 +134,9 @@ fn report_unknown_keys(raw: &RawJob, problems: &mut Vec<Problem>) {
             continue;
         }
         let shown: String = key.chars().take(LONGEST_KEY).collect();
-        let mut message = format!("{shown} is not a field of this calculator and is ignored");
-        if let Some(name) = nearest_name(key) {
-            message.push_str(&format!("; did you mean {name}?"));
-        }
+        let hint = nearest_name(key).map(|name| format!("; did you mean {name}?"));
+        let hint = hint.unwrap_or_default();
+        let message = format!("{shown} is not a field of this calculator and is ignored{hint}");
         problems.push(Problem::warning(0, "unknown_key", &[], message));
     }
 }

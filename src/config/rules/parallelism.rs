@@ -84,17 +84,17 @@ fn expert_grid(d: &Draft<'_>) -> Option<Violation> {
         return None;
     }
     let divides = |ep: u64| d.args.num_experts.is_none_or(|n| n.is_multiple_of(ep));
-    let near_ep = near_matches(d.ep, 4096, 3, &|ep| {
+    let expert_sizes = near_matches(d.ep, 4096, 3, &|ep| {
         divides(ep) && stage.is_multiple_of(d.etp.saturating_mul(ep))
     });
-    let near_etp = near_matches(d.etp, 64, 2, &|etp| {
+    let tensor_sizes = near_matches(d.etp, 64, 2, &|etp| {
         stage.is_multiple_of(etp.saturating_mul(d.ep))
     });
     let world = span.saturating_mul(d.pp);
-    let hint = if !near_ep.is_empty() {
-        format!("EP {} would work", or_list(&near_ep))
-    } else if !near_etp.is_empty() {
-        format!("ETP {} would work", or_list(&near_etp))
+    let hint = if !expert_sizes.is_empty() {
+        format!("EP {} would work", or_list(&expert_sizes))
+    } else if !tensor_sizes.is_empty() {
+        format!("ETP {} would work", or_list(&tensor_sizes))
     } else {
         format!("world_size must be a multiple of ETP · EP · PP = {world}")
     };
@@ -120,8 +120,8 @@ fn expert_grid(d: &Draft<'_>) -> Option<Violation> {
     }
     Some(
         violation
-            .fix_each(F::expert_model_parallel_size, &near_ep)
-            .fix_each(F::expert_tensor_parallel_size, &near_etp),
+            .fix_each(F::expert_model_parallel_size, &expert_sizes)
+            .fix_each(F::expert_tensor_parallel_size, &tensor_sizes),
     )
 }
 

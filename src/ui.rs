@@ -11,16 +11,12 @@ mod app;
 mod browser;
 mod components;
 pub mod dialogs;
-mod draw;
 mod embed;
 pub mod preferences;
 mod results;
-mod runtime;
-mod shown;
 pub mod state;
 mod summary;
 mod url_sync;
 mod values;
 
 pub use app::App;
-use components::form;

@@ -4,7 +4,7 @@ use super::style;
 use crate::report::amount::Scale;
 use crate::report::charts::Subject;
 use crate::report::markup::{Markup, tag};
-use crate::report::rank_map::{Cells, Coloring, Picture};
+use crate::report::rank_map::{Cells, ColoredCells, Coloring};
 use crate::report::scene::Px;
 use crate::report::summary::{Summary, stage_name};
 
@@ -25,30 +25,32 @@ pub fn picture(subject: &Subject<'_>, coloring: Coloring) -> Markup {
     let world = subject.config.world_size();
     let room = u64::try_from((subject.width - EDGE - EDGE).0 / 100).unwrap_or(0);
     let scale = Scale::coarse(subject.unit);
-    let map = Picture {
+    let map = ColoredCells {
         config: subject.config,
         estimate: subject.estimate,
         cells: Cells::new(world, room),
         coloring,
-        rank: 0,
-        group: &[],
         scale,
     };
+    let fills = map.fills().into_iter();
+    let fills = fills.map(|fill| colored(fill.class, fill.opacity, fill.path));
+    let lines = tag("path").class("rank-lines").with("d", map.cells.grid());
     let cells = tag("g")
         .with("transform", format!("translate({EDGE} {EDGE})"))
-        .children(map.fills())
-        .child(map.lines());
-    let rows = i32::try_from(map.cells.rows * map.cells.side).unwrap_or(i32::MAX);
+        .children(fills)
+        .child(lines);
+    let (_, rows) = map.cells.size();
+    let rows = i32::try_from(rows).unwrap_or(i32::MAX);
     let below = Px::of(rows) + EDGE + EDGE;
 
-    let entries = map.entries();
-    let longest = entries.iter().map(|(_, words)| Px::of_text(words)).max();
+    let entries = map.legend();
+    let longest = entries.iter().map(|entry| Px::of_text(&entry.text)).max();
     let column = SIGN + longest.unwrap_or(Px::ZERO);
     let columns = usize::try_from(subject.width.0 / column.0.max(1))
         .unwrap_or(1)
         .max(1);
     let lines = entries.len().div_ceil(columns);
-    let legend = entries.into_iter().enumerate().map(|(i, (sign, words))| {
+    let legend = entries.into_iter().enumerate().map(|(i, entry)| {
         let (x, y) = (
             EDGE + column.times(i / lines.max(1)),
             below + LINE.times(i % lines.max(1)),
@@ -57,7 +59,8 @@ pub fn picture(subject: &Subject<'_>, coloring: Coloring) -> Markup {
             .class("label")
             .with("x", "18")
             .with("y", "14")
-            .text(words);
+            .text(entry.text);
+        let sign = colored(entry.class, entry.opacity, String::from("M0 0h12v12h-12z"));
         tag("g")
             .with("transform", format!("translate({x} {y})"))
             .child(tag("g").with("transform", "translate(0 4)").child(sign))
@@ -87,4 +90,12 @@ pub fn picture(subject: &Subject<'_>, coloring: Coloring) -> Markup {
         .child(tag("style").text(style::of_ranks()))
         .child(cells)
         .children(legend)
+}
+
+/// A path that is filled with a color.
+fn colored(class: String, opacity: String, path: String) -> Markup {
+    tag("path")
+        .class(class)
+        .with("fill-opacity", opacity)
+        .with("d", path)
 }

@@ -32,8 +32,8 @@ pub fn picture(scene: &Scene, style: &str) -> Markup {
             [first, rest @ ..] if first.class == Class::Reach => rest,
             all => all,
         };
-        let mut shapes: Vec<Markup> = drawings.iter().map(|each| shape(each, "")).collect();
-        if let Some((below, texture)) = texture_over(scene.id, drawings, "") {
+        let mut shapes: Vec<Markup> = drawings.iter().map(shape).collect();
+        if let Some((below, texture)) = texture_over(scene.id, drawings) {
             shapes.insert(below, texture);
         }
         shapes
@@ -50,18 +50,12 @@ pub fn picture(scene: &Scene, style: &str) -> Markup {
         .children(drawn(&scene.before))
 }
 
-/// The element of a drawing, with `more` classes.
-///
-/// Rectangles are polygons as well: the place and size of a `rect` are style, which a browser works out anew for each that
-/// moves, while the corners of a polygon are its own.
-#[must_use]
-pub fn shape(drawing: &Drawing, more: &str) -> Markup {
-    let element = |name| tag(name).class(and_more(drawing.class.names(), more));
+/// The element of a drawing.
+fn shape(drawing: &Drawing) -> Markup {
+    let element = |name| tag(name).class(drawing.class.names());
     match &drawing.shape {
         Shape::Rect { .. } | Shape::Area { .. } => {
-            let mut points = String::new();
-            write_corners(&drawing.shape, &mut points);
-            element("polygon").with("points", points)
+            element("polygon").with("points", corners(&drawing.shape))
         }
         Shape::Line { from, to } => element("line")
             .with("x1", from.0)
@@ -77,17 +71,9 @@ pub fn shape(drawing: &Drawing, more: &str) -> Markup {
     }
 }
 
-/// A class with `more`, which starts with a blank where there is any.
+/// The corners of what has an area, as SVG writes the points of a polygon; empty for what has none.
 #[must_use]
-pub fn and_more(class: Text, more: &str) -> Text {
-    if more.is_empty() {
-        return class;
-    }
-    [&class, more].concat().into()
-}
-
-/// Appends the corners of what has an area.
-fn write_corners(shape: &Shape, points: &mut String) {
+pub fn corners(shape: &Shape) -> String {
     let rectangle;
     let corners = match shape {
         Shape::Rect {
@@ -104,52 +90,40 @@ fn write_corners(shape: &Shape, points: &mut String) {
         // A rectangle without an area has no outline either.
         _ => &[],
     };
-    points.reserve(corners.len() * 14);
+    let mut points = String::with_capacity(corners.len() * 14);
     for (x, y) in corners {
-        x.write(points);
+        x.write(&mut points);
         points.push(',');
-        y.write(points);
+        y.write(&mut points);
         points.push(' ');
     }
+    points
 }
 
-/// Appends the outline of what has an area to those of a path.
-pub fn write_outline(shape: &Shape, path: &mut String) {
-    let start = path.len();
-    path.push('M');
-    write_corners(shape, path);
-    if path.len() > start + 1 {
-        path.push('z');
-    } else {
-        path.truncate(start);
+/// The outline of what has an area, as a closed part of an SVG path; empty for what has none.
+#[must_use]
+pub fn outline(shape: &Shape) -> String {
+    match corners(shape) {
+        corners if corners.is_empty() => corners,
+        corners => format!("M{corners}z"),
     }
 }
 
-/// What lies over the textured ones of some drawings, with `more` classes, and how many of the drawings are below it.
-#[must_use]
-pub fn texture_over(scene: &str, drawings: &[Drawing], more: &str) -> Option<(usize, Markup)> {
-    let (mut path, mut below) = (String::new(), 0);
-    for (i, drawing) in drawings.iter().enumerate() {
-        if drawing.class.textured() {
-            write_outline(&drawing.shape, &mut path);
-            below = i + 1;
-        }
-    }
-    (below > 0).then(|| (below, textured(scene, path, more)))
-}
-
-/// The texture of a scene within a path, with `more` classes.
-#[must_use]
-pub fn textured(scene: &str, path: String, more: &str) -> Markup {
-    tag("path")
-        .class(and_more(Text::Borrowed("textured"), more))
+/// What lies over the textured ones of some drawings, and how many of the drawings are below it.
+fn texture_over(scene: &str, drawings: &[Drawing]) -> Option<(usize, Markup)> {
+    let textured = |drawing: &Drawing| drawing.class.textured();
+    let last = drawings.iter().rposition(textured)?;
+    let textured = drawings.iter().filter(|drawing| textured(drawing));
+    let outlines: String = textured.map(|drawing| outline(&drawing.shape)).collect();
+    let texture = tag("path")
+        .class("textured")
         .with("fill", format!("url(#{})", texture_id(scene)))
-        .with("d", path)
+        .with("d", outlines);
+    Some((last + 1, texture))
 }
 
 /// The texture that the textured shapes of a scene are overlaid with.
-#[must_use]
-pub fn texture(scene: &str) -> Markup {
+fn texture(scene: &str) -> Markup {
     let line = tag("rect")
         .class("texture")
         .with("width", "1.5")
@@ -163,6 +137,8 @@ pub fn texture(scene: &str) -> Markup {
     tag("defs").child(pattern.child(line))
 }
 
-fn texture_id(scene: &str) -> String {
+/// The id of a scene's texture, which textured shapes are filled with.
+#[must_use]
+pub fn texture_id(scene: &str) -> String {
     format!("texture-{scene}")
 }

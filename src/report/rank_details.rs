@@ -1,7 +1,6 @@
-//! All about one rank, as text: a sentence, and tables of coordinates, seeds and groups.
+//! All about one rank, as text: a sentence, its coordinates, seeds and groups.
 
 use super::amount::Scale;
-use super::markup::{Markup, tag};
 use super::ranks::{RankPlace, members_text};
 use super::summary::{Verdict, device};
 use crate::config::job::Config;
@@ -58,100 +57,77 @@ fn along(coordinates: &[(&'static str, u64)]) -> String {
     text
 }
 
-/// Everything about the rank in one of its modules; `chosen` is the group that is lit on the map. Groups are buttons
-/// named `group.` and the place's number and the group's name.
-#[must_use]
-pub fn tables(
-    config: &Config,
-    estimate: &Estimate,
-    places: &[RankPlace],
-    (at, chosen): (usize, ProcessGroup),
-    scale: Scale,
-) -> Vec<Markup> {
-    let tables = places.iter().enumerate().map(|(i, place)| {
-        let chosen = (i == at).then_some(chosen);
-        module_tables(config, estimate, (i, place), chosen, scale)
-    });
-    tables.collect()
+/// Everything about a rank in one of its modules.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ModuleFacts {
+    /// The module's name.
+    pub module: String,
+    /// What there is to know, each with its name.
+    pub facts: [(&'static str, String); 5],
+    /// The groups of several ranks that the rank is in.
+    pub groups: Vec<GroupFacts>,
+    /// The groups of which the rank is the only one.
+    pub alone: Vec<&'static str>,
 }
 
-fn module_tables(
-    config: &Config,
-    estimate: &Estimate,
-    (i, place): (usize, &RankPlace),
-    chosen: Option<ProcessGroup>,
-    scale: Scale,
-) -> Markup {
-    let name = config
-        .modules()
-        .get(place.stage.module)
-        .map_or("", |m| m.name());
-    let seeds = place.seeds;
-    let memory = estimate.stage(place.stage).map(|stage| stage.total);
-    let facts = [
-        ("Module", format!("{name}, stage {}", place.stage.pp_rank)),
-        (
-            "Memory",
-            memory.map(|m| scale.amount(m)).unwrap_or_default(),
-        ),
-        ("Dense view", along(&dense(&place.coordinates))),
-        ("Expert view", along(&expert(&place.coordinates))),
-        (
-            "Random seeds",
-            format!(
-                "{} base, {} tensor parallel, {} experts",
-                seeds.base, seeds.tensor_parallel, seeds.expert_parallel
+/// A process group that a rank is in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GroupFacts {
+    /// The group.
+    pub group: ProcessGroup,
+    /// Whether it is one of dense or of expert parallelism.
+    pub view: &'static str,
+    /// How many ranks it has.
+    pub size: u64,
+    /// Its ranks in a few words.
+    pub ranks: String,
+}
+
+impl ModuleFacts {
+    /// Everything about the rank at a place.
+    #[must_use]
+    pub fn of(config: &Config, estimate: &Estimate, place: &RankPlace, scale: Scale) -> Self {
+        let module = config.modules().get(place.stage.module);
+        let module = module.map_or("", |m| m.name());
+        let seeds = place.seeds;
+        let memory = estimate.stage(place.stage).map(|stage| stage.total);
+        let facts = [
+            ("Module", format!("{module}, stage {}", place.stage.pp_rank)),
+            (
+                "Memory",
+                memory.map(|m| scale.amount(m)).unwrap_or_default(),
             ),
-        ),
-    ];
-    let facts = facts
-        .into_iter()
-        .flat_map(|(term, text)| [tag("dt").text(term), tag("dd").text(text)]);
-    let mut rows = Vec::new();
-    let mut alone: Vec<&str> = Vec::new();
-    place.each_group(|kind, group| {
-        if group.size() < 2 {
-            alone.push(kind.name());
-            return;
-        }
-        let pressed = if chosen == Some(kind) {
-            "true"
-        } else {
-            "false"
-        };
-        let button = tag("button")
-            .with("type", "button")
-            .class("group-name")
-            .with("data-at", format!("group.{i}.{}", kind.name()))
-            .with("aria-pressed", pressed)
-            .text(kind.name());
-        let view = match kind.view() {
-            View::Dense => "dense",
-            View::Expert => "expert",
-        };
-        let cells = [
-            view.to_owned(),
-            group.size().to_string(),
-            members_text(group),
+            ("Dense view", along(&dense(&place.coordinates))),
+            ("Expert view", along(&expert(&place.coordinates))),
+            (
+                "Random seeds",
+                format!(
+                    "{} base, {} tensor parallel, {} experts",
+                    seeds.base, seeds.tensor_parallel, seeds.expert_parallel
+                ),
+            ),
         ];
-        let cells = cells.into_iter().map(|text| tag("td").text(text));
-        let head = tag("th").with("scope", "row").child(button);
-        rows.push(tag("tr").child(head).children(cells));
-    });
-    let heads =
-        ["Group", "View", "Size", "Ranks"].map(|text| tag("th").with("scope", "col").text(text));
-    let table = tag("table")
-        .class("groups")
-        .child(tag("caption").text(format!("Groups of {name} that the rank is in")))
-        .child(tag("thead").child(tag("tr").children(heads)))
-        .child(tag("tbody").children(rows));
-    let alone = match alone.as_slice() {
-        [] => String::new(),
-        names => format!("Alone in {}.", names.join(", ")),
-    };
-    tag("div")
-        .class("rank-module")
-        .child(tag("dl").class("facts").children(facts))
-        .child(table)
-        .child(tag("p").class("panel-note").text(alone))
+        let (mut groups, mut alone) = (Vec::new(), Vec::new());
+        place.each_group(|kind, group| {
+            if group.size() < 2 {
+                alone.push(kind.name());
+                return;
+            }
+            groups.push(GroupFacts {
+                group: kind,
+                view: match kind.view() {
+                    View::Dense => "dense",
+                    View::Expert => "expert",
+                },
+                size: group.size(),
+                ranks: members_text(group),
+            });
+        });
+        Self {
+            module: module.to_owned(),
+            facts,
+            groups,
+            alone,
+        }
+    }
 }

@@ -4,7 +4,6 @@ use core::fmt::Write;
 use core::ops::Range;
 
 use super::amount::Scale;
-use super::markup::{Markup, tag};
 use super::summary::stage_name;
 use crate::config::job::{Config, Module};
 use crate::memory::{Estimate, RankMemory, rank_memory};
@@ -132,11 +131,18 @@ impl Cells {
         path
     }
 
-    /// The lines between cells; none where cells are too small for them.
-    fn grid(&self) -> String {
+    /// Width and height of all cells in pixels.
+    #[must_use]
+    pub const fn size(&self) -> (u64, u64) {
+        (self.columns * self.side, self.rows * self.side)
+    }
+
+    /// The lines between cells, as an SVG path; none where cells are too small for them.
+    #[must_use]
+    pub fn grid(&self) -> String {
         let mut path = String::new();
         if self.side >= 4 {
-            let [w, h] = [self.columns, self.rows].map(|n| n * self.side);
+            let (w, h) = self.size();
             for column in 0..=self.columns {
                 let _ = write!(path, "M{} 0v{h}", column * self.side);
             }
@@ -179,7 +185,7 @@ pub fn spans(config: &Config, estimate: &Estimate) -> Vec<Span> {
         .collect()
 }
 
-/// A color: a class, and how strong it is in hundredths.
+/// A color: a style class, and how strong it is in hundredths.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Ink {
     class: String,
@@ -187,24 +193,26 @@ struct Ink {
     label: String,
 }
 
-impl Ink {
-    /// What has this color.
-    fn path(&self, outline: String) -> Markup {
-        tag("path")
-            .class(self.class.clone())
-            .with("fill-opacity", opacity(self.strength))
-            .with("d", outline)
-    }
+/// All cells of one color.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fill {
+    /// The style class of the color.
+    pub class: String,
+    /// How strong the color is, from 0 to 1, such as `0.75`.
+    pub opacity: String,
+    /// The outline of the cells, as an SVG path.
+    pub path: String,
+}
 
-    /// What the color means: a sign, and some words.
-    fn entry(&self, ranks: u64) -> (Markup, String) {
-        let ranks = match ranks {
-            1 => String::from("1 rank"),
-            n => format!("{n} ranks"),
-        };
-        let sign = self.path(String::from("M0 0h12v12h-12z"));
-        (sign, format!("{}, {ranks}", self.label))
-    }
+/// What a color means.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LegendEntry {
+    /// The style class of the color.
+    pub class: String,
+    /// How strong the color is, from 0 to 1, such as `0.75`.
+    pub opacity: String,
+    /// What it means, and how many ranks have it.
+    pub text: String,
 }
 
 fn ink(config: &Config, estimate: &Estimate, span: &Span, coloring: Coloring, scale: Scale) -> Ink {
@@ -256,9 +264,9 @@ fn opacity(strength: u64) -> String {
     format!("{}.{:02}", strength / 100, strength % 100)
 }
 
-/// What is drawn, and what of it is chosen.
+/// The ranks of a job as colored cells.
 #[derive(Clone, Copy, Debug)]
-pub struct Picture<'a> {
+pub struct ColoredCells<'a> {
     /// The job.
     pub config: &'a Config,
     /// What it needs.
@@ -267,114 +275,64 @@ pub struct Picture<'a> {
     pub cells: Cells,
     /// What colors say.
     pub coloring: Coloring,
-    /// The chosen rank.
-    pub rank: u64,
-    /// The ranks of the chosen group.
-    pub group: &'a [Range<u64>],
     /// How amounts are written.
     pub scale: Scale,
 }
 
-impl Picture<'_> {
-    /// The cells, a path a color.
-    #[must_use]
-    pub fn fills(&self) -> Vec<Markup> {
-        let mut inks: Vec<(Ink, Vec<Range<u64>>)> = Vec::new();
-        for span in spans(self.config, self.estimate) {
+impl ColoredCells<'_> {
+    /// The colors with their ranks, in the order of the first rank of each.
+    fn inks(&self) -> impl Iterator<Item = (Ink, Range<u64>)> {
+        let spans = spans(self.config, self.estimate).into_iter();
+        spans.map(|span| {
             let ink = ink(self.config, self.estimate, &span, self.coloring, self.scale);
+            (ink, span.ranks)
+        })
+    }
+
+    /// The cells, one path for each color.
+    #[must_use]
+    pub fn fills(&self) -> Vec<Fill> {
+        let mut inks: Vec<(Ink, Vec<Range<u64>>)> = Vec::new();
+        for (ink, ranks) in self.inks() {
             let like = inks
                 .iter_mut()
                 .find(|(other, _)| (&other.class, other.strength) == (&ink.class, ink.strength));
             match like {
-                Some((_, ranges)) => ranges.push(span.ranks),
-                None => inks.push((ink, vec![span.ranks])),
+                Some((_, ranges)) => ranges.push(ranks),
+                None => inks.push((ink, vec![ranks])),
             }
         }
-        let paths = inks
-            .iter()
-            .map(|(ink, ranges)| ink.path(self.cells.path(ranges)));
-        paths.collect()
+        let fills = inks.into_iter().map(|(ink, ranges)| Fill {
+            opacity: opacity(ink.strength),
+            class: ink.class,
+            path: self.cells.path(&ranges),
+        });
+        fills.collect()
     }
 
-    /// The lines between cells.
+    /// What the colors mean. A long pipeline is told by its ends.
     #[must_use]
-    pub fn lines(&self) -> Markup {
-        tag("path").class("rank-lines").with("d", self.cells.grid())
-    }
-
-    /// The picture: a control that moves from rank to rank. `said` is what it says about the chosen one.
-    #[must_use]
-    pub fn draw(&self, said: &str) -> Markup {
-        let cells = self.cells;
-        let [width, height] = [cells.columns, cells.rows].map(|n| n * cells.side);
-        let chosen = self.rank..self.rank + 1;
-        let pointed = tag("rect")
-            .class("rank-cells")
-            .with("data-at", "map")
-            .with("data-cells", format!("{} {}", cells.columns, cells.rows))
-            .with("width", width.to_string())
-            .with("height", height.to_string());
-        tag("svg")
-            .class("rank-map")
-            .with("id", "rank-map")
-            .with("data-at", "map")
-            .with("tabindex", "0")
-            .with("role", "slider")
-            .with("aria-label", "Rank")
-            .with("aria-valuemin", "0")
-            .with("aria-valuemax", (cells.world - 1).to_string())
-            .with("aria-valuenow", self.rank.to_string())
-            .with("aria-valuetext", said.to_owned())
-            .with("viewBox", format!("-2 -2 {} {}", width + 4, height + 4))
-            .with("width", (width + 4).to_string())
-            .with("height", (height + 4).to_string())
-            .children(self.fills())
-            .child(self.lines())
-            .child(
-                tag("path")
-                    .class("rank-group")
-                    .with("d", cells.path(self.group)),
-            )
-            .child(
-                tag("path")
-                    .class("rank-chosen")
-                    .with("d", cells.path(&[chosen])),
-            )
-            .child(pointed)
-    }
-
-    /// What the colors mean: for each a sign of 12 by 12 pixels, and some words.
-    #[must_use]
-    pub fn entries(&self) -> Vec<(Markup, String)> {
+    pub fn legend(&self) -> Vec<LegendEntry> {
         let mut entries: Vec<(Ink, u64)> = Vec::new();
-        for span in spans(self.config, self.estimate) {
-            let ink = ink(self.config, self.estimate, &span, self.coloring, self.scale);
-            let ranks = span.ranks.end - span.ranks.start;
+        for (ink, ranks) in self.inks() {
+            let ranks = ranks.end - ranks.start;
             match entries.iter_mut().find(|(other, _)| *other == ink) {
                 Some((_, all)) => *all += ranks,
                 None => entries.push((ink, ranks)),
             }
         }
-        // A long pipeline is told by its ends.
         let rest = entries.len().saturating_sub(12);
         if rest > 0 {
             entries.drain(6..6 + rest);
         }
-        let entries = entries.iter().map(|(ink, ranks)| ink.entry(*ranks));
-        entries.collect()
-    }
-
-    /// What the colors mean, as a list.
-    #[must_use]
-    pub fn legend(&self) -> Markup {
-        let items = self.entries().into_iter().map(|(sign, words)| {
-            let sign = tag("svg")
-                .class("swatch")
-                .with("viewBox", "0 0 12 12")
-                .with("aria-hidden", "true")
-                .child(sign);
-            tag("li").child(sign).child(tag("span").text(words))
+        let entries = entries.into_iter().map(|(ink, ranks)| LegendEntry {
+            class: ink.class,
+            opacity: opacity(ink.strength),
+            text: match ranks {
+                1 => format!("{}, 1 rank", ink.label),
+                ranks => format!("{}, {ranks} ranks", ink.label),
+            },
         });
-        tag("ul").with("aria-label", "Colors").children(items)
+        entries.collect()
     }
 }

@@ -9,10 +9,10 @@ use super::components::help_dialog::HelpDialog;
 use super::components::toasts::Toasts;
 use super::dialogs::OpenDialog;
 use super::embed::Embed;
-use super::results::{View, results};
+use super::results::{Results, ResultsState};
+use super::summary::Summary;
 use super::url_sync::UrlSync;
-use super::{browser, summary, url_sync};
-use crate::memory::line::stage_lines;
+use super::{browser, url_sync};
 
 /// The application. Provides the page's [`State`](super::state::State) as context to every component below.
 #[component]
@@ -33,15 +33,14 @@ pub fn App() -> impl IntoView {
 /// The calculator's own page: header, headline, form and results.
 #[component]
 fn Page() -> impl IntoView {
-    let state = expect_context();
-    let results_state = View::new(state, stage_lines);
+    ResultsState::provide();
     view! {
         <Header />
         <main class="panes">
-            {summary::summary(results_state)}
+            <Summary />
             <Form />
             <div class="results-pane" id="results" tabindex="-1" role="region" aria-label="Results">
-                {results(results_state)}
+                <Results />
                 <Footer />
             </div>
         </main>

@@ -2,24 +2,18 @@
 //! a browser denies is done without.
 
 mod embed;
-mod patch;
+mod pointer;
 
 use core::time::Duration;
-use std::cell::Cell;
 use std::rc::Rc;
 
 use wasm_bindgen::prelude::Closure;
 use wasm_bindgen::{JsCast, JsValue};
-use web_sys::js_sys::{Array, Function};
-use web_sys::{
-    Document, EventTarget, HtmlElement, HtmlInputElement, IntersectionObserver,
-    IntersectionObserverEntry, KeyboardEvent, MouseEvent, PointerEvent, ResizeObserver, Storage,
-    Window,
-};
+use web_sys::js_sys::Function;
+use web_sys::{Document, HtmlElement, KeyboardEvent, Storage, Window};
 
 pub(crate) use embed::query;
-pub(crate) use patch::Patch;
-pub(crate) use web_sys::{Element, Event};
+pub(crate) use pointer::{is_mouse, pointer_cell, table_column};
 
 fn window() -> Option<Window> {
     web_sys::window()
@@ -39,13 +33,6 @@ pub(crate) fn focus(id: impl Into<String>) {
             let _ = element.unchecked_ref::<HtmlElement>().focus();
         }
     }));
-}
-
-/// Acts once the event that is being handled is over.
-pub(crate) fn after_event(act: Box<dyn FnOnce()>) {
-    if let Some(window) = window() {
-        window.queue_microtask(&once(act));
-    }
 }
 
 /// Acts once what is on its way to the page is there.
@@ -172,68 +159,15 @@ pub(crate) fn mark_root(name: &str, value: Option<&str>) {
     }
 }
 
-/// Where an event happened: the `data-at` of the nearest element that has one. An element that stands for
-/// `data-cells`, such as `16 4` for 16 columns and 4 rows, adds the pointer's: `map@12,3`.
-pub(crate) fn place(event: &Event) -> Option<String> {
-    let target: Element = event.target()?.dyn_into().ok()?;
-    let found = target.closest("[data-at]").ok().flatten()?;
-    let mut place = found.get_attribute("data-at")?;
-    if let Some(cells) = found.get_attribute("data-cells")
-        && let Some(event) = event.dyn_ref::<MouseEvent>()
-        && let Some((columns, rows)) = cells.split_once(' ')
-    {
-        let bounds = found.get_bounding_client_rect();
-        let column = cell(event.client_x(), bounds.left(), bounds.width(), columns);
-        let row = cell(event.client_y(), bounds.top(), bounds.height(), rows);
-        place.extend(["@", &column, ",", &row]);
-    }
-    Some(place)
-}
-
 /// Whether the page is mostly used with fingers.
 pub(crate) fn is_coarse() -> bool {
     let query = window().and_then(|window| window.match_media("(pointer: coarse)").ok());
     query.flatten().is_some_and(|query| query.matches())
 }
 
-/// Whether the pointer of a pointer event is a mouse.
-pub(crate) fn is_mouse(event: &Event) -> bool {
-    let event: &PointerEvent = event.unchecked_ref();
-    event.pointer_type() == "mouse"
-}
-
-/// Which of so many equal cells of a length a place is in.
-#[allow(
-    clippy::float_arithmetic,
-    clippy::cast_possible_truncation,
-    reason = "browsers measure in fractions of pixels"
-)]
-fn cell(at: i32, start: f64, length: f64, cells: &str) -> String {
-    let cells: i32 = cells.parse().unwrap_or(1);
-    let cell = (f64::from(at) - start) * f64::from(cells) / length.max(1.0);
-    (cell as i32).clamp(0, cells - 1).to_string()
-}
-
-/// Listens to some kinds of events on something and in it, as long as the page lives.
-pub(crate) fn listen(to: &EventTarget, kinds: &[&str], hear: Box<dyn Fn(&Event)>) {
-    let hear = Closure::<dyn Fn(Event)>::new(move |event: Event| hear(&event));
-    for kind in kinds {
-        let _ = to.add_event_listener_with_callback(kind, hear.as_ref().unchecked_ref());
-    }
-    hear.forget();
-}
-
-/// Listens to the window.
-pub(crate) fn listen_everywhere(kinds: &[&str], hear: Box<dyn Fn(&Event)>) {
-    if let Some(window) = window() {
-        listen(&window, kinds, hear);
-    }
-}
-
 /// The key that was pressed, after its modifiers: `Ctrl+Alt+Shift+ArrowUp`. Shift is named only before keys that write
 /// nothing, and the command key counts as Ctrl.
-pub(crate) fn key(event: &Event) -> String {
-    let event: &KeyboardEvent = event.unchecked_ref();
+pub(crate) fn key(event: &KeyboardEvent) -> String {
     let key = event.key();
     let shift = event.shift_key() && key.chars().nth(1).is_some();
     let mut name = String::new();
@@ -250,41 +184,6 @@ pub(crate) fn key(event: &Event) -> String {
     name
 }
 
-/// What the control that an event happened to holds: its text, or for a checkbox `true` or `false`.
-pub(crate) fn text(event: &Event) -> String {
-    let Some(target) = event.target() else {
-        return String::new();
-    };
-    // All kinds of controls have these properties under the same names.
-    let control: &HtmlInputElement = target.unchecked_ref();
-    match control.get_attribute("type").as_deref() {
-        Some("checkbox") => String::from(if control.checked() { "true" } else { "false" }),
-        _ => control.value(),
-    }
-}
-
-/// Tells the width of an element in pixels as soon as it has one and whenever it changes, as long as the page lives.
-pub(crate) fn watch_width(element: &Element, tell: Box<dyn Fn(i32)>) {
-    let watched = element.clone();
-    let tell = Closure::<dyn Fn()>::new(move || tell(watched.client_width()));
-    if let Ok(observer) = ResizeObserver::new(tell.as_ref().unchecked_ref()) {
-        observer.observe(element);
-        tell.forget();
-    }
-}
-
-/// Tells whether an element is in sight, as soon as that is known and whenever it changes, as long as the page lives.
-pub(crate) fn watch_sight(element: &Element, tell: Box<dyn Fn(bool)>) {
-    let tell = Closure::<dyn Fn(Array)>::new(move |changes: Array| {
-        let last: IntersectionObserverEntry = changes.at(-1).unchecked_into();
-        tell(last.is_intersecting());
-    });
-    if let Ok(observer) = IntersectionObserver::new(tell.as_ref().unchecked_ref()) {
-        observer.observe(element);
-        tell.forget();
-    }
-}
-
 /// Reads what the page kept on this device; nothing where storage is denied.
 pub(crate) fn stored(key: &str) -> Option<String> {
     storage()?.get_item(key).ok().flatten()
@@ -299,23 +198,4 @@ pub(crate) fn store(key: &str, value: &str) {
 
 fn storage() -> Option<Storage> {
     window()?.local_storage().ok().flatten()
-}
-
-/// A timer that starts again at every call, so that only the last of a quick row of actions happens.
-#[derive(Default)]
-pub(crate) struct Timer(Cell<Option<i32>>);
-
-impl Timer {
-    /// Runs `action` after `delay`, instead of what was still waiting.
-    pub(crate) fn restart(&self, delay: Duration, action: Box<dyn FnOnce()>) {
-        self.stop();
-        self.0.set(later(delay, action));
-    }
-
-    /// Forgets what is waiting.
-    pub(crate) fn stop(&self) {
-        if let (Some(waiting), Some(window)) = (self.0.take(), window()) {
-            window.clear_timeout_with_handle(waiting);
-        }
-    }
 }

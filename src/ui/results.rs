@@ -1,49 +1,64 @@
 //! The right side of the page: what every stage needs, and why.
 //!
-//! Everything here is about a [`Target`]. Pointing at one, or moving the focus to it, lights up all that
-//! is about the same; choosing it shows its stage, and explains its number.
+//! Everything here is about a [`Target`](crate::report::target::Target). Pointing at one, or moving the focus to it,
+//! highlights all that is about the same; choosing it shows its stage, and explains its number.
 
+mod chart;
 mod compare;
+mod deferred;
 mod detail;
 mod explain;
 mod frameworks;
-mod layers;
+mod highlight;
+mod numbers;
 mod panel;
 mod peaks;
-mod picture;
 mod ranks;
 mod savings;
 mod stages;
-mod table;
-mod view;
+mod state;
 
-use super::shown::{Piece, frame};
+use leptos::prelude::*;
+
 use crate::report::charts::bucket_bar;
-use crate::report::markup::tag;
+use chart::{Chart, Purpose};
+use compare::ComparePanel;
 pub(super) use compare::pin;
-pub(super) use detail::over_time;
-use picture::{Purpose, picture};
-pub(super) use stages::stages;
-pub(super) use table::numbers;
-pub(super) use view::View;
+use detail::DetailPanel;
+pub(super) use detail::TimelinePanel;
+use frameworks::FrameworksPanel;
+pub(super) use numbers::NumbersPanel;
+use ranks::RanksPanel;
+use savings::SavingsPanel;
+pub(super) use stages::StagesPanel;
+pub(super) use state::ResultsState;
 
-/// All results below the headline.
-pub(super) fn results(view: View) -> Piece {
-    let panels = vec![
-        compare::compare(view),
-        stages(view),
-        detail::detail(view),
-        savings::savings(view),
-        frameworks::frameworks(view),
-        numbers(view),
-        ranks::ranks(view),
-    ];
-    frame(tag("div").class("results"), panels)
+/// All results below the headline. [`ResultsState::provide`] comes first.
+#[component]
+pub(super) fn Results() -> impl IntoView {
+    view! {
+        <div class="results">
+            <ComparePanel />
+            <StagesPanel />
+            <DetailPanel />
+            <SavingsPanel />
+            <FrameworksPanel />
+            <NumbersPanel />
+            <RanksPanel />
+        </div>
+    }
 }
 
-/// The worst stage's buckets end to end, against the GPU.
-pub(super) fn headline_bar(view: View) -> Piece {
-    let draw = |view: &View, width| view.with(width, bucket_bar::CHART.draw);
-    let bar = picture(view, "headline", draw, Purpose::Buttons);
-    frame(tag("div").class("headline-bar"), vec![bar])
+/// The buckets of the fullest stage end to end, against the GPU.
+#[component]
+pub(super) fn HeadlineBar() -> impl IntoView {
+    view! {
+        <div class="headline-bar">
+            <Chart
+                id="headline"
+                draw=|results, width| results.with_subject(width, bucket_bar::CHART.draw)
+                purpose=Purpose::Buttons
+            />
+        </div>
+    }
 }

@@ -27,7 +27,6 @@ use crate::config::{Checked, check};
 use crate::formats::state::{Place, Setup, ShareState};
 use crate::memory::StageRef;
 use crate::report::amount::Unit;
-use crate::report::target::Target;
 use leptos::prelude::*;
 
 /// The state of the page. A handle: copies share the same signals.
@@ -55,8 +54,6 @@ pub struct State {
     pub tab: RwSignal<Option<String>>,
     /// The stage that the reader chose; `None` for the fullest one.
     pub stage: RwSignal<Option<StageRef>>,
-    /// What the pointer or the focus is on, the same in every view.
-    pub highlight: RwSignal<Option<Target>>,
     /// The unit of memory.
     pub unit: RwSignal<Unit>,
     /// Light, dark, or as the system has it.
@@ -101,7 +98,6 @@ impl State {
             compare: RwSignal::new(share.compare),
             tab: RwSignal::new(share.view.tab),
             stage: RwSignal::new(share.view.stage.map(stage_at)),
-            highlight: RwSignal::new(None),
             unit: RwSignal::new(stored_unit()),
             theme: RwSignal::new(Theme::stored()),
             toasts: Toasts::default(),

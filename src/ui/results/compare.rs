@@ -2,23 +2,21 @@
 
 use std::sync::Arc;
 
-use super::super::draw::button;
-use super::super::shown::{Gesture, Piece, shown};
-use super::super::state::{Outcome, State};
-use super::super::values::{same, shown as text_of};
+use leptos::prelude::*;
+
 use super::frameworks::signed;
-use super::panel::{heading, scrolling};
-use super::view::View;
+use super::panel::{Panel, PanelHead};
+use super::state::ResultsState;
 use crate::config::check;
 use crate::config::fields::FieldId;
 use crate::formats::state::Setup;
+use crate::memory::StageEstimate;
 use crate::memory::bucket::Bucket;
-use crate::memory::{StageEstimate, estimate};
 use crate::report::amount::Scale;
-use crate::report::markup::{Markup, tag};
 use crate::report::summary::stage_name;
+use crate::ui::state::{Outcome, State};
+use crate::ui::values::{same, shown as text_of};
 use crate::units::Bytes;
-use leptos::prelude::*;
 
 /// The id of the title.
 const TITLE: &str = "compare-title";
@@ -26,123 +24,162 @@ const TITLE: &str = "compare-title";
 const MOST: usize = 40;
 
 /// The comparison; nothing where no job is pinned.
-pub(super) fn compare(view: View) -> Piece {
-    let state = view.state;
-    let pinned = Memo::new_owning(move |_| {
-        let setup = state.compare.read();
-        let config = setup.as_ref().and_then(|setup| check(&setup.job).config);
-        let outcome = config.map(|config| {
-            let estimate = estimate(&config);
-            Arc::new(Outcome { config, estimate })
-        });
-        (outcome, true)
-    });
-    let act = move |gesture: Gesture<'_>| {
-        match gesture {
-            Gesture::Choose("swap") => state.swap(),
-            Gesture::Choose("unpin") => state.pin(None),
-            _ => {}
-        }
-        false
-    };
-    let draw = move || {
-        let setup = state.compare.read();
-        setup.as_ref().map_or_else(Vec::new, |setup| {
-            vec![panel(view, setup, pinned.get().as_deref())]
-        })
-    };
-    shown("compare-place", draw, act)
-}
-
-fn panel(view: View, setup: &Setup, pinned: Option<&Outcome>) -> Markup {
-    let head = heading(TITLE, "Against the pinned job", "the fullest stage of each")
-        .child(button("swap", "link", "Swap"))
-        .child(button("unpin", "link", "Unpin"));
-    let section = tag("section")
-        .class("panel frameworks compare")
-        .with("aria-labelledby", TITLE)
-        .child(head);
-    let now = view.state.outcome.read();
-    let table = now
-        .as_deref()
-        .zip(pinned)
-        .and_then(|(now, pinned)| table(now, pinned, Scale::fine(view.state.unit.get())));
-    let table = table.unwrap_or_else(|| tag("p").text("The pinned job cannot run."));
-    section.child(table).child(settings(view.state, setup))
-}
-
-/// A row a bucket that either job has.
-fn table(now: &Outcome, pinned: &Outcome, scale: Scale) -> Option<Markup> {
-    let (new, old) = (now.estimate.worst_stage()?, pinned.estimate.worst_stage()?);
-    let place = |outcome: &Outcome| stage_name(&outcome.config, outcome.estimate.worst);
-    let headings = [
-        String::from("Bucket"),
-        format!("Pinned, {}", place(pinned)),
-        format!("Now, {}", place(now)),
-        String::from("Difference"),
-    ];
-    let headings = headings.map(|heading| tag("th").with("scope", "col").text(heading));
-    let held: Vec<Bucket> = Bucket::ALL
-        .into_iter()
-        .filter(|bucket| old.bytes(*bucket).max(new.bytes(*bucket)) > Bytes::ZERO)
-        .collect();
-    // The numbers of a column add up to its total as they are shown.
-    let column = |stage: &StageEstimate| -> Vec<Bytes> {
-        held.iter().map(|bucket| stage.bytes(*bucket)).collect()
-    };
-    let (before, after) = (column(old), column(new));
-    let (before, after) = (scale.parts(&before), scale.parts_beside(&after, &before));
-    let mut rows = Vec::new();
-    for ((bucket, before), after) in held.iter().zip(before).zip(after) {
-        let difference = signed(new.bytes(*bucket), old.bytes(*bucket), scale);
-        rows.push(row(bucket.label(), [before, after, difference]));
+#[component]
+pub(super) fn ComparePanel() -> impl IntoView {
+    let page = expect_context::<ResultsState>().page;
+    let is_pinned = Memo::new(move |_| page.compare.read().is_some());
+    view! {
+        <div class="compare-place">
+            <Show when=move || is_pinned.get()>
+                <Panel class="frameworks compare" title=TITLE>
+                    <PanelHead id=TITLE title="Against the pinned job" note="the fullest stage of each">
+                        <button type="button" class="link" on:click=move |_| page.swap()>"Swap"</button>
+                        <button type="button" class="link" on:click=move |_| page.pin(None)>"Unpin"</button>
+                    </PanelHead>
+                    <BucketTable />
+                    <DifferentSettings />
+                </Panel>
+            </Show>
+        </div>
     }
-    let total = [
-        scale.number(old.total),
-        scale.number(new.total),
-        signed(new.total, old.total, scale),
-    ];
-    rows.push(row("Total", total).class("ours"));
-    let table = tag("table")
-        .child(tag("thead").child(tag("tr").children(headings)))
-        .child(tag("tbody").children(rows));
-    let scroll = scrolling("aria-label", "Pinned job and this one, by bucket");
-    Some(scroll.child(table))
 }
 
-fn row(name: &'static str, cells: [String; 3]) -> Markup {
-    tag("tr")
-        .child(tag("th").with("scope", "row").text(name))
-        .children(cells.map(|cell| tag("td").text(cell)))
+/// A row for each bucket that either job has.
+#[component]
+fn BucketTable() -> impl IntoView {
+    let page = expect_context::<ResultsState>().page;
+    let pinned = Memo::new_owning(move |_| {
+        let outcome = page.compare.read().as_ref().and_then(outcome_of);
+        (outcome.map(Arc::new), true)
+    });
+    let comparison = Memo::new(move |_| {
+        let (now, pinned) = (page.outcome.read(), pinned.read());
+        let (now, pinned) = now.as_deref().zip(pinned.as_deref())?;
+        Comparison::of(now, pinned, Scale::fine(page.unit.get()))
+    });
+    move || match comparison.get() {
+        Some(comparison) => comparison.view().into_any(),
+        None => view! { <p>"The pinned job cannot run."</p> }.into_any(),
+    }
+}
+
+fn outcome_of(setup: &Setup) -> Option<Outcome> {
+    check(&setup.job).config.as_ref().map(Outcome::of)
+}
+
+/// The buckets of two jobs' fullest stages.
+#[derive(Clone, PartialEq, Eq)]
+struct Comparison {
+    /// What each job's stage is called: the pinned one's, and that of the job on the page.
+    places: [String; 2],
+    /// For each bucket: the pinned amount, the amount now, and the difference.
+    buckets: Vec<(Bucket, [String; 3])>,
+    /// The same for all buckets together.
+    total: [String; 3],
+}
+
+impl Comparison {
+    fn of(now: &Outcome, pinned: &Outcome, scale: Scale) -> Option<Self> {
+        let (new, old) = (now.estimate.worst_stage()?, pinned.estimate.worst_stage()?);
+        let place = |outcome: &Outcome| stage_name(&outcome.config, outcome.estimate.worst);
+        let is_held = |bucket: &Bucket| old.bytes(*bucket).max(new.bytes(*bucket)) > Bytes::ZERO;
+        let held: Vec<Bucket> = Bucket::ALL.into_iter().filter(is_held).collect();
+        // The numbers of a column add up to its total as they are shown.
+        let column = |stage: &StageEstimate| -> Vec<Bytes> {
+            held.iter().map(|bucket| stage.bytes(*bucket)).collect()
+        };
+        let (before, after) = (column(old), column(new));
+        let (before, after) = (scale.parts(&before), scale.parts_beside(&after, &before));
+        let numbers = held.iter().zip(before).zip(after);
+        let buckets = numbers.map(|((bucket, before), after)| {
+            let difference = signed(new.bytes(*bucket), old.bytes(*bucket), scale);
+            (*bucket, [before, after, difference])
+        });
+        Some(Self {
+            places: [place(pinned), place(now)],
+            buckets: buckets.collect(),
+            total: [
+                scale.number(old.total),
+                scale.number(new.total),
+                signed(new.total, old.total, scale),
+            ],
+        })
+    }
+
+    fn view(self) -> impl IntoView {
+        let row = |name: &'static str, class: Option<&'static str>, cells: [String; 3]| {
+            let cells = cells.map(|cell| view! { <td>{cell}</td> });
+            view! {
+                <tr class=class>
+                    <th scope="row">{name}</th>
+                    {cells.into_iter().collect_view()}
+                </tr>
+            }
+        };
+        let [pinned, now] = self.places;
+        let buckets = self.buckets.into_iter();
+        let buckets = buckets.map(|(bucket, cells)| row(bucket.label(), None, cells));
+        view! {
+            <div class="table-scroll" tabindex="0" role="group" aria-label="Pinned job and this one, by bucket">
+                <table>
+                    <thead>
+                        <tr>
+                            <th scope="col">"Bucket"</th>
+                            <th scope="col">{format!("Pinned, {pinned}")}</th>
+                            <th scope="col">{format!("Now, {now}")}</th>
+                            <th scope="col">"Difference"</th>
+                        </tr>
+                    </thead>
+                    <tbody>
+                        {buckets.collect_view()}
+                        {row("Total", Some("ours"), self.total)}
+                    </tbody>
+                </table>
+            </div>
+        }
+    }
 }
 
 /// The settings that differ, each with both values.
-fn settings(state: State, pinned: &Setup) -> Markup {
-    let (setup, module) = (state.setup.read(), state.module.get());
-    let mut items = Vec::new();
-    for id in FieldId::ALL.iter().copied() {
-        let field = id.field();
-        let (old, new) = (pinned.job.get(module, id), setup.job.get(module, id));
-        if same(field, old, new) || items.len() == MOST {
-            continue;
+#[component]
+fn DifferentSettings() -> impl IntoView {
+    let page = expect_context::<ResultsState>().page;
+    let settings = Memo::new(move |_| different_settings(page));
+    move || {
+        let settings = settings.get();
+        if settings.is_empty() {
+            return view! { <p class="panel-note">"The settings are the same."</p> }.into_any();
         }
+        let items = settings.into_iter().map(|(label, values)| {
+            view! { <div><dt>{label}</dt><dd>{values}</dd></div> }
+        });
+        view! { <dl class="embed-fixed">{items.collect_view()}</dl> }.into_any()
+    }
+}
+
+/// The labels of the fields that differ from the pinned job, each with both values: `2 → 4`.
+fn different_settings(page: State) -> Vec<(&'static str, String)> {
+    let pinned = page.compare.read();
+    let Some(pinned) = pinned.as_ref() else {
+        return Vec::new();
+    };
+    let (setup, module) = (page.setup.read(), page.module.get());
+    let differing = FieldId::ALL.iter().filter_map(|id| {
+        let field = id.field();
+        let (old, new) = (pinned.job.get(module, *id), setup.job.get(module, *id));
         let value = |value| match text_of(field, value) {
             text if text.is_empty() => String::from("none"),
             text => text,
         };
-        let values = format!("{} → {}", value(old), value(new));
-        items.push(
-            tag("div")
-                .child(tag("dt").text(field.presentation().label))
-                .child(tag("dd").text(values)),
-        );
-    }
-    if items.is_empty() {
-        return tag("p")
-            .class("panel-note")
-            .text("The settings are the same.");
-    }
-    tag("dl").class("embed-fixed").children(items)
+        let differs = !same(field, old, new);
+        differs.then(|| {
+            (
+                field.presentation().label,
+                format!("{} → {}", value(old), value(new)),
+            )
+        })
+    });
+    differing.take(MOST).collect()
 }
 
 /// Pins the job on the page, or takes the pin out.

@@ -1,138 +1,167 @@
-//! The shown stage: its parts, and the explanation of one number.
+//! The shown stage: its parts as charts, its peak in words, and the explanation of one number.
 
-use super::super::browser;
-use super::super::shown::{Gesture, Piece, frame, shown};
-use super::explain::explanation;
-use super::panel::head as head_of;
-use super::panel::panel;
-use super::peaks;
-use super::picture::{Purpose, number, picture};
-use super::view::View;
-use crate::report::charts::{Chart, buckets, components, timeline};
-use crate::report::markup::{Markup, tag};
-use crate::report::readout::readout;
-use crate::report::scene::{Px, Scene};
-use crate::report::target::Target;
 use leptos::prelude::*;
 
+use super::chart::{Chart, Purpose};
+use super::explain::ExplainPanel;
+use super::panel::{Panel, PanelHead};
+use super::peaks::PeakFacts;
+use super::state::ResultsState;
+use crate::report::charts::{self, buckets, components, timeline};
+use crate::report::readout::{Readout, readout};
+use crate::report::scene::Px;
+use crate::report::target::Target;
+use crate::ui::browser;
+use crate::ui::state::State;
+
 /// The ways to look at a stage, each a tab.
-const TABS: [Chart; 3] = [buckets::CHART, components::CHART, timeline::CHART];
+const TABS: [charts::Chart; 3] = [buckets::CHART, components::CHART, timeline::CHART];
 
 /// The shown stage.
-pub(super) fn detail(view: View) -> Piece {
-    let parts = frame(
-        tag("div")
-            .with("id", "stage-parts")
-            .with("role", "tabpanel")
-            .with("aria-label", "Parts of the stage"),
-        vec![
-            picture(view, "parts", chart, Purpose::Buttons),
-            peaks::peaks(view),
-        ],
-    );
-    let columns = tag("div").class("detail-columns");
-    let head = shown(
-        "panel-head",
-        move || head(&view),
-        move |gesture| act(&view, gesture),
-    );
-    let inside = vec![head, frame(columns, vec![parts, explanation(view)])];
-    panel("panel detail", "detail-title", inside)
+#[component]
+pub(super) fn DetailPanel() -> impl IntoView {
+    view! {
+        <Panel class="detail" title="detail-title">
+            <div class="panel-head">
+                <StageHeading />
+                <Tabs />
+            </div>
+            <div class="detail-columns">
+                <div id="stage-parts" role="tabpanel" aria-label="Parts of the stage">
+                    <Chart
+                        id="parts"
+                        draw=|results, width| {
+                            let chart = TABS.get(open_tab(results.page)).unwrap_or(&buckets::CHART);
+                            results.with_subject_and_lines(width, chart.draw)
+                        }
+                        purpose=Purpose::Buttons
+                    />
+                    <PeakFacts />
+                </div>
+                <ExplainPanel />
+            </div>
+        </Panel>
+    }
 }
 
-/// The chart of the open tab.
-fn chart(view: &View, width: Px) -> Option<Scene> {
-    let chart = TABS.get(tab(view)).unwrap_or(&buckets::CHART);
-    view.with_lines(width, chart.draw)
+/// The memory of the shown stage over the steps of one iteration, in a panel by itself.
+#[component]
+pub(in super::super) fn TimelinePanel() -> impl IntoView {
+    view! {
+        <Panel title="timeline-title">
+            <PanelHead
+                id="timeline-title"
+                title="Memory of a stage over one iteration"
+                note="the fullest stage, step by step"
+            />
+            <Chart
+                id="timeline"
+                draw=|results, width| results.with_subject(width, timeline::CHART.draw)
+                purpose=Purpose::Buttons
+            />
+        </Panel>
+    }
 }
 
-/// The stage over the steps of one iteration, by itself.
-pub(in super::super) fn over_time(view: View) -> Piece {
-    let title = "Memory of a stage over one iteration";
-    let head = head_of("timeline-title", title, "the fullest stage, step by step");
-    let draw = |view: &View, width| view.with(width, timeline::CHART.draw);
-    let chart = picture(view, "timeline", draw, Purpose::Buttons);
-    panel("panel", "timeline-title", vec![head, chart])
+/// The name of the shown stage, what it needs, and the way back to the fullest one.
+#[component]
+fn StageHeading() -> impl IntoView {
+    let results = expect_context::<ResultsState>();
+    let stage = Memo::new(move |_| {
+        let data = |subject: &charts::Subject<'_>| {
+            let is_fullest = subject.estimate.worst == subject.stage;
+            readout(subject, &Target::stage(subject.stage)).map(|data| (data, is_fullest))
+        };
+        results.with_subject(Px::ZERO, data).flatten()
+    });
+    let data = move || stage.get().map(|(data, _)| data);
+    let note = |Readout { amount, detail, .. }| format!("{amount} · {detail}");
+    let is_fullest = Memo::new(move |_| stage.read().as_ref().is_some_and(|(_, fullest)| *fullest));
+    view! {
+        <Show when=move || stage.read().is_some()>
+            <h2 id="detail-title" data-testid="stage">{move || data().map(|data| data.name)}</h2>
+            <p class="panel-note">{move || data().map(note)}</p>
+            <Show
+                when=move || is_fullest.get()
+                fallback=move || view! {
+                    <button type="button" class="link" on:click=move |_| results.page.stage.set(None)>
+                        "Back to the fullest"
+                    </button>
+                }
+            >
+                <span class="tag">"fullest"</span>
+            </Show>
+        </Show>
+    }
 }
 
-/// The open tab; a link without one means the first.
-fn tab(view: &View) -> usize {
-    let name = view.state.tab.read();
+/// The tabs that choose the chart.
+#[component]
+fn Tabs() -> impl IntoView {
+    let tabs = TABS.iter().enumerate().map(|(number, chart)| {
+        view! {
+            <Tab number=number title=chart.title />
+        }
+    });
+    view! {
+        <div class="tabs" role="tablist" aria-label="Parts of the stage">
+            {tabs.collect_view()}
+        </div>
+    }
+}
+
+/// A tab.
+#[component]
+fn Tab(number: usize, title: &'static str) -> impl IntoView {
+    let page = expect_context::<State>();
+    let is_open = Memo::new(move |_| open_tab(page) == number);
+    view! {
+        <button
+            type="button"
+            role="tab"
+            id=tab_id(number)
+            aria-controls="stage-parts"
+            aria-selected=move || is_open.get().to_string()
+            tabindex=move || if is_open.get() { "0" } else { "-1" }
+            on:click=move |_| open(page, number)
+            on:keydown=move |event| {
+                if let Some(to) = neighbor(number, &browser::key(&event)) {
+                    event.prevent_default();
+                    open(page, to);
+                    browser::focus(tab_id(to));
+                }
+            }
+        >
+            {title}
+        </button>
+    }
+}
+
+/// The tab that a key leads to from another one; nothing for a key without a meaning.
+fn neighbor(number: usize, key: &str) -> Option<usize> {
+    let last = TABS.len() - 1;
+    match key {
+        "ArrowLeft" => Some(number.checked_sub(1).unwrap_or(last)),
+        "ArrowRight" if number < last => Some(number + 1),
+        "ArrowRight" | "Home" => Some(0),
+        "End" => Some(last),
+        _ => None,
+    }
+}
+
+/// The number of the open tab; a link without one means the first.
+fn open_tab(page: State) -> usize {
+    let name = page.tab.read();
     TABS.iter()
         .position(|chart| Some(chart.id) == name.as_deref())
         .unwrap_or(0)
 }
 
-fn open(view: &View, i: usize) {
-    let chart = TABS.get(i).filter(|_| i > 0);
-    view.state.tab.set(chart.map(|chart| chart.id.to_owned()));
+fn open(page: State, number: usize) {
+    let chart = TABS.get(number).filter(|_| number > 0);
+    page.tab.set(chart.map(|chart| chart.id.to_owned()));
 }
 
-fn head(view: &View) -> Vec<Markup> {
-    let line = view.with(Px::ZERO, |subject| {
-        let worst = subject.estimate.worst == subject.stage;
-        readout(subject, &Target::stage(subject.stage)).map(|line| (line, worst))
-    });
-    let Some((line, worst)) = line.flatten() else {
-        return Vec::new();
-    };
-    let title = tag("h2")
-        .with("id", "detail-title")
-        .with("data-testid", "stage")
-        .text(line.name);
-    let note = tag("p")
-        .class("panel-note")
-        .text(format!("{} · {}", line.amount, line.detail));
-    let place = if worst {
-        tag("span").class("tag").text("fullest")
-    } else {
-        tag("button")
-            .with("type", "button")
-            .class("link")
-            .with("data-at", "fullest")
-            .text("Back to the fullest")
-    };
-    let tabs = TABS.iter().enumerate().map(|(i, chart)| {
-        let chosen = tab(view) == i;
-        tag("button")
-            .with("type", "button")
-            .with("role", "tab")
-            .with("id", tab_id(i))
-            .with("aria-controls", "stage-parts")
-            .with("aria-selected", if chosen { "true" } else { "false" })
-            .with("tabindex", if chosen { "0" } else { "-1" })
-            .with("data-at", i.to_string())
-            .text(chart.title)
-    });
-    let list = tag("div")
-        .class("tabs")
-        .with("role", "tablist")
-        .with("aria-label", "Parts of the stage");
-    vec![title, note, place, list.children(tabs)]
-}
-
-fn act(view: &View, gesture: Gesture<'_>) -> bool {
-    match gesture {
-        Gesture::Choose("fullest") => view.state.stage.set(None),
-        Gesture::Choose(place) => open(view, number(place).unwrap_or(0)),
-        Gesture::Press(place, key) if place != "fullest" => {
-            let (now, last) = (number(place).unwrap_or(0), TABS.len() - 1);
-            let to = match key {
-                "ArrowLeft" => now.checked_sub(1).unwrap_or(last),
-                "ArrowRight" if now < last => now + 1,
-                "ArrowRight" | "Home" => 0,
-                "End" => last,
-                _ => return false,
-            };
-            open(view, to);
-            browser::focus(tab_id(to));
-            return true;
-        }
-        _ => {}
-    }
-    false
-}
-
-fn tab_id(i: usize) -> String {
-    format!("tab-{i}")
+fn tab_id(number: usize) -> String {
+    format!("tab-{number}")
 }

@@ -1,26 +1,63 @@
 //! The explanation of one number: formula, values, result, source.
 
-use super::super::shown::{Gesture, Piece, shown};
-use super::picture::{number, when_lit};
-use super::view::View;
-use crate::report::explain::{Explanation, Factor, How, Term, explain};
-use crate::report::markup::{Markup, tag};
-use crate::report::target::Target;
+mod formula;
+mod terms;
+
+use leptos::html::Div;
 use leptos::prelude::*;
 
+use super::deferred::deferred_memo;
+use super::state::ResultsState;
+use crate::report::explain::{Explanation, How, explain};
+use formula::Formula;
+use terms::Terms;
+
 /// The explanation of the number that was chosen last, or of the whole stage.
-pub(super) fn explanation(view: View) -> Piece {
-    let shows = Memo::new(move |_| nearest(&view, &view.path.read()));
-    let draw = move || {
-        view.follow();
-        panel(&view, &shows.read())
+#[component]
+pub(super) fn ExplainPanel() -> impl IntoView {
+    let results = expect_context::<ResultsState>();
+    let place = NodeRef::<Div>::new();
+    let shown = deferred_memo(place, move || nearest(results, &results.explained.read()));
+    let is_product = Memo::new(move |_| matches!(shown.read().how, How::Product { .. }));
+    let go_up = move |_| {
+        let up = above(&shown.read_untracked().path).to_owned();
+        let path = untrack(|| nearest(results, &up).path);
+        results.explained.set(path);
     };
-    shown("explain", draw, move |gesture| act(&view, &shows, gesture))
+    view! {
+        <div class="explain" node_ref=place>
+            <section aria-label="Explanation" data-testid="explain">
+                <header>
+                    <h3>{move || shown.read().title.clone()}</h3>
+                    <Show when=move || !shown.read().path.is_empty()>
+                        <button type="button" class="link up" on:click=go_up>"↑ up"</button>
+                    </Show>
+                    <p class="explain-amount">
+                        <strong>{move || shown.read().amount.clone()}</strong>
+                        <span>{move || shown.read().exact.clone()}</span>
+                    </p>
+                </header>
+                <p class="what">{move || shown.read().what.clone()}</p>
+                <Show
+                    when=move || is_product.get()
+                    fallback=move || view! { <Terms explanation=shown /> }
+                >
+                    <Formula explanation=shown />
+                </Show>
+                <p class="confidence">{move || shown.read().confidence}</p>
+                {move || shown.read().source.map(|source| view! {
+                    <p class="source">
+                        <a href=source.url() target="_blank" rel="noreferrer">{source.title()}</a>
+                    </p>
+                })}
+            </section>
+        </div>
+    }
 }
 
-/// The explanation of a path, or of the next larger thing that this stage has.
-fn nearest(view: &View, mut path: &str) -> Explanation {
-    let (lines, unit) = (view.lines.read(), view.state.unit.get());
+/// The explanation of a path, or of the next larger thing that the shown stage has.
+fn nearest(results: ResultsState, mut path: &str) -> Explanation {
+    let (lines, unit) = (results.lines.read(), results.page.unit.get());
     loop {
         if let Some(explanation) = explain(&lines, path, unit) {
             return explanation;
@@ -29,122 +66,8 @@ fn nearest(view: &View, mut path: &str) -> Explanation {
     }
 }
 
+/// The path of the next larger thing: a component's is the whole stage.
 fn above(path: &str) -> &str {
     let above = path.rsplit_once('/').map_or("", |(above, _)| above);
     above.trim_start_matches('*')
-}
-
-fn panel(view: &View, shows: &Explanation) -> Vec<Markup> {
-    let mut head = tag("header").child(tag("h3").text(shows.title.clone()));
-    if !shows.path.is_empty() {
-        let up = tag("button")
-            .with("type", "button")
-            .class("link up")
-            .with("data-at", "up");
-        head = head.child(up.text("↑ up"));
-    }
-    let amount = tag("p")
-        .class("explain-amount")
-        .child(tag("strong").text(shows.amount.clone()))
-        .child(tag("span").text(shows.exact.clone()));
-    let mut panel = vec![
-        head.child(amount),
-        tag("p").class("what").text(shows.what.clone()),
-    ];
-    match &shows.how {
-        How::Product {
-            symbols,
-            values,
-            legend,
-        } => {
-            let steps = [
-                symbols.clone(),
-                format!("= {values}"),
-                format!("= {}", shows.exact),
-            ];
-            let steps = steps.map(|step| tag("p").text(step));
-            panel.push(tag("div").class("formula").children(steps));
-            let rows = tag("tbody").children(legend.iter().map(factor));
-            panel.push(
-                tag("table")
-                    .class("symbols")
-                    .with("aria-label", "Symbols")
-                    .child(rows),
-            );
-        }
-        How::Sum(terms) => {
-            let terms = terms
-                .iter()
-                .enumerate()
-                .map(|(i, term)| self::term(view, i, term));
-            panel.push(tag("ul").class("terms").children(terms));
-        }
-    }
-    panel.push(tag("p").class("confidence").text(shows.confidence));
-    if let Some(source) = &shows.source {
-        let link = tag("a")
-            .with("href", source.url())
-            .with("target", "_blank")
-            .with("rel", "noreferrer");
-        panel.push(tag("p").class("source").child(link.text(source.title())));
-    }
-    let section = tag("section")
-        .with("aria-label", "Explanation")
-        .with("data-testid", "explain");
-    vec![section.children(panel)]
-}
-
-fn factor(factor: &Factor) -> Markup {
-    tag("tr")
-        .child(tag("th").with("scope", "row").text(factor.symbol.clone()))
-        .child(tag("td").class("number").text(factor.value.clone()))
-        .child(tag("td").text(factor.meaning.clone()))
-}
-
-fn term(view: &View, i: usize, term: &Term) -> Markup {
-    let lit = view.lit.read();
-    let target = Target {
-        stage: view.stage.get(),
-        path: term.path.clone(),
-    };
-    let button = tag("button")
-        .with("type", "button")
-        .with("data-at", i.to_string())
-        .child(tag("span").class("term-label").text(term.label.clone()))
-        .child(tag("span").class("number").text(term.number.clone()))
-        .child(tag("span").class("number share").text(term.percent.clone()));
-    tag("li")
-        .class(when_lit(lit.as_ref(), Some(&target)).trim_start())
-        .child(button)
-}
-
-fn act(view: &View, shows: &Memo<Explanation>, gesture: Gesture<'_>) -> bool {
-    let shows = shows.read_untracked();
-    let path = |place: &str| match &shows.how {
-        How::Sum(terms) => terms.get(number(place)?).map(|term| term.path.clone()),
-        How::Product { .. } => None,
-    };
-    let target = |place| {
-        path(place).map(|path| Target {
-            stage: untrack(|| view.stage.get()),
-            path,
-        })
-    };
-    match gesture {
-        Gesture::Choose("up") => {
-            let path = untrack(|| nearest(view, above(&shows.path)).path);
-            drop(shows);
-            view.path.set(path);
-        }
-        Gesture::Choose(place) => {
-            if let Some(path) = path(place) {
-                drop(shows);
-                view.path.set(path);
-            }
-        }
-        Gesture::Point(place) | Gesture::Focus(place) => view.lit.set(target(place)),
-        Gesture::Leave => view.lit.set(None),
-        _ => {}
-    }
-    false
 }

@@ -1,19 +1,20 @@
 //! What the frameworks' own estimators print for the same job, and why they differ.
 
-use super::super::shown::{Piece, shown};
-use super::panel::{head, panel, scrolling};
-use super::view::View;
+use leptos::html::Div;
+use leptos::prelude::*;
+
+use super::deferred::deferred_memo;
+use super::panel::{Panel, PanelHead, SidewaysScroll, column_headings};
+use super::state::ResultsState;
 use crate::framework_reports::differences::{Difference, Effect, differences};
 use crate::framework_reports::job::{Amounts, reports};
 use crate::memory::StageEstimate;
-use crate::report::amount::Scale;
-use crate::report::markup::{Markup, tag};
+use crate::report::amount::{Scale, percent};
 use crate::units::Bytes;
-use leptos::prelude::*;
 
-/// Both reports of the shown module.
+/// Both reports on the shown module.
 #[derive(Clone, PartialEq)]
-struct Shown {
+struct Reports {
     reports: [Amounts; 2],
     reasons: Vec<Difference>,
     /// What the states of the stage that has most of them really take.
@@ -21,100 +22,151 @@ struct Shown {
 }
 
 /// The frameworks' reports beside the estimate.
-pub(super) fn frameworks(view: View) -> Piece {
-    let shows = Memo::new(move |_| compare(&view));
-    let draw = move || {
-        view.follow();
-        let scale = Scale::fine(view.state.unit.get());
-        let shows = shows.read();
-        shows
-            .as_ref()
-            .map_or_else(Vec::new, |shows| reports_of(shows, scale))
+#[component]
+pub(super) fn FrameworksPanel() -> impl IntoView {
+    let results = expect_context::<ResultsState>();
+    let place = NodeRef::<Div>::new();
+    let reports = deferred_memo(place, move || Reports::of(results));
+    let is_known = Memo::new(move |_| reports.read().is_some());
+    view! {
+        <Panel class="frameworks" title="frameworks-title">
+            <PanelHead
+                id="frameworks-title"
+                title="What the framework's log will print"
+                note="closed formulas, shown to match a log; not a prediction"
+            />
+            <div class="frameworks-reports" node_ref=place>
+                <Show when=move || is_known.get()>
+                    <ReportTable reports=reports />
+                    <Reasons reports=reports />
+                    <PrintedTexts reports=reports />
+                </Show>
+            </div>
+        </Panel>
+    }
+}
+
+/// The amounts that the reports name, and the estimate's own.
+#[component]
+fn ReportTable(reports: Memo<Option<Reports>>) -> impl IntoView {
+    let unit = expect_context::<ResultsState>().page.unit;
+    let rows = move || {
+        let scale = Scale::fine(unit.get());
+        let reports = reports.read();
+        reports.as_ref().map(|shown| {
+            let rows = shown.reports.iter();
+            let rows = rows.map(|report| report_row(report, shown.states, scale));
+            let ours = view! {
+                <tr class="ours">
+                    <th scope="row">"This page, the most of any stage"</th>
+                    <td>{scale.amount(shown.states)}</td>
+                    <td></td>
+                    <td></td>
+                </tr>
+            };
+            (rows.collect_view(), ours)
+        })
     };
-    let inside = vec![
-        head(
-            "frameworks-title",
-            "What the framework's log will print",
-            "closed formulas, shown to match a log; not a prediction",
-        ),
-        shown("frameworks-reports", draw, |_| false),
-    ];
-    panel("panel frameworks", "frameworks-title", inside)
+    view! {
+        <SidewaysScroll title="frameworks-title">
+            <table>
+                {column_headings(["Report", "Weights and optimizer", "Against this page", "Activations"])}
+                <tbody>{rows}</tbody>
+            </table>
+        </SidewaysScroll>
+    }
 }
 
-fn compare(view: &View) -> Option<Shown> {
-    let outcome = view.state.outcome.read();
-    let outcome = outcome.as_ref()?;
-    let module = view.stage.get()?.module;
-    let m = outcome.config.modules().get(module)?;
-    let estimate = outcome.estimate.modules.get(module)?;
-    Some(Shown {
-        reports: reports(m).amounts(),
-        reasons: differences(m, estimate),
-        states: estimate.stages.iter().map(StageEstimate::states).max()?,
-    })
-}
-
-fn reports_of(shown: &Shown, scale: Scale) -> Vec<Markup> {
-    let headings = [
-        "Report",
-        "Weights and optimizer",
-        "Against this page",
-        "Activations",
-    ];
-    let headings = headings.map(|heading| tag("th").with("scope", "col").text(heading));
-    let ours = tag("tr")
-        .class("ours")
-        .child(
-            tag("th")
-                .with("scope", "row")
-                .text("This page, the most of any stage"),
-        )
-        .children(
-            [scale.amount(shown.states), String::new(), String::new()]
-                .map(|cell| tag("td").text(cell)),
-        );
-    let rows = shown
-        .reports
-        .iter()
-        .map(|report| row(report, shown.states, scale));
-    let table = tag("table")
-        .child(tag("thead").child(tag("tr").children(headings)))
-        .child(tag("tbody").children(rows).child(ours));
-    let scroll = scrolling("aria-labelledby", "frameworks-title");
-    let reasons = shown
-        .reasons
-        .iter()
-        .map(|difference| reason(difference, scale));
-    let why = tag("details")
-        .child(tag("summary").text("Why different?"))
-        .child(tag("ul").class("reasons").children(reasons));
-    let printed = shown
-        .reports
-        .iter()
-        .filter(|report| !report.printed.is_empty());
-    let printed = printed.flat_map(|report| {
-        [
-            tag("h3").text(report.framework.name()),
-            tag("pre").text(report.printed.clone()),
-        ]
-    });
-    let log = tag("details")
-        .child(tag("summary").text("The printed text"))
-        .children(printed);
-    vec![scroll.child(table), why, log]
-}
-
-fn row(report: &Amounts, states: Bytes, scale: Scale) -> Markup {
+fn report_row(report: &Amounts, states: Bytes, scale: Scale) -> impl IntoView + use<> {
     let (amount, difference) = match &report.states {
         Ok(bytes) => (scale.amount(*bytes), signed(*bytes, states, scale)),
         Err(error) => (error.to_string(), String::new()),
     };
     let activations = report.activations.map(|bytes| scale.amount(bytes));
     let activations = activations.unwrap_or_else(|| String::from("not printed"));
-    tag("tr")
-        .child(tag("th").with("scope", "row").text(report.framework.name()))
-        .children([amount, difference, activations].map(|cell| tag("td").text(cell)))
+    view! {
+        <tr>
+            <th scope="row">{report.framework.name()}</th>
+            <td>{amount}</td>
+            <td>{difference}</td>
+            <td>{activations}</td>
+        </tr>
+    }
+}
+
+/// Why the reports differ from the estimate, folded up.
+#[component]
+fn Reasons(reports: Memo<Option<Reports>>) -> impl IntoView {
+    let unit = expect_context::<ResultsState>().page.unit;
+    let items = move || {
+        let scale = Scale::fine(unit.get());
+        let reports = reports.read();
+        let reasons = reports.iter().flat_map(|shown| &shown.reasons);
+        reasons
+            .map(|difference| reason(difference, scale))
+            .collect_view()
+    };
+    view! {
+        <details>
+            <summary>"Why different?"</summary>
+            <ul class="reasons">{items}</ul>
+        </details>
+    }
+}
+
+fn reason(difference: &Difference, scale: Scale) -> impl IntoView + use<> {
+    let effect = match difference.effect {
+        Effect::Less(bytes) => format!("−{}", scale.amount(bytes)),
+        Effect::More(bytes) => format!("+{}", scale.amount(bytes)),
+        Effect::Unsaid => String::new(),
+    };
+    let frameworks = difference.frameworks.iter();
+    let names: Vec<&str> = frameworks.map(|framework| framework.name()).collect();
+    view! {
+        <li>
+            <span class="who">{names.join(", ")}</span>
+            <span class="why">{difference.text.clone()}</span>
+            <span class="effect">{effect}</span>
+        </li>
+    }
+}
+
+/// What the frameworks print, word for word, folded up.
+#[component]
+fn PrintedTexts(reports: Memo<Option<Reports>>) -> impl IntoView {
+    let texts = move || {
+        let reports = reports.read();
+        let reports = reports.iter().flat_map(|shown| &shown.reports);
+        let printed = reports.filter(|report| !report.printed.is_empty());
+        let texts = printed.map(|report| {
+            view! {
+                <h3>{report.framework.name()}</h3>
+                <pre>{report.printed.clone()}</pre>
+            }
+        });
+        texts.collect_view()
+    };
+    view! {
+        <details>
+            <summary>"The printed text"</summary>
+            {texts}
+        </details>
+    }
+}
+
+impl Reports {
+    fn of(results: ResultsState) -> Option<Self> {
+        let outcome = results.page.outcome.read();
+        let outcome = outcome.as_ref()?;
+        let number = results.stage.get()?.module;
+        let module = outcome.config.modules().get(number)?;
+        let estimate = outcome.estimate.modules.get(number)?;
+        Some(Self {
+            reports: reports(module).amounts(),
+            reasons: differences(module, estimate),
+            states: estimate.stages.iter().map(StageEstimate::states).max()?,
+        })
+    }
 }
 
 /// How much more or less than another amount, with sign and share.
@@ -125,26 +177,5 @@ pub(super) fn signed(amount: Bytes, than: Bytes, scale: Scale) -> String {
         core::cmp::Ordering::Less => "−",
         _ => "+",
     };
-    format!(
-        "{sign}{} ({sign}{})",
-        scale.amount(off),
-        crate::report::amount::percent(off, than)
-    )
-}
-
-fn reason(difference: &Difference, scale: Scale) -> Markup {
-    let effect = match difference.effect {
-        Effect::Less(bytes) => format!("−{}", scale.amount(bytes)),
-        Effect::More(bytes) => format!("+{}", scale.amount(bytes)),
-        Effect::Unsaid => String::new(),
-    };
-    let names: Vec<&str> = difference
-        .frameworks
-        .iter()
-        .map(|framework| framework.name())
-        .collect();
-    tag("li")
-        .child(tag("span").class("who").text(names.join(", ")))
-        .child(tag("span").class("why").text(difference.text.clone()))
-        .child(tag("span").class("effect").text(effect))
+    format!("{sign}{} ({sign}{})", scale.amount(off), percent(off, than))
 }

@@ -1,32 +1,66 @@
-//! A part of the results under a title of its own.
+//! A section of the results under a heading, and what such sections have in common.
 
-use super::super::shown::{Piece, frame, shown};
-use crate::report::markup::{Markup, Text, tag};
+use leptos::prelude::*;
 
-/// A part of the results; the element with the id `title` names it.
-pub(super) fn panel(class: &'static str, title: &'static str, inside: Vec<Piece>) -> Piece {
-    let section = tag("section").class(class).with("aria-labelledby", title);
-    frame(section, inside)
+/// A section of the results. The element with the id `title` names it.
+#[component]
+pub(super) fn Panel(
+    /// Style classes besides `panel`, separated by blanks.
+    #[prop(default = "")]
+    class: &'static str,
+    /// The id of the heading inside.
+    title: &'static str,
+    children: Children,
+) -> impl IntoView {
+    let class = if class.is_empty() {
+        String::from("panel")
+    } else {
+        format!("panel {class}")
+    };
+    view! {
+        <section class=class aria-labelledby=title>
+            {children()}
+        </section>
+    }
 }
 
-/// A title with a note, both of which stay as they are.
-pub(super) fn head(id: &'static str, title: &'static str, note: &'static str) -> Piece {
-    shown("whole", move || vec![heading(id, title, note)], |_| false)
+/// The heading of a panel with a note, and with controls where there are some.
+#[component]
+pub(super) fn PanelHead(
+    /// The id of the heading.
+    id: &'static str,
+    /// The heading.
+    title: &'static str,
+    /// What is shown, in a few words.
+    #[prop(into)]
+    note: Signal<String>,
+    /// Controls behind the note.
+    #[prop(optional)]
+    children: Option<Children>,
+) -> impl IntoView {
+    view! {
+        <header class="panel-head">
+            <h2 id=id>{title}</h2>
+            <p class="panel-note">{note}</p>
+            {children.map(|children| children())}
+        </header>
+    }
 }
 
-/// The same for a head that has more in it.
-pub(super) fn heading(id: &'static str, title: &'static str, note: impl Into<Text>) -> Markup {
-    tag("header")
-        .class("panel-head")
-        .child(tag("h2").with("id", id).text(title))
-        .child(tag("p").class("panel-note").text(note))
+/// What scrolls sideways by itself, with keys too. The element with the id `title` names it.
+#[component]
+pub(super) fn SidewaysScroll(title: &'static str, children: Children) -> impl IntoView {
+    view! {
+        <div class="table-scroll" tabindex="0" role="group" aria-labelledby=title>
+            {children()}
+        </div>
+    }
 }
 
-/// What scrolls sideways by itself, with keys too; the attribute `by` names it.
-pub(super) fn scrolling(by: &'static str, name: &'static str) -> Markup {
-    tag("div")
-        .class("table-scroll")
-        .with("tabindex", "0")
-        .with("role", "group")
-        .with(by, name)
+/// The headings of a table's columns.
+pub(super) fn column_headings<const COUNT: usize>(
+    headings: [&'static str; COUNT],
+) -> impl IntoView {
+    let headings = headings.map(|heading| view! { <th scope="col">{heading}</th> });
+    view! { <thead><tr>{headings.into_iter().collect_view()}</tr></thead> }
 }

@@ -1,115 +1,192 @@
 //! When a stage needs most, what is in flight then, and what comes on top.
 
-use super::super::browser;
-use super::super::draw::button;
-use super::super::form::control_id;
-use super::super::shown::{Gesture, Piece, shown};
-use super::picture::number;
-use super::view::View;
+use leptos::html::Div;
+use leptos::prelude::*;
+
+use super::deferred::deferred_memo;
+use super::panel::column_headings;
+use super::state::ResultsState;
 use crate::config::fields::FieldId;
-use crate::memory::overhead::memory_range;
+use crate::memory::overhead::{self, memory_range};
 use crate::report::amount::Scale;
 use crate::report::charts::Subject;
 use crate::report::in_flight;
-use crate::report::markup::{Markup, tag};
 use crate::report::scene::Px;
-
-/// The fields of the allowances, in the order of their rows.
-const FIELDS: [FieldId; 4] = [
-    FieldId::reserved_over_allocated_high,
-    FieldId::cuda_context_mib,
-    FieldId::nccl_mib_per_group,
-    FieldId::cuda_graphs_mib,
-];
+use crate::source::Source;
+use crate::ui::browser;
+use crate::ui::components::form::control_id;
 
 /// What there is to say about the shown stage's peak.
-pub(super) fn peaks(view: View) -> Piece {
-    let draw = move || view.with(Px::ZERO, facts).unwrap_or_default();
-    shown("peaks", draw, move |gesture| {
-        if let Gesture::Choose(place) = gesture
-            && let Some(id) = number(place).and_then(|i| FIELDS.get(i))
-        {
-            view.state.reveal(*id);
-            browser::focus(control_id(id.field()));
-        }
-        false
-    })
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Peak {
+    /// When the peak is, and what stays between steps, as two sentences.
+    moment: String,
+    /// The chunks of the stage with their micro batches.
+    chunks: Vec<in_flight::Row>,
+    /// What comes on top of the prediction.
+    overheads: Vec<Overhead>,
+    /// The prediction with the least and with the most of all overheads.
+    device: String,
 }
 
-fn facts(subject: &Subject<'_>) -> Vec<Markup> {
-    let stage = subject.estimate.stage(subject.stage);
-    let m = subject.config.modules().get(subject.stage.module);
-    let Some((stage, m)) = stage.zip(m) else {
-        return Vec::new();
-    };
-    let scale = Scale::fine(subject.unit);
-    let moment = format!(
-        "Heaviest moment: {}. {} stay between steps.",
-        stage.moment,
-        scale.amount(stage.steady)
-    );
-    let rows = in_flight::rows(subject);
-    let chunks = rows
-        .into_iter()
-        .map(|row| [row.chunk, row.layers, row.alive, row.each, row.all]);
-    let chunks = chunks.map(|cells| line(cells.into_iter().map(|text| tag("td").text(text))));
-    let in_flight = table(
-        "Micro batches in flight",
-        &["Chunk", "Layers", "In flight", "Each keeps", "Together"],
-        chunks.collect(),
-    );
-    let band = memory_range(m, stage.total, stage.graphs);
-    let mut rows: Vec<Markup> = Vec::new();
-    for (i, allowance) in band.overheads.iter().enumerate() {
-        let range = if allowance.low == allowance.high {
-            scale.amount(allowance.high)
-        } else {
-            format!(
-                "{} to {}",
-                scale.number(allowance.low),
-                scale.amount(allowance.high)
-            )
-        };
-        let source = tag("a")
-            .with("href", allowance.source.url())
-            .with("target", "_blank")
-            .with("rel", "noreferrer")
-            .text("source");
-        let label = format!("Set {}", allowance.field.field().presentation().label);
-        let set = button(i.to_string(), "link", "set").with("aria-label", label);
-        rows.push(line([
-            tag("td").text(allowance.what),
-            tag("td").text(range),
-            tag("td").child(set),
-            tag("td").child(source),
-        ]));
+/// What comes on top of the prediction for one reason.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Overhead {
+    what: &'static str,
+    /// The field that sets it.
+    field: FieldId,
+    /// The least and the most, or one amount where they are the same.
+    range: String,
+    source: Source,
+}
+
+/// What there is to say about the shown stage's peak.
+#[component]
+pub(super) fn PeakFacts() -> impl IntoView {
+    let results = expect_context::<ResultsState>();
+    let place = NodeRef::<Div>::new();
+    let peak = deferred_memo(place, move || {
+        results.with_subject(Px::ZERO, Peak::of).flatten()
+    });
+    let is_known = Memo::new(move |_| peak.read().is_some());
+    view! {
+        <div class="peaks" node_ref=place>
+            <Show when=move || is_known.get()>
+                <p>{move || of_peak(peak, |peak| peak.moment.clone())}</p>
+                <InFlightTable peak=peak />
+                <OverheadTable peak=peak />
+            </Show>
+        </div>
     }
-    let sum = format!("{} to {}", scale.number(band.low), scale.amount(band.high));
-    rows.push(line([
-        tag("td").text("what the device may show"),
-        tag("td").text(sum),
-        tag("td"),
-        tag("td"),
-    ]));
-    let above = table(
-        "Allowed for, not predicted",
-        &["On top", "Amount", "Field", "Source"],
-        rows,
-    );
-    vec![tag("p").text(moment), in_flight, above]
 }
 
-fn line(cells: impl IntoIterator<Item = Markup>) -> Markup {
-    tag("tr").children(cells)
+fn of_peak<T: Default>(peak: Memo<Option<Peak>>, read: impl FnOnce(&Peak) -> T) -> T {
+    peak.read().as_ref().map(read).unwrap_or_default()
 }
 
-fn table(caption: &'static str, headings: &[&'static str], rows: Vec<Markup>) -> Markup {
-    let heading = |text: &&'static str| tag("th").with("scope", "col").text(*text);
-    let head = tag("tr").children(headings.iter().map(heading));
-    tag("div").class("table-scroll").child(
-        tag("table")
-            .child(tag("caption").text(caption))
-            .child(tag("thead").child(head))
-            .child(tag("tbody").children(rows)),
-    )
+#[component]
+fn InFlightTable(peak: Memo<Option<Peak>>) -> impl IntoView {
+    let row = |row: &in_flight::Row| {
+        let cells = [&row.chunk, &row.layers, &row.alive, &row.each, &row.all];
+        let cells = cells.map(|cell| view! { <td>{cell.clone()}</td> });
+        view! { <tr>{cells.into_iter().collect_view()}</tr> }
+    };
+    view! {
+        <div class="table-scroll">
+            <table>
+                <caption>"Micro batches in flight"</caption>
+                {column_headings(["Chunk", "Layers", "In flight", "Each keeps", "Together"])}
+                <tbody>
+                    {move || of_peak(peak, |peak| peak.chunks.iter().map(row).collect_view())}
+                </tbody>
+            </table>
+        </div>
+    }
+}
+
+#[component]
+fn OverheadTable(peak: Memo<Option<Peak>>) -> impl IntoView {
+    let fields = Memo::new(move |_| {
+        of_peak(peak, |peak| {
+            let overheads = peak.overheads.iter();
+            overheads.map(|overhead| overhead.field).collect::<Vec<_>>()
+        })
+    });
+    view! {
+        <div class="table-scroll">
+            <table>
+                <caption>"Allowed for, not predicted"</caption>
+                {column_headings(["On top", "Amount", "Field", "Source"])}
+                <tbody>
+                    <For each=move || fields.get() key=|field| field.field().key let:field>
+                        <OverheadRow peak=peak field=field />
+                    </For>
+                    <tr>
+                        <td>"what the device may show"</td>
+                        <td>{move || of_peak(peak, |peak| peak.device.clone())}</td>
+                        <td></td>
+                        <td></td>
+                    </tr>
+                </tbody>
+            </table>
+        </div>
+    }
+}
+
+/// What comes on top for one reason, with the way to the field that sets it.
+#[component]
+fn OverheadRow(peak: Memo<Option<Peak>>, field: FieldId) -> impl IntoView {
+    let page = expect_context::<ResultsState>().page;
+    let overhead = Memo::new(move |_| {
+        of_peak(peak, |peak| {
+            let mut overheads = peak.overheads.iter();
+            overheads.find(|overhead| overhead.field == field).cloned()
+        })
+    });
+    let go = move |_| {
+        page.reveal(field);
+        browser::focus(control_id(field.field()));
+    };
+    view! {
+        <tr>
+            <td>{move || overhead.get().map(|overhead| overhead.what)}</td>
+            <td>{move || overhead.get().map(|overhead| overhead.range)}</td>
+            <td>
+                <button
+                    type="button"
+                    class="link"
+                    aria-label=format!("Set {}", field.presentation().label)
+                    on:click=go
+                >
+                    "set"
+                </button>
+            </td>
+            <td>
+                {move || overhead.get().map(|overhead| view! {
+                    <a href=overhead.source.url() target="_blank" rel="noreferrer">"source"</a>
+                })}
+            </td>
+        </tr>
+    }
+}
+
+impl Peak {
+    fn of(subject: &Subject<'_>) -> Option<Self> {
+        let stage = subject.estimate.stage(subject.stage)?;
+        let module = subject.config.modules().get(subject.stage.module)?;
+        let scale = Scale::fine(subject.unit);
+        let device = memory_range(module, stage.total, stage.graphs);
+        let overheads = device.overheads.iter();
+        Some(Self {
+            moment: format!(
+                "Heaviest moment: {}. {} stay between steps.",
+                stage.moment,
+                scale.amount(stage.steady)
+            ),
+            chunks: in_flight::rows(subject),
+            overheads: overheads.map(|one| Overhead::of(one, scale)).collect(),
+            device: format!(
+                "{} to {}",
+                scale.number(device.low),
+                scale.amount(device.high)
+            ),
+        })
+    }
+}
+
+impl Overhead {
+    fn of(overhead: &overhead::Overhead, scale: Scale) -> Self {
+        let (low, high) = (overhead.low, overhead.high);
+        let range = if low == high {
+            scale.amount(high)
+        } else {
+            format!("{} to {}", scale.number(low), scale.amount(high))
+        };
+        Self {
+            what: overhead.what,
+            field: overhead.field,
+            range,
+            source: overhead.source,
+        }
+    }
 }

@@ -1,110 +1,127 @@
-//! The ledger: what each way of recomputing or offloading would save on the shown stage. A click makes it so.
+//! What each way of recomputing or offloading would save on the shown stage. A click makes it so.
 
-use core::time::Duration;
 use std::sync::Arc;
 
-use super::super::browser::Timer;
-use super::super::draw::{aria, button};
-use super::super::shown::{Gesture, Piece, shown};
-use super::panel::{head, panel, scrolling};
-use super::picture::number;
-use super::view::View;
-use crate::memory::savings::Saving;
-use crate::report::amount::Scale;
-use crate::report::markup::{Markup, tag};
-use crate::report::savings::{Kind, Row, rows};
+use gloo::timers::callback::Timeout;
 use leptos::prelude::*;
 
-/// A ledger is a dozen estimates: it waits until the reader pauses.
-const PAUSE: Duration = Duration::from_millis(400);
+use super::panel::{Panel, PanelHead, SidewaysScroll, column_headings};
+use super::state::ResultsState;
+use crate::memory::savings::{Saving, savings};
+use crate::report::amount::Scale;
+use crate::report::savings::{Kind, Row, rows};
 
-/// The ledger of the shown stage.
-pub(super) fn savings(view: View) -> Piece {
-    let saved: RwSignal<Arc<Vec<Saving>>> = RwSignal::new(Arc::default());
-    let timer = Timer::default();
-    Effect::new(move |_| {
-        let outcome = view.state.outcome.get();
-        let stage = view.stage.get();
-        timer.restart(
-            PAUSE,
-            Box::new(move || {
-                let job = &view.state.setup.read_untracked().job;
-                let found = stage
-                    .map(|stage| crate::memory::savings::savings(job, stage))
-                    .unwrap_or_default();
-                // While the settings cannot run, the last ledger stays, as all results do.
-                if outcome.is_none() || !found.is_empty() {
-                    saved.set(Arc::new(found));
-                }
-            }),
-        );
-    });
-    let listed = move || rows(&saved.read(), Scale::fine(view.state.unit.get()));
-    let draw = move || table(&listed());
-    let hands = move |gesture: Gesture<'_>| {
-        if let Gesture::Choose(place) = gesture
-            && let Some(row) = number(place).and_then(|i| untrack(listed).into_iter().nth(i))
-        {
-            apply(&view, &row);
-        }
-        false
-    };
-    let inside = vec![
-        head(
-            "savings-title",
-            "What recompute would save",
-            "on this stage, against the settings as they are; the last column is the part of the forward pass that runs twice",
-        ),
-        shown("savings", draw, hands),
-    ];
-    panel("panel", "savings-title", inside)
+/// How many milliseconds the table waits until the reader pauses: it takes a dozen estimates.
+const PAUSE: u32 = 400;
+
+/// The ways of recomputing and offloading, with what each saves.
+#[component]
+pub(super) fn SavingsPanel() -> impl IntoView {
+    let results = expect_context::<ResultsState>();
+    let saved = savings_after_pause(results);
+    let rows = Memo::new(move |_| rows(&saved.read(), Scale::fine(results.page.unit.get())));
+    view! {
+        <Panel title="savings-title">
+            <PanelHead
+                id="savings-title"
+                title="What recompute would save"
+                note="on this stage, against the settings as they are; the last column is the part of the forward pass that runs twice"
+            />
+            <div class="savings">
+                <SidewaysScroll title="savings-title">
+                    <table>
+                        {column_headings(["Recompute", "Saves", "Stage then", "Fullest GPU then", "Runs again"])}
+                        <tbody>
+                            <For each=move || 0..rows.read().len() key=|number| *number let:number>
+                                <SavingRow rows=rows number=number />
+                            </For>
+                        </tbody>
+                    </table>
+                </SidewaysScroll>
+            </div>
+        </Panel>
+    }
 }
 
-fn apply(view: &View, row: &Row) {
-    let Some(stage) = untrack(|| view.stage.get()) else {
+/// What each choice saves, computed once the reader has paused. While the settings cannot run, the last savings stay, as
+/// all results do.
+fn savings_after_pause(results: ResultsState) -> ReadSignal<Arc<Vec<Saving>>> {
+    let (saved, set_saved) = signal(Arc::default());
+    // A timeout is cancelled when another one takes its place.
+    let timeout = StoredValue::new_local(None::<Timeout>);
+    Effect::new(move |_| {
+        let outcome = results.page.outcome.get();
+        let stage = results.stage.get();
+        let compute = move || {
+            let job = &results.page.setup.read_untracked().job;
+            let found = stage.map(|stage| savings(job, stage)).unwrap_or_default();
+            if outcome.is_none() || !found.is_empty() {
+                set_saved.set(Arc::new(found));
+            }
+        };
+        timeout.set_value(Some(Timeout::new(PAUSE, compute)));
+    });
+    saved
+}
+
+/// A choice with what it saves.
+#[component]
+fn SavingRow(
+    rows: Memo<Vec<Row>>,
+    /// Its place in the table.
+    number: usize,
+) -> impl IntoView {
+    let results = expect_context::<ResultsState>();
+    let row = Memo::new(move |_| rows.read().get(number).cloned());
+    let is = move |read: fn(&Row) -> bool| row.read().as_ref().is_some_and(read);
+    let text = move |read: fn(&Row) -> &String| row.read().as_ref().map(read).cloned();
+    let apply = move |_| {
+        if let Some(row) = row.get_untracked() {
+            apply(results, &row);
+        }
+    };
+    view! {
+        <tr class:chosen=move || is(|row| row.current)>
+            <th scope="row">
+                <button
+                    type="button"
+                    class="link"
+                    aria-pressed=move || is(|row| row.current).to_string()
+                    disabled=move || is(|row| row.kind == Kind::Refused)
+                    on:click=apply
+                >
+                    {move || text(|row| &row.name)}
+                </button>
+            </th>
+            <td class=move || row.read().as_ref().map_or("", saving_class)>
+                {move || text(|row| &row.saves)}
+            </td>
+            <td>{move || text(|row| &row.peak)}</td>
+            <td class:more=move || is(|row| row.too_large)>{move || text(|row| &row.fullest)}</td>
+            <td>{move || text(|row| &row.again)}</td>
+        </tr>
+    }
+}
+
+const fn saving_class(row: &Row) -> &'static str {
+    match row.kind {
+        // No saving that anybody can have.
+        Kind::Less if row.too_large => "same",
+        Kind::Less => "less",
+        Kind::Same => "same",
+        Kind::More => "more",
+        Kind::Refused => "refused",
+    }
+}
+
+/// Makes the choice the job's.
+fn apply(results: ResultsState, row: &Row) {
+    let Some(stage) = results.stage.get_untracked() else {
         return;
     };
-    let mut setup = view.state.setup.get_untracked();
+    let mut setup = results.page.setup.get_untracked();
     for (field, value) in row.choice.settings() {
         setup.job.put(stage.module, field, value);
     }
-    view.state.jump(setup);
-}
-
-fn table(rows: &[Row]) -> Vec<Markup> {
-    let headings = [
-        "Recompute",
-        "Saves",
-        "Stage then",
-        "Fullest GPU then",
-        "Runs again",
-    ];
-    let heading = |text: &'static str| tag("th").with("scope", "col").text(text);
-    let head = tag("tr").children(headings.map(heading));
-    let rows = rows.iter().enumerate().map(|(i, row)| {
-        let choose = button(i.to_string(), "link", row.name.clone())
-            .with("aria-pressed", aria(row.current))
-            .mark("disabled", row.kind == Kind::Refused);
-        let kind = match row.kind {
-            // No saving that anybody can have.
-            Kind::Less if row.too_large => "same",
-            Kind::Less => "less",
-            Kind::Same => "same",
-            Kind::More => "more",
-            Kind::Refused => "refused",
-        };
-        let fullest = if row.too_large { "more" } else { "" };
-        tag("tr")
-            .class(if row.current { "chosen" } else { "" })
-            .child(tag("th").with("scope", "row").child(choose))
-            .child(tag("td").class(kind).text(row.saves.clone()))
-            .child(tag("td").text(row.peak.clone()))
-            .child(tag("td").class(fullest).text(row.fullest.clone()))
-            .child(tag("td").text(row.again.clone()))
-    });
-    let table = tag("table")
-        .child(tag("thead").child(head))
-        .child(tag("tbody").children(rows));
-    let scroll = scrolling("aria-labelledby", "savings-title");
-    vec![scroll.child(table)]
+    results.page.jump(setup);
 }

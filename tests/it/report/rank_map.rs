@@ -6,7 +6,7 @@ use megatron_memory::parallel::groups::process_groups::ProcessGroup;
 use megatron_memory::presets::jobs::JOBS;
 use megatron_memory::presets::{self};
 use megatron_memory::report::amount::{Scale, Unit};
-use megatron_memory::report::rank_map::{Cells, Coloring, Picture, spans};
+use megatron_memory::report::rank_map::{Cells, ColoredCells, Coloring, spans};
 use megatron_memory::report::ranks::{members_text, places};
 use megatron_memory::value::Value;
 use proptest::prelude::*;
@@ -95,7 +95,7 @@ fn spans_tile_the_world() {
     }
 }
 
-/// 16,384 ranks in 16 stages are a dozen elements, whatever the coloring; the control says the chosen rank.
+/// 16,384 ranks in 16 stages are a dozen paths, whatever the coloring.
 #[test]
 fn a_large_world_is_a_few_paths() {
     let mut job = presets::by_id("deepseek-v3")
@@ -108,37 +108,25 @@ fn a_large_world_is_a_few_paths() {
         .set(FieldId::global_batch_size, Value::Int(16_384));
     let config = check(&job).config.unwrap();
     let result = estimate(&config);
-    let here = places(&config, &result, 5000);
     for coloring in Coloring::ALL {
-        let group = here[0].members(ProcessGroup::Dp);
-        let picture = Picture {
+        let cells = Cells::new(16_384, 720);
+        let colored = ColoredCells {
             config: &config,
             estimate: &result,
-            cells: Cells::new(16_384, 720),
+            cells,
             coloring,
-            rank: 5000,
-            group: &group,
             scale: Scale::coarse(Unit::Gib),
         };
-        let svg = picture.draw("said");
-        assert!(svg.children.len() <= 20, "{}", svg.children.len());
-        let text = svg.to_string();
-        assert!(
-            text.contains("aria-valuenow=\"5000\"") && text.contains("aria-valuetext=\"said\"")
-        );
-        let fills = svg
-            .children
-            .iter()
-            .filter(|path| path.attributes.iter().any(|(n, _)| *n == "fill-opacity"));
-        let covered: usize = fills
-            .map(|path| {
-                let d = &path.attributes.iter().find(|(n, _)| *n == "d").unwrap().1;
-                covered(d, picture.cells.side).len()
-            })
+        let fills = colored.fills();
+        assert!(fills.len() <= 16, "{}", fills.len());
+        let fills = fills.iter();
+        let cells: usize = fills
+            .map(|fill| covered(&fill.path, cells.side).len())
             .sum();
-        assert_eq!(covered, 16_384, "every rank has one color");
-        let legend = picture.legend().to_string();
-        assert!(legend.contains("ranks"), "{legend}");
+        assert_eq!(cells, 16_384, "every rank has one color");
+        for entry in colored.legend() {
+            assert!(entry.text.ends_with(" ranks"), "{}", entry.text);
+        }
     }
 }
 

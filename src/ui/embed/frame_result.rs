@@ -1,0 +1,53 @@
+//! The result as the page around an embed gets it.
+
+use leptos::prelude::*;
+use serde::Serialize;
+
+use crate::ui::state::State;
+
+/// The result of an embed; `src/web/frame.js` reads it from the root element.
+#[derive(Serialize)]
+pub(super) struct FrameResult<'a> {
+    /// The link to the job: `#` and what follows it in the calculator's address.
+    hash: &'a str,
+    totals: Totals,
+}
+
+/// What the job needs, in bytes.
+#[derive(Serialize)]
+struct Totals {
+    /// Whether these are the results of the settings as they are, and not of the last valid ones.
+    valid: bool,
+    /// What the fullest stage needs; none before the first valid job.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    worst: Option<u64>,
+    /// What each stage of each module needs.
+    stages: Vec<Vec<u64>>,
+}
+
+impl<'a> FrameResult<'a> {
+    pub(super) fn of(state: State, hash: &'a str) -> Self {
+        let outcome = state.outcome.read();
+        let estimate = outcome.as_ref().map(|outcome| &outcome.estimate);
+        let worst = estimate.and_then(|estimate| estimate.worst_stage());
+        let modules = estimate.into_iter().flat_map(|estimate| &estimate.modules);
+        let stages = modules.map(|module| {
+            let stages = module.stages.iter();
+            stages.map(|stage| stage.total.0).collect()
+        });
+        Self {
+            hash,
+            totals: Totals {
+                valid: !state.stale.get(),
+                worst: worst.map(|stage| stage.total.0),
+                stages: stages.collect(),
+            },
+        }
+    }
+
+    /// The result as JSON.
+    pub(super) fn json(&self) -> String {
+        // Numbers and texts can always be written.
+        serde_json::to_string(self).unwrap_or_default()
+    }
+}

@@ -1,0 +1,68 @@
+//! The inputs of an embed, and what cannot be changed there.
+
+use leptos::prelude::*;
+
+use super::presentation::{Part, Presentation};
+use crate::config::field::{Group, Level};
+use crate::config::fields::FieldId;
+use crate::ui::components::form::{FieldRows, FieldSweeps, FormSections};
+use crate::ui::state::State;
+use crate::ui::values;
+
+/// The fields that stay inputs, and those around them for reading.
+#[component]
+pub(super) fn Settings(asked: Presentation) -> impl IntoView {
+    let Presentation {
+        part,
+        fields,
+        readonly,
+    } = asked;
+    if part == Part::Sweep {
+        return view! { <fieldset disabled=readonly><FieldSweeps fields=fields /></fieldset> }
+            .into_any();
+    }
+    if part == Part::Full && !readonly && fields.is_empty() {
+        return view! { <FormSections /> }.into_any();
+    }
+    let mut locked = if readonly { fields.clone() } else { Vec::new() };
+    if matches!(part, Part::Full | Part::Compact) {
+        locked.extend(
+            FieldId::ALL
+                .iter()
+                .filter(|id| is_context(**id) && !fields.contains(id)),
+        );
+    }
+    let editable = if readonly { Vec::new() } else { fields };
+    view! {
+        {(!editable.is_empty()).then(|| view! { <FieldRows fields=editable /> })}
+        {(!locked.is_empty()).then(|| view! { <LockedValues fields=locked /> })}
+    }
+    .into_any()
+}
+
+/// Whether a field belongs to what a reader has to know about any job.
+fn is_context(id: FieldId) -> bool {
+    let field = id.presentation();
+    matches!(field.group, Group::Parallelism | Group::Batch) && field.level == Level::Essential
+}
+
+/// Settings as they are, for reading.
+#[component]
+fn LockedValues(fields: Vec<FieldId>) -> impl IntoView {
+    let values = fields.into_iter().map(|id| view! { <LockedValue id=id /> });
+    view! { <dl class="embed-fixed">{values.collect_view()}</dl> }
+}
+
+/// A setting as it is, for reading; hidden where it has no value.
+#[component]
+fn LockedValue(id: FieldId) -> impl IntoView {
+    let state = expect_context::<State>();
+    let field = id.field();
+    let value = Memo::new(move |_| values::shown(field, state.value(id).as_ref()));
+    view! {
+        <div hidden=move || value.read().is_empty()>
+            <dt>{field.presentation().label}</dt>
+            <dd data-field=field.key>{value}</dd>
+        </div>
+    }
+}

@@ -1,0 +1,198 @@
+//! The component that draws a [`Scene`] as SVG, and lets pointer and keys reach its marks.
+
+mod drawing;
+mod layers;
+mod mark;
+
+use leptos::html::Div;
+use leptos::prelude::*;
+use leptos_use_element_size::{
+    Size, UseElementSizeOptions, UseElementSizeReturn, use_element_size_with_options,
+};
+
+use super::deferred::deferred_memo;
+use super::highlight::Highlight;
+use super::state::ResultsState;
+use crate::export::svg::texture_id;
+use crate::report::scene::{Drawing, Px, Scene};
+use mark::ChartMark;
+
+/// What choosing a mark of a chart is for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Purpose {
+    /// One of the marks is always the chosen one, as in a list box; the arrow keys choose.
+    Choice,
+    /// Each mark is a button of its own; the arrow keys move between them.
+    Buttons,
+}
+
+/// The width in pixels before the first measurement.
+const FIRST_WIDTH: f64 = 720.0;
+/// The width in pixels below which a chart is rather clipped than squeezed.
+const NARROWEST: i32 = 160;
+
+/// What the parts of a chart share.
+#[derive(Clone, Copy)]
+struct ChartState {
+    /// A name that is unique on the page.
+    id: &'static str,
+    purpose: Purpose,
+    results: ResultsState,
+    highlight: Highlight,
+    /// What is drawn; none before the first valid job.
+    scene: Memo<Option<Scene>>,
+    /// The number of the mark that had the focus last.
+    focused: RwSignal<usize>,
+    /// The number of the one mark that the Tab key reaches: the chosen one, or the one that had the focus last.
+    tab_stop: Memo<usize>,
+}
+
+/// A chart of the outcome, as wide as its place.
+#[component]
+pub(super) fn Chart(
+    /// A name that is unique on the page; the marks' ids start with it.
+    id: &'static str,
+    /// Draws the scene for a width.
+    draw: fn(ResultsState, Px) -> Option<Scene>,
+    /// What choosing a mark is for.
+    purpose: Purpose,
+) -> impl IntoView {
+    let results = expect_context::<ResultsState>();
+    let place = NodeRef::<Div>::new();
+    let width = pixel_width(place);
+    let scene = deferred_memo(place, move || {
+        draw(results, Px::of(width.get().max(NARROWEST)))
+    });
+    let focused = RwSignal::new(0);
+    let tab_stop = Memo::new(move |_| {
+        let scene = scene.read();
+        let marks = scene.as_ref().map_or(&[][..], |scene| &scene.marks);
+        let chosen = marks.iter().position(|mark| mark.chosen);
+        chosen.unwrap_or(focused.get().min(marks.len().saturating_sub(1)))
+    });
+    let chart = ChartState {
+        id,
+        purpose,
+        results,
+        highlight: expect_context(),
+        scene,
+        focused,
+        tab_stop,
+    };
+    let is_drawn = Memo::new(move |_| scene.read().is_some());
+    view! {
+        <div class="picture" node_ref=place on:pointerleave=move |event| chart.point_nowhere(&event)>
+            <Show when=move || is_drawn.get()>
+                <ChartSvg chart=chart />
+            </Show>
+        </div>
+    }
+}
+
+/// The width of an element in whole pixels.
+fn pixel_width(place: NodeRef<Div>) -> Signal<i32> {
+    let first = Size {
+        width: FIRST_WIDTH,
+        height: 0.0,
+    };
+    let options = UseElementSizeOptions::default().initial_size(first);
+    let UseElementSizeReturn { width, .. } = use_element_size_with_options(place, options);
+    #[allow(
+        clippy::cast_possible_truncation,
+        reason = "no element is that wide, and the conversion stops at the ends of the type"
+    )]
+    let width = Memo::new(move |_| width.get().round() as i32);
+    width.into()
+}
+
+/// The scene itself, from back to front.
+#[component]
+fn ChartSvg(chart: ChartState) -> impl IntoView {
+    let width = move || chart.of_scene(|scene| scene.width.to_string());
+    let height = move || chart.of_scene(|scene| scene.height.to_string());
+    let view_box = move || chart.of_scene(|scene| format!("0 0 {} {}", scene.width, scene.height));
+    let label = move || chart.of_scene(|scene| format!("{}. {}", scene.title, scene.description));
+    let mark_count = move || chart.of_scene(|scene| scene.marks.len());
+    view! {
+        <svg
+            class=move || {
+                let dims = if chart.dims_the_rest() { " dims" } else { "" };
+                format!("scene scene-{}{dims}", chart.id)
+            }
+            role=if chart.purpose == Purpose::Choice { "listbox" } else { "group" }
+            aria-label=label
+            viewBox=view_box
+            width=width
+            height=height
+        >
+            <TexturePattern chart=chart.id />
+            <g aria-hidden="true">{move || chart.drawn(|scene| &scene.behind)}</g>
+            <For each=move || 0..mark_count() key=|number| *number let:number>
+                <ChartMark chart=chart number=number />
+            </For>
+            {move || chart.scene.read().as_ref().map(|scene| layers::shapes(chart.id, scene, chart.highlight))}
+            <g aria-hidden="true">{move || chart.drawn(|scene| &scene.before)}</g>
+            {move || chart.scene.read().as_ref().map(layers::texts)}
+        </svg>
+    }
+}
+
+/// The texture that shapes can be overlaid with besides their color.
+#[component]
+fn TexturePattern(
+    /// The chart's name.
+    chart: &'static str,
+) -> impl IntoView {
+    view! {
+        <defs>
+            <pattern
+                id=texture_id(chart)
+                width="5"
+                height="5"
+                patternUnits="userSpaceOnUse"
+                patternTransform="rotate(45)"
+            >
+                <rect class="texture" width="1.5" height="5" />
+            </pattern>
+        </defs>
+    }
+}
+
+impl ChartState {
+    /// Something of the scene; the default where there is none.
+    fn of_scene<T: Default>(self, read: impl FnOnce(&Scene) -> T) -> T {
+        self.scene.read().as_ref().map(read).unwrap_or_default()
+    }
+
+    /// The elements of a part of the scene.
+    fn drawn(self, part: fn(&Scene) -> &Vec<Drawing>) -> Option<impl IntoView + use<>> {
+        let scene = self.scene.read();
+        let scene = scene.as_ref()?;
+        Some(drawing::list(self.id, part(scene), self.highlight))
+    }
+
+    /// Whether anything in the scene is highlighted, so that the rest is dimmed.
+    fn dims_the_rest(self) -> bool {
+        let Some(target) = self.highlight.target() else {
+            return false;
+        };
+        self.of_scene(|scene| {
+            let marks = scene.marks.iter();
+            let mut targets = marks.flat_map(|mark| {
+                let parts = mark
+                    .drawings
+                    .iter()
+                    .filter_map(|drawing| drawing.target.as_ref());
+                parts.chain([&mark.target])
+            });
+            targets.any(|other| target.lights(other))
+        })
+    }
+
+    /// The pointer has left what it was on.
+    fn point_nowhere(self, event: &leptos::ev::PointerEvent) {
+        if crate::ui::browser::is_mouse(event) {
+            self.highlight.clear();
+        }
+    }
+}

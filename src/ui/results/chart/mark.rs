@@ -1,0 +1,129 @@
+//! A mark of a chart: what the keyboard reaches, and what the pointer chooses.
+
+use leptos::either::Either;
+use leptos::ev::{KeyboardEvent, MouseEvent, PointerEvent};
+use leptos::prelude::*;
+
+use super::drawing::{self, with_lit};
+use super::{ChartState, Purpose, layers};
+use crate::report::scene::Mark;
+use crate::report::target::Target;
+use crate::ui::browser;
+
+/// A mark of a chart.
+#[component]
+pub(super) fn ChartMark(
+    chart: ChartState,
+    /// Its number in the scene.
+    number: usize,
+) -> impl IntoView {
+    let is_choice = chart.purpose == Purpose::Choice;
+    let class = move || {
+        chart.of_mark(number, |mark| {
+            let class = format!("mark {}", layers::class(mark));
+            with_lit(&class, chart.highlight.lights(&mark.target))
+        })
+    };
+    let chosen = move || chart.of_mark(number, |mark| mark.chosen);
+    view! {
+        <g
+            id=mark_id(chart.id, number)
+            class=class
+            role=if is_choice { "option" } else { "button" }
+            aria-selected=move || is_choice.then(|| chosen().to_string())
+            aria-label=move || chart.of_mark(number, |mark| mark.label.clone())
+            tabindex=move || if chart.tab_stop.get() == number { "0" } else { "-1" }
+            on:pointerover=move |event| chart.point(number, &event)
+            on:pointermove=move |event| chart.point(number, &event)
+            on:pointerleave=move |event| chart.point_nowhere(&event)
+            on:focus=move |_| chart.focus(number)
+            on:blur=move |_| chart.highlight.clear()
+            on:click=move |event| chart.click(number, &event)
+            on:keydown=move |event| chart.press(number, &event)
+        >
+            {move || chart.contents(number)}
+        </g>
+    }
+}
+
+/// The id of a mark's element.
+fn mark_id(chart: &str, number: usize) -> String {
+    format!("{chart}-{number}")
+}
+
+impl ChartState {
+    /// Something of a mark; the default where the scene has no such mark any more.
+    fn of_mark<T: Default>(self, number: usize, read: impl FnOnce(&Mark) -> T) -> T {
+        let scene = self.scene.read();
+        let mark = scene.as_ref().and_then(|scene| scene.marks.get(number));
+        mark.map(read).unwrap_or_default()
+    }
+
+    /// The elements that a mark catches the pointer with: its reach, or all that it shows.
+    fn contents(self, number: usize) -> Option<impl IntoView + use<>> {
+        let scene = self.scene.read();
+        let mark = scene.as_ref()?.marks.get(number)?;
+        Some(match layers::reach(mark) {
+            Some(reach) => Either::Left(drawing::element(reach, false)),
+            None => Either::Right(drawing::list(self.id, &mark.drawings, self.highlight)),
+        })
+    }
+
+    /// What the mouse pointer is on within a mark: a part of it, or the whole mark.
+    fn target_at(self, number: usize, event: &MouseEvent) -> Option<Target> {
+        let scene = self.scene.read_untracked();
+        let mark = scene.as_ref()?.marks.get(number)?;
+        let part = browser::pointer_cell(event, layers::CELLS, layers::CELLS)
+            .and_then(|cell| layers::target_at(mark, cell));
+        Some(part.unwrap_or(&mark.target).clone())
+    }
+
+    fn point(self, number: usize, event: &PointerEvent) {
+        if browser::is_mouse(event) {
+            self.highlight.set(self.target_at(number, event));
+        }
+    }
+
+    /// What was clicked or tapped is chosen, and stays highlighted.
+    fn click(self, number: usize, event: &MouseEvent) {
+        if let Some(target) = self.target_at(number, event) {
+            event.prevent_default();
+            self.results.choose(&target);
+            self.highlight.set(Some(target));
+        }
+    }
+
+    fn focus(self, number: usize) {
+        self.focused.set(number);
+        self.highlight.set(self.target(number));
+    }
+
+    /// Moves the focus between marks, or chooses one.
+    fn press(self, number: usize, event: &KeyboardEvent) {
+        let marks = self.scene.read_untracked();
+        let marks = marks.as_ref().map_or(0, |scene| scene.marks.len());
+        let last = marks.saturating_sub(1);
+        let to = match browser::key(event).as_str() {
+            "ArrowLeft" | "ArrowUp" => number.saturating_sub(1),
+            "ArrowRight" | "ArrowDown" => (number + 1).min(last),
+            "Home" => 0,
+            "End" => last,
+            "Enter" | " " => number,
+            _ => return,
+        };
+        event.prevent_default();
+        self.focused.set(to);
+        if (to == number || self.purpose == Purpose::Choice)
+            && let Some(target) = self.target(to)
+        {
+            self.results.choose(&target);
+        }
+        browser::focus(mark_id(self.id, to));
+    }
+
+    /// What a mark is about.
+    fn target(self, number: usize) -> Option<Target> {
+        let scene = self.scene.read_untracked();
+        Some(scene.as_ref()?.marks.get(number)?.target.clone())
+    }
+}

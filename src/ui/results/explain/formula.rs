@@ -1,0 +1,44 @@
+//! A number as a product of factors.
+
+use leptos::prelude::*;
+
+use crate::report::explain::{Explanation, Factor, How};
+
+/// The formula in symbols, with values and as a result, and what each symbol stands for.
+#[component]
+pub(super) fn Formula(
+    /// The explanation of a product; nothing is shown for a sum.
+    explanation: Memo<Explanation>,
+) -> impl IntoView {
+    move || {
+        let explanation = explanation.read();
+        let How::Product {
+            symbols,
+            values,
+            legend,
+        } = &explanation.how
+        else {
+            return None;
+        };
+        Some(view! {
+            <div class="formula">
+                <p>{symbols.clone()}</p>
+                <p>{format!("= {values}")}</p>
+                <p>{format!("= {}", explanation.exact)}</p>
+            </div>
+            <table class="symbols" aria-label="Symbols">
+                <tbody>{legend.iter().map(symbol_row).collect_view()}</tbody>
+            </table>
+        })
+    }
+}
+
+fn symbol_row(factor: &Factor) -> impl IntoView + use<> {
+    view! {
+        <tr>
+            <th scope="row">{factor.symbol.clone()}</th>
+            <td class="number">{factor.value.clone()}</td>
+            <td>{factor.meaning.clone()}</td>
+        </tr>
+    }
+}

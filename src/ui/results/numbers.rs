@@ -1,0 +1,126 @@
+//! The same numbers as in the charts, as a table that can be sorted and copied.
+
+mod row;
+
+use leptos::html::Div;
+use leptos::prelude::*;
+
+use super::deferred::deferred_memo;
+use super::panel::{Panel, PanelHead, SidewaysScroll};
+use super::state::ResultsState;
+use crate::report::table::{Order, Table};
+use crate::ui::browser;
+use row::StageRow;
+
+/// More stages than this are not shown; copying gives them all.
+const MOST_ROWS: usize = 128;
+
+/// The id of the title.
+const TITLE: &str = "numbers-title";
+
+/// The table of all stages.
+#[component]
+pub(in super::super) fn NumbersPanel() -> impl IntoView {
+    let results = expect_context::<ResultsState>();
+    let order = RwSignal::new(Order::Stage);
+    let place = NodeRef::<Div>::new();
+    let table = deferred_memo(place, move || {
+        let outcome = results.page.outcome.read();
+        let outcome = outcome.as_ref()?;
+        let table = Table::new(&outcome.config, &outcome.estimate, results.page.unit.get());
+        Some(table.sorted(order.get()))
+    });
+    let is_known = Memo::new(move |_| table.read().is_some());
+    let note = move || format!("{} on each GPU", results.page.unit.get().symbol());
+    view! {
+        <Panel class="numbers" title=TITLE>
+            <PanelHead id=TITLE title="All numbers" note=Signal::derive(note)>
+                <CopyButton table=table />
+            </PanelHead>
+            <SidewaysScroll title=TITLE>
+                <div class="numbers-table" node_ref=place>
+                    <Show when=move || is_known.get()>
+                        <StageTable table=table order=order />
+                    </Show>
+                </div>
+            </SidewaysScroll>
+        </Panel>
+    }
+}
+
+/// Copies the whole table for a spreadsheet, and says whether that was allowed.
+#[component]
+fn CopyButton(table: Memo<Option<Table>>) -> impl IntoView {
+    let said = RwSignal::new("");
+    let copy = move |_| {
+        let tsv = table.read_untracked().as_ref().map(Table::tsv);
+        browser::copy(&tsv.unwrap_or_default(), move |allowed| {
+            said.set(if allowed {
+                "Copied"
+            } else {
+                "The browser denies copying"
+            });
+        });
+    };
+    view! {
+        <button type="button" class="link" on:click=copy>"Copy as TSV"</button>
+        <p class="panel-note" role="status">{said}</p>
+    }
+}
+
+/// A row for each stage, a column for each bucket that some stage has, and their total.
+#[component]
+fn StageTable(table: Memo<Option<Table>>, order: RwSignal<Order>) -> impl IntoView {
+    let buckets = Memo::new(move |_| of_table(table, |table| table.buckets.clone()));
+    let count = Memo::new(move |_| of_table(table, |table| table.rows.len()));
+    view! {
+        <table>
+            <thead>
+                <tr>
+                    <SortHeading label="Stage" by=Order::Stage order=order />
+                    <th scope="col">"Layers"</th>
+                    <For each=move || buckets.get() key=|bucket| bucket.id() let:bucket>
+                        <SortHeading label=bucket.label() by=Order::Bucket(bucket) order=order />
+                    </For>
+                    <SortHeading label="Total" by=Order::Total order=order />
+                </tr>
+            </thead>
+            <tbody>
+                <For each=move || 0..count.get().min(MOST_ROWS) key=|number| *number let:number>
+                    <StageRow table=table number=number />
+                </For>
+            </tbody>
+        </table>
+        <Show when=move || { count.get() > MOST_ROWS }>
+            <p class="panel-note">
+                {move || format!("The first {MOST_ROWS} of {} rows; copying gives them all.", count.get())}
+            </p>
+        </Show>
+    }
+}
+
+/// Something of the table; the default before the first valid job.
+fn of_table<T: Default>(table: Memo<Option<Table>>, read: impl FnOnce(&Table) -> T) -> T {
+    table.read().as_ref().map(read).unwrap_or_default()
+}
+
+/// The heading of a column. A click sorts the rows by it.
+#[component]
+fn SortHeading(
+    label: &'static str,
+    /// What the rows are sorted by after a click.
+    by: Order,
+    /// What they are sorted by now.
+    order: RwSignal<Order>,
+) -> impl IntoView {
+    let sorted = move || match by {
+        _ if order.get() != by => "none",
+        Order::Stage => "ascending",
+        _ => "descending",
+    };
+    view! {
+        <th scope="col" aria-sort=sorted>
+            <button type="button" on:click=move |_| order.set(by)>{label}</button>
+        </th>
+    }
+}

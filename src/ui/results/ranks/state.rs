@@ -1,0 +1,90 @@
+//! Which rank the panel of the ranks is about.
+
+use leptos::prelude::*;
+
+use super::super::highlight::on_click_elsewhere_or_escape;
+use super::super::state::ResultsState;
+use crate::parallel::groups::process_groups::ProcessGroup;
+use crate::report::amount::Scale;
+use crate::report::rank_details::sentence;
+use crate::report::rank_map::Coloring;
+use crate::report::ranks::{RankPlace, places};
+use crate::report::target::Target;
+
+/// The choices of the reader in the panel of the ranks.
+#[derive(Clone, Copy)]
+pub(super) struct RanksState {
+    pub(super) results: ResultsState,
+    /// What the colors say.
+    pub(super) coloring: RwSignal<Coloring>,
+    /// The rank under the mouse pointer.
+    pub(super) pointed: RwSignal<Option<u64>>,
+    /// The chosen rank; none for the one that needs most.
+    chosen: RwSignal<Option<u64>>,
+    /// The group that is shown on the map, and the number of the rank's module that it belongs to.
+    pub(super) group: RwSignal<(usize, ProcessGroup)>,
+}
+
+/// The rank that the panel is about.
+pub(super) struct ShownRank {
+    pub(super) rank: u64,
+    /// What it is to each of its modules.
+    pub(super) places: Vec<RankPlace>,
+    /// The rank in one sentence.
+    pub(super) sentence: String,
+}
+
+impl RanksState {
+    pub(super) fn new() -> Self {
+        let pointed = RwSignal::new(None);
+        let ranks = Self {
+            results: expect_context(),
+            coloring: RwSignal::new(Coloring::default()),
+            pointed,
+            chosen: RwSignal::new(None),
+            group: RwSignal::new((0, ProcessGroup::Tp)),
+        };
+        on_click_elsewhere_or_escape(move || ranks.point(None));
+        ranks
+    }
+
+    /// How many ranks the job has; none before the first valid one.
+    pub(super) fn world_size(self) -> Option<u64> {
+        let outcome = self.results.page.outcome.read();
+        outcome.as_ref().map(|outcome| outcome.config.world_size())
+    }
+
+    /// The rank under the pointer, or else the chosen one, or else the one that needs most.
+    pub(super) fn shown(self) -> Option<ShownRank> {
+        let outcome = self.results.page.outcome.get()?;
+        let (config, estimate) = (&outcome.config, &outcome.estimate);
+        let wish = self.pointed.get().or(self.chosen.get());
+        let rank = wish.filter(|rank| *rank < config.world_size());
+        let rank = rank.unwrap_or(estimate.worst_rank.rank);
+        let places = places(config, estimate, rank);
+        let scale = Scale::coarse(self.results.page.unit.get());
+        let sentence = sentence(config, estimate, &places, rank, scale);
+        Some(ShownRank {
+            rank,
+            places,
+            sentence,
+        })
+    }
+
+    /// The mouse pointer is on this rank, or on none.
+    pub(super) fn point(self, rank: Option<u64>) {
+        if self.pointed.get_untracked() != rank {
+            self.pointed.set(rank);
+        }
+    }
+
+    /// Chooses a rank, and its stage in all other panels.
+    pub(super) fn choose(self, rank: u64) {
+        self.point(None);
+        self.chosen.set(Some(rank));
+        let shown = untrack(|| self.shown());
+        if let Some(place) = shown.as_ref().and_then(|shown| shown.places.first()) {
+            self.results.choose(&Target::stage(place.stage));
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! Which GPUs the headline is about, what it leaves out, and what stands in the way of a result.
+
+use leptos::prelude::*;
+
+use super::Headline;
+use crate::config::problem::Severity;
+use crate::report::amount::Scale;
+use crate::ui::browser;
+use crate::ui::components::form::control_id;
+use crate::ui::state::State;
+
+/// What the total leaves out.
+const MISSING: &str = "The most that PyTorch allocates at any moment of a step";
+
+/// The lines below the headline.
+#[component]
+pub(super) fn Notes(headline: Memo<Option<Headline>>) -> impl IntoView {
+    let state = expect_context::<State>();
+    let place = move || {
+        headline
+            .read()
+            .as_ref()
+            .map(|headline| headline.place.clone())
+    };
+    let missing = move || {
+        let scale = Scale::coarse(state.unit.get());
+        let headline = headline.read();
+        headline
+            .as_ref()
+            .map(|headline| format!("{MISSING}; {}.", headline.summary.device_words(scale)))
+    };
+    view! {
+        <div class="summary-foot">
+            <p class="where">{place}</p>
+            <p class="missing">{missing}</p>
+            <div class="trouble" hidden=move || !state.stale.get()>
+                <p data-testid="stale">{move || problems(state, headline.read().is_some())}</p>
+                <button type="button" class="link" on:click=move |_| go_to_first_error(state)>
+                    "Go to the first"
+                </button>
+            </div>
+            {move || warnings_without_field(state)}
+        </div>
+    }
+}
+
+/// How many problems there are, and what the numbers are then.
+fn problems(state: State, has_result: bool) -> String {
+    let older = if has_result {
+        "The numbers are those of the last valid settings."
+    } else {
+        "There is no result yet."
+    };
+    match state.checked.read().errors().count() {
+        1 => format!("1 problem. {older}"),
+        count => format!("{count} problems. {older}"),
+    }
+}
+
+/// Warnings about keys that no field has: they have no field to stand beside.
+fn warnings_without_field(state: State) -> impl IntoView + use<> {
+    let checked = state.checked.read();
+    let problems = checked.problems.iter();
+    let homeless = problems
+        .filter(|problem| problem.severity == Severity::Warning && problem.fields.is_empty());
+    homeless
+        .map(|problem| view! { <p class="homeless">{problem.message.clone()}</p> })
+        .collect_view()
+}
+
+/// Opens and enters the first field that stands in the way.
+fn go_to_first_error(state: State) {
+    let checked = state.checked.get_untracked();
+    let mut errors = checked.errors();
+    let first = errors.find_map(|problem| Some((problem.module, problem.fields.first().copied()?)));
+    if let Some((module, id)) = first {
+        state.edit_module(module);
+        state.reveal(id);
+        browser::focus(control_id(id.field()));
+    }
+}

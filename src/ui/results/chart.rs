@@ -137,6 +137,10 @@ fn ChartSvg(chart: ChartState) -> impl IntoView {
     }
 }
 
+/// How far the lines of a texture are apart, and how wide they are.
+const TEXTURE_STEP: &str = "5";
+const TEXTURE_LINE: &str = "1.5";
+
 /// The texture that shapes can be overlaid with besides their color.
 #[component]
 fn TexturePattern(
@@ -147,12 +151,12 @@ fn TexturePattern(
         <defs>
             <pattern
                 id=texture_id(chart)
-                width="5"
-                height="5"
+                width=TEXTURE_STEP
+                height=TEXTURE_STEP
                 patternUnits="userSpaceOnUse"
                 patternTransform="rotate(45)"
             >
-                <rect class="texture" width="1.5" height="5" />
+                <rect class="texture" width=TEXTURE_LINE height=TEXTURE_STEP />
             </pattern>
         </defs>
     }

@@ -15,7 +15,9 @@ use crate::units::Bytes;
 /// Both reports on the shown module.
 #[derive(Clone, PartialEq)]
 struct Reports {
-    reports: [Amounts; 2],
+    /// Of Megatron-LM and of Megatron-Bridge.
+    amounts: [Amounts; 2],
+    /// Why they differ from the estimate.
     reasons: Vec<Difference>,
     /// What the states of the stage that has most of them really take.
     states: Bytes,
@@ -54,7 +56,7 @@ fn ReportTable(reports: Memo<Option<Reports>>) -> impl IntoView {
         let scale = Scale::fine(unit.get());
         let reports = reports.read();
         reports.as_ref().map(|shown| {
-            let rows = shown.reports.iter();
+            let rows = shown.amounts.iter();
             let rows = rows.map(|report| report_row(report, shown.states, scale));
             let ours = view! {
                 <tr class="ours">
@@ -136,7 +138,7 @@ fn reason(difference: &Difference, scale: Scale) -> impl IntoView + use<> {
 fn PrintedTexts(reports: Memo<Option<Reports>>) -> impl IntoView {
     let texts = move || {
         let reports = reports.read();
-        let reports = reports.iter().flat_map(|shown| &shown.reports);
+        let reports = reports.iter().flat_map(|shown| &shown.amounts);
         let printed = reports.filter(|report| !report.printed.is_empty());
         let texts = printed.map(|report| {
             view! {
@@ -162,7 +164,7 @@ impl Reports {
         let module = outcome.config.modules().get(number)?;
         let estimate = outcome.estimate.modules.get(number)?;
         Some(Self {
-            reports: reports(module).amounts(),
+            amounts: reports(module).amounts(),
             reasons: differences(module, estimate),
             states: estimate.stages.iter().map(StageEstimate::states).max()?,
         })

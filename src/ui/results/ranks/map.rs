@@ -27,6 +27,8 @@ struct Map {
     rank: u64,
     /// The rank in one sentence.
     sentence: String,
+    /// The cell of the rank, as an SVG path.
+    chosen: String,
     /// The cells of the chosen group, as an SVG path.
     group: String,
 }
@@ -116,7 +118,7 @@ fn CellSlider(
             <path class="rank-group" d=move || of_map(map, |map| map.group.clone()) />
             <path
                 class="rank-chosen"
-                d=move || of_map(map, |map| map.cells.path(&[map.rank..map.rank + 1]))
+                d=move || of_map(map, |map| map.chosen.clone())
             />
             <rect
                 class="rank-cells"
@@ -220,6 +222,7 @@ impl Map {
             fills: colored.fills(),
             legend: colored.legend(),
             rank: shown.rank,
+            chosen: cells.path(core::slice::from_ref(&(shown.rank..shown.rank + 1))),
             sentence: shown.sentence,
             group: cells.path(&members),
         })

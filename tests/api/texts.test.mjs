@@ -142,6 +142,67 @@ test("what cannot be done throws errors that can be told apart", () => {
   assert.throws(() => api.encodeLink(loop), TypeError);
 });
 
+test("options of the wrong kind are named", () => {
+  const { job } = models[0];
+  const script = "--num-layers 4";
+  for (const [options, message] of [
+    [{ format: "poem" }, /poem/], [{ gpus: -1 }, /^gpus/], [{ gpus: 1.5 }, /^gpus/], [{ variables: 3 }, /^variables/],
+    [{ branches: { x: 1 } }, /^branches/], [{ onto: 3 }, /link/], ["gpus", /./],
+  ]) {
+    assert.throws(() => api.importText(script, options), { name: "TypeError", message }, JSON.stringify(options));
+  }
+  for (const [options, message] of [
+    [{ vary: "tp" }, /^vary/], [{ vary: ["hidden_size"] }, /hidden_size/], [{ at_most: { tensor_model_parallel_size: -1 } }, /^at_most/],
+    [{ at_most: 3 }, /^at_most/], [{ keep: "most" }, /keep/], [{ split: "oddly" }, /split/], [{ steps: "all" }, /^steps/],
+  ]) {
+    assert.throws(() => api.search(job, options), { name: "TypeError", message }, JSON.stringify(options));
+  }
+  for (const [options, message] of [[{ preset: 3 }, /^preset/], [{ compare: 3 }, /^compare/], [{ compare: {} }, /job/]]) {
+    assert.throws(() => api.encodeLink(job, options), { name: "TypeError", message }, JSON.stringify(options));
+  }
+  assert.throws(() => api.encodeLink(job, { preset: "nothing@1" }), { name: "LinkError", message: /nothing@1/ });
+  for (const [options, message] of [[{ width: "wide" }, /^width/], [{ width: 10 }, /width/], [{ unit: "bits" }, /unit/], [{ color: "red" }, /color/]]) {
+    assert.throws(() => api.svg(job, "buckets", options), { name: "TypeError", message }, JSON.stringify(options));
+  }
+  for (const [options, message] of [[{ rank: "first" }, /^rank/], [{ timeline: "yes" }, /^timeline/], [{ ledger: 1 }, /^ledger/]]) {
+    assert.throws(() => api.estimate(job, options), { name: "TypeError", message }, JSON.stringify(options));
+  }
+  // What is not there is as if it were not said.
+  for (const options of [undefined, null, {}, { rank: null, timeline: undefined }, { frobnicate: 3 }]) {
+    assert.deepEqual(api.estimate(job, options), api.estimate(job));
+  }
+});
+
+test("links say what is shown and compared", () => {
+  const link = "#v1;m=llama3-8b@1;tp=4;tab=table;stage=1;vs;tp=2";
+  const said = api.decodeLink(`https://calculator.example/${link}`);
+  assert.equal(said.preset, "llama3-8b@1");
+  assert.deepEqual([said.job.num_layers, said.job.tensor_model_parallel_size], [32, 4]);
+  assert.deepEqual(said.view, { tab: "table", stage: { module: 0, pp_rank: 1 } });
+  assert.equal(said.compare.job.tensor_model_parallel_size, 2);
+  assert.equal(api.encodeLink(said.job, said), link);
+  assert.equal(api.encodeLink(said.job, { preset: said.preset }), "#v1;m=llama3-8b@1;tp=4");
+  for (const wrong of ["", "hello", "#v2;x", "https://host/#top"]) {
+    assert.throws(() => api.decodeLink(wrong), { name: "LinkError" }, wrong);
+  }
+  assert.equal(api.decodeLink("#v1;m=llama3-8b@1;tp=none;color=red").notices.length, 2);
+});
+
+test("presets have their published sizes", () => {
+  const all = api.presets();
+  const of = (wanted) => all.find(({ id }) => id === wanted);
+  const { parameters, active_parameters, job } = of("llama3-8b");
+  assert.deepEqual([parameters, active_parameters, job.num_layers], [8_030_261_248, null, 32]);
+  const llava = of("llava-7b");
+  assert.equal(llava.kind, "modules");
+  assert.ok(llava.job.modules.length > 1);
+});
+
+test("what has nothing to search says why", () => {
+  assert.throws(() => api.search("#v1;m=llava-7b@1"), { name: "SearchError" });
+  assert.throws(() => api.search({ num_layers: 4, world_size: 8 }), ({ name, problems }) => name === "ConfigError" && problems.length > 0);
+});
+
 test("keys from outside are nothing but keys", () => {
   const { job } = api.decodeLink(api.encodeLink(JSON.parse('{"num_layers": 2, "__proto__": {"polluted": true}, "constructor": "x"}')));
   assert.equal({}.polluted, undefined);

@@ -1,5 +1,8 @@
 //! Exports: their exact text, and that what is structured imports back to the same job.
 
+mod chart_file;
+mod export_text;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;

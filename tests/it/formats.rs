@@ -7,6 +7,7 @@ mod graphs;
 mod hf_config;
 mod hub;
 mod import;
+mod import_text;
 mod job_json;
 mod json;
 mod keys;

@@ -1,10 +1,9 @@
-//! Model and GPU presets: saved imports, each with its source.
+//! Model and GPU presets, each with its source.
 //!
-//! A model preset is a file under `presets/models` with the model's Hugging Face keys and a job that it is
-//! known to run as. What the reader of pasted files makes of it is kept in `presets/settings.txt`, for whoever
-//! only wants the fields; the list here has what a menu needs. A published preset never changes: a correction
-//! gets a new version, which is what the file then says; of the versions before, `presets/settings.txt` keeps the
-//! fields.
+//! A model preset is a file under `presets/models` with the model's Hugging Face keys and a job that the model is
+//! known to train in. The reader of `config.json` turns the file into fields, which `presets/settings.txt` stores;
+//! the list here holds the names and numbers for menus. A published preset never changes: a correction gets a new
+//! version number and replaces the file, and `presets/settings.txt` keeps the fields of the earlier versions.
 
 pub mod encoders;
 pub mod jobs;
@@ -19,12 +18,12 @@ use crate::formats::json;
 use crate::formats::node::{Data, Node};
 use crate::formats::report::KeyReport;
 
-/// A model preset as a menu shows it.
+/// A model preset with its names and numbers for menus.
 #[derive(Clone, Copy, Debug)]
 pub struct Preset {
     /// Name in links; never reused for another model.
     pub id: &'static str,
-    /// Counts corrections of the same model.
+    /// The version, counted from 1; every correction of the preset has a new one.
     pub version: u32,
     /// Name for people.
     pub name: &'static str,
@@ -32,13 +31,13 @@ pub struct Preset {
     pub organization: &'static str,
     /// The series that it belongs to.
     pub family: &'static str,
-    /// Parameters as published.
+    /// The published number of parameters.
     pub parameters: u64,
-    /// Parameters that one token meets as published, for a mixture of experts.
+    /// The published number of parameters that are active for one token, for a mixture of experts.
     pub active_parameters: Option<u64>,
 }
 
-/// What a preset's file says.
+/// The contents of a preset's file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Contents {
     /// Where the model's keys are published.
@@ -49,11 +48,11 @@ pub struct Contents {
     pub published: Published,
     /// The model's fields.
     pub model: Settings,
-    /// What became of every key of the model.
+    /// The report row of every key of the model.
     pub report: Vec<KeyReport>,
-    /// Where the job comes from, or that it is a suggestion.
+    /// The source of the job, or a remark that it is a suggestion.
     pub job_source: String,
-    /// The fields of the job: parallelism, batch, savers, precision, GPU. They go over the model's.
+    /// The fields of the job: parallelism, batch sizes, recompute, precision, GPU. They override those of the model.
     pub job: Settings,
 }
 
@@ -62,18 +61,18 @@ pub struct Contents {
 pub struct Published {
     /// All parameters.
     pub total: u64,
-    /// How far the true number may be from `total`: half a unit of the last digit that is published.
+    /// The rounding error of `total`: half a unit of the last published digit.
     pub tolerance: u64,
     /// Whether `total` counts the layers of multi-token prediction.
     pub with_mtp: bool,
-    /// Parameters that one token meets, rounded as published.
+    /// Parameters that are active for one token, rounded as published.
     pub active: Option<u64>,
     /// Where the number comes from.
     pub note: String,
 }
 
 impl Preset {
-    /// The fields of the model with its own job.
+    /// The fields of the model, overridden by those of its job.
     #[must_use]
     pub fn settings(&self) -> Settings {
         settings::job(self.id, self.version)
@@ -81,7 +80,7 @@ impl Preset {
             .shared
     }
 
-    /// Reads the preset's file. None would mean that the program itself is damaged; a test reads them all.
+    /// Reads the preset's file, which is part of the program. `None` never happens: a test reads all files.
     #[must_use]
     pub fn contents(&self) -> Option<Contents> {
         let file = PRESETS.iter().position(|preset| preset.id == self.id)?;
@@ -115,7 +114,7 @@ impl Preset {
 }
 
 impl Contents {
-    /// The model with its own job.
+    /// The model in its own job.
     #[must_use]
     pub fn raw_job(&self) -> RawJob {
         let mut shared = self.model.clone();
@@ -139,7 +138,7 @@ pub fn newest(id: &str) -> Option<u32> {
     settings::newest(id)
 }
 
-/// The fields of a map; a module's place in the job is not among them.
+/// The fields of a map, without the keys that place a module in the job.
 fn fields(node: &Node) -> Option<Settings> {
     let entries = node.entries().iter();
     entries
@@ -169,8 +168,7 @@ fn count(node: &Node) -> Option<u64> {
     }
 }
 
-/// The list, one line for each file under `presets/models`. The files stand apart from it, so that a program
-/// which never reads them does not hold them.
+/// Declares the list of presets, one line for each file under `presets/models`.
 macro_rules! presets {
     ($(($id:literal, $version:literal, $name:literal, $organization:literal, $family:literal, $parameters:literal, $active:expr);)+) => {
         /// Every preset, in the order of the menu.

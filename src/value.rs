@@ -1,4 +1,4 @@
-//! Plain data as it arrives from outside: a JSON-like tree that nothing has checked yet.
+//! Plain data from outside: a JSON-like tree that has not been checked yet.
 
 use core::cell::Cell;
 use core::fmt;
@@ -37,7 +37,7 @@ impl Value {
         }
     }
 
-    /// What Python would call this value's type, for messages that mirror a framework's own.
+    /// The name of this value's type in Python, for messages that are equal to those of a framework.
     #[must_use]
     pub fn python_type(&self) -> &'static str {
         match self {
@@ -102,15 +102,15 @@ fn write_json_string(f: &mut fmt::Formatter<'_>, text: &str) -> fmt::Result {
     f.write_str("\"")
 }
 
-/// How deep lists and maps may be nested. Nothing that a job says needs more than five levels.
+/// How deep lists and maps may be nested. A job has five levels at most.
 pub(crate) const DEEPEST: u32 = 32;
-/// How many values there may be in all. A thousand modules with everything set stay below.
+/// How many values there may be in all. A job of a thousand modules with every field set has fewer.
 pub(crate) const MOST: u32 = 1 << 18;
 
 /// Reads any plain data.
 ///
 /// # Errors
-/// What is not plain data, is nested too deep or is too long, as an object that contains itself is.
+/// Where the data has other types than [`Value`], or exceeds a limit, as an object that contains itself does.
 impl<'de> Deserialize<'de> for Value {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let left = Cell::new(MOST);
@@ -122,7 +122,7 @@ impl<'de> Deserialize<'de> for Value {
     }
 }
 
-/// Reads one value, with what is left of the limits.
+/// Reads one value within the limits that are left.
 #[derive(Clone, Copy)]
 struct Reader<'a> {
     depth: u32,
@@ -130,7 +130,7 @@ struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    /// The reader of what is inside.
+    /// The reader for the items of a list or map.
     fn inside<E: Error>(self) -> Result<Reader<'a>, E> {
         match self.depth.checked_sub(1) {
             Some(depth) => Ok(Self { depth, ..self }),

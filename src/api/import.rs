@@ -146,7 +146,7 @@ impl ImportOptions {
     /// The same options as the core takes them.
     fn checked(self) -> Result<import_text::ImportOptions, JsValue> {
         let format = |id: String| {
-            let found = Format::ALL.into_iter().find(|format| format.id() == id);
+            let found = Format::by_id(&id);
             found.ok_or_else(|| type_error(&format!("no format is called {id}")))
         };
         let variables = self.variables.unwrap_or_default().0.into_iter();

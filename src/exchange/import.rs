@@ -46,9 +46,7 @@ fn answers(options: &Value) -> Result<ImportOptions, Failure> {
     let format = match text_option(options, "format")? {
         None => None,
         Some(id) => Some(
-            Format::ALL
-                .into_iter()
-                .find(|format| format.id() == id)
+            Format::by_id(id)
                 .ok_or_else(|| Failure::wrong_type(format!("no format is called {id}")))?,
         ),
     };

@@ -1,21 +1,30 @@
-//! Recognises what a pasted text is.
+//! Recognises the format of a pasted text.
+
+use strum::{EnumString, IntoStaticStr, VariantArray};
 
 use super::{overrides, python};
 
-/// The formats that can be told apart.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+/// The formats that are recognised and read.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, EnumString, IntoStaticStr, VariantArray,
+)]
+#[strum(serialize_all = "snake_case")]
 pub enum Format {
     /// A share link of this calculator, or a page's address with one.
+    #[strum(serialize = "link")]
     ShareLink,
     /// A configuration that this calculator wrote as JSON.
+    #[strum(serialize = "json")]
     OwnJson,
     /// A model's `config.json`.
     HfConfig,
     /// Flags or a command of Megatron-LM.
+    #[strum(serialize = "megatron_args")]
     MegatronFlags,
     /// A bash script that launches Megatron-LM.
     Script,
     /// `MODEL_ARGS:` with flags as keys.
+    #[strum(serialize = "model_args")]
     ModelArgsYaml,
     /// A configuration of Megatron-Bridge as YAML.
     BridgeYaml,
@@ -26,6 +35,7 @@ pub enum Format {
     /// Megatron-LM's `--yaml-cfg`.
     MegatronYaml,
     /// A command of ms-swift.
+    #[strum(serialize = "swift")]
     SwiftCommand,
     /// The arguments of such a command as YAML.
     SwiftYaml,
@@ -35,43 +45,21 @@ pub enum Format {
 
 impl Format {
     /// All formats.
-    pub const ALL: [Self; 13] = [
-        Self::ShareLink,
-        Self::OwnJson,
-        Self::HfConfig,
-        Self::MegatronFlags,
-        Self::Script,
-        Self::ModelArgsYaml,
-        Self::BridgeYaml,
-        Self::BridgePython,
-        Self::VerlYaml,
-        Self::MegatronYaml,
-        Self::SwiftCommand,
-        Self::SwiftYaml,
-        Self::Overrides,
-    ];
+    pub const ALL: &[Self] = Self::VARIANTS;
+
+    /// The format with a name in programs.
+    #[must_use]
+    pub fn by_id(id: &str) -> Option<Self> {
+        id.parse().ok()
+    }
 
     /// Its name in programs.
     #[must_use]
-    pub const fn id(self) -> &'static str {
-        match self {
-            Self::ShareLink => "link",
-            Self::OwnJson => "json",
-            Self::HfConfig => "hf_config",
-            Self::MegatronFlags => "megatron_args",
-            Self::Script => "script",
-            Self::ModelArgsYaml => "model_args",
-            Self::BridgeYaml => "bridge_yaml",
-            Self::BridgePython => "bridge_python",
-            Self::VerlYaml => "verl_yaml",
-            Self::MegatronYaml => "megatron_yaml",
-            Self::SwiftCommand => "swift",
-            Self::SwiftYaml => "swift_yaml",
-            Self::Overrides => "overrides",
-        }
+    pub fn id(self) -> &'static str {
+        self.into()
     }
 
-    /// Its name for people, as the end of a sentence.
+    /// Its name for people, with an article where one belongs.
     #[must_use]
     pub const fn label(self) -> &'static str {
         match self {
@@ -92,7 +80,7 @@ impl Format {
     }
 }
 
-/// A format with what gave it away.
+/// A recognised format and the reason for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Detected {
     /// The format.
@@ -101,10 +89,10 @@ pub struct Detected {
     pub reason: &'static str,
 }
 
-/// How much of a text is looked at, in bytes; what a format is shows early.
+/// How much of a text is looked at, in bytes. The marks of a format stand near its beginning.
 const MAX_LOOK: usize = 200_000;
 
-/// The format of `text`; none when nothing gives it away.
+/// The format of `text`, or `None` where it has the marks of no format.
 #[must_use]
 pub fn detect(text: &str) -> Option<Detected> {
     let found = |format, reason| Some(Detected { format, reason });

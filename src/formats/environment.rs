@@ -1,4 +1,4 @@
-//! What the environment of the training processes says: variables that PyTorch reads.
+//! Environment variables of the training processes that change memory: PyTorch reads them.
 //!
 //! `PYTORCH_CUDA_ALLOC_CONF` (from PyTorch 2.9 on also `PYTORCH_ALLOC_CONF`) is a list of `option:value`;
 //! `CUBLAS_WORKSPACE_CONFIG` is a list of `:size:count`, sizes in KiB (PyTorch, `aten/src/ATen/cuda/CublasHandlePool.cpp`,
@@ -11,7 +11,7 @@ use crate::config::parse::Parsed;
 use crate::config::raw::Settings;
 use crate::value::Value;
 
-/// The field that a variable of the environment sets, with its value; none where the variable says nothing about memory.
+/// The field that an environment variable sets, with its value; `None` where the variable does not change memory.
 #[must_use]
 pub fn field(variable: &str, text: &str) -> Option<(FieldId, Value)> {
     match variable {
@@ -29,7 +29,7 @@ pub fn field(variable: &str, text: &str) -> Option<(FieldId, Value)> {
     }
 }
 
-/// The KiB of `:4096:2:16:8`.
+/// The sum in KiB of a list of `:size:count`, such as `:4096:2:16:8`.
 fn workspace(text: &str) -> Option<u64> {
     let numbers = text.trim().strip_prefix(':')?.split(':');
     let numbers: Option<Vec<u64>> = numbers.map(|number| number.parse().ok()).collect();
@@ -39,7 +39,7 @@ fn workspace(text: &str) -> Option<u64> {
     })
 }
 
-/// What captures CUDA graphs, if something does.
+/// The implementation that captures CUDA graphs; `None` where none are captured.
 #[must_use]
 pub fn captures(settings: &Settings) -> Option<CudaGraphImpl> {
     let id = FieldId::cuda_graph_impl;
@@ -49,7 +49,7 @@ pub fn captures(settings: &Settings) -> Option<CudaGraphImpl> {
     }
 }
 
-/// The variables that say what is set, each with its value.
+/// The environment variables that express these settings, each with its value.
 #[must_use]
 pub fn variables(settings: &Settings) -> Vec<(&'static str, String)> {
     let means = |id| meaning(id, settings.get(id));

@@ -1,9 +1,9 @@
 //! Hugging Face `config.json` to Megatron fields.
 //!
 //! A `config.json` leaves much unsaid: keys that equal the class default are missing, one property has several
-//! spellings, and norms, biases, activation and the place of the experts follow from the model family. The
-//! tables in [`families`] say what each family means; [`translate`] is the one set of rules that reads them.
-//! Every key of the file ends up in the report.
+//! spellings, and norms, biases, activation and the layers with experts follow from the model family. The
+//! tables in [`families`] hold these facts for each family; [`translate`] holds the rules that apply them.
+//! Every key of the file gets a row in the report.
 
 mod error;
 mod experts;
@@ -25,14 +25,14 @@ use super::json;
 use super::node::{Data, Entry, Node};
 use super::report::{KeyReport, KeyStatus, Setting, shown_data};
 
-/// What a `config.json` says about the model.
+/// A `config.json` as Megatron fields.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HfImport {
     /// The family as which it was read, for messages.
     pub family: &'static str,
     /// The model's fields; each field occurs once.
     pub settings: Vec<Setting>,
-    /// What became of every key: first those of the file, by line, then the defaults of the class.
+    /// A row for every key: first those of the file, by line, then the defaults of the model's class.
     pub report: Vec<KeyReport>,
 }
 
@@ -171,7 +171,7 @@ fn identify(entries: &[Entry]) -> Option<(&'static Family, &Entry)> {
     })
 }
 
-/// Reports the keys of which no rule has said what became of them.
+/// Adds report rows for the keys that no rule has read.
 fn report_the_rest(source: &mut Source<'_>) {
     let family = source.family;
     for (_, reason) in family

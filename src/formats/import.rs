@@ -1,7 +1,7 @@
-//! Any text that holds a job, to the job: recognised by itself, with a row for every key.
+//! Imports a text of any known format as a job, with a report row for every key.
 //!
-//! Every front end has defaults of its own; what the text leaves out gets the value that *its* front end gives,
-//! and the report says so.
+//! Front ends have different defaults: a field that the text leaves out gets the default of the front end that the text
+//! is written for, and a report row says so.
 
 mod combined;
 mod draft;
@@ -28,31 +28,31 @@ use crate::config::fields::FieldId;
 /// Longest text that is read, in bytes.
 pub const MAX_BYTES: usize = 5_000_000;
 
-/// What the user says beside the text.
+/// Options of an import.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Options<'a> {
-    /// The format, where it is not to be recognised.
+    /// The format of the text; recognised from the text where it is `None`.
     pub format: Option<Format>,
     /// Answers to [`Question::Variable`]: names and values.
     pub variables: &'a [(String, String)],
     /// Answers to [`Question::Branch`]: lines and positions.
     pub branches: &'a [(u32, usize)],
-    /// Whether the text changes another job, which has a value for all that it leaves out: no front end's defaults then.
+    /// Whether the text changes single settings of another job. Then no defaults of a front end are added.
     pub partial: bool,
 }
 
-/// What a text says.
+/// A text as a job.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Import {
-    /// The format as which it was read.
+    /// The format that the text was read as.
     pub format: Format,
-    /// Whose defaults hold: `Megatron-LM`, `ms-swift`, a model family.
+    /// The program or model family whose defaults count: `Megatron-LM`, `ms-swift`, `Llama`.
     pub dialect: &'static str,
-    /// The job, and what a link or file of our own says beside it.
+    /// The job; for links and job documents also the pinned job and the chosen tab.
     pub state: ShareState,
-    /// What became of every key: those of the text by line, then the defaults.
+    /// A row for every key: those of the text by line, then the defaults.
     pub report: Vec<Row>,
-    /// What the text does not say.
+    /// Questions whose answers the text does not hold.
     pub questions: Vec<Question>,
 }
 
@@ -65,7 +65,7 @@ pub struct Row {
     pub value: String,
     /// Its line, counted from 1; none for what the text does not have.
     pub line: Option<u32>,
-    /// What became of it.
+    /// What the reader did with it.
     pub status: KeyStatus,
     /// The field that it decides, alone or with others.
     pub field: Option<FieldId>,
@@ -73,21 +73,21 @@ pub struct Row {
     pub note: Cow<'static, str>,
 }
 
-/// Something that the text leaves open.
+/// A question that the text leaves open.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Question {
-    /// A variable of a script that nobody sets.
+    /// The value of a variable that the script reads and does not set.
     Variable {
         /// Its name.
         name: String,
         /// The lines that read it.
         lines: Vec<u32>,
-        /// What the script falls back to; then it need not be answered.
+        /// The script's default for it. With a default the question need not be answered.
         default: Option<String>,
-        /// The keys that have no value without an answer, or with the one that was given.
+        /// The keys that have no usable value without an answer, or with the answer that was given.
         keys: Vec<String>,
     },
-    /// A branch of a script that depends on such a variable.
+    /// The side to take at a branch of a script that depends on such a variable.
     Branch {
         /// Its line.
         line: u32,

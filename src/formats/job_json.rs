@@ -1,4 +1,4 @@
-//! Our own JSON: a job with its preset, and its result in bytes where that is asked for.
+//! The job document, this calculator's own JSON: a job with its preset, and optionally its result in bytes.
 //!
 //! ```json
 //! {
@@ -25,7 +25,7 @@ use crate::config::raw::{RawJob, RawModule};
 use crate::formats::state::{Setup, ShareState, View};
 use crate::value::Value;
 
-/// What `schema` says; the number counts changes that old readers would misread.
+/// The value of `schema`. The number grows with every change that old readers would misread.
 pub const SCHEMA: &str = "megatron-memory/1";
 
 /// The document of a state in canonical form.

@@ -1,4 +1,4 @@
-//! What every text reader produces: plain data in which each value and key knows its line.
+//! The result of every text reader: plain data with the line number of each value and key.
 
 use crate::value::Value;
 

@@ -14,14 +14,14 @@ pub const MAX_OVERRIDES: usize = 2_000;
 /// Most parts of one key.
 pub const MAX_PARTS: usize = 32;
 
-/// What a list of overrides sets.
+/// The result of reading a list of overrides.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Overrides {
     /// A map of maps; `a.b=1` is `{a: {b: 1}}`. Later overrides replace earlier ones.
     pub root: Node,
     /// Keys taken away with `~a.b`, with their lines.
     pub removed: Vec<(String, u32)>,
-    /// Words that are no overrides, with their lines; includes those past a limit.
+    /// Words that are not overrides, with their lines, and all words behind the limit.
     pub unread: Vec<(String, u32)>,
 }
 
@@ -36,7 +36,7 @@ pub fn parse(text: &str) -> Overrides {
     from_words(words.iter().map(|(word, line)| (word.as_str(), *line)))
 }
 
-/// Reads overrides that a shell has already taken apart, with their lines.
+/// Reads overrides that a shell has already split into words, with their lines.
 pub fn from_words<'w>(words: impl IntoIterator<Item = (&'w str, u32)>) -> Overrides {
     let mut overrides = Overrides {
         root: empty(1),

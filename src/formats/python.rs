@@ -1,8 +1,8 @@
-//! Assignments in Python, `cfg.model.num_layers = 32`, to the same tree as a YAML file. Nothing is run.
+//! Assignments in Python, `cfg.model.num_layers = 32`, to the same tree as a YAML file. Nothing is executed.
 
 use super::overrides::{self, MAX_BYTES, Overrides};
 
-/// The parts of a Megatron-Bridge configuration that recipes set, and that nothing else is called with.
+/// Sections of a Megatron-Bridge configuration whose names hardly occur in other Python code.
 const SECTIONS: [&str; 7] = [
     "model",
     "train",
@@ -24,7 +24,7 @@ pub fn sets_configuration(line: &str) -> bool {
     })
 }
 
-/// Reads the assignments to parts of one object, whatever it is called. Other statements are none of a configuration.
+/// Reads the assignments to attributes of attributes of an object, whatever the object is called; skips all other statements.
 #[must_use]
 pub fn parse(text: &str) -> Overrides {
     let statements = if text.len() > MAX_BYTES {
@@ -56,8 +56,8 @@ fn assignment(statement: &str) -> Option<(&str, &str)> {
         .then(|| (key, value.trim()))
 }
 
-/// The logical lines with the numbers of their first lines: brackets and backslashes continue them, comments and texts of
-/// several lines are no part of them.
+/// The logical lines with the numbers of their first lines. Open brackets and backslashes continue a line; comments and
+/// triple-quoted strings are left out.
 fn statements(text: &str) -> Vec<(String, u32)> {
     let mut found = Vec::new();
     let mut statement = String::new();
@@ -96,7 +96,8 @@ fn statements(text: &str) -> Vec<(String, u32)> {
     found
 }
 
-/// How long the text at the start is, in bytes; without an end it goes on to the line's, or to the end of everything.
+/// The length in bytes of the string literal that `text` starts with. A literal without an end goes on to the end of the
+/// line, a triple-quoted one to the end of the text.
 fn quoted(text: &str, quote: char) -> usize {
     let triple: String = [quote; 3].iter().collect();
     if let Some(inside) = text.strip_prefix(&triple) {

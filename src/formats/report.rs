@@ -1,6 +1,8 @@
-//! What a reader did with every key that it met, and where every setting comes from.
+//! The report of an import: a row for every key, with its status and the field that it decides.
 
 use std::borrow::Cow;
+
+use strum::{IntoStaticStr, VariantArray};
 
 use super::node::{Data, Entry};
 use crate::value::Value;
@@ -23,23 +25,23 @@ pub struct KeyReport {
     pub value: String,
     /// Line of the key, counted from 1; none when the source does not have the key.
     pub line: Option<u32>,
-    /// What became of it.
+    /// What the reader did with it.
     pub status: KeyStatus,
     /// The configuration field that it decides, alone or with others.
     pub field: Option<&'static str>,
-    /// Why, in a few words; may be empty when the status says all.
+    /// The reason, in a few words; empty where the status says enough.
     pub note: Cow<'static, str>,
 }
 
-/// The longest value that a report shows, in characters.
+/// The length in characters at which a report cuts values off.
 const LONGEST: usize = 80;
 
-/// A value of a text as a report shows it.
+/// A value with line numbers as a report shows it.
 pub(crate) fn shown_data(data: &Data) -> String {
     shown(&beginning(data))
 }
 
-/// As much of a value as a report could show.
+/// The first items of lists and maps, as many as a report could show.
 fn beginning(data: &Data) -> Value {
     match data {
         Data::List(items) => {
@@ -68,8 +70,9 @@ pub(crate) fn shown(value: &Value) -> String {
     short
 }
 
-/// What a reader does with a key.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+/// What a reader did with a key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, IntoStaticStr, VariantArray)]
+#[strum(serialize_all = "snake_case")]
 pub enum KeyStatus {
     /// It is a configuration field under another name.
     Mapped,
@@ -91,35 +94,17 @@ pub enum KeyStatus {
 
 impl KeyStatus {
     /// All statuses.
-    pub const ALL: [Self; 8] = [
-        Self::Mapped,
-        Self::Defaulted,
-        Self::Derived,
-        Self::Ignored,
-        Self::NotModelled,
-        Self::Conflicting,
-        Self::Unknown,
-        Self::Missing,
-    ];
+    pub const ALL: &[Self] = Self::VARIANTS;
 
     /// Its name in programs.
     #[must_use]
-    pub const fn id(self) -> &'static str {
-        match self {
-            Self::Mapped => "mapped",
-            Self::Defaulted => "defaulted",
-            Self::Derived => "derived",
-            Self::Ignored => "ignored",
-            Self::NotModelled => "not_modelled",
-            Self::Conflicting => "conflicting",
-            Self::Unknown => "unknown",
-            Self::Missing => "missing",
-        }
+    pub fn id(self) -> &'static str {
+        self.into()
     }
 
     /// Its name for people.
     #[must_use]
-    pub const fn label(self) -> &'static str {
+    pub fn label(self) -> &'static str {
         match self {
             Self::NotModelled => "not modelled",
             other => other.id(),

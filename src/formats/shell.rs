@@ -1,9 +1,9 @@
-//! Command lines and bash launch scripts to flags, with nothing executed.
+//! Reads the flags of command lines and bash launch scripts. Nothing is executed.
 //!
 //! The script is read like bash would read it: variables, arrays, defaults, integer arithmetic,
-//! `if`, `case` and counted loops are followed as far as the text alone decides them. What it does
-//! not decide is reported: a variable that nobody sets, a branch that depends on one, a file that
-//! is sourced, a loop, a command substitution.
+//! `if`, `case` and counted loops are followed as far as the text alone decides them. Everything else
+//! is reported: variables that nobody sets, branches that depend on them, sourced files, loops, command
+//! substitutions.
 
 mod arithmetic;
 mod choices;
@@ -26,10 +26,10 @@ pub use note::{Note, NoteKind};
 /// Largest text that is read, in bytes.
 pub const MAX_BYTES: usize = 100_000;
 
-/// What the reader may use beside the text.
+/// The user's answers to questions that the text leaves open.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Answers<'a> {
-    /// Values of variables that the script leaves to its environment.
+    /// Values of variables that the script reads and does not set: names and values.
     pub variables: &'a [(String, String)],
     /// Which branch to take at an `if` or `case`: its line, and the branch's position in
     /// [`Choice::branches`]; a position past the end takes none.
@@ -39,13 +39,13 @@ pub struct Answers<'a> {
 /// A word after expansion.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Word {
-    /// The text; what has no known value stands in it as written, like `${TP}`.
+    /// The text. Expansions without a known value stand in it as written: `${TP}`.
     pub text: String,
     /// The line of its first character, counted from 1.
     pub line: u32,
-    /// Whether part of the text has no known value.
+    /// Whether an expansion in the text has no known value.
     pub unresolved: bool,
-    /// Names of the environment's variables that went into the text, known or not.
+    /// Names of the environment variables that occur in the text, with or without a known value.
     pub variables: Vec<String>,
 }
 
@@ -61,7 +61,7 @@ pub struct Flag {
 }
 
 impl Flag {
-    /// The flag that a word is, with the value that stands in the same word.
+    /// The flag that a word holds, with its value where that is in the same word: `--tp=2`.
     fn of_word(word: &Word, name: &str, value: Option<&str>) -> Self {
         let value = value.map(|value| Word {
             text: value.to_owned(),
@@ -75,14 +75,14 @@ impl Flag {
     }
 }
 
-/// A variable that the script takes from its environment or from its own arguments.
+/// A variable that the script reads from its environment or from its own arguments.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Variable {
-    /// The name; of `TP=$1` it is `TP`.
+    /// The name. For `TP=$1` it is `TP`.
     pub name: String,
     /// The lines that read it.
     pub lines: Vec<u32>,
-    /// What the script falls back to, as in `${TP:-8}`.
+    /// The script's default for it, as in `${TP:-8}`.
     pub default: Option<String>,
     /// The value from [`Answers::variables`].
     pub answer: Option<String>,
@@ -95,31 +95,31 @@ pub struct Assignment {
     pub name: String,
     /// The value.
     pub value: Word,
-    /// Whether programs see it.
+    /// Whether it is exported to the environment of the programs that the script starts.
     pub exported: bool,
 }
 
-/// An `if`, a `case` or a `test && …` that adds flags or sets variables.
+/// A choice of the script: an `if`, a `case` or a `test && …` that adds flags or sets variables.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Choice {
     /// Its line, counted from 1.
     pub line: u32,
-    /// Whether the known variables decide it; if not, the branch taken is a guess.
+    /// Whether known variables decide it; otherwise the branch taken is a guess.
     pub decided: bool,
     /// The environment's variables that it depends on.
     pub variables: Vec<String>,
-    /// Its sides.
+    /// Its branches.
     pub branches: Vec<Branch>,
 }
 
-/// One side of a [`Choice`].
+/// One branch of a [`Choice`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Branch {
     /// The condition or pattern as written, or `else`.
     pub label: String,
     /// Its line, counted from 1.
     pub line: u32,
-    /// Whether its flags and assignments count.
+    /// Whether the branch is taken: its flags and assignments count.
     pub taken: bool,
     /// The flags that it adds.
     pub flags: Vec<Flag>,
@@ -127,12 +127,12 @@ pub struct Branch {
     pub assignments: Vec<Assignment>,
 }
 
-/// A command that starts training, or may.
+/// A command that starts training, or looks as if it did.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Command {
     /// Its line, counted from 1.
     pub line: u32,
-    /// Flags of what launches the program: `torchrun`, `srun`, `python -m …`.
+    /// Flags of the launcher: `torchrun`, `srun`, `python -m …`.
     pub launcher: Vec<Flag>,
     /// The program: `pretrain_gpt.py`, a Python module, `megatron sft`. None for bare flags.
     pub program: Option<Word>,
@@ -142,14 +142,14 @@ pub struct Command {
     pub arguments: Vec<Word>,
 }
 
-/// What a script says.
+/// A script after reading.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ShellImport {
-    /// The command whose flags count: the one with the most.
+    /// The training command: of several the one with the most flags.
     pub command: Command,
     /// The other commands that start something with flags.
     pub other_commands: Vec<Command>,
-    /// How many processes are started.
+    /// The number of processes that are started.
     pub launch: Launch,
     /// The environment's variables that flags, launch and choices depend on.
     pub variables: Vec<Variable>,
@@ -157,7 +157,7 @@ pub struct ShellImport {
     pub choices: Vec<Choice>,
     /// The variables that the script sets, by name.
     pub assignments: Vec<Assignment>,
-    /// What was not followed, in order of lines.
+    /// Remarks on statements that were not followed, in order of lines.
     pub notes: Vec<Note>,
 }
 
@@ -177,7 +177,7 @@ impl ShellImport {
             .find(|flag| same_name(&flag.name, name))
     }
 
-    /// The variables whose value is neither given nor defaulted.
+    /// The variables that have neither an answer nor a default.
     pub fn unresolved(&self) -> impl Iterator<Item = &Variable> {
         self.variables
             .iter()

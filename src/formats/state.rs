@@ -1,5 +1,5 @@
-//! What a link or an exported file carries: a job with the preset that it started from, perhaps a second one to
-//! compare with, and what is shown of them.
+//! What a link or an exported file stores: a job with the preset that it started from, optionally a pinned job to
+//! compare with, and the chosen tab and pipeline stage.
 
 use core::fmt;
 
@@ -9,7 +9,7 @@ use crate::presets::jobs::JobPreset;
 use crate::presets::{self, Preset};
 use crate::value::Value;
 
-/// The preset of a first visit: a mixture of experts on a cluster of a real size.
+/// The preset that a first visit shows: a mixture of experts on a cluster of a realistic size.
 const FIRST: &str = "deepseek-v3";
 
 /// A preset as links name it: `deepseek-v3@1`.
@@ -30,14 +30,14 @@ pub struct Setup {
     pub job: RawJob,
 }
 
-/// What a link restores.
+/// The state of the page that a link restores.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ShareState {
     /// The job on the page.
     pub setup: Setup,
     /// The pinned job that it is compared with.
     pub compare: Option<Setup>,
-    /// What is shown.
+    /// The chosen tab and pipeline stage.
     pub view: View,
 }
 
@@ -50,7 +50,7 @@ pub struct Place {
     pub pp_rank: u16,
 }
 
-/// What is shown of a job.
+/// The part of the results that is shown.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct View {
     /// The chosen tab, by the page's own name for it.
@@ -60,8 +60,8 @@ pub struct View {
 }
 
 impl PresetRef {
-    /// The preset that a link or file means by `deepseek-v3@1`, and whether it is what was asked for: a version that
-    /// does not exist yet gives way to the newest, as no version does. None where no preset has the id.
+    /// Reads a reference such as `deepseek-v3@1`. The second value is whether that version exists: an unknown version
+    /// becomes the newest one, and so does a missing version. `None` where no preset has the id.
     #[must_use]
     pub fn read(name: &str) -> Option<(Self, bool)> {
         let (id, version) = name.split_once('@').unwrap_or((name, ""));
@@ -74,14 +74,14 @@ impl PresetRef {
         Some((reference, version.is_empty() || known.is_some()))
     }
 
-    /// What the preset is called, when there is one.
+    /// The preset's name for people, where the preset exists.
     #[must_use]
     pub fn label(&self) -> Option<&'static str> {
         let model = presets::by_id(&self.id).map(|model| model.name);
         model.or_else(|| presets::jobs::by_id(&self.id).map(|job| job.name))
     }
 
-    /// The preset's job in canonical form, when there is one.
+    /// The preset's job in canonical form, where the preset exists.
     fn job(&self) -> Option<RawJob> {
         let job = presets::settings::job(&self.id, self.version)?;
         Some(normalize_job(&job, &job))
@@ -121,7 +121,7 @@ impl View {
 }
 
 impl Setup {
-    /// A preset as it is.
+    /// A preset without changes.
     #[must_use]
     pub fn of_preset(preset: &Preset) -> Self {
         let reference = Self {
@@ -131,7 +131,7 @@ impl Setup {
         reference.start()
     }
 
-    /// The job of a first visit.
+    /// The setup that a first visit shows.
     #[must_use]
     pub fn first() -> Self {
         let reference = Self {
@@ -141,7 +141,7 @@ impl Setup {
         reference.start()
     }
 
-    /// The job that this one started from: the preset's, or one of defaults.
+    /// The job that this one started from: the preset's, or a job of defaults.
     #[must_use]
     pub fn base(&self) -> RawJob {
         self.preset
@@ -150,7 +150,7 @@ impl Setup {
             .unwrap_or_default()
     }
 
-    /// The same preset as it is.
+    /// The same preset without changes.
     #[must_use]
     pub fn start(&self) -> Self {
         Self {
@@ -159,8 +159,8 @@ impl Setup {
         }
     }
 
-    /// The same setup in canonical form: one spelling for each value, none where it is the preset's or the
-    /// default, nothing that a field cannot take. Unknown keys are kept, as text.
+    /// The same setup in canonical form: every value in its one spelling; no values that equal those of the preset or
+    /// the default; no values that their field cannot take. Unknown keys are kept, as text.
     #[must_use]
     pub fn normalize(&self) -> Self {
         let preset = self.preset.clone();

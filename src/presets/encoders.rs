@@ -7,22 +7,22 @@ use crate::config::raw::Settings;
 use crate::formats::json;
 use crate::formats::node::Node;
 
-/// An encoder preset as a menu shows it.
+/// An encoder preset with its names and numbers for menus.
 #[derive(Clone, Copy, Debug)]
 pub struct Encoder {
     /// Name in links; never reused for another encoder.
     pub id: &'static str,
-    /// Counts corrections of the same encoder.
+    /// The version, counted from 1; every correction of the preset has a new one.
     pub version: u32,
     /// Name for people.
     pub name: &'static str,
     /// Who published it.
     pub organization: &'static str,
-    /// Parameters as published.
+    /// The published number of parameters.
     pub parameters: u64,
 }
 
-/// What an encoder's file says.
+/// The contents of an encoder's file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Contents {
     /// Where its sizes are published.
@@ -46,7 +46,7 @@ impl Encoder {
             .shared
     }
 
-    /// Reads the preset's file. None would mean that the program itself is damaged; a test reads them all.
+    /// Reads the preset's file, which is part of the program. `None` never happens: a test reads all files.
     #[must_use]
     pub fn contents(&self) -> Option<Contents> {
         let file = ENCODERS.iter().position(|encoder| encoder.id == self.id)?;
@@ -69,7 +69,7 @@ impl Encoder {
     }
 }
 
-/// The texts of a list.
+/// The items of a list of texts.
 pub(super) fn texts(node: &Node) -> Option<Vec<String>> {
     list(node)?.iter().map(text).collect()
 }

@@ -9,21 +9,21 @@ use crate::config::raw::{RawJob, RawModule, Settings};
 use crate::formats::json;
 use crate::formats::node::Node;
 
-/// A job preset as a menu shows it.
+/// A job preset with its name for menus.
 #[derive(Clone, Copy, Debug)]
 pub struct JobPreset {
     /// Name in links; never reused for another job.
     pub id: &'static str,
-    /// Counts corrections of the same job.
+    /// The version, counted from 1; every correction of the preset has a new one.
     pub version: u32,
     /// Name for people.
     pub name: &'static str,
 }
 
-/// What a job's file says.
+/// The contents of a job's file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Contents {
-    /// Where the job comes from, or that it is a suggestion.
+    /// The source of the job, or a remark that it is a suggestion.
     pub source: String,
     /// What a user should know about it.
     pub notes: Vec<String>,
@@ -38,7 +38,7 @@ impl JobPreset {
         settings::job(self.id, self.version).unwrap_or_default()
     }
 
-    /// Reads the preset's file. None would mean that the program itself is damaged; a test reads them all.
+    /// Reads the preset's file, which is part of the program. `None` never happens: a test reads all files.
     #[must_use]
     pub fn contents(&self) -> Option<Contents> {
         let file = JOBS.iter().position(|job| job.id == self.id)?;

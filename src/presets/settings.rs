@@ -1,10 +1,9 @@
-//! The fields of every preset, as `presets/settings.txt` keeps them: a line each, with the preset's id, the version
-//! that links name, and its job in the public JSON form. A corrected preset has a line for every version, and from the
-//! second on they say what is new. Encoders alone are no jobs, and have no version.
+//! The fields of every preset, as `presets/settings.txt` stores them: one line for each preset and version, with the
+//! preset's id, the version, and its job as JSON. The line of a later version holds only the fields that changed.
+//! Encoders are no jobs by themselves and have no version.
 //!
-//! Reading a preset's file takes the reader of Hugging Face configurations and all the files; this takes
-//! neither. The lines are made from the files by `cargo xtask presets`, and a test asks whether they still are
-//! what the files say. Lines of versions that newer ones have taken the place of stay as they are, for ever.
+//! `cargo xtask presets` makes the lines from the preset files, and a test compares the two. Lines of earlier versions
+//! never change: links that name them keep their meaning.
 
 use super::encoders::ENCODERS;
 use super::jobs::JOBS;
@@ -14,14 +13,14 @@ use crate::config::raw::{RawJob, Settings};
 use crate::formats::json;
 use crate::value::Value;
 
-/// Where [`lines`] are kept, from the top of the repository.
+/// The path of the file with these [`lines`], from the top of the repository.
 pub const PATH: &str = "src/presets/settings.txt";
 const LINES: &str = include_str!("settings.txt");
 
-/// What stands for the version of an encoder.
+/// The text in place of a version, for encoders.
 pub(super) const ENCODER: u32 = 0;
 
-/// The job of a version of the preset with an id, whatever it is a preset of.
+/// The job of a version of the preset with this id: of a model, an encoder or a whole job.
 pub(crate) fn job(id: &str, version: u32) -> Option<RawJob> {
     let mut job = None::<RawJob>;
     for (number, line) in versions(id) {
@@ -37,13 +36,13 @@ pub(crate) fn job(id: &str, version: u32) -> Option<RawJob> {
     None
 }
 
-/// The newest version of the preset with an id, of a model or of a whole job. Nothing that a menu shows is read for it.
+/// The newest version of the preset with this id, of a model or of a whole job.
 pub(super) fn newest(id: &str) -> Option<u32> {
     let (newest, _) = versions(id).last()?;
     (newest != ENCODER).then_some(newest)
 }
 
-/// The versions of the preset with an id, the first one first, and what their lines say.
+/// The versions of the preset with this id, the first one first, and the JSON of their lines.
 fn versions(id: &str) -> impl Iterator<Item = (u32, &'static str)> {
     LINES.lines().filter_map(move |line| {
         let (name, job) = line.split_once(' ')?;
@@ -52,8 +51,8 @@ fn versions(id: &str) -> impl Iterator<Item = (u32, &'static str)> {
     })
 }
 
-/// What `settings.txt` has to hold after the presets' files. None where a file cannot be read, and where a new version
-/// lacks a field of the one before it: then it has to name the field's default.
+/// The text of `settings.txt` as made from the preset files. `None` where a file cannot be read, and where a new
+/// version lacks a field of the version before: such a file must set the field to its default instead.
 #[must_use]
 pub fn lines() -> Option<String> {
     let plain = |shared: Settings| RawJob {
@@ -74,7 +73,7 @@ pub fn lines() -> Option<String> {
     models.chain(encoders).chain(jobs).collect()
 }
 
-/// The lines of a preset: those of its versions so far, and what is new in `version`.
+/// The lines of a preset: those of its earlier versions, and the changed fields of `version`.
 fn of_versions(id: &str, version: u32, mut new: RawJob) -> Option<String> {
     if let Some(before) = job(id, version - 1) {
         for (field, value) in before.shared.iter() {
@@ -90,7 +89,7 @@ fn of_versions(id: &str, version: u32, mut new: RawJob) -> Option<String> {
     Some(earlier.chain([newest]).collect())
 }
 
-/// The job in the public JSON form.
+/// The job as JSON.
 fn document(job: &RawJob) -> Value {
     let mut entries = named(&job.shared);
     if !job.modules.is_empty() {

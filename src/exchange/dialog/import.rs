@@ -380,7 +380,7 @@ fn found(read: &ImportedText) -> String {
         import: read,
         changes,
     } = read;
-    let counts = KeyStatus::ALL.into_iter().filter_map(|status| {
+    let counts = KeyStatus::ALL.iter().copied().filter_map(|status| {
         let count = read
             .report
             .iter()

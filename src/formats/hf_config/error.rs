@@ -1,9 +1,12 @@
-//! Why a file gives no model, in words.
+//! Why a `config.json` cannot be read as a model.
 
 use core::fmt;
 
+use thiserror::Error;
+
 /// Everything that keeps a file from being read, in the order in which it was noticed.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("{}", lines(problems))]
 pub struct HfError {
     /// At least one problem.
     pub problems: Vec<HfProblem>,
@@ -21,13 +24,18 @@ pub struct HfProblem {
 }
 
 /// What can be wrong with a model configuration.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum HfProblemKind {
     /// The file holds something else than an object with keys.
+    #[error("this is not an object with keys")]
     NotAnObject,
     /// Neither the model family nor the number of layers is there.
+    #[error(
+        "this is no model configuration: it has neither `num_hidden_layers` nor a known `model_type`"
+    )]
     NotAModel,
     /// The family is known, and an estimate for it would mislead.
+    #[error("{family} cannot be estimated: {reason}")]
     Refused {
         /// The family's name.
         family: &'static str,
@@ -35,13 +43,16 @@ pub enum HfProblemKind {
         reason: &'static str,
     },
     /// A key that the family cannot do without, and for which its software has no default.
+    #[error("is missing")]
     Missing,
     /// A key is there with a value of the wrong kind.
+    #[error("must be {expected}")]
     WrongType {
         /// What belongs there.
         expected: &'static str,
     },
     /// A number that no model has.
+    #[error("must be between {min} and {max}")]
     OutOfRange {
         /// Smallest number accepted.
         min: i128,
@@ -50,16 +61,9 @@ pub enum HfProblemKind {
     },
 }
 
-impl fmt::Display for HfError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (i, problem) in self.problems.iter().enumerate() {
-            if i > 0 {
-                f.write_str("\n")?;
-            }
-            write!(f, "{problem}")?;
-        }
-        Ok(())
-    }
+fn lines(problems: &[HfProblem]) -> String {
+    let lines: Vec<String> = problems.iter().map(HfProblem::to_string).collect();
+    lines.join("\n")
 }
 
 impl fmt::Display for HfProblem {
@@ -70,15 +74,6 @@ impl fmt::Display for HfProblem {
         if !self.key.is_empty() {
             write!(f, "`{}` ", self.key)?;
         }
-        match &self.kind {
-            HfProblemKind::NotAnObject => f.write_str("this is not an object with keys"),
-            HfProblemKind::NotAModel => {
-                f.write_str("this is no model configuration: it has neither `num_hidden_layers` nor a known `model_type`")
-            }
-            HfProblemKind::Refused { family, reason } => write!(f, "{family} cannot be estimated: {reason}"),
-            HfProblemKind::Missing => f.write_str("is missing"),
-            HfProblemKind::WrongType { expected } => write!(f, "must be {expected}"),
-            HfProblemKind::OutOfRange { min, max } => write!(f, "must be between {min} and {max}"),
-        }
+        write!(f, "{}", self.kind)
     }
 }

@@ -1,4 +1,4 @@
-//! The families, one file for each group of relatives.
+//! The model families, one file for each group of related families.
 
 mod dense;
 mod gemma;

@@ -1,4 +1,4 @@
-//! What a model family fixes, and the names by which a family is known.
+//! The facts about a model family, and the names by which it is recognised.
 
 use super::families;
 
@@ -13,7 +13,7 @@ pub(super) struct Family {
     pub(super) model_types: &'static [&'static str],
     /// Values of `architectures`, for files without a `model_type`.
     pub(super) architectures: &'static [&'static str],
-    /// What missing keys mean, as JSON; a key that is not in here has no default.
+    /// The defaults of the family's configuration class, as JSON. A missing key that is not in here has no default.
     pub(super) defaults: &'static str,
     /// Why no estimate is possible, if so.
     pub(super) refused: Option<&'static str>,
@@ -26,9 +26,10 @@ pub(super) struct Family {
     pub(super) dense_width: &'static str,
     pub(super) experts: Experts,
     pub(super) vocab_multiple: VocabMultiple,
-    /// Settings that hold for every member.
+    /// Fields that have the same value in every model of the family.
     pub(super) fixed: &'static [(&'static str, Fixed)],
-    /// Keys that change memory without being followed. `model_type` stands for the family as a whole.
+    /// Keys that change memory in a way that the estimate does not follow, and why. `model_type` stands for the family
+    /// as a whole.
     pub(super) not_modelled: &'static [(&'static str, &'static str)],
 }
 
@@ -41,7 +42,7 @@ pub(super) enum Attention {
     Latent,
 }
 
-/// A property that the family has always, never, or as a key says.
+/// A property that all models of a family have, or none, or that a key decides.
 #[derive(Clone, Copy)]
 pub(super) enum Switch {
     On,
@@ -49,14 +50,14 @@ pub(super) enum Switch {
     Key(&'static str),
 }
 
-/// How `hidden_act` is to be understood.
+/// How the activation function named by `hidden_act` is applied.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Activation {
-    /// It is applied to a gate.
+    /// It is applied to the gate of a gated MLP.
     Gated,
-    /// It is applied to the only projection.
+    /// It is applied to the only input projection: the MLP has no gate.
     Plain,
-    /// It is not the truth: the family always has a gated quick GELU.
+    /// The key is not used: the family always has a gated quick GELU.
     QuickGated,
 }
 
@@ -116,7 +117,7 @@ pub(super) enum VocabMultiple {
     Unset,
 }
 
-/// A value that needs no file.
+/// The value of a field that all models of a family have.
 #[derive(Clone, Copy)]
 pub(super) enum Fixed {
     Bool(bool),
@@ -151,7 +152,7 @@ pub(super) const NO_SHARED: Experts = Experts {
     score: "softmax",
 };
 
-/// What most families fix.
+/// The fixed fields of most families: RMS norms and rotary positions.
 pub(super) const RMS_ROPE: &[(&str, Fixed)] = &[
     ("normalization", Fixed::Text("RMSNorm")),
     ("position_embedding_type", Fixed::Text("rope")),
@@ -164,7 +165,7 @@ pub(super) const RMS_1P_ROPE: &[(&str, Fixed)] = &[
     ("position_embedding_type", Fixed::Text("rope")),
 ];
 
-/// For a `model_type` that no table has: like Llama, with the switches and expert keys that are common.
+/// The family of a `model_type` that is not known: like Llama, with the most common keys for biases and experts.
 pub(super) const UNKNOWN: Family = Family {
     name: "unknown family",
     qk_norm: Switch::Key("use_qk_norm"),
@@ -182,12 +183,12 @@ pub(super) const UNKNOWN: Family = Family {
     ..LLAMA_LIKE
 };
 
-/// The family with a `model_type`.
+/// The family that a value of `model_type` names.
 pub(super) fn by_model_type(model_type: &str) -> Option<&'static Family> {
     all().find(|family| family.model_types.contains(&model_type))
 }
 
-/// The family with an entry of `architectures`.
+/// The family that a value of `architectures` names.
 pub(super) fn by_architecture(architecture: &str) -> Option<&'static Family> {
     all().find(|family| family.architectures.contains(&architecture))
 }

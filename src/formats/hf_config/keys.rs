@@ -1,4 +1,4 @@
-//! The vocabulary of `config.json`: which keys mean the same, and which change no memory.
+//! Keys of `config.json`: which are synonyms, and which do not change memory.
 
 /// Other spellings of a key, in the order in which they are looked for.
 ///
@@ -40,7 +40,7 @@ const ALIASES: &[(&str, &[&str])] = &[
     ),
 ];
 
-/// Keys that a multimodal file may state beside the part for text, for both.
+/// Keys that a multimodal file may state outside its text part and that hold for the text part too.
 pub(super) const SHARED_WITH_OUTER: &[&str] = &["torch_dtype", "tie_word_embeddings"];
 
 /// Where multimodal files keep the language model.
@@ -69,7 +69,7 @@ pub(super) fn aliases(key: &str) -> &'static [&'static str] {
         .map_or(&[], |(_, others)| others)
 }
 
-/// Why `key` changes no memory, if it is known not to.
+/// Why `key` does not change memory; `None` for keys that may.
 pub(super) fn ignored(key: &str) -> Option<&'static str> {
     if key.starts_with('_') {
         return Some(IDENTITY);

@@ -1,4 +1,4 @@
-//! Which layers have experts.
+//! Which layers of a model have experts.
 
 use super::error::HfProblemKind;
 use super::family::MoeLayers;
@@ -103,7 +103,7 @@ fn listed(source: &mut Source<'_>, layers: usize) -> Option<Vec<bool>> {
     Some(pattern)
 }
 
-/// A whole number of the pattern's rule, or what it is without the key.
+/// The whole number under a key of the pattern's rule, or its default without the key.
 fn rule(source: &mut Source<'_>, key: &'static str, min: i128, otherwise: usize) -> usize {
     match source.count(key, min) {
         Some((found, number)) => {

@@ -1,4 +1,4 @@
-//! A `config.json` while it is being read: where a key is found, and the record of what became of it.
+//! A `config.json` while it is being read: looks keys up and records what was made of them.
 
 use std::borrow::Cow;
 
@@ -12,14 +12,14 @@ use crate::value::Value;
 /// Largest size, count or width accepted; products of two still fit an `i128` many times over.
 const MAX_COUNT: i128 = 1 << 40;
 
-/// The keys of one model with what has been made of them so far.
+/// The keys of one model, and the settings, report rows and problems so far.
 pub(super) struct Source<'a> {
     pub(super) family: &'static Family,
     /// The keys of the language model.
     pub(super) entries: &'a [Entry],
     /// The keys around it in a multimodal file; empty otherwise.
     pub(super) outer: &'a [Entry],
-    /// What stands before a key of `entries` in the report: empty, or `text_config.`
+    /// The prefix of the keys of `entries` in the report: empty, or `text_config.`
     pub(super) prefix: String,
     /// The class defaults of the family.
     pub(super) defaults: &'a [Entry],
@@ -30,7 +30,7 @@ pub(super) struct Source<'a> {
     pub(super) problems: Vec<HfProblem>,
 }
 
-/// A value with the place that it comes from.
+/// A value with the key and line that it comes from.
 #[derive(Clone)]
 pub(super) struct Found<'a> {
     pub(super) data: &'a Data,
@@ -39,7 +39,7 @@ pub(super) struct Found<'a> {
 }
 
 impl Found<'_> {
-    /// Whether the file itself has it, as against the class default.
+    /// Whether the file has it; otherwise it is a default of the class.
     pub(super) fn in_file(&self) -> bool {
         self.line.is_some()
     }
@@ -64,7 +64,7 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// What the file, or else the class, says under `key` or one of its other spellings.
+    /// The value of `key`, or of one of its other spellings, in the file; otherwise the default of the class.
     ///
     /// The first spelling that is not null counts; the others are reported.
     pub(super) fn find(&mut self, key: &'static str) -> Option<Found<'a>> {
@@ -136,13 +136,13 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// Records `field = value` as what `found` says in other words.
+    /// Sets `field`, of which the key of `found` is another name.
     pub(super) fn map(&mut self, found: &Found<'_>, field: &'static str, value: Value) {
         self.row(found, KeyStatus::Mapped, Some(field), "");
         self.settings.push(Setting { field, value });
     }
 
-    /// Records `field = value` as following from `found` and something else.
+    /// Sets `field` to a value that was derived from `found` and other facts.
     pub(super) fn derive(
         &mut self,
         found: &Found<'_>,
@@ -154,7 +154,7 @@ impl<'a> Source<'a> {
         self.settings.push(Setting { field, value });
     }
 
-    /// Records `field = value` as following from no key at all.
+    /// Sets `field` to a value that follows from the family and no key.
     pub(super) fn derive_from_family(
         &mut self,
         field: &'static str,
@@ -170,7 +170,7 @@ impl<'a> Source<'a> {
         self.settings.push(Setting { field, value });
     }
 
-    /// Notes which entry names the family.
+    /// Records which entry names the family, and adds its report row.
     pub(super) fn named_by(&mut self, entry: &Entry, outer: bool) {
         let value = shown_data(&entry.node.data);
         self.family_key = (self.path(&entry.key, outer), value, Some(entry.line));
@@ -195,7 +195,7 @@ impl<'a> Source<'a> {
         });
     }
 
-    /// Records a setting that the family fixes.
+    /// Sets a field to the value that all models of the family have.
     pub(super) fn fix(&mut self, field: &'static str, fixed: Fixed) {
         let value = match fixed {
             Fixed::Bool(b) => Value::Bool(b),

@@ -1,4 +1,4 @@
-//! From the keys of a decoder to Megatron's fields, in the order of Megatron's own option groups.
+//! Translates the keys of a decoder to Megatron's fields, in the order of Megatron's option groups.
 
 use super::error::HfProblemKind;
 use super::experts;
@@ -11,7 +11,7 @@ use crate::value::Value;
 /// More layers than any model has; bounds the lists that are made per layer.
 const MAX_LAYERS: i128 = 10_000;
 
-/// Reads everything that the family knows how to read.
+/// Reads all keys of the model into fields.
 pub(super) fn translate(source: &mut Source<'_>) {
     for &(field, value) in source.family.fixed {
         source.fix(field, value);
@@ -141,7 +141,8 @@ fn latent_attention(source: &mut Source<'_>) {
     }
 }
 
-/// Sets a truth value that the family fixes or leaves to a key; `synonyms` may contradict what it fixes.
+/// Sets a truth value that the family fixes or that a key decides. Where the family fixes it, the keys in `synonyms` are
+/// reported as conflicting if they have another value.
 fn switch(source: &mut Source<'_>, switch: Switch, field: &'static str, synonyms: &[&'static str]) {
     let fixed = match switch {
         Switch::On => true,

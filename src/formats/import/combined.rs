@@ -1,4 +1,4 @@
-//! What several keys say together: batch, sequence, activation, number of GPUs.
+//! Fields that several keys decide together: batch size, sequence length, activation function, number of GPUs.
 
 use super::draft::{JobDraft, KeyValue};
 use super::precision;
@@ -8,7 +8,7 @@ use crate::config::fields::FieldId;
 use crate::formats::report::KeyStatus;
 use crate::value::Value;
 
-/// What one key cannot say alone.
+/// The keys that decide a field only together with others, kept until all keys were read.
 #[derive(Default)]
 pub(super) struct CombinedKeys {
     pub(super) gated: Option<KeyValue>,
@@ -29,7 +29,7 @@ pub(super) struct CombinedKeys {
     pub(super) batch: Option<KeyValue>,
 }
 
-/// Puts together what several keys say.
+/// Sets the fields that several keys decide together.
 pub(super) fn combine(draft: &mut JobDraft, combined: CombinedKeys) {
     activation(draft, combined.gated, combined.activation);
     precision::combine(draft, combined.gradients);

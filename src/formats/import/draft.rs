@@ -1,4 +1,4 @@
-//! A job that is being put together, key by key.
+//! A job under construction: settings and report rows are added key by key.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -14,24 +14,24 @@ use crate::formats::report::{KeyStatus, shown};
 use crate::formats::state::{Setup, ShareState};
 use crate::value::Value;
 
-/// One key of a text with its value.
+/// One key of a text with its value and line.
 #[derive(Clone, Debug)]
 pub(super) struct KeyValue {
-    /// As the text spells it.
+    /// The key as the text spells it.
     pub(super) key: String,
     pub(super) value: Value,
     pub(super) line: u32,
 }
 
-/// A job with the rows so far.
+/// The settings, report rows and questions so far.
 pub(super) struct JobDraft {
     pub(super) dialect: Dialect,
     pub(super) settings: Settings,
     pub(super) report: Vec<Row>,
     pub(super) questions: Vec<Question>,
-    /// The keys without a value.
+    /// The keys that have no usable value.
     pub(super) missing: Vec<Missing>,
-    /// Which row decided a field.
+    /// The index of the report row that set a field.
     rows: BTreeMap<FieldId, usize>,
 }
 
@@ -47,7 +47,7 @@ impl JobDraft {
         }
     }
 
-    /// Adds a row.
+    /// Adds a report row.
     pub(super) fn row(
         &mut self,
         item: &KeyValue,
@@ -65,7 +65,8 @@ impl JobDraft {
         });
     }
 
-    /// Sets a field from a key.
+    /// Sets a field from a key and adds the report row. A row that set the field before becomes conflicting; a value that
+    /// the field cannot take is reported as missing.
     pub(super) fn set(
         &mut self,
         item: &KeyValue,
@@ -101,7 +102,7 @@ impl JobDraft {
         self.settings.get(id).is_some()
     }
 
-    /// A field's number, where it is given and can be read.
+    /// The value of a whole-number field, where a key has set it.
     pub(super) fn number(&self, id: FieldId) -> Option<u64> {
         match meaning(id, self.settings.get(id)) {
             Meaning::Is(crate::config::parse::Parsed::Int(i)) => Some(i),
@@ -109,8 +110,8 @@ impl JobDraft {
         }
     }
 
-    /// Sets what the front end takes for fields that the text leaves out, where that differs from what a missing
-    /// field means here.
+    /// Sets the fields that the text leaves out to the defaults of the front end, where those differ from the defaults of
+    /// the fields themselves.
     pub(super) fn defaults(&mut self) {
         for id in FieldId::ALL {
             let Some(text) = self.dialect.default_of(destination_of(*id)) else {
@@ -130,7 +131,7 @@ impl JobDraft {
         }
     }
 
-    /// Sets a field as the front end does where the text does not say it.
+    /// Sets a field to a default of the front end and adds the report row.
     pub(super) fn default(&mut self, id: FieldId, value: Value) {
         self.report.push(Row {
             key: id.field().name.to_owned(),
@@ -165,7 +166,7 @@ impl JobDraft {
     }
 }
 
-/// A value as Python prints it.
+/// The value that Python prints as `text`.
 pub(crate) fn python(text: &str) -> Value {
     match text {
         "None" => Value::Null,

@@ -1,6 +1,6 @@
 //! Why a text was not imported.
 
-use core::fmt;
+use thiserror::Error;
 
 use crate::formats::hf_config::HfError;
 use crate::formats::job_json::JobJsonError;
@@ -8,50 +8,36 @@ use crate::formats::json::JsonError;
 use crate::formats::share_url::Notice;
 use crate::formats::yaml::YamlError;
 
-/// Why a text was not imported; nothing of it counts then.
-#[derive(Clone, Debug, PartialEq)]
+/// Why a text was not imported at all.
+#[derive(Clone, Debug, PartialEq, Error)]
 pub enum ImportError {
-    /// It has more bytes than are read of its kind: more than this.
+    /// It has more bytes than are read of its format: more than this.
+    #[error("This text is larger than {} kB, which is the most for its kind; nothing was read.", .0 / 1_000)]
     TooLarge(usize),
     /// It has more keys or flags than any job.
+    #[error("This text has thousands of keys; nothing was read.")]
     TooManyKeys,
-    /// Nothing gives its format away.
+    /// It has the marks of no format.
+    #[error(
+        "This is neither a config.json, a launch script, Megatron flags, YAML, overrides nor a link."
+    )]
     NotRecognized,
     /// It has the form of a format, but none of its keys.
+    #[error("No setting of a training job was found in this text.")]
     Nothing,
-    /// A model configuration that makes no model.
+    /// A model configuration that no model can be made of.
+    #[error("{0}")]
     Model(HfError),
     /// Broken JSON.
+    #[error("{0}")]
     Json(JsonError),
-    /// JSON that is no job.
+    /// JSON that is no job document.
+    #[error("{0}")]
     Job(JobJsonError),
     /// Broken YAML.
+    #[error("{0}")]
     Yaml(YamlError),
     /// A link that cannot be read.
+    #[error("{0}")]
     Link(Notice),
 }
-
-impl fmt::Display for ImportError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::TooLarge(most) => {
-                let most = most / 1_000;
-                write!(f, "This text is larger than {most} kB, which is the most for its kind; nothing was read.")
-            }
-            Self::TooManyKeys => {
-                f.write_str("This text has thousands of keys; nothing was read.")
-            }
-            Self::NotRecognized => f.write_str(
-                "This is neither a config.json, a launch script, Megatron flags, YAML, overrides nor a link.",
-            ),
-            Self::Nothing => f.write_str("No setting of a training job was found in this text."),
-            Self::Model(error) => error.fmt(f),
-            Self::Json(error) => error.fmt(f),
-            Self::Job(error) => error.fmt(f),
-            Self::Yaml(error) => error.fmt(f),
-            Self::Link(notice) => notice.fmt(f),
-        }
-    }
-}
-
-impl core::error::Error for ImportError {}

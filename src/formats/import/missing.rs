@@ -1,4 +1,4 @@
-//! Settings for which a text has no value: a variable that nobody sets, or a word that the setting cannot take.
+//! Keys without a usable value: it depends on a variable that nobody sets, or the field cannot take it.
 
 use super::draft::{JobDraft, KeyValue};
 use crate::config::field::Default;
@@ -7,21 +7,21 @@ use crate::formats::report::{KeyStatus, shown};
 use crate::formats::shell::{ShellImport, Word};
 use crate::value::Value;
 
-/// The key of the row for the number of GPUs, which no flag of a program says.
+/// The key of the report row for the number of GPUs, which no flag of a training program gives.
 pub const GPUS: &str = "GPUs";
 
-/// A key without a value.
+/// A key without a usable value.
 pub(super) struct Missing {
     key: String,
     field: Option<FieldId>,
-    /// The script's variables that the value is made of.
+    /// The script's variables that occur in the value.
     variables: Vec<String>,
-    /// Its row.
+    /// The index of its report row.
     row: usize,
 }
 
 impl JobDraft {
-    /// Notes that a key has no value for its field.
+    /// Adds a key that has no usable value, with its report row.
     pub(super) fn add_missing(&mut self, item: &KeyValue, field: Option<FieldId>, why: String) {
         self.missing.push(Missing {
             key: item.key.clone(),
@@ -32,8 +32,8 @@ impl JobDraft {
         self.row(item, KeyStatus::Missing, field, why);
     }
 
-    /// Notes of the keys that were found without a value since there were `known` that other values of these words would
-    /// give them one.
+    /// Records the variables that occur in `words` for the missing keys from index `known` on: other values of these
+    /// variables would give the keys a value.
     pub(super) fn name_variables(&mut self, known: usize, words: &[Word]) {
         for missing in self.missing.iter_mut().skip(known) {
             let names = words.iter().flat_map(|word| &word.variables);
@@ -41,7 +41,7 @@ impl JobDraft {
         }
     }
 
-    /// The keys that another value of a variable would give a value.
+    /// The missing keys in whose values a variable occurs.
     pub(super) fn keys_of(&self, variable: &str) -> Vec<String> {
         let of_it = self
             .missing
@@ -50,7 +50,7 @@ impl JobDraft {
         of_it.map(|missing| missing.key.clone()).collect()
     }
 
-    /// Says in every row without a value what counts in its place.
+    /// Completes the report rows of missing keys with the value that is used in their place.
     pub(super) fn explain_missing(&mut self, partial: bool) {
         for missing in &self.missing {
             let stands = match missing.field {
@@ -72,7 +72,7 @@ impl JobDraft {
     }
 }
 
-/// Why words give no value: the variables that nobody sets.
+/// The reason why words have no value: the variables in them that nobody sets.
 pub(super) fn unset(words: &[Word], script: &ShellImport) -> String {
     let read = |name: &str| {
         words

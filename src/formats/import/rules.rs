@@ -1,4 +1,4 @@
-//! From keys to fields: renamed ones, and those with rules of their own.
+//! Applies one key: sets the field that it names or decides, and adds its report row.
 
 use super::Question;
 
@@ -13,7 +13,7 @@ use crate::formats::megatron_args;
 use crate::formats::report::{KeyStatus, shown};
 use crate::value::Value;
 
-/// Destinations without a field, with what happens to them.
+/// Argparse destinations of Megatron-LM that are not fields here, with the status and note for the report.
 const WITHOUT_FIELD: &[(&str, KeyStatus, &str)] = &[
     (
         "use_flash_attn",
@@ -67,15 +67,15 @@ const WITHOUT_FIELD: &[(&str, KeyStatus, &str)] = &[
     ),
 ];
 
-/// What a key decides, whatever its value.
+/// What a key decides, independent of its value.
 pub(super) enum Decides {
-    /// Nothing that counts, or nobody knows what.
+    /// Nothing that changes memory, or the key is unknown.
     Nothing,
-    /// A setting, with its field where it is one alone.
+    /// A setting, and its field where it is exactly one.
     Setting(Option<FieldId>),
 }
 
-/// What becomes of a key, so that one without a value can be told.
+/// What a key decides. Used to report a key that has no value.
 pub(super) fn decides(dialect: Dialect, name: &str) -> Decides {
     let of_field = |destination: &str| match destination {
         "cuda_graph_scope_deprecated" => Decides::Setting(Some(FieldId::cuda_graph_modules)),
@@ -123,7 +123,7 @@ fn of_rule(rule: KeyRule) -> Decides {
     })
 }
 
-/// Takes one key in.
+/// Applies one key.
 pub(super) fn apply(
     draft: &mut JobDraft,
     combined: &mut CombinedKeys,
@@ -226,7 +226,8 @@ fn field(draft: &mut JobDraft, item: &KeyValue, destination: &'static str) {
     }
 }
 
-/// What `cuda_graph_modules` may still say about other fields (`normalize_cuda_graph_modules`).
+/// Moves names in `cuda_graph_modules` that belong to other fields there, as Megatron-LM's
+/// `normalize_cuda_graph_modules` does.
 pub(super) fn graphs(draft: &mut JobDraft) {
     let id = FieldId::cuda_graph_modules;
     let words: Vec<String> = match draft.settings.get(id) {
@@ -356,7 +357,7 @@ fn rule(draft: &mut JobDraft, combined: &mut CombinedKeys, item: &KeyValue, rule
     }
 }
 
-/// Settings inside one value: a map, or JSON in text.
+/// Applies the settings inside one value, which is JSON in text.
 fn nested(draft: &mut JobDraft, combined: &mut CombinedKeys, item: &KeyValue) {
     let Value::Text(text) = &item.value else {
         // Maps were taken apart before; an empty one is left.

@@ -1,4 +1,4 @@
-//! Values as front ends write them.
+//! Converts values as front ends write them.
 
 use super::draft::KeyValue;
 use crate::config::field::Kind;

@@ -1,5 +1,5 @@
-//! The size of the vocabulary where only a tokenizer is named: Megatron-LM asks the tokenizer, whose files are not
-//! at hand here.
+//! The size of the vocabulary where the text only names a tokenizer. Megatron-LM loads the tokenizer; here its size is
+//! looked up by its name.
 
 use super::draft::{JobDraft, KeyValue};
 use super::values::word;
@@ -8,7 +8,7 @@ use crate::formats::report::KeyStatus;
 use crate::presets;
 use crate::value::Value;
 
-/// What says which tokenizer it is.
+/// The keys that name the tokenizer.
 #[derive(Default)]
 pub(super) struct Tokenizer {
     /// `--tokenizer-type`.
@@ -17,7 +17,7 @@ pub(super) struct Tokenizer {
     pub(super) model: Option<KeyValue>,
 }
 
-/// Tokenizers whose files are the same wherever they are used, with their sizes.
+/// Tokenizer classes that are mostly used with one vocabulary, its size, and the note for the report.
 const FIXED: [(&str, i128, &str); 2] = [
     (
         "GPT2BPETokenizer",
@@ -31,7 +31,7 @@ const FIXED: [(&str, i128, &str); 2] = [
     ),
 ];
 
-/// Sets the size, unless the text gives it.
+/// Sets the size of the vocabulary, unless the text gives it.
 pub(super) fn combine(draft: &mut JobDraft, tokenizer: Tokenizer) {
     let given = draft.has(FieldId::vocab_size) || draft.has(FieldId::padded_vocab_size);
     let kind = tokenizer.kind.as_ref();
@@ -60,7 +60,7 @@ pub(super) fn combine(draft: &mut JobDraft, tokenizer: Tokenizer) {
     }
 }
 
-/// The vocabulary of a preset's model, for the Hub's name of its repository, with the preset's name.
+/// The vocabulary size and the name of the preset whose model is this repository on the Hub.
 fn of_repository(repository: &str) -> Option<(Value, &'static str)> {
     let path = format!("huggingface.co/{repository}/").to_ascii_lowercase();
     presets::PRESETS.iter().find_map(|preset| {

@@ -1,6 +1,6 @@
-//! The reader of our own JSON.
+//! Reads job documents.
 
-use core::fmt;
+use thiserror::Error;
 
 use super::SCHEMA;
 use crate::config::fields::FieldId;
@@ -13,42 +13,30 @@ use crate::value::Value;
 /// The most modules that are read.
 const MAX_MODULES: usize = 64;
 
-/// What a document holds.
+/// A job document after reading.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Document {
     /// The state, with its values as they stand in the document.
     pub state: ShareState,
-    /// What became of every key, by line.
+    /// A row for every key, by line.
     pub report: Vec<KeyReport>,
 }
 
 /// Why a document was not read.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum JobJsonError {
     /// Not a map with a schema or with settings.
+    #[error("this JSON has no settings of a job")]
     NotAJob,
     /// A newer schema.
+    #[error("this file was made by a newer version of the calculator ({schema})")]
     Newer {
-        /// What the document says.
+        /// The schema that the document names.
         schema: String,
     },
 }
 
-impl fmt::Display for JobJsonError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NotAJob => f.write_str("this JSON has no settings of a job"),
-            Self::Newer { schema } => write!(
-                f,
-                "this file was made by a newer version of the calculator ({schema})"
-            ),
-        }
-    }
-}
-
-impl core::error::Error for JobJsonError {}
-
-/// Whether a tree is a document, or a flat map of settings.
+/// Whether a tree is a job document or a flat map of settings.
 #[must_use]
 pub fn recognizes(root: &Node) -> bool {
     match root.get("schema").map(|node| &node.data) {
@@ -61,10 +49,10 @@ pub fn recognizes(root: &Node) -> bool {
     }
 }
 
-/// Reads a document. Values are not checked: what a field cannot take stays, so that it can be shown and mended.
+/// Reads a document. Values are not checked: a value that its field cannot take stays, so that the page can show it.
 ///
 /// # Errors
-/// [`JobJsonError`] when it is none, or of a newer schema.
+/// [`JobJsonError`] when the tree is not a job document, or has a newer schema.
 pub fn read(root: &Node) -> Result<Document, JobJsonError> {
     if !recognizes(root) {
         return Err(JobJsonError::NotAJob);
@@ -227,7 +215,7 @@ impl Reader {
         (module, unknown)
     }
 
-    /// Reads settings; the result is those that no field has.
+    /// Reads settings. Returns those whose keys no field has.
     fn settings(
         &mut self,
         settings: &mut Settings,

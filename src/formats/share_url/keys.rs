@@ -1,19 +1,19 @@
-//! What the left side of a token names.
+//! The keys of a link: the left sides of its tokens.
 
 use super::text;
 use crate::config::field::Scope;
 use crate::config::fields::FieldId;
 use crate::config::raw::RawModule;
 
-/// The preset.
+/// The key of the preset.
 pub(super) const PRESET: &str = "m";
-/// The list of modules.
+/// The key of the list of modules.
 pub(super) const MODULES: &str = "mod";
-/// The chosen tab.
+/// The key of the chosen tab.
 pub(super) const TAB: &str = "tab";
-/// The chosen stage.
+/// The key of the chosen pipeline stage.
 pub(super) const STAGE: &str = "stage";
-/// The start of the pinned job.
+/// The token after which the tokens of the pinned job stand.
 pub(super) const COMPARE: &str = "vs";
 
 /// What a key stands for.
@@ -63,7 +63,7 @@ fn module(prefix: &str, modules: &[RawModule]) -> Option<usize> {
     modules.iter().position(|module| module.name == name)
 }
 
-/// What stands in front of a module's keys.
+/// The prefix of a module's keys, without its dot: the module's name, or its number where names are not unique.
 pub(super) fn prefix(index: usize, modules: &[RawModule]) -> String {
     let name = modules.get(index).map_or("", |module| module.name.as_str());
     let first = modules.iter().position(|module| module.name == name);

@@ -1,4 +1,4 @@
-//! One field's value as a link shows it.
+//! How a link writes the value of one field.
 //!
 //! Numbers and names are themselves, flags are 1 and 0, names of a set are separated by commas. Patterns and
 //! layouts are lists of runs: `0~3,1~58` is three zeros and fifty-eight ones; in `Et3,t2~29,m,L` the commas end
@@ -11,9 +11,9 @@ use crate::config::pattern::LayerPattern;
 use crate::parallel::stages::{LayerType, PipelineLayout};
 use crate::value::Value;
 
-/// What stands for "nothing", which is not the same as the preset's value.
+/// How a link writes "explicitly nothing". Without the token the preset's value counts.
 pub(super) const NULL: &str = "null";
-/// What stands for a set without names.
+/// How a link writes an empty set.
 const EMPTY: &str = "0";
 /// The most entries of a list of runs.
 const MAX_RUNS: usize = 10_000;
@@ -47,7 +47,7 @@ pub(super) fn write(id: FieldId, parsed: &Parsed) -> String {
 /// The raw value that `text` stands for.
 ///
 /// # Errors
-/// In words, why the field cannot take it.
+/// A message that says why the field cannot take it.
 pub(super) fn read(id: FieldId, text: &str) -> Result<Value, String> {
     if text == NULL {
         return Ok(Value::Null);
@@ -93,7 +93,7 @@ fn write_pattern(list: &[bool]) -> String {
     runs.join(",")
 }
 
-/// The pattern as Megatron writes it; none when it is not a list of runs.
+/// The pattern in Megatron's notation; `None` where `text` is not a list of runs.
 fn read_pattern(text: &str) -> Option<String> {
     if !text.contains([',', '~']) {
         return None;
@@ -131,7 +131,7 @@ fn write_layout(layout: &PipelineLayout) -> String {
     parts.join(",")
 }
 
-/// The layout as Megatron writes it; none when it is not in the form of links.
+/// The layout in Megatron's notation; `None` where `text` is not in the notation of links.
 fn read_layout(text: &str) -> Option<String> {
     let mut stages = Vec::new();
     let mut items = 0_usize;

@@ -1,32 +1,38 @@
-//! What a link had that could not be used, in words.
+//! What of a link could not be used.
 
-use core::fmt;
+use thiserror::Error;
 
 use super::{MAX_LINK, MAX_TOKEN, MAX_TOKENS};
 
 /// Something in a link that was not used, or not as it stands.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum Notice {
     /// The text is not a link of this calculator.
+    #[error("This link could not be read and was ignored.")]
     NotALink,
     /// The link has more characters than are read.
+    #[error("This link has {length} characters and was ignored; the limit is {MAX_LINK}.")]
     TooLong {
         /// Its characters.
         length: usize,
     },
     /// The link is of a version that is not known yet.
+    #[error("This link was made by a newer version of the calculator ({version}) and was ignored.")]
     Newer {
         /// The version that it names.
         version: String,
     },
     /// The packed part cannot be read: cut off, changed on the way, or too large.
+    #[error("This link is damaged or incomplete, and its settings were ignored.")]
     Damaged,
     /// There is no such preset.
+    #[error("There is no preset {name}; only the link's own settings were used.")]
     UnknownPreset {
         /// The preset that the link names.
         name: String,
     },
     /// The preset exists in another version.
+    #[error("The preset {name} is not known here; {used} was used instead.")]
     PresetVersion {
         /// The preset that the link names.
         name: String,
@@ -34,11 +40,13 @@ pub enum Notice {
         used: String,
     },
     /// No field has this key; it is kept for the next link.
+    #[error("“{key}” is not known here. It was ignored, and stays in the link.")]
     UnknownKey {
         /// The key.
         key: String,
     },
     /// The field cannot take the value.
+    #[error("{key}={value} was ignored: {key} {reason}.")]
     BadValue {
         /// The key.
         key: String,
@@ -48,16 +56,19 @@ pub enum Notice {
         reason: String,
     },
     /// The key occurs more than once; the last one counts.
+    #[error("{key} occurs more than once; the last one was used.")]
     Repeated {
         /// The key.
         key: String,
     },
-    /// A part of the link is too long.
+    /// A token of the link is too long.
+    #[error("“{start}” was ignored: it is longer than {MAX_TOKEN} characters.")]
     TokenTooLong {
-        /// How it begins.
+        /// Its first characters.
         start: String,
     },
-    /// The link has too many parts.
+    /// The link has too many tokens.
+    #[error("{ignored} settings were ignored: a link may have {MAX_TOKENS}.")]
     TooManyTokens {
         /// How many were ignored.
         ignored: usize,
@@ -71,55 +82,4 @@ pub(super) fn clip(text: &str) -> String {
         clipped.push('…');
     }
     clipped
-}
-
-impl fmt::Display for Notice {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NotALink => f.write_str("This link could not be read and was ignored."),
-            Self::TooLong { length } => write!(
-                f,
-                "This link has {length} characters and was ignored; the limit is {MAX_LINK}."
-            ),
-            Self::Newer { version } => write!(
-                f,
-                "This link was made by a newer version of the calculator ({version}) and was ignored."
-            ),
-            Self::Damaged => {
-                f.write_str("This link is damaged or incomplete, and its settings were ignored.")
-            }
-            Self::UnknownPreset { name } => {
-                write!(
-                    f,
-                    "There is no preset {name}; only the link's own settings were used."
-                )
-            }
-            Self::PresetVersion { name, used } => {
-                write!(
-                    f,
-                    "The preset {name} is not known here; {used} was used instead."
-                )
-            }
-            Self::UnknownKey { key } => {
-                write!(
-                    f,
-                    "“{key}” is not known here. It was ignored, and stays in the link."
-                )
-            }
-            Self::BadValue { key, value, reason } => {
-                write!(f, "{key}={value} was ignored: {key} {reason}.")
-            }
-            Self::Repeated { key } => {
-                write!(f, "{key} occurs more than once; the last one was used.")
-            }
-            Self::TokenTooLong { start } => write!(
-                f,
-                "“{start}” was ignored: it is longer than {MAX_TOKEN} characters."
-            ),
-            Self::TooManyTokens { ignored } => write!(
-                f,
-                "{ignored} settings were ignored: a link may have {MAX_TOKENS}."
-            ),
-        }
-    }
 }

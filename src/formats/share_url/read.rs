@@ -1,4 +1,4 @@
-//! Tokens to a state.
+//! Reads the tokens of a link into a state.
 
 use std::collections::BTreeSet;
 
@@ -46,7 +46,7 @@ struct Reader {
     notices: Vec<Notice>,
 }
 
-/// A token's two sides as they stand in the link.
+/// The two sides of a token, key and value, still percent-encoded.
 type Pair<'t> = (&'t str, Option<&'t str>);
 
 impl Reader {

@@ -1,4 +1,4 @@
-//! A state in canonical form to tokens.
+//! Writes a state in canonical form as the tokens of a link.
 
 use super::keys::{self, Key};
 use super::{notation, text};

@@ -8,13 +8,13 @@ const MAX_NESTING: u32 = 64;
 pub(super) enum Failure {
     /// A variable in it is not known; its name.
     Unknown(String),
-    /// It is not an expression of the kinds read here, or divides by zero, or overflows.
+    /// The text is no supported expression, or the expression divides by zero or overflows.
     Malformed,
 }
 
-/// Where names in expressions live.
+/// Reads and sets the variables that occur in expressions.
 pub(super) trait Names {
-    /// The value of the variable `name`, an expression itself in bash but a number here.
+    /// The value of the variable `name`. Bash evaluates it as an expression; here it must be a number.
     fn number(&mut self, name: &str) -> Result<i64, Failure>;
     /// Stores an assignment.
     fn store(&mut self, name: &str, value: i64);
@@ -44,11 +44,11 @@ struct Reader<'a> {
     rest: &'a str,
     names: &'a mut dyn Names,
     depth: u32,
-    /// Whether assignments count: not in the untaken side of `&&`, `||` and `?:`.
+    /// Whether assignments are stored: false in the operand of `&&`, `||` and `?:` that is not evaluated.
     live: bool,
 }
 
-/// Binary operators with how tightly they bind; longer spellings first.
+/// Binary operators with their precedence; longer spellings stand first.
 const BINARY: [(&str, u8); 18] = [
     ("**", 11),
     ("||", 1),

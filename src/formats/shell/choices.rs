@@ -1,4 +1,4 @@
-//! `if`, `case` and `test && …`: which side is taken, and what each side would add.
+//! `if`, `case` and `test && …`: which branch is taken, and which flags and variables each branch would add.
 
 use super::condition::Verdict;
 use super::interpreter::{MAX_REPORTED, Machine};
@@ -6,7 +6,7 @@ use super::syntax::{self, Assigned, Statement, Test};
 use super::text::{Text, is_unresolved, joined};
 use super::{Assignment, Branch, Choice, flags, pattern};
 
-/// What the statements of a side would add.
+/// The flags and assignments that the statements of a branch would make.
 #[derive(Default)]
 struct Found {
     words: Vec<Text>,
@@ -55,7 +55,7 @@ impl Machine<'_> {
         verdict
     }
 
-    /// The answer to the choice on `line`.
+    /// The user's answer to the choice on `line`.
     fn chosen(&self, line: u32) -> Option<usize> {
         let mut answers = self.answers.branches.iter().rev();
         answers
@@ -166,7 +166,7 @@ impl Machine<'_> {
         });
     }
 
-    /// Whether `body` has flags in it.
+    /// Whether flags occur in `body`.
     pub(super) fn adds_flags(&mut self, body: &[Statement]) -> bool {
         let mut found = Found::default();
         self.collect(body, &mut found, 0);

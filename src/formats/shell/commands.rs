@@ -1,4 +1,4 @@
-//! Simple commands: the few that change variables, and those that start training.
+//! Simple commands: those that change variables, such as `export`, and those that start training.
 
 use std::rc::Rc;
 
@@ -102,7 +102,7 @@ impl Machine<'_> {
         }
     }
 
-    /// Follows text that bash would read as a script of its own.
+    /// Follows a text that bash would run as a script, as of `eval` and `bash -c`.
     fn script(&mut self, script: &[super::text::Piece], line: u32) {
         if !self.enter() {
             return;

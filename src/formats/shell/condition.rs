@@ -4,14 +4,14 @@ use super::interpreter::Machine;
 use super::text::{Text, is_unresolved, joined};
 use super::{arithmetic, pattern, syntax};
 
-/// Whether something holds.
+/// The result of a condition.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Verdict {
-    /// None: the text alone does not say.
+    /// Whether the condition holds; `None` where the text alone does not decide it.
     pub(super) value: Option<bool>,
-    /// Whether it was a test rather than a program.
+    /// Whether the condition is a test rather than a program.
     pub(super) test: bool,
-    /// Whether the value is the likely one rather than the certain one.
+    /// Whether the value is likely rather than certain.
     guessed: bool,
 }
 
@@ -43,7 +43,7 @@ impl Verdict {
         }
     }
 
-    /// The verdict of a pipeline: that of its last statement, which is a program in all but name.
+    /// The result of a pipeline: that of its last statement.
     pub(super) fn unless_test(self) -> Self {
         if self.test { Self::of_test(None) } else { self }
     }

@@ -1,4 +1,4 @@
-//! Words to text: parameters and arithmetic; command substitutions are in [`substitution`].
+//! Expands words to text: parameters and arithmetic. Command substitutions are in [`substitution`].
 
 mod substitution;
 
@@ -72,7 +72,7 @@ impl Machine<'_> {
         text
     }
 
-    /// `text`, or nothing when the budget for expansion is spent.
+    /// `text`, or an empty text when the limit of expanded text is reached.
     fn paid(&mut self, text: Text) -> Text {
         let bytes: usize = text.iter().map(|piece| piece.text.len() + 16).sum();
         let line = text.first().map_or(self.line, |piece| piece.line);
@@ -196,7 +196,7 @@ impl Machine<'_> {
         }
     }
 
-    /// What stands for a variable without a value.
+    /// The text in place of a variable without a value.
     pub(super) fn unknown(&mut self, name: &str, line: u32, default: Option<&str>) -> Text {
         let id = self.external(name, line, default);
         vec![Piece {
@@ -270,7 +270,7 @@ impl Machine<'_> {
         }
     }
 
-    /// What joins an array's elements in `"${A[*]}"`.
+    /// The separator of an array's elements in `"${A[*]}"`.
     fn separator(&mut self) -> char {
         match self.stored("IFS", 0) {
             Some(Stored::Scalar(text)) => joined(&text).chars().next().unwrap_or(' '),

@@ -1,4 +1,4 @@
-//! Words to flags with values.
+//! Groups words into flags with values.
 
 use super::{Flag, Word};
 use crate::formats::dialects::{KeyMeaning, arity, slime};
@@ -69,7 +69,7 @@ pub(super) fn group(words: &[Word]) -> (Vec<Flag>, Vec<Word>) {
     (flags, stray)
 }
 
-/// Whether a flag may change memory: all but those known not to.
+/// Whether a flag may change memory: false only for flags that are known not to.
 pub(super) fn matters(flag: &Flag) -> bool {
     let irrelevant = matches!(megatron_args::find(&flag.name), Some(Known::Irrelevant(_)))
         || slime::find(&flag.name) == Some(KeyMeaning::Irrelevant);
@@ -85,7 +85,7 @@ fn room_of(name: &str) -> usize {
     }
 }
 
-/// The value that ms-swift wants after a switch.
+/// Whether a word is a truth value, as ms-swift wants one after a switch.
 fn is_truth(text: &str) -> bool {
     ["true", "false"]
         .iter()

@@ -1,4 +1,4 @@
-//! Follows a script's statements without running anything.
+//! Follows the statements of a script without executing any program.
 
 mod environment;
 mod report;
@@ -13,7 +13,7 @@ use super::{
     Answers, Choice, Command, Note, NoteKind, ShellImport, Variable, arithmetic, launch, parser,
 };
 
-/// Most text that expansion may produce, in bytes with a little for every piece.
+/// Most text that expansion may produce, in bytes; every piece of text counts a few bytes more.
 const MAX_EXPANSION: usize = 8_000_000;
 /// Most statements that are followed, loops counted in.
 const MAX_STATEMENTS: u32 = 300_000;
@@ -42,16 +42,16 @@ pub(super) struct Machine<'a> {
     pub(super) answers: Answers<'a>,
     pub(super) variables: BTreeMap<String, Binding>,
     pub(super) functions: BTreeMap<String, Rc<Vec<Statement>>>,
-    /// Arguments of the functions being followed.
+    /// The arguments of the functions that are being followed, the innermost last.
     pub(super) frames: Vec<Vec<Text>>,
     externals: Vec<Variable>,
     external_ids: BTreeMap<String, u32>,
     pub(super) used: BTreeSet<u32>,
-    /// Origins of the names that arithmetic has read.
+    /// Indices of the environment variables that arithmetic has read.
     pub(super) read_origins: Vec<u32>,
-    /// Names that some side of a choice sets.
+    /// Names of variables that a branch of some choice sets.
     pub(super) set_by_choices: BTreeSet<String>,
-    /// Origins of what conditions have looked at.
+    /// Indices of the environment variables that conditions have read.
     pub(super) tested: Vec<u32>,
     pub(super) commands: Vec<Command>,
     pub(super) choices: Vec<Choice>,
@@ -59,7 +59,7 @@ pub(super) struct Machine<'a> {
     expansion_left: usize,
     pub(super) statements_left: u32,
     calls: u32,
-    /// The line of the statement being followed.
+    /// The line of the statement that is being followed.
     pub(super) line: u32,
 }
 

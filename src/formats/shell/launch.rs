@@ -1,24 +1,24 @@
-//! Commands that start training: what launches, the program, its flags; and how many GPUs.
+//! Commands that start training: their launcher, program and flags, and the number of GPUs.
 
 use super::text::{Text, joined};
 use super::{Assignment, Command, Flag, Word, flags, same_name};
 use crate::formats::megatron_args;
 
-/// How many processes a script starts, as far as it says.
+/// The numbers of nodes and processes that a script starts, as far as it gives them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Launch {
     /// Nodes: `--nnodes`, `srun --nodes`, `#SBATCH -N`.
     pub nodes: Option<Word>,
     /// Processes, one per GPU, on each node: `--nproc_per_node`, `--ntasks-per-node` above 1.
     pub processes_per_node: Option<Word>,
-    /// GPUs of each node as asked from a scheduler: `--gpus-per-node`, `--gres=gpu:8`.
+    /// GPUs of each node that are requested from a scheduler: `--gpus-per-node`, `--gres=gpu:8`.
     pub gpus_per_node: Option<Word>,
     /// All processes: `srun --ntasks`, `mpirun -np`, `WORLD_SIZE`.
     pub processes: Option<Word>,
 }
 
 impl Launch {
-    /// The number of GPUs of the job, when the script says it.
+    /// The number of GPUs of the job, where the script gives it.
     #[must_use]
     pub fn world_size(&self) -> Option<u64> {
         let number = |word: &Option<Word>| -> Option<u64> {
@@ -33,7 +33,7 @@ impl Launch {
         }
     }
 
-    /// Adds what is not yet known; the facts nearest to the program come first.
+    /// Adds the numbers of `other` that are not known yet. Numbers nearest to the program are added first.
     fn learn(&mut self, flags: &[Flag]) {
         for flag in flags.iter().rev() {
             let Some(value) = flag.values.first() else {
@@ -77,7 +77,7 @@ fn set(slot: &mut Option<Word>, value: &Word) {
     }
 }
 
-/// The facts of a command, the batch directives around it, and the variables it was given.
+/// The numbers given by a command, by the `#SBATCH` lines of its script, and by variables.
 pub(super) fn facts(command: &Command, directives: &[Flag], assignments: &[Assignment]) -> Launch {
     let mut launch = Launch::default();
     launch.learn(&command.launcher);
@@ -173,7 +173,7 @@ pub(super) fn wrap(commands: Option<&mut [Command]>, wrapper: &[Word], line: u32
     }
 }
 
-/// A command as launcher, program and flags; `None` when it starts nothing that is known.
+/// A command as launcher, program and flags; `None` where it starts no known program.
 pub(super) fn split(words: &[Word]) -> Option<Command> {
     let line = words.first()?.line;
     if flags::is_flag(&words.first()?.text) {

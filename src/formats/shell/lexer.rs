@@ -1,4 +1,4 @@
-//! Characters to words and operators.
+//! Splits a script into words and operators.
 
 mod dollar;
 mod heredoc;
@@ -22,7 +22,7 @@ pub(super) struct Lexer {
     chars: Vec<char>,
     position: usize,
     line: u32,
-    /// Positions from which another line number counts; for text put together from several lines.
+    /// Positions at which the line number changes, for a text that was put together from several lines.
     marks: Vec<(usize, u32)>,
     next_mark: usize,
     /// Here-documents whose bodies start after the current line: end marker, and whether a shell
@@ -105,7 +105,7 @@ impl Lexer {
         Some(c)
     }
 
-    /// Consumes the rest, so that a caller that gives up cannot loop.
+    /// Skips the rest of the text, so that a caller that gives up does not loop.
     pub(super) fn finish(&mut self) {
         self.position = self.chars.len();
     }
@@ -131,7 +131,7 @@ impl Lexer {
         }
     }
 
-    /// A backslash at the end of a line; blanks after it, which bash would not forgive, are.
+    /// A backslash at the end of a line. Blanks after it are allowed, although bash does not allow them.
     fn at_continuation(&self) -> bool {
         let mut ahead = 1;
         // Few blanks are looked at, so that a line of backslashes and blanks stays linear.

@@ -1,4 +1,4 @@
-//! What the reader did not follow.
+//! Remarks on statements that the reader did not follow.
 
 use core::fmt;
 
@@ -7,7 +7,7 @@ use core::fmt;
 pub struct Note {
     /// The line, counted from 1.
     pub line: u32,
-    /// What there is to say about it.
+    /// The remark.
     pub kind: NoteKind,
 }
 
@@ -32,7 +32,7 @@ pub enum NoteKind {
     Arithmetic(String),
     /// There is no command that starts training; the flags are those of these variables.
     FlagsOfVariables(Vec<String>),
-    /// A variable with flags that the command does not use.
+    /// The variable holds flags, and the training command does not use it.
     Unused(String),
     /// Several commands start training; this one was not used.
     AnotherCommand,

@@ -1,4 +1,4 @@
-//! Words to statements.
+//! Parses words into statements.
 
 mod simple;
 
@@ -12,7 +12,7 @@ const MAX_NESTING: u32 = 48;
 pub(super) struct Parser {
     lexer: Lexer,
     peeked: Option<Token>,
-    /// Where the peeked token starts.
+    /// The position of the next token, where that was read ahead.
     start: usize,
     depth: u32,
 }

@@ -78,7 +78,7 @@ pub(super) enum Action {
     Lower,
     /// `${NAME?message}`
     Required,
-    /// Anything else (`%`, `#`, `/`, `:offset`), which is not evaluated.
+    /// Any other operator (`%`, `#`, `/`, `:offset`); it is not evaluated.
     Other,
 }
 
@@ -152,7 +152,7 @@ pub(super) enum Statement {
         body: Vec<Statement>,
         line: u32,
     },
-    /// `while` and `until`: reported.
+    /// `while` and `until`.
     Loop {
         body: Vec<Statement>,
         line: u32,

@@ -1,19 +1,19 @@
-//! Expanded text, which knows its lines and the variables that went into it.
+//! Expanded text with its lines and the environment variables that occur in it.
 
-/// A piece of expanded text; a value that spans lines has several.
+/// A piece of expanded text. A value that spans several lines has several pieces.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Piece {
     pub(super) text: String,
     pub(super) line: u32,
     pub(super) unresolved: bool,
-    /// Positions in [`Machine::externals`] of the variables that went in.
+    /// Indices in [`Machine::externals`] of the environment variables that occur in it.
     pub(super) origins: Vec<u32>,
 }
 
 /// Expanded text.
 pub(super) type Text = Vec<Piece>;
 
-/// Most origins that one piece keeps.
+/// The most environment variables that one piece remembers.
 pub(super) const MAX_ORIGINS: usize = 16;
 
 pub(super) fn literal(text: impl Into<String>, line: u32) -> Text {

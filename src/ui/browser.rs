@@ -5,11 +5,11 @@ mod embed;
 mod pointer;
 
 use core::time::Duration;
-use std::rc::Rc;
 
-use wasm_bindgen::prelude::Closure;
+use leptos::prelude::{request_animation_frame, set_timeout};
+use leptos::task::spawn_local;
 use wasm_bindgen::{JsCast, JsValue};
-use web_sys::js_sys::Function;
+use wasm_bindgen_futures::JsFuture;
 use web_sys::{Document, HtmlElement, KeyboardEvent, Storage, Window};
 
 pub(crate) use embed::query;
@@ -26,34 +26,13 @@ fn document() -> Option<Document> {
 /// Moves the focus to the element with this id once what is on its way to the page is there.
 pub(crate) fn focus(id: impl Into<String>) {
     let id = id.into();
-    soon(Box::new(move || {
+    request_animation_frame(move || {
         let element = document().and_then(|document| document.get_element_by_id(&id));
         // SVG elements take the focus in the same way, but are no HTML elements.
         if let Some(element) = element {
             let _ = element.unchecked_ref::<HtmlElement>().focus();
         }
-    }));
-}
-
-/// Acts once what is on its way to the page is there.
-fn soon(act: Box<dyn FnOnce()>) {
-    if let Some(window) = window() {
-        let _ = window.request_animation_frame(&once(act));
-    }
-}
-
-/// A function that is called once.
-fn once(act: Box<dyn FnOnce()>) -> Function {
-    Closure::once_into_js(act).unchecked_into()
-}
-
-/// Acts after a delay. The number stops it before that.
-fn later(delay: Duration, act: Box<dyn FnOnce()>) -> Option<i32> {
-    let delay = delay.as_millis().try_into().unwrap_or(i32::MAX);
-    let window = window()?;
-    window
-        .set_timeout_with_callback_and_timeout_and_arguments_0(&once(act), delay)
-        .ok()
+    });
 }
 
 /// How long after a frame the page rests: the next key may be about to come.
@@ -61,9 +40,7 @@ const REST: Duration = Duration::from_millis(30);
 
 /// Acts once the frame that comes next is on the screen, and the page has had a rest.
 pub(crate) fn after_frame(act: Box<dyn FnOnce()>) {
-    soon(Box::new(move || {
-        later(REST, act);
-    }));
+    request_animation_frame(move || set_timeout(act, REST));
 }
 
 /// How many milliseconds the page has been open.
@@ -115,23 +92,14 @@ pub(crate) fn write_fragment(fragment: &str, entry: HistoryEntry) {
 }
 
 /// Puts text on the clipboard and then says whether that was allowed.
-pub(crate) fn copy(text: &str, done: impl Fn(bool) + 'static) {
-    copy_boxed(text, Rc::new(done));
-}
-
-fn copy_boxed(text: &str, done: Rc<dyn Fn(bool)>) {
+pub(crate) fn copy(text: &str, done: impl FnOnce(bool) + 'static) {
     // Pages that were not loaded over a secure connection have no clipboard at all.
     let clipboard = window().map(|window| window.navigator().clipboard());
     let Some(clipboard) = clipboard.filter(|clipboard| !clipboard.is_undefined()) else {
         return done(false);
     };
-    let [written, denied] = [true, false].map(|allowed| {
-        let done = Rc::clone(&done);
-        Closure::<dyn FnMut(JsValue)>::new(move |_| done(allowed))
-    });
-    let _ = clipboard.write_text(text).then2(&written, &denied);
-    written.forget();
-    denied.forget();
+    let written = clipboard.write_text(text);
+    spawn_local(async move { done(JsFuture::from(written).await.is_ok()) });
 }
 
 /// Moves the focus to the first element that matches.

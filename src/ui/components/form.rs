@@ -7,6 +7,8 @@ mod field_row;
 mod field_search;
 mod problem_note;
 mod section;
+mod section_fields;
+mod section_foot;
 mod section_summary;
 mod stepping;
 mod sweep;
@@ -15,7 +17,7 @@ pub use field_search::SEARCH;
 pub use problem_note::ProblemNote;
 
 use super::module_list::ModuleList;
-use crate::config::field::{Field, Group};
+use crate::config::field::{Field, Group, Kind};
 use crate::config::fields::FieldId;
 use field_row::FieldRow;
 use field_search::FieldSearch;
@@ -73,7 +75,7 @@ pub fn control_id(field: &Field) -> String {
 
 /// Whether the field is a number that has buttons to step it, and whose other values are tried.
 fn has_steps(field: &Field) -> bool {
-    let is_number = matches!(field.kind, crate::config::field::Kind::Int { .. });
+    let is_number = matches!(field.kind, Kind::Int { .. });
     is_number
         && matches!(
             field.presentation().group,

@@ -53,13 +53,12 @@ pub fn Header() -> impl IntoView {
 fn JobActions() -> impl IntoView {
     let state = expect_context::<State>();
     let open_dialog = expect_context::<OpenDialog>();
-    let disabled = |yes: bool| if yes { "true" } else { "false" };
     view! {
         <div class="actions" role="group" aria-label="This job">
             <button
                 type="button"
                 data-testid="undo"
-                aria-disabled=move || disabled(!state.can_undo())
+                aria-disabled=move || (!state.can_undo()).to_string()
                 on:click=move |_| {
                     state.undo();
                 }
@@ -69,7 +68,7 @@ fn JobActions() -> impl IntoView {
             <button
                 type="button"
                 data-testid="redo"
-                aria-disabled=move || disabled(!state.can_redo())
+                aria-disabled=move || (!state.can_redo()).to_string()
                 on:click=move |_| {
                     state.redo();
                 }
@@ -79,7 +78,7 @@ fn JobActions() -> impl IntoView {
             <button
                 type="button"
                 data-testid="reset"
-                aria-disabled=move || disabled(state.is_pristine())
+                aria-disabled=move || state.is_pristine().to_string()
                 on:click=move |_| reset(state)
             >
                 "Reset"
@@ -125,7 +124,7 @@ fn ExchangeActions() -> impl IntoView {
             <button
                 type="button"
                 data-testid="compare"
-                aria-pressed=move || if is_pinned() { "true" } else { "false" }
+                aria-pressed=move || is_pinned().to_string()
                 on:click=move |_| pin(state)
             >
                 "Compare"

@@ -106,7 +106,7 @@ fn FieldName(id: FieldId, changed: Memo<bool>, help_open: RwSignal<bool>) -> imp
                 type="button"
                 class="tip"
                 aria-label=format!("About {label}")
-                aria-expanded=move || if help_open.get() { "true" } else { "false" }
+                aria-expanded=move || help_open.get().to_string()
                 aria-controls=format!("{control}-help")
                 on:click=move |_| help_open.update(|open| *open = !*open)
             >

@@ -46,7 +46,7 @@ fn SweepButton(id: FieldId, point: Point) -> impl IntoView {
         <button
             type="button"
             value=value
-            aria-pressed=if point.is_current { "true" } else { "false" }
+            aria-pressed=point.is_current.to_string()
             data-verdict=point.verdict.id()
             on:click=move |_| state.set(id, Value::Text(value.to_string()))
         >

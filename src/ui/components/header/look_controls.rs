@@ -11,13 +11,7 @@ pub fn LookControls() -> impl IntoView {
     let state = expect_context::<State>();
     let open_dialog = expect_context::<OpenDialog>();
     let units = Unit::ALL.map(|unit| {
-        let pressed = move || {
-            if state.unit.get() == unit {
-                "true"
-            } else {
-                "false"
-            }
-        };
+        let pressed = move || (state.unit.get() == unit).to_string();
         view! {
             <button
                 type="button"

@@ -17,7 +17,7 @@ pub(super) fn stored_single_keys_off() -> bool {
 
 /// Keeps the choice for the next visit.
 pub(super) fn store_single_keys_off(off: bool) {
-    browser::store(SINGLE_KEYS_OFF, if off { "true" } else { "false" });
+    browser::store(SINGLE_KEYS_OFF, &off.to_string());
 }
 
 /// A shortcut.

@@ -59,7 +59,7 @@ pub fn ComponentSpecs() -> impl IntoView {
                 rows="3"
                 spellcheck="false"
                 aria-label="Component specs, one a line"
-                aria-invalid=move || if refusal.read().is_some() { "true" } else { "false" }
+                aria-invalid=move || refusal.read().is_some().to_string()
                 aria-describedby="component-specs-wrong"
                 node_ref=area
                 prop:value=text

@@ -28,7 +28,7 @@ pub fn ModuleItem(index: usize, rows: Memo<Vec<ModuleRow>>) -> impl IntoView {
                     type="button"
                     class="module-edit"
                     id=edit_button_id(index)
-                    aria-pressed=move || if edited.get() { "true" } else { "false" }
+                    aria-pressed=move || edited.get().to_string()
                     aria-label=move || format!("Edit {}", name.get())
                     title="Edit this module in the form below"
                     on:click=move |_| state.edit_module(index)

@@ -42,7 +42,7 @@ pub fn Select(
         <select
             id=control.clone()
             aria-describedby=format!("{control}-problems")
-            aria-invalid=move || if invalid.get() { "true" } else { "false" }
+            aria-invalid=move || invalid.get().to_string()
             node_ref=list
             on:change:target=move |event| choose(event.target().value())
         >

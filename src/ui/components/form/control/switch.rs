@@ -21,7 +21,7 @@ pub fn Switch(id: FieldId, invalid: Memo<bool>) -> impl IntoView {
             type="checkbox"
             role="switch"
             aria-describedby=format!("{control}-problems")
-            aria-invalid=move || if invalid.get() { "true" } else { "false" }
+            aria-invalid=move || invalid.get().to_string()
             prop:checked=on
             on:change:target=move |event| state.set(id, Value::Bool(event.target().checked()))
         />

@@ -44,7 +44,7 @@ pub fn TextBox(id: FieldId, invalid: Memo<bool>) -> impl IntoView {
             spellcheck="false"
             placeholder=hint
             aria-describedby=format!("{control}-problems")
-            aria-invalid=move || if invalid.get() { "true" } else { "false" }
+            aria-invalid=move || invalid.get().to_string()
             prop:value=text
             on:input:target=move |event| state.type_into(id, &event.target().value())
             on:keydown=press

@@ -1,0 +1,86 @@
+//! What stands below the fields of a section.
+
+use super::section::line_id;
+use super::section_fields::{SectionFields, fields_of};
+use crate::config::field::{Group, Level};
+use crate::ui::browser;
+use crate::ui::dialogs::{DialogKind, OpenDialog};
+use crate::ui::state::State;
+use leptos::prelude::*;
+
+/// The switches between the levels, and the way back to the preset.
+#[component]
+pub fn SectionFoot(group: Group, fields: SectionFields) -> impl IntoView {
+    let state = expect_context::<State>();
+    let open_dialog = expect_context::<OpenDialog>();
+    let counts = Memo::new(move |_| {
+        [Level::Essential, Level::More, Level::All].map(|level| fields.shown_at(level).len())
+    });
+    let no_more = move || {
+        let [essential, more, _] = counts.get();
+        more == essential || fields.level.get() != Level::Essential
+    };
+    let no_all = move || {
+        let ([essential, more, all], level) = (counts.get(), fields.level.get());
+        all == more || level == Level::All || (level == Level::Essential && more > essential)
+    };
+    let more = move || {
+        let [essential, more, _] = counts.get();
+        format!("{} more", more - essential)
+    };
+    let all = move || {
+        let [_, _, all] = counts.get();
+        format!("all {all} flags")
+    };
+    let changed = Memo::new(move |_| fields_of(group).any(|id| state.is_changed(id)));
+    let set_level = move |level| {
+        state
+            .disclosure
+            .update(|disclosure| disclosure.set_level(group, level));
+    };
+    let reset = move |_| {
+        browser::focus(line_id(group));
+        state.reset(fields_of(group));
+    };
+    let search = (group == Group::Parallelism).then(|| {
+        view! {
+            <button
+                type="button"
+                class="link"
+                aria-haspopup="dialog"
+                data-testid="search-layouts"
+                data-exchange="search"
+                on:click=move |_| open_dialog.open(DialogKind::Search)
+            >
+                "Find layouts that fit"
+            </button>
+        }
+    });
+    view! {
+        <div class="section-foot" id=format!("foot-{}", group as usize)>
+            <button type="button" class="link" hidden=no_more on:click=move |_| set_level(Level::More)>
+                {more}
+            </button>
+            <button type="button" class="link" hidden=no_all on:click=move |_| set_level(Level::All)>
+                {all}
+            </button>
+            <button
+                type="button"
+                class="link"
+                hidden=move || fields.level.get() == Level::Essential
+                on:click=move |_| set_level(Level::Essential)
+            >
+                "fewer"
+            </button>
+            <button
+                type="button"
+                class="link section-reset"
+                hidden=move || !changed.get()
+                on:click=reset
+            >
+                "Reset section"
+            </button>
+            {search}
+        </div>
+    }
+}

@@ -25,7 +25,8 @@ use super::python::{Exception, Refusal};
 pub const LANGUAGE_MODULE: &str = "language";
 
 /// What can be set for a module, in the order of the framework's class.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, strum::IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 #[expect(missing_docs, reason = "each variant is the argument of its name")]
 pub enum Field {
     TensorModelParallelSize,
@@ -52,15 +53,7 @@ impl Field {
     /// Megatron's argument name.
     #[must_use]
     pub fn name(self) -> &'static str {
-        match self {
-            Self::TensorModelParallelSize => "tensor_model_parallel_size",
-            Self::PipelineModelParallelSize => "pipeline_model_parallel_size",
-            Self::ContextParallelSize => "context_parallel_size",
-            Self::ExpertModelParallelSize => "expert_model_parallel_size",
-            Self::ExpertTensorParallelSize => "expert_tensor_parallel_size",
-            Self::DataParallelSize => "data_parallel_size",
-            Self::RankOffset => "rank_offset",
-        }
+        self.into()
     }
 
     /// The key in a component spec.

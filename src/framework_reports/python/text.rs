@@ -1,7 +1,9 @@
 //! Values as Python writes them, and whole numbers as it reads them.
 
+use core::num::IntErrorKind;
+
 use super::PyValue;
-use crate::parallel::python::{self, NotAnInt};
+use crate::parallel::python;
 
 /// `f"{x:.{digits}f}"`.
 pub(in super::super) fn fixed(x: f64, digits: usize) -> String {
@@ -60,10 +62,11 @@ fn float_repr(x: f64) -> String {
 
 /// `int(text)`; `None` where Python raises a `ValueError`. What leaves 128 bits saturates.
 pub(super) fn parse_int(text: &str) -> Option<i128> {
-    match python::int(text) {
-        Ok(int) => Some(int),
-        Err(NotAnInt::Malformed) => None,
-        Err(NotAnInt::TooLarge) if python::strip(text).starts_with('-') => Some(-i128::MAX),
-        Err(NotAnInt::TooLarge) => Some(i128::MAX),
-    }
+    python::int(text)
+        .or_else(|error| match error.kind() {
+            IntErrorKind::PosOverflow => Ok(i128::MAX),
+            IntErrorKind::NegOverflow => Ok(i128::MIN),
+            _ => Err(error),
+        })
+        .ok()
 }

@@ -2,48 +2,54 @@
 //! `megatron/core/models/mimo/comm/colocated_communicator.py`).
 
 use super::problem::report;
-use super::set_rules::{Sound, check_encoders, check_modules, check_names, nearest_fitting, place};
+use super::set_rules::{
+    ValidModule, check_encoders, check_modules, check_names, nearest_fitting, place,
+};
 use super::{Field, LANGUAGE_MODULE, MimoInput, MimoLayout, Problem, Rule};
 use crate::parallel::python::Exception;
 use crate::value::Value;
-use crate::words::Gaps;
 
 /// The modules, each on all ranks, or every problem.
 pub(super) fn check_colocated(input: &MimoInput) -> Result<MimoLayout, Vec<Problem>> {
     let mut problems = Vec::new();
     check_names(input, &mut problems);
-    let sound = check_modules(input, &input.world_size, &mut problems);
-    for module in &sound {
+    let valid = check_modules(input, &input.world_size, &mut problems);
+    for module in &valid {
         check_ranks(module, &input.world_size, &mut problems);
     }
-    if sound.len() > 1 {
+    if valid.len() > 1 {
         // Modules that all have the same sizes run in one set of groups and need no communicator: as without a
         // grid map in Megatron's `MimoModel`, and in `LLaVAModel`.
-        let alike = sound.windows(2).all(|pair| match pair {
+        let alike = valid.windows(2).all(|pair| match pair {
             [a, b] => a.parallelism == b.parallelism,
             _ => true,
         });
-        for module in &sound {
+        for module in &valid {
             check_singletons(module, alike, &mut problems);
         }
     }
-    check_encoders(&sound, &mut problems);
-    let is_language = |module: &&Sound| module.at.name == LANGUAGE_MODULE;
-    if let Some(language) = sound.iter().find(is_language) {
-        for encoder in sound.iter().filter(|module| !is_language(module)) {
+    check_encoders(&valid, &mut problems);
+    let is_language = |module: &&ValidModule| module.at.name == LANGUAGE_MODULE;
+    if let Some(language) = valid.iter().find(is_language) {
+        for encoder in valid.iter().filter(|module| !is_language(module)) {
             check_data_parallel(encoder, language, &mut problems);
         }
     }
-    place(sound, problems)
+    place(valid, problems)
 }
 
 /// The module starts at rank 0 and has every rank.
-fn check_ranks(Sound { at, parallelism }: &Sound, world_size: &Value, problems: &mut Vec<Problem>) {
+fn check_ranks(
+    ValidModule { at, parallelism }: &ValidModule,
+    world_size: &Value,
+    problems: &mut Vec<Problem>,
+) {
     let offset = parallelism.rank_offset;
     if offset != 0 {
-        let sentence = "Grids must have same rank offset: '{}' has {} instead of 0";
-        let message = Gaps::default().text(&at.name).number(offset).fill(sentence);
-        let refusal = Exception::ValueError.with(message);
+        let refusal = Exception::ValueError.with(format!(
+            "Grids must have same rank offset: '{}' has {offset} instead of 0",
+            at.name
+        ));
         report(problems, Rule::SameRanks, refusal).set(at, Field::RankOffset, 0);
     }
     let (Ok(ranks), Ok(size)) = (
@@ -59,10 +65,10 @@ fn check_ranks(Sound { at, parallelism }: &Sound, world_size: &Value, problems: 
     if world == ranks {
         return;
     }
-    let mut gaps = Gaps::default();
-    gaps.text(&at.name).number(ranks).number(world);
-    let message = gaps.fill("Grids must span same number of ranks: '{}' has {}, world_size is {}");
-    let refusal = Exception::ValueError.with(message);
+    let refusal = Exception::ValueError.with(format!(
+        "Grids must span same number of ranks: '{}' has {ranks}, world_size is {world}",
+        at.name
+    ));
     let problem = report(problems, Rule::SameRanks, refusal).of(at);
     problem.field = Some(Field::DataParallelSize);
     if world > 0 && world % size == 0 {
@@ -70,38 +76,44 @@ fn check_ranks(Sound { at, parallelism }: &Sound, world_size: &Value, problems: 
     }
 }
 
-fn check_singletons(Sound { at, parallelism }: &Sound, alike: bool, problems: &mut Vec<Problem>) {
+/// PP is 1, and so is CP unless all modules have the same sizes.
+fn check_singletons(
+    ValidModule { at, parallelism }: &ValidModule,
+    alike: bool,
+    problems: &mut Vec<Problem>,
+) {
     let sizes = [
         (
             Field::PipelineModelParallelSize,
             parallelism.pipeline_model_parallel_size,
-            "{} PP must be 1 for ColocatedBridgeCommunicator, got {}",
+            "PP",
         ),
         (
             Field::ContextParallelSize,
             parallelism.context_parallel_size,
-            "{} CP must be 1 for ColocatedBridgeCommunicator, got {}",
+            "CP",
         ),
     ];
-    for (field, size, sentence) in sizes {
+    for (field, size, short) in sizes {
         if size == 1 || (alike && field == Field::ContextParallelSize) {
             continue;
         }
-        let message = Gaps::default().text(&at.name).number(size).fill(sentence);
-        let refusal = Exception::ValueError.with(message);
+        let refusal = Exception::ValueError.with(format!(
+            "{} {short} must be 1 for ColocatedBridgeCommunicator, got {size}",
+            at.name
+        ));
         report(problems, Rule::NoPipelineOrContext, refusal).set(at, field, 1);
     }
 }
 
-fn check_data_parallel(encoder: &Sound, language: &Sound, problems: &mut Vec<Problem>) {
+fn check_data_parallel(encoder: &ValidModule, language: &ValidModule, problems: &mut Vec<Problem>) {
     let (source, target) = (encoder.data_parallel_size(), language.data_parallel_size());
     if source % target == 0 || target % source == 0 {
         return;
     }
-    let mut gaps = Gaps::default();
-    gaps.number(source).number(target);
-    let message = gaps.fill("DP sizes must be evenly divisible: src_dp={}, dest_dp={}");
-    let refusal = Exception::ValueError.with(message);
+    let refusal = Exception::ValueError.with(format!(
+        "DP sizes must be evenly divisible: src_dp={source}, dest_dp={target}"
+    ));
     let problem = report(problems, Rule::DataParallelDivides, refusal).of(&encoder.at);
     problem.field = Some(Field::DataParallelSize);
     if let Some(value) = nearest_fitting(source, target) {

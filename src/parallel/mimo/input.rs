@@ -91,41 +91,7 @@ impl ModuleInput {
         Some(parallelism)
     }
 
-    /// What Python says to arithmetic on values that are not whole numbers.
-    fn not_computable(&self) -> Refusal {
-        const FACTORS: [Field; 4] = [
-            Field::TensorModelParallelSize,
-            Field::ContextParallelSize,
-            Field::PipelineModelParallelSize,
-            Field::DataParallelSize,
-        ];
-        if *self.get(Field::DataParallelSize) == Value::Null {
-            let unset = ModuleParallelism::default().total_ranks();
-            return unset.err().unwrap_or_else(super::too_large);
-        }
-        let is_sequence = |value: &Value| matches!(value, Value::Text(_) | Value::List(_));
-        let wrong = FACTORS
-            .into_iter()
-            .find(|field| integer(self.get(*field)).is_none());
-        let factor = wrong.map(|field| (field, self.get(field)));
-        let offset = self.get(Field::RankOffset);
-        let message = match factor {
-            // Python repeats a sequence as often as the other factor says, and fails on the sum.
-            Some((_, value)) if is_sequence(value) => unsupported('+', "int", value.python_type()),
-            Some((Field::TensorModelParallelSize, value)) => {
-                unsupported('*', value.python_type(), "int")
-            }
-            Some((_, value)) => unsupported('*', "int", value.python_type()),
-            None if is_sequence(offset) => {
-                let kind = offset.python_type();
-                format!("can only concatenate {kind} (not \"int\") to {kind}")
-            }
-            None => unsupported('+', offset.python_type(), "int"),
-        };
-        Exception::TypeError.with(message)
-    }
-
-    /// One past the module's last rank, from the numbers as they were set.
+    /// One past the module's last rank, from the numbers as they were set. EP and ETP do not count.
     fn end(&self) -> Result<i128, Refusal> {
         let mut ranges = self.clone();
         for field in [
@@ -134,7 +100,9 @@ impl ModuleInput {
         ] {
             ranges.set(field, Value::Int(1));
         }
-        let parallelism = ranges.as_set().ok_or_else(|| self.not_computable())?;
+        let parallelism = ranges.as_set().ok_or_else(|| {
+            Exception::TypeError.with("sizes and offsets of modules must be whole numbers")
+        })?;
         let end = parallelism
             .rank_offset
             .checked_add(parallelism.total_ranks()?);
@@ -285,10 +253,7 @@ pub(super) fn python_str(value: &Value) -> String {
     }
 }
 
-fn unsupported(operator: char, left: &str, right: &str) -> String {
-    format!("unsupported operand type(s) for {operator}: '{left}' and '{right}'")
-}
-
+/// The first problem's exception, where there are problems.
 fn first<T>(checked: Result<T, Vec<Problem>>) -> Result<T, Refusal> {
     checked.map_err(|problems| match problems.into_iter().next() {
         Some(problem) => problem.refusal,

@@ -9,7 +9,6 @@ use super::{
 };
 use crate::parallel::python::{Exception, Refusal};
 use crate::value::Value;
-use crate::words::Gaps;
 
 /// The module with DP derived where it is not set, or every problem in the framework's order.
 pub(super) fn check_module(
@@ -79,9 +78,7 @@ impl Report<'_> {
             let refusal = Exception::ValueError.with("rank_offset must be non-negative.");
             (Rule::NonNegativeOffset, refusal)
         } else if is_number || (*value == Value::Null && !is_offset) {
-            let message = Gaps::default()
-                .text(field.name())
-                .fill("{} must be positive.");
+            let message = format!("{} must be positive.", field.name());
             (Rule::PositiveSizes, Exception::ValueError.with(message))
         } else {
             let operator = if is_offset { "<" } else { "<=" };
@@ -125,12 +122,9 @@ impl Report<'_> {
         match divided {
             Ok((_, (quotient, 0))) => return Some(quotient),
             Ok((size, (_, rest))) => {
-                let mut gaps = Gaps::default();
-                let message = gaps
-                    .number(world)
-                    .number(size)
-                    .fill("world_size ({}) is not divisible by total_model_parallel_size ({}).");
-                let refusal = Exception::ValueError.with(message);
+                let refusal = Exception::ValueError.with(format!(
+                    "world_size ({world}) is not divisible by total_model_parallel_size ({size})."
+                ));
                 let ranks = if world > size { world - rest } else { size };
                 self.add(None, Rule::ModelParallelDividesWorld, refusal)
                     .repair = Some(Repair::world_size(ranks));
@@ -144,30 +138,28 @@ impl Report<'_> {
 
     /// ETP * EP divides TP * CP * DP.
     fn check_experts(&mut self, module: &ModuleInput, parallelism: &ModuleParallelism) {
-        const SHOWN: [Field; 5] = [
+        const FIELDS: [Field; 5] = [
             Field::TensorModelParallelSize,
             Field::ContextParallelSize,
             Field::DataParallelSize,
             Field::ExpertTensorParallelSize,
             Field::ExpertModelParallelSize,
         ];
-        let [tp, cp, dp, etp, ep] = SHOWN.map(|field| parallelism.get(field).unwrap_or(1));
+        let [tp, cp, dp, etp, ep] = FIELDS.map(|field| parallelism.get(field).unwrap_or(1));
         let divided = product(&[tp, cp, dp])
             .and_then(|dense| Ok((dense, divide(dense, product(&[etp, ep])?)?)))
             .and_then(|divided| parallelism.total_ranks().map(|_| divided));
         match divided {
             Ok((_, (_, 0))) => {}
             Ok((dense, _)) => {
-                let mut gaps = Gaps::default();
-                for field in SHOWN {
-                    match module.get(field) {
-                        Value::Null => gaps.number(dp),
-                        value => gaps.text(&python_str(value)),
-                    };
-                }
-                let refusal = Exception::ValueError.with(gaps.fill(
+                let [shown_tp, shown_cp, shown_dp, shown_etp, shown_ep] =
+                    FIELDS.map(|field| match module.get(field) {
+                        Value::Null => dp.to_string(),
+                        value => python_str(value),
+                    });
+                let refusal = Exception::ValueError.with(format!(
                     "TP * CP * DP must be divisible by expert_tensor_parallel_size * expert_model_parallel_size; \
-                     got TP={}, CP={}, DP={}, ETP={}, EP={}.",
+                     got TP={shown_tp}, CP={shown_cp}, DP={shown_dp}, ETP={shown_etp}, EP={shown_ep}."
                 ));
                 let (field, number, limit) = if dense % etp == 0 {
                     (Field::ExpertModelParallelSize, dense / etp, ep)
@@ -209,10 +201,10 @@ fn not_whole() -> Refusal {
 }
 
 fn not_comparable(operator: &str, value: &Value) -> Refusal {
-    let mut gaps = Gaps::default();
-    gaps.text(operator).text(value.python_type());
-    let sentence = "'{}' not supported between instances of '{}' and 'int'";
-    Exception::TypeError.with(gaps.fill(sentence))
+    let given = value.python_type();
+    Exception::TypeError.with(format!(
+        "'{operator}' not supported between instances of '{given}' and 'int'"
+    ))
 }
 
 /// The largest divisor of `number` that is at most `limit`, found within a bounded search.

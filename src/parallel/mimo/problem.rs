@@ -2,7 +2,6 @@
 
 use super::Field;
 use crate::parallel::python::Refusal;
-use crate::words::Gaps;
 
 /// One broken rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -137,13 +136,10 @@ impl Problem {
 impl Repair {
     /// Sets one field.
     pub(super) fn set(module: &ModuleRef, field: Field, value: i128) -> Self {
-        let mut gaps = Gaps::default();
-        gaps.text(field.name()).text(&module.name).number(value);
-        let module = module.index;
         Self {
-            label: gaps.fill("Set {} of {} to {}"),
+            label: format!("Set {} of {} to {value}", field.name(), module.name),
             changes: vec![Change::Set {
-                module,
+                module: module.index,
                 field,
                 value,
             }],
@@ -153,16 +149,15 @@ impl Repair {
     /// Runs the job on another number of ranks.
     pub(super) fn world_size(value: i128) -> Self {
         Self {
-            label: Gaps::default().number(value).fill("Use {} GPUs"),
+            label: format!("Use {value} GPUs"),
             changes: vec![Change::WorldSize(value)],
         }
     }
 
     /// Renames a module.
     pub(super) fn rename(module: &ModuleRef, name: String) -> Self {
-        let mut gaps = Gaps::default();
         Self {
-            label: gaps.text(&module.name).text(&name).fill("Rename {} to {}"),
+            label: format!("Rename {} to {name}", module.name),
             changes: vec![Change::Rename {
                 module: module.index,
                 name,

@@ -12,28 +12,27 @@ use super::{
 };
 use crate::parallel::python::{Exception, repr, repr_texts};
 use crate::value::Value;
-use crate::words::Gaps;
 
 /// The modules on their ranks, or every problem in the framework's order.
 pub(super) fn check_set(input: &MimoInput) -> Result<MimoLayout, Vec<Problem>> {
     let mut problems = Vec::new();
     check_names(input, &mut problems);
-    let sound = check_modules(input, &Value::Null, &mut problems);
-    propose_data_parallel(input, &sound, &mut problems);
-    check_ranges(input, &sound, &mut problems);
-    check_encoders(&sound, &mut problems);
-    check_tensor_parallel(&sound, &mut problems);
-    check_data_parallel(&sound, &mut problems);
-    place(sound, problems)
+    let valid = check_modules(input, &Value::Null, &mut problems);
+    propose_data_parallel(input, &valid, &mut problems);
+    check_ranges(input, &valid, &mut problems);
+    check_encoders(&valid, &mut problems);
+    check_tensor_parallel(&valid, &mut problems);
+    check_data_parallel(&valid, &mut problems);
+    place(valid, problems)
 }
 
 /// The modules with their rank grids when there are no problems, nor new ones.
 pub(super) fn place(
-    sound: Vec<Sound>,
+    valid: Vec<ValidModule>,
     mut problems: Vec<Problem>,
 ) -> Result<MimoLayout, Vec<Problem>> {
-    let mut placed = Vec::with_capacity(sound.len());
-    for Sound { at, parallelism } in sound {
+    let mut placed = Vec::with_capacity(valid.len());
+    for ValidModule { at, parallelism } in valid {
         match parallelism.rank_grids() {
             Ok(grids) => placed.push(PlacedModule {
                 name: at.name,
@@ -52,33 +51,33 @@ pub(super) fn place(
     }
 }
 
-/// The modules that keep the rules of their own; the problems of the others are added.
+/// The modules that break no rule for a single module; the problems of the others are added to `problems`.
 pub(super) fn check_modules(
     input: &MimoInput,
     world_size: &Value,
     problems: &mut Vec<Problem>,
-) -> Vec<Sound> {
-    let mut sound = Vec::new();
+) -> Vec<ValidModule> {
+    let mut valid = Vec::new();
     for (index, module) in input.modules.iter().enumerate() {
         let at = ModuleRef {
             index,
             name: module.name.clone(),
         };
         match check_module(&at, module, world_size) {
-            Ok(parallelism) => sound.push(Sound { at, parallelism }),
+            Ok(parallelism) => valid.push(ValidModule { at, parallelism }),
             Err(mut found) => problems.append(&mut found),
         }
     }
-    sound
+    valid
 }
 
-/// A module that keeps the rules of its own.
-pub(super) struct Sound {
+/// A module that breaks no rule for a single module, with its place among the others.
+pub(super) struct ValidModule {
     pub(super) at: ModuleRef,
     pub(super) parallelism: ModuleParallelism,
 }
 
-impl Sound {
+impl ValidModule {
     pub(super) fn data_parallel_size(&self) -> i128 {
         self.parallelism.data_parallel_size.unwrap_or(1)
     }
@@ -99,8 +98,7 @@ pub(super) fn check_names(input: &MimoInput, problems: &mut Vec<Problem>) {
         if known.insert(*name) {
             continue;
         }
-        let sentence = "--component {} specified more than once";
-        let message = Gaps::default().text(&repr(name)).fill(sentence);
+        let message = format!("--component {} specified more than once", repr(name));
         let at = at(index, name);
         let problem = report(
             problems,
@@ -119,9 +117,10 @@ pub(super) fn check_names(input: &MimoInput, problems: &mut Vec<Problem>) {
     if names.contains(&LANGUAGE_MODULE) {
         return;
     }
-    let sentence = "Language module 'language' must be in module_parallelisms. Found modules: {}";
-    let message = Gaps::default().text(&repr_texts(&names)).fill(sentence);
-    let refusal = Exception::ValueError.with(message);
+    let refusal = Exception::ValueError.with(format!(
+        "Language module 'language' must be in module_parallelisms. Found modules: {}",
+        repr_texts(&names)
+    ));
     let problem = report(problems, Rule::LanguageModule, refusal);
     let likely = names.iter().position(|name| is_likely_language(name));
     // Otherwise the first, which is where the framework's own examples have it.
@@ -140,9 +139,9 @@ fn is_likely_language(name: &str) -> bool {
 }
 
 /// Where DP is missing, proposes an equal share of the ranks that other modules leave.
-fn propose_data_parallel(input: &MimoInput, sound: &[Sound], problems: &mut [Problem]) {
-    let missing = input.modules.len() - sound.len();
-    let taken = sound.iter().try_fold(0_i128, |sum, module| {
+fn propose_data_parallel(input: &MimoInput, valid: &[ValidModule], problems: &mut [Problem]) {
+    let missing = input.modules.len() - valid.len();
+    let taken = valid.iter().try_fold(0_i128, |sum, module| {
         sum.checked_add(module.parallelism.total_ranks().ok()?)
     });
     let free = integer(&input.world_size)
@@ -171,7 +170,7 @@ fn propose_data_parallel(input: &MimoInput, sound: &[Sound], problems: &mut [Pro
     }
 }
 
-/// The ranks that a module takes.
+/// A module with its range of ranks.
 struct Ranks<'a> {
     at: &'a ModuleRef,
     start: i128,
@@ -179,9 +178,9 @@ struct Ranks<'a> {
 }
 
 /// Rank ranges tile the world. Gaps are only looked for when every module's range is known.
-fn check_ranges(input: &MimoInput, sound: &[Sound], problems: &mut Vec<Problem>) {
-    let mut ranges = Vec::with_capacity(sound.len());
-    for Sound { at, parallelism } in sound {
+fn check_ranges(input: &MimoInput, valid: &[ValidModule], problems: &mut Vec<Problem>) {
+    let mut ranges = Vec::with_capacity(valid.len());
+    for ValidModule { at, parallelism } in valid {
         let start = parallelism.rank_offset;
         let ranks = parallelism.total_ranks().ok();
         if let Some(end) = ranks.and_then(|ranks| start.checked_add(ranks)) {
@@ -202,13 +201,11 @@ fn check_ranges(input: &MimoInput, sound: &[Sound], problems: &mut Vec<Problem>)
             let refusal = Exception::ValueError.with(message);
             Some(report(problems, Rule::NoOverlap, refusal))
         } else if complete && start != expected {
-            let mut words = Gaps::default();
-            words.text(&at.name).number(expected).number(start);
-            let message = words.fill(
+            let refusal = Exception::ValueError.with(format!(
                 "rank_offset ranges must tile the distributed world with no gaps; expected module '{}' to start at \
-                 rank {}, got {}.",
-            );
-            let refusal = Exception::ValueError.with(message);
+                 rank {expected}, got {start}.",
+                at.name
+            ));
             Some(report(&mut gaps, Rule::NoGap, refusal))
         } else {
             None
@@ -222,13 +219,11 @@ fn check_ranges(input: &MimoInput, sound: &[Sound], problems: &mut Vec<Problem>)
     }
     problems.append(&mut gaps);
     if complete && !python_equal(&input.world_size, expected) {
-        let mut words = Gaps::default();
-        words.number(expected).text(&python_str(&input.world_size));
-        let message = words.fill(
-            "rank_offset ranges must tile the distributed world with no gaps; covered ranks [0, {}), \
+        let refusal = Exception::ValueError.with(format!(
+            "rank_offset ranges must tile the distributed world with no gaps; covered ranks [0, {expected}), \
              world_size is {}.",
-        );
-        let refusal = Exception::ValueError.with(message);
+            python_str(&input.world_size)
+        ));
         // Where the world has the right size already, modules are in the wrong places.
         let other = packed_end.filter(|ranks| !python_equal(&input.world_size, *ranks));
         report(problems, Rule::CoverWorld, refusal).repair = other
@@ -237,15 +232,15 @@ fn check_ranges(input: &MimoInput, sound: &[Sound], problems: &mut Vec<Problem>)
     }
 }
 
-/// One module after the other in the order of their offsets: the moves, and one past the last rank.
+/// The moves that place the modules one after another in the order of their offsets, and one past the last rank.
+/// `None` where nothing moves, or where the ranks do not fit 128 bits.
 fn pack(ranges: &[Ranks<'_>]) -> (Option<Repair>, Option<i128>) {
     let mut changes = Vec::new();
     let mut label = String::new();
     let mut next = 0_i128;
     for Ranks { at, start, end } in ranges {
         if *start != next {
-            let mut gaps = Gaps::default();
-            label = gaps.text(&at.name).number(next).fill("Move {} to rank {}");
+            label = format!("Move {} to rank {next}", at.name);
             changes.push(Change::Set {
                 module: at.index,
                 field: Field::RankOffset,
@@ -264,54 +259,53 @@ fn pack(ranges: &[Ranks<'_>]) -> (Option<Repair>, Option<i128>) {
     (repair, (next > 0).then_some(next))
 }
 
-pub(super) fn check_encoders(sound: &[Sound], problems: &mut Vec<Problem>) {
-    for Sound { at, parallelism } in sound {
-        let mut gaps = Gaps::default();
-        gaps.text(&at.name);
-        let mut changes = Vec::new();
-        let mut first = None;
-        for field in [
+/// Modules other than `language` have EP = ETP = 1.
+pub(super) fn check_encoders(valid: &[ValidModule], problems: &mut Vec<Problem>) {
+    for ValidModule { at, parallelism } in valid {
+        let sizes = [
             Field::ExpertModelParallelSize,
             Field::ExpertTensorParallelSize,
-        ] {
-            let value = parallelism.get(field).unwrap_or(1);
-            gaps.number(value);
-            if value != 1 {
-                first = first.or(Some(field));
-                changes.push(Change::Set {
-                    module: at.index,
-                    field,
-                    value: 1,
-                });
-            }
-        }
-        if changes.is_empty() || at.name == LANGUAGE_MODULE {
+        ]
+        .map(|field| (field, parallelism.get(field).unwrap_or(1)));
+        let not_one = || sizes.iter().filter(|(_, size)| *size != 1);
+        let Some((first, _)) = not_one().next() else {
+            continue;
+        };
+        if at.name == LANGUAGE_MODULE {
             continue;
         }
-        let message = gaps.fill(
+        let refusal = Exception::ValueError.with(format!(
             "Encoder modules must remain dense for MegatronMIMO MoE; module '{}' has \
              expert_model_parallel_size={}, expert_tensor_parallel_size={}.",
-        );
-        let refusal = Exception::ValueError.with(message);
+            at.name,
+            parallelism.expert_model_parallel_size,
+            parallelism.expert_tensor_parallel_size
+        ));
         let problem = report(problems, Rule::DenseEncoders, refusal).of(at);
-        problem.field = first;
+        problem.field = Some(*first);
+        let to_one = |(field, _): &(Field, i128)| Change::Set {
+            module: at.index,
+            field: *field,
+            value: 1,
+        };
         problem.repair = Some(Repair {
-            label: gaps.fill("Make {} dense"),
-            changes,
+            label: format!("Make {} dense", at.name),
+            changes: not_one().map(to_one).collect(),
         });
     }
 }
 
-fn check_tensor_parallel(sound: &[Sound], problems: &mut Vec<Problem>) {
-    for Sound { at, parallelism } in sound {
+fn check_tensor_parallel(valid: &[ValidModule], problems: &mut Vec<Problem>) {
+    for ValidModule { at, parallelism } in valid {
         let tp = parallelism.tensor_model_parallel_size;
         let below = tp.checked_ilog2().map_or(1, |exponent| 1_i128 << exponent);
         if tp == below {
             continue;
         }
-        let message = Gaps::default().text(&at.name).number(tp).fill(
-            "Module '{}' has TP={}, but TP size must be a power of 2 (1, 2, 4, 8, ...) for cross-module \
+        let message = format!(
+            "Module '{}' has TP={tp}, but TP size must be a power of 2 (1, 2, 4, 8, ...) for cross-module \
              communication compatibility.",
+            at.name
         );
         let nearest = below
             .checked_mul(2)
@@ -324,24 +318,21 @@ fn check_tensor_parallel(sound: &[Sound], problems: &mut Vec<Problem>) {
 }
 
 /// One problem per module at most: the first later module with which its DP does not fit.
-fn check_data_parallel(sound: &[Sound], problems: &mut Vec<Problem>) {
-    for (index, first) in sound.iter().enumerate() {
+fn check_data_parallel(valid: &[ValidModule], problems: &mut Vec<Problem>) {
+    for (index, first) in valid.iter().enumerate() {
         let dp1 = first.data_parallel_size();
         let fits = |dp2: i128| dp1 % dp2 == 0 || dp2 % dp1 == 0;
-        let mut later = sound.iter().skip(index + 1);
+        let mut later = valid.iter().skip(index + 1);
         let Some(second) = later.find(|second| !fits(second.data_parallel_size())) else {
             continue;
         };
-        let mut gaps = Gaps::default();
-        for module in [first, second] {
-            gaps.text(&module.at.name)
-                .number(module.data_parallel_size());
-        }
-        let message = gaps.fill(
-            "DP sizes must be divisible between modules. Module '{}' has DP={}, module '{}' has DP={}. One \
+        let refusal = Exception::ValueError.with(format!(
+            "DP sizes must be divisible between modules. Module '{}' has DP={dp1}, module '{}' has DP={}. One \
              must divide the other for BridgeCommunicator.",
-        );
-        let refusal = Exception::ValueError.with(message);
+            first.at.name,
+            second.at.name,
+            second.data_parallel_size()
+        ));
         // The language model's DP is what a user chose for training: an encoder gives way.
         let (fixed, moving) = if second.at.name == LANGUAGE_MODULE {
             (second, first)

@@ -3,11 +3,11 @@
 //!
 //! `name=tp=N[,pp=N,dp=N,cp=N,ep=N,etp=N,rank_offset=N]`
 
+use core::num::IntErrorKind;
 use std::collections::BTreeSet;
 
 use super::{Field, ModuleParallelism, divide};
-use crate::parallel::python::{Exception, NotAnInt, Refusal, int, repr, repr_texts, strip};
-use crate::words::Gaps;
+use crate::parallel::python::{Exception, Refusal, int, repr, repr_texts};
 
 /// Reads one component spec into a name and what it sets; nothing is checked beyond the notation.
 ///
@@ -18,49 +18,50 @@ use crate::words::Gaps;
 ///
 /// The framework's own message; numbers beyond 128 bits are refused too.
 pub fn parse_component_spec(raw: &str) -> Result<(String, ModuleParallelism), Refusal> {
-    let mut gaps = Gaps::default();
-    gaps.text(&repr(raw));
-    let value_error = |gaps: &Gaps, sentence| Err(Exception::ValueError.with(gaps.fill(sentence)));
+    let malformed =
+        |what: String| Exception::ValueError.with(format!("--component value {}{what}", repr(raw)));
     let Some((name, rest)) = raw.split_once('=') else {
-        let sentence = "--component value {} must be of the form 'name=tp=N[,pp=N,dp=N,cp=N,ep=N,etp=N,rank_offset=N]'";
-        return value_error(&gaps, sentence);
+        return Err(malformed(
+            " must be of the form 'name=tp=N[,pp=N,dp=N,cp=N,ep=N,etp=N,rank_offset=N]'".to_owned(),
+        ));
     };
-    let name = strip(name);
+    let name = name.trim();
     if name.is_empty() {
-        return value_error(&gaps, "--component value {} has empty component name");
+        return Err(malformed(" has empty component name".to_owned()));
     }
     let mut parallelism = ModuleParallelism::default();
     for token in rest.split(',') {
-        let token = strip(token);
+        let token = token.trim();
         if token.is_empty() {
             continue;
         }
         let Some((key, value)) = token.split_once('=') else {
-            gaps.text(&repr(token));
-            let sentence = "--component value {}: token {} must be 'key=value'";
-            return value_error(&gaps, sentence);
+            let token = repr(token);
+            return Err(malformed(format!(": token {token} must be 'key=value'")));
         };
-        let (key, value) = (strip(key), strip(value));
+        let (key, value) = (key.trim(), value.trim());
         let Some(field) = Field::ALL.into_iter().find(|field| field.key() == key) else {
             let mut keys = Field::ALL.map(Field::key);
             keys.sort_unstable();
-            gaps.text(&repr(key)).text(&repr_texts(&keys));
-            let sentence = "--component value {}: unknown key {}. Supported keys: {}";
-            return value_error(&gaps, sentence);
+            return Err(malformed(format!(
+                ": unknown key {}. Supported keys: {}",
+                repr(key),
+                repr_texts(&keys)
+            )));
         };
-        match int(value) {
-            Ok(number) => parallelism.set(field, number),
-            Err(NotAnInt::Malformed) => {
-                gaps.text(key).text(&repr(value));
-                let sentence = "--component value {}: value for '{}' must be int, got {}";
-                return value_error(&gaps, sentence);
+        let number = int(value).map_err(|error| match error.kind() {
+            IntErrorKind::PosOverflow | IntErrorKind::NegOverflow => {
+                Exception::OverflowError.with(format!(
+                    "--component value {}: value for '{key}' is too large",
+                    repr(raw)
+                ))
             }
-            Err(NotAnInt::TooLarge) => {
-                gaps.text(key);
-                let sentence = "--component value {}: value for '{}' is too large";
-                return Err(Exception::OverflowError.with(gaps.fill(sentence)));
-            }
-        }
+            _ => malformed(format!(
+                ": value for '{key}' must be int, got {}",
+                repr(value)
+            )),
+        })?;
+        parallelism.set(field, number);
     }
     Ok((name.to_owned(), parallelism))
 }
@@ -77,7 +78,7 @@ pub fn write_component_spec(name: &str, parallelism: &ModuleParallelism) -> Opti
         Field::ExpertTensorParallelSize,
         Field::RankOffset,
     ];
-    if name.is_empty() || name.contains('=') || strip(name) != name {
+    if name.is_empty() || name.contains('=') || name.trim() != name {
         return None;
     }
     let defaults = ModuleParallelism::default();
@@ -109,25 +110,14 @@ pub fn build_layout<S: AsRef<str>>(
         ));
     }
     let mut modules: Vec<(String, ModuleParallelism)> = Vec::with_capacity(specs.len());
-    let mut malformed = None;
-    for raw in specs {
-        match parse_component_spec(raw.as_ref()) {
-            Ok(module) => modules.push(module),
-            Err(refusal) => {
-                malformed = Some(refusal);
-                break;
-            }
+    let mut names = BTreeSet::new();
+    for spec in specs {
+        let (name, parallelism) = parse_component_spec(spec.as_ref())?;
+        if !names.insert(name.clone()) {
+            let message = format!("--component {} specified more than once", repr(&name));
+            return Err(Exception::ValueError.with(message));
         }
-    }
-    // A name that comes twice before a malformed spec is found first.
-    let mut known = BTreeSet::new();
-    if let Some((name, _)) = modules.iter().find(|(name, _)| !known.insert(name)) {
-        let sentence = "--component {} specified more than once";
-        let message = Gaps::default().text(&repr(name)).fill(sentence);
-        return Err(Exception::ValueError.with(message));
-    }
-    if let Some(refusal) = malformed {
-        return Err(refusal);
+        modules.push((name, parallelism));
     }
     if let Some(world_size) = world_size {
         share_ranks(&mut modules, world_size)?;
@@ -135,6 +125,7 @@ pub fn build_layout<S: AsRef<str>>(
     Ok(modules)
 }
 
+/// Gives the modules without DP equal shares of the ranks, one after the other.
 fn share_ranks(
     modules: &mut [(String, ModuleParallelism)],
     world_size: i128,
@@ -148,10 +139,9 @@ fn share_ranks(
     let count = i128::try_from(modules.len()).unwrap_or(i128::MAX);
     let (share, rest) = divide(world_size, count)?;
     if rest != 0 {
-        let mut gaps = Gaps::default();
-        return Err(Exception::ValueError.with(gaps.number(world_size).number(count).fill(
-            "world_size ({}) is not divisible by number of components ({}); specify dp=N and rank_offset=N \
-             explicitly for non-uniform layouts.",
+        return Err(Exception::ValueError.with(format!(
+            "world_size ({world_size}) is not divisible by number of components ({count}); specify dp=N and \
+             rank_offset=N explicitly for non-uniform layouts."
         )));
     }
     let mut offset = 0_i128;
@@ -160,11 +150,10 @@ fn share_ranks(
             let size = parallelism.dense_model_parallel_size()?;
             let (data_parallel_size, rest) = divide(share, size)?;
             if rest != 0 {
-                let mut gaps = Gaps::default();
-                gaps.text(&repr(name)).number(share).number(size);
-                return Err(Exception::ValueError.with(gaps.fill(
-                    "--component {}: ranks per component ({}) is not divisible by total_model_parallel_size \
-                     ({}); specify dp=N explicitly.",
+                return Err(Exception::ValueError.with(format!(
+                    "--component {}: ranks per component ({share}) is not divisible by total_model_parallel_size \
+                     ({size}); specify dp=N explicitly.",
+                    repr(name)
                 )));
             }
             parallelism.data_parallel_size = Some(data_parallel_size);

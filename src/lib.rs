@@ -47,7 +47,6 @@ pub mod model;
 pub mod parallel;
 pub mod source;
 pub mod units;
-mod words;
 
 pub mod evidence;
 pub mod framework_reports;

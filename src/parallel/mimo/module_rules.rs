@@ -138,28 +138,32 @@ impl Report<'_> {
 
     /// ETP * EP divides TP * CP * DP.
     fn check_experts(&mut self, module: &ModuleInput, parallelism: &ModuleParallelism) {
-        const FIELDS: [Field; 5] = [
+        const FACTORS: [Field; 5] = [
             Field::TensorModelParallelSize,
             Field::ContextParallelSize,
             Field::DataParallelSize,
             Field::ExpertTensorParallelSize,
             Field::ExpertModelParallelSize,
         ];
-        let [tp, cp, dp, etp, ep] = FIELDS.map(|field| parallelism.get(field).unwrap_or(1));
+        let [tp, cp, dp, etp, ep] = FACTORS.map(|field| parallelism.get(field).unwrap_or(1));
         let divided = product(&[tp, cp, dp])
             .and_then(|dense| Ok((dense, divide(dense, product(&[etp, ep])?)?)))
             .and_then(|divided| parallelism.total_ranks().map(|_| divided));
         match divided {
             Ok((_, (_, 0))) => {}
             Ok((dense, _)) => {
-                let [shown_tp, shown_cp, shown_dp, shown_etp, shown_ep] =
-                    FIELDS.map(|field| match module.get(field) {
-                        Value::Null => dp.to_string(),
-                        value => python_str(value),
-                    });
+                let given = |field| match module.get(field) {
+                    Value::Null => dp.to_string(),
+                    value => python_str(value),
+                };
                 let refusal = Exception::ValueError.with(format!(
                     "TP * CP * DP must be divisible by expert_tensor_parallel_size * expert_model_parallel_size; \
-                     got TP={shown_tp}, CP={shown_cp}, DP={shown_dp}, ETP={shown_etp}, EP={shown_ep}."
+                     got TP={}, CP={}, DP={}, ETP={}, EP={}.",
+                    given(Field::TensorModelParallelSize),
+                    given(Field::ContextParallelSize),
+                    given(Field::DataParallelSize),
+                    given(Field::ExpertTensorParallelSize),
+                    given(Field::ExpertModelParallelSize),
                 ));
                 let (field, number, limit) = if dense % etp == 0 {
                     (Field::ExpertModelParallelSize, dense / etp, ep)

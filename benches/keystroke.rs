@@ -73,14 +73,14 @@ fn main() {
 /// From the drop of a file to the frame after the one that shows why it is refused; the dialog has been used before.
 fn refusals() {
     let page = Page::open("");
-    page.click("[data-exchange=import]");
-    page.until("document.querySelector('dialog.exchange[open] h2')");
+    page.click("[data-testid=import]");
+    page.until("document.querySelector('dialog.modal[open] h2')");
     println!("\n| 5 MB of | median ms | worst ms of 9 |\n|---|---:|---:|");
     for (what, text) in GARBAGE {
         let times = page.eval(&format!(
             "(async () => {{
                 const [text, times] = [{text}, []];
-                const dialog = document.querySelector('dialog.exchange');
+                const dialog = document.querySelector('dialog.modal');
                 for (let turn = 0; turn < 10; turn++) {{
                     const data = new DataTransfer();
                     data.items.add(new File([text], 'garbage.txt'));
@@ -88,7 +88,7 @@ fn refusals() {
                     document.body.dispatchEvent(new DragEvent('drop', {{ dataTransfer: data, bubbles: true, cancelable: true }}));
                     while (!dialog.innerText.includes('garbage.txt')) await new Promise(requestAnimationFrame);
                     times.push(performance.now() - start);
-                    dialog.querySelector('[data-at=forget]').click();
+                    dialog.querySelector('[name=forget]').click();
                 }}
                 return times.slice(1);
             }})()"

@@ -1,7 +1,6 @@
 //! Jobs in and out as plain data, and the page's dialogs on top of that.
 
 mod data;
-pub mod dialog;
 mod export;
 mod import;
 mod job;

@@ -61,5 +61,7 @@ pub mod report;
 
 #[cfg(feature = "api")]
 pub mod api;
+#[cfg(feature = "worker")]
+pub mod search_worker;
 #[cfg(feature = "app")]
 pub mod ui;

@@ -2,11 +2,9 @@
 
 use super::data::{Failure, count, count_option, int, map, or_null, text, text_option};
 use super::job::state;
-use crate::memory::StageRef;
 use crate::search::{
     Axis, Candidate, Dimension, Keep, Options, Pick, Slice, Space, Split, Unsearchable,
 };
-use crate::units::Bytes;
 use crate::value::Value;
 
 /// How many jobs a call asks about where nobody says.
@@ -108,32 +106,6 @@ fn read(job: &Value, options: &Value) -> Result<Options, Failure> {
     Ok(read)
 }
 
-/// Options as [`search`] reads them.
-pub(super) fn options(options: &Options, keep: Keep) -> Value {
-    let name = |axis: Axis| axis.field().field().name;
-    let bounds = options
-        .at_most
-        .iter()
-        .map(|(axis, most)| (name(*axis).to_owned(), int(*most)));
-    let split = match options.split {
-        Split::AsGiven => "as_given",
-        Split::RestInLastStage => "rest_in_last_stage",
-    };
-    let keep = match keep {
-        Keep::Legal => "legal",
-        Keep::Fitting => "fitting",
-    };
-    map([
-        (
-            "vary",
-            options.vary.iter().map(|axis| text(name(*axis))).collect(),
-        ),
-        ("at_most", Value::Map(bounds.collect())),
-        ("split", text(split)),
-        ("keep", text(keep)),
-    ])
-}
-
 fn write(space: &Space, slice: &Slice) -> Value {
     let refused = slice.refused.iter().map(|(rule, combinations)| {
         map([("rule", text(rule)), ("combinations", int(*combinations))])
@@ -198,57 +170,4 @@ fn candidate(space: &Space, c: &Candidate) -> Value {
         ("recomputed_ppm", int(c.recomputed_ppm)),
         ("recomputed_flops", int(c.recomputed_flops)),
     ])
-}
-
-/// What was [written](write) of a slice of this space; `None` where it is something else.
-pub(super) fn slice(space: &Space, written: &Value) -> Option<Slice> {
-    let number = |of: &Value, key: &str| count(of.get(key)?);
-    let list = |key: &str| match written.get(key)? {
-        Value::List(items) => Some(items.as_slice()),
-        _ => None,
-    };
-    let name = |of: &Value, key: &str| match of.get(key)? {
-        Value::Text(name) => Some(name.clone()),
-        _ => None,
-    };
-    let candidate = |c: &Value| {
-        Some(Candidate {
-            index: number(c, "index")?,
-            peak: Bytes(number(c, "peak_bytes")?),
-            least: Bytes(number(c, "device_bytes")?),
-            gpu: space.gpu_memory(),
-            worst: StageRef {
-                module: 0,
-                pp_rank: usize::try_from(number(c, "worst_stage")?).ok()?,
-            },
-            copy: number(c, "gpus_per_copy")?,
-            vpp: number(c, "virtual_pipeline_model_parallel_size")?,
-            dp: number(c, "data_parallel_size")?,
-            edp: number(c, "expert_data_parallel_size")?,
-            num_microbatches: number(c, "num_microbatches")?,
-            bubble_ppm: number(c, "pipeline_bubble_ppm")?,
-            recomputed_ppm: number(c, "recomputed_ppm")?,
-            recomputed_flops: number(c, "recomputed_flops")?,
-        })
-    };
-    let refused = list("refused")?
-        .iter()
-        .map(|row| Some((name(row, "rule")?, number(row, "combinations")?)));
-    let outside = list("out_of_bounds")?.iter().map(|row| {
-        let axis = Axis::by_name(&name(row, "name")?)?;
-        Some((axis, number(row, "combinations")?))
-    });
-    Some(Slice {
-        next: number(written, "next"),
-        looked_at: number(written, "looked_at")?,
-        refused: refused.collect::<Option<_>>()?,
-        out_of_bounds: outside.collect::<Option<_>>()?,
-        legal: number(written, "legal")?,
-        too_large: number(written, "too_large")?,
-        candidates: list("candidates")?
-            .iter()
-            .map(candidate)
-            .collect::<Option<_>>()?,
-        closest: written.get("closest").and_then(candidate),
-    })
 }

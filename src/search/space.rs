@@ -36,13 +36,16 @@ pub struct Options {
 }
 
 /// Why there is nothing to search.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum Unsearchable {
     /// Something is wrong with the job whatever its layout.
+    #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
     Problems(Vec<Problem>),
     /// The job lists modules: each would have layouts of its own.
+    #[error("layouts are searched for jobs of one model")]
     SeveralModules,
     /// The combinations are too many to be counted in 64 bits.
+    #[error("there are more than 2^64 layouts")]
     TooMany,
 }
 

@@ -7,7 +7,7 @@ use super::components::form::Form;
 use super::components::header::Header;
 use super::components::help_dialog::HelpDialog;
 use super::components::toasts::Toasts;
-use super::dialogs::OpenDialog;
+use super::dialogs::{Dialogs, OpenDialog};
 use super::embed::Embed;
 use super::results::{Results, ResultsState};
 use super::summary::Summary;
@@ -46,5 +46,6 @@ fn Page() -> impl IntoView {
         </main>
         <Toasts />
         <HelpDialog />
+        <Dialogs />
     }
 }

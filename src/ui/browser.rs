@@ -2,6 +2,9 @@
 //! a browser denies is done without.
 
 mod embed;
+pub(crate) mod fetch;
+pub(crate) mod files;
+pub(crate) mod picture;
 mod pointer;
 
 use core::time::Duration;
@@ -125,6 +128,22 @@ pub(crate) fn mark_root(name: &str, value: Option<&str>) {
             None => root.remove_attribute(name),
         };
     }
+}
+
+/// Selects what the first element that matches shows, so that the reader can copy it.
+pub(crate) fn select_content(selector: &str) {
+    let found = document().and_then(|document| document.query_selector(selector).ok().flatten());
+    let selection = window().and_then(|window| window.get_selection().ok().flatten());
+    if let (Some(element), Some(selection)) = (found, selection) {
+        let _ = selection.select_all_children(&element);
+    }
+}
+
+/// How many threads the browser offers to workers; two where it does not say.
+pub(crate) fn cores() -> usize {
+    let cores = window().map(|window| window.navigator().hardware_concurrency());
+    let whole = cores.and_then(|cores| format!("{cores}").parse().ok());
+    whole.unwrap_or(2)
 }
 
 /// Whether the page is mostly used with fingers.

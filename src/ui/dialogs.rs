@@ -1,6 +1,19 @@
 //! The dialogs over the calculator, and which of them is open.
 
+mod export;
+mod import;
+mod parts;
+mod search;
+
+use leptos::ev;
+use leptos::html::Dialog;
 use leptos::prelude::*;
+
+use self::export::ExportDialog;
+use self::import::ImportDialog;
+use self::import::session::ImportSession;
+use self::search::SearchDialog;
+use super::browser::files;
 
 /// The dialogs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,4 +54,75 @@ impl OpenDialog {
     pub fn is(self, kind: DialogKind) -> bool {
         *self.0.read() == Some(kind)
     }
+}
+
+/// The `<dialog>` element of import, export and search. Its content is there while it is open. Files dropped and texts pasted
+/// anywhere on the page open the import.
+#[component]
+pub(super) fn Dialogs() -> impl IntoView {
+    let open_dialog: OpenDialog = expect_context();
+    let session = RwSignal::new(ImportSession::default());
+    let element = NodeRef::<Dialog>::new();
+    // The dialogs with a `Modal` of their own are none of these.
+    let kind = Memo::new(move |_| {
+        let kind = open_dialog.0.get();
+        kind.filter(|kind| {
+            matches!(
+                kind,
+                DialogKind::Import | DialogKind::Export | DialogKind::Search
+            )
+        })
+    });
+    Effect::new(move |_| {
+        let Some(element) = element.get() else { return };
+        match (kind.get(), element.open()) {
+            (Some(_), false) => {
+                let _ = element.show_modal();
+            }
+            (None, true) => element.close(),
+            _ => {}
+        }
+    });
+    import_dropped_and_pasted(open_dialog, session);
+    let close = move |_| {
+        if let Some(kind) = kind.get_untracked() {
+            open_dialog.close(kind);
+        }
+    };
+    let content = move || {
+        kind.get().map(|kind| match kind {
+            DialogKind::Import => view! { <ImportDialog session /> }.into_any(),
+            DialogKind::Export => view! { <ExportDialog /> }.into_any(),
+            _ => view! { <SearchDialog /> }.into_any(),
+        })
+    };
+    view! {
+        <dialog node_ref=element class="modal" aria-labelledby=parts::TITLE on:close=close>
+            {content}
+        </dialog>
+    }
+}
+
+/// Opens the import with a file that is dropped anywhere, or with a text that is pasted where nothing takes it.
+fn import_dropped_and_pasted(open_dialog: OpenDialog, session: RwSignal<ImportSession>) {
+    let take = move |name: String, text: String| {
+        open_dialog.open(DialogKind::Import);
+        session.update(|session| session.take_file(&text, name));
+    };
+    window_event_listener(ev::dragover, |event| {
+        if files::carries_files(&event) {
+            event.prevent_default();
+        }
+    });
+    window_event_listener(ev::drop, move |event| {
+        if let Some(file) = files::dropped(&event) {
+            event.prevent_default();
+            files::read(file, take);
+        }
+    });
+    window_event_listener(ev::paste, move |event| {
+        if let Some(text) = files::pasted_on_page(&event) {
+            take("the clipboard".to_owned(), text);
+        }
+    });
 }

@@ -53,33 +53,4 @@
       recover(`It could not be started (${error}).${denied}`);
     });
   }
-
-  // Import, export and the layout search are loaded with the first use: by a button, a dropped file or a pasted text.
-  const exchange = async (kind, file) => {
-    try {
-      (await import(beside("exchange.js"))).open(kind, file);
-    } catch (error) {
-      console.error(error);
-      const dialog = document.createElement("dialog");
-      dialog.textContent = `This part of the calculator could not be loaded (${error}). Reload the page.`;
-      document.body.append(dialog);
-      dialog.showModal();
-    }
-  };
-  if (document.documentElement.classList.contains("embed")) return;
-  addEventListener("click", ({ target }) => {
-    const kind = target.closest?.("[data-exchange]")?.dataset.exchange;
-    if (kind) exchange(kind);
-  });
-  addEventListener("dragover", (event) => event.dataTransfer?.types.includes("Files") && event.preventDefault());
-  addEventListener("drop", (event) => {
-    const file = event.dataTransfer?.files[0];
-    if (!file) return;
-    event.preventDefault();
-    exchange("import", file);
-  });
-  addEventListener("paste", ({ target, clipboardData }) => {
-    const text = clipboardData?.getData("text");
-    if (text && !target.closest("input, textarea, dialog")) exchange("import", new File([text], "the clipboard"));
-  });
 })();

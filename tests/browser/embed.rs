@@ -377,7 +377,7 @@ fn only_the_named_fields_are_inputs_and_readonly_has_none() {
     for view in ["full", "compact", "bar", "table", "timeline", "sweep"] {
         inputs(&format!("view={view}"));
         assert!(page.shows(".embed-foot a"), "{view}");
-        assert_eq!(page.count("[data-exchange]"), 0, "{view}");
+        assert_eq!(page.count("[aria-haspopup=dialog]"), 0, "{view}");
         assert_eq!(page.complaints(), Vec::<String>::new(), "{view}");
     }
 }

@@ -19,10 +19,10 @@ mod site;
 mod webdriver;
 
 mod accessibility;
+mod dialogs;
 mod docs;
 mod embed;
 mod evidence;
-mod exchange;
 mod files;
 mod firefox;
 mod first_view;

@@ -10,10 +10,10 @@ const LLAMA: &str = "v1;m=llama3-8b@1;gpus=64;tp=2;cp=1;gbs=256";
 /// A model of few layers, whose layouts are soon asked about, with some ten thousands of them.
 const MANY: &str =
     "v1;m=mixtral-8x7b@1;L=16;E=64;gpus=1024;tp=1;pp=1;vpp=none;cp=1;ep=1;gbs=4096;gpu=h200";
-const DIALOG: &str = "dialog.exchange";
+const DIALOG: &str = "dialog.modal";
 const TOTAL: &str = "[data-testid=total]";
 /// The part of the page that says how far it is.
-const PROGRESS: &str = "dialog.exchange .layouts-progress";
+const PROGRESS: &str = "dialog.modal .layouts-progress";
 
 /// The page with the search open.
 fn open(fragment: &str) -> Page {
@@ -24,13 +24,13 @@ fn open(fragment: &str) -> Page {
 }
 
 fn show(page: &Page) {
-    page.until("document.querySelector('[data-exchange=search]')");
-    page.click("[data-exchange=search]");
+    page.until("document.querySelector('[data-testid=search-layouts]')");
+    page.click("[data-testid=search-layouts]");
     page.until(&format!("document.querySelector('{DIALOG}[open] h2')"));
 }
 
 fn at(place: &str) -> String {
-    format!("{DIALOG} [data-at=\"{place}\"]")
+    format!("{DIALOG} [name=\"{place}\"]")
 }
 
 /// Whether a size varies.

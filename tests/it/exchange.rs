@@ -1,6 +1,5 @@
 //! Jobs in and out as plain data, and the dialogs on top of that.
 
-mod dialog;
 mod search;
 mod upon;
 

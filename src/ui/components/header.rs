@@ -40,7 +40,7 @@ pub fn Header() -> impl IntoView {
                 "More"
             </button>
             <div class="menu" id=MENU popover="">
-                <ExchangeActions />
+                <InOutActions />
                 <LookControls />
             </div>
         </header>
@@ -97,7 +97,7 @@ fn JobActions() -> impl IntoView {
 
 /// Import, Export and Compare.
 #[component]
-fn ExchangeActions() -> impl IntoView {
+fn InOutActions() -> impl IntoView {
     let state = expect_context::<State>();
     let open_dialog = expect_context::<OpenDialog>();
     let is_pinned = move || state.compare.read().is_some();
@@ -106,7 +106,6 @@ fn ExchangeActions() -> impl IntoView {
             <button
                 type="button"
                 data-testid="import"
-                data-exchange="import"
                 aria-haspopup="dialog"
                 on:click=move |_| open_dialog.open(DialogKind::Import)
             >
@@ -115,7 +114,6 @@ fn ExchangeActions() -> impl IntoView {
             <button
                 type="button"
                 data-testid="export"
-                data-exchange="export"
                 aria-haspopup="dialog"
                 on:click=move |_| open_dialog.open(DialogKind::Export)
             >

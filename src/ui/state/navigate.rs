@@ -46,6 +46,17 @@ impl State {
         self.stage.set(share.view.stage.map(stage_at));
     }
 
+    /// Shows this in place of what the page shows: a step to undo, and an entry in the browser's history.
+    pub fn open(&self, share: ShareState) {
+        self.restore(share);
+        self.jumps.update(|jumps| *jumps += 1);
+    }
+
+    /// What a link to this page says now, without following it.
+    pub fn share_untracked(&self) -> ShareState {
+        untrack(|| self.share())
+    }
+
     /// What a link to this page says.
     pub fn share(&self) -> ShareState {
         ShareState {

@@ -5,10 +5,8 @@ use serde_json::json;
 use super::page::Page;
 
 const LLAMA: &str = "v1;m=llama3-8b@1;tp=2";
-const DIALOG: &str = "dialog.exchange";
+const DIALOG: &str = "dialog.modal";
 const TOTAL: &str = "[data-testid=total]";
-/// What the page loads when it is first asked for.
-const MODULE: &str = "megatron_memory_exchange_bg.wasm";
 
 const CONFIG: &str = r#"{"model_type": "qwen3", "num_hidden_layers": 12, "hidden_size": 1024, "num_attention_heads": 16,
     "num_key_value_heads": 8, "intermediate_size": 4096, "vocab_size": 32000, "frobnicate": 1}"#;
@@ -22,7 +20,7 @@ fn open(kind: &str) -> Page {
 }
 
 fn show(page: &Page, kind: &str) {
-    page.click(&format!("[data-exchange={kind}]"));
+    page.click(&format!("[data-testid={kind}]"));
     page.until(&format!("document.querySelector('{DIALOG}[open] h2')"));
 }
 
@@ -30,15 +28,15 @@ fn show(page: &Page, kind: &str) {
 fn put(page: &Page, place: &str, text: &str) {
     page.eval(&format!(
         "((control) => {{ control.focus(); control.select(); document.execCommand('insertText', false, {}); }})\
-         (document.querySelector('{DIALOG} [data-at=\"{place}\"]'))",
+         (document.querySelector('{DIALOG} [name=\"{place}\"]'))",
         json!(text)
     ));
 }
 
 fn choose(page: &Page, place: &str, value: &str) {
     page.eval(&format!(
-        "((menu) => {{ menu.value = '{value}'; menu.dispatchEvent(new Event('input', {{ bubbles: true }})); }})\
-         (document.querySelector('{DIALOG} [data-at={place}]'))"
+        "((menu) => {{ menu.value = '{value}'; menu.dispatchEvent(new Event('change', {{ bubbles: true }})); }})\
+         (document.querySelector('{DIALOG} [name={place}]'))"
     ));
 }
 
@@ -47,7 +45,7 @@ fn said(page: &Page) -> String {
 }
 
 fn apply(page: &Page) {
-    page.click(&format!("{DIALOG} [data-at=apply]"));
+    page.click(&format!("{DIALOG} [name=apply]"));
     page.until(&format!("!document.querySelector('{DIALOG}').open"));
 }
 
@@ -55,20 +53,12 @@ fn apply(page: &Page) {
 fn a_model_is_imported_in_one_step_that_undo_takes_back() {
     let page = Page::open(LLAMA);
     page.until(&format!("document.querySelector('{TOTAL}').innerText"));
-    assert!(
-        !page
-            .requests()
-            .iter()
-            .any(|address| address.contains("exchange"))
-    );
+    page.requests();
     let before = page.text(TOTAL);
     let entries = page.eval("history.length").as_u64().unwrap();
     show(&page, "import");
-    assert!(
-        page.requests()
-            .iter()
-            .any(|address| address.contains(MODULE))
-    );
+    // The dialogs are part of the application: nothing is loaded for them.
+    assert_eq!(page.requests(), Vec::<String>::new());
     put(&page, "text", CONFIG);
     page.until(&format!("document.querySelector('{DIALOG} tbody tr')"));
     let report = said(&page);
@@ -145,7 +135,7 @@ fn a_job_of_several_modules_goes_out_and_comes_back() {
     let other = open("import");
     put(&other, "text", &file);
     other.until(&format!(
-        "!document.querySelector('{DIALOG} [data-at=apply]').disabled"
+        "!document.querySelector('{DIALOG} [name=apply]').disabled"
     ));
     apply(&other);
     other.until("document.querySelectorAll('.module').length === 2");
@@ -165,7 +155,7 @@ fn a_script_asks_for_what_it_leaves_open() {
         torchrun pretrain_gpt.py ${ARGS[@]}\n";
     put(&page, "text", script);
     page.until(&format!(
-        "document.querySelector('{DIALOG} [data-at=\"variable:TP\"]')"
+        "document.querySelector('{DIALOG} [name=\"variable:TP\"]')"
     ));
     put(&page, "variable:TP", "4");
     put(&page, "gpus", "lots");
@@ -173,10 +163,7 @@ fn a_script_asks_for_what_it_leaves_open() {
         "document.querySelector('{DIALOG}').innerText.includes('A whole number')"
     ));
     put(&page, "gpus", "16");
-    assert_eq!(
-        page.value(&format!("{DIALOG} [data-at=\"variable:TP\"]")),
-        "4"
-    );
+    assert_eq!(page.value(&format!("{DIALOG} [name=\"variable:TP\"]")), "4");
     apply(&page);
     page.until("location.hash.includes('tp=4')");
     let fragment = page.fragment();
@@ -191,7 +178,7 @@ const OPEN: &str = "torchrun --nproc_per_node 8 pretrain_gpt.py --num-layers 32 
     --seq-length 4096 --max-position-embeddings 4096 --vocab-size 32000 --bf16 --micro-batch-size $MBS --global-batch-size ${GBS}";
 
 fn variable(name: &str) -> String {
-    format!("{DIALOG} [data-at=\"variable:{name}\"]")
+    format!("{DIALOG} [name=\"variable:{name}\"]")
 }
 
 #[test]
@@ -200,13 +187,13 @@ fn a_variable_without_a_value_holds_apply_back() {
     put(&page, "text", OPEN);
     page.until(&format!("document.querySelector('{}')", variable("GBS")));
     put(&page, "variable:MBS", "2");
-    let apply = format!("document.querySelector('{DIALOG} [data-at=apply]')");
+    let apply = format!("document.querySelector('{DIALOG} [name=apply]')");
     let why =
         format!("document.getElementById({apply}.getAttribute('aria-describedby'))?.innerText");
     page.until(&format!("{why} === 'Apply waits for $GBS.'"));
-    page.click(&format!("{DIALOG} [data-at=apply]"));
+    page.click(&format!("{DIALOG} [name=apply]"));
     // The reader is taken to what it waits for.
-    page.until("document.activeElement.dataset.at === 'variable:GBS'");
+    page.until("document.activeElement.name === 'variable:GBS'");
     assert_eq!(
         page.eval("document.activeElement.getAttribute('aria-invalid')"),
         json!("true")
@@ -230,7 +217,7 @@ fn what_was_typed_is_there_again_after_escape() {
     page.until(&format!("document.querySelector('{}')", variable("MBS")));
     put(&page, "variable:GBS", "48");
     assert_eq!(
-        page.eval("document.activeElement.dataset.at"),
+        page.eval("document.activeElement.name"),
         json!("variable:GBS")
     );
     put(&page, "variable:MBS", "2");
@@ -238,10 +225,10 @@ fn what_was_typed_is_there_again_after_escape() {
     page.until(&format!("!document.querySelector('{DIALOG}').open"));
     // Another dialog in between changes nothing.
     show(&page, "export");
-    page.click(&format!("{DIALOG} [data-at=close]"));
+    page.click(&format!("{DIALOG} [name=close]"));
     page.fill("#field-cp", "4");
     show(&page, "import");
-    assert_eq!(page.value(&format!("{DIALOG} [data-at=text]")), OPEN);
+    assert_eq!(page.value(&format!("{DIALOG} [name=text]")), OPEN);
     assert_eq!(page.value(&variable("MBS")), "2");
     assert_eq!(page.value(&variable("GBS")), "48");
     put(&page, "variable:MBS", "3");
@@ -254,7 +241,7 @@ fn what_was_typed_is_there_again_after_escape() {
         "document.querySelector('{DIALOG}').innerText.includes('changes 1 setting')"
     ));
     assert_eq!(
-        page.value(&format!("{DIALOG} [data-at=text]")),
+        page.value(&format!("{DIALOG} [name=text]")),
         "--micro-batch-size 4"
     );
     assert_eq!(page.complaints(), Vec::<String>::new());
@@ -331,7 +318,7 @@ fn the_problems_of_a_job_stand_beside_its_export() {
         page.text(&format!("{DIALOG} pre"))
             .contains("# Megatron refuses this job as it is:\n# - ")
     );
-    assert!(page.shows(&format!("{DIALOG} .exchange-error li")));
+    assert!(page.shows(&format!("{DIALOG} .modal-error li")));
     assert_eq!(page.complaints(), Vec::<String>::new());
 }
 
@@ -344,10 +331,10 @@ fn garbage_is_refused_beside_the_text_that_stays() {
         "document.querySelector('{DIALOG} [role=alert]').innerText"
     ));
     assert!(said(&page).contains("This is neither"), "{}", said(&page));
-    assert_eq!(page.value(&format!("{DIALOG} [data-at=text]")), garbage);
+    assert_eq!(page.value(&format!("{DIALOG} [name=text]")), garbage);
     assert!(
         page.eval(&format!(
-            "document.querySelector('{DIALOG} [data-at=apply]').disabled"
+            "document.querySelector('{DIALOG} [name=apply]').disabled"
         )) == json!(true)
     );
     // The same in a key that the report shows.
@@ -386,11 +373,11 @@ fn five_megabytes_of_garbage_are_dropped_and_refused() {
         assert!(said(&page).contains(refusal), "{garbage}: {}", said(&page));
         assert_eq!(
             page.eval(&format!(
-                "document.querySelector('{DIALOG} [data-at=apply]').disabled"
+                "document.querySelector('{DIALOG} [name=apply]').disabled"
             )),
             json!(true)
         );
-        page.click(&format!("{DIALOG} [data-at=forget]"));
+        page.click(&format!("{DIALOG} [name=forget]"));
         page.until(&format!(
             "!document.querySelector('{DIALOG}').innerText.includes('garbage.txt')"
         ));
@@ -430,12 +417,12 @@ fn the_hub_is_asked_for_a_model_by_a_button_and_by_nothing_else() {
     page.requests();
     put(&page, "hub", "acme/tiny");
     page.until(&format!(
-        "document.querySelector('{DIALOG} .exchange-hub code')"
+        "document.querySelector('{DIALOG} .modal-hub code')"
     ));
-    assert_eq!(page.text(&format!("{DIALOG} .exchange-hub code")), HUB);
+    assert_eq!(page.text(&format!("{DIALOG} .modal-hub code")), HUB);
     assert_eq!(page.eval("asked.length"), json!(0));
     assert_eq!(page.requests(), Vec::<String>::new());
-    page.click(&format!("{DIALOG} [data-at=ask]"));
+    page.click(&format!("{DIALOG} [name=ask-hub]"));
     page.until(&format!("document.querySelector('{DIALOG} tbody tr')"));
     assert!(
         said(&page).contains("Read from acme/tiny on the Hub"),
@@ -463,7 +450,7 @@ fn a_hub_that_does_not_answer_is_named_with_what_works_instead() {
         ("throw new TypeError('Failed to fetch');", "no answer came"),
     ] {
         stub(&page, answer);
-        page.click(&format!("{DIALOG} [data-at=ask]"));
+        page.click(&format!("{DIALOG} [name=ask-hub]"));
         page.until(&format!(
             "document.querySelector('{DIALOG} [role=alert]').innerText.includes('{words}')"
         ));
@@ -478,8 +465,8 @@ fn a_hub_that_does_not_answer_is_named_with_what_works_instead() {
         &page,
         "return new Promise((done) => { window.late = () => done(new Response('{}')); });",
     );
-    page.click(&format!("{DIALOG} [data-at=ask]"));
-    page.click(&format!("{DIALOG} [data-at=close]"));
+    page.click(&format!("{DIALOG} [name=ask-hub]"));
+    page.click(&format!("{DIALOG} [name=close]"));
     page.eval("(late(), 0)");
     show(&page, "import");
     assert_eq!(page.complaints(), Vec::<String>::new());
@@ -540,7 +527,7 @@ fn every_export_is_there_and_comes_back() {
         "(window.saved = [], HTMLAnchorElement.prototype.click = function () { if (this.download) saved.push([this.download, this.href]); }, 0)",
     );
     let formats = page.eval(&format!(
-        "[...document.querySelectorAll('{DIALOG} [data-at=format] option')].map((option) => option.value)"
+        "[...document.querySelectorAll('{DIALOG} [name=format] option')].map((option) => option.value)"
     ));
     let formats: Vec<&str> = formats
         .as_array()
@@ -552,7 +539,7 @@ fn every_export_is_there_and_comes_back() {
     for format in &formats {
         choose(&page, "format", format);
         page.until(&format!(
-            "document.querySelector('{DIALOG} .exchange-result > *')"
+            "document.querySelector('{DIALOG} .modal-result > *')"
         ));
         if format.starts_with("svg:") {
             page.until(&format!(
@@ -561,13 +548,10 @@ fn every_export_is_there_and_comes_back() {
         } else {
             assert!(!page.text(&format!("{DIALOG} pre")).is_empty(), "{format}");
         }
-        assert!(
-            !page.shows(&format!("{DIALOG} .exchange-error")),
-            "{format}"
-        );
+        assert!(!page.shows(&format!("{DIALOG} .modal-error")), "{format}");
     }
     // The last one is a picture.
-    page.click(&format!("{DIALOG} [data-at=picture]"));
+    page.click(&format!("{DIALOG} [name=picture]"));
     page.until("saved.length === 1");
     let png = page.eval(
         "(async () => { const picture = new Image(); picture.src = saved[0][1]; await picture.decode(); return [saved[0][0], picture.naturalWidth]; })()",
@@ -575,21 +559,21 @@ fn every_export_is_there_and_comes_back() {
     assert_eq!(png[0].as_str().unwrap().rsplit('.').next(), Some("png"));
     assert_eq!(png[1], 1440, "{png}");
     choose(&page, "format", "json");
-    page.click(&format!("{DIALOG} [data-at=download]"));
+    page.click(&format!("{DIALOG} [name=download]"));
     page.until("saved.length === 2");
     assert_eq!(page.eval("saved[1][0]"), "llama3-8b.json");
-    page.click(&format!("{DIALOG} [data-at=copy]"));
+    page.click(&format!("{DIALOG} [name=copy]"));
     page.until(&format!(
-        "document.querySelector('{DIALOG} #exchange-said').innerText"
+        "document.querySelector('{DIALOG} .modal-actions [role=status]').innerText"
     ));
     let file = page.text(&format!("{DIALOG} pre"));
-    page.click(&format!("{DIALOG} [data-at=close]"));
+    page.click(&format!("{DIALOG} [name=close]"));
 
     let other = Page::open("v1;m=mistral-7b@1");
     show(&other, "import");
     put(&other, "text", &file);
     other.until(&format!(
-        "!document.querySelector('{DIALOG} [data-at=apply]').disabled"
+        "!document.querySelector('{DIALOG} [name=apply]').disabled"
     ));
     apply(&other);
     other.until(&format!(
@@ -620,7 +604,7 @@ fn the_dialogs_have_no_barriers() {
             put(&page, "text", CONFIG);
             page.until(&format!("document.querySelector('{DIALOG} tbody tr')"));
             put(&page, "hub", "acme/tiny");
-            page.until(&format!("document.querySelector('{DIALOG} .exchange-hub')"));
+            page.until(&format!("document.querySelector('{DIALOG} .modal-hub')"));
         }
         assert_eq!(page.barriers(), Vec::<String>::new(), "{kind}");
         if kind == "import" {

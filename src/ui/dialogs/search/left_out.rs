@@ -1,12 +1,11 @@
-//! What was left out, in words.
+//! How many combinations a search left out, and why.
 
-use core::cmp::Reverse;
+use leptos::prelude::*;
 
 use crate::report::amount::grouped;
-use crate::report::markup::{Markup, tag};
 use crate::search::Slice;
 
-/// Rules that layouts meet, and what they ask for. Others go by their names.
+/// What rules that layouts meet ask for, by the rule's id. Other rules are shown by their ids.
 const RULES: [(&str, &str); 24] = [
     ("stages", "the layers do not fall into that many stages"),
     ("vpp_twice", "virtual stages are given another way"),
@@ -67,28 +66,48 @@ const RULES: [(&str, &str); 24] = [
     ("modules", "the ranks cannot be shared out"),
 ];
 
-/// How many combinations were left out, and why.
-pub(super) fn left_out(slice: &Slice) -> Markup {
+/// A line that opens into the reasons.
+#[component]
+pub(super) fn LeftOut(
+    /// What was found so far.
+    #[prop(into)]
+    slice: Signal<Slice>,
+) -> impl IntoView {
+    let reasons = Memo::new(move |_| reasons(&slice.read()));
+    let total = move || {
+        reasons
+            .read()
+            .iter()
+            .map(|(combinations, _)| combinations)
+            .sum()
+    };
+    let rows = move || {
+        let reasons = reasons.get().into_iter();
+        reasons
+            .map(|(combinations, why)| view! { <li>{format!("{}: {why}", grouped(combinations))}</li> })
+            .collect_view()
+    };
+    view! {
+        <details class="layouts-left">
+            <summary>{move || format!("{} combinations were left out, and why", grouped(total()))}</summary>
+            <ul>{rows}</ul>
+        </details>
+    }
+}
+
+/// Reasons with how many combinations they left out, most first.
+fn reasons(slice: &Slice) -> Vec<(u64, String)> {
     let rules = slice.refused.iter().map(|(rule, combinations)| {
         let words = RULES.iter().find(|(name, _)| name == rule);
         let words = words.map_or(rule.as_str(), |(_, words)| words);
         (*combinations, format!("Megatron: {words}"))
     });
-    let bounds = slice
-        .out_of_bounds
-        .iter()
+    let bounds = slice.out_of_bounds.iter();
+    let bounds = bounds
         .map(|(axis, combinations)| (*combinations, format!("your bound on {}", axis.symbol())));
     let too_large =
         (slice.too_large > 0).then(|| (slice.too_large, "more memory than the GPU has".to_owned()));
     let mut reasons: Vec<(u64, String)> = rules.chain(bounds).chain(too_large).collect();
-    let total: u64 = reasons.iter().map(|(combinations, _)| combinations).sum();
-    reasons.sort_by_key(|(combinations, _)| Reverse(*combinations));
-    let rows = reasons
-        .into_iter()
-        .map(|(combinations, why)| tag("li").text(format!("{}: {why}", grouped(combinations))));
-    let summary = format!("{} combinations were left out, and why", grouped(total));
-    tag("details")
-        .class("layouts-left")
-        .child(tag("summary").text(summary))
-        .child(tag("ul").children(rows))
+    reasons.sort_by_key(|(combinations, _)| core::cmp::Reverse(*combinations));
+    reasons
 }

@@ -1,4 +1,4 @@
-//! The columns of the table: what they are called, what stands in them, and how rows are ordered by them.
+//! The columns of the table of layouts: their names, the text of their cells, and the order of rows by them.
 
 use crate::report::amount::{Scale, Unit};
 use crate::search::{Axis, Candidate, Pick, Slice, Space};
@@ -7,15 +7,15 @@ use crate::units::Bytes;
 /// A column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Column {
-    /// What varies, by its level in the space.
+    /// A size or choice that varies: its level in the space, and what it is.
     Axis(usize, Axis),
-    /// Chunks of a rank, where they follow from a layout.
+    /// Chunks of layers on a pipeline rank, where they follow from a layout string.
     Chunks,
-    /// What the fullest stage needs.
+    /// Peak memory of one GPU of the fullest stage.
     Peak,
-    /// What a GPU has left.
+    /// Memory that this GPU has left.
     Headroom,
-    /// The fullest stage.
+    /// The pipeline rank of the fullest stage.
     Stage,
     /// GPUs that share a copy of the model.
     Copy,
@@ -25,13 +25,13 @@ pub(super) enum Column {
     Edp,
     /// Micro batches of a step.
     Microbatches,
-    /// Waiting over working.
+    /// The pipeline bubble: waiting time over working time.
     Bubble,
-    /// What runs twice.
+    /// Matrix products that run twice.
     Recomputed,
 }
 
-/// The columns for a space and what was found in it so far.
+/// The columns of a table of what was found in a space so far.
 pub(super) fn of(space: &Space, found: &Slice) -> Vec<Column> {
     let varied = space.dimensions().iter().enumerate();
     let mut columns: Vec<Column> = varied
@@ -53,7 +53,7 @@ pub(super) fn of(space: &Space, found: &Slice) -> Vec<Column> {
 }
 
 impl Column {
-    /// A name without spaces, for files and places.
+    /// A name without spaces, for files and for the names of controls.
     pub(super) fn id(self) -> &'static str {
         match self {
             Self::Axis(_, axis) => axis.field().field().name,
@@ -87,7 +87,7 @@ impl Column {
         }
     }
 
-    /// What a row is ordered by.
+    /// The number that rows are ordered by.
     pub(super) fn key(self, space: &Space, c: &Candidate) -> i128 {
         match self {
             Self::Axis(level, _) => space.digit(c.index, level).into(),
@@ -111,8 +111,8 @@ impl Column {
         }
     }
 
-    /// What stands in a row, for readers.
-    pub(super) fn words(self, space: &Space, c: &Candidate) -> String {
+    /// The text of a cell.
+    pub(super) fn text(self, space: &Space, c: &Candidate) -> String {
         match self {
             Self::Axis(level, _) => space
                 .pick(c.index, level)
@@ -130,16 +130,17 @@ impl Column {
         }
     }
 
-    /// What stands in a row, for programs.
+    /// The value of a cell in a file: bytes, and millionths.
     pub(super) fn exact(self, space: &Space, c: &Candidate) -> String {
         match self {
-            Self::Axis(..) => self.words(space, c),
+            Self::Axis(..) => self.text(space, c),
             Self::Headroom => c.headroom().map_or(String::new(), |room| room.to_string()),
             _ => self.number(c).to_string(),
         }
     }
 }
 
+/// Bytes in GiB, without the unit.
 pub(super) fn gib(bytes: Bytes) -> String {
     Scale::fine(Unit::Gib).number(bytes)
 }

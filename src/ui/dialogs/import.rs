@@ -1,0 +1,106 @@
+//! The import dialog: a text, what it was understood as, what it leaves open, and what became of each of its keys.
+
+mod hub;
+mod questions;
+mod report;
+pub(super) mod session;
+mod source;
+
+use leptos::prelude::*;
+
+use self::hub::HubRequest;
+use self::questions::Questions;
+use self::report::{Report, understood_as};
+use self::session::ImportSession;
+use self::source::Source;
+use super::parts::{Alert, CloseButton, Title};
+use super::{DialogKind, OpenDialog};
+use crate::ui::browser;
+use crate::ui::state::State;
+
+/// The id of the sentence that says what Apply waits for.
+const WAITS: &str = "apply-waits";
+
+/// The import dialog.
+#[component]
+pub(super) fn ImportDialog(
+    /// What is typed and answered; it outlives the dialog.
+    session: RwSignal<ImportSession>,
+) -> impl IntoView {
+    let state: State = expect_context();
+    let request = RwSignal::new(HubRequest::default());
+    provide_context(request);
+    session.update(|session| session.open(state.share_untracked()));
+    let error = Signal::derive(move || {
+        let refused = request.read().refused.clone();
+        if refused.is_empty() {
+            session.read().error().to_owned()
+        } else {
+            refused
+        }
+    });
+    let format = Memo::new(move |_| {
+        let session = session.read();
+        session.imported().map(understood_as).unwrap_or_default()
+    });
+    view! {
+        <Title text="Import a job" />
+        <p>
+            "A config.json, a launch script, flags, YAML, overrides, a recipe, a saved job or a link. Nothing in it is run, and \
+             nothing leaves this page."
+        </p>
+        <Source session />
+        <Alert message=error />
+        <p role="status" class="modal-format">
+            {format}
+        </p>
+        <Questions session />
+        <Report session />
+        <Actions session />
+    }
+}
+
+/// The buttons. Apply can be reached while variables are missing: it says which, and leads to the first.
+#[component]
+fn Actions(session: RwSignal<ImportSession>) -> impl IntoView {
+    let state: State = expect_context();
+    let dialog: OpenDialog = expect_context();
+    let imported = Memo::new(move |_| session.read().imported().is_some());
+    let waits = Memo::new(move |_| {
+        let session = session.read();
+        let names: Vec<String> = session
+            .missing_variables()
+            .map(|name| format!("${name}"))
+            .collect();
+        if names.is_empty() || session.imported().is_none() {
+            String::new()
+        } else {
+            format!("Apply waits for {}.", names.join(" and "))
+        }
+    });
+    let held_back = move || !waits.read().is_empty();
+    let apply = move |_| match session.read_untracked().applied() {
+        Some(page) => {
+            dialog.close(DialogKind::Import);
+            state.open(page);
+        }
+        None => browser::focus_first("dialog [aria-invalid=true]"),
+    };
+    view! {
+        <div class="modal-actions">
+            <button
+                type="button"
+                name="apply"
+                class="share"
+                disabled=move || !imported.get()
+                aria-disabled=move || held_back().then_some("true")
+                aria-describedby=move || held_back().then_some(WAITS)
+                on:click=apply
+            >
+                "Apply"
+            </button>
+            <CloseButton kind=DialogKind::Import label="Cancel" />
+            <span id=WAITS>{waits}</span>
+        </div>
+    }
+}

@@ -1,0 +1,208 @@
+//! What a text leaves open: variables, branches, the number of GPUs and the model.
+
+use leptos::prelude::*;
+
+use super::hub::{HubOffer, Purpose};
+use super::session::{ImportSession, QuestionKey};
+use crate::formats::hub::Repository;
+use crate::formats::import::Question;
+use crate::presets::{self, PRESETS};
+use crate::ui::dialogs::parts::{Alert, Labelled};
+
+/// The most lines that a question names.
+const MAX_LINES: usize = 5;
+
+/// A field for every question.
+#[component]
+pub(super) fn Questions(session: RwSignal<ImportSession>) -> impl IntoView {
+    let keys = Memo::new(move |_| session.read().question_keys());
+    view! {
+        <div class="modal-questions">
+            <For
+                each=move || keys.get()
+                key=Clone::clone
+                children=move |(_, key)| match key {
+                    QuestionKey::Variable(name) => view! { <VariableField session name /> }.into_any(),
+                    QuestionKey::Branch(line) => view! { <BranchField session line /> }.into_any(),
+                    QuestionKey::Gpus => view! { <GpusField session /> }.into_any(),
+                    QuestionKey::Model(name) => view! { <ModelField session name /> }.into_any(),
+                }
+            />
+        </div>
+    }
+}
+
+/// The question with this key, as it stands now.
+fn question(session: RwSignal<ImportSession>, key: QuestionKey) -> Memo<Option<Question>> {
+    Memo::new(move |_| session.read().question(&key).cloned())
+}
+
+/// Asks for a variable's value, and names the keys that need it.
+#[component]
+fn VariableField(session: RwSignal<ImportSession>, name: String) -> impl IntoView {
+    let question = question(session, QuestionKey::Variable(name.clone()));
+    let variable = name.clone();
+    let label = Signal::derive(move || match &*question.read() {
+        Some(Question::Variable { lines, .. }) => {
+            let lines: Vec<String> = lines.iter().take(MAX_LINES).map(u32::to_string).collect();
+            format!("${variable}, read on line {}", lines.join(", "))
+        }
+        _ => String::new(),
+    });
+    let placeholder = move || match question.get() {
+        Some(Question::Variable { default, .. }) => default,
+        _ => None,
+    };
+    let needed_by = Memo::new(move |_| match &*question.read() {
+        Some(Question::Variable { keys, .. }) => keys.join(", "),
+        _ => String::new(),
+    });
+    let is_needed = move || !needed_by.read().is_empty();
+    let hint = format!("needs-{name}");
+    let described_by = hint.clone();
+    let given = {
+        let session = session.read_untracked();
+        let mut variables = session.options().variables.iter();
+        let given = variables.find(|(known, _)| *known == name);
+        given.map_or(String::new(), |(_, value)| value.clone())
+    };
+    view! {
+        <div>
+            <Labelled label>
+                <input
+                    name=format!("variable:{name}")
+                    autocomplete="off"
+                    value=given
+                    placeholder=placeholder
+                    aria-invalid=move || is_needed().then_some("true")
+                    aria-describedby=move || is_needed().then(|| described_by.clone())
+                    on:input:target=move |event| {
+                        session.update(|session| session.set_variable(&name, event.target().value()));
+                    }
+                />
+            </Labelled>
+            <p class="modal-error" id=hint hidden=move || !is_needed()>
+                {move || format!("{} needs a value from it.", needed_by.read())}
+            </p>
+        </div>
+    }
+}
+
+/// Asks which side of a branch is taken.
+#[component]
+fn BranchField(session: RwSignal<ImportSession>, line: u32) -> impl IntoView {
+    let question = question(session, QuestionKey::Branch(line));
+    let chosen = Memo::new(move |_| {
+        let session = session.read();
+        let mut answers = session.options().branches.iter();
+        let answer = answers.find(|(known, _)| *known == line);
+        match (answer, &*question.read()) {
+            (Some((_, side)), _) => Some(*side),
+            (None, Some(Question::Branch { taken, .. })) => *taken,
+            _ => None,
+        }
+    });
+    let sides = move || {
+        let labels = match question.get() {
+            Some(Question::Branch { labels, .. }) => labels,
+            _ => Vec::new(),
+        };
+        let sides = labels.into_iter().enumerate();
+        sides
+            .map(|(side, label)| {
+                view! {
+                    <option value=side selected=move || chosen.get() == Some(side)>
+                        {label}
+                    </option>
+                }
+            })
+            .collect_view()
+    };
+    view! {
+        <Labelled label=format!("The branch on line {line}")>
+            <select
+                name=format!("branch:{line}")
+                on:change:target=move |event| {
+                    if let Ok(side) = event.target().value().parse() {
+                        session.update(|session| session.set_branch(line, side));
+                    }
+                }
+            >
+                {sides}
+            </select>
+        </Labelled>
+    }
+}
+
+/// Asks for the number of GPUs.
+#[component]
+fn GpusField(session: RwSignal<ImportSession>) -> impl IntoView {
+    let given = session.read_untracked().options().gpus;
+    view! {
+        <div>
+            <Labelled label="How many GPUs">
+                <input
+                    name="gpus"
+                    autocomplete="off"
+                    inputmode="numeric"
+                    value=given.map(|gpus| gpus.to_string())
+                    on:input:target=move |event| {
+                        session.update(|session| session.set_gpus(&event.target().value()));
+                    }
+                />
+            </Labelled>
+            <Alert message=Signal::derive(move || session.read().gpus_error().to_owned()) />
+        </div>
+    }
+}
+
+/// Asks for a model that the text only names: a preset, a `config.json`, or one from the Hub.
+#[component]
+fn ModelField(session: RwSignal<ImportSession>, name: String) -> impl IntoView {
+    let chosen = Memo::new(move |_| {
+        let session = session.read();
+        session.options().model.clone().unwrap_or_default()
+    });
+    let text = move || {
+        let chosen = chosen.get();
+        if presets::by_id(&chosen).is_some() {
+            String::new()
+        } else {
+            chosen
+        }
+    };
+    let set = move |model: String| session.update(|session| session.set_model(model));
+    let options = PRESETS
+        .iter()
+        .map(|preset| {
+            view! {
+                <option value=preset.id selected=move || *chosen.read() == preset.id>
+                    {preset.name}
+                </option>
+            }
+        })
+        .collect_view();
+    let offer = Repository::read(&name)
+        .ok()
+        .map(|repository| view! { <HubOffer session repository purpose=Purpose::Model /> });
+    view! {
+        <div>
+            <Labelled label=format!("The model {name}: a preset")>
+                <select name="preset" on:change:target=move |event| set(event.target().value())>
+                    <option value=""></option>
+                    {options}
+                </select>
+            </Labelled>
+            <Labelled label="or its config.json">
+                <textarea
+                    name="model"
+                    rows="3"
+                    spellcheck="false"
+                    prop:value=text
+                    on:input:target=move |event| set(event.target().value())
+                ></textarea>
+            </Labelled>
+            {offer}
+        </div>
+    }
+}

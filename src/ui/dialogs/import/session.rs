@@ -1,0 +1,314 @@
+//! What the import dialog knows: the text, the reader's answers to its questions, and the job that both make.
+
+use crate::formats::import::{Import, Question};
+use crate::formats::import_text::{ImportOptions, ImportedText, import_text};
+use crate::formats::state::ShareState;
+
+/// The message for a number of GPUs that is none.
+const NO_GPUS: &str = "A whole number above zero.";
+
+/// The state of the import dialog. It outlives the dialog, so that what was typed is still there when it opens again.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(in crate::ui) struct ImportSession {
+    /// What the page shows: the job that the text changes, the pinned job and the tab.
+    page: ShareState,
+    text: String,
+    /// The name of the file that the text is from; `None` where it was typed.
+    file: Option<String>,
+    options: ImportOptions,
+    /// The open questions, and those that were answered: an answer can be changed.
+    questions: Vec<Question>,
+    /// How many texts there were, not counting what was typed into one. Questions of different texts are different questions.
+    generation: u32,
+    /// Why what was typed as the number of GPUs is none.
+    wrong_gpus: bool,
+    /// The imported text, or why it cannot be imported; `None` while there is no text.
+    imported: Option<Result<ImportedText, String>>,
+}
+
+/// What tells the questions of a text apart.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) enum QuestionKey {
+    /// A variable, by its name.
+    Variable(String),
+    /// A branch, by its line.
+    Branch(u32),
+    /// The number of GPUs.
+    Gpus,
+    /// A model, by its name.
+    Model(String),
+}
+
+impl QuestionKey {
+    fn of(question: &Question) -> Self {
+        match question {
+            Question::Variable { name, .. } => Self::Variable(name.clone()),
+            Question::Branch { line, .. } => Self::Branch(*line),
+            Question::Gpus => Self::Gpus,
+            Question::Model { name } => Self::Model(name.clone()),
+        }
+    }
+}
+
+impl ImportSession {
+    /// Opens the dialog on a page that shows this.
+    pub(super) fn open(&mut self, page: ShareState) {
+        self.options.onto = Some(page.setup.clone());
+        self.page = page;
+        self.wrong_gpus = false;
+        self.read();
+    }
+
+    /// Takes what the reader typed as the text.
+    pub(super) fn type_text(&mut self, text: String) {
+        self.text = text;
+        self.file = None;
+        // The lines may be others now.
+        self.options.branches.clear();
+        self.read();
+    }
+
+    /// Takes another text, from a file.
+    pub(in crate::ui) fn take_file(&mut self, text: &str, name: String) {
+        self.replace_text(text, Some(name));
+    }
+
+    /// Drops the text that was taken from a file.
+    pub(super) fn forget_file(&mut self) {
+        self.replace_text("", None);
+    }
+
+    fn replace_text(&mut self, text: &str, file: Option<String>) {
+        text.clone_into(&mut self.text);
+        self.file = file;
+        self.generation += 1;
+        self.questions.clear();
+        self.wrong_gpus = false;
+        self.options = ImportOptions {
+            onto: self.options.onto.take(),
+            ..ImportOptions::default()
+        };
+        self.read();
+    }
+
+    /// Answers what a variable is; an empty answer takes it back.
+    pub(super) fn set_variable(&mut self, name: &str, value: String) {
+        self.options.variables.retain(|(known, _)| known != name);
+        if !value.is_empty() {
+            self.options.variables.push((name.to_owned(), value));
+        }
+        self.read();
+    }
+
+    /// Answers which side of the branch on a line is taken.
+    pub(super) fn set_branch(&mut self, line: u32, side: usize) {
+        self.options.branches.retain(|(known, _)| *known != line);
+        self.options.branches.push((line, side));
+        self.read();
+    }
+
+    /// Answers how many GPUs there are.
+    pub(super) fn set_gpus(&mut self, typed: &str) {
+        let typed = typed.trim();
+        self.options.gpus = typed.parse().ok().filter(|gpus| *gpus > 0);
+        self.wrong_gpus = !typed.is_empty() && self.options.gpus.is_none();
+        self.read();
+    }
+
+    /// Answers what the model is that the text only names: a `config.json`, or the id of a preset.
+    pub(super) fn set_model(&mut self, model: String) {
+        self.options.model = Some(model);
+        self.read();
+    }
+
+    fn read(&mut self) {
+        if self.text.trim().is_empty() {
+            self.imported = None;
+            return;
+        }
+        let imported = import_text(&self.text, &self.options).map_err(|error| error.to_string());
+        let open = imported.iter().flat_map(|read| &read.import.questions);
+        let options = &self.options;
+        // Questions keep their place, so that nobody who is typing an answer loses the field.
+        self.questions.retain(|known| {
+            let same = |asked: &Question| QuestionKey::of(asked) == QuestionKey::of(known);
+            is_answered(known, options) || open.clone().any(same)
+        });
+        for known in &mut self.questions {
+            if let Question::Variable { keys, .. } = known {
+                keys.clear();
+            }
+        }
+        for question in open {
+            let key = QuestionKey::of(question);
+            let mut known = self.questions.iter_mut();
+            match known.find(|known| QuestionKey::of(known) == key) {
+                Some(known) => known.clone_from(question),
+                None => self.questions.push(question.clone()),
+            }
+        }
+        self.imported = Some(imported);
+    }
+
+    /// What the field for the text holds: nothing while the text is from a file, which may be long.
+    pub(super) fn typed_text(&self) -> &str {
+        match self.file {
+            Some(_) => "",
+            None => &self.text,
+        }
+    }
+
+    /// The name of the file that the text is from, and the text's bytes.
+    pub(super) fn file(&self) -> Option<(&str, usize)> {
+        Some((self.file.as_deref()?, self.text.len()))
+    }
+
+    /// The keys of the questions, in the order in which they came up, each with the number of its text.
+    pub(super) fn question_keys(&self) -> Vec<(u32, QuestionKey)> {
+        let keys = self.questions.iter().map(QuestionKey::of);
+        keys.map(|key| (self.generation, key)).collect()
+    }
+
+    /// The question with this key.
+    pub(super) fn question(&self, key: &QuestionKey) -> Option<&Question> {
+        let mut questions = self.questions.iter();
+        questions.find(|question| QuestionKey::of(question) == *key)
+    }
+
+    /// The answers, and everything else that the reader says about the text.
+    pub(super) fn options(&self) -> &ImportOptions {
+        &self.options
+    }
+
+    /// Why the typed number of GPUs is none; empty where nothing is wrong.
+    pub(super) fn gpus_error(&self) -> &'static str {
+        if self.wrong_gpus { NO_GPUS } else { "" }
+    }
+
+    /// The imported text; `None` where there is no text or it cannot be imported.
+    pub(super) fn imported(&self) -> Option<&ImportedText> {
+        self.imported.as_ref()?.as_ref().ok()
+    }
+
+    /// Why the text cannot be imported; empty where it can.
+    pub(super) fn error(&self) -> &str {
+        match &self.imported {
+            Some(Err(error)) => error,
+            _ => "",
+        }
+    }
+
+    /// The names of the variables without which settings of the text have no value.
+    pub(super) fn missing_variables(&self) -> impl Iterator<Item = &str> {
+        self.questions.iter().filter_map(|asked| match asked {
+            Question::Variable { name, keys, .. } if !keys.is_empty() => Some(name.as_str()),
+            _ => None,
+        })
+    }
+
+    /// The page with the imported job; `None` while variables are missing. The pinned job and the tab stay, unless the text has its
+    /// own.
+    pub(super) fn applied(&self) -> Option<ShareState> {
+        let ImportedText {
+            import: Import { state, .. },
+            ..
+        } = self.imported()?;
+        if self.missing_variables().next().is_some() {
+            return None;
+        }
+        let mut state = state.clone();
+        state.compare = state.compare.or_else(|| self.page.compare.clone());
+        state.view.tab = state.view.tab.or_else(|| self.page.view.tab.clone());
+        Some(state)
+    }
+}
+
+fn is_answered(question: &Question, options: &ImportOptions) -> bool {
+    match question {
+        Question::Variable { name, .. } => options.variables.iter().any(|(known, _)| known == name),
+        Question::Branch { line, .. } => options.branches.iter().any(|(known, _)| known == line),
+        Question::Gpus => options.gpus.is_some(),
+        Question::Model { .. } => options.model.is_some(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{ImportSession, QuestionKey};
+    use crate::config::fields::FieldId;
+    use crate::formats::share_url;
+    use crate::value::Value;
+
+    const SCRIPT: &str = "torchrun --nproc_per_node 8 pretrain_gpt.py --num-layers 32 --hidden-size 4096 --num-attention-heads 32 \
+        --seq-length 4096 --vocab-size 32000 --micro-batch-size $MBS --global-batch-size ${GBS} --save $OUT";
+
+    fn opened() -> ImportSession {
+        let mut session = ImportSession::default();
+        session.open(share_url::visit("#v1;m=llama3-8b@1;tp=2;vs;m=mistral-7b@1").0);
+        session
+    }
+
+    #[test]
+    fn nothing_is_applied_before_there_is_a_job() {
+        let mut session = opened();
+        assert_eq!(session.applied(), None);
+        session.type_text("hello world".to_owned());
+        assert!(
+            session.error().starts_with("This is neither"),
+            "{}",
+            session.error()
+        );
+        assert_eq!(session.applied(), None);
+        session.type_text(" ".to_owned());
+        assert_eq!(session.error(), "");
+    }
+
+    #[test]
+    fn variables_that_settings_need_hold_the_job_back() {
+        let mut session = opened();
+        session.type_text(SCRIPT.to_owned());
+        assert_eq!(
+            session.missing_variables().collect::<Vec<_>>(),
+            ["MBS", "GBS"]
+        );
+        session.set_variable("MBS", "2".to_owned());
+        assert_eq!(session.applied(), None);
+        session.set_variable("GBS", "64".to_owned());
+        let page = session.applied().unwrap();
+        let value = |id| page.setup.job.shared.get(id).cloned();
+        assert_eq!(value(FieldId::micro_batch_size), Some(Value::Int(2)));
+        assert_eq!(value(FieldId::global_batch_size), Some(Value::Int(64)));
+        // The pinned job of the page stays.
+        assert!(page.compare.is_some());
+        // An answer can be changed, and taken back.
+        let asked = QuestionKey::Variable("MBS".to_owned());
+        assert!(session.question(&asked).is_some());
+        session.set_variable("MBS", String::new());
+        assert_eq!(session.applied(), None);
+    }
+
+    #[test]
+    fn another_text_is_asked_anew() {
+        let mut session = opened();
+        session.type_text("pretrain_gpt.py --num-layers 4 --hidden-size 512".to_owned());
+        session.set_gpus("many");
+        assert_eq!(session.gpus_error(), "A whole number above zero.");
+        session.set_gpus("16");
+        assert_eq!(session.gpus_error(), "");
+        let keys = session.question_keys();
+        session.take_file(
+            "pretrain_gpt.py --num-layers 8 --hidden-size 512",
+            "job.sh".to_owned(),
+        );
+        assert_eq!(session.file(), Some(("job.sh", 48)));
+        assert_eq!(session.options().gpus, None);
+        assert!(
+            session
+                .question_keys()
+                .iter()
+                .all(|key| !keys.contains(key))
+        );
+        session.forget_file();
+        assert_eq!((session.file(), session.imported()), (None, None));
+    }
+}

@@ -1,0 +1,77 @@
+//! Where the text of an import comes from: typed, pasted, from a file, or from the Hugging Face Hub.
+
+use leptos::ev;
+use leptos::html::Textarea;
+use leptos::prelude::*;
+
+use super::hub::HubField;
+use super::session::ImportSession;
+use crate::report::amount::grouped;
+use crate::ui::browser::files;
+use crate::ui::dialogs::parts::Labelled;
+
+/// Longer texts, in bytes, are taken like files: a field that shows them would hold up the page.
+const LONG_TEXT: usize = 200_000;
+
+/// The field for the text, and the other ways to bring one.
+#[component]
+pub(super) fn Source(session: RwSignal<ImportSession>) -> impl IntoView {
+    let typed = Memo::new(move |_| session.read().typed_text().to_owned());
+    let take = move |name: String, text: String| {
+        session.update(|session| session.take_file(&text, name));
+    };
+    let paste = move |event: ev::ClipboardEvent| {
+        let long = files::pasted(&event).filter(|text| text.len() > LONG_TEXT);
+        if let Some(text) = long {
+            event.prevent_default();
+            take("the clipboard".to_owned(), text);
+        }
+    };
+    // What is pasted takes the place of what is there.
+    let element = NodeRef::<Textarea>::new();
+    element.on_load(|element| element.select());
+    view! {
+        <div class="modal-source">
+            <Labelled label="Paste it here, or drop a file anywhere on the page">
+                <textarea
+                    node_ref=element
+                    name="text"
+                    rows="8"
+                    spellcheck="false"
+                    autofocus
+                    prop:value=typed
+                    on:input:target=move |event| {
+                        session.update(|session| session.type_text(event.target().value()));
+                    }
+                    on:paste=paste
+                ></textarea>
+            </Labelled>
+            <Labelled label="Or choose a file">
+                <input
+                    type="file"
+                    name="file"
+                    on:change:target=move |event| {
+                        if let Some(file) = files::chosen(&event.target()) {
+                            files::read(file, take);
+                        }
+                    }
+                />
+            </Labelled>
+            <HubField session />
+            <div>{move || session.read().file().map(|(name, bytes)| file_line(session, name, bytes))}</div>
+        </div>
+    }
+}
+
+/// Says which file the text is from.
+fn file_line(session: RwSignal<ImportSession>, name: &str, bytes: usize) -> impl IntoView + use<> {
+    let bytes = grouped(u64::try_from(bytes).unwrap_or(u64::MAX));
+    view! {
+        <p>
+            <span>{format!("Read from {name}, {bytes} bytes. ")}</span>
+            <button type="button" name="forget" on:click=move |_| session.update(ImportSession::forget_file)>
+                "Forget it"
+            </button>
+        </p>
+    }
+}

@@ -1,0 +1,390 @@
+//! The layout search: what varies, how far the search is, and what it found.
+
+mod columns;
+mod controls;
+mod found;
+mod left_out;
+mod nearest;
+mod pool;
+mod progress;
+mod table;
+
+use core::time::Duration;
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use gloo::timers::callback::Timeout;
+use leptos::prelude::*;
+
+use self::controls::Controls;
+use self::found::Found;
+use self::left_out::LeftOut;
+use self::pool::{Pool, Task};
+use self::progress::Progress;
+use self::table::Layouts;
+use super::parts::{Alert, CloseButton, Title};
+use super::{DialogKind, OpenDialog};
+use crate::formats::share_url;
+use crate::formats::state::{Setup, ShareState};
+use crate::report::amount::grouped;
+use crate::search::{Axis, Dimension, Keep, Options, Slice, Space};
+use crate::search_worker::Answer;
+use crate::ui::browser::{self, files};
+use crate::ui::state::State;
+
+/// How often what was found is shown.
+const SHOWN_EVERY: Duration = Duration::from_millis(100);
+/// How long no worker may answer before the search counts as failed.
+const SILENCE: Duration = Duration::from_secs(30);
+
+/// How far a search is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    /// It has not begun.
+    Before,
+    /// It goes on.
+    Running,
+    /// The reader stopped it, or it failed.
+    Stopped,
+    /// All combinations were looked at.
+    Done,
+}
+
+/// The state of the search dialog.
+#[derive(Clone, Copy)]
+struct SearchState {
+    /// The page's state.
+    state: State,
+    dialog: OpenDialog,
+    /// What the page shows.
+    page: StoredValue<ShareState>,
+    options: RwSignal<Options>,
+    /// Bounds that are no sizes, as they were typed.
+    unreadable_bounds: RwSignal<Vec<(Axis, String)>>,
+    keep: RwSignal<Keep>,
+    /// The combinations, or why there is nothing to search.
+    space: Memo<Result<Arc<Space>, String>>,
+    phase: RwSignal<Phase>,
+    found: RwSignal<Found>,
+    /// What went wrong on the way; empty where nothing did.
+    error: RwSignal<String>,
+    /// The workers, and the answers that are not shown yet.
+    running: StoredValue<Running, LocalStorage>,
+}
+
+#[derive(Default)]
+struct Running {
+    pool: Option<Pool>,
+    /// Answers since the last time that what was found was shown.
+    waiting: Rc<RefCell<Vec<Slice>>>,
+    /// Shows them.
+    show: Option<Timeout>,
+    /// Gives up when no worker answers.
+    watchdog: Option<Timeout>,
+}
+
+impl SearchState {
+    fn new(state: State, dialog: OpenDialog) -> Self {
+        let page = state.share_untracked();
+        let options = RwSignal::new(Options::usual(&page.setup.job));
+        let page = StoredValue::new(page);
+        let space = Memo::new_owning(move |_| {
+            let space = page.with_value(|page| Space::new(&page.setup.job, &options.read()));
+            (space.map(Arc::new).map_err(|why| why.to_string()), true)
+        });
+        Self {
+            state,
+            dialog,
+            page,
+            options,
+            unreadable_bounds: RwSignal::new(Vec::new()),
+            keep: RwSignal::new(Keep::Fitting),
+            space,
+            phase: RwSignal::new(Phase::Before),
+            found: RwSignal::new(Found::default()),
+            error: RwSignal::new(String::new()),
+            running: StoredValue::new_local(Running::default()),
+        }
+    }
+
+    /// The space; `None` where there is nothing to search.
+    fn space(self) -> Option<Arc<Space>> {
+        self.space.get().ok()
+    }
+
+    fn space_untracked(self) -> Option<Arc<Space>> {
+        untrack(|| self.space())
+    }
+
+    /// Forgets what was found: it belongs to other options.
+    fn begin_again(self) {
+        self.running.set_value(Running::default());
+        self.phase.set(Phase::Before);
+        self.found.set(Found::default());
+        self.error.set(String::new());
+    }
+
+    fn start(self) {
+        let Some(space) = self.space_untracked() else {
+            return;
+        };
+        self.begin_again();
+        self.phase.set(Phase::Running);
+        let setup = self.page.with_value(|page| page.setup.clone());
+        let task = Task {
+            link: share_url::encode(&ShareState {
+                setup,
+                ..ShareState::default()
+            }),
+            options: self.options.get_untracked(),
+            keep: self.keep.get_untracked(),
+            total: space.total(),
+        };
+        let pool = Pool::start(&task, move |answer| self.receive(answer));
+        self.running
+            .update_value(|running| running.pool = Some(pool));
+        self.watch();
+    }
+
+    fn stop(self) {
+        self.show_waiting();
+        self.running.set_value(Running::default());
+        self.phase.set(Phase::Stopped);
+    }
+
+    fn fail(self, why: String) {
+        self.stop();
+        self.error.set(why);
+    }
+
+    /// Fails the search unless an answer comes in time.
+    fn watch(self) {
+        let millis = SILENCE.as_millis().try_into().unwrap_or(u32::MAX);
+        let watchdog = Timeout::new(millis, move || {
+            self.fail("The search does not answer. Reload the page.".to_owned());
+        });
+        self.running
+            .update_value(|running| running.watchdog = Some(watchdog));
+    }
+
+    fn receive(self, answer: Answer) {
+        match answer {
+            Answer::Found(slice) if self.phase.get_untracked() == Phase::Running => {
+                self.watch();
+                let millis = SHOWN_EVERY.as_millis().try_into().unwrap_or(u32::MAX);
+                self.running.update_value(|running| {
+                    running.waiting.borrow_mut().push(slice);
+                    if running.show.is_none() {
+                        running.show = Some(Timeout::new(millis, move || self.show_waiting()));
+                    }
+                });
+            }
+            Answer::Explained(suggestion) => {
+                self.found.update(|found| found.suggestion = suggestion);
+            }
+            Answer::Failed(why) => self.fail(format!("The search stopped: {why}.")),
+            Answer::Found(_) => {}
+        }
+    }
+
+    /// Shows the answers that came since the last time.
+    fn show_waiting(self) {
+        let waiting = self.running.try_update_value(|running| {
+            running.show = None;
+            running.waiting.take()
+        });
+        let (Some(waiting), Some(space)) = (waiting, self.space_untracked()) else {
+            return;
+        };
+        if waiting.is_empty() {
+            return;
+        }
+        self.found.update(|found| {
+            for slice in &waiting {
+                found.add(&space, slice);
+            }
+        });
+        if self.found.read_untracked().slice.looked_at >= space.total() {
+            self.finish();
+        }
+    }
+
+    /// All combinations were looked at. Where nothing fits, asks what would make the nearest one fit.
+    fn finish(self) {
+        self.phase.set(Phase::Done);
+        let found = self.found.read_untracked();
+        let nearest = found
+            .slice
+            .closest
+            .filter(|_| found.slice.candidates.is_empty());
+        drop(found);
+        self.running.update_value(|running| {
+            running.watchdog = None;
+            match (&running.pool, nearest) {
+                (Some(pool), Some(nearest)) => pool.explain(nearest.index),
+                _ => running.pool = None,
+            }
+        });
+    }
+
+    /// Closes the dialog and changes what the page shows.
+    fn show_on_page(self, change: impl FnOnce(&mut ShareState)) {
+        let mut page = self.page.get_value();
+        change(&mut page);
+        // The stage that was chosen may not be there any more.
+        page.view.stage = None;
+        self.dialog.close(DialogKind::Search);
+        self.state.open(page);
+    }
+
+    /// A combination as a job over the page's preset.
+    fn setup(self, index: u64) -> Option<Setup> {
+        let space = self.space_untracked()?;
+        Some(Setup {
+            preset: self.page.with_value(|page| page.setup.preset.clone()),
+            job: space.job(index),
+        })
+    }
+}
+
+/// The search dialog.
+#[component]
+pub(super) fn SearchDialog() -> impl IntoView {
+    let search = SearchState::new(expect_context(), expect_context());
+    provide_context(search);
+    on_cleanup(move || search.running.dispose());
+    let space_error = Signal::derive(move || search.space.get().err().unwrap_or_default());
+    let searchable = Memo::new(move |_| search.space.read().is_ok());
+    let one_model = search
+        .page
+        .with_value(|page| page.setup.job.modules.is_empty());
+    let slice = Memo::new(move |_| search.found.read().slice.clone());
+    let about = move || search.space().map(|space| about(&space));
+    let size = move || search.space().map(|space| size(&space));
+    view! {
+        <Title text="Find layouts" />
+        <Alert message=space_error />
+        <p hidden=move || !searchable.get()>{about}</p>
+        // Letting something else vary may help; several modules are beyond that.
+        {(one_model || searchable.get_untracked()).then(|| view! { <Controls /> })}
+        <p class="layouts-space" hidden=move || !searchable.get()>
+            {size}
+        </p>
+        <Actions searchable />
+        <Alert message=search.error />
+        <Progress />
+        <Show when=move || searchable.get() && search.phase.get() != Phase::Before>
+            <LeftOut slice />
+            <Layouts />
+        </Show>
+    }
+}
+
+/// The buttons.
+#[component]
+fn Actions(
+    /// Whether there is anything to search.
+    searchable: Memo<bool>,
+) -> impl IntoView {
+    let search: SearchState = expect_context();
+    let said = RwSignal::new("");
+    let is_empty = Memo::new(move |_| search.found.read().len() == 0);
+    let is_running = Memo::new(move |_| search.phase.get() == Phase::Running);
+    let table = move |separator: &str| {
+        let space = search.space_untracked()?;
+        let found = search.found.read_untracked();
+        let columns = columns::of(&space, &found.slice);
+        Some(found.as_text(&space, &columns, separator))
+    };
+    let copy = move |_| {
+        if let Some(text) = table("\t") {
+            browser::copy(&text, move |copied| {
+                said.set(if copied {
+                    "It is on the clipboard."
+                } else {
+                    browser::select_content(".layouts-table table");
+                    "The browser does not let the page use the clipboard. The rows in sight are selected."
+                });
+            });
+        }
+    };
+    let download = move |_| {
+        if let Some(text) = table(",") {
+            files::save_text("layouts.csv", &text);
+        }
+    };
+    view! {
+        <div class="modal-actions">
+            <Show
+                when=move || is_running.get()
+                fallback=move || {
+                    view! {
+                        <button
+                            type="button"
+                            name="start"
+                            class="share"
+                            hidden=move || !searchable.get()
+                            on:click=move |_| search.start()
+                        >
+                            "Search"
+                        </button>
+                    }
+                }
+            >
+                <button type="button" name="stop" on:click=move |_| search.stop()>
+                    "Cancel"
+                </button>
+            </Show>
+            <button
+                type="button"
+                name="copy"
+                hidden=move || !searchable.get()
+                disabled=move || is_empty.get()
+                on:click=copy
+            >
+                "Copy table"
+            </button>
+            <button
+                type="button"
+                name="download"
+                hidden=move || !searchable.get()
+                disabled=move || is_empty.get()
+                on:click=download
+            >
+                "Download CSV"
+            </button>
+            <CloseButton kind=DialogKind::Search />
+            <span role="status">{said}</span>
+        </div>
+    }
+}
+
+fn about(space: &Space) -> String {
+    format!(
+        "Every combination of the sizes below, on {} GPUs with a global batch of {}. All else stays as it is, and each \
+         combination is checked and estimated like the job itself.",
+        grouped(space.world_size()),
+        grouped(space.global_batch_size())
+    )
+}
+
+/// The size of the space, as the product that it is.
+fn size(space: &Space) -> String {
+    let factor = |d: &Dimension| {
+        let (count, within) = (d.values.len(), d.within());
+        let values = if count == 1 { "value" } else { "values" };
+        let symbol = d.axis.symbol();
+        if within == count {
+            format!("{count} {values} of {symbol}")
+        } else {
+            format!("{count} {values} of {symbol} ({within} within your bound)")
+        }
+    };
+    let factors: Vec<String> = space.dimensions().iter().map(factor).collect();
+    let total = grouped(space.total());
+    match factors.as_slice() {
+        [] => "Nothing varies: 1 combination.".to_owned(),
+        factors => format!("{} = {total} combinations.", factors.join(" × ")),
+    }
+}

@@ -1,0 +1,43 @@
+//! Why a search found nothing, and what would change that.
+
+use super::columns::gib;
+use super::found::Found;
+use crate::config::gpus;
+use crate::search::Space;
+use crate::units::Bytes;
+
+/// The sentences under a search that found nothing.
+pub(super) fn nothing_found(found: &Found, space: &Space) -> String {
+    let Some(nearest) = &found.slice.closest else {
+        return "Megatron runs none of these combinations within your bounds. What was left out, and why, is above."
+            .to_owned();
+    };
+    let sizes = space.dimensions().iter().zip(space.picks(nearest.index));
+    let sizes = sizes.map(|(d, pick)| format!("{} {}", d.axis.symbol(), pick.label()));
+    let room = nearest.headroom().map_or(0, i64::unsigned_abs);
+    let nearest = format!(
+        "Nothing fits. Nearest is {} with {} GiB on stage {}, {} GiB more than the GPU has.",
+        sizes.collect::<Vec<_>>().join(", "),
+        gib(nearest.peak),
+        nearest.worst.pp_rank,
+        gib(Bytes(room))
+    );
+    let Some(suggestion) = &found.suggestion else {
+        return nearest;
+    };
+    let recompute = suggestion.recompute.as_ref();
+    let recompute =
+        recompute.map(|choice| format!("It would fit with this under Memory savers: {choice}."));
+    let gpu = suggestion.gpu.as_deref().and_then(gpus::by_id);
+    let gpu = gpu.map(|gpu| format!("As it is, it would fit on {}.", gpu.name));
+    let neither = suggestion.recompute.is_none().then(|| {
+        "Recompute or offloading alone is not enough: more GPUs, or a smaller micro batch or sequence, would need less."
+            .to_owned()
+    });
+    let sentences = [Some(nearest), recompute, gpu, neither];
+    sentences
+        .into_iter()
+        .flatten()
+        .collect::<Vec<_>>()
+        .join(" ")
+}

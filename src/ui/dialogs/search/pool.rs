@@ -1,0 +1,115 @@
+//! The workers of a search: each looks at one share of the combinations after another.
+
+use std::cell::{Cell, RefCell};
+use std::rc::{Rc, Weak};
+
+use gloo::worker::{Spawnable, WorkerBridge};
+
+use crate::search::{Keep, Options};
+use crate::search_worker::{Answer, Request, SearchWorker};
+use crate::ui::browser;
+
+/// The script of a worker, beside the page.
+const SCRIPT: &str = "./search-worker.js";
+/// Shares that the combinations are parted into: many, since some take much longer than others.
+const SHARES: u64 = 256;
+/// More workers would take the machine away from its user.
+const MAX_WORKERS: usize = 4;
+
+/// Workers that search together. Dropping the pool ends the search.
+pub(super) struct Pool {
+    inner: Rc<Inner>,
+}
+
+struct Inner {
+    workers: RefCell<Vec<WorkerBridge<SearchWorker>>>,
+    /// The first combination that is in nobody's share.
+    next: Cell<u64>,
+    /// The number of combinations.
+    total: u64,
+    tell: Box<dyn Fn(Answer)>,
+}
+
+/// What is searched.
+pub(super) struct Task {
+    /// The job, as the fragment of a share link.
+    pub(super) link: String,
+    pub(super) options: Options,
+    pub(super) keep: Keep,
+    /// The number of combinations.
+    pub(super) total: u64,
+}
+
+impl Pool {
+    /// Starts a search; `tell` gets every answer.
+    pub(super) fn start(task: &Task, tell: impl Fn(Answer) + 'static) -> Self {
+        let inner = Rc::new(Inner {
+            workers: RefCell::default(),
+            next: Cell::new(0),
+            total: task.total,
+            tell: Box::new(tell),
+        });
+        let count = browser::cores().saturating_sub(1).clamp(1, MAX_WORKERS);
+        for index in 0..count {
+            let pool = Rc::downgrade(&inner);
+            let bridge = SearchWorker::spawner()
+                .callback(move |answer| receive(&pool, index, answer))
+                .spawn(SCRIPT);
+            bridge.send(Request::Begin {
+                link: task.link.clone(),
+                options: task.options.clone(),
+                keep: task.keep,
+            });
+            inner.workers.borrow_mut().push(bridge);
+            inner.hand_out_share(index);
+        }
+        Self { inner }
+    }
+
+    /// Asks what would make a combination fit.
+    pub(super) fn explain(&self, index: u64) {
+        self.inner.send(0, Request::Explain { index });
+    }
+}
+
+/// Passes an answer on, and gives the worker its next range.
+fn receive(pool: &Weak<Inner>, worker: usize, answer: Answer) {
+    let Some(pool) = pool.upgrade() else { return };
+    if let Answer::Found(slice) = &answer {
+        match slice.next {
+            Some(from) => {
+                let until = pool.share_end(from);
+                pool.send(worker, Request::Search { from, until });
+            }
+            None => pool.hand_out_share(worker),
+        }
+    }
+    (pool.tell)(answer);
+}
+
+impl Inner {
+    fn share(&self) -> u64 {
+        self.total / SHARES + 1
+    }
+
+    /// Where the share ends that holds this combination.
+    fn share_end(&self, index: u64) -> u64 {
+        let share = self.share();
+        (index / share + 1).saturating_mul(share).min(self.total)
+    }
+
+    fn hand_out_share(&self, worker: usize) {
+        let from = self.next.get();
+        if from < self.total {
+            let until = self.share_end(from);
+            self.next.set(until);
+            self.send(worker, Request::Search { from, until });
+        }
+    }
+
+    fn send(&self, worker: usize, request: Request) {
+        if let Some(bridge) = self.workers.borrow().get(worker) {
+            bridge.send(request);
+        }
+    }
+}

@@ -1,0 +1,63 @@
+//! How far a search is.
+
+use leptos::prelude::*;
+
+use super::{Phase, SearchState};
+use crate::report::amount::grouped;
+use crate::search::{Slice, Space};
+
+/// The parts that the progress bar is divided into.
+const STEPS: u128 = 1000;
+
+/// A line with the counts so far, and a bar. Screen readers hear when the search starts and ends, not every number.
+#[component]
+pub(super) fn Progress() -> impl IntoView {
+    let search: SearchState = expect_context();
+    let phase = search.phase;
+    let with = move |say: fn(&Slice, &Space) -> String| {
+        let space = search.space();
+        let said = space.map(|space| say(&search.found.read().slice, &space));
+        said.unwrap_or_default()
+    };
+    let said = move || match phase.get() {
+        Phase::Before => String::new(),
+        Phase::Running => "Searching.".to_owned(),
+        Phase::Stopped => "Stopped.".to_owned(),
+        Phase::Done => format!("Done: {}.", with(counts)),
+    };
+    let now = move || {
+        with(|slice, space| {
+            let (looked_at, total) = (grouped(slice.looked_at), grouped(space.total()));
+            format!(
+                "{looked_at} of {total} combinations: {}.",
+                counts(slice, space)
+            )
+        })
+    };
+    let share = move || {
+        with(|slice, space| {
+            let share = u128::from(slice.looked_at) * STEPS / u128::from(space.total().max(1));
+            share.to_string()
+        })
+    };
+    view! {
+        <div class="layouts-progress">
+            <p role="status">{said}</p>
+            <Show when=move || matches!(phase.get(), Phase::Running | Phase::Stopped)>
+                <p class="layouts-now">{now}</p>
+            </Show>
+            <Show when=move || phase.get() == Phase::Running>
+                <progress max=STEPS.to_string() value=share aria-label="Progress"></progress>
+            </Show>
+        </div>
+    }
+}
+
+/// How many combinations are legal, and how many fit.
+fn counts(slice: &Slice, space: &Space) -> String {
+    let (legal, fitting) = (slice.legal, slice.legal - slice.too_large.min(slice.legal));
+    match space.gpu_memory() {
+        Some(_) => format!("{} legal, {} fit", grouped(legal), grouped(fitting)),
+        None => format!("{} legal", grouped(legal)),
+    }
+}

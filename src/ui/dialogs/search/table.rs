@@ -1,0 +1,251 @@
+//! The layouts that a search found, as a table of which only the rows in sight are in the page.
+
+use std::sync::Arc;
+
+use leptos::prelude::*;
+
+use super::columns::{self, Column};
+use super::nearest::nothing_found;
+use super::{Phase, SearchState};
+use crate::report::amount::grouped;
+use crate::search::{Candidate, Space};
+use crate::source::PIPELINE_BUBBLE;
+use crate::ui::dialogs::parts::Labelled;
+
+/// The height of a row in pixels, as in the style sheet: where a row stands follows from its number.
+const ROW_HEIGHT: usize = 44;
+/// Rows that are in the page: as many as a tall screen shows, and some before and after them.
+const ROWS_IN_PAGE: usize = 60;
+/// Rows in the page before the first one in sight.
+const ROWS_BEFORE: usize = 15;
+
+/// Filters and the table, or why there is none.
+#[component]
+pub(super) fn Layouts() -> impl IntoView {
+    let search: SearchState = expect_context();
+    let is_empty = Memo::new(move |_| search.found.read().slice.candidates.is_empty());
+    let nothing = move || match search.space() {
+        Some(space) if search.phase.get() == Phase::Done => {
+            nothing_found(&search.found.read(), &space)
+        }
+        _ => String::new(),
+    };
+    view! {
+        <Show
+            when=move || !is_empty.get()
+            fallback=move || view! { <p class="layouts-none">{nothing}</p> }
+        >
+            <Filters />
+            <p class="layouts-order">
+                <span>
+                    "In this order unless you sort: what fits, then fewest GPUs a copy, least bubble, least recomputed, \
+                     lowest peak. The bubble is (PP − 1) / (VPP · micro batches), "
+                </span>
+                <a href=PIPELINE_BUBBLE.url() rel="noopener">
+                    "arXiv 2104.04473"
+                </a>
+                <span>"; no speed is predicted."</span>
+            </p>
+            <p class="layouts-rows">
+                {move || match search.found.read().len() {
+                    1 => "1 layout".to_owned(),
+                    rows => format!("{} layouts", grouped(u64::try_from(rows).unwrap_or(u64::MAX))),
+                }}
+            </p>
+            <Table />
+        </Show>
+    }
+}
+
+#[component]
+fn Filters() -> impl IntoView {
+    let search: SearchState = expect_context();
+    let has_gpu = search
+        .space_untracked()
+        .is_some_and(|space| space.gpu_memory().is_some());
+    let filter = move |typed: String| {
+        if let Some(space) = search.space_untracked() {
+            search
+                .found
+                .update(|found| found.set_filter(&space, &typed));
+        }
+    };
+    let min_headroom = move |typed: String| {
+        if let Some(space) = search.space_untracked() {
+            search
+                .found
+                .update(|found| found.set_min_headroom(&space, &typed));
+        }
+    };
+    view! {
+        <div class="layouts-filters">
+            <Labelled label="Only with (such as tp4 pp8)">
+                <input
+                    name="filter"
+                    autocomplete="off"
+                    on:input:target=move |event| filter(event.target().value())
+                />
+            </Labelled>
+            <Show when=move || has_gpu>
+                <Labelled label="At least free, GiB">
+                    <input
+                        name="room"
+                        autocomplete="off"
+                        on:input:target=move |event| min_headroom(event.target().value())
+                    />
+                </Labelled>
+            </Show>
+        </div>
+    }
+}
+
+#[component]
+fn Table() -> impl IntoView {
+    let search: SearchState = expect_context();
+    let columns = Memo::new(move |_| {
+        let space = search.space();
+        let columns = space.map(|space| columns::of(&space, &search.found.read().slice));
+        columns.unwrap_or_default()
+    });
+    // The first row in sight.
+    let top = RwSignal::new(0_usize);
+    let count = Memo::new(move |_| search.found.read().len());
+    let first = Memo::new(move |_| {
+        let last_start = count.get().saturating_sub(ROWS_IN_PAGE);
+        top.get().saturating_sub(ROWS_BEFORE).min(last_start)
+    });
+    let rows = Memo::new(move |_| search.found.read().rows(first.get(), ROWS_IN_PAGE));
+    let after = move || count.get().saturating_sub(first.get() + ROWS_IN_PAGE);
+    let heads = move || {
+        let columns = columns.get().into_iter();
+        columns
+            .map(|column| view! { <Head column /> })
+            .collect_view()
+    };
+    view! {
+        <div
+            class="layouts-table"
+            tabindex="0"
+            role="region"
+            aria-label="Layouts"
+            on:scroll:target=move |event| {
+                let pixels = usize::try_from(event.target().scroll_top()).unwrap_or(0);
+                let row = pixels / ROW_HEIGHT;
+                // Others are needed only some rows later.
+                if row.abs_diff(top.get_untracked()) >= ROWS_BEFORE / 2 || row == 0 {
+                    top.set(row);
+                }
+            }
+        >
+            <table aria-rowcount=move || count.get() + 1>
+                <caption class="unseen">"Layouts"</caption>
+                <thead>
+                    <tr aria-rowindex="1">
+                        {heads} <th scope="col">"Use it"</th>
+                    </tr>
+                </thead>
+                <tbody>
+                    <Gap rows=move || first.get() columns />
+                    <For
+                        each=move || rows.get()
+                        key=|(_, candidate)| candidate.index
+                        children=move |(_, candidate)| {
+                            let place = Memo::new(move |_| {
+                                let rows = rows.read();
+                                let row = rows.iter().find(|(_, c)| c.index == candidate.index);
+                                row.map_or(0, |(place, _)| *place)
+                            });
+                            view! { <Row candidate place columns /> }
+                        }
+                    />
+                    <Gap rows=after columns />
+                </tbody>
+            </table>
+        </div>
+    }
+}
+
+/// The space of the rows that are not in the page.
+#[component]
+fn Gap(
+    rows: impl Fn() -> usize + Copy + Send + Sync + 'static,
+    columns: Memo<Vec<Column>>,
+) -> impl IntoView {
+    let width = move || columns.read().len() + 1;
+    let height = move || format!("{}px", rows() * ROW_HEIGHT);
+    view! {
+        <tr class="layouts-gap" aria-hidden="true" hidden=move || rows() == 0>
+            <td colspan=width style:height=height></td>
+        </tr>
+    }
+}
+
+/// A heading that sorts by its column.
+#[component]
+fn Head(column: Column) -> impl IntoView {
+    let search: SearchState = expect_context();
+    let sorted = move || match search.found.read().sorted_by() {
+        Some((by, down)) if by == column => Some(if down { "descending" } else { "ascending" }),
+        _ => None,
+    };
+    let sort = move |_| {
+        if let Some(space) = search.space_untracked() {
+            search.found.update(|found| found.sort(&space, column));
+        }
+    };
+    view! {
+        <th scope="col" aria-sort=sorted>
+            <button type="button" name=format!("sort:{}", column.id()) on:click=sort>
+                {column.label()}
+            </button>
+        </th>
+    }
+}
+
+/// A layout, and what can be done with it.
+#[component]
+fn Row(
+    candidate: Candidate,
+    /// Its place in the table, from 0.
+    place: Memo<usize>,
+    columns: Memo<Vec<Column>>,
+) -> impl IntoView {
+    let search: SearchState = expect_context();
+    let space: Option<Arc<Space>> = search.space_untracked();
+    let name = space.as_ref().map_or_else(String::new, |space| {
+        let sizes = space.dimensions().iter().zip(space.picks(candidate.index));
+        let sizes = sizes.map(|(d, pick)| format!("{} {}", d.axis.symbol(), pick.label()));
+        sizes.collect::<Vec<_>>().join(", ")
+    });
+    let cells = move || {
+        let space = space.as_ref()?;
+        let columns = columns.read();
+        let cells = columns
+            .iter()
+            .map(|column| view! { <td>{column.text(space, &candidate)}</td> });
+        Some(cells.collect_view())
+    };
+    let apply = move |_| {
+        if let Some(setup) = search.setup(candidate.index) {
+            search.show_on_page(|page| page.setup = setup);
+        }
+    };
+    let pin = move |_| {
+        if let Some(setup) = search.setup(candidate.index) {
+            search.show_on_page(|page| page.compare = Some(setup));
+        }
+    };
+    view! {
+        <tr class=if candidate.is_too_large() { "over" } else { "" } aria-rowindex=move || place.get() + 2>
+            {cells}
+            <td>
+                <button type="button" aria-label=format!("Apply {name}") on:click=apply>
+                    "Apply"
+                </button>
+                <button type="button" aria-label=format!("Compare {name}") on:click=pin>
+                    "Compare"
+                </button>
+            </td>
+        </tr>
+    }
+}

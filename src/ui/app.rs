@@ -18,7 +18,6 @@ use super::{browser, url_sync};
 #[component]
 pub fn App() -> impl IntoView {
     provide_context(url_sync::open());
-    provide_context(OpenDialog::default());
     let content = if browser::query().contains("view=") {
         view! { <Embed /> }.into_any()
     } else {
@@ -34,6 +33,8 @@ pub fn App() -> impl IntoView {
 #[component]
 fn Page() -> impl IntoView {
     ResultsState::provide();
+    // An embed has no dialogs.
+    provide_context(OpenDialog::default());
     view! {
         <Header />
         <main class="panes">

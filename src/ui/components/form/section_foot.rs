@@ -12,7 +12,6 @@ use leptos::prelude::*;
 #[component]
 pub fn SectionFoot(group: Group, fields: SectionFields) -> impl IntoView {
     let state = expect_context::<State>();
-    let open_dialog = expect_context::<OpenDialog>();
     let counts = Memo::new(move |_| {
         [Level::Essential, Level::More, Level::All].map(|level| fields.shown_at(level).len())
     });
@@ -42,14 +41,15 @@ pub fn SectionFoot(group: Group, fields: SectionFields) -> impl IntoView {
         browser::focus(line_id(group));
         state.reset(fields_of(group));
     };
-    let search = (group == Group::Parallelism).then(|| {
+    // An embed has no dialogs.
+    let open_dialog = use_context::<OpenDialog>().filter(|_| group == Group::Parallelism);
+    let search = open_dialog.map(|open_dialog| {
         view! {
             <button
                 type="button"
                 class="link"
                 aria-haspopup="dialog"
                 data-testid="search-layouts"
-                data-exchange="search"
                 on:click=move |_| open_dialog.open(DialogKind::Search)
             >
                 "Find layouts that fit"

@@ -64,7 +64,7 @@ fn report_row(row: &Row) -> impl IntoView + use<> {
 /// What a text was understood as, in a sentence, and how many keys became what.
 pub(super) fn understood_as(read: &ImportedText) -> String {
     let ImportedText { import, changes } = read;
-    let counts = KeyStatus::ALL.into_iter().filter_map(|status| {
+    let counts = KeyStatus::ALL.iter().copied().filter_map(|status| {
         let count = import
             .report
             .iter()

@@ -2,7 +2,7 @@
 
 use super::error::HfProblemKind;
 use super::family::MoeLayers;
-use super::source::{Found, Source};
+use super::source::{KeyedValue, Source};
 use crate::formats::node::{Data, Node};
 use crate::formats::report::KeyStatus;
 use crate::value::Value;
@@ -179,7 +179,11 @@ fn range(source: &mut Source<'_>, layers: usize) -> Vec<bool> {
 }
 
 /// Layer numbers in a list; null is an empty list.
-fn layer_numbers(source: &mut Source<'_>, found: &Found<'_>, layers: usize) -> Option<Vec<usize>> {
+fn layer_numbers(
+    source: &mut Source<'_>,
+    found: &KeyedValue<'_>,
+    layers: usize,
+) -> Option<Vec<usize>> {
     let items = match found.data {
         Data::List(items) => items.as_slice(),
         Data::Null => &[],

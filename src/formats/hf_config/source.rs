@@ -32,13 +32,13 @@ pub(super) struct Source<'a> {
 
 /// A value with the key and line that it comes from.
 #[derive(Clone)]
-pub(super) struct Found<'a> {
+pub(super) struct KeyedValue<'a> {
     pub(super) data: &'a Data,
     key: Cow<'static, str>,
     line: Option<u32>,
 }
 
-impl Found<'_> {
+impl KeyedValue<'_> {
     /// Whether the file has it; otherwise it is a default of the class.
     pub(super) fn in_file(&self) -> bool {
         self.line.is_some()
@@ -67,7 +67,7 @@ impl<'a> Source<'a> {
     /// The value of `key`, or of one of its other spellings, in the file; otherwise the default of the class.
     ///
     /// The first spelling that is not null counts; the others are reported.
-    pub(super) fn find(&mut self, key: &'static str) -> Option<Found<'a>> {
+    pub(super) fn find(&mut self, key: &'static str) -> Option<KeyedValue<'a>> {
         if let Some(found) = self.find_in(self.entries, key, false) {
             return Some(found);
         }
@@ -77,7 +77,7 @@ impl<'a> Source<'a> {
             return Some(found);
         }
         let default = last(self.defaults, key)?;
-        Some(Found {
+        Some(KeyedValue {
             data: &default.node.data,
             key: key.into(),
             line: None,
@@ -89,7 +89,7 @@ impl<'a> Source<'a> {
         entries: &'a [Entry],
         key: &'static str,
         outer: bool,
-    ) -> Option<Found<'a>> {
+    ) -> Option<KeyedValue<'a>> {
         let spellings = core::iter::once(key).chain(keys::aliases(key).iter().copied());
         let present: Vec<&'a Entry> = spellings
             .filter_map(|spelling| last(entries, spelling))
@@ -120,7 +120,7 @@ impl<'a> Source<'a> {
                 note: note.into(),
             });
         }
-        Some(Found {
+        Some(KeyedValue {
             data: &chosen.node.data,
             key: self.path(&chosen.key, outer),
             line: Some(chosen.line),
@@ -137,7 +137,7 @@ impl<'a> Source<'a> {
     }
 
     /// Sets `field`, of which the key of `found` is another name.
-    pub(super) fn map(&mut self, found: &Found<'_>, field: &'static str, value: Value) {
+    pub(super) fn map(&mut self, found: &KeyedValue<'_>, field: &'static str, value: Value) {
         self.row(found, KeyStatus::Mapped, Some(field), "");
         self.settings.push(Setting { field, value });
     }
@@ -145,7 +145,7 @@ impl<'a> Source<'a> {
     /// Sets `field` to a value that was derived from `found` and other facts.
     pub(super) fn derive(
         &mut self,
-        found: &Found<'_>,
+        found: &KeyedValue<'_>,
         field: &'static str,
         value: Value,
         note: &'static str,
@@ -207,7 +207,7 @@ impl<'a> Source<'a> {
     /// Reports `found` without setting anything. A class default is reported as such, with its value.
     pub(super) fn row(
         &mut self,
-        found: &Found<'_>,
+        found: &KeyedValue<'_>,
         status: KeyStatus,
         field: Option<&'static str>,
         note: &'static str,
@@ -229,7 +229,7 @@ impl<'a> Source<'a> {
     }
 
     /// Notes that `found` keeps the file from being read.
-    pub(super) fn problem(&mut self, found: &Found<'_>, kind: HfProblemKind) {
+    pub(super) fn problem(&mut self, found: &KeyedValue<'_>, kind: HfProblemKind) {
         self.problems.push(HfProblem {
             key: found.key.to_string(),
             line: found.line,
@@ -248,7 +248,7 @@ impl<'a> Source<'a> {
     }
 
     /// The whole number in `found`, between `min` and `max`; null counts as nothing.
-    pub(super) fn integer(&mut self, found: &Found<'_>, min: i128, max: i128) -> Option<i128> {
+    pub(super) fn integer(&mut self, found: &KeyedValue<'_>, min: i128, max: i128) -> Option<i128> {
         match found.data {
             Data::Int(i) if (min..=max).contains(i) => Some(*i),
             Data::Int(_) => {
@@ -269,7 +269,7 @@ impl<'a> Source<'a> {
     }
 
     /// A size or count of at least `min` under `key`, with its place; null and missing count as nothing.
-    pub(super) fn count(&mut self, key: &'static str, min: i128) -> Option<(Found<'a>, i128)> {
+    pub(super) fn count(&mut self, key: &'static str, min: i128) -> Option<(KeyedValue<'a>, i128)> {
         let found = self.find(key)?;
         let count = self.integer(&found, min, MAX_COUNT)?;
         Some((found, count))
@@ -289,7 +289,7 @@ impl<'a> Source<'a> {
     }
 
     /// The truth value under `key`; null and missing count as nothing.
-    pub(super) fn flag(&mut self, key: &'static str) -> Option<(Found<'a>, bool)> {
+    pub(super) fn flag(&mut self, key: &'static str) -> Option<(KeyedValue<'a>, bool)> {
         let found = self.find(key)?;
         match found.data {
             Data::Bool(b) => Some((found.clone(), *b)),
@@ -307,7 +307,7 @@ impl<'a> Source<'a> {
     }
 
     /// The text under `key`; null and missing count as nothing.
-    pub(super) fn text(&mut self, key: &'static str) -> Option<(Found<'a>, &'a str)> {
+    pub(super) fn text(&mut self, key: &'static str) -> Option<(KeyedValue<'a>, &'a str)> {
         let found = self.find(key)?;
         match found.data {
             Data::Text(text) => Some((found.clone(), text)),

@@ -8,7 +8,7 @@ use super::{Assignment, Branch, Choice, flags, pattern};
 
 /// The flags and assignments that the statements of a branch would make.
 #[derive(Default)]
-struct Found {
+struct BranchEffects {
     words: Vec<Text>,
     assignments: Vec<Assignment>,
 }
@@ -140,7 +140,7 @@ impl Machine<'_> {
         }
         let mut branches = Vec::new();
         for (at, (label, line, body)) in sides.iter().enumerate() {
-            let mut found = Found::default();
+            let mut found = BranchEffects::default();
             self.collect(body, &mut found, 0);
             let words = self.words(found.words);
             branches.push(Branch {
@@ -168,13 +168,13 @@ impl Machine<'_> {
 
     /// Whether flags occur in `body`.
     pub(super) fn adds_flags(&mut self, body: &[Statement]) -> bool {
-        let mut found = Found::default();
+        let mut found = BranchEffects::default();
         self.collect(body, &mut found, 0);
         found.words.iter().any(|word| flags::is_flag(&joined(word)))
     }
 
     /// The flags and assignments that `body` would make, without making them.
-    fn collect(&mut self, body: &[Statement], found: &mut Found, depth: u32) {
+    fn collect(&mut self, body: &[Statement], found: &mut BranchEffects, depth: u32) {
         for statement in body {
             let Some(left) = self.statements_left.checked_sub(1).filter(|_| depth < 16) else {
                 return;
@@ -216,7 +216,7 @@ impl Machine<'_> {
         }
     }
 
-    fn collect_assignment(&mut self, assignment: &syntax::Assignment, found: &mut Found) {
+    fn collect_assignment(&mut self, assignment: &syntax::Assignment, found: &mut BranchEffects) {
         self.set_by_choices.insert(assignment.name.clone());
         match &assignment.value {
             Assigned::Array(words) => {

@@ -45,9 +45,19 @@ pub(crate) fn finish() -> Result<(), Error> {
     fs::write(package, text.replace("0.0.0", env!("CARGO_PKG_VERSION")))?;
     stamp(&stage)?;
     if env::var_os("TRUNK_PROFILE").is_some_and(|profile| profile == "release") {
-        keep(&stage)?;
+        keep(&stage)
+    } else {
+        reload(&stage)
     }
-    Ok(())
+}
+
+/// Lets the page load again after each build of `trunk serve`.
+fn reload(stage: &Path) -> Result<(), Error> {
+    fs::write(stage.join("reload.js"), include_str!("build/reload.js"))?;
+    let document = stage.join("index.html");
+    let text = fs::read_to_string(&document)?;
+    let script = "<script src=\"./reload.js\"></script></body>";
+    Ok(fs::write(document, text.replace("</body>", script))?)
 }
 
 /// Puts a version, made from the contents of all files, on the address of every script, style sheet and module that a
@@ -107,11 +117,22 @@ fn without_trunk(document: &str) -> String {
 /// Puts a copy of everything where links to this version lead. A host adds the folder to those of earlier versions, and
 /// never changes one.
 fn keep(stage: &Path) -> Result<(), Error> {
-    let version = Path::new("v").join(env!("CARGO_PKG_VERSION"));
+    let version = stage.join("v").join(env!("CARGO_PKG_VERSION"));
     for file in files(stage)? {
-        let to = stage.join(&version).join(&file);
-        fs::create_dir_all(to.parent().unwrap_or(stage))?;
-        fs::copy(stage.join(file), to)?;
+        copy(&stage.join(&file), &version.join(file))?;
+    }
+    Ok(())
+}
+
+/// Copies a file, or a folder with everything in it.
+pub(crate) fn copy(from: &Path, to: &Path) -> Result<(), Error> {
+    if from.is_dir() {
+        for file in files(from)? {
+            copy(&from.join(&file), &to.join(&file))?;
+        }
+    } else {
+        fs::create_dir_all(to.parent().ok_or("a file is in a folder")?)?;
+        fs::copy(from, to)?;
     }
     Ok(())
 }

@@ -1,10 +1,13 @@
 //! `cargo xtask check` and `cargo xtask test`: every check in one order, and all verdicts at the end.
 
 use std::{
-    io::{BufRead, BufReader},
+    env, fs,
+    io::{BufRead, BufReader, Read, Write},
+    net::{TcpListener, TcpStream},
     path::Path,
     process::{Command, Stdio},
-    time::Instant,
+    thread,
+    time::{Duration, Instant},
 };
 
 use xshell::{Cmd, Shell, cmd};
@@ -156,7 +159,67 @@ pub(crate) fn all(shell: &Shell) -> Result<(), Error> {
             .env("AXE_CORE", axe),
         )
     });
+    report.work("trunk serve in a fresh clone", || serves_a_clone(shell));
     report.end()
+}
+
+/// How long `trunk serve` may take to build and to answer.
+const PATIENCE: Duration = Duration::from_mins(20);
+
+/// Runs `trunk serve` in a copy of the sources, where nothing has ever been built, and asks it for the page.
+fn serves_a_clone(shell: &Shell) -> Result<Vec<String>, Error> {
+    let clone = Path::new("target/clone");
+    if clone.exists() {
+        fs::remove_dir_all(clone)?;
+    }
+    for entry in fs::read_dir(".")? {
+        let name = entry?.file_name();
+        if !["target", "dist", ".git"].iter().any(|made| name == *made) {
+            build::copy(Path::new(&name), &clone.join(&name))?;
+        }
+    }
+    let port = TcpListener::bind("127.0.0.1:0")?
+        .local_addr()?
+        .port()
+        .to_string();
+    let mut trunk = Command::from(cmd!(shell, "trunk serve --offline --port {port}"))
+        .current_dir(clone)
+        // The dependencies are built already; the clone itself has no `target`.
+        .env("CARGO_TARGET_DIR", env::current_dir()?.join("target"))
+        .spawn()?;
+    let start = Instant::now();
+    let address = format!("127.0.0.1:{port}");
+    let outcome = loop {
+        thread::sleep(Duration::from_millis(500));
+        if let Some(status) = trunk.try_wait()? {
+            return Err(format!("trunk serve ended with {status}").into());
+        }
+        match get(&address, "/") {
+            Ok(page) if page.contains("loader.js") => {
+                break get(&address, "/megatron-memory_bg.wasm");
+            }
+            _ if start.elapsed() > PATIENCE => break Err("trunk serve does not answer".into()),
+            _ => {}
+        }
+    };
+    trunk.kill()?;
+    trunk.wait()?;
+    if !outcome?.contains("application/wasm") {
+        return Err("trunk serve does not say that the module is WebAssembly".into());
+    }
+    Ok(Vec::new())
+}
+
+/// The answer to a request, with its head, as far as it is text.
+fn get(address: &str, path: &str) -> Result<String, Error> {
+    let mut stream = TcpStream::connect(address)?;
+    write!(
+        stream,
+        "GET {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n"
+    )?;
+    let mut answer = Vec::new();
+    stream.read_to_end(&mut answer)?;
+    Ok(String::from_utf8_lossy(&answer).into_owned())
 }
 
 /// Embeds in documentation sites, in a browser.

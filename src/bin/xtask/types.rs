@@ -1,10 +1,10 @@
 //! The types of the JavaScript API, read by TypeScript: a program that uses all of them, and real results.
 
-use std::{fs, path::Path};
+use std::path::Path;
 
 use xshell::{Shell, cmd};
 
-use super::{Error, build::files, tools};
+use super::{Error, build::copy, tools};
 
 /// Puts a program of `tests/types` beside the built package, as npm would, and lets the compiler read both.
 pub(crate) fn check(shell: &Shell) -> Result<(), Error> {
@@ -20,13 +20,4 @@ pub(crate) fn check(shell: &Shell) -> Result<(), Error> {
     let (writer, results) = (source.join("results.mjs"), work.join("results.ts"));
     cmd!(shell, "node {writer} {results}").run()?;
     Ok(cmd!(shell, "node {compiler} --project {work}").run()?)
-}
-
-fn copy(from: &Path, to: &Path) -> Result<(), Error> {
-    for file in files(from)? {
-        let target = to.join(&file);
-        fs::create_dir_all(target.parent().unwrap_or(to))?;
-        fs::copy(from.join(&file), target)?;
-    }
-    Ok(())
 }

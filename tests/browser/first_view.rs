@@ -21,11 +21,13 @@ const DRAWN: &str = "
       summary.querySelector('.headline-bar').replaceChildren();
       for (const part of [header, summary]) {
         for (const element of [part, ...part.querySelectorAll('*')]) {
-          for (const { name } of [...element.attributes]) {
-            if (/^(id|popover|popovertarget|aria-haspopup|aria-pressed|aria-disabled|data-(?!verdict).*)$/.test(name)) element.removeAttribute(name);
+          // In one order, whichever way they were set.
+          const attributes = [...element.attributes].sort((a, b) => (a.name < b.name ? -1 : 1));
+          for (const { name } of attributes) element.removeAttribute(name);
+          for (const { name, value } of attributes) {
+            if (!/^(id|popover|popovertarget|aria-haspopup|aria-pressed|aria-disabled|data-(?!verdict).*)$/.test(name)) element.setAttribute(name, value);
           }
           for (const child of [...element.childNodes]) if (child.nodeType === Node.COMMENT_NODE) child.remove();
-          if (element.matches('button')) element.setAttribute('type', 'button');
         }
       }
       const html = `${header.outerHTML}<main class=\"panes\">${summary.outerHTML}`;
@@ -50,7 +52,7 @@ fn the_first_view_is_what_the_calculator_draws() {
 
 /// Where the parts are that both views have, in CSS pixels, rounded.
 const PLACES: &str = "
-    ['.header', '.total', '.verdict', '.summary-foot', '.form', '.results-pane'].map((selector) => {
+    ['.header', '.total', '.verdict', '.summary-foot', '.form'].map((selector) => {
       const { left, top, width } = document.querySelector(`#app ${selector}`).getBoundingClientRect();
       return [selector, left, top, width].map((n) => typeof n === 'number' ? Math.round(n) : n).join(' ');
     })";

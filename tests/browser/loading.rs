@@ -48,7 +48,7 @@ fn without_javascript_the_page_says_so() {
     page.go("");
     assert!(page.shows("noscript"));
     assert!(page.shows("h1"));
-    page.click("a[href='./formulas.html']");
+    page.click("#app a[href='./formulas.html']");
     assert_eq!(page.text("h1"), "Formulas and terms");
     assert!(page.shows(".scene .mark"));
     page.click("details:has(td) summary");

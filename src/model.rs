@@ -4,11 +4,10 @@ pub mod architecture;
 pub mod attention;
 pub mod embedding;
 pub mod front_end;
+pub mod gated_delta_net;
 pub mod kernels;
 pub mod layer_spec;
 pub(crate) mod linear;
-pub mod linear_attention;
-mod list;
 pub mod loss;
 pub mod mla;
 pub mod mlp;
@@ -21,33 +20,16 @@ pub mod shared_expert;
 pub mod sizes;
 pub mod tape;
 pub mod tensor;
+mod weights;
 
 use crate::config::job::Module;
+use crate::source::LAYER_SCALING;
 pub use architecture::{Architecture, Part, PartCounts, PartKind};
 pub use layer_spec::{Experts, LayerPrecision, LayerSpec, Mixer, Mlp};
-use list::ParamList;
 use sizes::Sizes;
 use tape::{AutogradTape, Capture, Family, Point, TensorId};
 use tensor::{Component, Factor, factor};
-
-fn layer_parameters(m: &Module, spec: LayerSpec, out: &mut ParamList<'_>) {
-    norm::layer_norms(m, spec, out);
-    norm::layer_scaling(m, out);
-    match spec.mixer {
-        Some(Mixer::Attention) => attention::parameters(m, out),
-        Some(Mixer::MultiLatentAttention) => mla::parameters(m, out),
-        Some(Mixer::GatedDeltaNet) => linear_attention::parameters(m, out),
-        None => {}
-    }
-    match spec.mlp {
-        Some(Mlp::Dense) => mlp::parameters(m, out),
-        Some(Mlp::Moe(experts)) => {
-            moe::parameters(m, experts, out);
-            shared_expert::parameters(m, experts, out);
-        }
-        None => {}
-    }
-}
+use weights::Weights;
 
 /// Whether the optimizer trains a component of this module.
 #[must_use]
@@ -69,42 +51,52 @@ pub(crate) fn tp(m: &Module) -> Factor {
     factor("TP", m.tp)
 }
 
-/// What one layer does, from the residual stream to the residual stream.
-pub(crate) fn layer_ops(
+/// What one layer does, from the residual stream to the residual stream. Its parameters are listed by component,
+/// biases after weights.
+pub(crate) fn build_layer(
     sizes: &Sizes<'_>,
     tape: &mut AutogradTape,
     spec: LayerSpec,
     x: TensorId,
 ) -> TensorId {
+    let first = tape.parameters.len();
     tape.capture = Capture::of(sizes.m, spec.experts().is_some());
     tape.reaches(Point::Start);
     let mixed = spec.mixer.map(|mixer| match mixer {
-        Mixer::Attention => attention::ops::ops(sizes, tape, x),
-        Mixer::MultiLatentAttention => mla::ops::ops(sizes, tape, x),
-        Mixer::GatedDeltaNet => linear_attention::ops::ops(sizes, tape, x),
+        Mixer::Attention => attention::build(sizes, tape, x),
+        Mixer::MultiLatentAttention => mla::build(sizes, tape, x),
+        Mixer::GatedDeltaNet => gated_delta_net::build(sizes, tape, x),
     });
-    let middle = residual_add(sizes, tape, "self_attn_bda", mixed, x);
+    let middle = residual_add(sizes, tape, ("self_attn_bda", "ls1"), mixed, x);
     tape.reaches(Point::Attention);
     let mlp = spec.mlp.map(|mlp| match mlp {
-        Mlp::Dense => mlp::ops::ops(sizes, tape, middle),
-        Mlp::Moe(experts) => moe::ops::ops(sizes, tape, experts, middle),
+        Mlp::Dense => mlp::build(sizes, tape, middle),
+        Mlp::Moe(experts) => moe::build(sizes, tape, experts, middle),
     });
-    let output = residual_add(sizes, tape, "mlp_bda", mlp, middle);
+    let output = residual_add(sizes, tape, ("mlp_bda", "ls2"), mlp, middle);
     tape.reaches(Point::Layer);
+    if let Some(parameters) = tape.parameters.get_mut(first..) {
+        parameters.sort_by_key(|p| (p.component, p.is_named("bias")));
+    }
     output
 }
 
-/// Adds the output of half a layer to the residual stream; without that half, the stream passes unchanged.
+/// Adds the output of half a layer to the residual stream, perhaps times a learned factor for each column; without that
+/// half, the stream passes unchanged.
 fn residual_add(
     sizes: &Sizes<'_>,
     tape: &mut AutogradTape,
-    name: &'static str,
+    (name, scaling): (&'static str, &'static str),
     branch: Option<TensorId>,
     residual: TensorId,
 ) -> TensorId {
     let Some(branch) = branch else {
         return residual;
     };
+    if sizes.m.args.layer_scaling {
+        let weights = Weights::of(sizes.m, Component::LayerScaling, LAYER_SCALING);
+        tape.declare([weights.whole(scaling, &[hidden(sizes.m)], 1)]);
+    }
     tape.at(Family::Residual, crate::source::BIAS_DROPOUT);
     linear::bias_dropout_add(sizes, tape, name, branch, residual)
 }
@@ -121,7 +113,7 @@ pub fn layer_tape(sizes: &Sizes<'_>, spec: LayerSpec) -> AutogradTape {
     let mut tape = AutogradTape::new(Family::Residual, crate::source::BIAS_DROPOUT);
     let x = tape.tensor("layer input", sizes.residual(), sizes.width());
     tape.input = Some(x);
-    tape.output = Some(layer_ops(sizes, &mut tape, spec, x));
+    tape.output = Some(build_layer(sizes, &mut tape, spec, x));
     if detached(sizes.m) {
         tape.detach();
     }
@@ -138,9 +130,9 @@ fn detached(m: &Module) -> bool {
 pub fn embedding_tape(sizes: &Sizes<'_>) -> AutogradTape {
     let mut tape = AutogradTape::new(Family::Output, crate::source::EMBEDDING);
     if sizes.m.io.is_language() {
-        embedding::ops::ops(sizes, &mut tape);
+        embedding::build(sizes, &mut tape);
     } else {
-        front_end::ops::ops(sizes, &mut tape);
+        front_end::build(sizes, &mut tape);
     }
     if detached(sizes.m) {
         tape.detach();
@@ -154,9 +146,9 @@ pub fn head_tape(sizes: &Sizes<'_>, depths: u64, output: bool) -> AutogradTape {
     let mut tape = AutogradTape::new(Family::Residual, crate::source::FINAL_NORM);
     let x = tape.tensor("output of the last layer", sizes.residual(), sizes.width());
     if sizes.m.io.is_language() {
-        loss::ops(sizes, &mut tape, x, depths, output);
+        loss::build(sizes, &mut tape, x, depths, output);
     } else {
-        projector::ops::ops(sizes, &mut tape, x);
+        projector::build(sizes, &mut tape, x);
     }
     tape
 }

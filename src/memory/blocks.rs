@@ -9,7 +9,7 @@ use crate::model::sizes::Sizes;
 use crate::model::tape::liveness::CompiledTape;
 use crate::model::tape::{AutogradTape, Part};
 use crate::model::tensor::{Shape, factor};
-use crate::model::{Architecture, LayerSpec, embedding_tape, head_tape, layer_tape};
+use crate::model::{Architecture, LayerSpec, head_tape};
 use crate::parallel::stages::Chunk;
 
 /// A part of a chunk whose passes the schedule runs as one.
@@ -70,13 +70,11 @@ impl<'a> CompiledTapes<'a> {
                 heads.push((ends, compiled(head)));
             }
         }
-        let layers = architecture.specs().iter();
+        let layers = architecture.layer_tapes().iter().cloned();
         Self {
             graph_phase,
-            embedding: compiled(embedding_tape(&sizes)),
-            layers: layers
-                .map(|spec| compiled(layer_tape(&sizes, *spec)))
-                .collect(),
+            embedding: compiled(architecture.embedding().clone()),
+            layers: layers.map(compiled).collect(),
             heads,
             sizes,
             architecture,

@@ -1,11 +1,13 @@
 //! A model as a list of parts, each with its parameters under Megatron's own names.
 
 use super::layer_spec::{LayerPrecision, LayerSpec};
-use super::list::ParamList;
+use super::sizes::Sizes;
+use super::tape::{AutogradTape, Family, TensorId};
 use super::tensor::ParamTensor;
-use super::{embedding, front_end, mtp, norm, projector};
+use super::{embedding_tape, layer_tape, loss, mtp, projector};
 use crate::config::job::Module;
 use crate::parallel::stages::Chunk;
+use crate::source::FINAL_NORM;
 
 /// A part that a chunk of the pipeline holds some number of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,8 +72,10 @@ pub type PartCounts = Vec<u64>;
 #[derive(Clone, Debug)]
 pub struct Architecture {
     parts: Vec<Part>,
+    embedding: AutogradTape,
     /// The distinct layers, in their order.
     specs: Vec<LayerSpec>,
+    layer_tapes: Vec<AutogradTape>,
     /// For every layer of the module, the place of its spec among the distinct ones.
     layers: Vec<usize>,
 }
@@ -80,6 +84,7 @@ impl Architecture {
     /// The parts of a module's model.
     #[must_use]
     pub fn new(m: &Module) -> Self {
+        let sizes = Sizes::new(m);
         let layers = LayerSpec::all(m);
         let mut specs = layers.clone();
         specs.sort_unstable();
@@ -97,15 +102,50 @@ impl Architecture {
             ])
             .chain(mtp)
             .chain([PartKind::Projector]);
+        let embedding = embedding_tape(&sizes);
+        let tapes = specs.iter().map(|spec| layer_tape(&sizes, *spec));
+        let layer_tapes: Vec<AutogradTape> = tapes.collect();
+        let mut of_layers = layer_tapes.iter().map(|tape| tape.parameters.clone());
         let part = |kind| Part {
             kind,
-            parameters: parameters(m, kind),
+            parameters: match kind {
+                PartKind::Embedding => embedding.parameters.clone(),
+                PartKind::Layer(_) => of_layers.next().unwrap_or_default(),
+                PartKind::FinalNorm => after_layers(&sizes, |tape, x| {
+                    if m.io.is_language() {
+                        loss::final_norm(&sizes, tape, x)
+                    } else {
+                        projector::post_norm(&sizes, tape, x)
+                    }
+                }),
+                PartKind::MtpDepth(_) => {
+                    after_layers(&sizes, |tape, x| mtp::build(&sizes, tape, x))
+                }
+                PartKind::Projector => after_layers(&sizes, |tape, x| match &m.io.projector {
+                    Some(projector) => projector::project(&sizes, tape, projector, x),
+                    None => x,
+                }),
+                PartKind::OutputLayer => vec![super::embedding::output_weight(m)],
+                PartKind::MtpEmbedding => vec![super::embedding::word_weight(m)],
+            },
         };
         Self {
             parts: kinds.map(part).collect(),
+            embedding,
             specs,
+            layer_tapes,
             layers,
         }
+    }
+
+    /// What the embedding does.
+    pub(crate) fn embedding(&self) -> &AutogradTape {
+        &self.embedding
+    }
+
+    /// What each distinct layer does, in the order of [`Architecture::specs`].
+    pub(crate) fn layer_tapes(&self) -> &[AutogradTape] {
+        &self.layer_tapes
     }
 
     /// The parts of the model, in the order in which they are listed.
@@ -174,26 +214,14 @@ impl Architecture {
     }
 }
 
-fn parameters(m: &Module, kind: PartKind) -> Vec<ParamTensor> {
-    let mut parameters = ParamList::new(m);
-    let out = &mut parameters;
-    match kind {
-        PartKind::Embedding if !m.io.is_language() => front_end::parameters(m, out),
-        PartKind::Embedding => {
-            embedding::word(m, out);
-            embedding::position(m, out);
-        }
-        PartKind::Layer(spec) => super::layer_parameters(m, spec, out),
-        PartKind::FinalNorm if !m.io.is_language() => front_end::post_norm(m, out),
-        PartKind::FinalNorm => norm::final_norm(m, out),
-        PartKind::OutputLayer => embedding::output_layer(m, out),
-        PartKind::MtpEmbedding => embedding::word(m, out),
-        PartKind::MtpDepth(spec) => {
-            mtp::parameters(m, out);
-            super::layer_parameters(m, spec, out);
-            norm::final_norm(m, out);
-        }
-        PartKind::Projector => projector::parameters(m, out),
-    }
-    parameters.tensors
+/// The parameters of what follows the layers, read off the tape of its operations. `build` gets the tape and the output of
+/// the last layer.
+fn after_layers(
+    sizes: &Sizes<'_>,
+    build: impl FnOnce(&mut AutogradTape, TensorId) -> TensorId,
+) -> Vec<ParamTensor> {
+    let mut tape = AutogradTape::new(Family::Residual, FINAL_NORM);
+    let x = tape.tensor("output of the last layer", sizes.residual(), sizes.width());
+    build(&mut tape, x);
+    tape.parameters
 }

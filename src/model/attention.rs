@@ -1,62 +1,291 @@
-//! Multi-head, grouped-query and multi-query attention.
+//! Multi-head, grouped-query and multi-query attention: projections, norms on queries and keys, rotary embedding.
 
 pub(crate) mod core;
-pub(crate) mod ops;
+pub(crate) mod heads;
 
-use super::hidden;
-use super::list::ParamList;
-use super::tensor::{Component, factor};
-use crate::config::choices::SoftmaxType;
+use self::core::Inputs;
+use self::heads::Heads;
+use super::kernels::{AttentionKernel, NormKernel, rotary};
+use super::linear::{Linear, norm_column, row};
+use super::sizes::Sizes;
+use super::tape::{AutogradTape, Family, TensorId};
+use super::tensor::{Component, Factor, Shape, factor};
+use super::weights::Weights;
+use super::{hidden, norm};
+use crate::config::choices::{OffloadModule, RecomputeModule};
 use crate::config::job::Module;
-use crate::source::{ATTENTION_SINKS, INTERNVIT_ATTENTION, SELF_ATTENTION};
+use crate::source::{
+    INTERNVIT_ATTENTION, ROTARY, SELF_ATTENTION, TE_DOT_PRODUCT, TE_LAYERNORM_LINEAR, TE_LINEAR,
+};
 
-/// Parameters of one attention block.
-///
-/// With fewer query groups than TP ranks `linear_qkv` is still split evenly: each rank computes its
-/// part and gathers the keys and values it needs.
-pub(crate) fn parameters(m: &Module, out: &mut ParamList<'_>) {
-    let (heads, groups) = (m.args.num_attention_heads, m.num_query_groups);
-    let qkv = if m.args.attention_output_gate {
-        factor("(2·n_q + 2·n_kv)", 2 * heads + 2 * groups)
-    } else {
-        factor("(n_q + 2·n_kv)", heads + 2 * groups)
-    };
-    let (n_q, d) = (factor("n_q", heads), factor("d", m.kv_channels));
-    out.at(Component::Attention, SELF_ATTENTION);
-    out.split("self_attention.linear_qkv.weight", &[qkv, d, hidden(m)], 2);
-    out.split("self_attention.linear_proj.weight", &[n_q, d, hidden(m)], 2);
-    out.at(Component::AttentionBias, SELF_ATTENTION);
-    // Norms over all heads come with InternViT's attention, which has no bias there.
-    if (m.args.add_bias_linear && !m.args.qk_layernorm_all_heads) || m.args.add_qkv_bias {
-        out.split("self_attention.linear_qkv.bias", &[qkv, d], 1);
-    }
-    if m.args.add_bias_linear {
-        out.whole("self_attention.linear_proj.bias", &[hidden(m)], 1);
-    }
-    sinks(m, out);
-    if !m.args.qk_layernorm {
-        return;
-    }
-    let names = ["self_attention.q_layernorm", "self_attention.k_layernorm"];
-    if m.args.qk_layernorm_all_heads {
-        out.at(Component::QkLayernorm, INTERNVIT_ATTENTION);
-        let parts = factor("(weight + bias)", m.norm_parts());
-        for name in names {
-            out.split(name, &[parts, n_q, d], 1);
-        }
-    } else {
-        out.at(Component::QkLayernorm, SELF_ATTENTION);
-        for name in names {
-            out.norm(name, d);
-        }
-    }
+/// Whether several query heads share a key head on this rank, other than all of them one.
+fn grouped(m: &Module) -> bool {
+    let (heads, groups) = (
+        m.args.num_attention_heads / m.tp.max(1),
+        (m.num_query_groups / m.tp.max(1)).max(1),
+    );
+    groups < heads && groups > 1
 }
 
-/// One learned logit a head, when the softmax has them.
-pub(crate) fn sinks(m: &Module, out: &mut ParamList<'_>) {
-    if m.args.softmax_type == SoftmaxType::Learnable {
-        let heads = factor("n_q", m.args.num_attention_heads);
-        out.at(Component::AttentionSinks, ATTENTION_SINKS);
-        out.split("self_attention.core_attention.softmax_offset", &[heads], 1);
+/// One attention block from the residual stream to the output of `linear_proj`.
+///
+/// With fewer query groups than TP ranks `linear_qkv` is still split evenly: each rank computes its part and gathers the
+/// keys and values it needs.
+pub(crate) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape, input: TensorId) -> TensorId {
+    let (m, bytes) = (sizes.m, sizes.width());
+    let head = factor("d", m.kv_channels);
+    let (queries, groups) = (Heads::queries(m), Heads::groups(m));
+
+    tape.at(Family::Attention, TE_LAYERNORM_LINEAR);
+    let qkv = tape.tensor(
+        "queries, keys and values",
+        Heads::all(m).tokens(sizes, head),
+        bytes,
+    );
+    let start = tape.here();
+    tape.at(Family::Residual, TE_LAYERNORM_LINEAR);
+    let gates = u64::from(m.args.attention_output_gate) * m.args.num_attention_heads;
+    let weight_heads = factor(
+        if gates > 0 {
+            "(2·n_q + 2·n_kv)"
+        } else {
+            "(n_q + 2·n_kv)"
+        },
+        m.args.num_attention_heads + gates + 2 * m.num_query_groups,
+    );
+    let weights = Weights::of(m, Component::Attention, SELF_ATTENTION);
+    let biases = Weights::of(m, Component::AttentionBias, SELF_ATTENTION);
+    // Norms over all heads come with InternViT's attention, which has no bias there.
+    let all_heads = m.args.qk_layernorm_all_heads;
+    let has_bias = (m.args.add_bias_linear && !all_heads) || m.args.add_qkv_bias;
+    let linear = Linear {
+        name: "linear_qkv",
+        input,
+        width: hidden(m),
+        output: qkv,
+        weight: weights.split(
+            "self_attention.linear_qkv.weight",
+            &[weight_heads, head, hidden(m)],
+            2,
+        ),
+        bias: has_bias
+            .then(|| biases.split("self_attention.linear_qkv.bias", &[weight_heads, head], 1)),
+    };
+    let first = norm_column(sizes, tape, norm::input(m), &linear, hidden(m));
+    let normed = (!sizes.kernels.norm_in_linear).then_some((start, first));
+
+    tape.at(Family::Attention, SELF_ATTENTION);
+    let mut q = None;
+    let mut k = None;
+    if m.args.qk_layernorm {
+        let (normed_q, normed_k) = qk_norm(sizes, tape, qkv);
+        (q, k) = (Some(normed_q), Some(normed_k));
     }
+    tape.offload(OffloadModule::QkvLinear, start);
+    if rotary(m) {
+        (q, k) = rope(sizes, tape, qkv, q, k);
+    }
+    let local_copy = sizes.kernels.attention == AttentionKernel::Local
+        && m.num_query_groups < m.args.num_attention_heads;
+    if q.is_none() && (grouped(m) || local_copy) {
+        // Heads that share a key do not lie side by side: reshaping queries copies them.
+        let copy = tape.tensor("queries", queries.tokens(sizes, head), bytes);
+        tape.op("reshape", &[qkv], &[copy]);
+        q = Some(copy);
+    }
+    tape.at(Family::Attention, TE_DOT_PRODUCT);
+    let values = |tape: &mut AutogradTape| tape.tensor("values", groups.tokens(sizes, head), bytes);
+    let (reads, saves) = match (q, k) {
+        (Some(q), Some(k)) => {
+            let v = if sizes.kernels.values_copied {
+                values(tape)
+            } else {
+                qkv
+            };
+            (vec![q, k, qkv], vec![q, k, v])
+        }
+        (Some(q), None) => {
+            let k = tape.tensor("keys", groups.tokens(sizes, head), bytes);
+            let v = values(tape);
+            (vec![q, qkv], vec![q, k, v])
+        }
+        _ => (vec![qkv], vec![qkv]),
+    };
+    let inputs = Inputs {
+        reads,
+        saves,
+        queries,
+        groups,
+        qk_width: head,
+        v_width: head,
+    };
+    let mut context = core::build(sizes, tape, &inputs);
+    if gates > 0 {
+        context = output_gate(sizes, tape, qkv, context);
+    }
+    project(
+        sizes,
+        tape,
+        (context, head),
+        (weights, biases),
+        normed,
+        input,
+    )
+}
+
+/// Multiplies the output of attention by the sigmoid of its gate, which is copied out of the projection.
+fn output_gate(
+    sizes: &Sizes<'_>,
+    tape: &mut AutogradTape,
+    qkv: TensorId,
+    context: TensorId,
+) -> TensorId {
+    let head = factor("d", sizes.m.kv_channels);
+    let shape = Heads::queries(sizes.m).tokens(sizes, head);
+    tape.at(Family::Attention, SELF_ATTENTION);
+    let gate = tape.tensor("output gate", shape, sizes.width());
+    let gated = tape.tensor("gated output of attention", shape, sizes.width());
+    tape.op("output_gate", &[context, qkv], &[gated])
+        .saves(&[context, gate]);
+    gated
+}
+
+/// `linear_proj`; the norm before attention can be run again from here on.
+pub(crate) fn project(
+    sizes: &Sizes<'_>,
+    tape: &mut AutogradTape,
+    (context, head_width): (TensorId, Factor),
+    (weights, biases): (Weights<'_>, Weights<'_>),
+    normed: Option<(usize, TensorId)>,
+    input: TensorId,
+) -> TensorId {
+    let m = sizes.m;
+    tape.at(Family::Attention, TE_LINEAR);
+    let output = tape.tensor("attention branch", sizes.residual(), sizes.width());
+    let start = tape.here();
+    let heads = factor("n_q", m.args.num_attention_heads);
+    // Core attention keeps the same tensor.
+    row(
+        &sizes.sharing(),
+        tape,
+        &Linear {
+            name: "linear_proj",
+            input: context,
+            width: head_width,
+            output,
+            weight: weights.split(
+                "self_attention.linear_proj.weight",
+                &[heads, head_width, hidden(m)],
+                2,
+            ),
+            bias: (m.args.add_bias_linear)
+                .then(|| biases.whole("self_attention.linear_proj.bias", &[hidden(m)], 1)),
+        },
+    );
+    tape.offload(OffloadModule::AttnProj, start);
+    if let Some((norm, output_of_norm)) = normed {
+        tape.discarding_section(
+            RecomputeModule::Layernorm,
+            norm..norm + 1,
+            &[input],
+            &[output_of_norm],
+        );
+    }
+    output
+}
+
+/// Norms on queries and keys, which are copied out of the fused projection where they are not contiguous.
+fn qk_norm(sizes: &Sizes<'_>, tape: &mut AutogradTape, qkv: TensorId) -> (TensorId, TensorId) {
+    let (m, bytes) = (sizes.m, sizes.width());
+    let head = factor("d", m.kv_channels);
+    let (queries, groups) = (Heads::queries(m), Heads::groups(m));
+    let normed_q = tape.tensor("normed queries", queries.tokens(sizes, head), bytes);
+    let normed_k = tape.tensor("normed keys", groups.tokens(sizes, head), bytes);
+    let both = Heads::queries_and_keys(m);
+    let names = ["self_attention.q_layernorm", "self_attention.k_layernorm"];
+    if m.args.qk_layernorm_all_heads {
+        let weights = Weights::of(m, Component::QkLayernorm, INTERNVIT_ATTENTION);
+        let parts = factor("(weight + bias)", m.norm_parts());
+        let n_q = factor("n_q", m.args.num_attention_heads);
+        tape.declare(names.map(|name| weights.split(name, &[parts, n_q, head], 1)));
+    } else {
+        let weights = Weights::of(m, Component::QkLayernorm, SELF_ATTENTION);
+        tape.declare(names.map(|name| weights.norm(name, head)));
+    }
+    tape.op("q_layernorm, k_layernorm", &[qkv], &[normed_q, normed_k]);
+    tape.keeps(
+        "statistics of the norms on queries and keys",
+        both.tokens(sizes, sizes.norm_stats()),
+        sizes.stats_width(),
+    );
+    let of_queries = "copy of queries for their norm";
+    if sizes.kernels.norm == NormKernel::Torch {
+        let shape = both.tokens(sizes, head);
+        tape.keeps("queries and keys in fp32", shape, 4);
+        tape.keeps("normalized queries and keys in fp32", shape, 4);
+    } else if sizes.kernels.values_copied {
+        tape.keeps(of_queries, queries.tokens(sizes, head), bytes);
+        let of_keys = "copy of keys for their norm";
+        tape.keeps(of_keys, groups.tokens(sizes, head), bytes);
+    } else {
+        tape.saves(&[qkv]);
+        if m.num_query_groups < m.args.num_attention_heads {
+            tape.keeps(of_queries, queries.tokens(sizes, head), bytes);
+        }
+    }
+    (normed_q, normed_k)
+}
+
+/// Rotary embedding makes new queries and keys. Fused, it keeps nothing: the table is shared.
+fn rope(
+    sizes: &Sizes<'_>,
+    tape: &mut AutogradTape,
+    qkv: TensorId,
+    q: Option<TensorId>,
+    k: Option<TensorId>,
+) -> (Option<TensorId>, Option<TensorId>) {
+    let (m, bytes) = (sizes.m, sizes.width());
+    let head = factor("d", m.kv_channels);
+    let (queries, groups) = (Heads::queries(m), Heads::groups(m));
+    tape.at(Family::Attention, ROTARY);
+    let rotated_q = tape.tensor(
+        "queries after rotary embedding",
+        queries.tokens(sizes, head),
+        bytes,
+    );
+    let rotated_k = tape.tensor(
+        "keys after rotary embedding",
+        groups.tokens(sizes, head),
+        bytes,
+    );
+    let copied = q.is_none() && grouped(m);
+    let copy = tape.tensor_if(
+        copied,
+        "reshaped copy of queries",
+        queries.tokens(sizes, head),
+        bytes,
+    );
+    let name = "apply_rotary_pos_emb";
+    let rotated = [rotated_q, rotated_k];
+    match (q, k) {
+        (Some(q), Some(k)) => tape.op(name, &[q, k], &rotated),
+        _ => tape.op(name, &[qkv], &rotated),
+    };
+    if !sizes.kernels.rope_fused {
+        let tables = rope_tables(sizes, tape, head);
+        tape.saves(&[tables]);
+    }
+    tape.forward(copy.as_slice());
+    (Some(rotated_q), Some(rotated_k))
+}
+
+/// Sines and cosines that unfused rotary embedding keeps, once for queries and once for keys.
+pub(crate) fn rope_tables(sizes: &Sizes<'_>, tape: &mut AutogradTape, width: Factor) -> TensorId {
+    let shape = Shape::of(&[
+        factor("(cos and sin of queries and keys)", 4),
+        factor("s", sizes.m.args.seq_length),
+        width,
+    ]);
+    let shape = shape.over(factor("CP", sizes.m.sequence_parts()));
+    tape.tensor("rotary cosines and sines", shape, sizes.width())
 }

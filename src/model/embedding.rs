@@ -1,41 +1,99 @@
-//! Word embedding, learned positions and the output layer.
-
-pub(crate) mod ops;
+//! Word embedding, learned positions, and the weight of the output layer.
 
 use super::hidden;
-use super::list::ParamList;
-use super::tensor::{Component, factor};
+use super::sizes::Sizes;
+use super::tape::{AutogradTape, Family, TensorId};
+use super::tensor::{Component, ParamTensor, factor};
+use super::weights::Weights;
 use crate::config::choices::PositionEmbedding;
 use crate::config::job::Module;
-use crate::source::{EMBEDDING, OUTPUT_LAYER};
+use crate::source::{EMBEDDING, MIMO_MODEL, OUTPUT_LAYER};
 
 /// The word embedding over the padded vocabulary.
-pub(crate) fn word(m: &Module, out: &mut ParamList<'_>) {
-    out.at(Component::Embedding, EMBEDDING);
+pub(crate) fn word_weight(m: &Module) -> ParamTensor {
     let vocabulary = factor("V", m.padded_vocab_size);
-    out.split(
-        "embedding.word_embeddings.weight",
-        &[vocabulary, hidden(m)],
-        2,
-    );
-}
-
-/// The table of learned positions: replicated, on the first stage only.
-pub(crate) fn position(m: &Module, out: &mut ParamList<'_>) {
-    if m.args.position_embedding_type == PositionEmbedding::LearnedAbsolute {
-        out.at(Component::PositionEmbedding, EMBEDDING);
-        let rows = factor("max_position_embeddings", m.max_position_embeddings);
-        out.whole(
-            "embedding.position_embeddings.weight",
-            &[rows, hidden(m)],
-            2,
-        );
-    }
+    let name = "embedding.word_embeddings.weight";
+    Weights::of(m, Component::Embedding, EMBEDDING).split(name, &[vocabulary, hidden(m)], 2)
 }
 
 /// The output layer's weight: its own, or on another stage a second copy of the tied embedding.
-pub(crate) fn output_layer(m: &Module, out: &mut ParamList<'_>) {
-    out.at(Component::OutputLayer, OUTPUT_LAYER);
+pub(crate) fn output_weight(m: &Module) -> ParamTensor {
     let vocabulary = factor("V", m.padded_vocab_size);
-    out.split("output_layer.weight", &[vocabulary, hidden(m)], 2);
+    let name = "output_layer.weight";
+    Weights::of(m, Component::OutputLayer, OUTPUT_LAYER).split(name, &[vocabulary, hidden(m)], 2)
+}
+
+/// The embedding of the first stage. It keeps token numbers, which are too small to list, and with
+/// dropout a mask; its weight's gradient is dense, whatever few rows were read.
+pub(crate) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape) {
+    let m = sizes.m;
+    tape.at(Family::Output, EMBEDDING);
+    tape.declare([word_weight(m)]);
+    if m.args.position_embedding_type == PositionEmbedding::LearnedAbsolute {
+        let weights = Weights::of(m, Component::PositionEmbedding, EMBEDDING);
+        let rows = factor("max_position_embeddings", m.max_position_embeddings);
+        let name = "embedding.position_embeddings.weight";
+        tape.declare([weights.whole(name, &[rows, hidden(m)], 2)]);
+    }
+    let embedded = lookup(sizes, tape, "word_embeddings", "embedded tokens");
+    let mut output = join(sizes, tape, embedded);
+    if sizes.hidden_dropout() {
+        let before = output;
+        let mask = tape.tensor("dropout mask", sizes.residual(), 1);
+        output = tape.tensor(
+            "embedded tokens after dropout",
+            sizes.residual(),
+            sizes.width(),
+        );
+        tape.op("embedding_dropout", &[before], &[output])
+            .saves(&[mask]);
+    }
+    tape.output = Some(output);
+}
+
+/// The outputs of encoders take the places that the text keeps for them (`align_embeddings_by_token_positions`).
+fn join(sizes: &Sizes<'_>, tape: &mut AutogradTape, embedded: TensorId) -> TensorId {
+    if sizes.m.boundary.received == 0 {
+        return embedded;
+    }
+    tape.at(Family::Output, MIMO_MODEL);
+    let width = sizes.width();
+    let mask = tape.tensor("places of the encoders' tokens", sizes.tokens(&[]), 1);
+    let joined = tape.tensor("text and encoders' tokens", sizes.gathered(), width);
+    let turned = tape.tensor("input of the first layer", sizes.residual(), width);
+    tape.op("masked_scatter", &[embedded], &[joined])
+        .saves(&[mask]);
+    tape.op("contiguous", &[joined], &[turned]);
+    turned
+}
+
+/// Looks up this rank's part of the vocabulary. The part that owns the weight declares it.
+pub(crate) fn lookup(
+    sizes: &Sizes<'_>,
+    tape: &mut AutogradTape,
+    name: &'static str,
+    what: &'static str,
+) -> TensorId {
+    let m = sizes.m;
+    let output = tape.tensor(what, sizes.residual(), sizes.width());
+    // Batches come first until they are transposed, and whole sequences until the ranks' parts are summed.
+    let whole = tape.tensor(
+        "embedded tokens of whole sequences",
+        sizes.gathered(),
+        sizes.width(),
+    );
+    let weight = word_weight(m).shape;
+    let gradient = tape.tensor_if(
+        !m.args.frozen,
+        "gradient of the word embedding",
+        weight,
+        sizes.width(),
+    );
+    tape.op(name, &[], &[output])
+        .forward(&[whole])
+        .backward(gradient.as_slice());
+    if m.sequence_parallel {
+        tape.backward(&[whole]);
+    }
+    output
 }

@@ -1,79 +1,161 @@
-//! What an encoder starts with: patches of images or a sound's spectrum, class tokens, positions, and
-//! the norms around its layers. All of it is replicated over tensor-parallel ranks.
-
-pub(crate) mod ops;
+//! What an encoder starts with: patches of images or a sound's spectrum, class tokens, positions, and the norm before its
+//! layers. All of it is replicated over tensor-parallel ranks.
 
 use super::hidden;
-use super::list::ParamList;
-use super::tensor::{Component, factor};
-use crate::config::choices::FrontEnd;
+use super::norm::{BEFORE_LAYERS, residual_norm};
+use super::sizes::Sizes;
+use super::tape::{AutogradTape, Family, TensorId};
+use super::tensor::{Component, Factor, Shape, factor};
+use super::weights::Weights;
+use crate::config::choices::{FrontEnd, PositionEmbedding};
 use crate::config::job::Module;
-use crate::source::{CLIP_VIT, WHISPER_ENCODER};
+use crate::source::{CLIP_VIT, MIMO_MODEL, WHISPER_ENCODER};
 use crate::units::multiply;
 
-/// Parameters of the front end; none for modules that get vectors from elsewhere.
-pub(crate) fn parameters(m: &Module, out: &mut ParamList<'_>) {
-    match m.io.front_end {
-        FrontEnd::Patches => patches(m, out),
-        FrontEnd::Audio => audio(m, out),
-        FrontEnd::Tokens | FrontEnd::Features => {}
+/// The front end, up to the residual stream of the first layer. It keeps its pixels or spectra for the
+/// gradient of the first convolution; they have no gradient themselves.
+pub(crate) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape) {
+    let m = sizes.m;
+    let mut x = match m.io.front_end {
+        FrontEnd::Patches => patches(sizes, tape),
+        FrontEnd::Audio => audio(sizes, tape),
+        FrontEnd::Tokens | FrontEnd::Features => {
+            tape.at(Family::Output, MIMO_MODEL);
+            let features = tape.tensor("features", sizes.residual(), sizes.width());
+            tape.op("features", &[], &[features]);
+            features
+        }
+    };
+    if m.io.position_rows > 0 {
+        let placed = tape.tensor("tokens with positions", sizes.gathered(), sizes.width());
+        let rows = factor("positions", m.io.position_rows);
+        let table = Shape::of(&[rows, hidden(m)]);
+        let trained = m.io.front_end == FrontEnd::Patches;
+        let gradient = tape.tensor_if(
+            trained,
+            "gradient of the position table",
+            table,
+            sizes.width(),
+        );
+        let owner = match m.io.front_end {
+            FrontEnd::Patches => Some((Component::PositionEmbedding, CLIP_VIT)),
+            // A table of sines that is a parameter but never trained.
+            FrontEnd::Audio => Some((Component::FixedPositions, WHISPER_ENCODER)),
+            FrontEnd::Tokens | FrontEnd::Features => None,
+        };
+        tape.declare(owner.map(|(component, source)| {
+            let weights = Weights::of(m, component, source);
+            weights.whole("position_embeddings.weight", &[rows, hidden(m)], 2)
+        }));
+        tape.op("position_embeddings", &[x], &[placed])
+            .backward(gradient.as_slice());
+        x = placed;
     }
     if m.args.encoder_pre_norm {
-        out.at(Component::EncoderNorm, CLIP_VIT);
-        out.norm("ln_pre", hidden(m));
+        let weight = Weights::of(m, Component::EncoderNorm, CLIP_VIT).norm("ln_pre", hidden(m));
+        x = residual_norm(sizes, tape, (BEFORE_LAYERS, weight), x);
     }
+    if item_first(m) {
+        // Items come first in convolutions, tokens come first in layers.
+        let turned = tape.tensor("tokens of all items", sizes.residual(), sizes.width());
+        tape.op("contiguous", &[x], &[turned]);
+        x = turned;
+    }
+    tape.output = Some(x);
 }
 
-/// The norm after the last layer, where the encoder has one.
-pub(crate) fn post_norm(m: &Module, out: &mut ParamList<'_>) {
-    if m.args.encoder_post_norm {
-        out.at(Component::EncoderNorm, CLIP_VIT);
-        out.norm("ln_post", hidden(m));
-    }
+/// Whether items are a dimension of their own, as in encoders with learned positions; encoders with rotary
+/// positions have the tokens of all items in one row.
+pub(crate) fn item_first(m: &Module) -> bool {
+    m.args.position_embedding_type == PositionEmbedding::LearnedAbsolute
+        && m.io.front_end != FrontEnd::Features
 }
 
-/// One convolution that steps by its own size: each patch becomes one vector.
-fn patches(m: &Module, out: &mut ParamList<'_>) {
-    let a = &m.args;
-    let patch = factor("p²", multiply(a.patch_dim, a.patch_dim));
+/// Tokens of one item without class tokens.
+pub(crate) fn patch_count(m: &Module) -> u64 {
+    let class = if m.io.front_end == FrontEnd::Patches {
+        m.args.class_token_len
+    } else {
+        0
+    };
+    m.io.tokens.saturating_sub(class).max(1)
+}
+
+/// Something for so many tokens of every item.
+pub(crate) fn of_items(m: &Module, tokens: Factor, widths: [Factor; 2]) -> Shape {
+    let items = factor("b", m.args.micro_batch_size);
+    Shape::of(&[tokens, items, widths[0], widths[1]]).over(factor("CP", m.sequence_parts()))
+}
+
+fn patches(sizes: &Sizes<'_>, tape: &mut AutogradTape) -> TensorId {
+    let (m, a) = (sizes.m, &sizes.m.args);
+    tape.at(Family::Output, CLIP_VIT);
+    let count = factor("patches", patch_count(m));
+    let area = factor("p²", multiply(a.patch_dim, a.patch_dim));
     let depth = factor(
         "(c_in·p_t)",
         multiply(a.num_channels, a.temporal_patch_size),
     );
-    out.at(Component::FrontEnd, CLIP_VIT);
-    out.whole("conv1.weight", &[patch, depth, hidden(m)], 4);
+    let pixels = tape.tensor("pixels", of_items(m, count, [area, depth]), sizes.width());
+    let embedded = tape.tensor(
+        "embedded patches",
+        of_items(m, count, [hidden(m), Factor::NONE]),
+        sizes.width(),
+    );
+    // One convolution that steps by its own size: each patch becomes one vector.
+    let weights = Weights::of(m, Component::FrontEnd, CLIP_VIT);
+    tape.declare([weights.whole("conv1.weight", &[area, depth, hidden(m)], 4)]);
     if a.patch_bias {
-        out.whole("conv1.bias", &[hidden(m)], 1);
+        tape.declare([weights.whole("conv1.bias", &[hidden(m)], 1)]);
     }
-    if a.class_token_len > 0 {
-        out.at(Component::ClassToken, CLIP_VIT);
-        let tokens = factor("n_cls", a.class_token_len);
-        out.whole("class_token", &[tokens, hidden(m)], 3);
+    tape.op("conv1", &[], &[embedded])
+        .saves(&[pixels])
+        .forward(&[pixels]);
+    if a.class_token_len == 0 {
+        return embedded;
     }
-    out.at(Component::PositionEmbedding, CLIP_VIT);
-    positions(m, out);
+    let joined = tape.tensor("patches with class tokens", sizes.gathered(), sizes.width());
+    let weights = Weights::of(m, Component::ClassToken, CLIP_VIT);
+    let tokens = factor("n_cls", a.class_token_len);
+    tape.declare([weights.whole("class_token", &[tokens, hidden(m)], 3)]);
+    tape.op("class_token", &[embedded], &[joined]);
+    joined
 }
 
-/// Two convolutions of width 3 along time, the second with step 2, and a table of sines that is a
-/// parameter but never trained.
-fn audio(m: &Module, out: &mut ParamList<'_>) {
-    let kernel = factor("3", 3);
+fn audio(sizes: &Sizes<'_>, tape: &mut AutogradTape) -> TensorId {
+    let m = sizes.m;
+    tape.at(Family::Output, WHISPER_ENCODER);
+    let frames = factor("2·s", multiply(m.io.tokens, 2));
     let bands = factor("n_mel", m.args.num_mel_bins);
-    out.at(Component::FrontEnd, WHISPER_ENCODER);
-    for (weight, bias, from) in [
-        ("conv1.weight", "conv1.bias", bands),
-        ("conv2.weight", "conv2.bias", hidden(m)),
-    ] {
-        out.whole(weight, &[kernel, from, hidden(m)], 3);
-        out.whole(bias, &[hidden(m)], 1);
-    }
-    out.at(Component::FixedPositions, WHISPER_ENCODER);
-    positions(m, out);
-}
-
-fn positions(m: &Module, out: &mut ParamList<'_>) {
-    if m.io.position_rows > 0 {
-        let rows = factor("positions", m.io.position_rows);
-        out.whole("position_embeddings.weight", &[rows, hidden(m)], 2);
-    }
+    let width = sizes.width();
+    let wide = of_items(m, frames, [hidden(m), Factor::NONE]);
+    let spectrum = tape.tensor(
+        "spectrum",
+        of_items(m, frames, [bands, Factor::NONE]),
+        width,
+    );
+    let first = tape.tensor("output of conv1", wide, width);
+    let first_active = tape.tensor("output of conv1 after GELU", wide, width);
+    let second = tape.tensor("output of conv2", sizes.gathered(), width);
+    let second_active = tape.tensor("output of conv2 after GELU", sizes.gathered(), width);
+    // Two convolutions of width 3 along time, the second with step 2.
+    let weights = Weights::of(m, Component::FrontEnd, WHISPER_ENCODER);
+    let kernel = factor("3", 3);
+    let convolution = |weight, bias, from| {
+        [
+            weights.whole(weight, &[kernel, from, hidden(m)], 3),
+            weights.whole(bias, &[hidden(m)], 1),
+        ]
+    };
+    tape.declare(convolution("conv1.weight", "conv1.bias", bands));
+    tape.op("conv1", &[], &[first])
+        .saves(&[spectrum])
+        .forward(&[spectrum]);
+    tape.op("gelu", &[first], &[first_active]).saves(&[first]);
+    tape.declare(convolution("conv2.weight", "conv2.bias", hidden(m)));
+    tape.op("conv2", &[first_active], &[second])
+        .saves(&[first_active]);
+    tape.op("gelu", &[second], &[second_active])
+        .saves(&[second]);
+    second_active
 }

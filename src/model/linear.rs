@@ -1,13 +1,13 @@
 //! Linear layers: what they keep, and what sequence parallelism gathers around them.
 
 use super::norm;
-use super::norm::ops::NormNames;
+use super::norm::NormNames;
 use super::quantization::Fp8;
 use super::sizes::Sizes;
 use super::tape::{AutogradTape, TensorId};
-use super::tensor::{Factor, Shape};
+use super::tensor::{Factor, ParamTensor, Shape};
 
-/// A linear layer: its name, its input and output, and its weight for the gradient.
+/// A linear layer with its input, its output and its parameters.
 #[derive(Clone, Copy)]
 pub(crate) struct Linear {
     pub(crate) name: &'static str,
@@ -15,8 +15,8 @@ pub(crate) struct Linear {
     /// Columns of the input.
     pub(crate) width: Factor,
     pub(crate) output: TensorId,
-    /// Elements of the weight on this rank.
-    pub(crate) weight: Shape,
+    pub(crate) weight: ParamTensor,
+    pub(crate) bias: Option<ParamTensor>,
 }
 
 /// Without gradient accumulation fusion the weight's gradient is a tensor before it is added up; frozen weights
@@ -53,7 +53,7 @@ pub(crate) fn products(
             tape.forward(&[once]).backward(&[again]);
         }
     }
-    let gradient = weight_gradient(sizes, tape, linear.weight);
+    let gradient = weight_gradient(sizes, tape, linear.weight.shape);
     tape.backward(gradient.as_slice());
 }
 
@@ -103,28 +103,28 @@ fn products_in_fp8(
     let of_output = tape.tensor("output gradient in fp8", gradient, fp8.both);
     tape.backward(&[of_output]);
     if a.disable_parameter_transpose_cache && !a.fp8_param_gather {
-        let scales = fp8.weight_scales(linear.weight);
-        let weight = tape.tensor("weight in fp8", linear.weight, fp8.both);
+        let scales = fp8.weight_scales(linear.weight.shape);
+        let weight = tape.tensor("weight in fp8", linear.weight.shape, fp8.both);
         let scales = tape.tensor("scales of the weight", scales, fp8.scale * fp8.both);
         tape.saves(&[weight, scales]);
     }
 }
 
 /// Keeps its input as it is, on every rank the whole of it.
-pub(crate) fn plain(sizes: &Sizes<'_>, tape: &mut AutogradTape, linear: Linear) {
+pub(crate) fn plain(sizes: &Sizes<'_>, tape: &mut AutogradTape, linear: &Linear) {
     let gradient = shape_of(tape, linear.output);
     linear.op(tape);
-    products(sizes, tape, &linear, None, gradient);
+    products(sizes, tape, linear, None, gradient);
 }
 
 /// Column-parallel: with sequence parallelism it gathers its input, keeps only this rank's part and
 /// gathers once more in the backward pass.
-pub(crate) fn column(sizes: &Sizes<'_>, tape: &mut AutogradTape, linear: Linear) {
+pub(crate) fn column(sizes: &Sizes<'_>, tape: &mut AutogradTape, linear: &Linear) {
     let whole = sizes.tokens(&[linear.width]);
     let gathered = sizes.m.sequence_parallel.then_some(whole);
     let gradient = shape_of(tape, linear.output);
     linear.op(tape);
-    products(sizes, tape, &linear, gathered, gradient);
+    products(sizes, tape, linear, gathered, gradient);
     input_gradient(sizes, tape, whole);
 }
 
@@ -136,25 +136,26 @@ pub(crate) fn input_gradient(sizes: &Sizes<'_>, tape: &mut AutogradTape, whole: 
 }
 
 /// A norm with a column-parallel layer after it. Transformer Engine has both in one module, which
-/// keeps the norm's input, statistics and output; else they are two. Returns the norm's operation.
+/// keeps the norm's input, statistics and output; else they are two. Returns the norm's output.
 pub(crate) fn norm_column(
     sizes: &Sizes<'_>,
     tape: &mut AutogradTape,
-    names: NormNames,
-    linear: Linear,
+    (names, weight): (NormNames, ParamTensor),
+    linear: &Linear,
     normed: Factor,
 ) -> TensorId {
+    tape.declare([weight]);
     let output = tape.tensor(names.output, sizes.own_tokens(&[normed]), sizes.width());
-    let of_tokens = |w: &[Factor]| sizes.own_tokens(w);
-    let saved = norm::ops::saved(sizes, tape, names, linear.input, &of_tokens, normed);
+    let of_tokens = |width: Factor| sizes.own_tokens(&[width]);
+    let saved = norm::saved(sizes, tape, names, linear.input, &of_tokens, normed);
     let of_norm = Linear {
         input: output,
         width: normed,
-        ..linear
+        ..*linear
     };
     if !sizes.kernels.norm_in_linear {
         saved.by(tape.op(names.op, &[linear.input], &[output]));
-        column(sizes, tape, of_norm);
+        column(sizes, tape, &of_norm);
         return output;
     }
     let whole = sizes.tokens(&[normed]);
@@ -171,7 +172,7 @@ pub(crate) fn norm_column(
 
 /// Row-parallel: ranks sum up their results; with sequence parallelism each has the whole before it is scattered,
 /// and the backward pass gathers the gradient.
-pub(crate) fn row(sizes: &Sizes<'_>, tape: &mut AutogradTape, linear: Linear) {
+pub(crate) fn row(sizes: &Sizes<'_>, tape: &mut AutogradTape, linear: &Linear) {
     let parallel = sizes.m.sequence_parallel;
     let whole = sizes.gathered();
     let (what, width) = ("output before reduce-scatter", sizes.width());
@@ -179,7 +180,7 @@ pub(crate) fn row(sizes: &Sizes<'_>, tape: &mut AutogradTape, linear: Linear) {
     let sum = tape.tensor_if(parallel, what, whole, width);
     let plain = parallel && sizes.fp8.is_none();
     let gathered = tape.tensor_if(plain, "gathered output gradient", whole, width);
-    products(sizes, tape, &linear, None, whole);
+    products(sizes, tape, linear, None, whole);
     if let Some(fp8) = sizes.fp8.filter(|_| parallel) {
         let copies = if fp8.gathers_rows { 1 } else { fp8.both };
         let own = "output gradient in fp8 before it is gathered";
@@ -192,8 +193,9 @@ pub(crate) fn row(sizes: &Sizes<'_>, tape: &mut AutogradTape, linear: Linear) {
 }
 
 impl Linear {
-    /// Its operation, without what its products need.
+    /// Its operation with its parameters, without what its products need.
     pub(crate) fn op(&self, tape: &mut AutogradTape) {
+        tape.declare([self.weight].into_iter().chain(self.bias));
         tape.op(self.name, &[self.input], &[self.output]);
     }
 }

@@ -1,10 +1,10 @@
 //! Final norm, output layer and loss: what the last stage does after its layers.
 
-use super::norm::ops::{FINAL, residual_norm};
+use super::norm::{FINAL, after_layers, residual_norm};
 use super::sizes::Sizes;
 use super::tape::{AutogradTape, Family, Gradient, TensorId};
-use super::tensor::{Shape, factor};
-use super::{hidden, linear, mtp, tp};
+use super::tensor::factor;
+use super::{embedding, linear, mtp};
 use crate::config::choices::CrossEntropyFusion;
 use crate::source::{
     CROSS_ENTROPY, FINAL_NORM, FUSED_CROSS_ENTROPY, FUSED_CROSS_ENTROPY_RUNS, OUTPUT_LAYER,
@@ -14,7 +14,7 @@ use crate::source::{
 /// What follows the decoder layers on the last stage, with so many MTP depths in between.
 ///
 /// The MTP losses come before the main one, and what they keep stays until the backward pass.
-pub(crate) fn ops(
+pub(crate) fn build(
     sizes: &Sizes<'_>,
     tape: &mut AutogradTape,
     x: TensorId,
@@ -22,12 +22,11 @@ pub(crate) fn ops(
     output: bool,
 ) {
     tape.input = Some(x);
-    tape.at(Family::Output, FINAL_NORM);
-    let normed = residual_norm(sizes, tape, FINAL, x);
+    let normed = final_norm(sizes, tape, x);
     let mut hidden_states = normed;
     let mut predicted = Vec::new();
     for _ in 0..depths {
-        hidden_states = mtp::ops::ops(sizes, tape, hidden_states);
+        hidden_states = mtp::build(sizes, tape, hidden_states);
         predicted.push(hidden_states);
     }
     if output {
@@ -52,6 +51,13 @@ pub(crate) fn ops(
     }
 }
 
+/// The norm after the last decoder layer.
+pub(crate) fn final_norm(sizes: &Sizes<'_>, tape: &mut AutogradTape, x: TensorId) -> TensorId {
+    tape.at(Family::Output, FINAL_NORM);
+    residual_norm(sizes, tape, after_layers(sizes.m, FINAL), x)
+}
+
+/// The output layer, whose weight is a part of its own, and the loss.
 fn head(
     sizes: &Sizes<'_>,
     tape: &mut AutogradTape,
@@ -70,8 +76,8 @@ fn head(
         sizes.gathered(),
         sizes.width(),
     );
-    let weight = Shape::of(&[vocabulary, hidden(m)]).over(tp(m));
-    let gradient = linear::weight_gradient(sizes, tape, weight);
+    let weight = embedding::output_weight(m);
+    let gradient = linear::weight_gradient(sizes, tape, weight.shape);
     tape.op(names[0], &[input], &[logits])
         .saves(&[input])
         .backward(whole.as_slice())

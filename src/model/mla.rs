@@ -1,67 +1,273 @@
 //! Multi-latent attention: queries, keys and values through a narrow latent space.
 
-pub(crate) mod ops;
-
-use super::attention::sinks;
+use super::attention::core::{self, Inputs};
+use super::attention::heads::Heads;
+use super::attention::{project, rope_tables};
 use super::hidden;
-use super::list::ParamList;
-use super::tensor::{Component, factor};
-use crate::config::choices::TransformerImpl;
+use super::linear::{Linear, column, norm_column, plain};
+use super::norm::{self, KEY_VALUE, NormNames, QUERY, residual_norm, token_norm};
+use super::sizes::Sizes;
+use super::tape::{AutogradTape, Family, TensorId};
+use super::tensor::{Component, Factor, ParamTensor, Shape, factor};
+use super::weights::Weights;
+use crate::config::choices::{OffloadModule, RecomputeModule, TransformerImpl};
 use crate::config::job::Module;
-use crate::source::{LAYER_NORMS, MLA, MLA_DOWN};
+use crate::source::{LAYER_NORMS, MLA, MLA_DOWN, MLA_ROPE};
 
-/// Parameters of one MLA block.
-///
-/// Transformer Engine holds the down projections in full on every TP rank; Megatron's own modules
-/// split them by columns.
-pub(crate) fn parameters(m: &Module, out: &mut ParamList<'_>) {
-    let a = &m.args;
-    let n_q = factor("n_q", a.num_attention_heads);
-    let kv_rank = factor("r_kv", a.kv_lora_rank);
-    let q_rank = a.q_lora_rank.map(|rank| factor("r_q", rank));
-    let query = factor("(d_qk + d_r)", a.qk_head_dim + a.qk_pos_emb_head_dim);
-    out.at(Component::Attention, MLA);
-    let (name, from) = match q_rank {
-        None => ("self_attention.linear_q_proj.weight", hidden(m)),
-        Some(rank) => ("self_attention.linear_q_up_proj.weight", rank),
-    };
-    out.split(name, &[n_q, query, from], 2);
-    let key_value = factor("(d_qk + d_v)", a.qk_head_dim + a.v_head_dim);
-    let name = "self_attention.linear_kv_up_proj.weight";
-    out.split(name, &[n_q, key_value, kv_rank], 2);
-    let value = factor("d_v", a.v_head_dim);
-    let name = "self_attention.linear_proj.weight";
-    out.split(name, &[n_q, value, hidden(m)], 2);
+/// One MLA block from the residual stream to the output of `linear_proj`.
+pub(crate) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape, input: TensorId) -> TensorId {
+    let (m, bytes) = (sizes.m, sizes.width());
+    let args = &m.args;
+    let queries = Heads::queries(m);
+    let query = factor("(d_qk + d_r)", args.qk_head_dim + args.qk_pos_emb_head_dim);
+    let value = factor("d_v", args.v_head_dim);
 
-    out.at(Component::MlaDownProj, MLA_DOWN);
-    let compressed = factor("(r_kv + d_r)", a.kv_lora_rank + a.qk_pos_emb_head_dim);
-    let queries = q_rank.map(|rank| ("self_attention.linear_q_down_proj.weight", rank));
-    let both = ("self_attention.linear_kv_down_proj.weight", compressed);
-    for (name, rank) in queries.into_iter().chain([both]) {
-        if a.transformer_impl == TransformerImpl::Local {
-            out.split(name, &[rank, hidden(m)], 2);
+    let weights = Weights::of(m, Component::Attention, MLA);
+
+    tape.at(Family::Residual, MLA);
+    let start = tape.here();
+    let normed = residual_norm(sizes, tape, norm::input(m), input);
+    tape.offload(OffloadModule::AttnNorm, start);
+    let first = tape.here();
+    let down = compress(sizes, tape, normed);
+
+    let down = norm_apart(sizes, tape, down);
+    tape.at(Family::Attention, MLA);
+    let again = tape.here();
+    let n_q = factor("n_q", args.num_attention_heads);
+    let q = tape.tensor("queries", queries.tokens(sizes, query), bytes);
+    if let Some((compressed, rank)) = down.queries {
+        let name = "self_attention.linear_q_up_proj.weight";
+        let linear = Linear {
+            name: "linear_q_up_proj",
+            input: compressed,
+            width: rank,
+            output: q,
+            weight: weights.split(name, &[n_q, query, rank], 2),
+            bias: None,
+        };
+        up(sizes, tape, query_norm(m, rank), &linear, rank);
+    } else {
+        let name = "self_attention.linear_q_proj.weight";
+        let linear = Linear {
+            name: "linear_q_proj",
+            input: normed,
+            width: hidden(m),
+            output: q,
+            weight: weights.split(name, &[n_q, query, hidden(m)], 2),
+            bias: None,
+        };
+        // Norms on queries and keys come with the projections that follow them; this is one of them then.
+        if args.qk_layernorm && args.mla_q_proj_layernorm {
+            let norms = Weights::of(m, Component::Layernorm, LAYER_NORMS);
+            let weight = norms.norm("self_attention.linear_q_proj.layer_norm", hidden(m));
+            norm_column(sizes, tape, (QUERY, weight), &linear, hidden(m));
         } else {
-            out.whole(name, &[rank, hidden(m)], 2);
+            column(sizes, tape, &linear);
         }
     }
-    if a.add_bias_linear {
-        out.at(Component::AttentionBias, MLA);
-        out.whole("self_attention.linear_proj.bias", &[hidden(m)], 1);
+    let key_value = factor("(d_qk + d_v)", args.qk_head_dim + args.v_head_dim);
+    let kv = tape.tensor(
+        "keys without rotary part, and values",
+        queries.tokens(sizes, key_value),
+        bytes,
+    );
+    let kv_rank = factor("r_kv", args.kv_lora_rank);
+    let name = "self_attention.linear_kv_up_proj.weight";
+    let linear = Linear {
+        name: "linear_kv_up_proj",
+        input: down.keys_values,
+        width: kv_rank,
+        output: kv,
+        weight: weights.split(name, &[n_q, key_value, kv_rank], 2),
+        bias: None,
+    };
+    up(sizes, tape, key_value_norm(m), &linear, kv_rank);
+    let (q, k, v) = rope(sizes, tape, q, kv, query);
+    let last = tape.here();
+    tape.offload(OffloadModule::QkvLinear, first);
+
+    let inputs = Inputs {
+        reads: vec![q, k, v],
+        saves: vec![q, k, v],
+        queries,
+        groups: queries,
+        qk_width: query,
+        v_width: value,
+    };
+    let context = core::build(sizes, tape, &inputs);
+    let mut keeps = vec![
+        down.keys_values,
+        down.queries.map_or(normed, |(compressed, _)| compressed),
+    ];
+    if sizes.kernels.counts_arguments {
+        let shape = Shape::of(&[
+            factor("s", args.seq_length),
+            factor("d_r", args.qk_pos_emb_head_dim),
+        ]);
+        keeps.push(tape.tensor("rotary frequencies", shape, 4));
     }
-    sinks(m, out);
-    if a.qk_layernorm {
-        match q_rank {
-            Some(rank) => {
-                out.at(Component::MlaLayernorm, MLA);
-                out.norm("self_attention.q_layernorm", rank);
-            }
-            None if a.mla_q_proj_layernorm => {
-                out.at(Component::Layernorm, LAYER_NORMS);
-                out.norm("self_attention.linear_q_proj.layer_norm", hidden(m));
-            }
-            None => {}
-        }
-        out.at(Component::MlaLayernorm, MLA);
-        out.norm("self_attention.kv_layernorm", kv_rank);
+    tape.discarding_section(RecomputeModule::MlaUpProj, again..last, &keeps, &[q, k, v]);
+    let biases = Weights::of(m, Component::AttentionBias, MLA);
+    let normed = Some((start, normed));
+    project(
+        sizes,
+        tape,
+        (context, value),
+        (weights, biases),
+        normed,
+        input,
+    )
+}
+
+/// The norm on compressed queries.
+fn query_norm(m: &Module, rank: Factor) -> (NormNames, ParamTensor) {
+    let weights = Weights::of(m, Component::MlaLayernorm, MLA);
+    (QUERY, weights.norm("self_attention.q_layernorm", rank))
+}
+
+/// The norm on compressed keys and values.
+fn key_value_norm(m: &Module) -> (NormNames, ParamTensor) {
+    let weights = Weights::of(m, Component::MlaLayernorm, MLA);
+    let rank = factor("r_kv", m.args.kv_lora_rank);
+    (KEY_VALUE, weights.norm("self_attention.kv_layernorm", rank))
+}
+
+/// The weight of a down projection. Transformer Engine holds it in full on every TP rank; Megatron's own modules split it
+/// by columns.
+fn down_weight(m: &Module, name: &'static str, rank: Factor) -> ParamTensor {
+    let weights = Weights::of(m, Component::MlaDownProj, MLA_DOWN);
+    if m.args.transformer_impl == TransformerImpl::Local {
+        weights.split(name, &[rank, hidden(m)], 2)
+    } else {
+        weights.whole(name, &[rank, hidden(m)], 2)
     }
+}
+
+/// What the down projections make.
+struct Compressed {
+    /// Compressed queries and their width, if queries are compressed.
+    queries: Option<(TensorId, Factor)>,
+    keys_values: TensorId,
+}
+
+fn compress(sizes: &Sizes<'_>, tape: &mut AutogradTape, normed: TensorId) -> Compressed {
+    let (m, bytes) = (sizes.m, sizes.width());
+    let args = &m.args;
+    tape.at(Family::Attention, MLA_DOWN);
+    let sizes = &sizes.sharing_with(RecomputeModule::Layernorm);
+    let compressed_q = args.q_lora_rank.map(|rank| {
+        let rank = factor("r_q", rank);
+        let output = tape.tensor("compressed queries", sizes.own_tokens(&[rank]), bytes);
+        let linear = Linear {
+            name: "linear_q_down_proj",
+            input: normed,
+            width: hidden(m),
+            output,
+            weight: down_weight(m, "self_attention.linear_q_down_proj.weight", rank),
+            bias: None,
+        };
+        plain(sizes, tape, &linear);
+        (output, rank)
+    });
+    let latent = factor("(r_kv + d_r)", args.kv_lora_rank + args.qk_pos_emb_head_dim);
+    let compressed_kv = tape.tensor(
+        "compressed keys and values",
+        sizes.own_tokens(&[latent]),
+        bytes,
+    );
+    let linear = Linear {
+        name: "linear_kv_down_proj",
+        input: normed,
+        width: hidden(m),
+        output: compressed_kv,
+        weight: down_weight(m, "self_attention.linear_kv_down_proj.weight", latent),
+        bias: None,
+    };
+    plain(sizes, tape, &linear);
+    Compressed {
+        queries: compressed_q,
+        keys_values: compressed_kv,
+    }
+}
+
+/// Norms on the compressed tensors, where they are not part of the up projections.
+fn norm_apart(sizes: &Sizes<'_>, tape: &mut AutogradTape, down: Compressed) -> Compressed {
+    if !sizes.m.args.qk_layernorm || sizes.kernels.norm_in_linear {
+        return down;
+    }
+    Compressed {
+        queries: down.queries.map(|(input, rank)| {
+            let norm = query_norm(sizes.m, rank);
+            (token_norm(sizes, tape, norm, input, rank), rank)
+        }),
+        keys_values: token_norm(
+            sizes,
+            tape,
+            key_value_norm(sizes.m),
+            down.keys_values,
+            factor("r_kv", sizes.m.args.kv_lora_rank),
+        ),
+    }
+}
+
+/// An up projection; with norms on queries and keys it has one in it, unless that is an operation of its own.
+fn up(
+    sizes: &Sizes<'_>,
+    tape: &mut AutogradTape,
+    norm: (NormNames, ParamTensor),
+    linear: &Linear,
+    normed: Factor,
+) {
+    if sizes.m.args.qk_layernorm && sizes.kernels.norm_in_linear {
+        norm_column(sizes, tape, norm, linear, normed);
+    } else {
+        column(
+            sizes,
+            tape,
+            &Linear {
+                width: normed,
+                ..*linear
+            },
+        );
+    }
+}
+
+/// Rotary embedding writes whole keys, values, and unless it is fused new queries.
+fn rope(
+    sizes: &Sizes<'_>,
+    tape: &mut AutogradTape,
+    q: TensorId,
+    kv: TensorId,
+    query: Factor,
+) -> (TensorId, TensorId, TensorId) {
+    let (m, bytes) = (sizes.m, sizes.width());
+    let heads = Heads::queries(m);
+    tape.at(Family::Attention, MLA_ROPE);
+    let k = tape.tensor("keys", heads.tokens(sizes, query), bytes);
+    let v = tape.tensor(
+        "values",
+        heads.tokens(sizes, factor("d_v", m.args.v_head_dim)),
+        bytes,
+    );
+    if sizes.kernels.rope_fused {
+        tape.op("fused_apply_mla_rope", &[kv], &[k, v]);
+        return (q, k, v);
+    }
+    let rotated = tape.tensor(
+        "queries after rotary embedding",
+        heads.tokens(sizes, query),
+        bytes,
+    );
+    let rotary = factor("2·d_r", 2 * m.args.qk_pos_emb_head_dim);
+    let parts = tape.tensor(
+        "rotary parts of queries and keys",
+        heads.tokens(sizes, rotary),
+        bytes,
+    );
+    let tables = rope_tables(sizes, tape, factor("d_r", m.args.qk_pos_emb_head_dim));
+    tape.op("apply_rotary_pos_emb", &[q, kv], &[rotated, k, v])
+        .saves(&[tables])
+        .forward(&[parts]);
+    (rotated, k, v)
 }

@@ -1,12 +1,14 @@
 //! The dense MLP, gated or not.
 
-pub(crate) mod ops;
-
-use super::hidden;
-use super::list::ParamList;
+use super::linear::{Linear, norm_column, row, shape_of};
+use super::sizes::Sizes;
+use super::tape::{AutogradTape, Family, TensorId};
 use super::tensor::{Component, Factor, factor};
+use super::weights::Weights;
+use super::{hidden, norm};
+use crate::config::choices::RecomputeModule;
 use crate::config::job::Module;
-use crate::source::MLP;
+use crate::source::{BIAS_ACTIVATION, MLP, TE_LAYERNORM_LINEAR, TE_LINEAR};
 
 /// Columns of fc1: the inner width, twice where value and gate sit side by side.
 pub(crate) fn fc1_width(
@@ -22,16 +24,69 @@ pub(crate) fn fc1_width(
     }
 }
 
-/// Parameters of one dense MLP.
-pub(crate) fn parameters(m: &Module, out: &mut ParamList<'_>) {
+/// The dense MLP from the residual stream to the output of `linear_fc2`, with the norm before it.
+pub(crate) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape, x: TensorId) -> TensorId {
+    let (m, bytes) = (sizes.m, sizes.width());
     let fc1 = fc1_width(m, "f", "2·f", m.ffn_hidden_size);
     let f = factor("f", m.ffn_hidden_size);
-    out.at(Component::DenseMlp, MLP);
-    out.split("mlp.linear_fc1.weight", &[fc1, hidden(m)], 2);
-    out.split("mlp.linear_fc2.weight", &[hidden(m), f], 2);
-    if m.args.add_bias_linear {
-        out.at(Component::DenseMlpBias, MLP);
-        out.split("mlp.linear_fc1.bias", &[fc1], 1);
-        out.whole("mlp.linear_fc2.bias", &[hidden(m)], 1);
+    let weights = Weights::of(m, Component::DenseMlp, MLP);
+    let biases = Weights::of(m, Component::DenseMlpBias, MLP);
+    let has_bias = m.args.add_bias_linear;
+    tape.at(Family::Mlp, TE_LAYERNORM_LINEAR);
+    let inner = tape.tensor("output of linear_fc1", sizes.columns(&[fc1]), bytes);
+    tape.at(Family::Residual, TE_LAYERNORM_LINEAR);
+    let start = tape.here();
+    let linear = Linear {
+        name: "linear_fc1",
+        input: x,
+        width: hidden(m),
+        output: inner,
+        weight: weights.split("mlp.linear_fc1.weight", &[fc1, hidden(m)], 2),
+        bias: has_bias.then(|| biases.split("mlp.linear_fc1.bias", &[fc1], 1)),
+    };
+    let norm = norm_column(sizes, tape, norm::pre_mlp(m), &linear, hidden(m));
+    tape.at(Family::Mlp, BIAS_ACTIVATION);
+    let activated = tape.tensor(
+        "output of the activation function",
+        sizes.columns(&[f]),
+        bytes,
+    );
+    let kept = activation_input(sizes, tape, inner);
+    tape.op("activation_func", &[inner], &[activated])
+        .saves(&[kept]);
+    tape.at(Family::Mlp, TE_LINEAR);
+    let output = tape.tensor("MLP branch", sizes.residual(), bytes);
+    row(
+        sizes,
+        tape,
+        &Linear {
+            name: "linear_fc2",
+            input: activated,
+            width: f,
+            output,
+            weight: weights.split("mlp.linear_fc2.weight", &[hidden(m), f], 2),
+            bias: has_bias.then(|| biases.whole("mlp.linear_fc2.bias", &[hidden(m)], 1)),
+        },
+    );
+    if sizes.kernels.norm_in_linear {
+        tape.section(Some(RecomputeModule::Mlp), start, &[x]);
+    } else {
+        tape.section(Some(RecomputeModule::Mlp), start + 1, &[norm]);
+        tape.discarding_section(RecomputeModule::Layernorm, start..start + 1, &[x], &[norm]);
     }
+    output
+}
+
+/// What the activation function keeps of its input: a copy in 1 byte, if the fused SwiGLU is told so.
+pub(crate) fn activation_input(
+    sizes: &Sizes<'_>,
+    tape: &mut AutogradTape,
+    input: TensorId,
+) -> TensorId {
+    let a = &sizes.m.args;
+    if !(a.activation_func_fp8_input_store && a.bias_swiglu_fusion) {
+        return input;
+    }
+    let shape = shape_of(tape, input);
+    tape.tensor("input of the activation function in fp8", shape, 1)
 }

@@ -1,59 +1,215 @@
-//! Router, latent projections and routed experts.
+//! A `MoE` layer's MLP: router, latent projections, dispatch, routed and shared experts, combine.
 
 pub(crate) mod dispatch;
 pub(crate) mod experts;
-pub(crate) mod ops;
 
-use super::hidden;
-use super::list::ParamList;
-use super::mlp::fc1_width;
-use super::tensor::{Component, Factor, Shape, Sharding, factor};
+use self::dispatch::Way;
+use super::layer_spec::Experts;
+use super::linear::{Linear, plain};
+use super::norm::{self, residual_norm};
+use super::quantization::expert_alignment;
+use super::sizes::Sizes;
+use super::tape::{AutogradTape, Family, Gradient, Point, TensorId};
+use super::tensor::{Component, Factor, Shape, factor};
+use super::weights::Weights;
+use super::{hidden, shared_expert};
+use crate::config::choices::{OffloadModule, RecomputeModule, RouterDtype, TokenDispatcher};
 use crate::config::job::Module;
-use crate::model::layer_spec::Experts;
-use crate::source::{EXPERTS, LATENT, ROUTER};
+use crate::source::{LATENT, ROUTER, SHARED_EXPERTS, TE_LAYERNORM_LINEAR};
+use crate::units::multiply;
 
-/// Parameters of the router, the latent projections and the routed experts of one layer.
-///
-/// The bias of loss-free load balancing is a buffer and not listed.
-pub(crate) fn parameters(m: &Module, moe: Experts, out: &mut ParamList<'_>) {
-    let experts = factor("E", moe.num_experts);
-    out.at(Component::Router, ROUTER);
-    out.whole("mlp.router.weight", &[experts, hidden(m)], 2);
-    if m.args.add_bias_linear {
-        out.whole("mlp.router.bias", &[experts], 1);
-    }
-    let mut inner = hidden(m);
-    if let Some(latent) = m.args.moe_latent_size {
-        inner = factor("l", latent);
-        out.at(Component::LatentProj, LATENT);
-        out.whole("mlp.fc1_latent_proj.weight", &[inner, hidden(m)], 2);
-        out.whole("mlp.fc2_latent_proj.weight", &[hidden(m), inner], 2);
-        if m.args.add_bias_linear {
-            out.whole("mlp.fc1_latent_proj.bias", &[inner], 1);
-            out.whole("mlp.fc2_latent_proj.bias", &[hidden(m)], 1);
-        }
-    }
-    experts_of(m, moe, inner, out);
+/// How many rows of tokens exist at each point on the way to the experts and back.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Rows {
+    /// Copies of this rank's tokens, one for each chosen expert: N.
+    pub(crate) sent: Factor,
+    /// What arrives from the expert-parallel ranks.
+    pub(crate) received: Factor,
+    /// What the experts of this rank work on, after the gather over expert-tensor-parallel ranks: R.
+    pub(crate) routed: Factor,
+    /// The same with every expert's rows filled up to what fp8 needs.
+    pub(crate) aligned: Factor,
+    /// All tokens of the expert-parallel ranks, with the all-gather dispatcher.
+    pub(crate) all: Factor,
 }
 
-/// Parameters of the routed experts, which work in a space `inner` wide.
-fn experts_of(m: &Module, moe: Experts, inner: Factor, out: &mut ParamList<'_>) {
-    let experts = factor("E", moe.num_experts);
-    let (ep, etp) = (factor("EP", m.ep), factor("ETP", m.etp));
-    let fc1 = fc1_width(m, "f_e", "2·f_e", moe.ffn_hidden_size);
-    let f_e = factor("f_e", moe.ffn_hidden_size);
-    out.at(Component::RoutedExperts, EXPERTS);
-    let mut expert = |name, factors: &[Factor], etp: Factor, dimensions| {
-        let shape = Shape::of(factors).over(ep).over(etp);
-        out.push(name, shape, Sharding::Expert, dimensions);
-    };
-    let name = "mlp.experts.linear_fc1.weight*";
-    expert(name, &[experts, fc1, inner], etp, 2);
-    let name = "mlp.experts.linear_fc2.weight*";
-    expert(name, &[experts, inner, f_e], etp, 2);
-    if m.args.add_bias_linear {
-        expert("mlp.experts.linear_fc1.bias*", &[experts, fc1], etp, 1);
-        let name = "mlp.experts.linear_fc2.bias*";
-        expert(name, &[experts, inner], Factor::NONE, 1);
+impl Rows {
+    /// The rows of a layer on the rank that gets most. Padded to capacity, every rank gets the same number.
+    pub(crate) fn new(m: &Module, moe: Experts) -> Self {
+        let a = &m.args;
+        let tokens = multiply(a.seq_length, a.micro_batch_size) / m.cp.max(1);
+        let tokens = if m.sequence_parallel {
+            tokens / m.tp.max(1)
+        } else {
+            tokens
+        };
+        let mean = multiply(tokens, moe.topk);
+        let capacity = a.moe_expert_capacity_factor.map(|capacity| {
+            // ceil(T·k / E · factor) for each expert, in whole millionths.
+            let slots = u128::from(mean) * u128::from(capacity.0);
+            let each = slots.div_ceil(u128::from(moe.num_experts) * 1_000_000);
+            multiply(u64::try_from(each).unwrap_or(u64::MAX), moe.num_experts)
+        });
+        let sent = match capacity {
+            Some(capacity) if a.moe_pad_expert_input_to_capacity => capacity,
+            _ => mean,
+        };
+        let scaled = |rows: u64| {
+            let busiest = u128::from(rows) * u128::from(moe.load_imbalance.0) / 1_000_000;
+            let busiest = u64::try_from(busiest).unwrap_or(u64::MAX);
+            // Dropping keeps every expert below its capacity.
+            match capacity {
+                Some(capacity) if a.moe_pad_expert_input_to_capacity => capacity,
+                Some(capacity) => busiest.min(capacity.max(1)),
+                None => busiest,
+            }
+        };
+        let received = scaled(sent);
+        let routed = multiply(received, m.etp);
+        let experts = (moe.num_experts / m.ep.max(1)).max(1);
+        let each = routed
+            .div_ceil(experts)
+            .next_multiple_of(expert_alignment(m));
+        let aligned = if expert_alignment(m) > 1 {
+            multiply(each, experts)
+        } else {
+            routed
+        };
+        let rank_tokens = multiply(multiply(tokens, m.ep), m.etp);
+        Self {
+            sent: factor("N (tokens · k)", sent),
+            received: factor("N · imbalance", received),
+            routed: factor("R (rows at the experts)", routed),
+            aligned: factor("R (rows at the experts)", aligned),
+            all: factor("tokens of all expert-parallel ranks", rank_tokens),
+        }
     }
+}
+
+/// Rows of this width.
+pub(crate) fn rows(count: Factor, width: Factor) -> Shape {
+    Shape::of(&[count, width])
+}
+
+/// The MLP of a `MoE` layer from the residual stream to its output, with the norm before it.
+pub(crate) fn build(
+    sizes: &Sizes<'_>,
+    tape: &mut AutogradTape,
+    moe: Experts,
+    x: TensorId,
+) -> TensorId {
+    let (m, bytes) = (sizes.m, sizes.width());
+    tape.at(Family::Residual, TE_LAYERNORM_LINEAR);
+    let before_norm = tape.here();
+    let normed = residual_norm(sizes, tape, norm::pre_mlp(m), x);
+    tape.offload(OffloadModule::MlpNorm, before_norm);
+    let start = tape.here();
+    let ends_at = tape.ends_at();
+    router(sizes, tape, moe, normed);
+    // A graph ends before shared experts that run while tokens travel.
+    let late = m.args.moe_shared_expert_overlap && ends_at.is_some();
+    let shared = |tape: &mut AutogradTape| shared_expert::build(sizes, tape, moe, normed);
+    let before = if late { None } else { shared(tape) };
+    tape.reaches(Point::Router);
+    let latent = Weights::of(m, Component::LatentProj, LATENT);
+    let has_bias = m.args.add_bias_linear;
+    tape.at(Family::Experts, LATENT);
+    let inner = m
+        .args
+        .moe_latent_size
+        .map_or(hidden(m), |latent| factor("l", latent));
+    let mut input = normed;
+    if m.args.moe_latent_size.is_some() {
+        let output = tape.tensor(
+            "tokens in the latent space",
+            sizes.own_tokens(&[inner]),
+            bytes,
+        );
+        let linear = Linear {
+            name: "fc1_latent_proj",
+            input: normed,
+            width: hidden(m),
+            output,
+            weight: latent.whole("mlp.fc1_latent_proj.weight", &[inner, hidden(m)], 2),
+            bias: has_bias.then(|| latent.whole("mlp.fc1_latent_proj.bias", &[inner], 1)),
+        };
+        plain(sizes, tape, &linear);
+        input = output;
+    }
+    let way = Way::dispatch(sizes, tape, moe, input, inner);
+    let shared = if late { shared(tape) } else { before };
+    let (arrived, arrived_rows) = way.arrived();
+    let results = experts::build(sizes, tape, moe, arrived_rows, arrived, inner);
+    let mut output = way.combine(tape, results);
+    if m.args.moe_latent_size.is_some() {
+        tape.at(Family::Experts, LATENT);
+        let outer = tape.tensor("routed experts: output", sizes.residual(), bytes);
+        let linear = Linear {
+            name: "fc2_latent_proj",
+            input: output,
+            width: inner,
+            output: outer,
+            weight: latent.whole("mlp.fc2_latent_proj.weight", &[hidden(m), inner], 2),
+            bias: has_bias.then(|| latent.whole("mlp.fc2_latent_proj.bias", &[hidden(m)], 1)),
+        };
+        plain(sizes, tape, &linear);
+        output = outer;
+    }
+    if let Some(shared) = shared {
+        tape.at(Family::Experts, SHARED_EXPERTS);
+        let sum = tape.tensor("MLP branch", sizes.residual(), bytes);
+        tape.op("add shared experts", &[output, shared], &[sum])
+            .gradients(&[Gradient::Shared, Gradient::Shared]);
+        output = sum;
+    }
+    tape.section(Some(RecomputeModule::Moe), start, &[normed]);
+    // What a graph returns it cannot discard (`can_recompute_pre_mlp_layernorm_for_cudagraph`).
+    let alltoall = m.args.moe_token_dispatcher_type == TokenDispatcher::AllToAll;
+    let moved = alltoall || m.args.moe_latent_size.is_some();
+    let discards = match ends_at {
+        None => true,
+        Some(point) => !late && point == Point::Preprocess && moved,
+    };
+    if discards {
+        let norm = before_norm..before_norm + 1;
+        tape.discarding_section(RecomputeModule::Layernorm, norm, &[x], &[normed]);
+    }
+    output
+}
+
+/// The router. The bias of loss-free load balancing is a buffer and no parameter.
+fn router(sizes: &Sizes<'_>, tape: &mut AutogradTape, moe: Experts, normed: TensorId) {
+    tape.at(Family::Experts, ROUTER);
+    let (experts, k) = (factor("E", moe.num_experts), factor("k", moe.topk));
+    let scores = sizes.own_tokens(&[experts]);
+    let width = match sizes.m.args.moe_router_dtype {
+        Some(RouterDtype::Fp64) => 8,
+        Some(RouterDtype::Fp32) => 4,
+        None => sizes.width(),
+    };
+    let mut saved = vec![
+        normed,
+        tape.tensor(
+            "scores of the chosen experts in fp32",
+            sizes.own_tokens(&[k]),
+            4,
+        ),
+        tape.tensor("indices of the chosen experts", sizes.own_tokens(&[k]), 8),
+        tape.tensor("routing map", scores, 1),
+    ];
+    if sizes.kernels.balancing_loss {
+        saved.push(tape.tensor("router scores in fp32", scores, 4));
+        saved.push(tape.tensor("router scores for the balancing loss in fp32", scores, 4));
+    }
+    let probabilities = tape.tensor("router probabilities", scores, width);
+    saved.push(probabilities);
+    let weights = Weights::of(sizes.m, Component::Router, ROUTER);
+    let hidden = hidden(sizes.m);
+    tape.declare([weights.whole("mlp.router.weight", &[experts, hidden], 2)]);
+    if sizes.m.args.add_bias_linear {
+        tape.declare([weights.whole("mlp.router.bias", &[experts], 1)]);
+    }
+    tape.op("router", &[normed], &[])
+        .saves(&saved)
+        .gradients(&[Gradient::New]);
 }

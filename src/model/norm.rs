@@ -1,38 +1,183 @@
-//! Norms around and after the layers.
-
-pub(crate) mod ops;
+//! Norms: their parameters, and what they keep.
 
 use super::hidden;
-use super::layer_spec::LayerSpec;
-use super::list::ParamList;
-use super::tensor::Component;
+use super::kernels::NormKernel;
+use super::sizes::Sizes;
+use super::tape::{AutogradTape, TensorId};
+use super::tensor::{Component, Factor, ParamTensor, Shape};
+use super::weights::Weights;
+use crate::config::choices::Normalization;
 use crate::config::job::Module;
-use crate::source::{FINAL_NORM, LAYER_NORMS, LAYER_SCALING};
+use crate::source::{FINAL_NORM, LAYER_NORMS};
 
-/// The norms before attention and before the MLP. Transformer Engine fuses them into the linear
-/// layer that follows; they keep their parameters.
-pub(crate) fn layer_norms(m: &Module, spec: LayerSpec, out: &mut ParamList<'_>) {
-    out.at(Component::Layernorm, LAYER_NORMS);
-    if spec.mixer.is_some() {
-        out.norm("input_layernorm", hidden(m));
-    }
-    if spec.mlp.is_some() {
-        out.norm("pre_mlp_layernorm", hidden(m));
+/// The norm before the mixer of a layer. Transformer Engine fuses it into the linear layer that follows; it keeps its
+/// parameters.
+pub(crate) fn input(m: &Module) -> (NormNames, ParamTensor) {
+    let weights = Weights::of(m, Component::Layernorm, LAYER_NORMS);
+    (INPUT, weights.norm("input_layernorm", hidden(m)))
+}
+
+/// The norm before the MLP of a layer.
+pub(crate) fn pre_mlp(m: &Module) -> (NormNames, ParamTensor) {
+    let weights = Weights::of(m, Component::Layernorm, LAYER_NORMS);
+    (PRE_MLP, weights.norm("pre_mlp_layernorm", hidden(m)))
+}
+
+/// The norm after the last layer of a decoder or of an MTP depth.
+pub(crate) fn after_layers(m: &Module, names: NormNames) -> (NormNames, ParamTensor) {
+    let weights = Weights::of(m, Component::FinalLayernorm, FINAL_NORM);
+    (names, weights.norm("final_layernorm", hidden(m)))
+}
+
+/// What a norm is called, its output and its statistics.
+#[derive(Clone, Copy)]
+pub(crate) struct NormNames {
+    pub(crate) op: &'static str,
+    pub(crate) output: &'static str,
+    pub(crate) statistics: &'static str,
+}
+
+const fn names(op: &'static str, output: &'static str, statistics: &'static str) -> NormNames {
+    NormNames {
+        op,
+        output,
+        statistics,
     }
 }
 
-/// Learned factors on what attention and MLP add to the residual stream.
-pub(crate) fn layer_scaling(m: &Module, out: &mut ParamList<'_>) {
-    if m.args.layer_scaling {
-        out.at(Component::LayerScaling, LAYER_SCALING);
-        for name in ["ls1", "ls2"] {
-            out.whole(name, &[hidden(m)], 1);
-        }
-    }
-}
-
+/// The norm before attention.
+const INPUT: NormNames = names(
+    "input_layernorm",
+    "input norm output",
+    "input norm statistics",
+);
+/// The norm before the MLP.
+const PRE_MLP: NormNames = names(
+    "pre_mlp_layernorm",
+    "pre-MLP norm output",
+    "pre-MLP norm statistics",
+);
+/// The norm on compressed queries.
+pub(crate) const QUERY: NormNames =
+    names("q_layernorm", "query norm output", "query norm statistics");
+/// The norm on compressed keys and values.
+pub(crate) const KEY_VALUE: NormNames = names(
+    "kv_layernorm",
+    "key and value norm output",
+    "key and value norm statistics",
+);
 /// The norm after the last layer.
-pub(crate) fn final_norm(m: &Module, out: &mut ParamList<'_>) {
-    out.at(Component::FinalLayernorm, FINAL_NORM);
-    out.norm("final_layernorm", hidden(m));
+pub(crate) const FINAL: NormNames = names(
+    "final_layernorm",
+    "final norm output",
+    "final norm statistics",
+);
+/// A vision encoder's norm before its layers.
+pub(crate) const BEFORE_LAYERS: NormNames =
+    names("ln_pre", "output of ln_pre", "statistics of ln_pre");
+/// A vision encoder's norm after its layers.
+pub(crate) const AFTER_LAYERS: NormNames =
+    names("ln_post", "output of ln_post", "statistics of ln_post");
+/// The norm in a projector.
+pub(crate) const PROJECTOR_NORM: NormNames =
+    names("norm", "projector norm output", "projector norm statistics");
+/// MTP: the norm of the embedding.
+pub(crate) const ENORM: NormNames = names(
+    "enorm",
+    "MTP: normed embedding",
+    "MTP: embedding norm statistics",
+);
+/// MTP: the norm of the hidden states.
+pub(crate) const HNORM: NormNames = names(
+    "hnorm",
+    "MTP: normed hidden states",
+    "MTP: hidden states norm statistics",
+);
+/// MTP: the norm after its layer.
+pub(crate) const MTP_FINAL: NormNames = names(
+    "MTP final_layernorm",
+    "MTP: final norm output",
+    "MTP: final norm statistics",
+);
+
+/// What a norm keeps of its input.
+#[derive(Clone, Copy)]
+pub(crate) struct Saved {
+    /// The input, or a copy of it.
+    pub(crate) input: TensorId,
+    /// A second copy.
+    pub(crate) copy: Option<TensorId>,
+    pub(crate) statistics: TensorId,
+}
+
+impl Saved {
+    /// The latest operation keeps it.
+    pub(crate) fn by(self, tape: &mut AutogradTape) {
+        tape.saves(&[self.input]);
+        self.rest_by(tape);
+    }
+
+    /// The latest operation keeps what follows the input.
+    pub(crate) fn rest_by(self, tape: &mut AutogradTape) {
+        let copy = self.copy.as_slice();
+        tape.saves(copy).saves(&[self.statistics]);
+    }
+}
+
+/// What a norm over rows of this shape keeps of its input: the input itself with statistics in fp32.
+///
+/// PyTorch's `RMSNorm` is a chain of operations in fp32 and keeps two fp32 copies of its input instead.
+pub(crate) fn saved(
+    sizes: &Sizes<'_>,
+    tape: &mut AutogradTape,
+    norm: NormNames,
+    input: TensorId,
+    rows: &dyn Fn(Factor) -> Shape,
+    width: Factor,
+) -> Saved {
+    let statistics = rows(sizes.norm_stats());
+    let mut saved = Saved {
+        input,
+        copy: None,
+        statistics: tape.tensor(norm.statistics, statistics, sizes.stats_width()),
+    };
+    if sizes.kernels.norm == NormKernel::Torch
+        && sizes.m.args.normalization == Normalization::RmsNorm
+    {
+        saved.input = tape.tensor("norm input in fp32", rows(width), 4);
+        saved.copy = Some(tape.tensor("normalized input in fp32", rows(width), 4));
+    }
+    saved
+}
+
+/// A norm of its own on the residual stream; returns its output.
+pub(crate) fn residual_norm(
+    sizes: &Sizes<'_>,
+    tape: &mut AutogradTape,
+    norm: (NormNames, ParamTensor),
+    input: TensorId,
+) -> TensorId {
+    token_norm(sizes, tape, norm, input, hidden(sizes.m))
+}
+
+/// A norm of its own on this rank's tokens, so wide; returns its output.
+pub(crate) fn token_norm(
+    sizes: &Sizes<'_>,
+    tape: &mut AutogradTape,
+    (norm, weight): (NormNames, ParamTensor),
+    input: TensorId,
+    width: Factor,
+) -> TensorId {
+    tape.declare([weight]);
+    let output = tape.tensor(norm.output, sizes.own_tokens(&[width]), sizes.width());
+    let saved = saved(
+        sizes,
+        tape,
+        norm,
+        input,
+        &|width| sizes.own_tokens(&[width]),
+        width,
+    );
+    saved.by(tape.op(norm.op, &[input], &[output]));
+    output
 }

@@ -1,29 +1,102 @@
 //! Shared experts, which every token visits, and their gate.
 
-pub(crate) mod ops;
-
 use super::hidden;
-use super::list::ParamList;
-use super::mlp::fc1_width;
+use super::layer_spec::Experts;
+use super::linear::{Linear, column, input_gradient, products, row, shape_of};
+use super::mlp::{activation_input, fc1_width};
+use super::sizes::Sizes;
+use super::tape::{AutogradTape, Family, TensorId};
 use super::tensor::{Component, factor};
-use crate::config::job::Module;
-use crate::model::layer_spec::Experts;
+use super::weights::Weights;
+use crate::config::choices::RecomputeModule;
 use crate::source::SHARED_EXPERTS;
 
-/// Parameters of the shared experts of one layer. They are part of the dense view: split by TP.
-pub(crate) fn parameters(m: &Module, moe: Experts, out: &mut ParamList<'_>) {
+/// The shared experts of one layer, if there are any; returns their output. They are split by TP, as dense parameters.
+pub(crate) fn build(
+    sizes: &Sizes<'_>,
+    tape: &mut AutogradTape,
+    moe: Experts,
+    normed: TensorId,
+) -> Option<TensorId> {
     if moe.shared == 0 {
-        return;
+        return None;
     }
-    let fc1 = fc1_width(m, "f_s", "2·f_s", moe.shared);
-    let f_s = factor("f_s", moe.shared);
-    out.at(Component::SharedExperts, SHARED_EXPERTS);
+    let (m, bytes) = (sizes.m, sizes.width());
+    let (fc1, f_s) = (
+        fc1_width(m, "f_s", "2·f_s", moe.shared),
+        factor("f_s", moe.shared),
+    );
+    let weights = Weights::of(m, Component::SharedExperts, SHARED_EXPERTS);
+    tape.at(Family::Experts, SHARED_EXPERTS);
+    let start = tape.here();
+    let inner = tape.tensor(
+        "shared experts: output of linear_fc1",
+        sizes.columns(&[fc1]),
+        bytes,
+    );
     let name = "mlp.shared_experts.linear_fc1.weight";
-    out.split(name, &[fc1, hidden(m)], 2);
-    let name = "mlp.shared_experts.linear_fc2.weight";
-    out.split(name, &[hidden(m), f_s], 2);
-    if m.args.moe_shared_expert_gate {
-        out.at(Component::SharedExpertGate, SHARED_EXPERTS);
-        out.whole("mlp.shared_experts.gate_weight", &[hidden(m)], 2);
+    let weight = weights.split(name, &[fc1, hidden(m)], 2);
+    let linear = Linear {
+        name: "shared_experts.linear_fc1",
+        input: normed,
+        width: hidden(m),
+        output: inner,
+        weight,
+        bias: None,
+    };
+    // The router keeps the same tensor.
+    let sharing = &sizes.sharing();
+    if m.args.moe_shared_expert_overlap && m.sequence_parallel {
+        // While tokens travel, the gathered input is at hand, and autograd keeps that instead of this rank's part.
+        let whole = tape.tensor("shared experts: gathered input", sizes.gathered(), bytes);
+        let gathered = Linear {
+            input: whole,
+            ..linear
+        };
+        let gradient = shape_of(tape, inner);
+        linear.op(tape);
+        products(sharing, tape, &gathered, None, gradient);
+        input_gradient(sizes, tape, sizes.gathered());
+        tape.forward(&[whole]);
+    } else {
+        column(sharing, tape, &linear);
     }
+    let activated = tape.tensor(
+        "shared experts: output of the activation function",
+        sizes.columns(&[f_s]),
+        bytes,
+    );
+    let kept = activation_input(sizes, tape, inner);
+    tape.op("shared_experts.activation_func", &[inner], &[activated])
+        .saves(&[kept]);
+    let mut output = tape.tensor("shared experts: output", sizes.residual(), bytes);
+    let name = "mlp.shared_experts.linear_fc2.weight";
+    let weight = weights.split(name, &[hidden(m), f_s], 2);
+    row(
+        sizes,
+        tape,
+        &Linear {
+            name: "shared_experts.linear_fc2",
+            input: activated,
+            width: f_s,
+            output,
+            weight,
+            bias: None,
+        },
+    );
+    if m.args.moe_shared_expert_gate {
+        let score = tape.tensor("shared experts: gate score", sizes.own_tokens(&[]), bytes);
+        let gated = tape.tensor(
+            "shared experts: output after the gate",
+            sizes.residual(),
+            bytes,
+        );
+        let gate = Weights::of(m, Component::SharedExpertGate, SHARED_EXPERTS);
+        tape.declare([gate.whole("mlp.shared_experts.gate_weight", &[hidden(m)], 2)]);
+        tape.op("shared_experts.gate", &[output], &[gated])
+            .saves(&[output, score]);
+        output = gated;
+    }
+    tape.section(Some(RecomputeModule::SharedExperts), start, &[normed]);
+    Some(output)
 }

@@ -61,7 +61,9 @@ impl<'a> Sizes<'a> {
         self.m.precision.bytes()
     }
 
-    fn shape(&self, widths: &[Factor]) -> Shape {
+    /// Sequence and batch with up to two widths of a token.
+    fn shape<const N: usize>(&self, widths: &[Factor; N]) -> Shape {
+        const { assert!(N <= 2, "a token has at most two widths") };
         let mut factors = [Factor::NONE; 4];
         let all = [
             factor("s", self.m.args.seq_length),
@@ -75,13 +77,13 @@ impl<'a> Sizes<'a> {
 
     /// Every token of this context-parallel rank, so wide.
     #[must_use]
-    pub fn tokens(&self, widths: &[Factor]) -> Shape {
+    pub fn tokens<const N: usize>(&self, widths: &[Factor; N]) -> Shape {
         self.shape(widths)
     }
 
     /// The tokens of this rank outside tensor-parallel regions: with sequence parallelism only its share.
     #[must_use]
-    pub fn own_tokens(&self, widths: &[Factor]) -> Shape {
+    pub fn own_tokens<const N: usize>(&self, widths: &[Factor; N]) -> Shape {
         let shape = self.shape(widths);
         if self.m.sequence_parallel {
             shape.over(factor("TP", self.m.tp))
@@ -92,7 +94,7 @@ impl<'a> Sizes<'a> {
 
     /// Every token of this context-parallel rank, with its columns split over tensor-parallel ranks.
     #[must_use]
-    pub fn columns(&self, widths: &[Factor]) -> Shape {
+    pub fn columns<const N: usize>(&self, widths: &[Factor; N]) -> Shape {
         self.shape(widths).over(factor("TP", self.m.tp))
     }
 

@@ -13,7 +13,7 @@ use core::ops::Range;
 
 pub(crate) use cuda_graphs::{Capture, Part, Point};
 
-use super::tensor::Shape;
+use super::tensor::{ParamTensor, Shape};
 use crate::config::choices::{OffloadModule, RecomputeModule};
 use crate::source::Source;
 use crate::units::multiply;
@@ -155,6 +155,8 @@ pub struct Section {
 pub struct AutogradTape {
     /// Every tensor, gradients aside.
     pub tensors: Vec<ActivationTensor>,
+    /// The parameters that its operations use and that no other part owns, in the order of the forward pass.
+    pub parameters: Vec<ParamTensor>,
     /// The operations in the order of the forward pass.
     pub ops: Vec<Op>,
     /// The tensors of all operations, one operation after the other.
@@ -184,6 +186,7 @@ impl AutogradTape {
     pub fn new(family: Family, source: Source) -> Self {
         Self {
             tensors: Vec::with_capacity(64),
+            parameters: Vec::new(),
             ops: Vec::with_capacity(32),
             links: Vec::with_capacity(128),
             sections: Vec::new(),
@@ -203,6 +206,11 @@ impl AutogradTape {
     pub(crate) fn at(&mut self, family: Family, source: Source) {
         self.family = family;
         self.source = source;
+    }
+
+    /// Declares parameters that the next operation uses.
+    pub(crate) fn declare(&mut self, parameters: impl IntoIterator<Item = ParamTensor>) {
+        self.parameters.extend(parameters);
     }
 
     /// Declares a tensor.

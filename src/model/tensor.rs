@@ -42,44 +42,39 @@ pub struct Shape {
 }
 
 impl Shape {
-    /// A shape of up to four factors; further ones are a mistake that tests of every tensor would show.
+    /// A shape of up to four factors; more do not compile.
     #[must_use]
-    pub fn of(factors: &[Factor]) -> Self {
+    pub fn of<const N: usize>(factors: &[Factor; N]) -> Self {
+        const { assert!(N <= 4, "a shape has at most four factors") };
         let mut times = [Factor::NONE; 4];
         for (slot, factor) in times.iter_mut().zip(factors) {
             *slot = *factor;
         }
-        debug_assert!(factors.len() <= times.len());
         Self {
             times,
-            given: factors.len(),
+            given: N,
             over: [Factor::NONE; 3],
         }
     }
 
-    /// The same shape split over one more parallel size.
+    /// The same shape split over one more parallel size. A fourth size is multiplied into the third.
     #[must_use]
     pub fn over(mut self, divisor: Factor) -> Self {
-        if divisor.value != 1
-            && let Some(slot) = self.over.iter_mut().find(|slot| slot.value == 1)
-        {
-            *slot = divisor;
+        if divisor.value == 1 {
+            return self;
         }
+        let free = self.over.iter().position(|slot| slot.value == 1);
+        put(&mut self.over, free, divisor);
         self
     }
 
-    /// So many of them. There is room for it where fewer than four factors are in use.
+    /// So many tensors of the same shape: one more factor. A fifth factor is multiplied into the fourth.
     #[must_use]
     pub fn times(mut self, count: Factor) -> Self {
-        let free = |slot: &Factor| slot.value == 1 && !slot.is_written();
-        if let Some(at) = self.times.iter().position(free) {
-            self.given = self.given.max(at + 1);
-            self.times
-                .iter_mut()
-                .skip(at)
-                .take(1)
-                .for_each(|slot| *slot = count);
-        }
+        let unused = |slot: &Factor| slot.value == 1 && !slot.is_written();
+        let free = self.times.iter().position(unused);
+        self.given = self.given.max(free.map_or(self.times.len(), |at| at + 1));
+        put(&mut self.times, free, count);
         self
     }
 
@@ -137,6 +132,19 @@ impl Shape {
             }
         }
         out
+    }
+}
+
+/// Puts a factor into a free place; where there is none, the last factor is multiplied by it, so that the number stays
+/// right although the formula lacks the symbol.
+fn put(factors: &mut [Factor], free: Option<usize>, factor: Factor) {
+    match free.and_then(|at| factors.get_mut(at)) {
+        Some(slot) => *slot = factor,
+        None => {
+            if let Some(last) = factors.last_mut() {
+                last.value = last.value.saturating_mul(factor.value);
+            }
+        }
     }
 }
 

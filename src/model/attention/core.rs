@@ -1,12 +1,16 @@
 //! What core attention keeps, kernel by kernel.
 
-use super::ops::Heads;
-use crate::config::choices::{CpCommType, OffloadModule, RecomputeModule};
+use super::heads::Heads;
+use crate::config::choices::{CpCommType, OffloadModule, RecomputeModule, SoftmaxType};
 use crate::model::kernels::AttentionKernel;
 use crate::model::sizes::Sizes;
 use crate::model::tape::{AutogradTape, Family, TensorId};
-use crate::model::tensor::{Factor, Shape, factor};
-use crate::source::{CUDNN_ATTENTION, FLASH_ATTENTION, LOCAL_ATTENTION, UNFUSED_ATTENTION};
+use crate::model::tensor::{Component, Factor, Shape, factor};
+use crate::model::tp;
+use crate::model::weights::Weights;
+use crate::source::{
+    ATTENTION_SINKS, CUDNN_ATTENTION, FLASH_ATTENTION, LOCAL_ATTENTION, UNFUSED_ATTENTION,
+};
 
 /// What reaches core attention.
 pub(crate) struct Inputs {
@@ -23,7 +27,14 @@ pub(crate) struct Inputs {
 }
 
 /// Core attention; returns its output.
-pub(crate) fn ops(sizes: &Sizes<'_>, tape: &mut AutogradTape, inputs: &Inputs) -> TensorId {
+pub(crate) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape, inputs: &Inputs) -> TensorId {
+    if sizes.m.args.softmax_type == SoftmaxType::Learnable {
+        // One learned logit a head.
+        let weights = Weights::of(sizes.m, Component::AttentionSinks, ATTENTION_SINKS);
+        let heads = factor("n_q", sizes.m.args.num_attention_heads);
+        let name = "self_attention.core_attention.softmax_offset";
+        tape.declare([weights.split(name, &[heads], 1)]);
+    }
     let start = tape.here();
     let output = match sizes.kernels.attention {
         AttentionKernel::Fused | AttentionKernel::Flash => fused(sizes, tape, inputs),
@@ -113,7 +124,7 @@ fn unfused(sizes: &Sizes<'_>, tape: &mut AutogradTape, inputs: &Inputs) -> Tenso
         factor("s", m.args.seq_length),
     ])
     .over(factor("CP", m.sequence_parts()))
-    .over(super::super::tp(m));
+    .over(tp(m));
     let mut reads = inputs.reads.clone();
     let mut saved = if local {
         inputs.saves.clone()

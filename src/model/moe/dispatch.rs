@@ -1,6 +1,6 @@
 //! The way of tokens to their experts and back.
 
-use super::ops::{Rows, rows};
+use super::{Rows, rows};
 use crate::config::choices::{RouterDtype, TokenDispatcher};
 use crate::model::layer_spec::Experts;
 use crate::model::sizes::Sizes;

@@ -1,18 +1,22 @@
 //! What the routed experts of one rank keep.
 
-use super::ops::{Rows, rows};
+use super::{Rows, rows};
 use crate::config::choices::{Fp8Recipe, OffloadModule, RecomputeModule};
 use crate::model::layer_spec::Experts;
 use crate::model::linear::{Linear, plain};
-use crate::model::mlp::fc1_width;
-use crate::model::mlp::ops::activation_input;
+use crate::model::mlp::{activation_input, fc1_width};
 use crate::model::sizes::Sizes;
 use crate::model::tape::{AutogradTape, Family, TensorId};
-use crate::model::tensor::{Factor, Shape, factor};
+use crate::model::tensor::{Component, Factor, Shape, Sharding, factor};
+use crate::model::weights::Weights;
 use crate::source::{EXPERT_ACTIVATION, EXPERTS};
 
 /// The experts: fc1, the activation times the router's probability, fc2.
-pub(crate) fn ops(
+#[allow(
+    clippy::too_many_lines,
+    reason = "one tensor and one operation after the other, in the order of the forward pass"
+)]
+pub(crate) fn build(
     sizes: &Sizes<'_>,
     tape: &mut AutogradTape,
     moe: Experts,
@@ -33,17 +37,27 @@ pub(crate) fn ops(
         rows_at(fc1).over(etp),
         bytes,
     );
-    let weight = |columns| {
-        Shape::of(&[experts, columns, inner])
-            .over(factor("EP", m.ep))
-            .over(etp)
+    let weights = Weights::of(m, Component::RoutedExperts, EXPERTS);
+    let ep = factor("EP", m.ep);
+    let expert = |name, shape: Shape, etp, dimensions| {
+        weights.tensor(name, shape.over(ep).over(etp), Sharding::Expert, dimensions)
     };
+    let has_bias = m.args.add_bias_linear;
     let first = Linear {
         name: "experts.linear_fc1",
         input: padded,
         width: inner,
         output: raw,
-        weight: weight(fc1),
+        weight: expert(
+            "mlp.experts.linear_fc1.weight*",
+            Shape::of(&[experts, fc1, inner]),
+            etp,
+            2,
+        ),
+        bias: has_bias.then(|| {
+            let shape = Shape::of(&[experts, fc1]);
+            expert("mlp.experts.linear_fc1.bias*", shape, etp, 1)
+        }),
     };
     let offloaded = sizes
         .recompute_options
@@ -51,9 +65,9 @@ pub(crate) fn ops(
         .is_some_and(|set| set.contains(OffloadModule::ExpertFc1));
     let start = tape.here();
     if offloaded && m.args.fp8_recipe != Fp8Recipe::Mxfp8 {
-        plain(&sizes.sharing(), tape, first);
+        plain(&sizes.sharing(), tape, &first);
     } else {
-        plain(sizes, tape, first);
+        plain(sizes, tape, &first);
     }
     tape.offload(OffloadModule::ExpertFc1, start);
     tape.at(Family::Experts, EXPERT_ACTIVATION);
@@ -94,9 +108,19 @@ pub(crate) fn ops(
         input: activated,
         width: f_e,
         output,
-        weight: weight(f_e),
+        weight: expert(
+            "mlp.experts.linear_fc2.weight*",
+            Shape::of(&[experts, inner, f_e]),
+            etp,
+            2,
+        ),
+        // Every expert-tensor-parallel rank has it in full.
+        bias: has_bias.then(|| {
+            let shape = Shape::of(&[experts, inner]);
+            expert("mlp.experts.linear_fc2.bias*", shape, Factor::NONE, 1)
+        }),
     };
-    plain(&sizes.sharing_with(RecomputeModule::MoeAct), tape, second);
+    plain(&sizes.sharing_with(RecomputeModule::MoeAct), tape, &second);
     if m.args.moe_grouped_gemm {
         let keeps = [raw, probabilities];
         tape.discarding_section(RecomputeModule::MoeAct, start..end, &keeps, &[activated]);

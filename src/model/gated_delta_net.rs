@@ -1,12 +1,12 @@
-//! What a gated delta net keeps: its convolution's input, queries, keys, values and gates of its kernel, and
-//! the gated norm.
+//! Linear attention: the gated delta net of Qwen3-Next and Qwen3.5. It keeps its convolution's input, queries, keys,
+//! values and gates of its kernel, and what its gated norm needs.
 
-use crate::model::linear::{Linear, norm_column, row};
-use crate::model::norm::ops::INPUT;
-use crate::model::sizes::Sizes;
-use crate::model::tape::{AutogradTape, Family, TensorId};
-use crate::model::tensor::{Shape, factor};
-use crate::model::{hidden, tp};
+use super::linear::{Linear, norm_column, row};
+use super::sizes::Sizes;
+use super::tape::{AutogradTape, Family, TensorId};
+use super::tensor::{Component, factor};
+use super::weights::Weights;
+use super::{hidden, norm};
 use crate::source::{GATED_DELTA_NET, TE_LAYERNORM_LINEAR, TE_LINEAR};
 use crate::units::multiply;
 
@@ -14,11 +14,14 @@ use crate::units::multiply;
 const CHUNK: u64 = 64;
 
 /// One gated delta net from the residual stream to the output of `out_proj`.
+///
+/// The input projection makes queries, keys, values, an output gate as wide as the values, and two numbers a value head:
+/// how strongly to write and how fast to forget. Of its parameters only the norm on a head's output is replicated.
 #[allow(
     clippy::too_many_lines,
     reason = "one tensor and one operation after the other, in the order of the forward pass"
 )]
-pub(crate) fn ops(sizes: &Sizes<'_>, tape: &mut AutogradTape, input: TensorId) -> TensorId {
+pub(crate) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape, input: TensorId) -> TensorId {
     let (m, bytes) = (sizes.m, sizes.width());
     let a = &m.args;
     let keys = multiply(a.linear_num_key_heads, a.linear_key_head_dim);
@@ -35,6 +38,9 @@ pub(crate) fn ops(sizes: &Sizes<'_>, tape: &mut AutogradTape, input: TensorId) -
     let wide = factor("(2·n_lk·d_lk + 2·n_lv·d_lv + 2·n_lv)", projected);
     let channels = factor("(2·n_lk·d_lk + n_lv·d_lv)", joined);
 
+    let kernel = factor("c", a.linear_conv_kernel_dim);
+    let weights = Weights::of(m, Component::LinearAttention, GATED_DELTA_NET);
+
     tape.at(Family::Attention, TE_LAYERNORM_LINEAR);
     let all = tape.tensor(
         "queries, keys, values and gates",
@@ -47,9 +53,10 @@ pub(crate) fn ops(sizes: &Sizes<'_>, tape: &mut AutogradTape, input: TensorId) -
         input,
         width: hidden(m),
         output: all,
-        weight: Shape::of(&[wide, hidden(m)]).over(tp(m)),
+        weight: weights.split("self_attention.in_proj.weight", &[wide, hidden(m)], 2),
+        bias: None,
     };
-    norm_column(sizes, tape, INPUT, linear, hidden(m));
+    norm_column(sizes, tape, norm::input(m), &linear, hidden(m));
 
     tape.at(Family::Attention, GATED_DELTA_NET);
     let mut tensor = |what, shape, width| tape.tensor(what, shape, width);
@@ -96,6 +103,11 @@ pub(crate) fn ops(sizes: &Sizes<'_>, tape: &mut AutogradTape, input: TensorId) -
     let gate = tensor("gate in fp32", sizes.columns(&[heads, value_width]), 4);
     let gated = tensor("gated output", sizes.columns(&[heads, value_width]), bytes);
     let output = tensor("attention branch", sizes.residual(), bytes);
+    tape.declare([
+        weights.split("self_attention.conv1d.weight", &[channels, kernel], 3),
+        weights.split("self_attention.dt_bias", &[heads], 1),
+        weights.split("self_attention.A_log", &[heads], 1),
+    ]);
     tape.op("conv1d", &[all], &[turned, mixed]).saves(&[turned]);
     tape.op(
         "split",
@@ -109,6 +121,7 @@ pub(crate) fn ops(sizes: &Sizes<'_>, tape: &mut AutogradTape, input: TensorId) -
         &[out],
     )
     .saves(&[queries, all_keys, all_values, decay, strength, inverse]);
+    tape.declare([weights.norm("self_attention.out_norm", value_width)]);
     tape.op("out_norm", &[out], &[normed]).saves(&[out, stats]);
     tape.op("gate", &[normed, all], &[gated])
         .saves(&[normed, gate]);
@@ -116,12 +129,17 @@ pub(crate) fn ops(sizes: &Sizes<'_>, tape: &mut AutogradTape, input: TensorId) -
     row(
         sizes,
         tape,
-        Linear {
+        &Linear {
             name: "out_proj",
             input: gated,
             width: value_width,
             output,
-            weight: Shape::of(&[heads, value_width, hidden(m)]).over(tp(m)),
+            weight: weights.split(
+                "self_attention.out_proj.weight",
+                &[heads, value_width, hidden(m)],
+                2,
+            ),
+            bias: None,
         },
     );
     output

@@ -1,0 +1,73 @@
+//! Declarations of parameters: the operation that uses a weight declares it, so that the parameters of a part and what
+//! it keeps for its backward pass come from one build.
+
+use super::tensor::{Component, Factor, ParamTensor, Shape, Sharding, factor};
+use super::tp;
+use crate::config::job::Module;
+use crate::source::Source;
+
+/// Makes the parameters of one component.
+#[derive(Clone, Copy)]
+pub(crate) struct Weights<'a> {
+    m: &'a Module,
+    component: Component,
+    source: Source,
+}
+
+impl<'a> Weights<'a> {
+    /// Parameters that are counted under this component and created there.
+    pub(crate) const fn of(m: &'a Module, component: Component, source: Source) -> Self {
+        Self {
+            m,
+            component,
+            source,
+        }
+    }
+
+    /// A tensor that tensor-parallel ranks split.
+    pub(crate) fn split<const N: usize>(
+        self,
+        name: &'static str,
+        factors: &[Factor; N],
+        dimensions: u8,
+    ) -> ParamTensor {
+        let shape = Shape::of(factors).over(tp(self.m));
+        self.tensor(name, shape, Sharding::TpSharded, dimensions)
+    }
+
+    /// A tensor that every tensor-parallel rank has in full.
+    pub(crate) fn whole<const N: usize>(
+        self,
+        name: &'static str,
+        factors: &[Factor; N],
+        dimensions: u8,
+    ) -> ParamTensor {
+        self.tensor(name, Shape::of(factors), Sharding::Replicated, dimensions)
+    }
+
+    /// The parameters of a norm: a weight of this width, and with `LayerNorm` a bias beside it.
+    pub(crate) fn norm(self, name: &'static str, width: Factor) -> ParamTensor {
+        match self.m.norm_parts() {
+            1 => self.whole(name, &[width], 1),
+            parts => self.whole(name, &[factor("(weight + bias)", parts), width], 1),
+        }
+    }
+
+    /// A tensor of any shape.
+    pub(crate) const fn tensor(
+        self,
+        name: &'static str,
+        shape: Shape,
+        sharding: Sharding,
+        dimensions: u8,
+    ) -> ParamTensor {
+        ParamTensor {
+            component: self.component,
+            name,
+            shape,
+            sharding,
+            dimensions,
+            source: self.source,
+        }
+    }
+}

@@ -3,6 +3,7 @@
 pub mod canonical;
 mod check;
 pub mod choices;
+pub mod condition;
 mod context;
 mod draft;
 pub mod edit;
@@ -20,6 +21,7 @@ pub mod pattern;
 pub mod problem;
 mod rank_ranges;
 pub mod raw;
+pub mod relevance;
 mod rules;
 pub mod suggest;
 

@@ -21,8 +21,7 @@ fn of_one_module(id: FieldId) -> bool {
         Group::Parallelism,
         Group::Savers,
     ];
-    field.scope == Scope::Module
-        && (groups.contains(&field.presentation().group) || id == FieldId::seq_length)
+    field.scope == Scope::Module && (groups.contains(&field.group) || id == FieldId::seq_length)
 }
 
 impl RawJob {

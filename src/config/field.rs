@@ -3,7 +3,7 @@
 
 use core::fmt;
 
-use super::fields::FieldId;
+use super::condition::Condition;
 
 /// A part of the form, in the order in which people think about a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -196,11 +196,37 @@ impl fmt::Display for Decimal {
     }
 }
 
-/// One input field, as far as reading and checking a job needs it.
+/// How many words a flag takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Arity {
+    /// None; the field becomes true.
+    Switch,
+    /// None; the field becomes false.
+    InvertedSwitch,
+    /// One.
+    One,
+    /// All up to the next flag.
+    Many,
+}
+
+/// The flag of Megatron-LM's command line that sets a field.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Flag {
+    /// Its name without the leading dashes.
+    pub name: &'static str,
+    /// How many words it takes.
+    pub arity: Arity,
+    /// The name under which the parser stores its value.
+    pub destination: &'static str,
+    /// Whether it changes the memory of most jobs that have it; an import does not ask for the others' values.
+    pub changes_memory: bool,
+    /// The value that the parser stores when no flag is given, as Python prints it, where it is not the field's default.
+    pub parser_default: Option<&'static str>,
+}
+
+/// One input field: everything that is known of it.
 #[derive(Clone, Copy, Debug)]
 pub struct Field {
-    /// Which one.
-    pub id: FieldId,
     /// Megatron-LM's argument name in snake case, or our own name where Megatron has none.
     pub name: &'static str,
     /// The key in share links.
@@ -213,11 +239,12 @@ pub struct Field {
     pub default: Default,
     /// Whether it says what the model is or how it is trained.
     pub aspect: Aspect,
-}
-
-/// What a form says about a field. It stands apart, so that a program without a form does not hold it.
-#[derive(Clone, Copy, Debug)]
-pub struct Presentation {
+    /// What must hold for the field to matter; none where it always does.
+    pub relevant_if: Option<Condition>,
+    /// Whether Megatron-LM has this argument; the others are this calculator's own.
+    pub megatron: bool,
+    /// The flag that sets it; none where Megatron-LM has no flag for it.
+    pub flag: Option<Flag>,
     /// What the form calls it.
     pub label: &'static str,
     /// The symbol in formulas, empty where it appears in none.
@@ -232,62 +259,72 @@ pub struct Presentation {
     pub level: Level,
     /// Other names that readers and the search box accept: Megatron-Bridge's, Hugging Face's, plain words.
     pub aliases: &'static [&'static str],
-    /// Whether Megatron-LM has this argument; the others are this calculator's own.
-    pub megatron: bool,
 }
 
 impl Field {
-    /// What a form says about it.
+    /// The name under which Megatron-LM's parser stores the field's value.
     #[must_use]
-    pub fn presentation(&self) -> &'static Presentation {
-        self.id.presentation()
+    pub fn destination(&self) -> &'static str {
+        self.flag.map_or(self.name, |flag| flag.destination)
     }
 
-    const fn declare(kind: Kind, default: Default) -> Declaration {
-        Declaration {
+    /// A field of this kind, in the first section of the form and with the flag that its kind suggests. A flag has the
+    /// field's own name where [`named`](Self::named) finds none.
+    const fn declare(kind: Kind, default: Default) -> Self {
+        let arity = match (kind, default) {
+            (Kind::Flag, Default::Flag(true)) => Arity::InvertedSwitch,
+            (Kind::Flag, _) => Arity::Switch,
+            (Kind::Set(_), _) => Arity::Many,
+            _ => Arity::One,
+        };
+        Self {
+            name: "",
             key: "",
             scope: Scope::Module,
             kind,
             default,
             aspect: Aspect::Model,
-            presentation: Presentation {
-                label: "",
-                symbol: "",
-                help: "",
-                unit: "",
-                group: Group::Model,
-                level: Level::All,
-                aliases: &[],
-                megatron: true,
-            },
+            relevant_if: None,
+            megatron: true,
+            flag: Some(Flag {
+                name: "",
+                arity,
+                destination: "",
+                changes_memory: true,
+                parser_default: None,
+            }),
+            label: "",
+            symbol: "",
+            help: "",
+            unit: "",
+            group: Group::Model,
+            level: Level::All,
+            aliases: &[],
         }
     }
 
     /// A whole number that must be given.
-    pub(super) const fn required(min: u64, max: u64) -> Declaration {
+    pub(super) const fn required(min: u64, max: u64) -> Self {
         Self::declare(Kind::Int { min, max }, Default::Required)
     }
 
     /// A whole number with a default.
-    pub(super) const fn int(min: u64, max: u64, default: u64) -> Declaration {
+    pub(super) const fn int(min: u64, max: u64, default: u64) -> Self {
         Self::declare(Kind::Int { min, max }, Default::Int(default))
     }
 
     /// A whole number that is derived, or simply absent, when not given.
-    pub(super) const fn derived(min: u64, max: u64, rule: &'static str) -> Declaration {
+    pub(super) const fn derived(min: u64, max: u64, rule: &'static str) -> Self {
         Self::declare(Kind::Int { min, max }, Default::Derived(rule))
     }
 
     /// On or off.
-    pub(super) const fn flag(default: bool) -> Declaration {
+    pub(super) const fn flag(default: bool) -> Self {
         Self::declare(Kind::Flag, Default::Flag(default))
     }
 
     /// One name out of a list.
-    pub(super) const fn choice(
-        names: &'static [&'static str],
-        default: &'static str,
-    ) -> Declaration {
+    pub(super) const fn choice(names: &'static [&'static str], default: &'static str) -> Self {
         Self::declare(Kind::Choice(names), Default::Choice(default))
     }
 
@@ -295,48 +332,38 @@ impl Field {
     pub(super) const fn optional_choice(
         names: &'static [&'static str],
         rule: &'static str,
-    ) -> Declaration {
+    ) -> Self {
         Self::declare(Kind::Choice(names), Default::Derived(rule))
     }
 
     /// Several names out of a list.
-    pub(super) const fn set(names: &'static [&'static str], default: &'static str) -> Declaration {
+    pub(super) const fn set(names: &'static [&'static str], default: &'static str) -> Self {
         Self::declare(Kind::Set(names), Default::Set(default))
     }
 
     /// A decimal number; bounds and default in millionths.
-    pub(super) const fn decimal(min: u64, max: u64, default: u64) -> Declaration {
+    pub(super) const fn decimal(min: u64, max: u64, default: u64) -> Self {
         Self::declare(Kind::Decimal { min, max }, Default::Decimal(default))
     }
 
     /// A decimal number that may be absent; bounds in millionths.
-    pub(super) const fn optional_decimal(min: u64, max: u64, rule: &'static str) -> Declaration {
+    pub(super) const fn optional_decimal(min: u64, max: u64, rule: &'static str) -> Self {
         Self::declare(Kind::Decimal { min, max }, Default::Derived(rule))
     }
 
     /// A layer pattern.
-    pub(super) const fn layer_pattern() -> Declaration {
+    pub(super) const fn layer_pattern() -> Self {
         Self::declare(Kind::LayerPattern, Default::Int(1))
     }
 
     /// Free text that may be absent.
-    pub(super) const fn text(max: usize, rule: &'static str) -> Declaration {
+    pub(super) const fn text(max: usize, rule: &'static str) -> Self {
         Self::declare(Kind::Text { max }, Default::Derived(rule))
     }
 }
 
-/// A field as [`fields`](super::fields) declares it: all that is known of it but its name and its help.
-#[derive(Clone, Copy)]
-pub(super) struct Declaration {
-    key: &'static str,
-    scope: Scope,
-    kind: Kind,
-    default: Default,
-    aspect: Aspect,
-    presentation: Presentation,
-}
-
-impl Declaration {
+/// What a declaration in [`fields`](super::fields) adds to a field.
+impl Field {
     /// Place in the form, link key and label.
     pub(super) const fn at(
         mut self,
@@ -350,27 +377,27 @@ impl Declaration {
             Group::Model | Group::Attention | Group::Moe => Aspect::Model,
             _ => Aspect::Training,
         };
-        self.presentation.group = group;
-        self.presentation.level = level;
-        self.presentation.label = label;
+        self.group = group;
+        self.level = level;
+        self.label = label;
         self
     }
 
     /// The symbol in formulas.
     pub(super) const fn symbol(mut self, symbol: &'static str) -> Self {
-        self.presentation.symbol = symbol;
+        self.symbol = symbol;
         self
     }
 
     /// The unit.
     pub(super) const fn unit(mut self, unit: &'static str) -> Self {
-        self.presentation.unit = unit;
+        self.unit = unit;
         self
     }
 
     /// Other names for search and readers.
     pub(super) const fn also(mut self, aliases: &'static [&'static str]) -> Self {
-        self.presentation.aliases = aliases;
+        self.aliases = aliases;
         self
     }
 
@@ -392,38 +419,100 @@ impl Declaration {
         self
     }
 
-    /// A field that Megatron-LM does not have.
-    pub(super) const fn own(mut self) -> Self {
-        self.presentation.megatron = false;
+    /// A field that matters only if a condition holds.
+    pub(super) const fn relevant_if(mut self, condition: Condition) -> Self {
+        self.relevant_if = Some(condition);
         self
     }
 
-    /// The field, with the name that is its identifier in the declaration.
-    pub(super) const fn field(self, id: FieldId, name: &'static str) -> Field {
-        let Self {
-            key,
-            scope,
-            kind,
-            default,
-            aspect,
-            ..
-        } = self;
-        Field {
-            id,
-            name,
-            key,
-            scope,
-            kind,
-            default,
-            aspect,
-        }
+    /// A field that Megatron-LM does not have.
+    pub(super) const fn own(mut self) -> Self {
+        self.megatron = false;
+        self.flag = None;
+        self
     }
 
-    /// What a form says about it, with the help that is its doc comment in the declaration.
-    pub(super) const fn presentation(self, help: &'static str) -> Presentation {
-        Presentation {
-            help,
-            ..self.presentation
-        }
+    /// A field of Megatron-LM's configuration that it has no flag for.
+    pub(super) const fn without_flag(mut self) -> Self {
+        self.flag = None;
+        self
     }
+
+    /// A switch that turns the field off.
+    pub(super) const fn turned_off_by(mut self, name: &'static str) -> Self {
+        if let Some(flag) = &mut self.flag {
+            flag.name = name;
+        }
+        self
+    }
+
+    /// A flag that takes several words although the field takes one value.
+    pub(super) const fn takes_many_words(mut self) -> Self {
+        if let Some(flag) = &mut self.flag {
+            flag.arity = Arity::Many;
+        }
+        self
+    }
+
+    /// A flag whose value the parser stores under another name than the field's.
+    pub(super) const fn stored_as(mut self, destination: &'static str) -> Self {
+        if let Some(flag) = &mut self.flag {
+            flag.destination = destination;
+        }
+        self
+    }
+
+    /// A flag that is `None` to the parser when it is not given, and has its default from elsewhere.
+    pub(super) const fn parsed_as_none(mut self) -> Self {
+        if let Some(flag) = &mut self.flag {
+            flag.parser_default = Some("None");
+        }
+        self
+    }
+
+    /// A flag that changes no memory of most jobs that have it.
+    pub(super) const fn rarely_counts(mut self) -> Self {
+        if let Some(flag) = &mut self.flag {
+            flag.changes_memory = false;
+        }
+        self
+    }
+
+    /// The field with its name, the same name with dashes for its flag, and the help that is its doc comment.
+    pub(super) const fn named(
+        mut self,
+        name: &'static str,
+        dashed: &'static str,
+        help: &'static str,
+    ) -> Self {
+        self.name = name;
+        self.help = help;
+        if let Some(flag) = &mut self.flag {
+            if flag.name.is_empty() {
+                flag.name = dashed;
+            }
+            if flag.destination.is_empty() {
+                flag.destination = name;
+            }
+        }
+        self
+    }
+}
+
+/// The bytes of a name with dashes instead of underscores.
+#[allow(
+    clippy::indexing_slicing,
+    reason = "evaluated by the compiler, which refuses an index out of bounds"
+)]
+pub(super) const fn dashed<const LENGTH: usize>(name: &str) -> [u8; LENGTH] {
+    let mut bytes = [0; LENGTH];
+    let mut at = 0;
+    while at < LENGTH {
+        bytes[at] = match name.as_bytes()[at] {
+            b'_' => b'-',
+            byte => byte,
+        };
+        at += 1;
+    }
+    bytes
 }

@@ -1,7 +1,8 @@
-//! Every input field, declared once: Megatron's name, form label, link key, range, default and help.
+//! Every input field, declared once: Megatron's name, its flag, form label, link key, range, default, help, and when it
+//! matters.
 //!
-//! The declaration yields the [`FieldId`], the table [`FIELDS`] and the typed [`Args`]; form controls,
-//! link keys, launch flags and range checks all follow from it.
+//! The declaration yields the [`FieldId`], the table [`FIELDS`] and the typed [`Args`]; form controls, link keys, launch
+//! flags and range checks all follow from it.
 
 #![allow(
     clippy::doc_markdown,
@@ -15,36 +16,45 @@ use super::choices::{
     RecomputeGranularity, RecomputeMethod, RecomputeModule, RouterDtype, RouterScore, SoftmaxType,
     TokenDispatcher, TransformerImpl,
 };
+use super::condition::Condition::{
+    CudaGraphs, Encoder as IsEncoder, Experts, FineGrainedOffload, Fp8, FullRecompute, FusedLoss,
+    LatentAttention, LinearAttention, OptimizerOffload, OwnKeysAndValues, PipelineStages,
+    PrecisionAware, QueryGroups, SelectiveRecompute,
+};
 use super::field::Group::{
     Attention, Batch, Encoder, Hardware, Kernels, Model, Moe, Optimizer, Parallelism, Savers,
 };
 use super::field::Level::{All, Essential, More};
-use super::field::{Decimal, Field, Presentation};
+use super::field::{Decimal, Field, dashed};
 use super::from_field::{FromField, NameSet};
 use super::parse::Parsed;
 use super::pattern::LayerPattern;
+use strum::VariantArray;
 
 macro_rules! fields {
     ($($(#[doc = $help:literal])+ $name:ident: $type:ty = $declaration:expr;)+) => {
         /// The identity of an input field; the variants are Megatron-LM's argument names.
         #[allow(non_camel_case_types, reason = "Megatron's names, letter for letter")]
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, VariantArray)]
         #[repr(u8)]
         pub enum FieldId { $($(#[doc = $help])+ $name),+ }
 
         impl FieldId {
             /// Every field in declaration order, which is also the order of links and exports.
-            pub const ALL: &'static [Self] = &[$(Self::$name),+];
+            pub const ALL: &'static [Self] = Self::VARIANTS;
         }
 
         /// Every field's declaration, indexed by [`FieldId`].
         pub static FIELDS: [Field; FieldId::ALL.len()] = [
-            $($declaration.field(FieldId::$name, stringify!($name))),+
-        ];
-
-        /// What a form says about every field, indexed by [`FieldId`].
-        static PRESENTATIONS: [Presentation; FieldId::ALL.len()] = [
-            $($declaration.presentation(concat!($($help),+))),+
+            $({
+                const NAME: &str = stringify!($name);
+                const DASHED: [u8; NAME.len()] = dashed(NAME);
+                const FLAG: &str = match str::from_utf8(&DASHED) {
+                    Ok(flag) => flag,
+                    Err(_) => NAME,
+                };
+                $declaration.named(NAME, FLAG, concat!($($help),+))
+            }),+
         ];
 
         /// One module's arguments, each typed and within its own range, with defaults filled in.
@@ -84,7 +94,7 @@ fields! {
     /// LayerNorm has a bias, RMSNorm has not.
     normalization: Normalization = Field::choice(Normalization::NAMES, "LayerNorm").at(Model, More, "norm", "Normalization");
     /// LayerNorm with its weight centered at zero; changes no sizes.
-    apply_layernorm_1p: bool = Field::flag(false).at(Model, All, "ln1p", "LayerNorm 1p");
+    apply_layernorm_1p: bool = Field::flag(false).at(Model, All, "ln1p", "LayerNorm 1p").stored_as("layernorm_zero_centered_gamma");
     /// Gated MLP with SiLU: fc1 is twice as wide.
     swiglu: bool = Field::flag(false).at(Model, More, "swiglu", "SwiGLU").also(&["gated_linear_unit", "silu", "hidden_act"]);
     /// Gated MLP with GELU. Megatron-LM has no flag for it; Megatron-Bridge sets gated_linear_unit with gelu.
@@ -94,7 +104,7 @@ fields! {
     /// Squared ReLU, not gated.
     squared_relu: bool = Field::flag(false).at(Model, All, "sqrelu", "Squared ReLU");
     /// Biases on every linear layer. Megatron-LM has them unless --disable-bias-linear is given.
-    add_bias_linear: bool = Field::flag(true).at(Model, More, "bias", "Linear biases").also(&["disable_bias_linear", "mlp_bias"]);
+    add_bias_linear: bool = Field::flag(true).at(Model, More, "bias", "Linear biases").also(&["disable_bias_linear", "mlp_bias"]).turned_off_by("disable-bias-linear");
     /// Multi-token prediction depths; each adds a transformer layer, two norms and a projection.
     mtp_num_layers: Option<u64> = Field::derived(0, 64, "none").at(Model, More, "mtp", "MTP depths").symbol("D").also(&["num_nextn_predict_layers", "multi-token prediction"]);
 
@@ -102,11 +112,11 @@ fields! {
     /// Query heads of each attention layer.
     num_attention_heads: u64 = Field::required(1, 100_000).at(Attention, Essential, "nq", "Heads").symbol("n_q").also(&["n_head"]);
     /// Several query heads share one key and value head.
-    group_query_attention: bool = Field::flag(false).at(Attention, More, "gqa", "Grouped queries").also(&["gqa", "mqa"]);
+    group_query_attention: bool = Field::flag(false).at(Attention, More, "gqa", "Grouped queries").also(&["gqa", "mqa"]).relevant_if(OwnKeysAndValues);
     /// Key and value heads; counts only with group_query_attention.
-    num_query_groups: u64 = Field::int(1, 100_000, 1).at(Attention, Essential, "nkv", "Query groups").symbol("n_kv").also(&["num_key_value_heads"]);
+    num_query_groups: u64 = Field::int(1, 100_000, 1).at(Attention, Essential, "nkv", "Query groups").symbol("n_kv").also(&["num_key_value_heads"]).relevant_if(QueryGroups);
     /// Width of one head. Left out, hidden size over heads.
-    kv_channels: Option<u64> = Field::derived(1, 1_000_000, "h / heads").at(Attention, Essential, "d", "Head width").symbol("d").also(&["head_dim"]);
+    kv_channels: Option<u64> = Field::derived(1, 1_000_000, "h / heads").at(Attention, Essential, "d", "Head width").symbol("d").also(&["head_dim"]).relevant_if(OwnKeysAndValues);
     /// A bias on linear_qkv even without other linear biases.
     add_qkv_bias: bool = Field::flag(false).at(Attention, More, "qkvb", "QKV bias").also(&["attention_bias"]);
     /// A norm on queries and keys; with MLA, on the compressed ones.
@@ -116,134 +126,134 @@ fields! {
     /// Multi-latent attention as in DeepSeek-V2 and V3.
     multi_latent_attention: bool = Field::flag(false).at(Attention, More, "mla", "MLA").also(&["mla"]);
     /// Width of the compressed query; left out, queries are not compressed.
-    q_lora_rank: Option<u64> = Field::derived(1, 1_000_000, "no query compression").at(Attention, More, "qlora", "Q rank").symbol("r_q");
+    q_lora_rank: Option<u64> = Field::derived(1, 1_000_000, "no query compression").at(Attention, More, "qlora", "Q rank").symbol("r_q").relevant_if(LatentAttention);
     /// Width of the compressed key and value.
-    kv_lora_rank: u64 = Field::int(1, 1_000_000, 32).at(Attention, More, "kvlora", "KV rank").symbol("r_kv");
+    kv_lora_rank: u64 = Field::int(1, 1_000_000, 32).at(Attention, More, "kvlora", "KV rank").symbol("r_kv").relevant_if(LatentAttention);
     /// Width of a head's query and key without the rotary part.
-    qk_head_dim: u64 = Field::int(1, 1_000_000, 128).at(Attention, More, "qkd", "QK head width").symbol("d_qk").also(&["qk_nope_head_dim"]);
+    qk_head_dim: u64 = Field::int(1, 1_000_000, 128).at(Attention, More, "qkd", "QK head width").symbol("d_qk").also(&["qk_nope_head_dim"]).relevant_if(LatentAttention);
     /// Width of the rotary part of query and key.
-    qk_pos_emb_head_dim: u64 = Field::int(0, 1_000_000, 64).at(Attention, More, "roped", "Rotary width").symbol("d_r").also(&["qk_rope_head_dim"]);
+    qk_pos_emb_head_dim: u64 = Field::int(0, 1_000_000, 64).at(Attention, More, "roped", "Rotary width").symbol("d_r").also(&["qk_rope_head_dim"]).relevant_if(LatentAttention);
     /// Width of a head's value.
-    v_head_dim: u64 = Field::int(1, 1_000_000, 128).at(Attention, More, "vd", "V head width").symbol("d_v");
+    v_head_dim: u64 = Field::int(1, 1_000_000, 128).at(Attention, More, "vd", "V head width").symbol("d_v").relevant_if(LatentAttention);
     /// Megatron-Core newer than 0.16 fuses a norm into linear_q_proj when MLA has no query compression but has Q/K norms: one more hidden-size norm a layer.
-    mla_q_proj_layernorm: bool = Field::flag(false).at(Attention, All, "qpln", "Norm fused into linear_q_proj").own();
+    mla_q_proj_layernorm: bool = Field::flag(false).at(Attention, All, "qpln", "Norm fused into linear_q_proj").own().relevant_if(LatentAttention);
 
     // MoE
     /// Routed experts of a MoE layer; left out, the model is dense.
     num_experts: Option<u64> = Field::derived(0, 100_000, "dense model").at(Moe, Essential, "E", "Experts").symbol("E").also(&["num_moe_experts", "num_local_experts", "n_routed_experts"]);
     /// Experts that each token visits.
-    moe_router_topk: u64 = Field::int(1, 1_000, 2).at(Moe, Essential, "k", "Top-k").symbol("k").also(&["num_experts_per_tok"]);
+    moe_router_topk: u64 = Field::int(1, 1_000, 2).at(Moe, Essential, "k", "Top-k").symbol("k").also(&["num_experts_per_tok"]).relevant_if(Experts);
     /// Inner width of one routed expert. Left out, the dense FFN size.
-    moe_ffn_hidden_size: Option<u64> = Field::derived(1, 10_000_000, "the dense FFN size").at(Moe, Essential, "fe", "Expert FFN size").symbol("f_e").also(&["moe_intermediate_size"]);
+    moe_ffn_hidden_size: Option<u64> = Field::derived(1, 10_000_000, "the dense FFN size").at(Moe, Essential, "fe", "Expert FFN size").symbol("f_e").also(&["moe_intermediate_size"]).relevant_if(Experts);
     /// Inner width of all shared experts together; left out, there are none.
-    moe_shared_expert_intermediate_size: Option<u64> = Field::derived(0, 10_000_000, "no shared experts").at(Moe, More, "fs", "Shared expert size").symbol("f_s").also(&["shared_expert_intermediate_size", "n_shared_experts"]);
+    moe_shared_expert_intermediate_size: Option<u64> = Field::derived(0, 10_000_000, "no shared experts").at(Moe, More, "fs", "Shared expert size").symbol("f_s").also(&["shared_expert_intermediate_size", "n_shared_experts"]).relevant_if(Experts);
     /// A learned gate on the shared experts' output.
-    moe_shared_expert_gate: bool = Field::flag(false).at(Moe, All, "sgate", "Shared expert gate");
+    moe_shared_expert_gate: bool = Field::flag(false).at(Moe, All, "sgate", "Shared expert gate").relevant_if(Experts);
     /// Which layers are MoE: N for every N-th layer, or a list such as ([0]*3+[1]*58).
-    moe_layer_freq: LayerPattern = Field::layer_pattern().at(Moe, More, "freq", "MoE layers").also(&["first_k_dense_replace", "decoder_sparse_step"]);
+    moe_layer_freq: LayerPattern = Field::layer_pattern().at(Moe, More, "freq", "MoE layers").also(&["first_k_dense_replace", "decoder_sparse_step"]).relevant_if(Experts);
     /// Width of the latent space in which routed experts work; left out, the hidden size.
-    moe_latent_size: Option<u64> = Field::derived(1, 1_000_000, "the hidden size").at(Moe, All, "latent", "Latent size").symbol("l");
+    moe_latent_size: Option<u64> = Field::derived(1, 1_000_000, "the hidden size").at(Moe, All, "latent", "Latent size").symbol("l").relevant_if(Experts);
     /// Load balancing by a bias on the router's scores: a buffer, not a parameter.
-    moe_router_enable_expert_bias: bool = Field::flag(false).at(Moe, All, "ebias", "Expert bias buffer");
+    moe_router_enable_expert_bias: bool = Field::flag(false).at(Moe, All, "ebias", "Expert bias buffer").relevant_if(Experts);
     /// How router logits become scores.
-    moe_router_score_function: RouterScore = Field::choice(RouterScore::NAMES, "softmax").at(Moe, All, "score", "Router score");
+    moe_router_score_function: RouterScore = Field::choice(RouterScore::NAMES, "softmax").at(Moe, All, "score", "Router score").relevant_if(Experts);
     /// Precision of the router's computation; left out, the parameters' own.
-    moe_router_dtype: Option<RouterDtype> = Field::optional_choice(RouterDtype::NAMES, "the parameters' dtype").at(Moe, All, "rdtype", "Router dtype").trains_experts();
+    moe_router_dtype: Option<RouterDtype> = Field::optional_choice(RouterDtype::NAMES, "the parameters' dtype").at(Moe, All, "rdtype", "Router dtype").trains_experts().relevant_if(Experts);
     /// How tokens reach their experts.
-    moe_token_dispatcher_type: TokenDispatcher = Field::choice(TokenDispatcher::NAMES, "allgather").at(Moe, More, "disp", "Dispatcher").trains_experts();
+    moe_token_dispatcher_type: TokenDispatcher = Field::choice(TokenDispatcher::NAMES, "allgather").at(Moe, More, "disp", "Dispatcher").trains_experts().relevant_if(Experts);
     /// All local experts in one grouped matrix product.
-    moe_grouped_gemm: bool = Field::flag(false).at(Moe, All, "ggemm", "Grouped GEMM").trains_experts();
+    moe_grouped_gemm: bool = Field::flag(false).at(Moe, All, "ggemm", "Grouped GEMM").trains_experts().relevant_if(Experts);
     /// A fused kernel permutes tokens.
-    moe_permute_fusion: bool = Field::flag(false).at(Moe, All, "permf", "Fused permutation").trains_experts();
+    moe_permute_fusion: bool = Field::flag(false).at(Moe, All, "permf", "Fused permutation").trains_experts().relevant_if(Experts);
     /// A fused kernel computes the router's top-k.
-    moe_router_fusion: bool = Field::flag(false).at(Moe, All, "routf", "Fused router").trains_experts();
+    moe_router_fusion: bool = Field::flag(false).at(Moe, All, "routf", "Fused router").trains_experts().relevant_if(Experts);
     /// Shared experts run while tokens travel.
-    moe_shared_expert_overlap: bool = Field::flag(false).at(Moe, All, "sovl", "Overlap shared experts").trains_experts();
+    moe_shared_expert_overlap: bool = Field::flag(false).at(Moe, All, "sovl", "Overlap shared experts").trains_experts().relevant_if(Experts);
     /// Each expert takes at most this many times its fair share of tokens; left out, no token is dropped.
-    moe_expert_capacity_factor: Option<Decimal> = Field::optional_decimal(1_000_000, 1_000_000_000, "no token is dropped").at(Moe, More, "cap", "Capacity factor").trains_experts();
+    moe_expert_capacity_factor: Option<Decimal> = Field::optional_decimal(1_000_000, 1_000_000_000, "no token is dropped").at(Moe, More, "cap", "Capacity factor").trains_experts().relevant_if(Experts);
     /// Every expert's input is padded to its capacity.
-    moe_pad_expert_input_to_capacity: bool = Field::flag(false).at(Moe, All, "cappad", "Pad to capacity").trains_experts();
+    moe_pad_expert_input_to_capacity: bool = Field::flag(false).at(Moe, All, "cappad", "Pad to capacity").trains_experts().relevant_if(Experts);
     /// The router fills up every expert's tokens to what fp8 products need; else a copy is filled up.
-    moe_router_padding_for_quantization: bool = Field::flag(false).at(Moe, All, "rpad", "Padding by the router").also(&["moe_router_padding_for_fp8"]).trains_experts();
+    moe_router_padding_for_quantization: bool = Field::flag(false).at(Moe, All, "rpad", "Padding by the router").also(&["moe_router_padding_for_fp8"]).trains_experts().relevant_if(Fp8);
     /// Tokens on the busiest expert-parallel rank over the mean. The worst rank is what runs out of memory; 1 is perfect balance.
-    expert_load_imbalance: Decimal = Field::decimal(1_000_000, 1_000_000_000, 1_000_000).at(Moe, More, "imb", "Routing imbalance").own().trains_experts();
+    expert_load_imbalance: Decimal = Field::decimal(1_000_000, 1_000_000_000, 1_000_000).at(Moe, More, "imb", "Routing imbalance").own().trains_experts().relevant_if(Experts);
 
     // Parallelism
     /// Tensor-parallel communication runs behind matrix products, in buffers outside PyTorch.
     tp_comm_overlap: bool = Field::flag(false).at(Parallelism, All, "tpo", "Overlap TP communication");
     /// GPUs of the whole job.
-    world_size: Option<u64> = Field::derived(1, 10_000_000, "one copy of the model per data-parallel rank").at(Parallelism, Essential, "gpus", "GPUs").unit("GPUs").job().also(&["gpus", "nodes", "num_gpus"]);
+    world_size: Option<u64> = Field::derived(1, 10_000_000, "one copy of the model per data-parallel rank").at(Parallelism, Essential, "gpus", "GPUs").unit("GPUs").job().also(&["gpus", "nodes", "num_gpus"]).without_flag();
     /// Ranks that split every layer's matrices.
     tensor_model_parallel_size: u64 = Field::int(1, 65_536, 1).at(Parallelism, Essential, "tp", "Tensor parallel (TP)").symbol("TP").also(&["tp", "tensor parallel"]);
     /// Ranks that split the layers into stages.
     pipeline_model_parallel_size: u64 = Field::int(1, 65_536, 1).at(Parallelism, Essential, "pp", "Pipeline parallel (PP)").symbol("PP").also(&["pp", "pipeline parallel"]);
     /// Chunks of layers on each pipeline rank (interleaved schedule). 1 or none: no interleaving.
-    virtual_pipeline_model_parallel_size: Option<u64> = Field::derived(1, 10_000, "no interleaving").at(Parallelism, Essential, "vpp", "Virtual pipeline (VPP)").symbol("VPP").also(&["vpp", "interleaved", "virtual pipeline"]);
+    virtual_pipeline_model_parallel_size: Option<u64> = Field::derived(1, 10_000, "no interleaving").at(Parallelism, Essential, "vpp", "Virtual pipeline (VPP)").symbol("VPP").also(&["vpp", "interleaved", "virtual pipeline"]).relevant_if(PipelineStages).without_flag();
     /// Ranks that split the sequence.
     context_parallel_size: u64 = Field::int(1, 65_536, 1).at(Parallelism, Essential, "cp", "Context parallel (CP)").symbol("CP").also(&["cp", "context parallel"]);
     /// Ranks that split the routed experts.
-    expert_model_parallel_size: u64 = Field::int(1, 65_536, 1).at(Parallelism, Essential, "ep", "Expert parallel (EP)").symbol("EP").also(&["ep", "expert parallel"]);
+    expert_model_parallel_size: u64 = Field::int(1, 65_536, 1).at(Parallelism, Essential, "ep", "Expert parallel (EP)").symbol("EP").also(&["ep", "expert parallel"]).relevant_if(Experts);
     /// Ranks that split each routed expert's matrices. Left out, Megatron-LM takes TP.
-    expert_tensor_parallel_size: Option<u64> = Field::derived(1, 65_536, "TP").at(Parallelism, Essential, "etp", "Expert tensor parallel (ETP)").symbol("ETP").also(&["etp", "expert tensor parallel"]);
+    expert_tensor_parallel_size: Option<u64> = Field::derived(1, 65_536, "TP").at(Parallelism, Essential, "etp", "Expert tensor parallel (ETP)").symbol("ETP").also(&["etp", "expert tensor parallel"]).relevant_if(Experts);
     /// Copies of the model. Derived from the GPUs; a value given here is checked against them.
-    data_parallel_size: Option<u64> = Field::derived(1, 10_000_000, "GPUs / (TP · PP · CP)").at(Parallelism, All, "dp", "Data parallel (DP)").symbol("DP").also(&["dp", "data parallel"]);
+    data_parallel_size: Option<u64> = Field::derived(1, 10_000_000, "GPUs / (TP · PP · CP)").at(Parallelism, All, "dp", "Data parallel (DP)").symbol("DP").also(&["dp", "data parallel"]).without_flag();
     /// Norms and residuals split the sequence over TP ranks. Off with TP = 1.
     sequence_parallel: bool = Field::flag(false).at(Parallelism, Essential, "sp", "Sequence parallel (SP)").also(&["sp", "sequence parallel"]);
     /// Layers of the first pipeline stage, when it differs from the others.
-    decoder_first_pipeline_num_layers: Option<u64> = Field::derived(1, 10_000, "as the other stages").at(Parallelism, More, "first", "Layers of the first stage").also(&["num_layers_in_first_pipeline_stage"]).splits_layers();
+    decoder_first_pipeline_num_layers: Option<u64> = Field::derived(1, 10_000, "as the other stages").at(Parallelism, More, "first", "Layers of the first stage").also(&["num_layers_in_first_pipeline_stage"]).splits_layers().relevant_if(PipelineStages);
     /// Layers of the last pipeline stage, when it differs from the others.
-    decoder_last_pipeline_num_layers: Option<u64> = Field::derived(1, 10_000, "as the other stages").at(Parallelism, More, "last", "Layers of the last stage").also(&["num_layers_in_last_pipeline_stage"]).splits_layers();
+    decoder_last_pipeline_num_layers: Option<u64> = Field::derived(1, 10_000, "as the other stages").at(Parallelism, More, "last", "Layers of the last stage").also(&["num_layers_in_last_pipeline_stage"]).splits_layers().relevant_if(PipelineStages);
     /// The embedding counts as a layer when layers are dealt out.
-    account_for_embedding_in_pipeline_split: bool = Field::flag(false).at(Parallelism, More, "acce", "Embedding counts as a layer");
+    account_for_embedding_in_pipeline_split: bool = Field::flag(false).at(Parallelism, More, "acce", "Embedding counts as a layer").relevant_if(PipelineStages);
     /// The loss counts as a layer when layers are dealt out.
-    account_for_loss_in_pipeline_split: bool = Field::flag(false).at(Parallelism, More, "accl", "Loss counts as a layer");
+    account_for_loss_in_pipeline_split: bool = Field::flag(false).at(Parallelism, More, "accl", "Loss counts as a layer").relevant_if(PipelineStages);
     /// Every stage spelled out, such as Et*3|(tt|)*29m|L: E embedding, t decoder layer, m MTP layer, L loss, | ends a stage.
-    pipeline_model_parallel_layout: Option<String> = Field::text(4_000, "even stages").at(Parallelism, More, "layout", "Pipeline layout").also(&["layout"]).splits_layers();
+    pipeline_model_parallel_layout: Option<String> = Field::text(4_000, "even stages").at(Parallelism, More, "layout", "Pipeline layout").also(&["layout"]).splits_layers().relevant_if(PipelineStages);
     /// All modules run on the same ranks instead of ranges of their own.
     colocate_modules: bool = Field::flag(false).at(Parallelism, All, "coloc", "Colocate modules").job().own();
     /// Where random numbers start; each rank derives its own seeds from it.
-    seed: u64 = Field::int(1, 1_000_000_000_000, 1234).at(Parallelism, All, "seed", "Seed").job();
+    seed: u64 = Field::int(1, 1_000_000_000_000, 1234).at(Parallelism, All, "seed", "Seed").job().rarely_counts();
     /// Data-parallel replicas start from different random numbers.
-    data_parallel_random_init: bool = Field::flag(false).at(Parallelism, All, "dprand", "Seeds differ over DP").job();
+    data_parallel_random_init: bool = Field::flag(false).at(Parallelism, All, "dprand", "Seeds differ over DP").job().rarely_counts();
     /// Another way to ask for interleaving: layers of each chunk.
-    num_layers_per_virtual_pipeline_stage: Option<u64> = Field::derived(1, 10_000, "no interleaving").at(Parallelism, All, "lpvs", "Layers per chunk");
+    num_layers_per_virtual_pipeline_stage: Option<u64> = Field::derived(1, 10_000, "no interleaving").at(Parallelism, All, "lpvs", "Layers per chunk").relevant_if(PipelineStages);
     /// Another way to ask for interleaving: chunks of each pipeline rank.
-    num_virtual_stages_per_pipeline_rank: Option<u64> = Field::derived(1, 10_000, "no interleaving").at(Parallelism, All, "vspr", "Chunks per rank");
+    num_virtual_stages_per_pipeline_rank: Option<u64> = Field::derived(1, 10_000, "no interleaving").at(Parallelism, All, "vspr", "Chunks per rank").relevant_if(PipelineStages);
     /// Consecutive micro batches that one chunk runs before the next chunk takes over. Left out, PP.
-    microbatch_group_size_per_virtual_pipeline_stage: Option<u64> = Field::derived(1, 1_000_000, "PP").at(Parallelism, All, "mbg", "Micro batch group").also(&["microbatch_group_size_per_vp_stage"]);
+    microbatch_group_size_per_virtual_pipeline_stage: Option<u64> = Field::derived(1, 1_000_000, "PP").at(Parallelism, All, "mbg", "Micro batch group").also(&["microbatch_group_size_per_vp_stage"]).relevant_if(PipelineStages).stored_as("microbatch_group_size_per_vp_stage");
     /// How context-parallel ranks exchange what attention needs.
-    cp_comm_type: CpCommType = Field::choice(CpCommType::NAMES, "p2p").at(Parallelism, All, "cpcomm", "CP communication");
+    cp_comm_type: CpCommType = Field::choice(CpCommType::NAMES, "p2p").at(Parallelism, All, "cpcomm", "CP communication").takes_many_words();
     /// Forward and backward of neighbouring micro batches run side by side to hide expert communication.
-    overlap_moe_expert_parallel_comm: bool = Field::flag(false).at(Parallelism, All, "epovl", "Overlap expert communication");
+    overlap_moe_expert_parallel_comm: bool = Field::flag(false).at(Parallelism, All, "epovl", "Overlap expert communication").relevant_if(Experts);
 
     // Batch and sequence
     /// Tokens of one sample.
     seq_length: u64 = Field::required(1, 100_000_000).at(Batch, Essential, "seq", "Sequence length").symbol("s").unit("tokens").also(&["encoder_seq_length", "context length"]);
     /// Samples that one rank processes at a time.
-    micro_batch_size: u64 = Field::int(1, 1_000_000, 1).at(Batch, Essential, "mbs", "Micro batch").symbol("b").unit("samples").also(&["mbs"]);
+    micro_batch_size: u64 = Field::int(1, 1_000_000, 1).at(Batch, Essential, "mbs", "Micro batch").symbol("b").unit("samples").also(&["mbs"]).parsed_as_none();
     /// Samples of one optimizer step over all ranks. Left out, micro batch times DP.
     global_batch_size: Option<u64> = Field::derived(1, 1_000_000_000, "micro batch · DP").at(Batch, Essential, "gbs", "Global batch").symbol("GBS").unit("samples").job().also(&["gbs"]);
 
     /// The data loader makes an attention mask of s × s bytes a sample, which lives through each forward pass.
-    create_attention_mask_in_dataloader: bool = Field::flag(true).at(Batch, All, "dlmask", "Mask from the data loader").also(&["no_create_attention_mask_in_dataloader"]);
+    create_attention_mask_in_dataloader: bool = Field::flag(true).at(Batch, All, "dlmask", "Mask from the data loader").also(&["no_create_attention_mask_in_dataloader"]).turned_off_by("no-create-attention-mask-in-dataloader");
 
     // Memory savers
     /// full recomputes whole layers, selective only chosen modules.
     recompute_granularity: Option<RecomputeGranularity> = Field::optional_choice(RecomputeGranularity::NAMES, "nothing is recomputed").at(Savers, Essential, "rc", "Recompute").also(&["activation checkpointing", "recompute"]);
     /// uniform groups all layers, block takes the first ones; for full recompute.
-    recompute_method: Option<RecomputeMethod> = Field::optional_choice(RecomputeMethod::NAMES, "none").at(Savers, Essential, "rcm", "Recompute method");
+    recompute_method: Option<RecomputeMethod> = Field::optional_choice(RecomputeMethod::NAMES, "none").at(Savers, Essential, "rcm", "Recompute method").relevant_if(FullRecompute);
     /// Layers of a group (uniform), or recomputed layers of each stage or chunk (block).
-    recompute_num_layers: Option<u64> = Field::derived(0, 10_000, "none").at(Savers, Essential, "rcn", "Recompute layers");
+    recompute_num_layers: Option<u64> = Field::derived(0, 10_000, "none").at(Savers, Essential, "rcn", "Recompute layers").relevant_if(FullRecompute);
     /// What selective recompute recomputes.
-    recompute_modules: NameSet<RecomputeModule> = Field::set(RecomputeModule::NAMES, "core_attn").at(Savers, Essential, "rcmod", "Recompute modules");
+    recompute_modules: NameSet<RecomputeModule> = Field::set(RecomputeModule::NAMES, "core_attn").at(Savers, Essential, "rcmod", "Recompute modules").relevant_if(SelectiveRecompute).parsed_as_none();
     /// Kept layer inputs are split over TP ranks, for full recompute.
-    distribute_saved_activations: bool = Field::flag(false).at(Savers, All, "dsa", "Distribute saved activations");
+    distribute_saved_activations: bool = Field::flag(false).at(Savers, All, "dsa", "Distribute saved activations").relevant_if(FullRecompute);
     /// Chosen modules' activations move to host memory until the backward pass.
     fine_grained_activation_offloading: bool = Field::flag(false).at(Savers, All, "fgo", "Offload activations by module");
     /// What fine-grained offloading moves.
-    offload_modules: NameSet<OffloadModule> = Field::set(OffloadModule::NAMES, "").at(Savers, All, "offmod", "Offloaded modules");
+    offload_modules: NameSet<OffloadModule> = Field::set(OffloadModule::NAMES, "").at(Savers, All, "offmod", "Offloaded modules").relevant_if(FineGrainedOffload);
     /// Smaller tensors are not offloaded.
-    min_offloaded_tensor_size: u64 = Field::int(0, 1_000_000_000_000, 1_048_576).at(Savers, All, "offmin", "Smallest offloaded tensor").unit("elements");
+    min_offloaded_tensor_size: u64 = Field::int(0, 1_000_000_000_000, 1_048_576).at(Savers, All, "offmin", "Smallest offloaded tensor").unit("elements").relevant_if(FineGrainedOffload);
     /// Layers whose activations move to host memory.
     cpu_offloading_num_layers: u64 = Field::int(0, 10_000, 0).at(Savers, All, "offL", "Offloaded layers");
 
@@ -263,13 +273,13 @@ fields! {
     /// Transformer Engine's fused Adam with states in chosen dtypes.
     use_precision_aware_optimizer: bool = Field::flag(false).at(Optimizer, More, "pao", "Precision-aware optimizer");
     /// Dtype of main gradients with the precision-aware optimizer.
-    main_grads_dtype: MainGradsDtype = Field::choice(MainGradsDtype::NAMES, "fp32").at(Optimizer, More, "mgd", "Main grads");
+    main_grads_dtype: MainGradsDtype = Field::choice(MainGradsDtype::NAMES, "fp32").at(Optimizer, More, "mgd", "Main grads").relevant_if(PrecisionAware);
     /// Dtype of main parameters with the precision-aware optimizer.
-    main_params_dtype: MainParamsDtype = Field::choice(MainParamsDtype::NAMES, "fp32").at(Optimizer, More, "mpd", "Main params");
+    main_params_dtype: MainParamsDtype = Field::choice(MainParamsDtype::NAMES, "fp32").at(Optimizer, More, "mpd", "Main params").relevant_if(PrecisionAware);
     /// Dtype of the first moment with the precision-aware optimizer.
-    exp_avg_dtype: MomentDtype = Field::choice(MomentDtype::NAMES, "fp32").at(Optimizer, More, "ead", "exp_avg");
+    exp_avg_dtype: MomentDtype = Field::choice(MomentDtype::NAMES, "fp32").at(Optimizer, More, "ead", "exp_avg").relevant_if(PrecisionAware);
     /// Dtype of the second moment with the precision-aware optimizer.
-    exp_avg_sq_dtype: MomentDtype = Field::choice(MomentDtype::NAMES, "fp32").at(Optimizer, More, "esd", "exp_avg_sq");
+    exp_avg_sq_dtype: MomentDtype = Field::choice(MomentDtype::NAMES, "fp32").at(Optimizer, More, "esd", "exp_avg_sq").relevant_if(PrecisionAware);
     /// Gradients are reduced, and kept, in bf16.
     grad_reduce_in_bf16: bool = Field::flag(false).at(Optimizer, More, "grb", "bf16 gradients");
     /// Gradients are accumulated and reduced in fp32. bf16 training turns it on by itself.
@@ -277,23 +287,23 @@ fields! {
     /// Optimizer states live in host memory.
     optimizer_cpu_offload: bool = Field::flag(false).at(Optimizer, More, "ocpu", "Optimizer on CPU");
     /// Part of the optimizer states that lives in host memory.
-    optimizer_offload_fraction: Decimal = Field::decimal(0, 1_000_000, 1_000_000).at(Optimizer, All, "ofrac", "Part on CPU");
+    optimizer_offload_fraction: Decimal = Field::decimal(0, 1_000_000, 1_000_000).at(Optimizer, All, "ofrac", "Part on CPU").relevant_if(OptimizerOffload);
     /// Matrix products in fp8.
-    fp8_format: Option<Fp8Format> = Field::optional_choice(Fp8Format::NAMES, "no fp8").at(Optimizer, More, "fp8", "fp8");
+    fp8_format: Option<Fp8Format> = Field::optional_choice(Fp8Format::NAMES, "no fp8").at(Optimizer, More, "fp8", "fp8").stored_as("fp8");
     /// How fp8 values are scaled.
-    fp8_recipe: Fp8Recipe = Field::choice(Fp8Recipe::NAMES, "delayed").at(Optimizer, All, "fp8r", "fp8 recipe");
+    fp8_recipe: Fp8Recipe = Field::choice(Fp8Recipe::NAMES, "delayed").at(Optimizer, All, "fp8r", "fp8 recipe").relevant_if(Fp8);
     /// Parameters are stored in fp8.
-    fp8_param_gather: bool = Field::flag(false).at(Optimizer, All, "fp8p", "fp8 parameters").also(&["fp8_param"]);
+    fp8_param_gather: bool = Field::flag(false).at(Optimizer, All, "fp8p", "fp8 parameters").also(&["fp8_param"]).relevant_if(Fp8);
     /// The first and last layers compute in bf16 and keep their parameters in it.
-    first_last_layers_bf16: bool = Field::flag(false).at(Optimizer, All, "flbf", "First and last layers in bf16");
+    first_last_layers_bf16: bool = Field::flag(false).at(Optimizer, All, "flbf", "First and last layers in bf16").relevant_if(Fp8);
     /// Layers in bf16 at the start of the model.
-    num_layers_at_start_in_bf16: u64 = Field::int(0, 10_000, 1).at(Optimizer, All, "bfs", "Layers in bf16 at the start");
+    num_layers_at_start_in_bf16: u64 = Field::int(0, 10_000, 1).at(Optimizer, All, "bfs", "Layers in bf16 at the start").relevant_if(Fp8);
     /// Layers in bf16 at the end of the model.
-    num_layers_at_end_in_bf16: u64 = Field::int(0, 10_000, 1).at(Optimizer, All, "bfe", "Layers in bf16 at the end");
+    num_layers_at_end_in_bf16: u64 = Field::int(0, 10_000, 1).at(Optimizer, All, "bfe", "Layers in bf16 at the end").relevant_if(Fp8);
     /// Weights are turned into fp8 again for every micro batch, which keeps them until its backward pass.
-    disable_parameter_transpose_cache: bool = Field::flag(false).at(Optimizer, All, "nowc", "No cache of fp8 weights");
+    disable_parameter_transpose_cache: bool = Field::flag(false).at(Optimizer, All, "nowc", "No cache of fp8 weights").relevant_if(Fp8).without_flag();
     /// Past maxima from which the delayed recipe takes its scales.
-    fp8_amax_history_len: u64 = Field::int(1, 1_000_000, 1).at(Optimizer, All, "amax", "fp8 history");
+    fp8_amax_history_len: u64 = Field::int(1, 1_000_000, 1).at(Optimizer, All, "amax", "fp8 history").relevant_if(Fp8);
     /// Gradient reduction starts during the backward pass; buffers are then cut into buckets.
     overlap_grad_reduce: bool = Field::flag(false).at(Optimizer, All, "ogr", "Overlap gradient reduction");
     /// Parameters are gathered during the forward pass.
@@ -315,29 +325,29 @@ fields! {
     /// Loss in one fused kernel.
     cross_entropy_loss_fusion: bool = Field::flag(false).at(Kernels, More, "cef", "Fused cross-entropy");
     /// Whose fused loss.
-    cross_entropy_fusion_impl: CrossEntropyFusion = Field::choice(CrossEntropyFusion::NAMES, "native").at(Kernels, All, "cefi", "Fused cross-entropy by");
+    cross_entropy_fusion_impl: CrossEntropyFusion = Field::choice(CrossEntropyFusion::NAMES, "native").at(Kernels, All, "cefi", "Fused cross-entropy by").relevant_if(FusedLoss);
     /// The fused loss of Transformer Engine up to 2.12 writes its gradient over the logits; later versions keep one in fp32.
-    te_cross_entropy_in_place: bool = Field::flag(true).at(Kernels, All, "tecei", "TE loss in place").own();
+    te_cross_entropy_in_place: bool = Field::flag(true).at(Kernels, All, "tecei", "TE loss in place").own().relevant_if(FusedLoss);
     /// Only kernels with reproducible results; decides the attention kernel on some GPUs.
-    deterministic_mode: bool = Field::flag(false).at(Kernels, All, "det", "Deterministic");
+    deterministic_mode: bool = Field::flag(false).at(Kernels, All, "det", "Deterministic").rarely_counts();
     /// Rotary embedding in one fused kernel.
-    apply_rope_fusion: bool = Field::flag(true).at(Kernels, All, "ropef", "Fused rotary").also(&["no_rope_fusion"]);
+    apply_rope_fusion: bool = Field::flag(true).at(Kernels, All, "ropef", "Fused rotary").also(&["no_rope_fusion"]).turned_off_by("no-rope-fusion");
     /// Bias and GELU in one kernel.
-    bias_gelu_fusion: bool = Field::flag(true).at(Kernels, All, "bgf", "Fused bias + GELU");
+    bias_gelu_fusion: bool = Field::flag(true).at(Kernels, All, "bgf", "Fused bias + GELU").turned_off_by("no-bias-gelu-fusion");
     /// Bias and SwiGLU in one kernel.
-    bias_swiglu_fusion: bool = Field::flag(true).at(Kernels, All, "bsf", "Fused bias + SwiGLU");
+    bias_swiglu_fusion: bool = Field::flag(true).at(Kernels, All, "bsf", "Fused bias + SwiGLU").turned_off_by("no-bias-swiglu-fusion");
     /// The fused SwiGLU keeps its input in 1 byte.
-    activation_func_fp8_input_store: bool = Field::flag(false).at(Kernels, All, "act8", "SwiGLU input kept in fp8");
+    activation_func_fp8_input_store: bool = Field::flag(false).at(Kernels, All, "act8", "SwiGLU input kept in fp8").without_flag();
     /// Bias, dropout and residual in one kernel.
-    bias_dropout_fusion: bool = Field::flag(true).at(Kernels, All, "bdf", "Fused bias + dropout");
+    bias_dropout_fusion: bool = Field::flag(true).at(Kernels, All, "bdf", "Fused bias + dropout").turned_off_by("no-bias-dropout-fusion");
     /// Scaling, masking and softmax in one kernel.
-    masked_softmax_fusion: bool = Field::flag(true).at(Kernels, All, "msf", "Fused masked softmax");
+    masked_softmax_fusion: bool = Field::flag(true).at(Kernels, All, "msf", "Fused masked softmax").turned_off_by("no-masked-softmax-fusion");
     /// Softmax of unfused attention in fp32.
     attention_softmax_in_fp32: bool = Field::flag(false).at(Kernels, All, "asfp32", "fp32 softmax");
     /// Scale queries and keys by the layer number.
-    apply_query_key_layer_scaling: bool = Field::flag(false).at(Kernels, All, "qkls", "Q/K layer scaling");
+    apply_query_key_layer_scaling: bool = Field::flag(false).at(Kernels, All, "qkls", "Q/K layer scaling").rarely_counts();
     /// Weight gradients are added to the main gradients inside the matrix product.
-    gradient_accumulation_fusion: bool = Field::flag(true).at(Kernels, All, "gaf", "Fused gradient accumulation");
+    gradient_accumulation_fusion: bool = Field::flag(true).at(Kernels, All, "gaf", "Fused gradient accumulation").turned_off_by("no-gradient-accumulation-fusion");
     /// The last stage puts the weight gradients of the output layer off to the end of the iteration.
     defer_embedding_wgrad_compute: bool = Field::flag(false).at(Kernels, All, "dew", "Defer output layer's gradient");
     /// Micro batches whose weight gradient may be put off; 0 is all of them.
@@ -373,79 +383,79 @@ fields! {
     /// What captures CUDA graphs: transformer_engine and local capture layer by layer, full_iteration all passes of an iteration.
     cuda_graph_impl: CudaGraphImpl = Field::choice(CudaGraphImpl::NAMES, "none").at(Kernels, All, "cg", "CUDA graphs").also(&["enable_cuda_graph", "external_cuda_graph"]);
     /// What graphs of layers capture; nothing chosen is whole layers.
-    cuda_graph_modules: NameSet<CudaGraphModule> = Field::set(CudaGraphModule::NAMES, "").at(Kernels, All, "cgmod", "Captured modules").also(&["cuda_graph_scope"]);
+    cuda_graph_modules: NameSet<CudaGraphModule> = Field::set(CudaGraphModule::NAMES, "").at(Kernels, All, "cgmod", "Captured modules").also(&["cuda_graph_scope"]).relevant_if(CudaGraphs);
     /// Iterations before graphs are captured. Their passes need what they need without graphs, and count for the peak.
-    cuda_graph_warmup_steps: u64 = Field::int(0, 1_000_000, 3).at(Kernels, All, "cgwarm", "Iterations before capture").unit("iterations");
+    cuda_graph_warmup_steps: u64 = Field::int(0, 1_000_000, 3).at(Kernels, All, "cgwarm", "Iterations before capture").unit("iterations").relevant_if(CudaGraphs);
 
     // Linear attention
     /// Layers whose attention is linear: gdn is the gated delta net of Qwen3-Next and Qwen3.5.
     experimental_attention_variant: Option<AttentionVariant> = Field::optional_choice(AttentionVariant::NAMES, "softmax attention in every layer").at(Attention, All, "eav", "Attention variant").also(&["gated delta net", "linear attention"]);
     /// Which layers keep softmax attention: N for every N-th layer, or a list with 1 for linear and 0 for softmax layers.
-    linear_attention_freq: LayerPattern = Field::layer_pattern().at(Attention, All, "lafreq", "Linear attention layers");
+    linear_attention_freq: LayerPattern = Field::layer_pattern().at(Attention, All, "lafreq", "Linear attention layers").relevant_if(LinearAttention).parsed_as_none();
     /// Width of the causal convolution over queries, keys and values of a linear attention layer.
-    linear_conv_kernel_dim: u64 = Field::int(1, 1_000, 4).at(Attention, All, "laconv", "Convolution width").symbol("c");
+    linear_conv_kernel_dim: u64 = Field::int(1, 1_000, 4).at(Attention, All, "laconv", "Convolution width").symbol("c").relevant_if(LinearAttention);
     /// Width of one query and key head of a linear attention layer.
-    linear_key_head_dim: u64 = Field::int(1, 1_000_000, 128).at(Attention, All, "lakd", "Linear K head width").symbol("d_lk");
+    linear_key_head_dim: u64 = Field::int(1, 1_000_000, 128).at(Attention, All, "lakd", "Linear K head width").symbol("d_lk").relevant_if(LinearAttention);
     /// Width of one value head of a linear attention layer.
-    linear_value_head_dim: u64 = Field::int(1, 1_000_000, 128).at(Attention, All, "lavd", "Linear V head width").symbol("d_lv");
+    linear_value_head_dim: u64 = Field::int(1, 1_000_000, 128).at(Attention, All, "lavd", "Linear V head width").symbol("d_lv").relevant_if(LinearAttention);
     /// Query and key heads of a linear attention layer.
-    linear_num_key_heads: u64 = Field::int(1, 100_000, 16).at(Attention, All, "lank", "Linear K heads").symbol("n_lk");
+    linear_num_key_heads: u64 = Field::int(1, 100_000, 16).at(Attention, All, "lank", "Linear K heads").symbol("n_lk").relevant_if(LinearAttention);
     /// Value heads of a linear attention layer.
-    linear_num_value_heads: u64 = Field::int(1, 100_000, 32).at(Attention, All, "lanv", "Linear V heads").symbol("n_lv");
+    linear_num_value_heads: u64 = Field::int(1, 100_000, 32).at(Attention, All, "lanv", "Linear V heads").symbol("n_lv").relevant_if(LinearAttention);
     /// A gate on the output of softmax attention; linear_qkv makes it too and is one query wider.
     attention_output_gate: bool = Field::flag(false).at(Attention, All, "agate", "Attention output gate");
 
     // Encoder
     /// What a module starts with: a word embedding, patches of images, or a sound's spectrum. features means that it gets vectors from elsewhere. A module with a word embedding has an output layer too.
-    front_end: Option<FrontEnd> = Field::optional_choice(FrontEnd::NAMES, "tokens for the language model, features for other modules").at(Encoder, More, "front", "Front end").own().also(&["vision", "audio", "encoder"]);
+    front_end: Option<FrontEnd> = Field::optional_choice(FrontEnd::NAMES, "tokens for the language model, features for other modules").at(Encoder, More, "front", "Front end").own().also(&["vision", "audio", "encoder"]).relevant_if(IsEncoder);
     /// Height of an image in pixels.
-    img_h: Option<u64> = Field::derived(1, 1_000_000, "the sequence length says how many tokens an item has").at(Encoder, More, "imgh", "Image height").unit("pixels").also(&["image_size"]);
+    img_h: Option<u64> = Field::derived(1, 1_000_000, "the sequence length says how many tokens an item has").at(Encoder, More, "imgh", "Image height").unit("pixels").also(&["image_size"]).relevant_if(IsEncoder).rarely_counts();
     /// Width of an image in pixels.
-    img_w: Option<u64> = Field::derived(1, 1_000_000, "the height").at(Encoder, More, "imgw", "Image width").unit("pixels");
+    img_w: Option<u64> = Field::derived(1, 1_000_000, "the height").at(Encoder, More, "imgw", "Image width").unit("pixels").relevant_if(IsEncoder).rarely_counts();
     /// Side of a patch in pixels.
-    patch_dim: u64 = Field::int(1, 10_000, 16).at(Encoder, More, "patch", "Patch size").symbol("p").unit("pixels").also(&["patch_size"]);
+    patch_dim: u64 = Field::int(1, 10_000, 16).at(Encoder, More, "patch", "Patch size").symbol("p").unit("pixels").also(&["patch_size"]).relevant_if(IsEncoder).rarely_counts();
     /// Frames that one patch covers.
-    temporal_patch_size: u64 = Field::int(1, 1_000, 1).at(Encoder, All, "tpatch", "Temporal patch").symbol("p_t").unit("frames").own();
+    temporal_patch_size: u64 = Field::int(1, 1_000, 1).at(Encoder, All, "tpatch", "Temporal patch").symbol("p_t").unit("frames").own().relevant_if(IsEncoder);
     /// Color channels of an image.
-    num_channels: u64 = Field::int(1, 10_000, 3).at(Encoder, All, "chan", "Channels").symbol("c_in").also(&["in_channels"]);
+    num_channels: u64 = Field::int(1, 10_000, 3).at(Encoder, All, "chan", "Channels").symbol("c_in").also(&["in_channels"]).relevant_if(IsEncoder).rarely_counts();
     /// A bias on the patch embedding.
-    patch_bias: bool = Field::flag(true).at(Encoder, All, "pbias", "Patch bias").own();
+    patch_bias: bool = Field::flag(true).at(Encoder, All, "pbias", "Patch bias").own().relevant_if(IsEncoder);
     /// Frequency bands of a sound's spectrum.
-    num_mel_bins: u64 = Field::int(1, 100_000, 128).at(Encoder, More, "mel", "Mel bins").symbol("n_mel").own();
+    num_mel_bins: u64 = Field::int(1, 100_000, 128).at(Encoder, More, "mel", "Mel bins").symbol("n_mel").own().relevant_if(IsEncoder);
     /// Learned tokens that stand before the patches.
-    class_token_len: u64 = Field::int(0, 100_000, 0).at(Encoder, More, "cls", "Class tokens").symbol("n_cls").own();
+    class_token_len: u64 = Field::int(0, 100_000, 0).at(Encoder, More, "cls", "Class tokens").symbol("n_cls").own().relevant_if(IsEncoder);
     /// Rows of an encoder's position table. Left out, one for every token of an item if positions are learned.
-    num_position_embeddings: Option<u64> = Field::derived(0, 1_000_000_000, "one for every token of an item if positions are learned").at(Encoder, All, "npos", "Position table rows").own();
+    num_position_embeddings: Option<u64> = Field::derived(0, 1_000_000_000, "one for every token of an item if positions are learned").at(Encoder, All, "npos", "Position table rows").own().relevant_if(IsEncoder);
     /// A norm before the first layer.
-    encoder_pre_norm: bool = Field::flag(false).at(Encoder, All, "prenorm", "Norm before the layers").own().also(&["ln_pre"]);
+    encoder_pre_norm: bool = Field::flag(false).at(Encoder, All, "prenorm", "Norm before the layers").own().also(&["ln_pre"]).relevant_if(IsEncoder);
     /// A norm after the last layer.
-    encoder_post_norm: bool = Field::flag(false).at(Encoder, All, "postnorm", "Norm after the layers").own().also(&["ln_post"]);
+    encoder_post_norm: bool = Field::flag(false).at(Encoder, All, "postnorm", "Norm after the layers").own().also(&["ln_post"]).relevant_if(IsEncoder);
     /// Every layer scales its attention's and its MLP's output by a learned vector.
-    layer_scaling: bool = Field::flag(false).at(Encoder, All, "lscale", "Layer scaling").own();
+    layer_scaling: bool = Field::flag(false).at(Encoder, All, "lscale", "Layer scaling").own().relevant_if(IsEncoder);
     /// The norms on queries and keys span all heads of a rank instead of one head.
-    qk_layernorm_all_heads: bool = Field::flag(false).at(Encoder, All, "qknall", "Q/K norm over all heads").own();
+    qk_layernorm_all_heads: bool = Field::flag(false).at(Encoder, All, "qknall", "Q/K norm over all heads").own().relevant_if(IsEncoder);
     /// Items such as images or sounds in one sample, on average.
-    items_per_sample: Decimal = Field::decimal(1, 100_000_000_000, 1_000_000).at(Encoder, More, "items", "Items per sample").unit("items").own();
+    items_per_sample: Decimal = Field::decimal(1, 100_000_000_000, 1_000_000).at(Encoder, More, "items", "Items per sample").unit("items").own().relevant_if(IsEncoder);
     /// Tokens of the fullest micro batch over the mean. Images differ in size and number, and the fullest micro batch is what runs out of memory.
-    token_imbalance: Decimal = Field::decimal(1_000_000, 1_000_000_000, 1_000_000).at(Encoder, More, "tokimb", "Token imbalance").own();
+    token_imbalance: Decimal = Field::decimal(1_000_000, 1_000_000_000, 1_000_000).at(Encoder, More, "tokimb", "Token imbalance").own().relevant_if(IsEncoder);
     /// Neighboring patches that become one token of the language model, along each side.
-    spatial_merge_size: u64 = Field::int(1, 1_000, 1).at(Encoder, More, "merge", "Spatial merge").symbol("m").own().also(&["pixel_shuffle", "downsample_ratio"]);
+    spatial_merge_size: u64 = Field::int(1, 1_000, 1).at(Encoder, More, "merge", "Spatial merge").symbol("m").own().also(&["pixel_shuffle", "downsample_ratio"]).relevant_if(IsEncoder);
     /// How an encoder's output becomes the language model's input.
-    projector: ProjectorKind = Field::choice(ProjectorKind::NAMES, "none").at(Encoder, More, "proj", "Projector").own().also(&["connector", "merger", "adapter"]);
+    projector: ProjectorKind = Field::choice(ProjectorKind::NAMES, "none").at(Encoder, More, "proj", "Projector").own().also(&["connector", "merger", "adapter"]).relevant_if(IsEncoder);
     /// Width of what the projector gets. Left out, the hidden size times the merged patches.
-    projector_input_size: Option<u64> = Field::derived(1, 100_000_000, "the hidden size times the merged patches").at(Encoder, All, "projin", "Projector input").symbol("p_in").own();
+    projector_input_size: Option<u64> = Field::derived(1, 100_000_000, "the hidden size times the merged patches").at(Encoder, All, "projin", "Projector input").symbol("p_in").own().relevant_if(IsEncoder);
     /// Inner width of the projector. Left out, what it puts out.
-    projector_hidden_size: Option<u64> = Field::derived(1, 100_000_000, "what it puts out").at(Encoder, All, "projf", "Projector inner width").symbol("p_f").own();
+    projector_hidden_size: Option<u64> = Field::derived(1, 100_000_000, "what it puts out").at(Encoder, All, "projf", "Projector inner width").symbol("p_f").own().relevant_if(IsEncoder);
     /// Width of what the projector puts out. Left out, the language model's hidden size.
-    projector_output_size: Option<u64> = Field::derived(1, 100_000_000, "the language model's hidden size").at(Encoder, All, "projout", "Projector output").symbol("p_out").own();
+    projector_output_size: Option<u64> = Field::derived(1, 100_000_000, "the language model's hidden size").at(Encoder, All, "projout", "Projector output").symbol("p_out").own().relevant_if(IsEncoder);
     /// Biases of the projector.
-    projector_bias: bool = Field::flag(true).at(Encoder, All, "projb", "Projector biases").own();
+    projector_bias: bool = Field::flag(true).at(Encoder, All, "projb", "Projector biases").own().relevant_if(IsEncoder);
     /// The norm at the projector's entry: none, over one patch, or over the merged patches.
-    projector_norm: ProjectorNorm = Field::choice(ProjectorNorm::NAMES, "none").at(Encoder, All, "projn", "Projector norm").own();
+    projector_norm: ProjectorNorm = Field::choice(ProjectorNorm::NAMES, "none").at(Encoder, All, "projn", "Projector norm").own().relevant_if(IsEncoder);
     /// Further projectors on the output of inner layers, whose results the language model adds to its first layers.
-    deepstack_projectors: u64 = Field::int(0, 1_000, 0).at(Encoder, All, "deep", "Deepstack projectors").own().also(&["deepstack_visual_indexes"]);
+    deepstack_projectors: u64 = Field::int(0, 1_000, 0).at(Encoder, All, "deep", "Deepstack projectors").own().also(&["deepstack_visual_indexes"]).relevant_if(IsEncoder);
     /// The projectors are not trained. The module's own switch leaves them alone.
-    projector_frozen: bool = Field::flag(false).at(Encoder, All, "projz", "Projector frozen").own();
+    projector_frozen: bool = Field::flag(false).at(Encoder, All, "projz", "Projector frozen").own().relevant_if(IsEncoder);
 }
 
 const _: () = assert!(FieldId::ALL.len() <= 255);
@@ -459,16 +469,6 @@ impl FieldId {
             reason = "the table has one entry for every variant"
         )]
         &FIELDS[self as usize]
-    }
-
-    /// What a form says about the field.
-    #[must_use]
-    pub fn presentation(self) -> &'static Presentation {
-        #[allow(
-            clippy::indexing_slicing,
-            reason = "the table has one entry for every variant"
-        )]
-        &PRESENTATIONS[self as usize]
     }
 
     /// The field with this Megatron name, in snake case or with dashes, or one of the accepted second names.
@@ -492,6 +492,13 @@ impl FieldId {
             let second = SECOND.iter().find(|(known, _)| is(known));
             second.map(|(_, id)| *id)
         })
+    }
+
+    /// The field whose value Megatron-LM's parser stores under this name.
+    #[must_use]
+    pub fn by_destination(name: &str) -> Option<Self> {
+        let mut all = Self::ALL.iter().copied();
+        all.find(|id| id.field().destination() == name)
     }
 
     /// The field with this link key.

@@ -186,7 +186,7 @@ pub(super) fn of(settings: &Settings) -> Overrides {
             }
             _ => match bridge::key_of(argument.destination) {
                 Some((key, opposite)) => all.settings.extend(setting(&key, &argument, opposite)),
-                None if argument.id.presentation().group == Group::Hardware => {}
+                None if argument.id.field().group == Group::Hardware => {}
                 None if argument.id == FieldId::world_size => {}
                 None => all.lost.push(argument.id),
             },

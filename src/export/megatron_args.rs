@@ -66,42 +66,23 @@ fn switch(name: &str) -> Flag {
 }
 
 fn flag(argument: &Argument) -> Option<Flag> {
-    match argument.id {
-        FieldId::virtual_pipeline_model_parallel_size => {
-            return Some(Flag {
-                words: argument.words(),
-                ..switch("num-virtual-stages-per-pipeline-rank")
-            });
-        }
-        // Flags that the parser makes of the fields of its configurations.
-        FieldId::apply_query_key_layer_scaling => {
-            return argument
-                .is_on()
-                .then(|| switch("apply-query-key-layer-scaling"));
-        }
-        FieldId::deterministic_mode => {
-            return argument.is_on().then(|| switch("deterministic-mode"));
-        }
-        _ => {}
+    if argument.id == FieldId::virtual_pipeline_model_parallel_size {
+        return Some(Flag {
+            words: argument.words(),
+            ..switch("num-virtual-stages-per-pipeline-rank")
+        });
     }
-    let named = megatron_args::flags().filter(|spec| spec.dest == argument.destination);
-    for spec in named {
-        match (spec.arity, &argument.means) {
-            (Arity::Switch, Meaning::Is(Parsed::Flag(true)))
-            | (Arity::InvertedSwitch, Meaning::Is(Parsed::Flag(false))) => {
-                return Some(switch(spec.name));
-            }
-            (Arity::One | Arity::Many, Meaning::Is(_)) => {
-                return Some(Flag {
-                    words: argument.words(),
-                    many: spec.arity == Arity::Many,
-                    ..switch(spec.name)
-                });
-            }
-            _ => {}
-        }
+    let flag = argument.id.field().flag?;
+    match (flag.arity, &argument.means) {
+        (Arity::Switch, Meaning::Is(Parsed::Flag(true)))
+        | (Arity::InvertedSwitch, Meaning::Is(Parsed::Flag(false))) => Some(switch(flag.name)),
+        (Arity::One | Arity::Many, Meaning::Is(_)) => Some(Flag {
+            words: argument.words(),
+            many: flag.arity == Arity::Many,
+            ..switch(flag.name)
+        }),
+        _ => None,
     }
-    None
 }
 
 /// The fields of a job that differ from Megatron-LM's defaults and that it has no flag for.
@@ -119,7 +100,7 @@ pub fn without_flag(job: &RawJob) -> Vec<FieldId> {
 fn comments(job: &RawJob) -> String {
     let mut out = launcher::comments(&job.shared);
     let lost = without_flag(job).into_iter();
-    for id in lost.filter(|id| id.field().presentation().group != Group::Hardware) {
+    for id in lost.filter(|id| id.field().group != Group::Hardware) {
         let _ = writeln!(out, "# Megatron-LM has no flag for {}.", id.field().name);
     }
     out

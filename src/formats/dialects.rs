@@ -78,21 +78,10 @@ pub(crate) fn arity(flag: &str) -> Option<Arity> {
 
 /// The field for one of Megatron-LM's argparse destinations.
 pub(crate) fn field_of(destination: &str) -> Option<FieldId> {
-    match destination {
-        "fp8" => Some(FieldId::fp8_format),
-        "layernorm_zero_centered_gamma" => Some(FieldId::apply_layernorm_1p),
-        other => FieldId::by_name(other),
-    }
+    FieldId::by_destination(destination).or_else(|| FieldId::by_name(destination))
 }
 
 /// Megatron-LM's argparse destination of a field.
 pub(crate) fn destination_of(id: FieldId) -> &'static str {
-    match id {
-        FieldId::fp8_format => "fp8",
-        FieldId::apply_layernorm_1p => "layernorm_zero_centered_gamma",
-        FieldId::microbatch_group_size_per_virtual_pipeline_stage => {
-            "microbatch_group_size_per_vp_stage"
-        }
-        other => other.field().name,
-    }
+    id.field().destination()
 }

@@ -1,4 +1,5 @@
-//! Every flag of Megatron-LM's command line: what it sets, how many words it takes, its default.
+//! Every flag of Megatron-LM's command line: what it sets, how many words it takes, its default. Fields know their own
+//! flags; the others are listed here.
 //!
 //! Read from the argument parser that `megatron/training/arguments.py` builds at the pinned
 //! revision, with the flags that it generates from dataclasses, and from the parsers of its other programs. Flags
@@ -6,38 +7,28 @@
 
 mod elsewhere;
 mod ignored;
-mod table;
+mod without_field;
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-pub use table::flags;
-
-/// How many words a flag takes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Arity {
-    /// None; the field becomes true.
-    Switch,
-    /// None; the field becomes false.
-    InvertedSwitch,
-    /// One.
-    One,
-    /// All up to the next flag.
-    Many,
-}
+pub use crate::config::field::Arity;
+use crate::config::field::{Default, Field};
+use crate::config::fields::FIELDS;
 
 /// A flag that matters for memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FlagSpec {
     /// The name without its leading dashes.
     pub name: &'static str,
-    /// The field it sets.
+    /// The destination: the name under which the parser stores the value.
     pub dest: &'static str,
     /// How many words it takes.
     pub arity: Arity,
-    /// The field's value when no flag sets it, as Python would print it; words of a list are
+    /// The destination's value when no flag sets it, as Python would print it; words of a list are
     /// separated by blanks.
-    pub default: &'static str,
+    pub default: Cow<'static, str>,
 }
 
 /// What is known about a flag's name.
@@ -63,6 +54,50 @@ pub enum Known {
     },
 }
 
+/// The flags that matter for memory: first those of fields, then those that no field has.
+static FLAGS: LazyLock<Vec<FlagSpec>> = LazyLock::new(|| {
+    let of_fields = FIELDS.iter().filter_map(of_field);
+    of_fields.chain(without_field::flags()).collect()
+});
+
+/// The flags that matter for memory; several may set one destination.
+pub fn flags() -> impl Iterator<Item = &'static FlagSpec> {
+    FLAGS.iter()
+}
+
+/// A field's flag, where it matters for memory.
+fn of_field(field: &'static Field) -> Option<FlagSpec> {
+    let flag = field.flag.filter(|flag| flag.changes_memory)?;
+    Some(FlagSpec {
+        name: flag.name,
+        dest: flag.destination,
+        arity: flag.arity,
+        default: match flag.parser_default {
+            Some(default) => Cow::Borrowed(default),
+            None => python(field.default),
+        },
+    })
+}
+
+/// A default as Python prints it.
+fn python(default: Default) -> Cow<'static, str> {
+    match default {
+        Default::Required | Default::Derived(_) => Cow::Borrowed("None"),
+        Default::Flag(true) => Cow::Borrowed("True"),
+        Default::Flag(false) => Cow::Borrowed("False"),
+        Default::Choice(text) | Default::Set(text) => Cow::Borrowed(text),
+        Default::Int(number) => Cow::Owned(number.to_string()),
+        Default::Decimal(_) => {
+            let text = default.to_string();
+            Cow::Owned(if text.contains('.') {
+                text
+            } else {
+                text + ".0"
+            })
+        }
+    }
+}
+
 /// Every flag by its name with dashes.
 static BY_NAME: LazyLock<BTreeMap<String, Known>> = LazyLock::new(|| {
     let relevant = flags().map(|spec| (spec.name, Known::Relevant(spec)));
@@ -82,11 +117,15 @@ static BY_NAME: LazyLock<BTreeMap<String, Known>> = LazyLock::new(|| {
         let flags = program.flags.iter().flat_map(each);
         flags.map(move |(name, arity)| (name, Known::Elsewhere { arity, what }))
     });
+    let of_fields = FIELDS.iter().filter_map(|field| field.flag);
+    let harmless_fields = of_fields.filter(|flag| !flag.changes_memory);
+    let harmless_fields = harmless_fields.map(|flag| (flag.name, Known::Irrelevant(flag.arity)));
     let retired = ignored::RETIRED
         .iter()
         .map(|&(name, arity, successor)| (name, Known::Retired { arity, successor }));
     let mut by_name = BTreeMap::new();
-    for (name, known) in relevant.chain(ignored).chain(retired).chain(elsewhere) {
+    let all = relevant.chain(harmless_fields).chain(ignored);
+    for (name, known) in all.chain(retired).chain(elsewhere) {
         by_name.entry(name.replace('_', "-")).or_insert(known);
     }
     by_name
@@ -114,5 +153,5 @@ pub fn arity(name: &str) -> Option<Arity> {
 pub fn default_of(dest: &str) -> Option<&'static str> {
     flags()
         .find(|spec| spec.dest == dest)
-        .map(|spec| spec.default)
+        .map(|spec| spec.default.as_ref())
 }

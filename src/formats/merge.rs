@@ -70,7 +70,7 @@ pub(super) fn replace_model(import: &mut Import, job: &RawJob) {
     let own = &mut import.state.setup.job;
     own.shared = joined;
     let free = |id: FieldId| {
-        let group = id.presentation().group;
+        let group = id.field().group;
         trains(id) && group != Group::Hardware && id != FieldId::world_size
     };
     let gone = resolve_conflicts(own, 0, &free);

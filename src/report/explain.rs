@@ -256,8 +256,8 @@ fn meaning(symbol: &str) -> String {
         });
         let field = FIELDS
             .iter()
-            .find(|field| length > 0 && field.presentation().symbol == name);
-        words.push_str(field.map_or(name, |field| field.presentation().label));
+            .find(|field| length > 0 && field.symbol == name);
+        words.push_str(field.map_or(name, |field| field.label));
         rest = after;
     }
     words

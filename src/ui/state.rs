@@ -9,20 +9,19 @@ mod field;
 mod history;
 mod navigate;
 mod outcome;
-mod relevance;
 
 use std::sync::Arc;
 
 pub use disclosure::Disclosure;
 use history::History;
 pub use outcome::Outcome;
-pub use relevance::Relevance;
 
 use super::components::toasts::Toasts;
 use super::preferences::{Theme, stored_unit};
 use super::values::same;
 use crate::config::fields::FieldId;
 use crate::config::raw::{RawJob, RawModule};
+pub use crate::config::relevance::Relevance;
 use crate::config::{Checked, check};
 use crate::formats::state::{Place, Setup, ShareState};
 use crate::memory::StageRef;

@@ -1,5 +1,6 @@
 //! Tests of `config`: what is refused and why, and laws over all input.
 
+mod facts;
 mod fixes;
 mod laws;
 mod megatron;

@@ -249,7 +249,7 @@ fn every_preset_and_every_measured_job_needs_the_same_after_every_format() {
             let cluster = FieldId::ALL
                 .iter()
                 .copied()
-                .filter(|id| id.presentation().group == Group::Hardware);
+                .filter(|id| id.field().group == Group::Hardware);
             let mut unsaid: Vec<FieldId> = cluster.chain([FieldId::world_size]).collect();
             let comments = text
                 .lines()

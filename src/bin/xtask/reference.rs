@@ -165,9 +165,7 @@ fn leaves(line: &Line, rows: &mut Vec<Markup>) {
 fn terms() -> Vec<Markup> {
     let mut all = Vec::new();
     for group in Group::ALL {
-        let fields = FIELDS
-            .iter()
-            .filter(|field| field.presentation().group == group);
+        let fields = FIELDS.iter().filter(|field| field.group == group);
         all.push(tag("h3").text(group.title()));
         all.push(tag("dl").children(fields.flat_map(setting)));
     }
@@ -181,7 +179,7 @@ fn terms() -> Vec<Markup> {
 }
 
 fn setting(field: &Field) -> [Markup; 2] {
-    let shown = field.presentation();
+    let shown = field;
     let mut term = tag("dt")
         .with("id", field.key)
         .child(tag("dfn").text(shown.label))

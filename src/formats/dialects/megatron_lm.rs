@@ -14,7 +14,7 @@ pub(super) fn find(name: &str) -> Option<KeyMeaning> {
     let known = megatron_args::find(name);
     // A few fields belong to flags that change nothing in most jobs.
     if !matches!(known, Some(Known::Relevant(_)))
-        && let Some(id) = FieldId::by_name(name).filter(|id| id.presentation().megatron)
+        && let Some(id) = FieldId::by_name(name).filter(|id| id.field().megatron)
     {
         return Some(KeyMeaning::Field(id.field().name));
     }

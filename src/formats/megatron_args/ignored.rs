@@ -4,7 +4,7 @@ use super::Arity;
 
 /// Flags without a value.
 pub(super) const SWITCHES: &str = "\
-    no-initialization use-cpu-initialization deterministic-mode no-tp-comm-bulk-wgrad \
+    no-initialization use-cpu-initialization no-tp-comm-bulk-wgrad \
     disable-tp-comm-bulk-wgrad no-tp-comm-bulk-dgrad disable-tp-comm-bulk-dgrad \
     no-tp-comm-overlap-ag disable-tp-comm-overlap-ag no-tp-comm-overlap-rs \
     disable-tp-comm-overlap-rs tp-comm-overlap-rs-dgrad no-tp-comm-split-ag \
@@ -12,7 +12,7 @@ pub(super) const SWITCHES: &str = "\
     mtp-detach-heads mtp-hsm rotary-interleaved qk-clip dsa-indexer-rope-interleaved \
     no-dsa-indexer-rotate-activation disable-dsa-indexer-rotate-activation \
     no-dsa-indexer-scoring-relu disable-dsa-indexer-scoring-relu dsa-indexer-k-norm-fp32 \
-    init-model-with-meta-device use-mup apply-query-key-layer-scaling \
+    init-model-with-meta-device use-mup \
     disable-bf16-reduced-precision-matmul high-priority-a2a-comm-stream \
     moe-enable-routing-replay moe-router-pre-softmax moe-hybridep-pad-uneven-dispatch-inputs \
     moe-per-layer-logging moe-pad-experts-for-cuda-graph-inference moe-ncclep-zero-copy \
@@ -34,7 +34,7 @@ pub(super) const SWITCHES: &str = "\
     rl-offload-inference-model-weights-when-idle \
     no-rl-offload-inference-model-weights-when-idle rl-verify-model-weights-swap \
     no-rl-verify-model-weights-swap rl-skip-bos-token no-rl-skip-bos-token rl-profile \
-    te-rng-tracker inference-rng-tracker data-parallel-random-init init-method-xavier-uniform \
+    te-rng-tracker inference-rng-tracker init-method-xavier-uniform \
     override-opt_param-scheduler override-opt-param-scheduler \
     use-checkpoint-opt_param-scheduler use-checkpoint-opt-param-scheduler freeze-all-layers \
     finetune use-mp-args-from-checkpoint-args no-use-tokenizer-model-from-checkpoint-args \
@@ -116,7 +116,7 @@ pub(super) const ONE: &str = "\
     rl-sequence-packing-algo rl-inference-tensor-model-parallel-size \
     rl-inference-pipeline-model-parallel-size rl-inference-expert-model-parallel-size \
     rl-inference-expert-tensor-model-parallel-size rl-inference-model-unified-memory-level \
-    refit-method rl-profile-dir seed lr-decay-style lr-wsd-decay-style lr-decay-iters \
+    refit-method rl-profile-dir lr-decay-style lr-wsd-decay-style lr-decay-iters \
     lr-decay-samples lr-wsd-decay-iters lr-wsd-decay-samples lr-warmup-fraction lr-warmup-iters \
     lr-warmup-samples lr-warmup-init start-weight-decay end-weight-decay \
     weight-decay-incr-style lr warmup min-lr decoupled-lr decoupled-min-lr save save-interval \
@@ -142,8 +142,8 @@ pub(super) const ONE: &str = "\
     tiktoken-pattern tiktoken-num-special-tokens null-tokenizer-eod-id null-tokenizer-pad-id \
     chat-template adlr-autoresume-interval ict-head-size biencoder-projection-dim ict-load \
     bert-load titles-data-path query-in-block-prob evidence-data-path block-data-path \
-    embedding-path indexer-batch-size indexer-log-interval num-classes img-h img-w num-channels \
-    patch-dim classes-fraction data-per-class-fraction head-lr-mult vision-pretraining-type \
+    embedding-path indexer-batch-size indexer-log-interval num-classes \
+    classes-fraction data-per-class-fraction head-lr-mult vision-pretraining-type \
     vision-backbone-type swin-backbone-type mask-type mask-factor iter-per-epoch \
     dino-local-img-size dino-local-crops-number dino-head-hidden-size dino-bottleneck-size \
     dino-freeze-last-layer dino-warmup-teacher-temp dino-teacher-temp \

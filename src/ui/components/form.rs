@@ -60,7 +60,7 @@ pub fn FieldSweeps(fields: Vec<FieldId>) -> impl IntoView {
         .map(|id| {
             view! {
                 <section>
-                    <h2>{id.presentation().label}</h2>
+                    <h2>{id.field().label}</h2>
                     <Sweep id />
                 </section>
             }
@@ -78,7 +78,7 @@ fn has_steps(field: &Field) -> bool {
     let is_number = matches!(field.kind, Kind::Int { .. });
     is_number
         && matches!(
-            field.presentation().group,
+            field.group,
             Group::Parallelism | Group::Batch
         )
 }

@@ -42,7 +42,7 @@ pub(super) fn Settings(asked: Presentation) -> impl IntoView {
 
 /// Whether a field belongs to what a reader has to know about any job.
 fn is_context(id: FieldId) -> bool {
-    let field = id.presentation();
+    let field = id.field();
     matches!(field.group, Group::Parallelism | Group::Batch) && field.level == Level::Essential
 }
 
@@ -61,7 +61,7 @@ fn LockedValue(id: FieldId) -> impl IntoView {
     let value = Memo::new(move |_| values::shown(field, state.value(id).as_ref()));
     view! {
         <div hidden=move || value.read().is_empty()>
-            <dt>{field.presentation().label}</dt>
+            <dt>{field.label}</dt>
             <dd data-field=field.key>{value}</dd>
         </div>
     }

@@ -174,7 +174,7 @@ fn different_settings(page: State) -> Vec<(&'static str, String)> {
         let differs = !same(field, old, new);
         differs.then(|| {
             (
-                field.presentation().label,
+                field.label,
                 format!("{} → {}", value(old), value(new)),
             )
         })

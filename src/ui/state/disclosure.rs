@@ -1,8 +1,8 @@
 //! Which sections of the form are open, and how many of their fields they show.
 
-use super::relevance::Relevance;
 use crate::config::field::{Group, Level};
 use crate::config::fields::FieldId;
+use crate::config::relevance::Relevance;
 
 /// One entry for each group of fields, indexed by `group as usize`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,7 +52,7 @@ impl Disclosure {
 
     /// Opens the section of a field far enough to show it. A field that means nothing for the job shows only among all.
     pub fn reveal(&mut self, id: FieldId, relevance: &Relevance) {
-        let presentation = id.presentation();
+        let presentation = id.field();
         let level = if relevance.has(id) {
             presentation.level
         } else {

@@ -50,7 +50,7 @@ impl State {
         let checked = self.checked.read();
         let in_group = |error: &&Problem| {
             let mut fields = error.fields.iter();
-            fields.any(|id| id.presentation().group == group && is_about_module(error, *id, module))
+            fields.any(|id| id.field().group == group && is_about_module(error, *id, module))
         };
         checked.errors().filter(in_group).count()
     }

@@ -27,7 +27,7 @@ fn any_value() -> impl Strategy<Value = Value> {
         proptest::sample::select(
             FIELDS
                 .iter()
-                .flat_map(|f| f.presentation().aliases.iter().copied())
+                .flat_map(|f| f.aliases.iter().copied())
                 .collect::<Vec<_>>()
         )
         .prop_map(|s| Value::Text(s.to_owned())),

@@ -21,7 +21,7 @@ fn names_are_unique_and_well_formed() {
         let expected = match spec.arity {
             Arity::Switch => "False",
             Arity::InvertedSwitch => "True",
-            Arity::One | Arity::Many => spec.default,
+            Arity::One | Arity::Many => spec.default.as_ref(),
         };
         assert_eq!(spec.default, expected);
     }
@@ -115,7 +115,7 @@ fn fields_arities_and_defaults_are_those_of_the_parser() {
             panic!("{name}");
         };
         assert_eq!(
-            (spec.dest, spec.arity, spec.default),
+            (spec.dest, spec.arity, spec.default.as_ref()),
             (dest, expected, default),
             "{name}"
         );

@@ -29,7 +29,7 @@ pub fn FieldHelp(id: FieldId, open: RwSignal<bool>) -> impl IntoView {
 fn HelpText(id: FieldId) -> impl IntoView {
     let state = expect_context::<State>();
     let field = id.field();
-    let presentation = id.presentation();
+    let presentation = id.field();
     let default = match default(field) {
         Value::Null => format!("Left out: {}.", field.default),
         _ => format!("Default: {}.", field.default),

@@ -28,7 +28,7 @@ pub fn FieldRow(id: FieldId) -> impl IntoView {
             .any(|problem| problem.severity == Severity::Error)
     });
     let help_open = RwSignal::new(false);
-    let unit = match id.presentation() {
+    let unit = match id.field() {
         presentation if presentation.unit == presentation.label => "",
         presentation => presentation.unit,
     };
@@ -49,7 +49,7 @@ pub fn FieldRow(id: FieldId) -> impl IntoView {
     view! {
         <div
             class="field"
-            class:field-wide=is_wide(field)
+            class:field-wide=is_wide(id)
             class:field-changed=changed
             class:field-invalid=invalid
             id=format!("row-{}", field.key)
@@ -75,9 +75,9 @@ pub fn FieldRow(id: FieldId) -> impl IntoView {
 }
 
 /// Whether the control needs the whole line.
-fn is_wide(field: &Field) -> bool {
-    matches!(field.kind, Kind::Set(_) | Kind::LayerPattern)
-        || field.id == FieldId::pipeline_model_parallel_layout
+fn is_wide(id: FieldId) -> bool {
+    matches!(id.field().kind, Kind::Set(_) | Kind::LayerPattern)
+        || id == FieldId::pipeline_model_parallel_layout
 }
 
 /// The label and what stands beside it.
@@ -85,7 +85,7 @@ fn is_wide(field: &Field) -> bool {
 fn FieldName(id: FieldId, changed: Memo<bool>, help_open: RwSignal<bool>) -> impl IntoView {
     let state = expect_context::<State>();
     let field = id.field();
-    let label = id.presentation().label;
+    let label = id.field().label;
     let control = control_id(field);
     // A group of checkboxes has no single control that a label could point at.
     let labeled = (!matches!(field.kind, Kind::Set(_))).then(|| control.clone());
@@ -139,7 +139,7 @@ pub(super) fn flag(field: &Field) -> String {
         "gradient_accumulation_fusion" => "no_gradient_accumulation_fusion",
         name => name,
     };
-    if field.presentation().megatron {
+    if field.megatron {
         format!("--{}", name.replace('_', "-"))
     } else {
         String::new()

@@ -19,17 +19,16 @@ fn score(field: &Field, words: &[String]) -> Option<usize> {
     let plain = |text: &str| text.to_ascii_lowercase().replace(['-', '_'], " ");
     let names = [
         plain(field.name),
-        plain(field.presentation().label),
+        plain(field.label),
         plain(field.key),
-        plain(field.presentation().symbol),
+        plain(field.symbol),
     ];
     let aliases = field
-        .presentation()
         .aliases
         .iter()
         .map(|alias| plain(alias))
         .collect::<Vec<_>>();
-    let help = plain(field.presentation().help);
+    let help = plain(field.help);
     words.iter().try_fold(0, |sum, word| {
         let in_names = names.iter().chain(&aliases);
         let best = in_names
@@ -109,7 +108,7 @@ pub fn FieldSearch() -> impl IntoView {
                 <For each=move || found.get() key=|id| id.field().key let:id>
                     <li>
                         <button type="button" on:click=move |_| go.run(id)>
-                            <span>{id.presentation().label}</span>
+                            <span>{id.field().label}</span>
                             <code>{flag(id.field())}</code>
                         </button>
                     </li>

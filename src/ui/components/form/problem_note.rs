@@ -52,7 +52,7 @@ fn offered(fixes: &[Fix]) -> Vec<Fix> {
 
 fn label(fix: &Fix) -> String {
     let field = fix.field.field();
-    let presentation = field.presentation();
+    let presentation = field;
     let name = if presentation.symbol.is_empty() {
         presentation.label
     } else {

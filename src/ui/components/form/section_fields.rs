@@ -8,7 +8,7 @@ use leptos::prelude::*;
 /// The fields of a group, in the order of their declarations.
 pub(super) fn fields_of(group: Group) -> impl Iterator<Item = FieldId> {
     let all = FieldId::ALL.iter().copied();
-    all.filter(move |id| id.presentation().group == group)
+    all.filter(move |id| id.field().group == group)
 }
 
 /// Which fields of a section show.
@@ -38,7 +38,7 @@ impl SectionFields {
     pub(super) fn shown_at(self, level: Level) -> Vec<FieldId> {
         let mattering = self.mattering.read();
         let shows = |id: &FieldId| {
-            level == Level::All || (id.presentation().level <= level && mattering.contains(id))
+            level == Level::All || (id.field().level <= level && mattering.contains(id))
         };
         fields_of(self.group).filter(shows).collect()
     }
@@ -46,15 +46,15 @@ impl SectionFields {
     /// The essential fields that show now.
     pub(super) fn essential(self) -> Vec<FieldId> {
         let mut shown = self.shown_at(self.level.get());
-        shown.retain(|id| id.presentation().level == Level::Essential);
+        shown.retain(|id| id.field().level == Level::Essential);
         shown
     }
 
     /// The other fields that show now, level by level.
     pub(super) fn further(self) -> Vec<FieldId> {
         let mut shown = self.shown_at(self.level.get());
-        shown.retain(|id| id.presentation().level != Level::Essential);
-        shown.sort_by_key(|id| id.presentation().level);
+        shown.retain(|id| id.field().level != Level::Essential);
+        shown.sort_by_key(|id| id.field().level);
         shown
     }
 }

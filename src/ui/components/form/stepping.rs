@@ -18,7 +18,7 @@ pub(super) fn step_of_key(event: &KeyboardEvent, field: &Field) -> Option<Step> 
         return None;
     }
     // In other numbers, Home and End are better used to move within the text.
-    let has_ends = field.presentation().group == Group::Parallelism;
+    let has_ends = field.group == Group::Parallelism;
     match (event.key().as_str(), event.shift_key()) {
         ("ArrowUp", true) => Some(Step::Double),
         ("ArrowDown", true) => Some(Step::Halve),
@@ -47,7 +47,7 @@ pub(super) fn take_step(state: State, id: FieldId, to: Step) {
         Step::Up | Step::Double | Step::Last => "larger",
         Step::Down | Step::Halve | Step::First => "smaller",
     };
-    let label = id.presentation().label;
+    let label = id.field().label;
     state.toasts.announce(format!(
         "Megatron takes no {more} value of {label} beside the other settings."
     ));

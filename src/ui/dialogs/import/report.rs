@@ -48,7 +48,7 @@ pub(super) fn Report(session: RwSignal<ImportSession>) -> impl IntoView {
 }
 
 fn report_row(row: &Row) -> impl IntoView + use<> {
-    let field = row.field.map_or("", |id| id.field().presentation().label);
+    let field = row.field.map_or("", |id| id.field().label);
     view! {
         <tr class=format!("status-{}", row.status.id())>
             <td>{row.line.map(|line| line.to_string())}</td>

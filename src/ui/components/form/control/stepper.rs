@@ -28,7 +28,7 @@ fn StepButton(id: FieldId, step: Step, sign: &'static str, verb: &'static str) -
             type="button"
             class="step"
             tabindex="-1"
-            aria-label=format!("{verb} {}", id.presentation().label)
+            aria-label=format!("{verb} {}", id.field().label)
             on:click=move |_| take_step(state, id, step)
         >
             {sign}

@@ -1,6 +1,9 @@
-//! The flags that matter for memory, in the order of the parser's groups.
+//! The flags that matter for memory although no field has them: other names of fields, and what the estimate does not
+//! follow. In the order of the parser's groups.
 
 mod transformer;
+
+use std::borrow::Cow;
 
 use super::{Arity, FlagSpec};
 
@@ -9,7 +12,7 @@ const fn switch(name: &'static str, dest: &'static str) -> FlagSpec {
         name,
         dest,
         arity: Arity::Switch,
-        default: "False",
+        default: Cow::Borrowed("False"),
     }
 }
 
@@ -18,7 +21,7 @@ const fn inverted(name: &'static str, dest: &'static str) -> FlagSpec {
         name,
         dest,
         arity: Arity::InvertedSwitch,
-        default: "True",
+        default: Cow::Borrowed("True"),
     }
 }
 
@@ -27,7 +30,7 @@ const fn one(name: &'static str, dest: &'static str, default: &'static str) -> F
         name,
         dest,
         arity: Arity::One,
-        default,
+        default: Cow::Borrowed(default),
     }
 }
 
@@ -36,13 +39,13 @@ const fn many(name: &'static str, dest: &'static str, default: &'static str) -> 
         name,
         dest,
         arity: Arity::Many,
-        default,
+        default: Cow::Borrowed(default),
     }
 }
 
-/// The flags; several may set one field.
-pub fn flags() -> impl Iterator<Item = &'static FlagSpec> {
-    transformer::FLAGS.iter().chain(FLAGS)
+/// The flags; several may set one destination.
+pub(super) fn flags() -> impl Iterator<Item = FlagSpec> {
+    transformer::FLAGS.iter().chain(FLAGS).cloned()
 }
 
 /// The flags that the parser's own groups have.
@@ -50,15 +53,8 @@ const FLAGS: &[FlagSpec] = &[
     // Network size
     one("encoder-num-layers", "encoder_num_layers", "None"),
     one("decoder-num-layers", "decoder_num_layers", "None"),
-    switch("group-query-attention", "group_query_attention"),
     one("window-size", "window_size", "None"),
     one("window-attn-skip-freq", "window_attn_skip_freq", "None"),
-    one("max-position-embeddings", "max_position_embeddings", "None"),
-    one(
-        "position-embedding-type",
-        "position_embedding_type",
-        "learned_absolute",
-    ),
     one(
         "relative-attention-num-buckets",
         "relative_attention_num_buckets",
@@ -69,28 +65,13 @@ const FLAGS: &[FlagSpec] = &[
         "use_rotary_position_embeddings",
     ),
     inverted("no-position-embedding", "add_position_embedding"),
-    one(
-        "make-vocab-size-divisible-by",
-        "make_vocab_size_divisible_by",
-        "128",
-    ),
     switch("openai-gelu", "openai_gelu"),
-    switch("squared-relu", "squared_relu"),
-    switch("swiglu", "swiglu"),
-    switch("quick-geglu", "quick_geglu"),
-    switch(
-        "untie-embeddings-and-output-weights",
-        "untie_embeddings_and_output_weights",
-    ),
     // Regularization
-    one("sgd-momentum", "sgd_momentum", "0.9"),
     one("muon-momentum", "muon_momentum", "0.9"),
     inverted("muon-no-split-qkv", "muon_split_qkv"),
     one("muon-tp-mode", "muon_tp_mode", "duplicated"),
     one("muon-scalar-optimizer", "muon_scalar_optimizer", "adam"),
     // Training
-    one("micro-batch-size", "micro_batch_size", "None"),
-    one("global-batch-size", "global_batch_size", "None"),
     many("rampup-batch-size", "rampup_batch_size", "None"),
     one(
         "step-batch-size-schedule",
@@ -108,20 +89,8 @@ const FLAGS: &[FlagSpec] = &[
     ),
     switch("recompute-activations", "recompute_activations"),
     switch("checkpoint-activations", "checkpoint_activations"),
-    inverted("no-masked-softmax-fusion", "masked_softmax_fusion"),
-    inverted("no-bias-gelu-fusion", "bias_gelu_fusion"),
-    inverted("no-bias-swiglu-fusion", "bias_swiglu_fusion"),
-    inverted("no-bias-dropout-fusion", "bias_dropout_fusion"),
-    inverted("no-rope-fusion", "apply_rope_fusion"),
     switch("use-flash-attn", "use_flash_attn"),
-    one("optimizer", "optimizer", "adam"),
-    switch("optimizer-cpu-offload", "optimizer_cpu_offload"),
     switch("optimizer-cuda-graph", "optimizer_cuda_graph"),
-    one(
-        "optimizer-offload-fraction",
-        "optimizer_offload_fraction",
-        "1.0",
-    ),
     switch(
         "use-torch-optimizer-for-cpu-offload",
         "use_torch_optimizer_for_cpu_offload",
@@ -131,21 +100,11 @@ const FLAGS: &[FlagSpec] = &[
         "overlap_cpu_optimizer_d2h_h2d",
     ),
     switch("no-persist-layer-norm", "no_persist_layer_norm"),
-    inverted(
-        "no-gradient-accumulation-fusion",
-        "gradient_accumulation_fusion",
-    ),
     switch("use-mcore-models", "deprecated_use_mcore_models"),
     // Checkpointing
     switch("load-main-params-from-ckpt", "load_main_params_from_ckpt"),
     switch("use-checkpoint-args", "use_checkpoint_args"),
     // Mixed precision
-    switch("grad-reduce-in-bf16", "grad_reduce_in_bf16"),
-    switch("attention-softmax-in-fp32", "attention_softmax_in_fp32"),
-    switch(
-        "accumulate-allreduce-grads-in-fp32",
-        "accumulate_allreduce_grads_in_fp32",
-    ),
     switch("fp16-lm-cross-entropy", "fp16_lm_cross_entropy"),
     one("output-logit-dtype", "logit_dtype", "None"),
     switch(
@@ -161,36 +120,9 @@ const FLAGS: &[FlagSpec] = &[
     switch("use-megatron-fsdp", "use_megatron_fsdp"),
     switch("use-torch-fsdp2", "use_torch_fsdp2"),
     switch("use-tp-pp-dp-mapping", "use_tp_pp_dp_mapping"),
-    one(
-        "decoder-first-pipeline-num-layers",
-        "decoder_first_pipeline_num_layers",
-        "None",
-    ),
-    one(
-        "decoder-last-pipeline-num-layers",
-        "decoder_last_pipeline_num_layers",
-        "None",
-    ),
-    one(
-        "pipeline-model-parallel-layout",
-        "pipeline_model_parallel_layout",
-        "None",
-    ),
     one("model-parallel-size", "model_parallel_size", "None"),
-    one(
-        "num-layers-per-virtual-pipeline-stage",
-        "num_layers_per_virtual_pipeline_stage",
-        "None",
-    ),
-    one(
-        "num-virtual-stages-per-pipeline-rank",
-        "num_virtual_stages_per_pipeline_rank",
-        "None",
-    ),
     inverted("no-overlap-p2p-communication", "overlap_p2p_comm"),
-    switch("overlap-grad-reduce", "overlap_grad_reduce"),
     one("ddp-num-buckets", "ddp_num_buckets", "None"),
-    one("ddp-bucket-size", "ddp_bucket_size", "None"),
     switch(
         "ddp-pad-buckets-for-high-nccl-busbw",
         "ddp_pad_buckets_for_high_nccl_busbw",
@@ -208,12 +140,10 @@ const FLAGS: &[FlagSpec] = &[
         "ddp_param_name_patterns_for_fp32_local_accumulation",
         "",
     ),
-    switch("overlap-param-gather", "overlap_param_gather"),
     switch(
         "overlap-param-gather-with-optimizer-step",
         "overlap_param_gather_with_optimizer_step",
     ),
-    switch("use-distributed-optimizer", "use_distributed_optimizer"),
     one("megatron-fsdp-version", "megatron_fsdp_version", "1"),
     inverted(
         "no-use-layer-wise-param-layout",
@@ -249,36 +179,21 @@ const FLAGS: &[FlagSpec] = &[
         "enable-full-sharding-in-hsdp",
         "enable_full_sharding_in_hsdp",
     ),
-    one(
-        "num-distributed-optimizer-instances",
-        "num_distributed_optimizer_instances",
-        "1",
-    ),
     inverted(
         "torch-fsdp2-no-reshard-after-forward",
         "torch_fsdp2_reshard_after_forward",
     ),
-    many("cp-comm-type", "cp_comm_type", "p2p"),
     switch("fake-process-group", "fake_process_group"),
     // Data
-    one("seq-length", "seq_length", "None"),
     one("encoder-seq-length", "encoder_seq_length", "None"),
     one("decoder-seq-length", "decoder_seq_length", "None"),
     switch("reset-position-ids", "reset_position_ids"),
-    inverted(
-        "no-create-attention-mask-in-dataloader",
-        "create_attention_mask_in_dataloader",
-    ),
     // Tokenizer
-    one("vocab-size", "vocab_size", "None"),
-    one("padded-vocab-size", "padded_vocab_size", "None"),
     inverted("no-pad-vocab-size", "pad_vocab_size"),
     inverted("disable-pad-vocab-size", "pad_vocab_size"),
     one("vocab-extra-ids", "vocab_extra_ids", "0"),
     one("tokenizer-type", "tokenizer_type", "None"),
     // Mixture of experts
-    one("num-experts", "num_experts", "None"),
-    one("moe-layer-freq", "moe_layer_freq", "1"),
     switch("moe-use-upcycling", "moe_use_upcycling"),
     many(
         "moe-router-load-balancing-type",
@@ -291,15 +206,9 @@ const FLAGS: &[FlagSpec] = &[
         "1",
     ),
     // Multi-latent attention
-    one("q-lora-rank", "q_lora_rank", "None"),
-    one("kv-lora-rank", "kv_lora_rank", "32"),
-    one("qk-head-dim", "qk_head_dim", "128"),
-    one("qk-pos-emb-head-dim", "qk_pos_emb_head_dim", "64"),
-    one("v-head-dim", "v_head_dim", "128"),
     switch("cache-mla-latents", "cache_mla_latents"),
     switch("mla-down-proj-fusion", "mla_down_proj_fusion"),
     // Experimental attention
-    one("linear-attention-freq", "linear_attention_freq", "None"),
     // Heterogeneous layers
     one(
         "heterogeneous-layers-config-path",
@@ -313,10 +222,8 @@ const FLAGS: &[FlagSpec] = &[
     ),
     // CUDA graphs
     many("cuda-graph-scope", "cuda_graph_scope_deprecated", "None"),
-    many("cuda-graph-modules", "cuda_graph_modules", ""),
     // Transformer Engine
     switch("fp4-param-gather", "fp4_param_gather"),
-    switch("fp8-param-gather", "fp8_param_gather"),
     one(
         "te-precision-config-file",
         "te_precision_config_file",
@@ -327,14 +234,6 @@ const FLAGS: &[FlagSpec] = &[
     one("hybrid-layer-pattern", "hybrid_layer_pattern", "None"),
     one("hybrid-override-pattern", "hybrid_override_pattern", "None"),
     one("yaml-cfg", "yaml_cfg", "None"),
-    switch(
-        "use-precision-aware-optimizer",
-        "use_precision_aware_optimizer",
-    ),
-    one("main-grads-dtype", "main_grads_dtype", "fp32"),
-    one("main-params-dtype", "main_params_dtype", "fp32"),
-    one("exp-avg-dtype", "exp_avg_dtype", "fp32"),
-    one("exp-avg-sq-dtype", "exp_avg_sq_dtype", "fp32"),
     one(
         "megatron-fsdp-main-params-dtype",
         "megatron_fsdp_main_params_dtype",

@@ -1,0 +1,38 @@
+//! Conditions on a job that make fields matter.
+
+use strum::VariantArray;
+
+/// What must hold for a field to matter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, VariantArray)]
+pub enum Condition {
+    /// There are routed experts.
+    Experts,
+    /// Attention is multi-latent.
+    LatentAttention,
+    /// Attention is not multi-latent: heads have keys and values of their own.
+    OwnKeysAndValues,
+    /// Several query heads share one key and value head.
+    QueryGroups,
+    /// Some layers have linear attention.
+    LinearAttention,
+    /// There is more than one pipeline stage.
+    PipelineStages,
+    /// Whole layers are recomputed.
+    FullRecompute,
+    /// Chosen modules are recomputed.
+    SelectiveRecompute,
+    /// The optimizer is precision-aware: its states have dtypes of their own.
+    PrecisionAware,
+    /// Matrix products are in fp8.
+    Fp8,
+    /// Optimizer states are in host memory.
+    OptimizerOffload,
+    /// Chosen modules' activations are in host memory.
+    FineGrainedOffload,
+    /// CUDA graphs are captured.
+    CudaGraphs,
+    /// The loss is one fused kernel.
+    FusedLoss,
+    /// The module reads something else than tokens.
+    Encoder,
+}

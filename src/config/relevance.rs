@@ -1,0 +1,73 @@
+//! Which fields matter for a module: a dense model has no routed experts to set up.
+
+use std::collections::BTreeSet;
+
+use super::canonical::{Meaning, meaning};
+use super::choices::{CudaGraphImpl, FrontEnd, RecomputeGranularity};
+use super::condition::Condition;
+use super::fields::FieldId;
+use super::parse::Parsed;
+use super::raw::RawJob;
+use strum::VariantArray;
+
+/// The conditions that hold for one module of a job.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Relevance(BTreeSet<Condition>);
+
+impl Relevance {
+    /// Looks at a module. A value that cannot be read counts as nothing.
+    #[must_use]
+    pub fn of(job: &RawJob, module: usize) -> Self {
+        let all = Condition::VARIANTS.iter().copied();
+        Self(
+            all.filter(|condition| holds(*condition, job, module))
+                .collect(),
+        )
+    }
+
+    /// Whether a field matters for the module.
+    #[must_use]
+    pub fn has(&self, id: FieldId) -> bool {
+        let condition = id.field().relevant_if;
+        condition.is_none_or(|condition| self.0.contains(&condition))
+    }
+}
+
+fn holds(condition: Condition, job: &RawJob, module: usize) -> bool {
+    use FieldId as F;
+    let value = |id: F| match meaning(id, job.get(module, id)) {
+        Meaning::Is(parsed) => Some(parsed),
+        Meaning::Nothing | Meaning::Bad => None,
+    };
+    let on = |id: F| value(id) == Some(Parsed::Flag(true));
+    let number = |id: F| match value(id) {
+        Some(Parsed::Int(number)) => number,
+        _ => 0,
+    };
+    let choice = |id: F| match value(id) {
+        Some(Parsed::Choice(index)) => Some(index),
+        _ => None,
+    };
+    let recompute = |granularity: RecomputeGranularity| {
+        choice(F::recompute_granularity) == Some(granularity as u8)
+    };
+    match condition {
+        Condition::Experts => number(F::num_experts) > 0,
+        Condition::LatentAttention => on(F::multi_latent_attention),
+        Condition::OwnKeysAndValues => !on(F::multi_latent_attention),
+        Condition::QueryGroups => on(F::group_query_attention) && !on(F::multi_latent_attention),
+        Condition::LinearAttention => choice(F::experimental_attention_variant).is_some(),
+        Condition::PipelineStages => number(F::pipeline_model_parallel_size) > 1,
+        Condition::FullRecompute => recompute(RecomputeGranularity::Full),
+        Condition::SelectiveRecompute => recompute(RecomputeGranularity::Selective),
+        Condition::PrecisionAware => on(F::use_precision_aware_optimizer),
+        Condition::Fp8 => choice(F::fp8_format).is_some(),
+        Condition::OptimizerOffload => on(F::optimizer_cpu_offload),
+        Condition::FineGrainedOffload => on(F::fine_grained_activation_offloading),
+        Condition::CudaGraphs => choice(F::cuda_graph_impl) != Some(CudaGraphImpl::None as u8),
+        Condition::FusedLoss => on(F::cross_entropy_loss_fusion),
+        Condition::Encoder => {
+            choice(F::front_end).is_some_and(|index| index != FrontEnd::Tokens as u8)
+        }
+    }
+}

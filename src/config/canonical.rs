@@ -10,7 +10,7 @@ use super::raw::{RawJob, RawModule, Settings};
 use crate::parallel::stages::PipelineLayout;
 use crate::value::Value;
 
-/// What a field comes to.
+/// The value of a field after parsing and defaults.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Meaning {
     /// Nothing: it is derived from other fields, or absent.
@@ -27,7 +27,7 @@ pub fn is_on(settings: &Settings, id: FieldId) -> bool {
     meaning(id, settings.get(id)) == Meaning::Is(Parsed::Flag(true))
 }
 
-/// What `raw` means for a field, where none was given too.
+/// The meaning of a field's raw value; `None` where no value was given.
 #[must_use]
 pub fn meaning(id: FieldId, raw: Option<&Value>) -> Meaning {
     let field = id.field();
@@ -115,7 +115,7 @@ pub fn set_names(kind: Kind, bits: u32) -> impl Iterator<Item = &'static str> {
         .map(|(name, _)| *name)
 }
 
-/// The fields of `settings` that mean something else than in `base`, in declaration order. Values that a
+/// The fields of `settings` whose meaning differs from that in `base`, in declaration order. Values that a
 /// field cannot take are left out.
 pub fn differences<'s>(
     settings: &'s Settings,

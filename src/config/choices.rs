@@ -115,11 +115,11 @@ choices! {
         Flash = "flash",
         /// cuDNN fused attention.
         Fused = "fused",
-        /// Scores and probabilities are kept.
+        /// Separate kernels: scores and probabilities are saved.
         Unfused = "unfused",
         /// Megatron's own unfused attention.
         Local = "local",
-        /// Transformer Engine decides.
+        /// Transformer Engine picks a kernel.
         Auto = "auto",
     }
 
@@ -133,13 +133,13 @@ choices! {
 
     /// `--cp-comm-type`.
     CpCommType {
-        /// Keys and values travel round the ranks.
+        /// A ring: keys and values pass from rank to rank.
         P2p = "p2p",
-        /// Heads are exchanged for tokens.
+        /// An all-to-all: each rank gets the whole sequence of some heads.
         A2a = "a2a",
-        /// Keys and values are gathered.
+        /// Every rank gathers all keys and values.
         AllGather = "all_gather",
-        /// Both of the first two.
+        /// `A2a` within a group of ranks, `P2p` between the groups.
         A2aP2p = "a2a+p2p",
     }
 
@@ -147,7 +147,7 @@ choices! {
     TokenDispatcher {
         /// Every rank gathers all tokens.
         AllGather = "allgather",
-        /// Tokens travel to their experts.
+        /// Each token is sent to the ranks of its experts.
         AllToAll = "alltoall",
         /// DeepEP or another fused backend.
         Flex = "flex",
@@ -211,7 +211,7 @@ choices! {
         AttnNorm = "attn_norm",
         /// Input of linear_qkv.
         QkvLinear = "qkv_linear",
-        /// What core attention keeps.
+        /// The tensors that core attention saves for its backward pass.
         CoreAttn = "core_attn",
         /// Input of linear_proj.
         AttnProj = "attn_proj",
@@ -243,9 +243,9 @@ choices! {
         Mlp = "mlp",
         /// The MLP of a MoE layer with the norm before it.
         Moe = "moe",
-        /// The norm before the MLP of a MoE layer, its router, and shared experts that overlap nothing.
+        /// The norm before the MLP of a MoE layer, the router, and the shared experts unless they overlap communication.
         MoeRouter = "moe_router",
-        /// What prepares tokens for their way to the experts.
+        /// The sorting and counting of tokens before the dispatcher sends them to the experts.
         MoePreprocess = "moe_preprocess",
         /// Mamba layers.
         Mamba = "mamba",
@@ -277,7 +277,7 @@ choices! {
     MainParamsDtype {
         /// 4 bytes.
         Fp32 = "fp32",
-        /// 2 bytes: the 16 bits that bf16 parameters lack.
+        /// 2 bytes: the lower 16 bits of fp32, whose upper 16 bits are the bf16 parameter.
         Fp16 = "fp16",
     }
 
@@ -297,11 +297,11 @@ choices! {
     AttentionVariant {
         /// Gated delta net: linear attention.
         GatedDeltaNet = "gated_delta_net",
-        /// The same under its newer name.
+        /// `GatedDeltaNet` under its newer name.
         Gdn = "gdn",
     }
 
-    /// What a module starts with.
+    /// The first layers of a module.
     FrontEnd {
         /// A word embedding, and an output layer at the end.
         Tokens = "tokens",
@@ -309,13 +309,13 @@ choices! {
         Patches = "patches",
         /// Two convolutions over a sound's spectrum.
         Audio = "audio",
-        /// Nothing: vectors come from elsewhere.
+        /// No layers of its own: the module receives vectors.
         Features = "features",
     }
 
     /// How an encoder's output becomes the language model's input.
     ProjectorKind {
-        /// It goes as it is.
+        /// No layers: the encoder's output is used unchanged.
         None = "none",
         /// One linear layer.
         Affine = "affine",

@@ -10,7 +10,7 @@ use crate::parallel::mimo::{Change, Field, LANGUAGE_MODULE, ModuleParallelism, R
 use crate::parallel::python::Refusal;
 use crate::value::Value;
 
-/// Fields that say what a module is and how its ranks share it, and not how the job is trained.
+/// Whether a field is a module's own: it says what the module is and how its ranks share it, not how the job is trained.
 fn of_one_module(id: FieldId) -> bool {
     let field = id.field();
     let groups = [
@@ -227,7 +227,7 @@ impl RawJob {
     /// of a name that the job has keep what they are, others become like `unknown`; those without a spec go.
     ///
     /// # Errors
-    /// What MegatronMIMO says about specs that it does not read.
+    /// The exception that MegatronMIMO raises for specs that it cannot read.
     pub fn set_component_specs(&mut self, text: &str, unknown: &Settings) -> Result<(), Refusal> {
         let specs: Vec<&str> = text
             .split_whitespace()

@@ -18,7 +18,7 @@ pub enum Group {
     Parallelism,
     /// Micro batch, global batch, sequence length.
     Batch,
-    /// What is recomputed or offloaded instead of kept.
+    /// Activations that are recomputed or offloaded instead of saved.
     Savers,
     /// Training precision and optimizer states.
     Optimizer,
@@ -96,7 +96,7 @@ pub enum Aspect {
     Training,
 }
 
-/// What values a field takes.
+/// The kind of value that a field takes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Kind {
     /// A whole number within `min..=max`.
@@ -128,7 +128,7 @@ pub enum Kind {
     },
 }
 
-/// What a missing value means.
+/// The meaning of a missing value.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Default {
     /// The field must be given.
@@ -235,17 +235,17 @@ pub struct Field {
     pub scope: Scope,
     /// Legal values.
     pub kind: Kind,
-    /// What a missing value means.
+    /// The meaning of a missing value.
     pub default: Default,
     /// Whether it says what the model is or how it is trained.
     pub aspect: Aspect,
-    /// What must hold for the field to matter; none where it always does.
+    /// The condition under which the field matters; none where it always does.
     pub relevant_if: Option<Condition>,
     /// Whether Megatron-LM has this argument; the others are this calculator's own.
     pub megatron: bool,
     /// The flag that sets it; none where Megatron-LM has no flag for it.
     pub flag: Option<Flag>,
-    /// What the form calls it.
+    /// The name in the form.
     pub label: &'static str,
     /// The symbol in formulas, empty where it appears in none.
     pub symbol: &'static str,
@@ -362,7 +362,7 @@ impl Field {
     }
 }
 
-/// What a declaration in [`fields`](super::fields) adds to a field.
+/// The facts that declarations in [`fields`](super::fields) add to a field, as a builder.
 impl Field {
     /// Place in the form, link key and label.
     pub(super) const fn at(

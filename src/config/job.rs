@@ -47,7 +47,7 @@ pub struct Module {
     pub(crate) dp: u64,
     /// Data-parallel size of the expert view.
     pub(crate) edp: u64,
-    /// Whether norms and residuals split the sequence over TP; never with TP = 1.
+    /// Whether norms and residuals split the sequence over TP ranks; always off with TP 1.
     pub(crate) sequence_parallel: bool,
     /// Inner width of the dense MLP.
     pub(crate) ffn_hidden_size: u64,
@@ -73,7 +73,7 @@ pub struct Module {
     pub(crate) num_microbatches: u64,
     /// What the module reads and puts out.
     pub(crate) io: ModuleIo,
-    /// What passes between it and other modules.
+    /// The data that passes between this module and others.
     pub(crate) boundary: Boundary,
     /// Whether every context-parallel rank has whole sequences.
     pub(crate) whole_sequences: bool,
@@ -83,7 +83,8 @@ pub struct Module {
     pub(crate) precision: Precision,
 }
 
-/// What passes between a module and others on each of its ranks, and where it stands in their pipeline.
+/// The data that passes between a module and others on each of its ranks, and the stages of the other modules before
+/// and after it in their common pipeline.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Boundary {
     /// Bytes of a micro batch that the first stage gets from other modules on other ranks.
@@ -270,7 +271,7 @@ impl Module {
         self.has_bf16_layers() && (index < a.num_layers_at_start_in_bf16 || index >= end)
     }
 
-    /// Whether any layer does.
+    /// Whether some layers stay in bf16 while others compute in fp8.
     #[must_use]
     pub fn has_bf16_layers(&self) -> bool {
         self.args.fp8_format.is_some() && self.args.first_last_layers_bf16
@@ -296,7 +297,7 @@ impl Module {
         }
     }
 
-    /// Both views of the module's ranks.
+    /// The dense and the expert numbering of the module's ranks.
     ///
     /// # Errors
     /// Never for a checked module; the grid's own rules are part of the check.

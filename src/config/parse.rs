@@ -2,8 +2,6 @@
 //!
 //! Text is read as people type numbers: `4096`, `4_096`, `4,096`, ` 4096 `, `1e6`, `128k` (k = 1024).
 
-use core::fmt;
-
 use super::field::{Decimal, Default, Field, Kind};
 use super::pattern::{LayerPattern, PatternError};
 use crate::value::Value;
@@ -28,15 +26,19 @@ pub enum Parsed {
 }
 
 /// Why a raw value does not fit its field.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum ParseError {
-    /// Nothing was typed where something is needed.
+    /// An empty text where something is needed.
+    #[error("needs a value")]
     Empty,
     /// Not a number at all.
+    #[error("is not a number; write it like 4096, 4_096, 1e6 or 128k")]
     NotANumber,
     /// A fraction where a whole number is needed.
+    #[error("must be a whole number")]
     NotWhole,
     /// Outside the field's range; the bounds as text.
+    #[error("must be between {min} and {max}")]
     OutOfRange {
         /// Smallest legal value.
         min: String,
@@ -44,47 +46,31 @@ pub enum ParseError {
         max: String,
     },
     /// Neither on nor off.
+    #[error("must be true or false")]
     NotAFlag,
     /// Not one of the names.
+    #[error("knows no “{}”; use one of {}", clip(given), names.join(", "))]
     UnknownChoice {
-        /// What was given.
+        /// The unknown name.
         given: String,
         /// The legal names.
         names: &'static [&'static str],
     },
     /// A layer pattern that cannot be read.
+    #[error(transparent)]
     Pattern(PatternError),
     /// Too long.
+    #[error("is longer than {max} characters")]
     TooLong {
         /// Longest legal text in characters.
         max: usize,
     },
     /// A list or a map where a plain value is needed.
+    #[error("must be a single value, not a {given}")]
     WrongType {
-        /// What was given.
+        /// The type of the value, as Python calls it.
         given: &'static str,
     },
-}
-
-impl fmt::Display for ParseError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Empty => f.write_str("needs a value"),
-            Self::NotANumber => {
-                f.write_str("is not a number; write it like 4096, 4_096, 1e6 or 128k")
-            }
-            Self::NotWhole => f.write_str("must be a whole number"),
-            Self::OutOfRange { min, max } => write!(f, "must be between {min} and {max}"),
-            Self::NotAFlag => f.write_str("must be true or false"),
-            Self::UnknownChoice { given, names } => {
-                let names = names.join(", ");
-                write!(f, "knows no “{}”; use one of {names}", clip(given))
-            }
-            Self::Pattern(error) => error.fmt(f),
-            Self::TooLong { max } => write!(f, "is longer than {max} characters"),
-            Self::WrongType { given } => write!(f, "must be a single value, not a {given}"),
-        }
-    }
 }
 
 /// The first characters of text from outside, for messages.

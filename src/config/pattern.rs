@@ -13,7 +13,7 @@ const LONGEST: usize = 10_000;
 /// The deepest nesting of parentheses.
 const DEEPEST: u32 = 16;
 
-/// Which layers are `MoE` layers.
+/// The layers for which something holds: `MoE` layers, or layers with linear attention.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LayerPattern {
     /// Layer `i` (from 0) is a `MoE` layer when `i % n == 0`.
@@ -23,46 +23,34 @@ pub enum LayerPattern {
 }
 
 /// Why a layer pattern cannot be read.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PatternError {
-    /// Nothing there.
+    /// An empty text.
+    #[error("needs a value: 1, or a list such as ([0]*3+[1]*58)")]
     Empty,
     /// The number is not a positive whole number.
+    #[error("as a number must be a positive whole number; as a list write ([0]*3+[1]*58)")]
     NotPositive,
     /// A list entry is neither 0 nor 1.
+    #[error("may only list zeros (dense layers) and ones (MoE layers)")]
     NotZeroOrOne,
-    /// The text does not follow the grammar at this character (from 1).
+    /// The text does not follow the grammar.
+    #[error(
+        "cannot be read at character {place}; write a number, a list like [0,1,1], or ([0]*3+[1]*58)"
+    )]
     Syntax {
         /// Position in characters, from 1.
         place: usize,
     },
     /// More entries than any model has layers.
+    #[error("has more than {LONGEST} entries")]
     TooLong,
-    /// Something that is neither a number, a list nor text.
+    /// A value that is neither a number, a list nor text.
+    #[error("must be a number or a list, not a {given}")]
     WrongType {
-        /// What was given.
+        /// The type of the value, as Python calls it.
         given: &'static str,
     },
-}
-
-impl fmt::Display for PatternError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Empty => f.write_str("needs a value: 1, or a list such as ([0]*3+[1]*58)"),
-            Self::NotPositive => f.write_str(
-                "as a number must be a positive whole number; as a list write ([0]*3+[1]*58)",
-            ),
-            Self::NotZeroOrOne => {
-                f.write_str("may only list zeros (dense layers) and ones (MoE layers)")
-            }
-            Self::Syntax { place } => write!(
-                f,
-                "cannot be read at character {place}; write a number, a list like [0,1,1], or ([0]*3+[1]*58)"
-            ),
-            Self::TooLong => write!(f, "has more than {LONGEST} entries"),
-            Self::WrongType { given } => write!(f, "must be a number or a list, not a {given}"),
-        }
-    }
 }
 
 impl LayerPattern {

@@ -1,4 +1,4 @@
-//! What is wrong with a job, in words that name the fields, the rule and values that would work.
+//! A problem of a job: the rule, the fields involved, a message, and changes that would remove the problem.
 
 use core::fmt;
 
@@ -6,7 +6,7 @@ use super::fields::FieldId;
 use crate::parallel::mimo::Repair;
 use crate::value::Value;
 
-/// How bad it is.
+/// Whether a problem keeps the job from running.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Severity {
     /// Megatron refuses the job, or it has no meaning.
@@ -15,7 +15,7 @@ pub enum Severity {
     Warning,
 }
 
-/// A change that would mend a problem.
+/// A change that would remove a problem.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fix {
     /// The field to set.
@@ -27,7 +27,7 @@ pub struct Fix {
 /// One problem.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Problem {
-    /// Index of the module it is about.
+    /// Index of the module that the problem is about.
     pub module: usize,
     /// Every field involved; empty for unknown keys.
     pub fields: Vec<FieldId>,
@@ -37,9 +37,9 @@ pub struct Problem {
     pub rule: &'static str,
     /// The problem in one sentence, with what would work.
     pub message: String,
-    /// Changes that would mend it, best first.
+    /// Changes of one field that would remove the problem, best first.
     pub fixes: Vec<Fix>,
-    /// A change over several modules that would mend it.
+    /// A change of several modules that would remove the problem.
     pub repair: Option<Repair>,
 }
 

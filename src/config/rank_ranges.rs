@@ -13,9 +13,9 @@ pub(super) struct RankRange {
     pub(super) offset: u64,
     /// How many ranks; 0 when that is not known.
     pub(super) ranks: u64,
-    /// Whether the module's place was refused.
+    /// Whether `MegatronMIMO` refuses the module's ranks.
     pub(super) refused: bool,
-    /// Whether there are further modules.
+    /// Whether the job has several modules.
     several: bool,
 }
 
@@ -103,7 +103,7 @@ pub(super) fn rank_ranges(raw: &RawJob, problems: &mut Vec<Problem>) -> Vec<Opti
         .collect()
 }
 
-/// What the modules of a job say about their ranks; no modules for a plain job.
+/// The parallelism that the modules of a job state, for `MegatronMIMO`'s rules; no modules for a plain job.
 #[must_use]
 pub fn mimo_input(raw: &RawJob) -> MimoInput {
     let several = raw.modules.len() > 1;
@@ -115,7 +115,7 @@ pub fn mimo_input(raw: &RawJob) -> MimoInput {
     }
 }
 
-/// What a module says about its parallelism, its own values over the shared ones.
+/// The parallelism that a module states: its own values, and the shared ones where it has none.
 fn module_input(raw: &RawJob, index: usize, several: bool) -> ModuleInput {
     let module = raw.modules.get(index);
     let mut input = ModuleInput::new(
@@ -144,7 +144,7 @@ fn module_input(raw: &RawJob, index: usize, several: bool) -> ModuleInput {
     input
 }
 
-/// A number as people type it, or the value as it is.
+/// The number that a value means, or the value itself where it means none.
 fn number(value: Option<&Value>, field: FieldId) -> Value {
     let Some(value) = value else {
         return Value::Null;

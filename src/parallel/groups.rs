@@ -109,7 +109,7 @@ impl Default for ModelParallel {
     }
 }
 
-/// Where a rank stands in both views.
+/// A rank's position within each of its groups, dense and expert.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(
     missing_docs,
@@ -125,7 +125,7 @@ pub struct Coordinates {
     pub edp: u64,
 }
 
-/// Both views of the ranks `[rank_offset, rank_offset + world_size)`.
+/// The dense and the expert numbering of the ranks `[rank_offset, rank_offset + world_size)`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RankGrids {
     dense: Grid<Dim>,

@@ -31,7 +31,7 @@ pub use problem::ScheduleProblem;
 /// A schedule has no more chunks than this, so that all work is bounded; real jobs have a few dozen.
 pub const MAX_VPP: u32 = 4096;
 
-/// All that decides the order of passes, under Megatron's names.
+/// The sizes that decide the order of passes, under Megatron's names.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ScheduleInput {
     /// Pipeline ranks; for a multi-module pipeline, the stages on the longest way through its modules.
@@ -80,14 +80,14 @@ impl Phase {
     }
 }
 
-/// What a rank does at one moment: one pass, or with EP overlap two at once.
+/// One step of a rank: a forward or a backward pass, or with EP overlap both at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Step {
     /// The forward pass, if there is one.
     pub forward: Option<Pass>,
     /// The backward pass, if there is one.
     pub backward: Option<Pass>,
-    /// Where in the schedule this is.
+    /// The part of the schedule.
     pub phase: Phase,
 }
 
@@ -130,7 +130,7 @@ impl Schedule {
         }
     }
 
-    /// What the schedule was made from.
+    /// The input that the schedule was made from.
     #[must_use]
     pub fn input(&self) -> ScheduleInput {
         self.input

@@ -58,7 +58,7 @@ pub struct StageInput<'a> {
     pub layout: Option<&'a PipelineLayout>,
 }
 
-/// What one virtual chunk of one pipeline rank holds.
+/// The layers of one virtual chunk of one pipeline rank.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Chunk {
     /// The pipeline rank.
@@ -86,13 +86,13 @@ impl Chunk {
 
     /// Whether it holds a word embedding table: for its input, for MTP, or one table for both.
     ///
-    /// The output layer's own weight is not meant; whether that is a further tensor depends on tying.
+    /// An untied output layer has a further weight, which is not counted here.
     #[must_use]
     pub fn word_embedding(&self) -> bool {
         self.embedding || self.mtp > 0
     }
 
-    /// Whether that table is a copy that exists only for MTP, kept equal to the first stage's.
+    /// Whether the word embedding table is a copy for MTP alone, kept equal to the first stage's table.
     #[must_use]
     pub fn word_embedding_copy_for_mtp(&self) -> bool {
         self.mtp > 0 && !self.embedding
@@ -164,7 +164,7 @@ pub fn stage_layout(input: &StageInput<'_>) -> Result<StageLayout, Vec<StageProb
     }
 }
 
-/// What a split decides for one chunk; the rest follows from its position.
+/// The layers that a split gives to one chunk. The rest of the chunk follows from its position.
 #[derive(Clone, Copy, Default)]
 struct Share {
     layers: u32,

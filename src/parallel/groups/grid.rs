@@ -369,7 +369,7 @@ impl Group<'_> {
     }
 }
 
-/// The same numbering with as few steps as possible, so that equal partitions compare equal.
+/// Joins steps that follow on each other without a gap and drops steps of size 1, so that equal numberings compare equal.
 fn merged(steps: Vec<Step>) -> Vec<Step> {
     let mut fewest: Vec<Step> = Vec::with_capacity(steps.len());
     for step in steps {

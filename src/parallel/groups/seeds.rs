@@ -2,7 +2,7 @@
 
 use super::Coordinates;
 
-/// What the user says about randomness.
+/// The arguments that decide the seeds of a job's ranks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SeedRule {
     /// `seed`, positive; Megatron-LM's default is 1234.

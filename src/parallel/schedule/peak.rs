@@ -1,13 +1,12 @@
-//! The moment at which most is alive, without walking every step.
+//! The step of a schedule with the most live bytes, found without walking every step.
 //!
-//! Passes come in runs of one chunk. Within a run the weight of what is alive changes by the same amount
-//! every turn, so its largest value is at one of its ends; and a turn has the same weight as the turn one
-//! period of full groups earlier, so only the first period needs a look. What is left are a few runs for
-//! each chunk, whatever the number of microbatches.
+//! Passes come in runs of one chunk. Within a run the live bytes change by the same amount every turn, so their maximum
+//! is at one end of the run; and a turn has as many live bytes as the turn one period of full groups earlier, so only
+//! the first period is examined. That leaves a few runs for each chunk, whatever the number of microbatches.
 
 use super::Schedule;
 
-/// What one chunk costs, in bytes.
+/// The bytes that one chunk keeps alive, by how long it does.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ChunkBytes {
     /// Kept for each live microbatch.
@@ -24,14 +23,14 @@ pub struct ChunkBytes {
     /// From the end of a backward pass of this chunk until the next backward pass begins: the variable
     /// `output_tensor_grad`.
     pub output_grad: u64,
-    /// From the end of each backward pass of this chunk until the end of all, as often as `deferrals` says: what a
-    /// deferred weight gradient needs.
+    /// From the end of each of the first `deferrals` backward passes of this chunk until the end of the schedule: the
+    /// tensors that a deferred weight gradient needs.
     pub deferred: u64,
-    /// How many backward passes of this chunk leave that.
+    /// How many backward passes of this chunk defer a weight gradient.
     pub deferrals: u64,
 }
 
-/// What is alive during one step.
+/// The live bytes and microbatches during one step.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Moment {
     /// The index of the step, for [`Schedule::step`].
@@ -60,8 +59,8 @@ struct Best {
     deferred: u128,
 }
 
-/// What a step with both passes has alive of the two microbatches at work, given the chunks of its forward and of its
-/// backward pass.
+/// The live bytes of the two microbatches that a step with both passes works on, given the chunks of its forward and
+/// of its backward pass.
 pub type PairBytes<'a> = &'a dyn Fn(u32, u32) -> u64;
 
 /// A walk over runs of steps.
@@ -69,7 +68,7 @@ struct Walk<'a> {
     schedule: &'a Schedule,
     chunks: &'a [ChunkBytes],
     pair: Option<PairBytes<'a>>,
-    /// The weight of what is kept before the next step.
+    /// Bytes kept for live microbatches before the next step.
     kept: u128,
     best: Option<Best>,
 }
@@ -85,7 +84,7 @@ impl Schedule {
         self.peak_between(chunks, None, 0, self.len())
     }
 
-    /// The same where steps with both passes have a weight of their own.
+    /// [`peak`](Self::peak), where `pair` gives the bytes of steps with both passes.
     #[must_use]
     pub fn peak_with(&self, chunks: &[ChunkBytes], pair: PairBytes<'_>) -> Moment {
         self.peak_between(chunks, Some(pair), 0, self.len())
@@ -97,7 +96,7 @@ impl Schedule {
         self.shares(chunks, None, points)
     }
 
-    /// The same where steps with both passes have a weight of their own.
+    /// [`timeline`](Self::timeline), where `pair` gives the bytes of steps with both passes.
     #[must_use]
     pub fn timeline_with(
         &self,
@@ -163,7 +162,7 @@ impl Walk<'_> {
         self.chunks.get(chunk as usize).copied().unwrap_or_default()
     }
 
-    /// The weight of what is kept after so many passes.
+    /// Bytes kept for live microbatches after so many forward and backward passes.
     fn stored(&self, (forward, backward): (u64, u64)) -> u128 {
         let mut sum = 0u128;
         for (chunk, weight) in (0..self.schedule.num_chunks()).zip(self.chunks) {
@@ -187,7 +186,7 @@ impl Walk<'_> {
         }
     }
 
-    /// What waits for deferred weight gradients after so many backward passes.
+    /// Bytes that wait for deferred weight gradients after so many backward passes.
     fn deferred(&self, backward: u64) -> u128 {
         let mut sum = 0;
         for (chunk, weight) in (0..self.schedule.num_chunks()).zip(self.chunks) {
@@ -199,13 +198,13 @@ impl Walk<'_> {
         sum
     }
 
-    /// After how many of the next backward passes of a chunk nothing more is deferred.
+    /// How many of the next backward passes of a chunk still defer a weight gradient.
     fn until_full(&self, chunk: u32, backward: u64) -> u64 {
         let ended = self.schedule.order.ended(chunk, backward);
         self.weight(chunk).deferrals.saturating_sub(ended)
     }
 
-    /// The same for all chunks.
+    /// The largest [`until_full`](Self::until_full) of all chunks.
     fn filling(&self, backward: u64) -> u64 {
         let chunks = (0..self.schedule.num_chunks()).zip(self.chunks);
         let deferring = chunks.filter(|(_, weight)| weight.deferred > 0);
@@ -213,7 +212,7 @@ impl Walk<'_> {
         until.max().unwrap_or(0)
     }
 
-    /// What chunks without a live microbatch hold, other than the two at work.
+    /// Bytes that chunks without a live microbatch hold, other than the two at work.
     fn idle(&self, (forward, backward): (u64, u64), at_work: [u32; 2]) -> u128 {
         let mut sum = 0;
         for (chunk, weight) in (0..self.schedule.num_chunks()).zip(self.chunks) {
@@ -227,7 +226,7 @@ impl Walk<'_> {
         sum
     }
 
-    /// What the latest of so many backward passes left behind: until the next one ends, and until it begins.
+    /// Bytes that the latest of so many backward passes leaves behind: until the next one ends, and until it begins.
     fn left(&self, backward: u64) -> (u128, u128) {
         let Some(last) = backward.checked_sub(1) else {
             return (0, 0);

@@ -1,4 +1,4 @@
-//! What Megatron refuses about a schedule, and what it would accept instead.
+//! The rules of Megatron that a schedule breaks, with values near by that it accepts.
 
 use core::fmt;
 
@@ -93,7 +93,7 @@ impl ScheduleInput {
         problems
     }
 
-    /// What is wrong with the groups that interleaving deals micro batches out in.
+    /// The rule that the groups of microbatches of an interleaved schedule break, if any.
     pub(crate) fn group_problem(&self) -> Option<ScheduleProblem> {
         let (group, pp, num_microbatches) = (self.group(), self.pp, self.num_microbatches);
         if group < pp || group > num_microbatches {

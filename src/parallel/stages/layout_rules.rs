@@ -53,7 +53,7 @@ pub(super) fn split(
     }))
 }
 
-/// What the layout holds, all stages in a row.
+/// The layers of all stages of the layout, in order.
 fn content(input: &StageInput<'_>, layout: &PipelineLayout, problems: &mut Vec<StageProblem>) {
     let mut ends = layout.layers();
     let first = ends.next();

@@ -1,4 +1,4 @@
-//! What Megatron refuses about a split, and what it would accept instead.
+//! The rules of Megatron that a split of layers breaks, with values near by that it accepts.
 
 mod text;
 
@@ -73,7 +73,7 @@ pub enum StageProblem {
     LayersPerRank {
         /// Decoder layers.
         num_layers: u32,
-        /// The same with the embedding and the loss where they count.
+        /// Decoder layers, and the embedding and the loss where they count as layers.
         slots: u32,
         /// Pipeline ranks.
         pp: u32,
@@ -140,12 +140,12 @@ pub enum StageProblem {
     },
     /// A layout that does not begin with the embedding.
     LayoutStart {
-        /// What it begins with; `None` when it is empty.
+        /// The layout's first layer; `None` when the layout is empty.
         found: Option<LayerType>,
     },
     /// A layout that does not end with the loss.
     LayoutEnd {
-        /// What it ends with; `None` when it is empty.
+        /// The layout's last layer; `None` when the layout is empty.
         found: Option<LayerType>,
     },
     /// A layout with too many or too few layers of a kind.

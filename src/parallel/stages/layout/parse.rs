@@ -23,13 +23,13 @@ const MAX_DEPTH: usize = 8;
 /// Why a layout could not be read, and where.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LayoutError {
-    /// Which character is to blame, from 0; in a list of names, which name, counted over all stages.
+    /// Index of the wrong character, from 0; in a list of names, index of the wrong name, counted over all stages.
     pub position: usize,
-    /// What is wrong there.
+    /// The kind of mistake.
     pub kind: LayoutErrorKind,
 }
 
-/// What is wrong with a layout.
+/// A mistake in a layout.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LayoutErrorKind {
     /// A character that means nothing in a layout.

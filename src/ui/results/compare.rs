@@ -172,12 +172,7 @@ fn different_settings(page: State) -> Vec<(&'static str, String)> {
             text => text,
         };
         let differs = !same(field, old, new);
-        differs.then(|| {
-            (
-                field.label,
-                format!("{} → {}", value(old), value(new)),
-            )
-        })
+        differs.then(|| (field.label, format!("{} → {}", value(old), value(new))))
     });
     differing.take(MOST).collect()
 }

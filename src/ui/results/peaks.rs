@@ -135,7 +135,7 @@ fn OverheadRow(peak: Memo<Option<Peak>>, field: FieldId) -> impl IntoView {
                 <button
                     type="button"
                     class="link"
-                    aria-label=format!("Set {}", field.label)
+                    aria-label=format!("Set {}", field.field().label)
                     on:click=go
                 >
                     "set"

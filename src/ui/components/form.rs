@@ -76,9 +76,5 @@ pub fn control_id(field: &Field) -> String {
 /// Whether the field is a number that has buttons to step it, and whose other values are tried.
 fn has_steps(field: &Field) -> bool {
     let is_number = matches!(field.kind, Kind::Int { .. });
-    is_number
-        && matches!(
-            field.group,
-            Group::Parallelism | Group::Batch
-        )
+    is_number && matches!(field.group, Group::Parallelism | Group::Batch)
 }

@@ -96,7 +96,7 @@ fn AxisRow(axis: Axis) -> impl IntoView {
     let name = axis.field().field().name;
     let label = match axis {
         Axis::Recompute => "Recompute",
-        _ => axis.field().label,
+        _ => axis.field().field().label,
     };
     let varies = Memo::new(move |_| search.options.read().vary.contains(&axis));
     let toggle = move |on: bool| {

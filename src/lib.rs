@@ -55,7 +55,6 @@ pub mod search;
 pub mod formats;
 pub mod presets;
 
-pub mod exchange;
 pub mod export;
 pub mod report;
 

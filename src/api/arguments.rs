@@ -17,10 +17,24 @@ pub(super) fn read<T: DeserializeOwned>(argument: JsValue) -> Result<T, JsValue>
     read.map_err(|error| {
         let path = error.path().to_string();
         let message = message(error.into_inner());
-        match path.as_str() {
-            "." => type_error(&message),
-            path => type_error(&format!("{path}: {message}")),
+        match (path.as_str(), rule(&message)) {
+            (".", _) => type_error(&message),
+            (path, Some(rule)) => type_error(&format!("{path} {rule}")),
+            (path, None) => type_error(&format!("{path}: {message}")),
         }
+    })
+}
+
+/// What a value must be, where a deserializer's error message says which Rust type it expected.
+fn rule(message: &str) -> Option<&'static str> {
+    let (_, expected) = message.split_once(", expected ")?;
+    Some(match expected {
+        "u8" | "u16" | "u32" | "u64" | "u128" | "usize" => "must be a whole number, not below zero",
+        "i128" => "must be a whole number",
+        "a string" => "must be a string",
+        "a boolean" => "must be true or false",
+        "a sequence" => "must be an array",
+        _ => return None,
     })
 }
 

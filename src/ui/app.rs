@@ -1,4 +1,4 @@
-//! The root component: the calculator's own page, or, with `?view=` in the address, an embed of it.
+//! The root component: the calculator's own page, or, in `embed.html`, an embed of it.
 
 use leptos::prelude::*;
 
@@ -18,7 +18,7 @@ use super::{browser, url_sync};
 #[component]
 pub fn App() -> impl IntoView {
     provide_context(url_sync::open());
-    let content = if browser::query().contains("view=") {
+    let content = if browser::is_embed() {
         view! { <Embed /> }.into_any()
     } else {
         view! { <Page /> }.into_any()

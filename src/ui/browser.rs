@@ -146,6 +146,12 @@ pub(crate) fn cores() -> usize {
     whole.unwrap_or(2)
 }
 
+/// Whether the document is the one that other pages show in a frame, `embed.html`.
+pub(crate) fn is_embed() -> bool {
+    let root = document().and_then(|document| document.document_element());
+    root.is_some_and(|root| root.class_list().contains("embed"))
+}
+
 /// Whether the page is mostly used with fingers.
 pub(crate) fn is_coarse() -> bool {
     let query = window().and_then(|window| window.match_media("(pointer: coarse)").ok());

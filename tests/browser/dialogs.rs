@@ -406,7 +406,7 @@ const HUB: &str = "https://huggingface.co/acme/tiny/raw/main/config.json";
 /// Puts a function in the place of the browser's `fetch`, which notes what it is asked.
 fn stub(page: &Page, answer: &str) {
     page.eval(&format!(
-        "(window.asked = [], window.fetch = async (...request) => {{ asked.push(request); {answer} }}, 0)"
+        "(window.asked = [], window.fetch = async (request) => {{ asked.push(request); {answer} }}, 0)"
     ));
 }
 
@@ -430,7 +430,7 @@ fn the_hub_is_asked_for_a_model_by_a_button_and_by_nothing_else() {
         said(&page)
     );
     assert_eq!(
-        page.eval("asked.map(([address, { credentials, referrerPolicy }]) => [address, credentials, referrerPolicy])"),
+        page.eval("asked.map(({ url, credentials, referrerPolicy }) => [url, credentials, referrerPolicy])"),
         json!([[HUB, "omit", "no-referrer"]])
     );
     apply(&page);

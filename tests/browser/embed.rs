@@ -50,6 +50,7 @@ impl Embedded {
     /// Waits until the first element shows a result.
     fn loaded(&self) {
         self.page.until(&format!("{FRAME}?.clientHeight > 100"));
+        self.until_inside("document.querySelector('[data-testid=total]')");
     }
 
     /// The value of an expression within the first frame.

@@ -74,9 +74,8 @@ fn a_layout_is_found_and_applied_in_one_step_that_undo_takes_back() {
         let requests = page.requests();
         requests.iter().any(|address| address.contains("search"))
     };
-    assert!(!loaded(&page));
     show(&page);
-    assert!(loaded(&page));
+    assert!(!loaded(&page), "workers start with the search");
     let said = page.text(DIALOG);
     assert!(
         said.contains("7 values of PP × 7 values of TP (4 within your bound) = 49 combinations."),
@@ -85,6 +84,7 @@ fn a_layout_is_found_and_applied_in_one_step_that_undo_takes_back() {
     let before = page.fragment();
     let entries = page.eval("history.length").as_u64().unwrap();
     search(&page);
+    assert!(loaded(&page));
     let status = page.text(&format!("{PROGRESS} [role=status]"));
     assert!(status.starts_with("Done: "), "{status}");
     // Ordered by GPUs a copy.

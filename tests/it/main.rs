@@ -14,7 +14,6 @@
 
 mod config;
 mod evidence;
-mod exchange;
 mod export;
 mod formats;
 mod framework_reports;

@@ -53,7 +53,7 @@ pub(crate) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape) {
     }
     if m.args.encoder_pre_norm {
         let weight = Weights::of(m, Component::EncoderNorm, CLIP_VIT).norm("ln_pre", hidden(m));
-        x = residual_norm(sizes, tape, (BEFORE_LAYERS, weight), x);
+        x = residual_norm(sizes, tape, &(BEFORE_LAYERS, weight), x);
     }
     if item_first(m) {
         // Items come first in convolutions, tokens come first in layers.

@@ -54,7 +54,7 @@ pub(crate) fn build(
 /// The norm after the last decoder layer.
 pub(crate) fn final_norm(sizes: &Sizes<'_>, tape: &mut AutogradTape, x: TensorId) -> TensorId {
     tape.at(Family::Output, FINAL_NORM);
-    residual_norm(sizes, tape, after_layers(sizes.m, FINAL), x)
+    residual_norm(sizes, tape, &after_layers(sizes.m, FINAL), x)
 }
 
 /// The output layer, whose weight is a part of its own, and the loss.

@@ -26,7 +26,7 @@ pub(crate) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape, input: TensorId)
 
     tape.at(Family::Residual, MLA);
     let start = tape.here();
-    let normed = residual_norm(sizes, tape, norm::input(m), input);
+    let normed = residual_norm(sizes, tape, &norm::input(m), input);
     tape.offload(OffloadModule::AttnNorm, start);
     let first = tape.here();
     let down = compress(sizes, tape, normed);
@@ -46,7 +46,7 @@ pub(crate) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape, input: TensorId)
             weight: weights.split(name, &[n_q, query, rank], 2),
             bias: None,
         };
-        up(sizes, tape, query_norm(m, rank), &linear, rank);
+        up(sizes, tape, &query_norm(m, rank), &linear, rank);
     } else {
         let name = "self_attention.linear_q_proj.weight";
         let linear = Linear {
@@ -82,7 +82,7 @@ pub(crate) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape, input: TensorId)
         weight: weights.split(name, &[n_q, key_value, kv_rank], 2),
         bias: None,
     };
-    up(sizes, tape, key_value_norm(m), &linear, kv_rank);
+    up(sizes, tape, &key_value_norm(m), &linear, kv_rank);
     let (q, k, v) = rope(sizes, tape, q, kv, query);
     let last = tape.here();
     tape.offload(OffloadModule::QkvLinear, first);
@@ -215,12 +215,12 @@ fn norm_apart(sizes: &Sizes<'_>, tape: &mut AutogradTape, down: Compressed) -> C
 fn up(
     sizes: &Sizes<'_>,
     tape: &mut AutogradTape,
-    norm: (NormNames, ParamTensor),
+    norm: &(NormNames, ParamTensor),
     linear: &Linear,
     normed: Factor,
 ) {
     if sizes.m.args.qk_layernorm && sizes.kernels.norm_in_linear {
-        norm_column(sizes, tape, norm, linear, normed);
+        norm_column(sizes, tape, *norm, linear, normed);
     } else {
         column(
             sizes,

@@ -101,7 +101,7 @@ pub(crate) fn build(
     let (m, bytes) = (sizes.m, sizes.width());
     tape.at(Family::Residual, TE_LAYERNORM_LINEAR);
     let before_norm = tape.here();
-    let normed = residual_norm(sizes, tape, norm::pre_mlp(m), x);
+    let normed = residual_norm(sizes, tape, &norm::pre_mlp(m), x);
     tape.offload(OffloadModule::MlpNorm, before_norm);
     let start = tape.here();
     let ends_at = tape.ends_at();

@@ -19,9 +19,9 @@ pub(crate) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape, states: TensorId
     let start = tape.here();
     let norms = Weights::of(m, Component::EnormHnorm, MTP);
     let weight = norms.norm("enorm", hidden(m));
-    let enorm = residual_norm(sizes, tape, (ENORM, weight), embedded);
+    let enorm = residual_norm(sizes, tape, &(ENORM, weight), embedded);
     let weight = norms.norm("hnorm", hidden(m));
-    let hnorm = residual_norm(sizes, tape, (HNORM, weight), states);
+    let hnorm = residual_norm(sizes, tape, &(HNORM, weight), states);
     let both = factor("2·h", 2 * m.args.hidden_size);
     let joined = tape.tensor(
         "MTP: embedding beside hidden states",
@@ -61,5 +61,5 @@ pub(crate) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape, states: TensorId
     // Full recompute with method uniform runs projection and layer again from their two inputs.
     tape.section(None, start, &[embedded, states]);
     tape.at(Family::Output, MTP);
-    residual_norm(sizes, tape, after_layers(m, MTP_FINAL), output)
+    residual_norm(sizes, tape, &after_layers(m, MTP_FINAL), output)
 }

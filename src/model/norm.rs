@@ -154,10 +154,10 @@ pub(crate) fn saved(
 pub(crate) fn residual_norm(
     sizes: &Sizes<'_>,
     tape: &mut AutogradTape,
-    norm: (NormNames, ParamTensor),
+    norm: &(NormNames, ParamTensor),
     input: TensorId,
 ) -> TensorId {
-    token_norm(sizes, tape, norm, input, hidden(sizes.m))
+    token_norm(sizes, tape, *norm, input, hidden(sizes.m))
 }
 
 /// A norm of its own on this rank's tokens, so wide; returns its output.

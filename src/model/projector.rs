@@ -49,7 +49,7 @@ pub(crate) fn post_norm(sizes: &Sizes<'_>, tape: &mut AutogradTape, x: TensorId)
         return x;
     }
     let weight = Weights::of(m, Component::EncoderNorm, CLIP_VIT).norm("ln_post", hidden(m));
-    residual_norm(sizes, tape, (AFTER_LAYERS, weight), x)
+    residual_norm(sizes, tape, &(AFTER_LAYERS, weight), x)
 }
 
 /// The projector, and the deepstack projectors beside it.

@@ -295,7 +295,7 @@ fn the_focus_stays_on_a_button_that_has_done_its_work() {
     let focused = |place: &str| {
         page.until(&format!(
             "document.activeElement.dataset.testid === '{place}'"
-        ))
+        ));
     };
     page.fill("#field-mbs", "7");
     page.click("[data-testid=reset]");

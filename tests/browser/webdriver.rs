@@ -41,7 +41,7 @@ fn wait<T, E: Display>(step: impl Future<Output = Result<T, E>>) -> T {
 /// The one font, besides one of fixed width, that a browser finds: the layout must not depend on a machine's fonts.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Font {
-    /// DejaVu Sans, among the widest of the usual ones.
+    /// `DejaVu Sans`, among the widest of the usual ones.
     Wide,
     /// Liberation Sans Narrow.
     Narrow,
@@ -61,9 +61,10 @@ impl Font {
             ),
         };
         let accepted = files.into_iter().chain(["DejaVuSansMono*.ttf"]);
-        let accepted: String = accepted
+        let accepted: Vec<String> = accepted
             .map(|file| format!("<glob>*/{file}</glob>"))
             .collect();
+        let accepted = accepted.concat();
         let text = format!(
             "<?xml version=\"1.0\"?>\n<!DOCTYPE fontconfig SYSTEM \"fonts.dtd\">\n<fontconfig>\n\
             <include>/etc/fonts/fonts.conf</include>\n<selectfont><acceptfont>{accepted}</acceptfont>\

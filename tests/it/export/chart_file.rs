@@ -7,8 +7,8 @@ use megatron_memory::report::rank_map::Coloring;
 
 use super::state;
 
-fn stage(pp_rank: usize) -> Option<StageRef> {
-    Some(StageRef { module: 0, pp_rank })
+fn stage(pp_rank: usize) -> StageRef {
+    StageRef { module: 0, pp_rank }
 }
 
 #[test]
@@ -16,7 +16,7 @@ fn every_chart_becomes_a_picture_of_the_asked_width() {
     let share = state("#v1;m=llama3-8b@1;tp=2;pp=2");
     let options = ChartOptions {
         width: 500,
-        stage: stage(1),
+        stage: Some(stage(1)),
         ..ChartOptions::default()
     };
     for (chart, _) in pictures::names() {
@@ -26,7 +26,7 @@ fn every_chart_becomes_a_picture_of_the_asked_width() {
             "{chart}"
         );
         for element in drawn.lines().map(str::trim_start) {
-            let shape = ["<polygon", "<path", "<line", "<text"];
+            let shapes = ["<polygon", "<path", "<line", "<text"];
             let Some((_, class)) = element.split_once(" class=\"") else {
                 continue;
             };
@@ -38,7 +38,7 @@ fn every_chart_becomes_a_picture_of_the_asked_width() {
                     || drawn.contains(&format!(".{name}{{stroke:"))
             });
             assert!(
-                colored || !shape.iter().any(|start| element.starts_with(start)),
+                colored || !shapes.iter().any(|start| element.starts_with(start)),
                 "{chart}: {element}"
             );
         }
@@ -57,7 +57,7 @@ fn what_cannot_be_drawn_is_an_error() {
         assert_eq!(draw("buckets", options), Err(ChartError::Width), "{width}");
     }
     let options = ChartOptions {
-        stage: stage(2),
+        stage: Some(stage(2)),
         ..usual
     };
     assert_eq!(draw("buckets", options), Err(ChartError::UnknownStage));

@@ -95,9 +95,7 @@ fn a_link_to_this_version_leads_to_the_same_numbers() {
     );
     // What is loaded only when somebody asks for it.
     page.click("[data-testid=export]");
-    page.until(
-        "document.querySelector('.exchange-result pre')?.innerText.includes('--num-layers')",
-    );
+    page.until("document.querySelector('.modal-result pre')?.innerText.includes('--num-layers')");
     assert_eq!(page.complaints(), Vec::<String>::new());
 }
 

@@ -18,9 +18,7 @@ pub mod job;
 pub mod megatron_bridge;
 pub mod megatron_lm;
 
-pub use python::PythonError;
-
-use python::{Exception, PyValue, fixed, str};
+use python::{OperationError, PyValue, fixed, str};
 
 /// The frameworks' "MB": 1024 · 1024 bytes.
 const MEGABYTE: i32 = 1 << 20;
@@ -38,7 +36,10 @@ struct Interleaving {
 }
 
 impl Interleaving {
-    fn new<'a>(pipeline_size: PyValue<'a>, virtual_size: PyValue<'a>) -> Result<Self, Exception> {
+    fn new<'a>(
+        pipeline_size: PyValue<'a>,
+        virtual_size: PyValue<'a>,
+    ) -> Result<Self, OperationError> {
         let penalty = (1 + ((pipeline_size - 1) / (pipeline_size * virtual_size))).value()?;
         let in_flight = match (penalty * pipeline_size).value()?.ceil()? {
             // A whole number beyond 128 bits: Python writes all its digits.

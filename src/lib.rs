@@ -39,6 +39,7 @@
 //! - What the frameworks' own estimators print lives in [`framework_reports`] alone; nothing else may
 //!   use those closed formulas.
 
+pub mod python;
 pub mod value;
 
 pub mod config;

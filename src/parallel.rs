@@ -2,6 +2,5 @@
 
 pub mod groups;
 pub mod mimo;
-pub mod python;
 pub mod schedule;
 pub mod stages;

@@ -6,7 +6,7 @@ use wasm_bindgen::prelude::*;
 use super::to_js;
 use super::validate::problems;
 use crate::config::problem::Problem;
-use crate::parallel::python::Refusal;
+use crate::python::PythonError;
 
 #[wasm_bindgen(typescript_custom_section)]
 const TYPES: &str = "
@@ -83,7 +83,7 @@ pub(super) fn config(of: &[Problem]) -> JsValue {
     set.map_or_else(|why| why, |_| error.into())
 }
 
-/// What MegatronMIMO raises: the exception's class is the error's name.
-pub(super) fn raised(refusal: &Refusal) -> JsValue {
-    named(&refusal.exception.to_string(), &refusal.message).into()
+/// The exception that `MegatronMIMO` raises, as an error whose name is the exception's class.
+pub(super) fn raised(error: &PythonError) -> JsValue {
+    named(error.exception.into(), &error.message).into()
 }

@@ -10,8 +10,9 @@ use super::{Exact, arguments, error, to_js, to_ts};
 use crate::config::job::Module;
 use crate::framework_reports::differences::{self, Effect, differences};
 use crate::framework_reports::megatron_bridge::{self, MemoryComponent, TrainingMemory};
-use crate::framework_reports::{PythonError, job, megatron_lm};
+use crate::framework_reports::{job, megatron_lm};
 use crate::memory::ModuleEstimate;
+use crate::python::PythonError;
 use crate::value::Value;
 
 #[wasm_bindgen(typescript_custom_section)]
@@ -223,7 +224,7 @@ impl<T> From<Result<T, PythonError>> for Outcome<T> {
 impl From<PythonError> for PythonException {
     fn from(error: PythonError) -> Self {
         Self {
-            class: error.kind,
+            class: error.exception.into(),
             message: error.message,
         }
     }

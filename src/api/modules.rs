@@ -55,7 +55,7 @@ pub fn parse_component_spec(
 ) -> Result<Ts<ComponentSpec>, JsValue> {
     let spec = arguments::text(spec, "spec")?;
     let read = spec::parse_component_spec(&spec);
-    let (name, parallelism) = read.map_err(|refusal| error::raised(&refusal))?;
+    let (name, parallelism) = read.map_err(|exception| error::raised(&exception))?;
     to_ts(&ComponentSpec {
         name,
         result: ModuleParallelism::from(&parallelism),
@@ -82,7 +82,7 @@ pub fn build_layout(
         Some(arguments::whole(world_size, "worldSize")?)
     };
     let modules = spec::build_layout(&specs, world_size);
-    let modules = modules.map_err(|refusal| error::raised(&refusal))?;
+    let modules = modules.map_err(|exception| error::raised(&exception))?;
     let modules = modules.iter();
     let modules = modules.map(|(name, of)| (name.clone(), ModuleParallelism::from(of)));
     to_js(&Modules(modules.collect()))

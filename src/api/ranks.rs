@@ -129,7 +129,7 @@ pub fn rank_groups(
     let missing = || error::plain(&format!("the job has no module named {module_name}"));
     let module = module.ok_or_else(missing)?;
     let grids = module.rank_grids();
-    let grids = grids.map_err(|refusal| error::raised(&refusal))?;
+    let grids = grids.map_err(|exception| error::raised(&exception))?;
     let groups = grids.view(view).partition(&dims, MemberOrder::Ascending);
     let groups = groups.ok_or_else(|| {
         error::plain("the view does not have all of these dimensions, or one came twice")

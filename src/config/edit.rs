@@ -7,7 +7,7 @@ use super::rank_ranges::mimo_input;
 use super::raw::{RawJob, RawModule, Settings};
 use crate::parallel::mimo::spec::{build_layout, write_component_spec};
 use crate::parallel::mimo::{Change, Field, LANGUAGE_MODULE, ModuleParallelism, Repair};
-use crate::parallel::python::Refusal;
+use crate::python::PythonError;
 use crate::value::Value;
 
 /// Whether a field is a module's own: it says what the module is and how its ranks share it, not how the job is trained.
@@ -228,7 +228,11 @@ impl RawJob {
     ///
     /// # Errors
     /// The exception that MegatronMIMO raises for specs that it cannot read.
-    pub fn set_component_specs(&mut self, text: &str, unknown: &Settings) -> Result<(), Refusal> {
+    pub fn set_component_specs(
+        &mut self,
+        text: &str,
+        unknown: &Settings,
+    ) -> Result<(), PythonError> {
         let specs: Vec<&str> = text
             .split_whitespace()
             .filter(|word| *word != "--component")

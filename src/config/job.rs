@@ -8,8 +8,8 @@ use super::modality::ModuleIo;
 use super::pattern::LayerPattern;
 use crate::parallel::groups::seeds::SeedRule;
 use crate::parallel::groups::{ModelParallel, RankGrids, RankOrder};
-use crate::parallel::python::Refusal;
 use crate::parallel::stages::StageLayout;
+use crate::python::PythonError;
 use crate::units::Bytes;
 
 /// A checked job. It can only come from [`check`](super::check), and nothing below it fails.
@@ -301,7 +301,7 @@ impl Module {
     ///
     /// # Errors
     /// Never for a checked module; the grid's own rules are part of the check.
-    pub fn rank_grids(&self) -> Result<RankGrids, Refusal> {
+    pub fn rank_grids(&self) -> Result<RankGrids, PythonError> {
         let Self {
             tp,
             cp,

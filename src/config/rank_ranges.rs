@@ -78,7 +78,7 @@ pub(super) fn rank_ranges(raw: &RawJob, problems: &mut Vec<Problem>) -> Vec<Opti
             |field| FieldId::by_name(field.name()),
         );
         let fields: Vec<FieldId> = field.into_iter().collect();
-        let mut reported = Problem::error(index, "modules", &fields, problem.refusal.message);
+        let mut reported = Problem::error(index, "modules", &fields, problem.error.message);
         reported.repair = problem.repair;
         problems.push(reported);
     }

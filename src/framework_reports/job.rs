@@ -1,13 +1,14 @@
 //! From a checked module to the inputs of the two estimators, under the names that they read.
 
+use super::MEGABYTE;
 use super::differences::Framework;
 use super::megatron_bridge::{self, MegatronBridgeReport, ModelConfig, TrainConfig};
 use super::megatron_lm::{self, MegatronLmReport};
 use super::python::{PyResult, PyValue};
-use super::{MEGABYTE, PythonError};
 use crate::config::choices::RecomputeGranularity;
 use crate::config::job::{Activation, Module};
 use crate::config::pattern::LayerPattern;
+use crate::python::PythonError;
 use crate::units::Bytes;
 use crate::value::Value;
 

@@ -17,8 +17,8 @@ mod text;
 pub use estimate::{MemoryComponent, TrainingMemory};
 pub use input::{Input, ModelConfig, TrainConfig};
 
-use super::PythonError;
-use super::python::Exception;
+use super::python::OperationError;
+use crate::python::PythonError;
 
 /// What Megatron-Bridge's estimator computes and prints for one job.
 #[derive(Clone, Debug, PartialEq)]
@@ -58,6 +58,6 @@ pub fn report(input: &Input<'_>) -> MegatronBridgeReport {
 }
 
 /// Whether `report_theoretical_memory` asks for activations.
-fn prints_activation(model: &ModelConfig<'_>) -> Result<bool, Exception> {
+fn prints_activation(model: &ModelConfig<'_>) -> Result<bool, OperationError> {
     Ok(model.sequence_parallel.truth()? && model.recompute_granularity.is_text("selective")?)
 }

@@ -15,7 +15,8 @@ mod weights;
 pub use arguments::Arguments;
 
 use super::MEGABYTE;
-use super::python::{PyValue, PythonError, fixed};
+use super::python::{PyValue, fixed};
+use crate::python::PythonError;
 use stdout::Stdout;
 
 /// What Megatron-LM's estimator computes and prints for one job.

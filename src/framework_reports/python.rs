@@ -9,11 +9,11 @@
 mod arithmetic;
 mod attributes;
 mod comparison;
-mod exception;
+mod operation_error;
 mod text;
 mod value;
 
-pub use exception::{Exception, PythonError};
+pub use operation_error::OperationError;
 pub use value::{PyResult, PyValue};
 
 pub(super) use attributes::{attribute, attributes};

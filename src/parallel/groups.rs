@@ -10,7 +10,7 @@ pub mod seeds;
 
 pub use grid::{Grid, Group, MemberOrder, Partition};
 
-use super::python::{Exception, Refusal};
+use crate::python::{Exception, PythonError};
 
 /// A dimension of parallelism.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -148,7 +148,7 @@ impl RankGrids {
         world_size: u64,
         order: RankOrder,
         rank_offset: u64,
-    ) -> Result<Self, Refusal> {
+    ) -> Result<Self, PythonError> {
         let &ModelParallel {
             tp,
             cp,
@@ -214,7 +214,7 @@ impl RankGrids {
     /// # Errors
     ///
     /// When `instances` does not divide DP * CP, or EDP.
-    pub fn with_optimizer_instances(mut self, instances: u64) -> Result<Self, Refusal> {
+    pub fn with_optimizer_instances(mut self, instances: u64) -> Result<Self, PythonError> {
         let uneven = |size: u64| size.checked_rem(instances) != Some(0);
         let size = if uneven(self.size(Dim::Dp) * self.size(Dim::Cp)) {
             "Data"

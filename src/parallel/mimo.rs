@@ -19,7 +19,7 @@ pub use layout::{MimoLayout, PlacedModule};
 pub use problem::{Change, ModuleRef, Problem, Repair, Rule};
 
 use super::groups::{ModelParallel, RankGrids, RankOrder};
-use super::python::{Exception, Refusal};
+use crate::python::{Exception, PythonError};
 
 /// The name of the one module that may have experts.
 pub const LANGUAGE_MODULE: &str = "language";
@@ -138,7 +138,7 @@ impl ModuleParallelism {
     /// # Errors
     ///
     /// When the product does not fit 128 bits.
-    pub fn dense_model_parallel_size(&self) -> Result<i128, Refusal> {
+    pub fn dense_model_parallel_size(&self) -> Result<i128, PythonError> {
         product(&[
             self.tensor_model_parallel_size,
             self.context_parallel_size,
@@ -151,7 +151,7 @@ impl ModuleParallelism {
     /// # Errors
     ///
     /// When DP is not set, or the product does not fit 128 bits.
-    pub fn total_ranks(&self) -> Result<i128, Refusal> {
+    pub fn total_ranks(&self) -> Result<i128, PythonError> {
         let dp = self.set_data_parallel_size("total_ranks")?;
         product(&[self.dense_model_parallel_size()?, dp])
     }
@@ -161,7 +161,7 @@ impl ModuleParallelism {
     /// # Errors
     ///
     /// When DP is not set, the division leaves a rest or is by zero, or a product does not fit 128 bits.
-    pub fn expert_data_parallel_size(&self) -> Result<i128, Refusal> {
+    pub fn expert_data_parallel_size(&self) -> Result<i128, PythonError> {
         self.set_data_parallel_size("expert_data_parallel_size")?;
         let span = product(&[
             self.expert_tensor_parallel_size,
@@ -183,7 +183,7 @@ impl ModuleParallelism {
     ///
     /// When DP is not set, a size is not positive, ETP * EP * PP does not divide the ranks, or ranks do not
     /// fit 64 bits.
-    pub fn rank_grids(&self) -> Result<RankGrids, Refusal> {
+    pub fn rank_grids(&self) -> Result<RankGrids, PythonError> {
         let size = |field: Field| {
             let size = u64::try_from(self.get(field).unwrap_or_default());
             size.map_err(|_| {
@@ -201,7 +201,7 @@ impl ModuleParallelism {
         RankGrids::new(&model, ranks, RankOrder::PpLast, size(Field::RankOffset)?)
     }
 
-    fn set_data_parallel_size(&self, before: &str) -> Result<i128, Refusal> {
+    fn set_data_parallel_size(&self, before: &str) -> Result<i128, PythonError> {
         let unset = || format!("data_parallel_size must be set before accessing {before}.");
         self.data_parallel_size
             .ok_or_else(|| Exception::ValueError.with(unset()))
@@ -209,7 +209,7 @@ impl ModuleParallelism {
 }
 
 /// The product of all factors.
-fn product(factors: &[i128]) -> Result<i128, Refusal> {
+fn product(factors: &[i128]) -> Result<i128, PythonError> {
     let mut product = 1_i128;
     for factor in factors {
         product = product.checked_mul(*factor).ok_or_else(too_large)?;
@@ -218,7 +218,7 @@ fn product(factors: &[i128]) -> Result<i128, Refusal> {
 }
 
 /// Quotient and rest of Python's `//` and `%`, which round down.
-fn divide(dividend: i128, divisor: i128) -> Result<(i128, i128), Refusal> {
+fn divide(dividend: i128, divisor: i128) -> Result<(i128, i128), PythonError> {
     if divisor == 0 {
         return Err(Exception::ZeroDivisionError.with("integer modulo by zero"));
     }
@@ -234,6 +234,6 @@ fn divide(dividend: i128, divisor: i128) -> Result<(i128, i128), Refusal> {
     })
 }
 
-fn too_large() -> Refusal {
+fn too_large() -> PythonError {
     Exception::OverflowError.with("sizes are too large to multiply")
 }

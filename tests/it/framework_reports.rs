@@ -5,11 +5,11 @@ mod laws;
 mod oracle_records;
 mod python_semantics;
 
-use megatron_memory::framework_reports::PythonError;
 use megatron_memory::framework_reports::megatron_bridge::{
     self, MegatronBridgeReport, MemoryComponent,
 };
 use megatron_memory::framework_reports::megatron_lm::{self, MegatronLmReport};
+use megatron_memory::python::PythonError;
 use megatron_memory::value::Value;
 use serde_json::{Value as Json, json};
 
@@ -86,7 +86,7 @@ fn component(component: &MemoryComponent) -> Json {
 }
 
 fn raised(error: &PythonError) -> Json {
-    json!({ "type": error.kind, "message": error.message })
+    json!({ "type": error.exception.to_string(), "message": error.message })
 }
 
 /// Where two reports differ, as one line per field; floats are compared by their bits.

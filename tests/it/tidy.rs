@@ -67,7 +67,9 @@ fn arrows_point_down() {
                 .collect()
         };
         match module {
-            "value" | "units" | "source" => core(&["config", "parallel", "model", "memory"]),
+            "python" | "value" | "units" | "source" => {
+                core(&["config", "parallel", "model", "memory"])
+            }
             "parallel" => core(&["config", "model", "memory"]),
             "config" => core(&["model", "memory"]),
             "model" => core(&["memory"]),

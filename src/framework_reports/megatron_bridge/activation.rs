@@ -1,12 +1,13 @@
 //! Activations of the first pipeline stage, by Table 2 of <https://arxiv.org/abs/2205.05198>.
 
 use super::super::Interleaving;
-use super::super::python::{PyValue, PythonError};
+use super::super::python::PyValue;
 use super::integers::non_negative_or;
 use super::parameters::ParameterCounts;
 use super::pattern::{LayerCounts, has_moe};
 use super::shard::Sizes;
 use super::{Input, ModelConfig};
+use crate::python::PythonError;
 
 /// `_compute_activation_memory_bytes`.
 pub(super) fn memory_bytes<'a>(

@@ -1,9 +1,10 @@
 //! The estimate itself, in Megatron-Bridge's components, and its text.
 
-use super::super::python::{Exception, PythonError};
+use super::super::python::OperationError;
 use super::super::{GIGABYTE, MEGABYTE};
 use super::parameters::ParameterCounts;
 use super::{Input, activation, shard, text};
+use crate::python::PythonError;
 
 /// What `estimate_training_memory` returns, with its derived properties.
 #[derive(Clone, Debug, PartialEq)]
@@ -143,7 +144,7 @@ fn assumptions(
     sizes: &shard::Sizes<'_>,
     include_activation: bool,
     has_routed_experts: bool,
-) -> Result<Vec<&'static str>, Exception> {
+) -> Result<Vec<&'static str>, OperationError> {
     let mut assumptions = vec![
         "Reports the most-loaded GPU shard; runtime allocator, kernel workspace, and CUDA graph \
          buffers are excluded.",

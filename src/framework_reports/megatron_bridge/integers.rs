@@ -1,6 +1,7 @@
 //! `_get_positive_int` and `_get_non_negative_int`: attributes that are whole numbers or have a default.
 
-use super::super::python::{PyResult, PyValue, PythonError};
+use super::super::python::{PyResult, PyValue};
+use crate::python::{Exception, PythonError};
 
 /// The attribute as a positive whole number; `default` where it is missing or `None`.
 pub(super) fn positive_or<'a>(
@@ -13,7 +14,7 @@ pub(super) fn positive_or<'a>(
     };
     let value = value.int()?;
     if value.is_at_most(0)? {
-        return Err(PythonError::value(format!("{name} must be positive")));
+        return Err(Exception::ValueError.with(format!("{name} must be positive")));
     }
     Ok(value)
 }
@@ -29,7 +30,7 @@ pub(super) fn non_negative_or<'a>(
     };
     let value = value.int()?;
     if value.is_below(0)? {
-        return Err(PythonError::value(format!("{name} must be non-negative")));
+        return Err(Exception::ValueError.with(format!("{name} must be non-negative")));
     }
     Ok(value)
 }

@@ -1,9 +1,10 @@
 //! Parameters of the whole model.
 
-use super::super::python::{PyValue, PythonError, str};
+use super::super::python::{PyValue, str};
 use super::ModelConfig;
 use super::integers::non_negative_or;
 use super::pattern::{has_moe, moe_layers};
+use crate::python::{Exception, PythonError};
 
 /// What `_count_parameters` counts, and what it computes on the way.
 pub(super) struct ParameterCounts<'a> {
@@ -145,9 +146,9 @@ fn vocabulary_size<'a>(model: &ModelConfig<'a>) -> Result<PyValue<'a>, PythonErr
     ] {
         if argument.is_at_most(0)? {
             let argument = str(argument);
-            return Err(PythonError::value(format!(
-                "{name} must be positive, got {argument}"
-            )));
+            return Err(
+                Exception::ValueError.with(format!("{name} must be positive, got {argument}"))
+            );
         }
     }
     let multiple = (divisor * tensor_size).value()?;

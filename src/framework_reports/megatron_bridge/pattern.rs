@@ -1,14 +1,15 @@
 //! Which layers Megatron-Bridge's estimator takes for mixture-of-experts layers.
 
-use super::super::python::{Exception, PyValue, PythonError, str};
+use super::super::python::{OperationError, PyValue, str};
 use super::ModelConfig;
 use super::integers::{positive_or, saturating_int};
+use crate::python::{Exception, PythonError};
 
 /// The most layers that are laid out one by one.
 const MOST_LAYERS: usize = 1 << 20;
 
 /// `_has_moe`.
-pub(super) fn has_moe(model: &ModelConfig<'_>) -> Result<bool, Exception> {
+pub(super) fn has_moe(model: &ModelConfig<'_>) -> Result<bool, OperationError> {
     match model.num_moe_experts.if_given() {
         Some(experts) => experts.exceeds(0),
         None => Ok(false),
@@ -28,7 +29,10 @@ pub(super) fn moe_layers(model: &ModelConfig<'_>) -> Result<Vec<bool>, PythonErr
         && mtp_num_layers.exceeds(0)?
     {
         let more = repetitions(mtp_num_layers)?;
-        let last = pattern.last().copied().ok_or(Exception::IndexOutOfRange)?;
+        let last = pattern
+            .last()
+            .copied()
+            .ok_or(OperationError::IndexOutOfRange)?;
         pattern.resize(pattern.len() + more, last);
     }
     Ok(pattern)
@@ -44,9 +48,9 @@ fn layers_with_experts(
         every @ (PyValue::Bool(_) | PyValue::Int(_)) => {
             let every = every.index()?;
             if every <= 0 {
-                return Err(PythonError::value(
-                    "moe_layer_freq must be positive".to_owned(),
-                ));
+                return Err(
+                    Exception::ValueError.with("moe_layer_freq must be positive".to_owned())
+                );
             }
             let every = usize::try_from(every).unwrap_or(usize::MAX);
             let layers = 0..layer_count(num_layers)?;
@@ -54,7 +58,7 @@ fn layers_with_experts(
         }
         PyValue::List(layers) => {
             if i128::try_from(layers.len()) != Ok(num_layers) {
-                return Err(PythonError::value(format!(
+                return Err(Exception::ValueError.with(format!(
                     "Invalid moe_layer_freq length: expected {num_layers}, got {}",
                     layers.len()
                 )));
@@ -62,10 +66,10 @@ fn layers_with_experts(
             let truth = |layer| PyValue::from(layer).truth();
             Ok(layers.iter().map(truth).collect())
         }
-        other => Err(PythonError::value(format!(
-            "Unsupported moe_layer_freq value: {}",
-            str(other)
-        ))),
+        other => {
+            Err(Exception::ValueError
+                .with(format!("Unsupported moe_layer_freq value: {}", str(other))))
+        }
     }
 }
 
@@ -79,7 +83,7 @@ fn repetitions(times: PyValue<'_>) -> Result<usize, PythonError> {
 pub(super) fn layer_count(layers: i128) -> Result<usize, PythonError> {
     match usize::try_from(layers.max(0)) {
         Ok(layers) if layers <= MOST_LAYERS => Ok(layers),
-        _ => Err(Exception::OutOfMemory.into()),
+        _ => Err(OperationError::OutOfMemory.into()),
     }
 }
 

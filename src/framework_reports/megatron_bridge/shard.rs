@@ -1,10 +1,11 @@
 //! The fullest GPU's share of parameters and optimizer state.
 
-use super::super::python::{Exception, PyValue, PythonError};
+use super::super::python::{OperationError, PyValue};
 use super::integers::{positive_or, saturating_int};
 use super::parameters::{ParameterCounts, sum};
 use super::stages::{Stages, uneven_stages};
 use super::{ModelConfig, TrainConfig};
+use crate::python::PythonError;
 
 /// Parallel sizes, each at least 1.
 pub(super) struct Sizes<'a> {
@@ -74,7 +75,7 @@ fn even_embedding_parameters<'a>(
     model: &ModelConfig<'a>,
     counts: &ParameterCounts<'a>,
     sizes: &Sizes<'a>,
-) -> Result<PyValue<'a>, Exception> {
+) -> Result<PyValue<'a>, OperationError> {
     let share = (counts.embedding / sizes.tensor).value()?;
     let is_shared = model.share_embeddings_and_output_weights.truth()?;
     if !is_shared && sizes.pipeline.equals(1) {
@@ -118,7 +119,7 @@ fn sum_by_stage(by_layer: &[f64], stages: &Stages) -> (Vec<f64>, f64) {
 }
 
 /// `max` of the stages.
-fn largest(by_stage: Vec<PyValue<'_>>) -> Result<PyValue<'_>, Exception> {
+fn largest(by_stage: Vec<PyValue<'_>>) -> Result<PyValue<'_>, OperationError> {
     let mut stages = by_stage.into_iter();
     let first = stages.next().unwrap_or(PyValue::Int(0));
     stages.try_fold(first, PyValue::max)

@@ -2,10 +2,10 @@
 
 use core::ops::Range;
 
-use super::super::python::PythonError;
 use super::ModelConfig;
 use super::integers::{positive_or, saturating_int};
 use super::pattern::layer_count;
+use crate::python::{Exception, PythonError};
 
 /// The layers of every pipeline stage, one range per virtual stage.
 pub(super) type Stages = Vec<Vec<Range<usize>>>;
@@ -42,7 +42,7 @@ pub(super) fn uneven_stages(
 }
 
 fn invalid(message: &str) -> PythonError {
-    PythonError::value(message.to_owned())
+    Exception::ValueError.with(message.to_owned())
 }
 
 /// `_uneven_pipeline_stage_layer_counts`; `None` for an even pipeline.

@@ -1,8 +1,9 @@
 //! Activations of the first pipeline stage, by Table 2 of <https://arxiv.org/abs/2205.05198>.
 
-use super::super::python::{PyValue, PythonError, fixed, str};
+use super::super::python::{PyValue, fixed, str};
 use super::super::{Interleaving, MEGABYTE};
 use super::{Arguments, Stdout};
+use crate::python::PythonError;
 
 /// `compute_activation_memory`: bytes with sequence parallelism and selective recomputation.
 pub(super) fn with_sequence_parallelism<'a>(

@@ -3,9 +3,10 @@
 //! Statement by statement in Megatron-LM's order, because the first statement that raises decides the
 //! exception; names follow its own.
 
-use super::super::python::{Exception, PyResult, PyValue, PythonError};
+use super::super::python::{OperationError, PyResult, PyValue};
 use super::Arguments;
 use super::model::Model;
+use crate::python::{Exception, PythonError};
 
 /// Parameters of one layer by part, and of the parts outside the layers.
 pub(super) struct Layer<'a> {
@@ -123,7 +124,10 @@ impl<'a> Layer<'a> {
     }
 }
 
-fn count_router<'a>(args: &Arguments<'a>, model: &Model<'a>) -> Result<PyValue<'a>, Exception> {
+fn count_router<'a>(
+    args: &Arguments<'a>,
+    model: &Model<'a>,
+) -> Result<PyValue<'a>, OperationError> {
     let weight = (args.hidden_size * model.num_experts).value()?;
     let bias = if args.add_bias_linear.truth()? {
         model.num_experts
@@ -138,7 +142,7 @@ fn latent_attention<'a>(
     model: &Model<'a>,
 ) -> Result<PyValue<'a>, PythonError> {
     if model.has_query_groups {
-        return Err(PythonError::assertion(String::new()));
+        return Err(Exception::AssertionError.with(String::new()));
     }
     let norm_size = model.norm_size;
     let query = if args.q_lora_rank.is_none()? {
@@ -162,7 +166,7 @@ fn latent_attention<'a>(
 fn grouped_attention<'a>(
     args: &Arguments<'a>,
     model: &Model<'a>,
-) -> Result<PyValue<'a>, Exception> {
+) -> Result<PyValue<'a>, OperationError> {
     let num_query_groups = if model.has_query_groups {
         args.num_query_groups
     } else {

@@ -3,9 +3,10 @@
 //! Statement by statement in Megatron-LM's order, because the first statement that raises decides the
 //! exception; names follow its own.
 
-use super::super::python::{PyValue, PythonError};
+use super::super::python::PyValue;
 use super::Arguments;
 use super::pattern::LayerPattern;
+use crate::python::{Exception, PythonError};
 
 /// The model's switches and numbers of layers.
 pub(super) struct Model<'a> {
@@ -58,7 +59,7 @@ impl<'a> Model<'a> {
         };
         let all_layers = (num_dense_layers + num_moe_layers).value()?;
         if !all_layers.equals(num_layers) {
-            return Err(PythonError::assertion(String::new()));
+            return Err(Exception::AssertionError.with(String::new()));
         }
         let has_mtp = !args.mtp_num_layers.is_none()?;
         let mut mtp_num_moe_layers = 0.into();

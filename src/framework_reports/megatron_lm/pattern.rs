@@ -1,7 +1,8 @@
 //! Which layers Megatron-LM's estimator takes for mixture-of-experts layers.
 
-use super::super::python::{Exception, PyValue, PythonError, repr, str};
+use super::super::python::{OperationError, PyValue, repr, str};
 use super::Arguments;
+use crate::python::{Exception, PythonError};
 use crate::value::Value;
 
 /// The estimator's `moe_layer_pattern`: a list with an entry per layer, 1 where the layer has experts.
@@ -33,7 +34,7 @@ impl<'a> LayerPattern<'a> {
                 let layers = args.num_layers.value()?;
                 let length = PyValue::from(listed.len() as u64);
                 if !layers.equals(length) {
-                    return Err(PythonError::assertion(format!(
+                    return Err(Exception::AssertionError.with(format!(
                         "Invalid length of moe_layer_pattern: {}, expected {}, current moe layer pattern: {}",
                         str(length),
                         str(layers),
@@ -46,7 +47,7 @@ impl<'a> LayerPattern<'a> {
                 let layers = args.num_layers.value()?.index()?;
                 let every = every.index()?;
                 if layers > 0 && every == 0 {
-                    return Err(Exception::ZeroDivision("integer modulo by zero").into());
+                    return Err(OperationError::ZeroDivision("integer modulo by zero").into());
                 }
                 Ok(Self::Periodic { every, layers })
             }
@@ -55,7 +56,7 @@ impl<'a> LayerPattern<'a> {
     }
 
     /// `sum(moe_layer_pattern)`.
-    pub(super) fn sum(&self) -> Result<PyValue<'a>, Exception> {
+    pub(super) fn sum(&self) -> Result<PyValue<'a>, OperationError> {
         match self {
             Self::Dense { .. } => Ok(0.into()),
             Self::Periodic { every, layers } => {
@@ -71,7 +72,7 @@ impl<'a> LayerPattern<'a> {
     }
 
     /// `moe_layer_pattern[-1]`.
-    pub(super) fn last(&self) -> Result<PyValue<'a>, Exception> {
+    pub(super) fn last(&self) -> Result<PyValue<'a>, OperationError> {
         match self {
             Self::Dense { layers } if *layers > 0 => Ok(0.into()),
             Self::Periodic { every, layers } if *layers > 0 => {
@@ -82,11 +83,11 @@ impl<'a> LayerPattern<'a> {
             }
             Self::Listed([.., last]) => Ok(last.into()),
             Self::Dense { .. } | Self::Periodic { .. } | Self::Listed([]) => {
-                Err(Exception::IndexOutOfRange)
+                Err(OperationError::IndexOutOfRange)
             }
             Self::Unbound => Err(UNBOUND),
         }
     }
 }
 
-const UNBOUND: Exception = Exception::Unbound("moe_layer_pattern");
+const UNBOUND: OperationError = OperationError::Unbound("moe_layer_pattern");

@@ -1,7 +1,7 @@
 //! What the estimator prints.
 
 use super::super::BILLION;
-use super::super::python::{Exception, PyValue, fixed};
+use super::super::python::{OperationError, PyValue, fixed};
 
 /// Standard output of a run.
 pub(super) struct Stdout {
@@ -47,7 +47,7 @@ impl Stdout {
         what: &str,
         number: PyValue<'_>,
         format: Billions,
-    ) -> Result<(), Exception> {
+    ) -> Result<(), OperationError> {
         if !self.is_verbose {
             return Ok(());
         }

@@ -3,11 +3,12 @@
 //! Statement by statement in Megatron-LM's order, because the first statement that raises decides the
 //! exception; names follow its own.
 
-use super::super::python::{Exception, PyValue, PythonError};
+use super::super::python::{OperationError, PyValue};
 use super::Arguments;
 use super::layer::Layer;
 use super::model::Model;
 use super::stdout::{Billions, Stdout};
+use crate::python::PythonError;
 
 /// `compute_weight_and_optimizer_memory`: bytes on the fullest rank.
 pub(super) fn compute<'a>(
@@ -25,7 +26,7 @@ fn print_totals(
     model: &Model<'_>,
     layer: &Layer<'_>,
     stdout: &mut Stdout,
-) -> Result<(), Exception> {
+) -> Result<(), OperationError> {
     let dense = layer.dense().value()?;
     let moe = layer.moe(layer.routed_expert).value()?;
     let active_moe = layer.moe(layer.active_routed_expert).value()?;
@@ -77,7 +78,7 @@ fn shard<'a>(
     model: &Model<'a>,
     layer: &Layer<'a>,
     stdout: &mut Stdout,
-) -> Result<PyValue<'a>, Exception> {
+) -> Result<PyValue<'a>, OperationError> {
     let pipeline_size = args.pipeline_model_parallel_size;
     let tensor_size = args.tensor_model_parallel_size;
     let expert_tensor_size = args.expert_tensor_parallel_size;
@@ -132,7 +133,7 @@ fn shard<'a>(
 fn bytes_per_parameter<'a>(
     args: &Arguments<'a>,
     data_parallel_size: PyValue<'a>,
-) -> Result<PyValue<'a>, Exception> {
+) -> Result<PyValue<'a>, OperationError> {
     if args.use_distributed_optimizer.truth()? {
         (6 + (12 / data_parallel_size)).value()
     } else {

@@ -3,7 +3,7 @@
 use core::ops::{Add, Div, Mul, Sub};
 
 use super::value::Number;
-use super::{Exception, PyResult, PyValue};
+use super::{OperationError, PyResult, PyValue};
 
 #[derive(Clone, Copy)]
 enum Operator {
@@ -67,7 +67,7 @@ impl<'a> PyValue<'a> {
     pub(in super::super) fn add_assign(
         &mut self,
         other: impl Into<PyResult<'a>>,
-    ) -> Result<(), Exception> {
+    ) -> Result<(), OperationError> {
         self.assign(other.into(), Operator::Add, "+=")
     }
 
@@ -75,7 +75,7 @@ impl<'a> PyValue<'a> {
     pub(in super::super) fn mul_assign(
         &mut self,
         other: impl Into<PyResult<'a>>,
-    ) -> Result<(), Exception> {
+    ) -> Result<(), OperationError> {
         self.assign(other.into(), Operator::Multiply, "*=")
     }
 
@@ -83,7 +83,7 @@ impl<'a> PyValue<'a> {
     pub(in super::super) fn div_assign(
         &mut self,
         other: impl Into<PyResult<'a>>,
-    ) -> Result<(), Exception> {
+    ) -> Result<(), OperationError> {
         self.assign(other.into(), Operator::Divide, "/=")
     }
 
@@ -91,7 +91,7 @@ impl<'a> PyValue<'a> {
     pub(in super::super) fn floor_div_assign(
         &mut self,
         other: impl Into<PyResult<'a>>,
-    ) -> Result<(), Exception> {
+    ) -> Result<(), OperationError> {
         self.assign(other.into(), Operator::FloorDivide, "//=")
     }
 
@@ -100,7 +100,7 @@ impl<'a> PyValue<'a> {
         other: PyResult<'a>,
         operator: Operator,
         symbol: &'static str,
-    ) -> Result<(), Exception> {
+    ) -> Result<(), OperationError> {
         *self = evaluate((*self).into(), other, operator, symbol).0?;
         Ok(())
     }
@@ -124,11 +124,11 @@ fn apply<'a>(
     right: PyValue<'a>,
     operator: Operator,
     symbol: &'static str,
-) -> Result<PyValue<'a>, Exception> {
+) -> Result<PyValue<'a>, OperationError> {
     use PyValue::{List, Str};
     match (operator, left, right) {
         (Operator::Add, Str(_), Str(_)) | (Operator::Add, List(_), List(_)) => Ok(left),
-        (Operator::Add, Str(_) | List(_), _) => Err(Exception::Concatenation {
+        (Operator::Add, Str(_) | List(_), _) => Err(OperationError::Concatenation {
             sequence: left.type_name(),
             other: right.type_name(),
         }),
@@ -136,7 +136,7 @@ fn apply<'a>(
         (Operator::Multiply, times, Str(_) | List(_)) => repeat(right, times),
         _ => match (left.number(), right.number()) {
             (Some(a), Some(b)) => on_numbers(a, b, operator),
-            _ => Err(Exception::Operands {
+            _ => Err(OperationError::Operands {
                 operator: symbol,
                 left: left.type_name(),
                 right: right.type_name(),
@@ -146,14 +146,14 @@ fn apply<'a>(
 }
 
 /// `sequence * times`. The contents of the result are never looked at, so that they stay as they are.
-fn repeat<'a>(sequence: PyValue<'a>, times: PyValue<'a>) -> Result<PyValue<'a>, Exception> {
+fn repeat<'a>(sequence: PyValue<'a>, times: PyValue<'a>) -> Result<PyValue<'a>, OperationError> {
     match times {
         PyValue::Bool(_) => Ok(sequence),
         PyValue::Int(times) => match i64::try_from(times) {
             Ok(_) => Ok(sequence),
-            Err(_) => Err(Exception::RepetitionTooLong),
+            Err(_) => Err(OperationError::RepetitionTooLong),
         },
-        _ => Err(Exception::Repetition(times.type_name())),
+        _ => Err(OperationError::Repetition(times.type_name())),
     }
 }
 
@@ -162,7 +162,7 @@ fn on_numbers(
     left: Number,
     right: Number,
     operator: Operator,
-) -> Result<PyValue<'static>, Exception> {
+) -> Result<PyValue<'static>, OperationError> {
     if let (Number::Int(a), Number::Int(b)) = (left, right) {
         let whole = match operator {
             Operator::Add => a.checked_add(b),
@@ -181,7 +181,7 @@ fn on_numbers(
         Operator::Subtract => a - b,
         Operator::Multiply => a * b,
         Operator::Divide if b == 0.0 => {
-            return Err(Exception::ZeroDivision("float division by zero"));
+            return Err(OperationError::ZeroDivision("float division by zero"));
         }
         Operator::Divide => a / b,
         Operator::FloorDivide => float_floor_quotient(a, b)?,
@@ -189,9 +189,9 @@ fn on_numbers(
 }
 
 /// `a // b` of whole numbers. The one quotient that does not fit 128 bits saturates.
-fn int_floor_quotient(a: i128, b: i128) -> Result<i128, Exception> {
+fn int_floor_quotient(a: i128, b: i128) -> Result<i128, OperationError> {
     if b == 0 {
-        return Err(Exception::ZeroDivision(
+        return Err(OperationError::ZeroDivision(
             "integer division or modulo by zero",
         ));
     }
@@ -207,10 +207,10 @@ fn int_floor_quotient(a: i128, b: i128) -> Result<i128, Exception> {
     clippy::cast_precision_loss,
     reason = "either exact, below 2^53, or the one rounding that the result is to have"
 )]
-fn int_quotient(a: i128, b: i128) -> Result<f64, Exception> {
+fn int_quotient(a: i128, b: i128) -> Result<f64, OperationError> {
     const EXACT: u128 = 1 << 53;
     if b == 0 {
-        return Err(Exception::ZeroDivision("division by zero"));
+        return Err(OperationError::ZeroDivision("division by zero"));
     }
     let (dividend, divisor) = (a.unsigned_abs(), b.unsigned_abs());
     if dividend <= EXACT && divisor <= EXACT {
@@ -237,9 +237,9 @@ fn int_quotient(a: i128, b: i128) -> Result<f64, Exception> {
 }
 
 /// `a // b` of floats, in the steps of `CPython`'s `float_floor_div`.
-fn float_floor_quotient(a: f64, b: f64) -> Result<f64, Exception> {
+fn float_floor_quotient(a: f64, b: f64) -> Result<f64, OperationError> {
     if b == 0.0 {
-        return Err(Exception::ZeroDivision("float floor division by zero"));
+        return Err(OperationError::ZeroDivision("float floor division by zero"));
     }
     let rest = a % b;
     let mut quotient = (a - rest) / b;

@@ -1,6 +1,6 @@
 //! Configuration objects as structs with a field for every attribute.
 
-use super::{Exception, PyResult};
+use super::{OperationError, PyResult};
 use crate::value::Value;
 
 /// Declares a configuration object: a struct with one public [`PyResult`] for each attribute, which is an
@@ -41,5 +41,5 @@ pub(in super::super) fn attribute<'a>(object: &'a Value, name: &'static str) -> 
         Value::Map(_) => "types.SimpleNamespace",
         other => other.python_type(),
     };
-    PyResult(Err(Exception::NoAttribute { type_name, name }))
+    PyResult(Err(OperationError::NoAttribute { type_name, name }))
 }

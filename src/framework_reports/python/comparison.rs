@@ -3,21 +3,24 @@
 use core::cmp::Ordering;
 
 use super::value::Number;
-use super::{Exception, PyResult, PyValue};
+use super::{OperationError, PyResult, PyValue};
 
 impl PyValue<'_> {
     /// `self > other`.
-    pub(in super::super) fn exceeds(self, other: impl Into<Self>) -> Result<bool, Exception> {
+    pub(in super::super) fn exceeds(self, other: impl Into<Self>) -> Result<bool, OperationError> {
         Ok(compare(self, other.into(), ">")? == Some(Ordering::Greater))
     }
 
     /// `self < other`.
-    pub(in super::super) fn is_below(self, other: impl Into<Self>) -> Result<bool, Exception> {
+    pub(in super::super) fn is_below(self, other: impl Into<Self>) -> Result<bool, OperationError> {
         Ok(compare(self, other.into(), "<")? == Some(Ordering::Less))
     }
 
     /// `self <= other`.
-    pub(in super::super) fn is_at_most(self, other: impl Into<Self>) -> Result<bool, Exception> {
+    pub(in super::super) fn is_at_most(
+        self,
+        other: impl Into<Self>,
+    ) -> Result<bool, OperationError> {
         Ok(compare(self, other.into(), "<=")?.is_some_and(Ordering::is_le))
     }
 
@@ -28,24 +31,24 @@ impl PyValue<'_> {
     }
 
     /// `max(self, other)`: the first unless the second is larger.
-    pub(in super::super) fn max(self, other: Self) -> Result<Self, Exception> {
+    pub(in super::super) fn max(self, other: Self) -> Result<Self, OperationError> {
         Ok(if other.exceeds(self)? { other } else { self })
     }
 
     /// `min(self, other)`: the first unless the second is smaller.
-    pub(in super::super) fn min(self, other: Self) -> Result<Self, Exception> {
+    pub(in super::super) fn min(self, other: Self) -> Result<Self, OperationError> {
         Ok(if other.is_below(self)? { other } else { self })
     }
 }
 
 impl PyResult<'_> {
     /// `self > number`.
-    pub(in super::super) fn exceeds(self, number: i32) -> Result<bool, Exception> {
+    pub(in super::super) fn exceeds(self, number: i32) -> Result<bool, OperationError> {
         self.value()?.exceeds(number)
     }
 
     /// `self == number`.
-    pub(in super::super) fn equals(self, number: i32) -> Result<bool, Exception> {
+    pub(in super::super) fn equals(self, number: i32) -> Result<bool, OperationError> {
         Ok(self.value()?.equals(number))
     }
 }
@@ -64,10 +67,10 @@ fn compare(
     left: PyValue<'_>,
     right: PyValue<'_>,
     operator: &'static str,
-) -> Result<Option<Ordering>, Exception> {
+) -> Result<Option<Ordering>, OperationError> {
     match (left.number(), right.number()) {
         (Some(a), Some(b)) => Ok(a.compare(b)),
-        _ => Err(Exception::NotComparable {
+        _ => Err(OperationError::NotComparable {
             operator,
             left: left.type_name(),
             right: right.type_name(),

@@ -3,7 +3,7 @@
 use core::num::IntErrorKind;
 
 use super::PyValue;
-use crate::parallel::python;
+use crate::python;
 
 /// `f"{x:.{digits}f}"`.
 pub(in super::super) fn fixed(x: f64, digits: usize) -> String {

@@ -1,7 +1,8 @@
 //! Python values and the results of Python expressions.
 
 use super::text::parse_int;
-use super::{Exception, PythonError, repr};
+use super::{OperationError, repr};
+use crate::python::{Exception, PythonError};
 use crate::value::Value;
 
 /// A value that an estimator finds in a configuration or computes.
@@ -27,7 +28,7 @@ pub(super) enum Number {
 
 /// What evaluating a Python expression comes to: a value or an exception.
 #[derive(Clone, Copy, Debug)]
-pub struct PyResult<'a>(pub(super) Result<PyValue<'a>, Exception>);
+pub struct PyResult<'a>(pub(super) Result<PyValue<'a>, OperationError>);
 
 impl Number {
     #[allow(
@@ -84,9 +85,9 @@ impl PyValue<'_> {
     }
 
     /// The number as float64.
-    pub(in super::super) fn float(self) -> Result<f64, Exception> {
+    pub(in super::super) fn float(self) -> Result<f64, OperationError> {
         let number = self.number().map(Number::float);
-        number.ok_or(Exception::NotReal(self.type_name()))
+        number.ok_or(OperationError::NotReal(self.type_name()))
     }
 
     /// `int(value)`.
@@ -99,32 +100,33 @@ impl PyValue<'_> {
             Self::Float(x) => Ok(float_to_int(x)?),
             Self::Str(text) => parse_int(text).map(Self::Int).ok_or_else(|| {
                 let quoted: String = repr(self).chars().take(QUOTED).collect();
-                PythonError::value(format!("invalid literal for int() with base 10: {quoted}"))
+                Exception::ValueError
+                    .with(format!("invalid literal for int() with base 10: {quoted}"))
             }),
             Self::None | Self::List(_) | Self::Dict(_) => {
-                Err(Exception::NoIntOf(self.type_name()).into())
+                Err(OperationError::NoIntOf(self.type_name()).into())
             }
         }
     }
 
     /// The value where Python accepts nothing but a whole number, as `range` does.
-    pub(in super::super) fn index(self) -> Result<i128, Exception> {
+    pub(in super::super) fn index(self) -> Result<i128, OperationError> {
         match self {
             Self::Bool(b) => Ok(b.into()),
             Self::Int(i) => Ok(i),
-            _ => Err(Exception::NoInteger(self.type_name())),
+            _ => Err(OperationError::NoInteger(self.type_name())),
         }
     }
 
     /// `math.ceil(value)`.
-    pub(in super::super) fn ceil(self) -> Result<Self, Exception> {
+    pub(in super::super) fn ceil(self) -> Result<Self, OperationError> {
         float_to_int(self.float()?.ceil())
     }
 
     /// `hash(value)`, of which only the exception matters.
-    pub(in super::super) fn hash(self) -> Result<(), Exception> {
+    pub(in super::super) fn hash(self) -> Result<(), OperationError> {
         match self {
-            Self::List(_) | Self::Dict(_) => Err(Exception::Unhashable(self.type_name())),
+            Self::List(_) | Self::Dict(_) => Err(OperationError::Unhashable(self.type_name())),
             _ => Ok(()),
         }
     }
@@ -135,13 +137,13 @@ impl PyValue<'_> {
     clippy::cast_possible_truncation,
     reason = "the range is checked, and the fraction is what is to be dropped"
 )]
-fn float_to_int(x: f64) -> Result<PyValue<'static>, Exception> {
+fn float_to_int(x: f64) -> Result<PyValue<'static>, OperationError> {
     /// 2 to the power of 127.
     const LIMIT: f64 = 170_141_183_460_469_231_731_687_303_715_884_105_728.0;
     if x.is_nan() {
-        Err(Exception::IntOfNan)
+        Err(OperationError::IntOfNan)
     } else if x.is_infinite() {
-        Err(Exception::IntOfInfinity)
+        Err(OperationError::IntOfInfinity)
     } else if (-LIMIT..LIMIT).contains(&x) {
         Ok(PyValue::Int(x as i128))
     } else {
@@ -151,22 +153,22 @@ fn float_to_int(x: f64) -> Result<PyValue<'static>, Exception> {
 
 impl<'a> PyResult<'a> {
     /// The value, at the end of a statement.
-    pub(in super::super) fn value(self) -> Result<PyValue<'a>, Exception> {
+    pub(in super::super) fn value(self) -> Result<PyValue<'a>, OperationError> {
         self.0
     }
 
     /// `expression is None`.
-    pub(in super::super) fn is_none(self) -> Result<bool, Exception> {
+    pub(in super::super) fn is_none(self) -> Result<bool, OperationError> {
         self.0.map(PyValue::is_none)
     }
 
     /// `bool(expression)`.
-    pub(in super::super) fn truth(self) -> Result<bool, Exception> {
+    pub(in super::super) fn truth(self) -> Result<bool, OperationError> {
         self.0.map(PyValue::truth)
     }
 
     /// `expression == text`.
-    pub(in super::super) fn is_text(self, text: &str) -> Result<bool, Exception> {
+    pub(in super::super) fn is_text(self, text: &str) -> Result<bool, OperationError> {
         Ok(matches!(self.0?, PyValue::Str(value) if value == text))
     }
 

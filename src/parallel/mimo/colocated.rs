@@ -6,7 +6,7 @@ use super::set_rules::{
     ValidModule, check_encoders, check_modules, check_names, nearest_fitting, place,
 };
 use super::{Field, LANGUAGE_MODULE, MimoInput, MimoLayout, Problem, Rule};
-use crate::parallel::python::Exception;
+use crate::python::Exception;
 use crate::value::Value;
 
 /// The modules, each on all ranks, or every problem.
@@ -46,11 +46,11 @@ fn check_ranks(
 ) {
     let offset = parallelism.rank_offset;
     if offset != 0 {
-        let refusal = Exception::ValueError.with(format!(
+        let error = Exception::ValueError.with(format!(
             "Grids must have same rank offset: '{}' has {offset} instead of 0",
             at.name
         ));
-        report(problems, Rule::SameRanks, refusal).set(at, Field::RankOffset, 0);
+        report(problems, Rule::SameRanks, error).set(at, Field::RankOffset, 0);
     }
     let (Ok(ranks), Ok(size)) = (
         parallelism.total_ranks(),
@@ -65,11 +65,11 @@ fn check_ranks(
     if world == ranks {
         return;
     }
-    let refusal = Exception::ValueError.with(format!(
+    let error = Exception::ValueError.with(format!(
         "Grids must span same number of ranks: '{}' has {ranks}, world_size is {world}",
         at.name
     ));
-    let problem = report(problems, Rule::SameRanks, refusal).of(at);
+    let problem = report(problems, Rule::SameRanks, error).of(at);
     problem.field = Some(Field::DataParallelSize);
     if world > 0 && world % size == 0 {
         problem.set(at, Field::DataParallelSize, world / size);
@@ -98,11 +98,11 @@ fn check_singletons(
         if size == 1 || (alike && field == Field::ContextParallelSize) {
             continue;
         }
-        let refusal = Exception::ValueError.with(format!(
+        let error = Exception::ValueError.with(format!(
             "{} {short} must be 1 for ColocatedBridgeCommunicator, got {size}",
             at.name
         ));
-        report(problems, Rule::NoPipelineOrContext, refusal).set(at, field, 1);
+        report(problems, Rule::NoPipelineOrContext, error).set(at, field, 1);
     }
 }
 
@@ -111,10 +111,10 @@ fn check_data_parallel(encoder: &ValidModule, language: &ValidModule, problems: 
     if source % target == 0 || target % source == 0 {
         return;
     }
-    let refusal = Exception::ValueError.with(format!(
+    let error = Exception::ValueError.with(format!(
         "DP sizes must be evenly divisible: src_dp={source}, dest_dp={target}"
     ));
-    let problem = report(problems, Rule::DataParallelDivides, refusal).of(&encoder.at);
+    let problem = report(problems, Rule::DataParallelDivides, error).of(&encoder.at);
     problem.field = Some(Field::DataParallelSize);
     if let Some(value) = nearest_fitting(source, target) {
         problem.set(&encoder.at, Field::DataParallelSize, value);

@@ -5,7 +5,7 @@ use super::colocated::check_colocated;
 use super::module_rules::check_module;
 use super::set_rules::check_set;
 use super::{Field, MimoLayout, ModuleParallelism, ModuleRef, Problem, Repair};
-use crate::parallel::python::{Exception, Refusal, repr};
+use crate::python::{Exception, PythonError, repr};
 use crate::value::Value;
 
 /// One module as it was set.
@@ -33,7 +33,7 @@ impl ModuleInput {
     /// # Errors
     ///
     /// When `arguments` is not a map or has a key that is not a [`Field`].
-    pub fn read(name: impl Into<String>, arguments: &Value) -> Result<Self, Refusal> {
+    pub fn read(name: impl Into<String>, arguments: &Value) -> Result<Self, PythonError> {
         let Value::Map(entries) = arguments else {
             let message = format!(
                 "argument after ** must be a mapping, not {}",
@@ -92,7 +92,7 @@ impl ModuleInput {
     }
 
     /// One past the module's last rank, from the numbers as they were set. EP and ETP do not count.
-    fn end(&self) -> Result<i128, Refusal> {
+    fn end(&self) -> Result<i128, PythonError> {
         let mut ranges = self.clone();
         for field in [
             Field::ExpertModelParallelSize,
@@ -131,7 +131,7 @@ impl ModuleInput {
     /// # Errors
     ///
     /// What the framework raises.
-    pub fn finalize(&self, world_size: &Value) -> Result<ModuleParallelism, Refusal> {
+    pub fn finalize(&self, world_size: &Value) -> Result<ModuleParallelism, PythonError> {
         first(self.check(world_size))
     }
 }
@@ -151,7 +151,7 @@ impl MimoInput {
     /// # Errors
     ///
     /// When `modules` or one of its entries is not such a map.
-    pub fn read(modules: &Value, world_size: &Value) -> Result<Self, Refusal> {
+    pub fn read(modules: &Value, world_size: &Value) -> Result<Self, PythonError> {
         let Value::Map(entries) = modules else {
             let message = format!(
                 "module_parallelisms must be a mapping, not {}",
@@ -185,7 +185,7 @@ impl MimoInput {
     /// # Errors
     ///
     /// When a module's DP is not set, a value is not a whole number, or a product does not fit 128 bits.
-    pub fn total_world_size(&self) -> Result<i128, Refusal> {
+    pub fn total_world_size(&self) -> Result<i128, PythonError> {
         let ends = self
             .modules
             .iter()
@@ -228,7 +228,7 @@ impl MimoInput {
     /// # Errors
     ///
     /// What the framework raises.
-    pub fn finalize(&self) -> Result<MimoLayout, Refusal> {
+    pub fn finalize(&self) -> Result<MimoLayout, PythonError> {
         first(self.check())
     }
 }
@@ -254,9 +254,9 @@ pub(super) fn python_str(value: &Value) -> String {
 }
 
 /// The first problem's exception, where there are problems.
-fn first<T>(checked: Result<T, Vec<Problem>>) -> Result<T, Refusal> {
+fn first<T>(checked: Result<T, Vec<Problem>>) -> Result<T, PythonError> {
     checked.map_err(|problems| match problems.into_iter().next() {
-        Some(problem) => problem.refusal,
+        Some(problem) => problem.error,
         None => Exception::ValueError.with("refused"),
     })
 }

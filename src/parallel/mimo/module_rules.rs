@@ -7,7 +7,7 @@ use super::problem::report;
 use super::{
     Field, ModuleInput, ModuleParallelism, ModuleRef, Problem, Repair, Rule, divide, product,
 };
-use crate::parallel::python::{Exception, Refusal};
+use crate::python::{Exception, PythonError};
 use crate::value::Value;
 
 /// The module with DP derived where it is not set, or every problem in the framework's order.
@@ -64,8 +64,8 @@ struct Report<'a> {
 }
 
 impl Report<'_> {
-    fn add(&mut self, field: Option<Field>, rule: Rule, refusal: Refusal) -> &mut Problem {
-        let problem = report(&mut self.problems, rule, refusal).of(self.at);
+    fn add(&mut self, field: Option<Field>, rule: Rule, error: PythonError) -> &mut Problem {
+        let problem = report(&mut self.problems, rule, error).of(self.at);
         problem.field = field;
         problem
     }
@@ -74,9 +74,9 @@ impl Report<'_> {
     fn out_of_range(&mut self, field: Field, value: &Value, number: Option<i128>) {
         let is_offset = field == Field::RankOffset;
         let is_number = number.is_some() || matches!(value, Value::Float(_));
-        let (rule, refusal) = if is_number && is_offset {
-            let refusal = Exception::ValueError.with("rank_offset must be non-negative.");
-            (Rule::NonNegativeOffset, refusal)
+        let (rule, error) = if is_number && is_offset {
+            let error = Exception::ValueError.with("rank_offset must be non-negative.");
+            (Rule::NonNegativeOffset, error)
         } else if is_number || (*value == Value::Null && !is_offset) {
             let message = format!("{} must be positive.", field.name());
             (Rule::PositiveSizes, Exception::ValueError.with(message))
@@ -85,7 +85,7 @@ impl Report<'_> {
             (Rule::WholeNumbers, not_comparable(operator, value))
         };
         let at = self.at;
-        self.add(None, rule, refusal)
+        self.add(None, rule, error)
             .set(at, field, i128::from(!is_offset));
     }
 
@@ -99,7 +99,7 @@ impl Report<'_> {
         let world = match (integer(world_size), world_size) {
             (Some(world), _) if world > 0 => world,
             (number, value) => {
-                let refusal = if number.is_some() || *value == Value::Null {
+                let error = if number.is_some() || *value == Value::Null {
                     Exception::ValueError
                         .with("world_size must be provided to compute data_parallel_size.")
                 } else {
@@ -108,7 +108,7 @@ impl Report<'_> {
                 self.add(
                     Some(Field::DataParallelSize),
                     Rule::DataParallelKnown,
-                    refusal,
+                    error,
                 );
                 return None;
             }
@@ -122,15 +122,15 @@ impl Report<'_> {
         match divided {
             Ok((_, (quotient, 0))) => return Some(quotient),
             Ok((size, (_, rest))) => {
-                let refusal = Exception::ValueError.with(format!(
+                let error = Exception::ValueError.with(format!(
                     "world_size ({world}) is not divisible by total_model_parallel_size ({size})."
                 ));
                 let ranks = if world > size { world - rest } else { size };
-                self.add(None, Rule::ModelParallelDividesWorld, refusal)
+                self.add(None, Rule::ModelParallelDividesWorld, error)
                     .repair = Some(Repair::world_size(ranks));
             }
-            Err(refusal) => {
-                self.add(None, Rule::Representable, refusal);
+            Err(error) => {
+                self.add(None, Rule::Representable, error);
             }
         }
         None
@@ -156,7 +156,7 @@ impl Report<'_> {
                     Value::Null => dp.to_string(),
                     value => python_str(value),
                 };
-                let refusal = Exception::ValueError.with(format!(
+                let error = Exception::ValueError.with(format!(
                     "TP * CP * DP must be divisible by expert_tensor_parallel_size * expert_model_parallel_size; \
                      got TP={}, CP={}, DP={}, ETP={}, EP={}.",
                     given(Field::TensorModelParallelSize),
@@ -171,14 +171,14 @@ impl Report<'_> {
                     (Field::ExpertTensorParallelSize, dense, etp)
                 };
                 let at = self.at;
-                self.add(None, Rule::ExpertFactorization, refusal).set(
+                self.add(None, Rule::ExpertFactorization, error).set(
                     at,
                     field,
                     largest_divisor(number, limit),
                 );
             }
-            Err(refusal) => {
-                self.add(None, Rule::Representable, refusal);
+            Err(error) => {
+                self.add(None, Rule::Representable, error);
             }
         }
     }
@@ -200,11 +200,11 @@ fn is_usable_fraction(field: Field, value: &Value) -> bool {
     }
 }
 
-fn not_whole() -> Refusal {
+fn not_whole() -> PythonError {
     Exception::TypeError.with("'float' object cannot be interpreted as an integer")
 }
 
-fn not_comparable(operator: &str, value: &Value) -> Refusal {
+fn not_comparable(operator: &str, value: &Value) -> PythonError {
     let given = value.python_type();
     Exception::TypeError.with(format!(
         "'{operator}' not supported between instances of '{given}' and 'int'"

@@ -1,7 +1,7 @@
 //! What is wrong with a set of modules, and what would put it right.
 
 use super::Field;
-use crate::parallel::python::Refusal;
+use crate::python::PythonError;
 
 /// One broken rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -13,7 +13,7 @@ pub struct Problem {
     /// The rule.
     pub rule: Rule,
     /// What the framework raises.
-    pub refusal: Refusal,
+    pub error: PythonError,
     /// A change that would put it right, where one is known.
     pub repair: Option<Repair>,
 }
@@ -108,12 +108,12 @@ pub enum Change {
 }
 
 /// Adds a broken rule; what it returns takes the place and the repair.
-pub(super) fn report(problems: &mut Vec<Problem>, rule: Rule, refusal: Refusal) -> &mut Problem {
+pub(super) fn report(problems: &mut Vec<Problem>, rule: Rule, error: PythonError) -> &mut Problem {
     problems.push_mut(Problem {
         module: None,
         field: None,
         rule,
-        refusal,
+        error,
         repair: None,
     })
 }

@@ -10,7 +10,7 @@ use super::{
     Change, Field, LANGUAGE_MODULE, MimoInput, MimoLayout, ModuleParallelism, ModuleRef, Problem,
     Repair, Rule, arrange,
 };
-use crate::parallel::python::{Exception, repr, repr_texts};
+use crate::python::{Exception, repr, repr_texts};
 use crate::value::Value;
 
 /// The modules on their ranks, or every problem in the framework's order.
@@ -39,8 +39,8 @@ pub(super) fn place(
                 parallelism,
                 grids,
             }),
-            Err(refusal) => {
-                report(&mut problems, Rule::Representable, refusal).of(&at);
+            Err(error) => {
+                report(&mut problems, Rule::Representable, error).of(&at);
             }
         }
     }
@@ -117,11 +117,11 @@ pub(super) fn check_names(input: &MimoInput, problems: &mut Vec<Problem>) {
     if names.contains(&LANGUAGE_MODULE) {
         return;
     }
-    let refusal = Exception::ValueError.with(format!(
+    let error = Exception::ValueError.with(format!(
         "Language module 'language' must be in module_parallelisms. Found modules: {}",
         repr_texts(&names)
     ));
-    let problem = report(problems, Rule::LanguageModule, refusal);
+    let problem = report(problems, Rule::LanguageModule, error);
     let likely = names.iter().position(|name| is_likely_language(name));
     // Otherwise the first, which is where the framework's own examples have it.
     let index = likely.unwrap_or(0);
@@ -186,8 +186,8 @@ fn check_ranges(input: &MimoInput, valid: &[ValidModule], problems: &mut Vec<Pro
         if let Some(end) = ranks.and_then(|ranks| start.checked_add(ranks)) {
             ranges.push(Ranks { at, start, end });
         } else {
-            let refusal = Exception::OverflowError.with("ranks beyond 64 bits");
-            report(problems, Rule::Representable, refusal).of(at);
+            let error = Exception::OverflowError.with("ranks beyond 64 bits");
+            report(problems, Rule::Representable, error).of(at);
         }
     }
     ranges.sort_by_key(|ranks| ranks.start);
@@ -198,15 +198,15 @@ fn check_ranges(input: &MimoInput, valid: &[ValidModule], problems: &mut Vec<Pro
     for Ranks { at, start, end } in ranges {
         let problem = if start < highest {
             let message = "rank_offset ranges overlap in heterogeneous deployment.";
-            let refusal = Exception::ValueError.with(message);
-            Some(report(problems, Rule::NoOverlap, refusal))
+            let error = Exception::ValueError.with(message);
+            Some(report(problems, Rule::NoOverlap, error))
         } else if complete && start != expected {
-            let refusal = Exception::ValueError.with(format!(
+            let error = Exception::ValueError.with(format!(
                 "rank_offset ranges must tile the distributed world with no gaps; expected module '{}' to start at \
                  rank {expected}, got {start}.",
                 at.name
             ));
-            Some(report(&mut gaps, Rule::NoGap, refusal))
+            Some(report(&mut gaps, Rule::NoGap, error))
         } else {
             None
         };
@@ -219,14 +219,14 @@ fn check_ranges(input: &MimoInput, valid: &[ValidModule], problems: &mut Vec<Pro
     }
     problems.append(&mut gaps);
     if complete && !python_equal(&input.world_size, expected) {
-        let refusal = Exception::ValueError.with(format!(
+        let error = Exception::ValueError.with(format!(
             "rank_offset ranges must tile the distributed world with no gaps; covered ranks [0, {expected}), \
              world_size is {}.",
             python_str(&input.world_size)
         ));
         // Where the world has the right size already, modules are in the wrong places.
         let other = packed_end.filter(|ranks| !python_equal(&input.world_size, *ranks));
-        report(problems, Rule::CoverWorld, refusal).repair = other
+        report(problems, Rule::CoverWorld, error).repair = other
             .map(Repair::world_size)
             .or_else(|| arrange::lay_out(input));
     }
@@ -274,14 +274,14 @@ pub(super) fn check_encoders(valid: &[ValidModule], problems: &mut Vec<Problem>)
         if at.name == LANGUAGE_MODULE {
             continue;
         }
-        let refusal = Exception::ValueError.with(format!(
+        let error = Exception::ValueError.with(format!(
             "Encoder modules must remain dense for MegatronMIMO MoE; module '{}' has \
              expert_model_parallel_size={}, expert_tensor_parallel_size={}.",
             at.name,
             parallelism.expert_model_parallel_size,
             parallelism.expert_tensor_parallel_size
         ));
-        let problem = report(problems, Rule::DenseEncoders, refusal).of(at);
+        let problem = report(problems, Rule::DenseEncoders, error).of(at);
         problem.field = Some(*first);
         let to_one = |(field, _): &(Field, i128)| Change::Set {
             module: at.index,
@@ -311,9 +311,9 @@ fn check_tensor_parallel(valid: &[ValidModule], problems: &mut Vec<Problem>) {
             .checked_mul(2)
             .filter(|above| above - tp < tp - below)
             .unwrap_or(below);
-        let refusal = Exception::ValueError.with(message);
+        let error = Exception::ValueError.with(message);
         let field = Field::TensorModelParallelSize;
-        report(problems, Rule::TensorParallelPowerOfTwo, refusal).set(at, field, nearest);
+        report(problems, Rule::TensorParallelPowerOfTwo, error).set(at, field, nearest);
     }
 }
 
@@ -326,7 +326,7 @@ fn check_data_parallel(valid: &[ValidModule], problems: &mut Vec<Problem>) {
         let Some(second) = later.find(|second| !fits(second.data_parallel_size())) else {
             continue;
         };
-        let refusal = Exception::ValueError.with(format!(
+        let error = Exception::ValueError.with(format!(
             "DP sizes must be divisible between modules. Module '{}' has DP={dp1}, module '{}' has DP={}. One \
              must divide the other for BridgeCommunicator.",
             first.at.name,
@@ -340,7 +340,7 @@ fn check_data_parallel(valid: &[ValidModule], problems: &mut Vec<Problem>) {
             (first, second)
         };
         let field = Field::DataParallelSize;
-        let problem = report(problems, Rule::DataParallelDivides, refusal).of(&moving.at);
+        let problem = report(problems, Rule::DataParallelDivides, error).of(&moving.at);
         problem.field = Some(field);
         let nearest = nearest_fitting(moving.data_parallel_size(), fixed.data_parallel_size());
         if let Some(value) = nearest {

@@ -7,7 +7,7 @@ use core::num::IntErrorKind;
 use std::collections::BTreeSet;
 
 use super::{Field, ModuleParallelism, divide};
-use crate::parallel::python::{Exception, Refusal, int, repr, repr_texts};
+use crate::python::{Exception, PythonError, int, repr, repr_texts};
 
 /// Reads one component spec into a name and what it sets; nothing is checked beyond the notation.
 ///
@@ -17,7 +17,7 @@ use crate::parallel::python::{Exception, Refusal, int, repr, repr_texts};
 /// # Errors
 ///
 /// The framework's own message; numbers beyond 128 bits are refused too.
-pub fn parse_component_spec(raw: &str) -> Result<(String, ModuleParallelism), Refusal> {
+pub fn parse_component_spec(raw: &str) -> Result<(String, ModuleParallelism), PythonError> {
     let malformed =
         |what: String| Exception::ValueError.with(format!("--component value {}{what}", repr(raw)));
     let Some((name, rest)) = raw.split_once('=') else {
@@ -103,7 +103,7 @@ pub fn write_component_spec(name: &str, parallelism: &ModuleParallelism) -> Opti
 pub fn build_layout<S: AsRef<str>>(
     specs: &[S],
     world_size: Option<i128>,
-) -> Result<Vec<(String, ModuleParallelism)>, Refusal> {
+) -> Result<Vec<(String, ModuleParallelism)>, PythonError> {
     if specs.is_empty() {
         return Err(Exception::ValueError.with(
             "At least one --component flag is required (e.g. --component language=tp=1 --component vision=tp=1)",
@@ -129,7 +129,7 @@ pub fn build_layout<S: AsRef<str>>(
 fn share_ranks(
     modules: &mut [(String, ModuleParallelism)],
     world_size: i128,
-) -> Result<(), Refusal> {
+) -> Result<(), PythonError> {
     if modules
         .iter()
         .all(|(_, parallelism)| parallelism.data_parallel_size.is_some())

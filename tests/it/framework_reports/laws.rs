@@ -3,6 +3,7 @@
 use megatron_memory::framework_reports::megatron_bridge::{self, TrainingMemory};
 use megatron_memory::framework_reports::megatron_lm;
 use megatron_memory::framework_reports::python::PyValue;
+use megatron_memory::python::Exception;
 use megatron_memory::value::Value;
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -148,8 +149,8 @@ fn what_is_no_map_has_no_attributes() {
             .unwrap_err();
         let message = format!("'{of}' object has no attribute 'kv_channels'");
         assert_eq!(
-            (error.kind, error.message),
-            ("AttributeError", message),
+            (error.exception, error.message),
+            (Exception::AttributeError, message),
             "{value}"
         );
     }
@@ -159,9 +160,15 @@ fn what_is_no_map_has_no_attributes() {
 fn layers_beyond_any_model_end_in_an_error() {
     let mut records = records("reference/megatron_bridge_estimate.json");
     let record = records.first_mut().unwrap();
-    for (layers, kind) in [(1_u64 << 20, None), ((1 << 20) + 1, Some("MemoryError"))] {
+    for (layers, exception) in [
+        (1_u64 << 20, None),
+        ((1 << 20) + 1, Some(Exception::MemoryError)),
+    ] {
         record["model"]["num_layers"] = layers.into();
         let report = megatron_bridge::report(&(&plain(record)).into());
-        assert_eq!(report.estimate.err().map(|error| error.kind), kind);
+        assert_eq!(
+            report.estimate.err().map(|error| error.exception),
+            exception
+        );
     }
 }

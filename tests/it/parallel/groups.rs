@@ -112,11 +112,8 @@ fn pipeline_before_data_parallelism_when_dp_is_last() {
         [[0, 4], [1, 5], [2, 6], [3, 7]]
     );
     let uneven = ModelParallel { etp: 1, ..model };
-    let refusal = RankGrids::new(&uneven, 8, RankOrder::DpLast, 0).unwrap_err();
-    assert!(
-        refusal.message.contains("pp-last rank ordering"),
-        "{refusal}"
-    );
+    let error = RankGrids::new(&uneven, 8, RankOrder::DpLast, 0).unwrap_err();
+    assert!(error.message.contains("pp-last rank ordering"), "{error}");
 }
 
 #[test]
@@ -141,7 +138,7 @@ fn optimizer_instances_cut_the_data_parallel_groups() {
 
 #[test]
 fn sizes_that_do_not_divide_the_world_are_refused() {
-    let refusal = |model, world| {
+    let error = |model, world| {
         RankGrids::new(&model, world, RankOrder::PpLast, 0)
             .unwrap_err()
             .message
@@ -150,22 +147,22 @@ fn sizes_that_do_not_divide_the_world_are_refused() {
         tp: 3,
         ..ModelParallel::default()
     };
-    assert_eq!(refusal(model, 8), "world_size (8) is not divisible by 3");
+    assert_eq!(error(model, 8), "world_size (8) is not divisible by 3");
     let model = ModelParallel {
         ep: 3,
         ..ModelParallel::default()
     };
     let message =
         "world_size (8) is not divisible by expert_tensor_model_pipeline_parallel size (3)";
-    assert_eq!(refusal(model, 8), message);
+    assert_eq!(error(model, 8), message);
     let huge = ModelParallel {
         tp: u64::MAX,
         cp: u64::MAX,
         ..ModelParallel::default()
     };
-    assert!(refusal(huge, 8).starts_with("world_size (8) is not divisible by "));
+    assert!(error(huge, 8).starts_with("world_size (8) is not divisible by "));
     assert_eq!(
-        refusal(ModelParallel { cp: 0, ..model }, 8),
+        error(ModelParallel { cp: 0, ..model }, 8),
         "context_parallel_size must be positive."
     );
 }

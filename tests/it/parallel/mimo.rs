@@ -9,7 +9,7 @@ use megatron_memory::parallel::mimo::spec::{
 use megatron_memory::parallel::mimo::{
     Change, Field, MimoInput, ModuleInput, ModuleParallelism, Problem, Repair, Rule,
 };
-use megatron_memory::parallel::python::Refusal;
+use megatron_memory::python::PythonError;
 use megatron_memory::value::Value;
 use proptest::prelude::*;
 use serde_json::{Map, Value as Json, json};
@@ -56,14 +56,14 @@ fn apply(job: &mut MimoInput, repair: &Repair) {
     }
 }
 
-fn refused(refusal: &Refusal) -> Json {
-    json!({"type": refusal.exception.to_string(), "message": refusal.message})
+fn refused(error: &PythonError) -> Json {
+    json!({"type": error.exception.to_string(), "message": error.message})
 }
 
-fn number(result: Result<i128, Refusal>) -> Json {
+fn number(result: Result<i128, PythonError>) -> Json {
     match result {
         Ok(number) => json!(i64::try_from(number).unwrap()),
-        Err(refusal) => json!({"error": refused(&refusal)}),
+        Err(error) => json!({"error": refused(&error)}),
     }
 }
 
@@ -132,7 +132,7 @@ fn modules_are_finalized_as_upstream_does() {
         });
         ours["before"] = before.map_or(Json::Null, |parallelism| derived(&parallelism));
         match module.finalize(&value(&record["world_size"])) {
-            Err(refusal) => ours["error"] = refused(&refusal),
+            Err(error) => ours["error"] = refused(&error),
             Ok(parallelism) => {
                 ours["after"] = derived(&parallelism);
                 if record.get("rank_groups").is_some() {
@@ -161,7 +161,7 @@ fn sets_of_modules_are_finalized_as_upstream_does() {
         let mut ours = json!({"input": record["input"], "world_size": record["world_size"], "module_names": names});
         ours["total_world_size_before"] = number(input.total_world_size());
         match input.finalize() {
-            Err(refusal) => ours["error"] = refused(&refusal),
+            Err(error) => ours["error"] = refused(&error),
             Ok(layout) => {
                 ours["total_world_size"] = json!(layout.world_size());
                 for module in layout.modules() {

@@ -18,7 +18,7 @@ fn component_specs_are_read_as_upstream_does() {
             Ok((name, parallelism)) => {
                 json!({"spec": spec, "name": name, "result": fields(&parallelism)})
             }
-            Err(refusal) => json!({"spec": spec, "error": refused(&refusal)}),
+            Err(error) => json!({"spec": spec, "error": refused(&error)}),
         };
         assert_eq!(ours, record);
     }
@@ -40,7 +40,7 @@ fn layouts_are_built_as_upstream_does() {
         let world = record["world_size"].as_i64().map(i128::from);
         let mut ours = json!({"specs": specs, "world_size": record["world_size"]});
         match build_layout(&specs, world) {
-            Err(refusal) => ours["error"] = refused(&refusal),
+            Err(error) => ours["error"] = refused(&error),
             Ok(modules) => {
                 ours["result"] = modules
                     .iter()
@@ -49,7 +49,7 @@ fn layouts_are_built_as_upstream_does() {
                 if let Some(world) = world {
                     ours["finalize"] = match MimoInput::new(&modules, world).finalize() {
                         Ok(_) => json!("ok"),
-                        Err(refusal) => json!({"error": refused(&refusal)}),
+                        Err(error) => json!({"error": refused(&error)}),
                     };
                 }
             }
@@ -110,8 +110,8 @@ fn texts_are_quoted_as_python_quotes_them() {
 #[test]
 fn layouts_that_do_not_come_out_even() {
     let message = |specs: &[&str], world| {
-        let refusal = build_layout(specs, Some(world)).unwrap_err();
-        format!("{}: {}", refusal.exception, refusal.message)
+        let error = build_layout(specs, Some(world)).unwrap_err();
+        format!("{}: {}", error.exception, error.message)
     };
     assert_eq!(
         message(&["a=tp=1", "b=tp=1", "c="], 8),

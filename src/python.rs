@@ -1,34 +1,51 @@
-//! Python's exceptions and literals, for rules that are checked the way a framework checks them.
+//! Python's exceptions and literals, for what is checked or printed exactly as a framework written in Python does it.
 
+use core::fmt;
 use core::num::ParseIntError;
 
-/// What the framework would raise, with its message.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{message}")]
-pub struct Refusal {
+/// An exception that a framework would raise: the class and the message that its user would see.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PythonError {
     /// The exception's class.
     pub exception: Exception,
-    /// The exception's text.
+    /// The exception's message; empty for an `assert` without one.
     pub message: String,
 }
 
-/// The Python exception classes in use.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::Display)]
+/// As the last line of a Python traceback: `ValueError: message`, or the class alone where there is no message.
+impl fmt::Display for PythonError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.exception)?;
+        if !self.message.is_empty() {
+            write!(f, ": {}", self.message)?;
+        }
+        Ok(())
+    }
+}
+
+impl core::error::Error for PythonError {}
+
+/// The classes of Python's exceptions that the frameworks raise.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::Display, strum::IntoStaticStr)]
 #[expect(missing_docs, reason = "the names are Python's own")]
 pub enum Exception {
     AssertionError,
+    AttributeError,
+    IndexError,
     KeyError,
+    MemoryError,
     OverflowError,
     RuntimeError,
     TypeError,
+    UnboundLocalError,
     ValueError,
     ZeroDivisionError,
 }
 
 impl Exception {
-    /// The refusal of this class with that text.
-    pub(crate) fn with(self, message: impl Into<String>) -> Refusal {
-        Refusal {
+    /// The error of this class with that message.
+    pub(crate) fn with(self, message: impl Into<String>) -> PythonError {
+        PythonError {
             exception: self,
             message: message.into(),
         }

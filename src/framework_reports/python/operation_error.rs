@@ -1,53 +1,14 @@
-//! The exceptions that the estimators raise.
+//! The exceptions that Python raises for an operation on values of the wrong type or size.
 
-use core::fmt;
+use crate::python::{Exception, PythonError};
 
-/// An exception that ended a framework's estimator: the class and the message a user would see.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PythonError {
-    /// The exception's class, such as `ZeroDivisionError`.
-    pub kind: &'static str,
-    /// The exception's message; empty for a bare `assert`.
-    pub message: String,
-}
-
-impl PythonError {
-    /// A `ValueError`.
-    pub(in super::super) fn value(message: String) -> Self {
-        Self {
-            kind: "ValueError",
-            message,
-        }
-    }
-
-    /// An `AssertionError`, with an empty message for an `assert` that has none.
-    pub(in super::super) fn assertion(message: String) -> Self {
-        Self {
-            kind: "AssertionError",
-            message,
-        }
-    }
-}
-
-impl fmt::Display for PythonError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.kind)?;
-        if !self.message.is_empty() {
-            write!(f, ": {}", self.message)?;
-        }
-        Ok(())
-    }
-}
-
-impl core::error::Error for PythonError {}
-
-/// An exception that Python itself raises for an operation. Type names are Python's.
+/// An exception that Python itself raises for an operation, with the values that its message names. Type names are Python's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[expect(
     missing_docs,
     reason = "the messages are CPython 3.11's and say what happened"
 )]
-pub enum Exception {
+pub enum OperationError {
     #[error("'{type_name}' object has no attribute '{name}'")]
     NoAttribute {
         type_name: &'static str,
@@ -96,11 +57,11 @@ pub enum Exception {
     OutOfMemory,
 }
 
-impl Exception {
+impl OperationError {
     /// The exception's class.
-    fn class(self) -> &'static str {
+    fn exception(self) -> Exception {
         match self {
-            Self::NoAttribute { .. } => "AttributeError",
+            Self::NoAttribute { .. } => Exception::AttributeError,
             Self::Operands { .. }
             | Self::NotComparable { .. }
             | Self::Concatenation { .. }
@@ -108,22 +69,19 @@ impl Exception {
             | Self::NotReal(_)
             | Self::NoInteger(_)
             | Self::NoIntOf(_)
-            | Self::Unhashable(_) => "TypeError",
-            Self::RepetitionTooLong | Self::IntOfInfinity => "OverflowError",
-            Self::IntOfNan => "ValueError",
-            Self::ZeroDivision(_) => "ZeroDivisionError",
-            Self::IndexOutOfRange => "IndexError",
-            Self::Unbound(_) => "UnboundLocalError",
-            Self::OutOfMemory => "MemoryError",
+            | Self::Unhashable(_) => Exception::TypeError,
+            Self::RepetitionTooLong | Self::IntOfInfinity => Exception::OverflowError,
+            Self::IntOfNan => Exception::ValueError,
+            Self::ZeroDivision(_) => Exception::ZeroDivisionError,
+            Self::IndexOutOfRange => Exception::IndexError,
+            Self::Unbound(_) => Exception::UnboundLocalError,
+            Self::OutOfMemory => Exception::MemoryError,
         }
     }
 }
 
-impl From<Exception> for PythonError {
-    fn from(exception: Exception) -> Self {
-        Self {
-            kind: exception.class(),
-            message: exception.to_string(),
-        }
+impl From<OperationError> for PythonError {
+    fn from(error: OperationError) -> Self {
+        error.exception().with(error.to_string())
     }
 }

@@ -1,8 +1,8 @@
 //! The JavaScript API: the library as an ES module with TypeScript types, for pages and for Node.
 //!
-//! One file a group of functions. Arguments and results are plain JavaScript objects, which serde converts: every type of a
-//! result, and of the options of a function, is a struct here, from which its TypeScript type is made. Jobs are plain data
-//! of any kind: [`RawJob`](crate::config::raw::RawJob) says what is wrong with them.
+//! One file a group of functions. Arguments and results are plain JavaScript objects, which serde converts. Every options
+//! object and every result is a struct in this module; tsify derives its TypeScript type. Only a job is untyped:
+//! [`RawJob`](crate::config::raw::RawJob) takes any object and reports its mistakes.
 //!
 //! All functions are synchronous. They throw a `TypeError` for arguments of the wrong kind, and otherwise the errors of
 //! [`error`].
@@ -39,14 +39,14 @@ pub fn version() -> String {
     env!("CARGO_PKG_VERSION").to_owned()
 }
 
-/// A result as a JavaScript value: maps become objects, and what is missing becomes `null`.
+/// Converts a result to a JavaScript value. Maps become objects, and `None` becomes `null`.
 fn to_js<T: Serialize + ?Sized>(value: &T) -> Result<JsValue, JsValue> {
     let serializer = Serializer::json_compatible();
     let written = value.serialize(&serializer);
     written.map_err(|error| type_error(&error.to_string()))
 }
 
-/// A result as a JavaScript value of its own TypeScript type.
+/// Converts a result to a JavaScript value that has the result's TypeScript type.
 fn to_ts<T: Serialize + Tsify>(value: &T) -> Result<Ts<T>, JsValue> {
     to_js(value).map(Ts::new_unchecked)
 }

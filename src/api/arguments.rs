@@ -1,4 +1,4 @@
-//! Arguments of functions. JavaScript may pass anything, whatever the types say: each is checked.
+//! Arguments of functions. Each is checked, since JavaScript may pass anything whatever the TypeScript types say.
 
 use serde::de::DeserializeOwned;
 use serde_wasm_bindgen::Deserializer;
@@ -25,7 +25,8 @@ pub(super) fn read<T: DeserializeOwned>(argument: JsValue) -> Result<T, JsValue>
     })
 }
 
-/// What a value must be, where a deserializer's error message says which Rust type it expected.
+/// The requirement on a value, for a deserializer's error message that names the expected Rust type; `None` for other
+/// messages.
 fn rule(message: &str) -> Option<&'static str> {
     let (_, expected) = message.split_once(", expected ")?;
     Some(match expected {
@@ -38,13 +39,13 @@ fn rule(message: &str) -> Option<&'static str> {
     })
 }
 
-/// What a deserializer's error says.
+/// The message of a deserializer's error.
 fn message(error: serde_wasm_bindgen::Error) -> String {
     let error = js_sys::Error::from(JsValue::from(error));
     error.message().into()
 }
 
-/// Reads the options of a function; the default of each where there are none.
+/// Reads the options of a function. Without an options object every option has its default.
 pub(super) fn options<T>(given: Option<Ts<T>>) -> Result<T, JsValue>
 where
     T: Tsify + DeserializeOwned + Default,

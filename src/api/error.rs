@@ -1,4 +1,4 @@
-//! Errors that the functions throw: each has a `name` by which it is told apart.
+//! The errors that the functions throw. Callers tell them apart by their `name`.
 
 use js_sys::{Error, Reflect, TypeError};
 use wasm_bindgen::prelude::*;
@@ -10,34 +10,34 @@ use crate::python::PythonError;
 
 #[wasm_bindgen(typescript_custom_section)]
 const TYPES: &str = "
-/** What is thrown for a job that Megatron would refuse. */
+/** Thrown for a job that Megatron would refuse. */
 export interface ConfigError extends Error {
   name: \"ConfigError\";
   problems: Problem[];
 }
 
-/** What `importText` throws where a text cannot be read. */
+/** Thrown by `importText` for a text that cannot be read. */
 export interface ImportError extends Error {
   name: \"ImportError\";
 }
 
-/** What `exportText` and `svg` throw where a format has no word for a job, or there is no such format or chart. */
+/** Thrown by `exportText` and `svg` for an unknown format or chart, and for a job that the format cannot express. */
 export interface ExportError extends Error {
   name: \"ExportError\";
 }
 
-/** What is thrown for a link that cannot be read, and for an unknown preset. */
+/** Thrown for a link that cannot be read, and for an unknown preset. */
 export interface LinkError extends Error {
   name: \"LinkError\";
 }
 
-/** What `search` throws where there is nothing to search. */
+/** Thrown by `search` for a job whose layouts cannot be searched. */
 export interface SearchError extends Error {
   name: \"SearchError\";
 }
 ";
 
-/// For an argument of the wrong kind.
+/// The `TypeError` for an argument of the wrong kind.
 pub(super) fn type_error(message: &str) -> JsValue {
     TypeError::new(message).into()
 }
@@ -49,7 +49,7 @@ pub(super) fn named(name: &str, message: &str) -> Error {
     error
 }
 
-/// For an argument whose value is not among those that exist, such as the name of a module.
+/// An `Error` for an argument that names something that does not exist, such as an unknown module.
 pub(super) fn plain(message: &str) -> JsValue {
     Error::new(message).into()
 }

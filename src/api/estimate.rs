@@ -1,4 +1,4 @@
-//! The memory of a job.
+//! `estimate`: the memory of a job.
 
 pub mod options;
 pub mod rank;
@@ -25,7 +25,8 @@ use rank::{RankReport, WorstRank};
 use savings::Saving;
 use stage::Stage;
 
-/// What `estimate` returns; the top level repeats the first module.
+/// The memory of a job: the result of `estimate`. `derived`, `parameters`, `stages` and `reports` are those of the first
+/// module.
 #[derive(Debug, Serialize, Tsify)]
 #[tsify(missing_as_null)]
 pub struct Estimate {
@@ -41,20 +42,20 @@ pub struct Estimate {
     #[serde(with = "serde_wasm_bindgen::preserve")]
     #[tsify(type = "Reports")]
     reports: JsValue,
-    /// Pipeline rank of the stage that needs most memory.
+    /// Pipeline rank of the stage with the largest peak, counted from 0.
     worst_stage: usize,
-    /// Index of its module.
+    /// Index in `modules` of the module that the stage belongs to.
     worst_module: usize,
-    /// The rank that needs most.
+    /// The rank with the largest peak; where modules share ranks it includes all of them.
     worst_rank: WorstRank,
-    /// With the option `rank`, where a module has that rank.
+    /// The memory of the rank that the option `rank` asks for; `null` without the option or where no module has that rank.
     rank: Option<RankReport>,
-    /// With the option `ledger`: what each way of recomputing or offloading would save.
+    /// With the option `ledger`, the memory that each way of recomputing or offloading would save; otherwise `null`.
     ledger: Option<Vec<Saving>>,
     modules: Vec<ModuleEstimate>,
-    /// What is wrong with the job, though Megatron would run it.
+    /// Messages about settings that Megatron accepts but that are probably not meant.
     warnings: Vec<String>,
-    /// What the estimate takes for granted.
+    /// The assumptions that the estimate makes about this job, one sentence each.
     assumptions: Vec<String>,
 }
 
@@ -80,7 +81,7 @@ pub struct ModuleEstimate {
     reports: JsValue,
 }
 
-/// Sizes that follow from the arguments.
+/// Sizes that Megatron derives from a module's arguments.
 #[derive(Clone, Copy, Debug, Serialize, Tsify)]
 pub struct Derived {
     world_size: Exact,
@@ -97,32 +98,32 @@ pub struct Derived {
     sequence_parallel: bool,
 }
 
-/// Parameters that one rank holds.
+/// Numbers of parameter elements, in a chunk or in a whole model.
 #[derive(Clone, Debug, Serialize, Tsify)]
 pub struct Parameters {
     total: Exact,
-    /// Split over tensor-parallel ranks.
+    /// Elements of parameters that tensor parallelism splits.
     tp_sharded: Exact,
-    /// In full on every tensor-parallel rank.
+    /// Elements of parameters that every tensor-parallel rank holds in full.
     replicated: Exact,
-    /// Routed experts.
+    /// Elements of routed experts.
     expert: Exact,
-    /// By component, such as `attention` or `mtp_routed_experts`.
+    /// Elements by component, such as `attention` or `mtp_routed_experts`.
     #[tsify(type = "Record<string, Exact>")]
     components: ByName,
 }
 
-/// Parameters of a whole model.
+/// Numbers of parameter elements of a whole model, before any parallelism.
 #[derive(Clone, Debug, Serialize, Tsify)]
 pub struct ModelParameters {
-    /// Parameters that one token meets.
+    /// Elements that take part in the computation for one token: of the routed experts only the top k.
     active: Exact,
     #[serde(flatten)]
     all: Parameters,
 }
 
-/// Memory of every pipeline stage of a job. The options ask for more: the memory of one `rank`, the `timeline` of an
-/// iteration, the `ledger` of what recomputing would save. The job may have the same keys.
+/// The memory of every pipeline stage of a job. The options add the memory of one `rank`, the `timeline` of an iteration,
+/// and the `ledger` of what recomputing would save. These keys may also stand in the job itself.
 ///
 /// # Errors
 /// Throws a `ConfigError` whose `problems` lists everything that is wrong with the job.
@@ -140,7 +141,7 @@ pub fn estimate(
     to_ts(&Estimate::new(&raw, &checked, config, options)?)
 }
 
-/// A checked job with its estimate, and what else of it is wanted.
+/// A checked job with its estimate and the caller's options.
 #[derive(Clone, Copy, Debug)]
 struct Results<'r> {
     config: &'r Config,
@@ -259,7 +260,7 @@ impl From<&parameters::Parameters> for Parameters {
     }
 }
 
-/// Bytes by bucket, and their `total`.
+/// Bytes by bucket under the buckets' ids, and their sum as `total`.
 pub(super) fn by_bucket(memory: &[Bytes; Bucket::COUNT], total: Bytes) -> ByName {
     let buckets = Bucket::ALL.iter().map(|bucket| bucket.id());
     let buckets = buckets.zip(memory.iter().map(|bytes| Exact::from(*bytes)));

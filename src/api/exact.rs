@@ -1,4 +1,4 @@
-//! Whole numbers that are never rounded.
+//! Whole numbers for JavaScript, never rounded.
 
 use serde::{Serialize, Serializer};
 use tsify::Tsify;

@@ -1,4 +1,4 @@
-//! Jobs to texts.
+//! `exportText`: a job as text in one of the export formats.
 
 use serde::Deserialize;
 use tsify::{Ts, Tsify};
@@ -15,29 +15,29 @@ export type ExportFormat =
   | "markdown" | "link" | "link_pinned" | "link_markdown" | "link_summary" | "embed" | "element";
 "#;
 
-/// What an export leaves to choose.
+/// The options of `exportText`.
 #[derive(Debug, Default, Deserialize, Tsify)]
 #[serde(default)]
 #[tsify(missing_as_null)]
 pub struct ExportOptions {
-    /// The preset that the job starts from, such as `deepseek-v3@1`; links and JSON then say what differs.
+    /// The preset that the job starts from, such as `deepseek-v3@1`. Links and JSON then hold only the differences to it.
     preset: Option<String>,
-    /// The module that a format for one model shows, by name.
+    /// The name of the module to export, for formats that hold one model.
     module: Option<String>,
     /// The calculator's address, for links.
     page: Option<String>,
-    /// What links are called.
+    /// The text of links in Markdown and HTML.
     label: Option<String>,
-    /// What an embed shows; `compact` unless told.
+    /// The view of an embed; `compact` by default.
     #[tsify(type = "\"full\" | \"compact\" | \"bar\" | \"table\" | \"timeline\" | null")]
     view: Option<String>,
 }
 
-/// A job, or the job of a link, as text.
+/// Writes a job, or the job of a link, as text.
 ///
 /// # Errors
-/// Throws an `ExportError` where the format has no word for the job, a `ConfigError` where it shows a result and the job has
-/// none.
+/// Throws an `ExportError` for an unknown format and for a job that the format cannot express, and a `ConfigError` where the
+/// format holds results and the job has mistakes.
 #[wasm_bindgen(js_name = exportText)]
 pub fn export_text(
     #[wasm_bindgen(unchecked_param_type = "Job | string")] job: &JsValue,
@@ -64,7 +64,7 @@ pub fn export_text(
 }
 
 impl ExportOptions {
-    /// The same options as the core takes them.
+    /// Checks the options and converts them to those of the core.
     fn checked(self) -> Result<export::ExportOptions, JsValue> {
         let view = |id: String| {
             let wrong = "view must be full, compact, bar, table or timeline";

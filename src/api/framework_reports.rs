@@ -1,4 +1,4 @@
-//! What the frameworks' own estimators compute and print.
+//! The results and printed reports of Megatron-LM's and Megatron-Bridge's own estimators.
 
 use js_sys::Reflect;
 use serde::Serialize;
@@ -17,17 +17,18 @@ use crate::value::Value;
 
 #[wasm_bindgen(typescript_custom_section)]
 const TYPES: &str = "
-/** What Megatron-Bridge's own estimator takes. */
+/** The arguments of Megatron-Bridge's own estimator. */
 export interface MegatronBridgeInput {
-  /** Megatron-Bridge's model configuration. */
+  /** The attributes of Megatron-Bridge's model provider. */
   model: Record<string, unknown>;
+  /** The attributes of Megatron-Bridge's training configuration. */
   train: Record<string, unknown>;
   num_microbatches?: number | null;
   include_activation?: boolean;
 }
 ";
 
-/// The frameworks' own reports of a job, and why they differ from the estimate.
+/// The reports of the frameworks' own estimators for a module, and why they differ from this estimate.
 #[derive(Debug, Serialize, Tsify)]
 pub struct Reports {
     megatron_lm: MegatronLmReport,
@@ -35,41 +36,41 @@ pub struct Reports {
     differences: Vec<Difference>,
 }
 
-/// What Megatron-LM's own estimator computes and prints; a formula that fails there is an `error`.
+/// The results of Megatron-LM's own estimator. A formula that raises an exception there has an `error` instead of a value.
 #[derive(Debug, Serialize, Tsify)]
 #[tsify(missing_as_null)]
 pub struct MegatronLmReport {
     weight_and_optimizer_bytes: Outcome<f64>,
     activation_bytes: Outcome<f64>,
     activation_bytes_without_sp: Outcome<f64>,
-    /// Weights and optimizer, activations, and both, in units of 1024 * 1024 bytes.
+    /// Weights with optimizer, activations, and their sum, in units of 1024 * 1024 bytes; `null` where nothing is reported.
     report_mb: Outcome<Option<[f64; 3]>>,
     report_verbose_stdout: String,
 }
 
-/// A value, or the exception that a formula ends in.
+/// The value of a formula, or the exception that it raises.
 #[derive(Debug, Serialize, Tsify)]
 #[serde(untagged)]
 pub enum Outcome<T> {
-    /// What the formula computes.
+    /// The value of the formula.
     Value(T),
-    /// It computes nothing.
+    /// The formula raises an exception.
     Failed {
-        /// What it ends in.
+        /// The exception.
         error: PythonException,
     },
 }
 
-/// An exception that ends one of the frameworks' estimators.
+/// An exception that one of the frameworks' estimators raises.
 #[derive(Debug, Serialize, Tsify)]
 pub struct PythonException {
-    /// Its class, such as `ZeroDivisionError`.
+    /// The exception's class, such as `ZeroDivisionError`.
     #[serde(rename = "type")]
     class: &'static str,
     message: String,
 }
 
-/// What Megatron-Bridge's own estimator computes and prints.
+/// The results of Megatron-Bridge's own estimator.
 #[derive(Debug, Serialize, Tsify)]
 #[tsify(missing_as_null)]
 pub struct MegatronBridgeReport {
@@ -83,7 +84,7 @@ pub struct MegatronBridgeReport {
     assumptions: Vec<&'static str>,
     formatted_mb: String,
     formatted_gb: String,
-    /// What the printed report ends in.
+    /// The exception that printing the report raises; no key where it raises none.
     #[serde(skip_serializing_if = "Option::is_none")]
     report_error: Option<PythonException>,
     report_verbose_stdout: String,
@@ -101,27 +102,27 @@ pub struct MegatronBridgeComponent {
     memory_gb: f64,
 }
 
-/// What stands in place of Megatron-Bridge's report where its estimator fails.
+/// The exception that Megatron-Bridge's estimator raises, in place of its results.
 #[derive(Debug, Serialize, Tsify)]
 pub struct MegatronBridgeFailure {
     error: PythonException,
-    /// What the printed report ends in.
+    /// The exception that printing the report raises; no key where it raises none.
     #[serde(skip_serializing_if = "Option::is_none")]
     report_error: Option<PythonException>,
     report_verbose_stdout: String,
 }
 
-/// Megatron-Bridge's report, or how its estimator fails.
+/// The results of Megatron-Bridge's estimator, or the exception that it raises.
 #[derive(Debug, Serialize, Tsify)]
 #[serde(untagged)]
 pub enum BridgeOutcome {
-    /// What its estimator computes and prints.
+    /// The results.
     Report(Box<MegatronBridgeReport>),
-    /// Its estimator fails.
+    /// The exception.
     Failure(Box<MegatronBridgeFailure>),
 }
 
-/// Why a report differs from the estimate.
+/// A reason why reports differ from this estimate.
 #[derive(Debug, Serialize, Tsify)]
 #[tsify(missing_as_null)]
 pub struct Difference {
@@ -129,14 +130,14 @@ pub struct Difference {
     #[tsify(type = "(\"Megatron-LM\" | \"Megatron-Bridge\")[]")]
     frameworks: Vec<&'static str>,
     text: String,
-    /// What it takes off the report on the fullest stage, where that can be said.
+    /// Bytes by which the report is too low for this reason, on the stage with the largest peak; `null` where not known.
     less_bytes: Option<Exact>,
-    /// What it adds to the report on the fullest stage, where that can be said.
+    /// Bytes by which the report is too high for this reason, on the stage with the largest peak; `null` where not known.
     more_bytes: Option<Exact>,
 }
 
-/// What Megatron-LM's `report_theoretical_memory` computes and prints for these arguments. A formula that fails there is a
-/// field with an `error` here.
+/// Computes what Megatron-LM's `report_theoretical_memory` computes and prints for `args`. A formula that raises an
+/// exception there has an `error` instead of a value.
 ///
 /// # Errors
 /// Throws a `TypeError` where an argument is not plain data.
@@ -154,11 +155,11 @@ pub fn megatron_lm_report(
     to_ts(&megatron_lm::report(&(&args).into(), (&num_microbatches).into()).into())
 }
 
-/// What Megatron-Bridge's `estimate_training_memory` and `report_theoretical_memory` compute and print.
+/// Computes what Megatron-Bridge's `estimate_training_memory` and `report_theoretical_memory` compute and print.
 ///
 /// # Errors
-/// Throws what the estimator raises: an `Error` with the exception's class as its `name`. Its `report_error` and
-/// `report_verbose_stdout` say how the printed report fares.
+/// Throws the exception that `estimate_training_memory` raises as an `Error` whose `name` is the exception's class. Its
+/// properties `report_error` and `report_verbose_stdout` are those of `MegatronBridgeFailure`.
 #[wasm_bindgen(js_name = megatronBridgeReport)]
 pub fn megatron_bridge_report(
     #[wasm_bindgen(unchecked_param_type = "MegatronBridgeInput")] input: JsValue,
@@ -171,7 +172,7 @@ pub fn megatron_bridge_report(
     }
 }
 
-/// The error that Megatron-Bridge's estimator raises.
+/// The JavaScript error for the exception that Megatron-Bridge's estimator raises.
 fn raised(failure: &MegatronBridgeFailure) -> Result<JsValue, JsValue> {
     let error = error::named(failure.error.class, &failure.error.message);
     if let Some(report_error) = &failure.report_error {
@@ -182,7 +183,7 @@ fn raised(failure: &MegatronBridgeFailure) -> Result<JsValue, JsValue> {
     Ok(error.into())
 }
 
-/// JavaScript has one kind of number: what is whole there is an `int` for Python.
+/// Converts numbers from JavaScript, which has one kind, to Python's two: whole ones become `int`.
 fn python(value: Value) -> Value {
     match value {
         Value::Float(x) => whole_number(x).map_or(Value::Float(x), Value::Int),
@@ -196,7 +197,7 @@ fn python(value: Value) -> Value {
 }
 
 impl Reports {
-    /// What the frameworks would print for a module, and why it differs from the estimate.
+    /// The frameworks' reports for a module, and why they differ from its estimate.
     pub(super) fn new(m: &Module, estimate: &ModuleEstimate) -> Self {
         let reports = job::reports(m);
         Self {

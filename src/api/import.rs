@@ -1,4 +1,4 @@
-//! Texts to jobs.
+//! `importText`: reads a job from text.
 
 use serde::{Deserialize, Serialize};
 use tsify::{Ts, Tsify};
@@ -16,109 +16,110 @@ use crate::value::Value;
 
 #[wasm_bindgen(typescript_custom_section)]
 const TYPES: &str = r#"
-/** Formats that are told apart by themselves. */
+/** The formats of texts. `importText` recognizes them by itself. */
 export type ImportFormat =
   | "link" | "json" | "hf_config" | "megatron_args" | "script" | "model_args" | "bridge_yaml" | "bridge_python"
   | "verl_yaml" | "megatron_yaml" | "swift" | "swift_yaml" | "overrides";
 "#;
 
-/// What the caller says about a text.
+/// The options of `importText`.
 #[derive(Debug, Default, Deserialize, Tsify)]
 #[serde(default)]
 #[tsify(missing_as_null)]
 pub struct ImportOptions {
-    /// The format, where it is not to be recognized.
+    /// The text's format; recognized from the text by default.
     #[tsify(type = "ImportFormat | null")]
     format: Option<String>,
-    /// Answers to questions about variables, by name.
+    /// Values of variables that a script reads and never sets, by the variables' names.
     #[tsify(type = "Record<string, string> | null")]
     variables: Option<Entries<Value>>,
-    /// Answers to questions about branches: positions by line.
+    /// Branches that a script takes: the index of the side, by the line of the branch.
     #[tsify(type = "Record<number, number> | null")]
     branches: Option<Entries<u32>>,
     /// The number of GPUs.
     gpus: Option<u64>,
-    /// The `config.json` of a model that the text only names, as text, or the id of a preset.
+    /// For a text that only names its model: the text of the model's `config.json`, or the id of a preset.
     model: Option<String>,
-    /// A job, or a link to one, that the text changes. A `config.json` replaces its model, and of its parallelism, batch and
-    /// precision stays what the model can be trained with. A text that says nothing of a model sets single settings in it.
-    /// Of other texts it only lends the GPU, where they name none.
+    /// A job, or a link to one, that the text changes. A `config.json` replaces the job's model; its parallelism, batch and
+    /// precision stay as far as the new model can be trained with them. A text without a model overrides single settings.
+    /// Any other text replaces the job, except that the GPU stays where the text names none.
     #[serde(with = "serde_wasm_bindgen::preserve")]
     #[tsify(type = "Job | string | null")]
     onto: JsValue,
 }
 
-/// A text as a job.
+/// The job that a text holds, and how it was read.
 #[derive(Debug, Serialize, Tsify)]
 #[tsify(missing_as_null)]
 pub struct Import {
     #[tsify(type = "ImportFormat")]
     format: &'static str,
     format_label: &'static str,
-    /// What gave the format away, as the end of a sentence that starts with "because".
+    /// What the format was recognized by, as the end of a sentence that starts with "because"; `null` where it was given.
     reason: Option<&'static str>,
-    /// Whose defaults hold, such as `Megatron-LM`.
+    /// The framework whose defaults fill what the text leaves out, such as `Megatron-LM`.
     dialect: &'static str,
     #[tsify(type = "Job")]
     job: PlainData,
-    /// The preset that a link or file starts from, such as `deepseek-v3@1`.
+    /// The preset that the imported link or file starts from, such as `deepseek-v3@1`.
     preset: Option<String>,
-    /// The link of the job, from its `#` on.
+    /// The fragment of the job's link, from its `#` on.
     link: String,
-    /// The arguments of `onto` that a text without a model changes; `null` where the text is a job of its own.
+    /// The names of the arguments of `onto` that a text without a model changes; `null` where the text is a whole job.
     changes: Option<Vec<&'static str>>,
-    /// A row for every key of the text, then the defaults that fill what it leaves out.
+    /// One row for every key of the text, then one for every default that fills what the text leaves out.
     report: Vec<ImportRow>,
     questions: Vec<ImportQuestion>,
 }
 
-/// What became of a key of an imported text.
+/// How one key of an imported text was used.
 #[derive(Debug, Serialize, Tsify)]
 #[tsify(missing_as_null)]
 pub struct ImportRow {
     key: String,
     value: String,
-    /// Counted from 1; `null` for what the text does not have.
+    /// The key's line, counted from 1; `null` for a default, which has none.
     line: Option<u32>,
     #[tsify(
         type = "\"mapped\" | \"defaulted\" | \"derived\" | \"ignored\" | \"not_modelled\" | \"conflicting\" | \"unknown\" | \"missing\""
     )]
     fate: &'static str,
-    /// The argument that it decides.
+    /// The argument that the key sets, alone or with other keys.
     field: Option<&'static str>,
     note: String,
 }
 
-/// What an imported text leaves open.
+/// A question that an imported text leaves open.
 #[derive(Debug, Serialize, Tsify)]
 #[serde(tag = "kind", rename_all = "lowercase")]
 #[tsify(missing_as_null)]
 pub enum ImportQuestion {
     /// The value of a variable that a script reads and never sets.
     Variable {
-        /// Its name.
+        /// The variable's name.
         name: String,
-        /// The lines that read it, counted from 1.
+        /// The lines that read the variable, counted from 1.
         lines: Vec<u32>,
-        /// What the script falls back to; then it need not be answered.
+        /// The script's default for the variable. With a default the question need not be answered.
         default: Option<String>,
-        /// The keys that have no value without an answer, or with the one that was given: their rows are `missing`.
+        /// The keys that have no usable value without an answer, or with the answer that was given. Their rows are
+        /// `missing`.
         keys: Vec<String>,
     },
     /// The side of a branch that a script takes.
     Branch {
-        /// Its line, counted from 1.
+        /// The branch's line, counted from 1.
         line: u32,
-        /// Its sides, as written.
+        /// The conditions of the sides, as written.
         labels: Vec<String>,
-        /// Index of the side that was taken for now.
+        /// Index of the side that was taken; `null` where none was.
         taken: Option<usize>,
     },
     /// The number of GPUs.
     Gpus,
     /// The `config.json` of a model that the text only names.
     Model {
-        /// Its name or path.
+        /// The model's name or path.
         name: String,
     },
 }
@@ -143,7 +144,7 @@ pub fn import_text(
 }
 
 impl ImportOptions {
-    /// The same options as the core takes them.
+    /// Checks the options and converts them to those of the core.
     fn checked(self) -> Result<import_text::ImportOptions, JsValue> {
         let format = |id: String| {
             let found = Format::by_id(&id);

@@ -1,4 +1,4 @@
-//! Jobs as arguments and as results.
+//! Jobs as arguments and results of functions.
 
 use js_sys::{Array, BigInt, Object};
 use wasm_bindgen::prelude::*;
@@ -15,7 +15,8 @@ use crate::value::Value;
 
 #[wasm_bindgen(typescript_custom_section)]
 const TYPES: &str = "
-/** A job: Megatron-LM's argument names in snake case, and `modules` where it has several. Unknown keys give a warning. */
+/** A job: values under Megatron-LM's argument names in snake case, and `modules` where it has several. Unknown keys are
+ * warnings. */
 export interface Job {
   num_layers?: number | string;
   hidden_size?: number | string;
@@ -23,10 +24,10 @@ export interface Job {
 }
 ";
 
-/// How deep fields of a job lie: in the job, its list of modules, and each of those.
+/// The levels of a job that hold fields: the job, its list of modules, and each module.
 const FIELD_DEPTH: u32 = 3;
 
-/// Reads a job: any plain data.
+/// Reads a job, which may be any plain data.
 ///
 /// # Errors
 /// Throws a `TypeError` for what is not plain data, is nested too deep or is too long.
@@ -37,8 +38,8 @@ pub(super) fn read(job: &JsValue) -> Result<Value, JsValue> {
     })
 }
 
-/// A copy of a job in which every `BigInt` is text; `None` where it has none. The deserializer reads none beyond 64 bits; as
-/// text, the check of its field names it.
+/// A copy of a job in which every `BigInt` is a string; `None` for a job without one. The deserializer fails on integers
+/// beyond 64 bits, while a string reaches the field's own check, which reports it with the field's name.
 fn big_integers_as_text(value: &JsValue, depth: u32) -> Option<JsValue> {
     if let Some(number) = value.dyn_ref::<BigInt>() {
         return number.to_string(10).ok().map(Into::into);
@@ -65,8 +66,8 @@ fn big_integers_as_text(value: &JsValue, depth: u32) -> Option<JsValue> {
     replaced.then_some(copy)
 }
 
-/// Reads what a caller passes as a job: settings under Megatron's names, one of our JSON documents, or a link. `preset` is
-/// the preset that settings start from, such as `deepseek-v3@1`.
+/// Reads a job in any of its forms: settings under Megatron's names, this calculator's JSON document, or a link. `preset` is
+/// the preset that plain settings start from, such as `deepseek-v3@1`.
 ///
 /// # Errors
 /// Throws a `TypeError`, a `LinkError` or an `ImportError`.
@@ -86,7 +87,7 @@ pub(super) fn read_state(job: &JsValue, preset: Option<&str>) -> Result<ShareSta
     }
 }
 
-/// The settings of a job over a preset.
+/// The setup of a job that starts from the preset of this name.
 pub(super) fn setup(job: &Value, preset: Option<&str>) -> Result<Setup, JsValue> {
     let known = |name| {
         let found = PresetRef::read(name).filter(|(_, exact)| *exact);
@@ -99,10 +100,10 @@ pub(super) fn setup(job: &Value, preset: Option<&str>) -> Result<Setup, JsValue>
     })
 }
 
-/// What a link says.
+/// Decodes a link.
 ///
 /// # Errors
-/// Throws a `LinkError` where it says nothing.
+/// Throws a `LinkError` for a text that is no link or holds nothing.
 pub(super) fn decode(text: &str) -> Result<ShareState, JsValue> {
     let (state, notices) = share_url::decode(text);
     match notices.first() {
@@ -113,7 +114,7 @@ pub(super) fn decode(text: &str) -> Result<ShareState, JsValue> {
     }
 }
 
-/// A job as settings under Megatron's names, in canonical form: what means the default is left out.
+/// A job as settings under Megatron's names, in canonical form: without the values that equal their defaults.
 pub(super) fn canonical(job: &RawJob) -> PlainData {
     let job = normalize_job(job, &RawJob::default());
     let mut entries = named(&job.shared, |id, value| {
@@ -124,7 +125,7 @@ pub(super) fn canonical(job: &RawJob) -> PlainData {
         let mut entries = vec![("name".to_owned(), Value::Text(module.name.clone()))];
         let rank_offset = module.rank_offset.iter();
         entries.extend(rank_offset.map(|offset| ("rank_offset".to_owned(), offset.clone())));
-        // A module's own value counts even where it is the default: the shared one may not be.
+        // A module keeps a value that equals the default, since it may override a shared value that does not.
         entries.extend(named(&module.settings, |_, _| true));
         Value::Map(entries)
     });
@@ -135,7 +136,7 @@ pub(super) fn canonical(job: &RawJob) -> PlainData {
     PlainData(Value::Map(entries))
 }
 
-/// Settings by the names of their fields.
+/// The settings for which `keep` holds, as pairs of field name and value.
 fn named(settings: &Settings, keep: impl Fn(FieldId, &Value) -> bool) -> Vec<(String, Value)> {
     let kept = settings.iter().filter(|(id, value)| keep(*id, value));
     kept.map(|(id, value)| (id.field().name.to_owned(), value.clone()))

@@ -1,4 +1,4 @@
-//! Jobs as links.
+//! `encodeLink` and `decodeLink`: jobs as links.
 
 use serde::{Deserialize, Serialize};
 use tsify::{Ts, Tsify};
@@ -10,19 +10,19 @@ use crate::formats::share_url;
 use crate::formats::state::{Place, Setup, View};
 use crate::value::Value;
 
-/// What a link says beside the job.
+/// The options of `encodeLink`: what a link holds besides the job.
 #[derive(Debug, Default, Deserialize, Tsify)]
 #[serde(default)]
 #[tsify(missing_as_null)]
 pub struct LinkOptions {
-    /// The preset that the job starts from, such as `deepseek-v3@1`: the link then says what differs.
+    /// The preset that the job starts from, such as `deepseek-v3@1`. The link then holds only the differences to it.
     preset: Option<String>,
     /// A job to compare with.
     #[tsify(type = "{ job: Job; preset?: string | null } | null")]
     compare: Option<Compared>,
-    /// What is shown.
+    /// The tab and the stage that the page opens with.
     #[tsify(type = "{ tab?: string | null; stage?: StagePlace | null } | null")]
-    view: Option<Shown>,
+    view: Option<ViewOption>,
 }
 
 /// A job to compare with.
@@ -32,14 +32,14 @@ struct Compared {
     preset: Option<String>,
 }
 
-/// What is shown.
+/// The tab and the stage that the page opens with.
 #[derive(Debug, Deserialize)]
-struct Shown {
+struct ViewOption {
     tab: Option<String>,
     stage: Option<StageOption>,
 }
 
-/// A [`StagePlace`] as an option; 0 where a number is missing.
+/// A [`StagePlace`] in an options object. A missing number is 0.
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct StageOption {
@@ -47,14 +47,14 @@ pub(super) struct StageOption {
     pub(super) pp_rank: u16,
 }
 
-/// The stage of a module, counted from 0.
+/// A pipeline stage: the index of its module and its pipeline rank, both counted from 0.
 #[derive(Clone, Copy, Debug, Serialize, Tsify)]
 pub struct StagePlace {
     module: u16,
     pp_rank: u16,
 }
 
-/// What a link says; as options of `encodeLink` it gives the same link again.
+/// The contents of a link. Passed as options of `encodeLink` with its `job`, it gives the same link again.
 #[derive(Debug, Serialize, Tsify)]
 #[tsify(missing_as_null)]
 pub struct Link {
@@ -64,7 +64,7 @@ pub struct Link {
     preset: Option<String>,
     compare: Option<LinkedJob>,
     view: Option<LinkedView>,
-    /// What in the link was not used, or not as it stands.
+    /// Messages about parts of the link that were ignored or changed.
     notices: Vec<String>,
 }
 
@@ -77,7 +77,7 @@ pub struct LinkedJob {
     preset: Option<String>,
 }
 
-/// What a link shows.
+/// The tab and the stage that a link opens the page with.
 #[derive(Debug, Serialize, Tsify)]
 #[tsify(missing_as_null)]
 pub struct LinkedView {
@@ -85,10 +85,10 @@ pub struct LinkedView {
     stage: Option<StagePlace>,
 }
 
-/// The link of a job, from its `#` on. Equal jobs have equal links.
+/// The fragment of a job's link, from its `#` on. Equal jobs have equal links.
 ///
 /// # Errors
-/// Throws a `TypeError` where an argument has the wrong form, a `LinkError` where there is no such preset.
+/// Throws a `TypeError` for an argument of the wrong type, a `LinkError` for an unknown preset.
 #[wasm_bindgen(js_name = encodeLink)]
 pub fn encode_link(
     #[wasm_bindgen(unchecked_param_type = "Job")] job: &JsValue,
@@ -96,21 +96,22 @@ pub fn encode_link(
 ) -> Result<String, JsValue> {
     let options = arguments::options(options)?;
     let mut share = job::read_state(job, options.preset.as_deref())?;
-    // A link and a document of ours say these themselves.
+    // Where the job is a link or a JSON document, its own comparison and view win over the options.
     if let Some(compared) = options.compare {
         let compare = || job::setup(&compared.job, compared.preset.as_deref());
         share.compare = Some(share.compare.map_or_else(compare, Ok)?);
     }
-    if let (Some(shown), true) = (options.view, share.view == View::default()) {
-        share.view = shown.into();
+    if let (Some(view), true) = (options.view, share.view == View::default()) {
+        share.view = view.into();
     }
     Ok(share_url::encode(&share))
 }
 
-/// What a link says; an address with one will do.
+/// Decodes a link: its fragment, or a whole URL with one.
 ///
 /// # Errors
-/// Throws a `LinkError` where it is none, or of a newer version. What single settings have wrong is in the notices.
+/// Throws a `LinkError` for a text that is no link, and for a link of a newer version. Mistakes in single settings are
+/// `notices` of the result.
 #[wasm_bindgen(js_name = decodeLink)]
 pub fn decode_link(
     #[wasm_bindgen(unchecked_param_type = "string")] link: &JsValue,
@@ -141,11 +142,11 @@ impl From<&Setup> for LinkedJob {
     }
 }
 
-impl From<Shown> for View {
-    fn from(shown: Shown) -> Self {
+impl From<ViewOption> for View {
+    fn from(view: ViewOption) -> Self {
         Self {
-            tab: shown.tab,
-            stage: shown.stage.map(|stage| Place {
+            tab: view.tab,
+            stage: view.stage.map(|stage| Place {
                 module: stage.module,
                 pp_rank: stage.pp_rank,
             }),

@@ -1,4 +1,4 @@
-//! Modules of a MegatronMIMO job as component specs.
+//! `parseComponentSpec` and `buildLayout`: the modules of a `MegatronMIMO` job, written as component specs.
 
 use serde::{Serialize, Serializer};
 use tsify::{Ts, Tsify};
@@ -8,7 +8,7 @@ use super::plain_data::serialize_entries;
 use super::{Exact, arguments, error, to_js, to_ts};
 use crate::parallel::mimo::{self, Field, spec};
 
-/// One module's parallelism, under Megatron's names.
+/// The parallel sizes and the first rank of one module, under Megatron's names.
 #[derive(Debug, Serialize, Tsify)]
 #[tsify(missing_as_null)]
 pub struct ModuleParallelism {
@@ -22,21 +22,21 @@ pub struct ModuleParallelism {
     expert_model_parallel_size: Option<Exact>,
     #[tsify(type = "number")]
     expert_tensor_parallel_size: Option<Exact>,
-    /// `null` until it is derived from the world size.
+    /// `null` where the spec leaves it to be derived from the world size.
     #[tsify(type = "number | null")]
     data_parallel_size: Option<Exact>,
     #[tsify(type = "number")]
     rank_offset: Option<Exact>,
 }
 
-/// A component spec, read.
+/// The name and the parallelism that a component spec states.
 #[derive(Debug, Serialize, Tsify)]
 pub struct ComponentSpec {
     name: String,
     result: ModuleParallelism,
 }
 
-/// Modules by name.
+/// Modules by name, which serialize as one object.
 struct Modules(Vec<(String, ModuleParallelism)>);
 
 impl Serialize for Modules {
@@ -45,10 +45,10 @@ impl Serialize for Modules {
     }
 }
 
-/// Reads `name=tp=N[,pp=N,dp=N,cp=N,ep=N,etp=N,rank_offset=N]`.
+/// Reads a component spec: `name=tp=N[,pp=N,dp=N,cp=N,ep=N,etp=N,rank_offset=N]`.
 ///
 /// # Errors
-/// Throws what MegatronMIMO's own parser raises: the exception's class is the error's name.
+/// Throws the exception that `MegatronMIMO`'s own parser raises, as an error whose `name` is the exception's class.
 #[wasm_bindgen(js_name = parseComponentSpec)]
 pub fn parse_component_spec(
     #[wasm_bindgen(unchecked_param_type = "string")] spec: &JsValue,
@@ -62,10 +62,10 @@ pub fn parse_component_spec(
     })
 }
 
-/// Reads the specs of all modules and, with a world size, gives modules without `dp` equal shares.
+/// Reads the component specs of all modules. With a world size, the modules without `dp` get equal shares of its ranks.
 ///
 /// # Errors
-/// Throws what MegatronMIMO raises.
+/// Throws the exception that `MegatronMIMO` raises, as an error whose `name` is the exception's class.
 #[wasm_bindgen(
     js_name = buildLayout,
     unchecked_return_type = "Record<string, ModuleParallelism>"

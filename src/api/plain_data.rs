@@ -1,4 +1,4 @@
-//! Plain data: what a job may have under any key, in and out.
+//! Plain data, converted from and to JavaScript: numbers, texts, lists and objects, as a job may hold them under any key.
 
 use core::fmt;
 use core::marker::PhantomData;
@@ -9,7 +9,7 @@ use serde::ser::{Serialize, SerializeMap, SerializeStruct, Serializer};
 use super::Exact;
 use crate::value::Value;
 
-/// Plain data on its way to JavaScript.
+/// Plain data that serializes to JavaScript.
 #[derive(Clone, Debug)]
 pub(super) struct PlainData(pub(super) Value);
 
@@ -19,7 +19,7 @@ impl Serialize for PlainData {
     }
 }
 
-/// Plain data that is part of other plain data.
+/// A borrowed part of plain data.
 struct Borrowed<'v>(&'v Value);
 
 impl Serialize for Borrowed<'_> {
@@ -39,7 +39,8 @@ impl Serialize for Borrowed<'_> {
     }
 }
 
-/// Writes an object with keys from outside. The key `__proto__` is left out: setting it would change the object's prototype.
+/// Serializes an object whose keys come from a caller. The key `__proto__` is left out, since setting it would change the
+/// object's prototype.
 pub(super) fn serialize_entries<'k, T: Serialize, S: Serializer>(
     entries: impl Iterator<Item = (&'k str, T)>,
     serializer: S,
@@ -51,10 +52,10 @@ pub(super) fn serialize_entries<'k, T: Serialize, S: Serializer>(
     map.end()
 }
 
-/// Whole numbers by names that the program knows, such as bytes by bucket.
+/// Whole numbers under names that are constants of the program, such as bytes by bucket.
 ///
-/// They are written like the fields of a struct, for which the serializer keeps JavaScript's string of every key: a result
-/// has hundreds of them, and making a string takes longer than all else.
+/// They serialize as a struct, since the serializer keeps the JavaScript string of every field name and makes a new one for
+/// every key of a map. A result has hundreds of keys, and making their strings would take most of the time.
 #[derive(Clone, Debug)]
 pub(super) struct ByName(pub(super) Vec<(&'static str, Exact)>);
 
@@ -68,7 +69,7 @@ impl Serialize for ByName {
     }
 }
 
-/// The entries of an object, in their order.
+/// The entries of a JavaScript object, in their order.
 #[derive(Clone, Debug)]
 pub(super) struct Entries<T>(pub(super) Vec<(String, T)>);
 
@@ -102,7 +103,7 @@ impl<'de, T: Deserialize<'de>> Visitor<'de> for EntriesVisitor<T> {
     }
 }
 
-/// The whole number that a float is; `None` where it has a fraction or does not fit.
+/// The float as a whole number; `None` where it has a fraction or does not fit 128 bits.
 #[allow(
     clippy::cast_possible_truncation,
     clippy::cast_precision_loss,

@@ -1,4 +1,4 @@
-//! Presets.
+//! `presets`: the list of presets.
 
 use serde::Serialize;
 use tsify::{Ts, Tsify};
@@ -14,13 +14,13 @@ use crate::presets::{self, PRESETS};
 #[derive(Debug, Serialize, Tsify)]
 #[serde(tag = "kind", rename_all = "lowercase")]
 pub enum Preset {
-    /// A model.
+    /// A model with a job that trains it.
     Model(ModelPreset),
-    /// A job of several modules.
+    /// A job with several modules.
     Modules(ModulesPreset),
 }
 
-/// A model.
+/// The preset of a model.
 #[derive(Debug, Serialize, Tsify)]
 #[tsify(missing_as_null)]
 pub struct ModelPreset {
@@ -29,15 +29,15 @@ pub struct ModelPreset {
     name: &'static str,
     organization: &'static str,
     family: &'static str,
-    /// As published.
+    /// The published number of parameters.
     parameters: Exact,
     active_parameters: Option<Exact>,
-    /// The model, and a job that it is known to run as.
+    /// The model with the settings of a known training run.
     #[tsify(type = "Job")]
     job: PlainData,
 }
 
-/// A job of several modules.
+/// The preset of a job with several modules.
 #[derive(Debug, Serialize, Tsify)]
 pub struct ModulesPreset {
     id: &'static str,
@@ -48,10 +48,10 @@ pub struct ModulesPreset {
     job: PlainData,
 }
 
-/// Every preset: models, then jobs of several modules.
+/// All presets: models, then jobs with several modules.
 ///
 /// # Errors
-/// None that a caller could cause.
+/// No argument leads to an error; only a failure of the conversion to JavaScript would.
 #[wasm_bindgen]
 pub fn presets() -> Result<Vec<Ts<Preset>>, JsValue> {
     let models = PRESETS.iter().map(Preset::from);

@@ -1,4 +1,4 @@
-//! Rank groups, and what one rank is.
+//! `rankGroups` and `rankInfo`: process groups of a module, and everything about one rank.
 
 use serde::Serialize;
 use tsify::{Ts, Tsify};
@@ -16,50 +16,53 @@ use crate::parallel::groups::{Dim, MemberOrder, View};
 use crate::report::ranks::{RankPlace, places};
 use crate::units::Bytes;
 
-/// Longer lists of ranks than this are refused: they would fill the page's memory.
+/// The most ranks that `rankGroups` lists. More would fill the page's memory.
 const MOST_RANKS: u64 = 1 << 20;
-/// The largest process group whose members are listed.
+/// The size of the largest process group whose members `rankInfo` lists.
 const MOST_MEMBERS: u64 = 4096;
 
-/// What one rank is: its first module, and the memory of all its modules.
+/// Everything about one rank. `module`, `coordinates`, `groups` and `seeds` are those of the first of the modules that run
+/// on it; `memory` is the sum over all of them.
 #[derive(Debug, Serialize, Tsify)]
 pub struct RankInfo {
     rank: Exact,
     module: String,
     coordinates: Coordinates,
-    /// Members of its process groups, by Megatron's names; groups of more than 4096 ranks are left out.
+    /// The ranks of each process group that the rank is in, by Megatron's name of the group; without groups of more than
+    /// 4096 ranks.
     #[tsify(type = "Record<string, Exact[]>")]
     groups: Groups,
     seeds: Seeds,
-    /// Bytes of the rank by bucket, and their `total`.
+    /// Bytes of the rank by bucket at the peak, and their `total`.
     #[tsify(type = "Record<string, Exact>")]
     memory: ByName,
-    /// Every module that runs on it, each with its own part of the memory.
+    /// Every module that runs on the rank, each with the memory of its own stage.
     modules: Vec<ModuleOfRank>,
 }
 
-/// What a rank is to one of its modules.
+/// The coordinates, process groups, seeds and stage memory of a rank in one of its modules.
 #[derive(Clone, Debug, Serialize, Tsify)]
 pub struct ModuleOfRank {
     module: String,
     coordinates: Coordinates,
-    /// Members of its process groups, by Megatron's names; groups of more than 4096 ranks are left out.
+    /// The ranks of each process group that the rank is in, by Megatron's name of the group; without groups of more than
+    /// 4096 ranks.
     #[tsify(type = "Record<string, Exact[]>")]
     groups: Groups,
     seeds: Seeds,
-    /// Bytes of its stage by bucket, and their `total`.
+    /// Bytes of the module's stage by bucket at the peak, and their `total`.
     #[tsify(type = "Record<string, Exact>")]
     memory: ByName,
 }
 
-/// Where a rank stands, in the view of dense layers and in that of experts.
+/// A rank's coordinates in the rank grid of dense layers and in that of experts.
 #[derive(Clone, Copy, Debug, Serialize, Tsify)]
 pub struct Coordinates {
     dense: DenseCoordinates,
     expert: ExpertCoordinates,
 }
 
-/// Where a rank stands in the view of dense layers.
+/// A rank's coordinates in the rank grid of dense layers.
 #[derive(Clone, Copy, Debug, Serialize, Tsify)]
 pub struct DenseCoordinates {
     tp: u64,
@@ -68,7 +71,7 @@ pub struct DenseCoordinates {
     pp: u64,
 }
 
-/// Where a rank stands in the view of experts.
+/// A rank's coordinates in the rank grid of experts.
 #[derive(Clone, Copy, Debug, Serialize, Tsify)]
 pub struct ExpertCoordinates {
     expt_tp: u64,
@@ -77,7 +80,8 @@ pub struct ExpertCoordinates {
     pp: u64,
 }
 
-/// The seeds of a rank's random number generators.
+/// The seeds of a rank's random number generators: Megatron's base seed on its pipeline stage, and those of the tensor and
+/// expert parallel generators.
 #[derive(Clone, Copy, Debug, Serialize, Tsify)]
 pub struct Seeds {
     base: Exact,
@@ -85,7 +89,7 @@ pub struct Seeds {
     expert_parallel: Exact,
 }
 
-/// Members of process groups, by Megatron's names.
+/// The ranks of process groups, by Megatron's names of the groups.
 #[derive(Clone, Debug)]
 struct Groups(Vec<(&'static str, Vec<Exact>)>);
 
@@ -95,10 +99,11 @@ impl Serialize for Groups {
     }
 }
 
-/// The rank groups of a module over some dimensions of a view, in Megatron's order.
+/// The process groups of a module over some dimensions of its dense or expert rank grid, in Megatron's order. `dims` names
+/// the dimensions, as an array or joined by hyphens, such as `tp-cp`.
 ///
 /// # Errors
-/// Throws a `ConfigError` for a job that cannot run, an `Error` for names that do not exist.
+/// Throws a `ConfigError` for a job with mistakes, an `Error` for an unknown module, view or dimension.
 #[wasm_bindgen(js_name = rankGroups, unchecked_return_type = "number[][]")]
 pub fn rank_groups(
     #[wasm_bindgen(unchecked_param_type = "Job")] job: &JsValue,
@@ -144,11 +149,11 @@ pub fn rank_groups(
     to_js(&groups)
 }
 
-/// What one rank is: its module, coordinates, process groups, random seeds and memory. On a rank that several modules share,
-/// these are the first module's, `modules` has all, and the memory is the rank's.
+/// Everything about one rank: its module, coordinates, process groups, random seeds and memory. Several modules may share
+/// the rank: these are then the first module's, with the memory of all, and `modules` has each.
 ///
 /// # Errors
-/// Throws a `ConfigError` for a job that cannot run, an `Error` for a rank that no module has.
+/// Throws a `ConfigError` for a job with mistakes, an `Error` for a rank that no module has.
 #[wasm_bindgen(js_name = rankInfo)]
 pub fn rank_info(
     #[wasm_bindgen(unchecked_param_type = "Job")] job: &JsValue,
@@ -176,7 +181,7 @@ fn checked(job: &JsValue) -> Result<Config, JsValue> {
 }
 
 impl RankInfo {
-    /// What a rank is; `None` where no module has it.
+    /// Everything about a rank; `None` where no module has it.
     fn new(config: &Config, rank: u64) -> Option<Self> {
         let estimate = memory::estimate(config);
         let all = memory::rank_memory(config, &estimate, rank)?;

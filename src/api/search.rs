@@ -1,4 +1,4 @@
-//! The search for layouts of a job.
+//! `search`: the layouts of a job that Megatron runs.
 
 use serde::{Deserialize, Serialize};
 use tsify::{Ts, Tsify};
@@ -14,75 +14,77 @@ use crate::search::{
 };
 use crate::value::Value;
 
-/// The most jobs that a call asks about where the options do not say.
+/// The default of the option `steps`.
 const STEPS: u64 = 1_000;
 
 #[wasm_bindgen(typescript_custom_section)]
 const TYPES: &str = r#"
-/** What a search can vary. */
+/** An argument that a search can vary. */
 export type SearchAxis =
   | "pipeline_model_parallel_size" | "virtual_pipeline_model_parallel_size" | "tensor_model_parallel_size"
   | "context_parallel_size" | "expert_model_parallel_size" | "expert_tensor_parallel_size" | "micro_batch_size"
   | "recompute_granularity";
 "#;
 
-/// What a search varies, and which part of it a call does.
+/// The options of `search`: the arguments that it varies, and the combinations of their values that this call tries.
 #[derive(Debug, Default, Deserialize, Tsify)]
 #[serde(default)]
 #[tsify(missing_as_null)]
 pub struct SearchOptions {
-    /// The preset that the job starts from.
+    /// The preset that the job starts from, such as `deepseek-v3@1`.
     preset: Option<String>,
-    /// What varies; unless told TP, PP, with experts EP, and what else of these the job splits by. GPUs, global batch and all
-    /// else stay as in the job.
+    /// The arguments to vary. The default is TP and PP, EP where the job has experts, and each other parallel size that the job sets
+    /// above 1. The number of GPUs, the global batch and everything else stay as in the job.
     #[tsify(type = "SearchAxis[] | null")]
     vary: Option<Vec<String>>,
-    /// The most that a size may be; TP at most the GPUs of a node unless told.
+    /// The largest value of each argument. The default is the number of GPUs of a node for TP, and no bound for the others.
     #[tsify(type = "Partial<Record<SearchAxis, number>> | null")]
     at_most: Option<Entries<u64>>,
-    /// Layers of stages: as the job says, or evenly with fewer in the last stage where that does not come out even.
+    /// How layers are split over stages: `as_given` as the job says; `rest_in_last_stage` evenly, with fewer layers in the
+    /// last stage where the number of layers is not divisible. The default is `as_given`.
     #[tsify(type = "\"as_given\" | \"rest_in_last_stage\" | null")]
     split: Option<String>,
-    /// Which layouts are listed: all that Megatron runs, or those that fit the GPU.
+    /// The layouts that are listed: all that Megatron runs (`legal`, the default), or of these those that fit the GPU.
     #[tsify(type = "\"legal\" | \"fitting\" | null")]
     keep: Option<String>,
-    /// The number of the first combination, from 0.
+    /// The index of the first combination to try, counted from 0.
     #[tsify(type = "Exact | null")]
     from: Option<u64>,
-    /// The number of the first combination that is left out; all unless told.
+    /// The index after the last combination to try. The default is the number of combinations.
     #[tsify(type = "Exact | null")]
     until: Option<u64>,
-    /// The most jobs to ask about, 1000 unless told; the result says where to go on.
+    /// The most jobs that the call checks and estimates, 1000 by default. `next` of the result continues from there.
     steps: Option<u64>,
-    /// The number of a combination of which the result says what would make it fit.
+    /// The index of a combination for which `remedy` of the result says what would make it fit the GPU.
     #[tsify(type = "Exact | null")]
     explain: Option<u64>,
 }
 
-/// What `search` found in a part of all combinations.
+/// The layouts that `search` found among the combinations of one call.
 #[derive(Debug, Serialize, Tsify)]
 #[tsify(missing_as_null)]
 pub struct Layouts {
-    /// All combinations: the product of the numbers of values.
+    /// The number of all combinations: the product of the numbers of values.
     total: Exact,
-    /// Where to go on, as `from`; `null` at the end.
+    /// The value of `from` for the call that continues; `null` at the end.
     next: Option<Exact>,
-    /// Combinations that this part dealt with: `legal` and those of `refused` and `out_of_bounds`.
+    /// The number of combinations that this call tried: `legal`, `refused` and `out_of_bounds` together.
     looked_at: Exact,
-    /// Those that Megatron runs, within the bounds.
+    /// The number of combinations that Megatron runs and that are within the bounds.
     legal: Exact,
-    /// Of these, those that need more than the GPU has.
+    /// The number of legal combinations that need more memory than the GPU has.
     too_large: Exact,
     vary: Vec<VariedSize>,
-    /// Combinations that Megatron refuses, by the name of the first rule that they break.
+    /// The numbers of combinations that Megatron refuses, by the first rule that they break.
     refused: Vec<RefusedBy>,
-    /// Combinations above a bound of `at_most`.
+    /// The numbers of combinations above a bound of `at_most`, by the argument.
     out_of_bounds: Vec<OutOfBounds>,
-    /// In the order of their numbers.
+    /// The layouts that the option `keep` lists, in the order of their indices.
     candidates: Vec<Layout>,
-    /// Of those that are too large, the one that needs least.
+    /// The layout with the least memory among those that do not fit.
     closest: Option<Layout>,
-    /// With `explain`; `null` where Megatron refuses that combination.
+    /// What would make the combination of the option `explain` fit; `null` where Megatron refuses that combination, and no
+    /// key without the option.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[tsify(type = "Remedy | null")]
     #[allow(
@@ -92,34 +94,34 @@ pub struct Layouts {
     remedy: Option<Option<Remedy>>,
 }
 
-/// A size that varies, and its values.
+/// An argument that varies, and its values.
 #[derive(Debug, Serialize, Tsify)]
 pub struct VariedSize {
     #[tsify(type = "SearchAxis")]
     name: &'static str,
-    /// Such as `TP`.
+    /// The argument's symbol, such as `TP`.
     symbol: &'static str,
     values: Vec<VariedValue>,
 }
 
-/// A size, or what is recomputed.
+/// A value of an argument that varies.
 #[derive(Debug, Serialize, Tsify)]
 #[serde(untagged)]
 pub enum VariedValue {
     /// A size.
     Size(#[tsify(type = "number")] Exact),
-    /// What is recomputed, in words.
+    /// A way of recomputing, in words.
     Recompute(String),
 }
 
-/// Combinations that one rule refuses.
+/// The number of combinations that one rule refuses.
 #[derive(Debug, Serialize, Tsify)]
 pub struct RefusedBy {
     rule: String,
     combinations: Exact,
 }
 
-/// Combinations above one bound.
+/// The number of combinations above the bound of one argument.
 #[derive(Debug, Serialize, Tsify)]
 pub struct OutOfBounds {
     #[tsify(type = "SearchAxis")]
@@ -131,23 +133,23 @@ pub struct OutOfBounds {
 #[derive(Debug, Serialize, Tsify)]
 #[tsify(missing_as_null)]
 pub struct Layout {
-    /// Its number among the combinations.
+    /// The layout's index among the combinations.
     index: Exact,
-    /// What it changes in the job; `null` goes back to a default. `{ ...job, ...settings }` is the layout as a job.
+    /// The arguments that the layout changes; `null` stands for a default. `{ ...job, ...settings }` is the layout as a job.
     #[tsify(type = "Job")]
     settings: PlainData,
-    /// What `estimate` says for that job: the peak of the stage that needs most.
+    /// The largest peak of a stage, as `estimate` gives it for the layout.
     peak_bytes: Exact,
-    /// The least that the device shows for it: with the allocator's gaps, the CUDA context and CUDA graphs. It fits where the
-    /// GPU has as much.
+    /// The least memory that the device shows for the layout: the peak with the allocator's fragmentation, the CUDA context
+    /// and CUDA graphs. The layout fits where the GPU has at least this much.
     device_bytes: Exact,
-    /// What PyTorch leaves of the GPU, negative where it has too little; `null` where none was chosen.
+    /// The GPU's memory minus the peak, negative where the GPU has less; `null` where no GPU is chosen.
     headroom_bytes: Option<Exact>,
     worst_stage: usize,
-    /// TP · PP · CP.
+    /// GPUs of one model replica: TP · PP · CP.
     #[tsify(type = "number")]
     gpus_per_copy: Exact,
-    /// Chunks of layers on each pipeline rank; they follow from the pipeline layout where the job has one.
+    /// Model chunks on each pipeline rank. They follow from the pipeline layout where the job has one.
     #[tsify(type = "number")]
     virtual_pipeline_model_parallel_size: Exact,
     #[tsify(type = "number")]
@@ -156,33 +158,34 @@ pub struct Layout {
     expert_data_parallel_size: Exact,
     #[tsify(type = "number")]
     num_microbatches: Exact,
-    /// Time in which a stage waits over time in which it works, in millionths: (PP - 1) / (VPP · micro batches), from arXiv
-    /// 2104.04473.
+    /// The pipeline bubble: idle time over working time of a stage in millionths, (PP - 1) / (VPP · micro batches), from
+    /// arXiv 2104.04473.
     #[tsify(type = "number")]
     pipeline_bubble_ppm: Exact,
-    /// Matrix products of the worst stage that run a second time, in millionths of those of its forward pass.
+    /// Operations of matrix products that the worst stage recomputes, in millionths of those of its forward pass.
     #[tsify(type = "number")]
     recomputed_ppm: Exact,
-    /// The same as floating-point operations of one GPU in one iteration.
+    /// The recomputed floating-point operations of one GPU in one iteration.
     recomputed_flops: Exact,
 }
 
-/// What would make a combination fit.
+/// What would make a combination fit the GPU.
 #[derive(Debug, Serialize, Tsify)]
 #[tsify(missing_as_null)]
 pub struct Remedy {
     index: Exact,
-    /// What would have to be recomputed or offloaded.
+    /// The way of recomputing or offloading that would make it fit, in words; `null` where none would.
     recompute: Option<String>,
-    /// The smallest GPU that would hold it as it is.
+    /// The id of the smallest GPU that would hold it as it is; `null` where none would.
     gpu: Option<&'static str>,
 }
 
-/// A part of the layouts of a job: which combinations of parallel sizes Megatron runs, and what they need. Goes through them
-/// in order; pass `next` as `from` to go on.
+/// Tries combinations of parallel sizes for a job in order, and lists those that Megatron runs with their memory. A call
+/// tries a part of the combinations; pass `next` of its result as `from` to continue.
 ///
 /// # Errors
-/// Throws a `ConfigError` for a job whose problems are not its layout, a `SearchError` where there is nothing to search.
+/// Throws a `ConfigError` for a job with mistakes besides its layout, a `SearchError` for a job whose layouts cannot be
+/// searched.
 #[wasm_bindgen]
 pub fn search(
     #[wasm_bindgen(unchecked_param_type = "Job | string")] job: &JsValue,
@@ -190,7 +193,7 @@ pub fn search(
 ) -> Result<Ts<Layouts>, JsValue> {
     let options = arguments::options(options)?;
     let job = job::read_state(job, options.preset.as_deref())?.setup.job;
-    let space = Space::new(&job, &options.checked(&job)?).map_err(|why| refusal(&why))?;
+    let space = Space::new(&job, &options.checked(&job)?).map_err(|why| unsearchable(&why))?;
     let range = options.from.unwrap_or(0)..options.until.unwrap_or(space.total());
     let steps = u32::try_from(options.steps.unwrap_or(STEPS).max(1)).unwrap_or(u32::MAX);
     let slice = search::search(&space, range, steps, options.keep()?);
@@ -200,8 +203,8 @@ pub fn search(
     to_ts(&layouts)
 }
 
-/// The error for a job that has nothing to search.
-fn refusal(why: &Unsearchable) -> JsValue {
+/// The error for a job whose layouts cannot be searched.
+fn unsearchable(why: &Unsearchable) -> JsValue {
     match why {
         Unsearchable::Problems(problems) => error::config(problems),
         Unsearchable::SeveralModules => error::search("layouts are searched for jobs of one model"),
@@ -210,7 +213,7 @@ fn refusal(why: &Unsearchable) -> JsValue {
 }
 
 impl SearchOptions {
-    /// What varies, as the core takes it; the usual where nothing is said.
+    /// Checks the options and converts them to those of the core.
     fn checked(&self, job: &RawJob) -> Result<Options, JsValue> {
         let axis = |name: &String| {
             let unknown = || type_error(&format!("{name} is nothing that a search varies"));
@@ -312,7 +315,7 @@ impl Layout {
 }
 
 impl Remedy {
-    /// What would make a combination fit; `None` where Megatron refuses it.
+    /// What would make a combination fit the GPU; `None` where Megatron refuses it.
     fn new(space: &Space, index: u64) -> Option<Self> {
         let alone = search::search(space, index..index + 1, u32::MAX, Keep::Legal);
         let remedy = search::suggestion(space, alone.candidates.first()?);

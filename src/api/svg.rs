@@ -1,4 +1,4 @@
-//! Charts as SVG files.
+//! `svg`: a chart as an SVG file.
 
 use serde::Deserialize;
 use tsify::{Ts, Tsify};
@@ -17,30 +17,30 @@ const TYPES: &str = r#"
 export type ChartName = "bucket_bar" | "stage_bars" | "buckets" | "components" | "timeline" | "rank_map" | (string & {});
 "#;
 
-/// What a chart leaves to choose.
+/// The options of `svg`.
 #[derive(Debug, Default, Deserialize, Tsify)]
 #[serde(default)]
 #[tsify(missing_as_null)]
 pub struct SvgOptions {
     /// The preset that the job starts from, such as `deepseek-v3@1`.
     preset: Option<String>,
-    /// In pixels, from 200 to 4000; 720 unless told.
+    /// The width in pixels, from 200 to 4000; 720 by default.
     width: Option<u64>,
-    /// `GiB` unless told.
+    /// The unit of memory; `GiB` by default.
     #[tsify(type = "\"GiB\" | \"GB\" | null")]
     unit: Option<String>,
-    /// The stage that the chart is about; the fullest unless told.
+    /// The stage that the chart shows. The default is the one with the largest peak.
     #[tsify(type = "StagePlace | null")]
     stage: Option<StageOption>,
-    /// What the colors of the map of ranks say; `memory` unless told.
+    /// What the colors of the rank map stand for; `memory` by default.
     #[tsify(type = "\"module\" | \"stage\" | \"memory\" | null")]
     color: Option<String>,
 }
 
-/// A chart of a job, or of the job of a link, as the text of an SVG file that needs nothing else.
+/// Draws a chart of a job, or of the job of a link, as the text of a self-contained SVG file.
 ///
 /// # Errors
-/// Throws a `ConfigError` for a job with problems, an `ExportError` where there is no such chart or stage.
+/// Throws a `ConfigError` for a job with mistakes, an `ExportError` for an unknown chart or stage.
 #[wasm_bindgen]
 pub fn svg(
     #[wasm_bindgen(unchecked_param_type = "Job | string")] job: &JsValue,
@@ -59,7 +59,7 @@ pub fn svg(
 }
 
 impl SvgOptions {
-    /// The same options as the core takes them.
+    /// Checks the options and converts them to those of the core.
     fn checked(self) -> Result<ChartOptions, JsValue> {
         let usual = ChartOptions::default();
         let unit = |unit: String| match unit.as_str() {

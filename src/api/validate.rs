@@ -1,4 +1,4 @@
-//! What is wrong with a job.
+//! `validate`: the problems of a job.
 
 use serde::Serialize;
 use tsify::{Ts, Tsify};
@@ -12,25 +12,25 @@ use crate::config::raw::RawJob;
 use crate::parallel::mimo;
 use crate::value::Value;
 
-/// Something that is wrong with a job.
+/// A problem of a job: a rule that it breaks.
 #[derive(Debug, Serialize, Tsify)]
 #[tsify(missing_as_null)]
 pub struct Problem {
-    /// Index of the module it is about.
+    /// Index of the module that breaks the rule.
     module: usize,
-    /// Every argument involved.
+    /// The names of the arguments involved.
     fields: Vec<&'static str>,
     severity: Severity,
-    /// A stable name of the rule.
+    /// The name of the rule, which stays the same in later versions.
     rule: &'static str,
     message: String,
-    /// Changes of one argument each that would mend it, best first.
+    /// Changes of one argument each that would solve the problem, best first.
     fixes: Vec<Fix>,
-    /// Changes that belong together and mend it.
+    /// Several changes that together solve the problem.
     repair: Option<Repair>,
 }
 
-/// Whether Megatron refuses the job for it.
+/// How severe a problem is.
 #[derive(Clone, Copy, Debug, Serialize, Tsify)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
@@ -44,15 +44,15 @@ pub enum Severity {
 #[derive(Debug, Serialize, Tsify)]
 pub struct Fix {
     field: &'static str,
-    /// `null` means the default.
+    /// The new value; `null` means the default.
     #[tsify(type = "unknown")]
     value: PlainData,
 }
 
-/// Changes that belong together.
+/// Several changes that together solve a problem.
 #[derive(Debug, Serialize, Tsify)]
 pub struct Repair {
-    /// What they do, in words.
+    /// The changes in words.
     label: String,
     changes: Vec<Change>,
 }
@@ -61,15 +61,15 @@ pub struct Repair {
 #[derive(Debug, Serialize, Tsify)]
 #[tsify(missing_as_null)]
 pub struct Change {
-    /// Index of the module; `null` for what the whole job shares.
+    /// Index of the module; `null` for an argument that all modules share.
     module: Option<usize>,
     field: &'static str,
-    /// `null` means the default.
+    /// The new value; `null` means the default.
     #[tsify(type = "unknown")]
     value: PlainData,
 }
 
-/// Everything that is wrong with a job, warnings included; an empty list when nothing is.
+/// The problems of a job, warnings included; an empty list for a job without problems.
 ///
 /// # Errors
 /// Throws a `TypeError` where the argument is not plain data.
@@ -81,7 +81,7 @@ pub fn validate(
     problems(&checked.problems).iter().map(to_ts).collect()
 }
 
-/// Problems as JavaScript has them.
+/// Converts problems to those of this API.
 pub(super) fn problems(problems: &[problem::Problem]) -> Vec<Problem> {
     problems.iter().map(Problem::from).collect()
 }

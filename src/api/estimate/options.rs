@@ -1,4 +1,4 @@
-//! What `estimate` reports besides the memory of every stage.
+//! The options of `estimate`.
 
 use serde::Deserialize;
 use tsify::{Ts, Tsify};
@@ -7,36 +7,38 @@ use wasm_bindgen::JsValue;
 use crate::api::arguments;
 use crate::value::Value;
 
-/// Points of all timelines of one result together: more would fill the page's memory.
+/// The most points that all timelines of one result may have together. More would fill the page's memory.
 const MOST_POINTS: u64 = 1 << 16;
-/// Points of a timeline where the options do not say how many.
+/// The most points of a timeline for `timeline: true`.
 const POINTS: u64 = 4096;
 
-/// What `estimate` reports besides. A job may have the same keys.
+/// What `estimate` reports besides the memory of every stage. These keys may also stand in the job; an option wins over the
+/// job's key.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Tsify)]
 #[serde(default)]
 #[tsify(missing_as_null)]
 pub struct EstimateOptions {
-    /// A global rank to report on.
+    /// The global rank whose memory is reported, counted from 0.
     pub(super) rank: Option<u64>,
-    /// Timelines of one point a step, at most 4096, or of at most so many points.
+    /// Whether stages have timelines: `true` for timelines of at most 4096 points, a number for another limit.
     timeline: Option<Timelines>,
-    /// What each way of recomputing would save, on the rank's first stage or on the one that needs most.
+    /// Whether to report what each way of recomputing would save: on the first stage of `rank`, or without a rank on the
+    /// stage with the largest peak.
     pub(super) ledger: Option<bool>,
 }
 
-/// Whether there are timelines, or how many points they have.
+/// Whether stages have timelines, or the most points of each.
 #[derive(Clone, Copy, Debug, Deserialize, Tsify)]
 #[serde(untagged)]
 pub enum Timelines {
-    /// Whether there are any, of one point a step.
+    /// Whether there are timelines at all.
     Wanted(bool),
-    /// The most points that each may have.
+    /// The most points of each timeline.
     Points(u64),
 }
 
 impl EstimateOptions {
-    /// The options, with those that only the job has.
+    /// Reads the options. An option that is not given is read from the job.
     pub(super) fn of(options: Option<Ts<Self>>, job: &JsValue) -> Result<Self, JsValue> {
         let options = arguments::options(options)?;
         let own: Self = if job.is_object() {
@@ -51,7 +53,7 @@ impl EstimateOptions {
         })
     }
 
-    /// Points of the timeline of each of so many stages; 0 for no timelines.
+    /// The most points of each timeline where `stages` stages have one; 0 where no timelines are wanted.
     pub(super) fn points_each(&self, stages: usize) -> u32 {
         let wanted = match self.timeline {
             None | Some(Timelines::Wanted(false)) => 0,
@@ -64,7 +66,7 @@ impl EstimateOptions {
     }
 }
 
-/// A job without the keys that are options.
+/// The job without the keys that are options of `estimate`.
 pub(super) fn without(mut job: Value) -> Value {
     if let Value::Map(entries) = &mut job {
         entries.retain(|(key, _)| !matches!(key.as_str(), "rank" | "timeline" | "ledger"));

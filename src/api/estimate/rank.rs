@@ -12,37 +12,38 @@ use crate::memory::overhead::memory_range;
 use crate::memory::{RankMemory, StageEstimate, StageRef};
 use crate::units::Bytes;
 
-/// The rank that needs most.
+/// The rank with the largest peak.
 #[derive(Debug, Serialize, Tsify)]
 pub struct WorstRank {
     rank: Exact,
-    /// The modules that run on it.
+    /// Names of the modules that run on the rank.
     modules: Vec<String>,
-    /// Bytes by bucket, and their `total`.
+    /// Bytes by bucket at the peak, and their `total`.
     #[tsify(type = "Record<string, Exact>")]
     memory: ByName,
 }
 
-/// What one rank needs. Modules may share ranks: each has a stage on it. Workspaces of cuBLAS are there once.
+/// The memory of one rank. Where modules share ranks, each has a stage on it, and the bytes are the sum over these stages,
+/// with the cuBLAS workspaces counted once.
 #[derive(Debug, Serialize, Tsify)]
 pub struct RankReport {
     rank: Exact,
-    /// Bytes by bucket, and their `total`.
+    /// Bytes by bucket at the peak, and their `total`.
     #[tsify(type = "Record<string, Exact>")]
     memory: ByName,
-    /// What stays between optimizer steps.
+    /// Bytes that stay allocated between iterations.
     steady_bytes: Exact,
     /// The same as `memory.total`.
     peak_bytes: Exact,
     stages: Vec<RankStage>,
 }
 
-/// The stage of a module that a rank runs; see [`Stage`](super::Stage).
+/// The stage that a rank runs for one of its modules. Its fields are those of `Stage`.
 #[derive(Debug, Serialize, Tsify)]
 pub struct RankStage {
     module: String,
     pp_rank: usize,
-    /// Bytes by bucket at the heaviest moment, and their `total`.
+    /// Bytes by bucket at the peak, and their `total`.
     #[tsify(type = "Record<string, Exact>")]
     memory: ByName,
     steady_bytes: Exact,
@@ -50,7 +51,7 @@ pub struct RankStage {
     peak_moment: Moment,
     in_flight: Vec<u32>,
     allowances: Allowances,
-    /// With the option `timeline`.
+    /// Present with the option `timeline`.
     #[serde(skip_serializing_if = "Option::is_none")]
     timeline: Option<Timeline>,
 }

@@ -1,4 +1,4 @@
-//! What each way of recomputing or offloading would save.
+//! The memory that each way of recomputing or offloading would save.
 
 use serde::Serialize;
 use tsify::Tsify;
@@ -10,31 +10,32 @@ use crate::memory::StageRef;
 use crate::memory::savings;
 use crate::value::Value;
 
-/// What one way of recomputing or offloading would save.
+/// The memory that one way of recomputing or offloading would save.
 #[derive(Debug, Serialize, Tsify)]
 #[tsify(missing_as_null)]
 pub struct Saving {
     choice: String,
-    /// The arguments that make it; `null` means the default.
+    /// The arguments that select this way; `null` means the argument's default.
     #[tsify(type = "Record<string, unknown>")]
     settings: PlainData,
-    /// Whether the job has it.
+    /// Whether the job has these settings already.
     current: bool,
-    /// Less than the job's own peak on that stage; negative where it gets worse. All numbers are `null` where it is refused.
+    /// The stage's peak in the job as it is, minus `peak_bytes`; negative where the peak grows. All numbers are `null` where
+    /// Megatron refuses the settings.
     #[tsify(type = "number | null")]
     saves_bytes: Option<Exact>,
     peak_bytes: Option<Exact>,
-    /// The rank that needs most then.
+    /// The peak of the rank that needs most with these settings.
     worst_rank_bytes: Option<Exact>,
-    /// What runs a second time, on one GPU in one iteration, in floating-point operations.
+    /// Floating-point operations that recomputation adds, on one GPU in one iteration.
     recomputed_flops: Option<Exact>,
-    /// The same in millionths of a forward pass.
+    /// The recomputed operations in millionths of those of the forward pass.
     recomputed_ppm: Option<Exact>,
-    /// Why Megatron refuses it for this job.
+    /// Why Megatron refuses the settings; `null` where it does not.
     refused: Option<String>,
 }
 
-/// What each way would save on a stage.
+/// The savings of every way of recomputing or offloading on a stage.
 pub(super) fn ledger(job: &RawJob, at: StageRef) -> Vec<Saving> {
     savings::savings(job, at).iter().map(Saving::from).collect()
 }

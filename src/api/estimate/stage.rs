@@ -12,75 +12,76 @@ use crate::memory::peak::PeakMoment;
 use crate::memory::{self, ChunkEstimate, StageEstimate, StageRef};
 use crate::parallel::schedule;
 
-/// One pipeline stage of a module, on the rank of it that needs most.
+/// One pipeline stage of a module. Bytes are those of the rank of the stage that needs most.
 #[derive(Debug, Serialize, Tsify)]
 pub struct Stage {
     pp_rank: usize,
     chunks: Vec<Chunk>,
-    /// Bytes by bucket at the heaviest moment, and their `total`.
+    /// Bytes by bucket at the peak, and their `total`.
     #[tsify(type = "Record<string, Exact>")]
     memory: ByName,
-    /// What stays between optimizer steps: `torch.cuda.memory_allocated`.
+    /// Bytes that stay allocated between iterations, as `torch.cuda.memory_allocated` reports them.
     steady_bytes: Exact,
-    /// The heaviest moment: `torch.cuda.max_memory_allocated`. The same as `memory.total`.
+    /// The peak, as `torch.cuda.max_memory_allocated` reports it. The same as `memory.total`.
     peak_bytes: Exact,
     peak_moment: Moment,
-    /// Micro batches of each chunk that are alive at the heaviest moment of the forward and backward passes.
+    /// Micro batches in flight of each chunk, at the peak of the forward and backward passes.
     in_flight: Vec<u32>,
-    /// What the device shows on top: never part of the prediction.
+    /// What the device shows, with overheads that are no part of the prediction.
     allowances: Allowances,
-    /// With the option `timeline`; with `rank`, only on the stages of that rank.
+    /// Present with the option `timeline`, unless the option `rank` is given: then only the rank's stages have timelines.
     #[serde(skip_serializing_if = "Option::is_none")]
     timeline: Option<Timeline>,
 }
 
-/// One virtual pipeline stage: the layers that a rank holds in one piece.
+/// One model chunk: a virtual pipeline stage, with consecutive layers.
 #[derive(Debug, Serialize, Tsify)]
 pub struct Chunk {
     vp_stage: usize,
-    /// Decoder layers, counted over the whole model from 0.
+    /// Indices of the decoder layers, counted over the whole model from 0.
     layers: Vec<u32>,
     parameters: Parameters,
-    /// What one live micro batch keeps in it from its forward to its backward pass.
+    /// Bytes of activations that one micro batch keeps in the chunk from its forward to its backward pass.
     kept_bytes: Exact,
 }
 
-/// What a rank does at some moment.
+/// A moment of an iteration, and the operation that runs then.
 #[derive(Debug, Serialize, Tsify)]
 #[tsify(missing_as_null)]
 pub struct Moment {
-    /// All of it in words.
+    /// The moment in words.
     description: String,
     #[tsify(
         type = "\"forward pass\" | \"backward pass\" | \"recompute in the backward pass\" | \"optimizer step\""
     )]
     pass: &'static str,
-    /// The part of the schedule; `null` in the optimizer step.
+    /// The phase of the pipeline schedule; `null` in the optimizer step.
     #[tsify(type = "\"warm-up\" | \"steady\" | \"cool-down\" | null")]
     phase: Option<&'static str>,
-    /// The step of the schedule, counted from 0.
+    /// The step of the pipeline schedule, counted from 0; `null` in the optimizer step.
     step: Option<Exact>,
     chunk: u32,
     microbatch: u32,
-    /// What is at work, such as `MoE layer`.
+    /// The part of the model that runs, such as `MoE layer`.
     part: String,
-    /// The decoder layer, counted over the whole model from 0.
+    /// Index of the decoder layer, counted over the whole model from 0; `null` outside decoder layers.
     layer: Option<u32>,
     operation: &'static str,
 }
 
-/// Memory over the passes of one iteration.
+/// Memory over the steps of one iteration's pipeline schedule.
 #[derive(Debug, Serialize, Tsify)]
 pub struct Timeline {
     steps: Exact,
-    /// At most as many points as asked for, each the heaviest step of an equal share of them.
+    /// One point a step, or, where there are more steps than points, one for the step with the most memory of each equal
+    /// share of the steps.
     points: Vec<TimelinePoint>,
-    /// Bytes by bucket in the optimizer step that follows, and their `total`.
+    /// Bytes by bucket in the optimizer step, which follows the schedule, and their `total`.
     #[tsify(type = "Record<string, Exact>")]
     optimizer_step: ByName,
 }
 
-/// One step of the schedule, at its heaviest moment.
+/// One step of the pipeline schedule, at its peak.
 #[derive(Debug, Serialize, Tsify)]
 pub struct TimelinePoint {
     step: Exact,
@@ -88,11 +89,12 @@ pub struct TimelinePoint {
     #[tsify(type = "Record<string, Exact>")]
     memory: ByName,
     moment: Moment,
-    /// Micro batches of each chunk that are alive.
+    /// Micro batches in flight of each chunk.
     in_flight: Vec<u32>,
 }
 
-/// A range above a peak: what the allocator reserves, CUDA context, NCCL, CUDA graphs.
+/// The bytes that the device shows, from the least to the most: the peak with the allocator's fragmentation, the CUDA
+/// context, NCCL and CUDA graphs.
 #[derive(Debug, Serialize, Tsify)]
 pub struct Allowances {
     low_bytes: Exact,
@@ -100,15 +102,15 @@ pub struct Allowances {
     parts: Vec<Allowance>,
 }
 
-/// One part of the range.
+/// One overhead beyond the peak.
 #[derive(Debug, Serialize, Tsify)]
 pub struct Allowance {
     what: &'static str,
     low_bytes: Exact,
     high_bytes: Exact,
-    /// The argument that sets it.
+    /// The argument that sets the overhead.
     field: &'static str,
-    /// The address of what says so.
+    /// The URL of the source for its default.
     source: String,
 }
 
@@ -119,7 +121,7 @@ impl Stage {
         m: &Module,
         stage: &StageEstimate,
     ) -> Self {
-        // With a rank, timelines are of its stages alone.
+        // With the option `rank` only the rank's stages have timelines.
         let modules = &results.estimate.modules;
         let timelines = match results.options.rank {
             Some(_) => 0,
@@ -172,7 +174,7 @@ impl From<&PeakMoment> for Moment {
 }
 
 impl Timeline {
-    /// The timeline of a stage where so many stages have one; `None` where none is wanted.
+    /// The timeline of a stage where `timelines` stages have one; `None` where no timelines are wanted.
     pub(super) fn new(results: Results<'_>, at: StageRef, timelines: usize) -> Option<Self> {
         let points = results.options.points_each(timelines);
         if points == 0 || timelines == 0 {

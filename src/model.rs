@@ -9,6 +9,7 @@ pub mod kernels;
 pub mod layer_spec;
 pub(crate) mod linear;
 pub mod loss;
+pub mod mamba;
 pub mod mla;
 pub mod mlp;
 pub mod moe;
@@ -25,7 +26,7 @@ mod weights;
 use crate::config::job::Module;
 use crate::source::LAYER_SCALING;
 pub use architecture::{Architecture, Part, PartCounts, PartKind};
-pub use layer_spec::{Experts, LayerPrecision, LayerSpec, Mixer, Mlp};
+pub use layer_spec::{Experts, LayerPrecision, LayerSpec, Mixer, Mlp, MlpKind};
 use sizes::Sizes;
 use tape::{AutogradTape, Capture, Family, Point, TensorId};
 use tensor::{Component, Factor, factor};
@@ -60,12 +61,13 @@ pub(crate) fn build_layer(
     x: TensorId,
 ) -> TensorId {
     let first = tape.parameters.len();
-    tape.capture = Capture::of(sizes.m, spec.experts().is_some());
+    tape.capture = Capture::of(sizes.m, spec);
     tape.reaches(Point::Start);
     let mixed = spec.mixer.map(|mixer| match mixer {
         Mixer::Attention => attention::build(sizes, tape, x),
         Mixer::MultiLatentAttention => mla::build(sizes, tape, x),
         Mixer::GatedDeltaNet => gated_delta_net::build(sizes, tape, x),
+        Mixer::Mamba => mamba::build(sizes, tape, x),
     });
     let middle = residual_add(sizes, tape, ("self_attn_bda", "ls1"), mixed, x);
     tape.reaches(Point::Attention);

@@ -20,6 +20,8 @@ pub enum Origin {
     TransformerEngine,
     /// A file of PyTorch 2.9.
     PyTorch,
+    /// A file of mamba 2.3.2.
+    Mamba,
     /// A web page; the place is its address.
     Page,
 }
@@ -56,6 +58,16 @@ impl Source {
         }
     }
 
+    /// A file and symbol of mamba.
+    #[must_use]
+    pub const fn mamba(place: &'static str, symbol: &'static str) -> Self {
+        Self {
+            origin: Origin::Mamba,
+            place,
+            symbol,
+        }
+    }
+
     /// A `PyTorch` file and symbol.
     #[must_use]
     pub const fn pytorch(place: &'static str, symbol: &'static str) -> Self {
@@ -75,6 +87,7 @@ impl Source {
             Origin::MegatronBridge => ("NVIDIA-NeMo/Megatron-Bridge", MEGATRON_BRIDGE_REVISION),
             Origin::TransformerEngine => ("NVIDIA/TransformerEngine", "v2.12"),
             Origin::PyTorch => ("pytorch/pytorch", "v2.9.0"),
+            Origin::Mamba => ("state-spaces/mamba", "v2.3.2.post1"),
             Origin::Page => return Cow::Borrowed(place),
         };
         let parts = [
@@ -96,6 +109,7 @@ impl Source {
             Origin::MegatronBridge => "Megatron-Bridge",
             Origin::TransformerEngine => "Transformer Engine",
             Origin::PyTorch => "PyTorch",
+            Origin::Mamba => "mamba",
             Origin::Page => return format!("{} ({})", self.symbol, self.place),
         };
         format!("{publisher} {}: {}", self.place, self.symbol)
@@ -206,6 +220,21 @@ pub const INTERNVIT_ATTENTION: Source = Source::megatron(
 /// Linear attention.
 pub const GATED_DELTA_NET: Source =
     Source::megatron("megatron/core/ssm/gated_delta_net/common.py", "_GDNBase");
+/// Mamba-2 mixer.
+pub const MAMBA_MIXER: Source = Source::megatron("megatron/core/ssm/mamba_mixer.py", "MambaMixer");
+/// Exchanges of the Mamba-2 mixer between context-parallel ranks.
+pub const MAMBA_CONTEXT_PARALLEL: Source = Source::megatron(
+    "megatron/core/ssm/mamba_context_parallel.py",
+    "MambaContextParallel",
+);
+/// Scan of the Mamba-2 mixer.
+pub const MAMBA_SCAN: Source = Source::mamba(
+    "mamba_ssm/ops/triton/ssd_combined.py",
+    "MambaSplitConv1dScanCombinedFn",
+);
+/// Gated norm of the Mamba-2 mixer.
+pub const MAMBA_NORM: Source =
+    Source::mamba("mamba_ssm/ops/triton/layernorm_gated.py", "LayerNormFn");
 /// Parameter and gradient buffers.
 pub const GRAD_BUFFER: Source = Source::megatron(
     "megatron/core/distributed/param_and_grad_buffer.py",

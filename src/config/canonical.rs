@@ -5,6 +5,7 @@ use core::str::FromStr;
 
 use super::field::{Kind, Scope};
 use super::fields::FieldId;
+use super::hybrid_pattern::HybridPattern;
 use super::parse::{Parsed, default_value, parse};
 use super::raw::{RawJob, RawModule, Settings};
 use crate::parallel::stages::PipelineLayout;
@@ -44,6 +45,12 @@ pub fn meaning(id: FieldId, raw: Option<&Value>) -> Meaning {
                     Meaning::Is(Parsed::Text(layout.to_string()))
                 }
                 _ => Meaning::Bad,
+            }
+        }
+        Ok(Some(Parsed::Text(text))) if id == FieldId::hybrid_layer_pattern => {
+            match HybridPattern::from_str(&text) {
+                Ok(pattern) => Meaning::Is(Parsed::Text(pattern.to_string())),
+                Err(_) => Meaning::Bad,
             }
         }
         Ok(Some(parsed)) => Meaning::Is(parsed),

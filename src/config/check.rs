@@ -187,6 +187,8 @@ fn read_args(raw: &RawJob, module: usize, problems: &mut Vec<Problem>) -> (Args,
         let problem = match &given {
             Err(error) => Some(("value", format!("{} {error}", field.name))),
             Ok(None) if *id == FieldId::seq_length && knows_item_tokens(raw, module) => None,
+            // A pattern has as many layers as letters.
+            Ok(None) if *id == FieldId::num_layers && raw.is_hybrid(module) => None,
             Ok(None) if field.default == Default::Required => {
                 Some(("required", format!("{} must be given", field.name)))
             }

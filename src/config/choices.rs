@@ -301,6 +301,14 @@ choices! {
         Gdn = "gdn",
     }
 
+    /// `--spec` of a `HybridModel`: the modules that its letters stand for.
+    HybridStackSpec {
+        /// Mamba-2 for M.
+        HybridStackSpec = "hybrid_stack_spec",
+        /// Gated delta products for M.
+        GatedDeltaProductStackSpec = "gated_delta_product_stack_spec",
+    }
+
     /// The first layers of a module.
     FrontEnd {
         /// A word embedding, and an output layer at the end.

@@ -15,6 +15,12 @@ pub enum Condition {
     QueryGroups,
     /// Some layers have linear attention.
     LinearAttention,
+    /// A pattern says what each layer is.
+    HybridLayers,
+    /// Some layers are Mamba-2 mixers.
+    MambaLayers,
+    /// There are MTP depths.
+    MtpDepths,
     /// There is more than one pipeline stage.
     PipelineStages,
     /// Whole layers are recomputed.

@@ -53,6 +53,10 @@ pub(super) struct ModuleContext<'a> {
     pub(super) own_seq_length: Option<u64>,
     /// The micro batch that the module itself states.
     pub(super) own_micro_batch_size: Option<u64>,
+    /// The number of layers that the module itself states.
+    pub(super) own_num_layers: Option<u64>,
+    /// The number of MTP depths that the module itself states.
+    pub(super) own_mtp_num_layers: Option<u64>,
     /// Whether all modules share all ranks.
     pub(super) colocated: bool,
     /// Whether the module says which layers have linear attention.
@@ -74,10 +78,13 @@ impl<'a> ModuleContext<'a> {
                 _ => None,
             }
         };
+        let stated = |field: FieldId| raw.number(module, field);
         Self {
             module,
             name,
             language,
+            own_num_layers: stated(FieldId::num_layers),
+            own_mtp_num_layers: stated(FieldId::mtp_num_layers),
             own_seq_length: own(FieldId::seq_length),
             own_micro_batch_size: own(FieldId::micro_batch_size),
             colocated: raw.colocates(),

@@ -3,7 +3,9 @@
 use super::choices::{OptimizerKind, RecomputeGranularity, RecomputeModule};
 use super::context::ModuleContext;
 use super::fields::{Args, FieldId};
+use super::hybrid_pattern::{HybridPattern, HybridPatternError, LayerSymbol};
 use super::job::{Activation, Boundary, Module, Moe, Precision};
+use super::layers::Layers;
 use super::modality::ModuleIo;
 use super::nearby::near_matches;
 use super::rank_ranges::RankRange;
@@ -17,6 +19,10 @@ pub(super) struct Draft<'a> {
     pub(super) io: ModuleIo,
     /// The arguments with defaults filled in.
     pub(super) args: Args,
+    /// The pattern of a `HybridModel`, or why its text is none.
+    pub(super) hybrid: Option<Result<HybridPattern, HybridPatternError>>,
+    /// The layers.
+    pub(super) layers: Layers,
     /// Tensor-parallel size.
     pub(super) tp: u64,
     /// Pipeline-parallel size.
@@ -65,7 +71,15 @@ impl<'a> Draft<'a> {
         // `validate_args` sets num_experts to None where it is 0.
         args.num_experts = args.num_experts.filter(|experts| *experts > 0);
         let io = context.complete(&mut args, range);
+        let hybrid = args.hybrid_layer_pattern.as_deref().map(str::parse);
+        if let Some(Ok(pattern)) = &hybrid {
+            follow_pattern(&mut args, pattern);
+        }
         let a = args;
+        let layers = Layers::of(
+            &a,
+            hybrid.as_ref().and_then(|pattern| pattern.as_ref().ok()),
+        );
         let tp = a.tensor_model_parallel_size;
         let pp = a.pipeline_model_parallel_size;
         let cp = a.context_parallel_size;
@@ -91,6 +105,8 @@ impl<'a> Draft<'a> {
         Self {
             context,
             io,
+            hybrid,
+            layers,
             tp,
             pp,
             cp,
@@ -128,7 +144,6 @@ impl<'a> Draft<'a> {
             topk: a.moe_router_topk,
             ffn_hidden_size: a.moe_ffn_hidden_size.unwrap_or(self.ffn_hidden_size),
             shared: a.moe_shared_expert_intermediate_size.unwrap_or(0),
-            layer_freq: a.moe_layer_freq.clone(),
             load_imbalance: a.expert_load_imbalance,
         });
         Module {
@@ -152,6 +167,8 @@ impl<'a> Draft<'a> {
             io: self.io,
             boundary: Boundary::default(),
             moe,
+            hybrid: self.hybrid.and_then(Result::ok),
+            layers: self.layers,
             mtp_num_layers: self.mtp_num_layers,
             global_batch_size: self.global_batch_size,
             num_microbatches: self.num_microbatches,
@@ -183,6 +200,11 @@ impl<'a> Draft<'a> {
     /// sequences on each of them.
     pub(super) fn splits_sequences(&self) -> bool {
         self.cp > 1 && (self.io.is_language() || !self.context.colocated)
+    }
+
+    /// The pattern of a `HybridModel`, where its text is one.
+    pub(super) fn pattern(&self) -> Option<&HybridPattern> {
+        self.hybrid.as_ref()?.as_ref().ok()
     }
 
     /// Whether the module has routed experts.
@@ -234,6 +256,20 @@ impl<'a> Draft<'a> {
             FieldId::virtual_pipeline_model_parallel_size
         }
     }
+}
+
+/// What a pattern says of other arguments (`validate_args`): it overrides the numbers of layers and of MTP depths, and
+/// the letters of MLA turn it on.
+fn follow_pattern(a: &mut Args, pattern: &HybridPattern) {
+    a.num_layers = pattern.layers().count() as u64;
+    a.mtp_num_layers = (pattern.depths() > 0).then_some(pattern.depths());
+    let latent = [
+        LayerSymbol::MultiLatentAttention,
+        LayerSymbol::SparseAttention,
+    ];
+    // The layers of MLA in a hybrid model are of the pinned revision, whose `linear_q_proj` has the norm on queries in it.
+    a.mla_q_proj_layernorm = true;
+    a.multi_latent_attention |= latent.into_iter().any(|symbol| pattern.has(symbol));
 }
 
 fn activation(a: &Args) -> Activation {

@@ -11,15 +11,15 @@
 
 use super::choices::{
     AttentionBackend, AttentionVariant, CpCommType, CrossEntropyFusion, CudaGraphImpl,
-    CudaGraphModule, Fp8Format, Fp8Recipe, FrontEnd, MainGradsDtype, MainParamsDtype, MomentDtype,
-    Normalization, OffloadModule, OptimizerKind, PositionEmbedding, ProjectorKind, ProjectorNorm,
-    RecomputeGranularity, RecomputeMethod, RecomputeModule, RouterDtype, RouterScore, SoftmaxType,
-    TokenDispatcher, TransformerImpl,
+    CudaGraphModule, Fp8Format, Fp8Recipe, FrontEnd, HybridStackSpec, MainGradsDtype,
+    MainParamsDtype, MomentDtype, Normalization, OffloadModule, OptimizerKind, PositionEmbedding,
+    ProjectorKind, ProjectorNorm, RecomputeGranularity, RecomputeMethod, RecomputeModule,
+    RouterDtype, RouterScore, SoftmaxType, TokenDispatcher, TransformerImpl,
 };
 use super::condition::Condition::{
     CudaGraphs, Encoder as IsEncoder, Experts, FineGrainedOffload, Fp8, FullRecompute, FusedLoss,
-    LatentAttention, LinearAttention, OptimizerOffload, OwnKeysAndValues, PipelineStages,
-    PrecisionAware, QueryGroups, SelectiveRecompute,
+    HybridLayers, LatentAttention, LinearAttention, MambaLayers, MtpDepths, OptimizerOffload,
+    OwnKeysAndValues, PipelineStages, PrecisionAware, QueryGroups, SelectiveRecompute,
 };
 use super::field::Group::{
     Attention, Batch, Encoder, Hardware, Kernels, Model, Moe, Optimizer, Parallelism, Savers,
@@ -456,6 +456,24 @@ fields! {
     deepstack_projectors: u64 = Field::int(0, 1_000, 0).at(Encoder, All, "deep", "Deepstack projectors").own().also(&["deepstack_visual_indexes"]).relevant_if(IsEncoder);
     /// The projectors are not trained. The module's own switch leaves them alone.
     projector_frozen: bool = Field::flag(false).at(Encoder, All, "projz", "Projector frozen").own().relevant_if(IsEncoder);
+
+    // Hybrid models
+    /// The layers of a HybridModel, one letter each: M Mamba, * attention, - MLP, E MoE, G gated delta net, + MLA, D sparse attention. | ends a pipeline stage, / begins an MTP depth: M-M-|M-M*-/MM. It says how many layers and MTP depths there are.
+    hybrid_layer_pattern: Option<String> = Field::text(20_000, "every layer has attention and an MLP").at(Model, More, "hyb", "Layer pattern").also(&["hybrid_override_pattern", "layers_block_type", "mamba", "nemotron"]);
+    /// Which modules the letters of the pattern stand for. gated_delta_product_stack_spec builds gated delta products for M.
+    spec: HybridStackSpec = Field::choice(HybridStackSpec::NAMES, "hybrid_stack_spec").at(Model, All, "spec", "Layer spec").relevant_if(HybridLayers).takes_many_words().parsed_as_none();
+    /// Width of the state that a Mamba head keeps for each of its columns.
+    mamba_state_dim: u64 = Field::int(1, 1_000_000, 128).at(Model, More, "mstate", "Mamba state size").symbol("N").also(&["ssm_state_size", "mamba_d_state"]).relevant_if(MambaLayers);
+    /// Width of one Mamba head.
+    mamba_head_dim: u64 = Field::int(1, 1_000_000, 64).at(Model, More, "mhead", "Mamba head width").symbol("d_m").also(&["mamba_d_head"]).relevant_if(MambaLayers);
+    /// Groups of Mamba heads that share their input and output projections of the state. TP must divide them.
+    mamba_num_groups: u64 = Field::int(1, 100_000, 8).at(Model, More, "mgroups", "Mamba groups").symbol("g_m").also(&["n_groups", "mamba_n_groups"]).relevant_if(MambaLayers);
+    /// Mamba heads of each layer. Left out, twice the hidden size over the head width.
+    mamba_num_heads: Option<u64> = Field::derived(1, 1_000_000, "2·h / Mamba head width").at(Model, More, "mheads", "Mamba heads").symbol("n_m").also(&["mamba_n_heads"]).relevant_if(MambaLayers);
+    /// Convolution, scan and gate of Mamba in one kernel that computes most of its tensors again in the backward pass.
+    use_mamba_mem_eff_path: bool = Field::flag(true).at(Kernels, All, "mmem", "Mamba's fused kernel").turned_off_by("disable-mamba-mem-eff-path").relevant_if(MambaLayers);
+    /// All MTP depths share one set of parameters. Each depth still keeps its own activations.
+    mtp_use_repeated_layer: bool = Field::flag(false).at(Model, All, "mtprep", "One MTP layer for all depths").relevant_if(MtpDepths);
 }
 
 const _: () = assert!(FieldId::ALL.len() <= 255);

@@ -3,9 +3,9 @@
 use super::choices::{Normalization, OptimizerKind};
 use super::field::Decimal;
 use super::fields::Args;
-use super::linear_attention::is_linear;
+use super::hybrid_pattern::HybridPattern;
+use super::layers::Layers;
 use super::modality::ModuleIo;
-use super::pattern::LayerPattern;
 use crate::parallel::groups::seeds::SeedRule;
 use crate::parallel::groups::{ModelParallel, RankGrids, RankOrder};
 use crate::parallel::stages::StageLayout;
@@ -65,6 +65,10 @@ pub struct Module {
     pub(crate) max_position_embeddings: u64,
     /// The routed experts, in a `MoE` model.
     pub(crate) moe: Option<Moe>,
+    /// The pattern of a `HybridModel`; none for a `GPTModel`.
+    pub(crate) hybrid: Option<HybridPattern>,
+    /// What each layer is.
+    pub(crate) layers: Layers,
     /// MTP depths.
     pub(crate) mtp_num_layers: u64,
     /// Samples of one optimizer step.
@@ -108,8 +112,6 @@ pub struct Moe {
     pub(crate) ffn_hidden_size: u64,
     /// Inner width of the shared experts; 0 when there are none.
     pub(crate) shared: u64,
-    /// Which layers are `MoE` layers.
-    pub(crate) layer_freq: LayerPattern,
     /// Tokens on the busiest rank over the mean.
     pub(crate) load_imbalance: Decimal,
 }
@@ -248,18 +250,23 @@ impl Module {
         &self.args
     }
 
-    /// Whether decoder layer `index` (from 0) is a `MoE` layer.
+    /// What each layer is.
     #[must_use]
-    pub fn is_moe_layer(&self, index: u64) -> bool {
-        self.moe
-            .as_ref()
-            .is_some_and(|moe| moe.layer_freq.is_moe(index))
+    pub fn layers(&self) -> &Layers {
+        &self.layers
     }
 
-    /// Whether decoder layer `index` (from 0) has linear attention.
+    /// The pattern of a `HybridModel`; none for a `GPTModel`.
     #[must_use]
-    pub fn is_linear_layer(&self, index: u64) -> bool {
-        is_linear(&self.args, index)
+    pub fn hybrid(&self) -> Option<&HybridPattern> {
+        self.hybrid.as_ref()
+    }
+
+    /// Mamba heads of a layer: twice the hidden size over the width of a head, unless they are given
+    /// (`MambaMixer.__init__`).
+    #[must_use]
+    pub fn mamba_num_heads(&self) -> u64 {
+        mamba_num_heads(&self.args)
     }
 
     /// Whether decoder layer `index` (from 0) stays in bf16 while others compute in fp8
@@ -275,12 +282,6 @@ impl Module {
     #[must_use]
     pub fn has_bf16_layers(&self) -> bool {
         self.args.fp8_format.is_some() && self.args.first_last_layers_bf16
-    }
-
-    /// Whether any layer has linear attention.
-    #[must_use]
-    pub fn has_linear_attention(&self) -> bool {
-        self.args.experimental_attention_variant.is_some()
     }
 
     /// What the module reads and puts out.
@@ -401,4 +402,10 @@ impl Module {
             _ => 1,
         }
     }
+}
+
+/// Mamba heads of a layer of a module with these arguments.
+pub(super) fn mamba_num_heads(a: &Args) -> u64 {
+    a.mamba_num_heads
+        .unwrap_or_else(|| a.hidden_size.saturating_mul(2) / a.mamba_head_dim.max(1))
 }

@@ -133,6 +133,13 @@ impl RawJob {
         }
     }
 
+    /// Whether a pattern says what the layers of module `module` are.
+    #[must_use]
+    pub fn is_hybrid(&self, module: usize) -> bool {
+        self.get(module, FieldId::hybrid_layer_pattern)
+            .is_some_and(|value| !matches!(value, Value::Null))
+    }
+
     /// The raw value that counts for a field of module `module`.
     #[must_use]
     pub fn get(&self, module: usize, field: FieldId) -> Option<&Value> {

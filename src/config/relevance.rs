@@ -6,6 +6,7 @@ use super::canonical::{Meaning, meaning};
 use super::choices::{CudaGraphImpl, FrontEnd, RecomputeGranularity};
 use super::condition::Condition;
 use super::fields::FieldId;
+use super::hybrid_pattern::{HybridPattern, LayerSymbol};
 use super::parse::Parsed;
 use super::raw::RawJob;
 use strum::VariantArray;
@@ -51,12 +52,35 @@ fn holds(condition: Condition, job: &RawJob, module: usize) -> bool {
     let recompute = |granularity: RecomputeGranularity| {
         choice(F::recompute_granularity) == Some(granularity as u8)
     };
+    let pattern = match value(F::hybrid_layer_pattern) {
+        Some(Parsed::Text(text)) => Some(text),
+        _ => None,
+    };
+    let pattern_has = |symbols: &[LayerSymbol]| {
+        let parsed = pattern.as_deref().map(str::parse::<HybridPattern>);
+        parsed
+            .and_then(Result::ok)
+            .is_some_and(|pattern| symbols.iter().any(|s| pattern.has(*s)))
+    };
+    let latent = || {
+        on(F::multi_latent_attention)
+            || pattern_has(&[
+                LayerSymbol::MultiLatentAttention,
+                LayerSymbol::SparseAttention,
+            ])
+    };
     match condition {
         Condition::Experts => number(F::num_experts) > 0,
-        Condition::LatentAttention => on(F::multi_latent_attention),
-        Condition::OwnKeysAndValues => !on(F::multi_latent_attention),
-        Condition::QueryGroups => on(F::group_query_attention) && !on(F::multi_latent_attention),
-        Condition::LinearAttention => choice(F::experimental_attention_variant).is_some(),
+        Condition::LatentAttention => latent(),
+        Condition::OwnKeysAndValues => !latent(),
+        Condition::QueryGroups => on(F::group_query_attention) && !latent(),
+        Condition::LinearAttention => {
+            choice(F::experimental_attention_variant).is_some()
+                || pattern_has(&[LayerSymbol::GatedDeltaNet])
+        }
+        Condition::HybridLayers => pattern.is_some(),
+        Condition::MambaLayers => pattern_has(&[LayerSymbol::Mamba]),
+        Condition::MtpDepths => number(F::mtp_num_layers) > 0 || pattern_mtp(pattern.as_deref()),
         Condition::PipelineStages => number(F::pipeline_model_parallel_size) > 1,
         Condition::FullRecompute => recompute(RecomputeGranularity::Full),
         Condition::SelectiveRecompute => recompute(RecomputeGranularity::Selective),
@@ -70,4 +94,10 @@ fn holds(condition: Condition, job: &RawJob, module: usize) -> bool {
             choice(F::front_end).is_some_and(|index| index != FrontEnd::Tokens as u8)
         }
     }
+}
+
+/// Whether a pattern has MTP depths.
+fn pattern_mtp(pattern: Option<&str>) -> bool {
+    let parsed = pattern.map(str::parse::<HybridPattern>);
+    parsed.is_some_and(|parsed| parsed.is_ok_and(|pattern| pattern.depths() > 0))
 }

@@ -6,6 +6,7 @@ mod context_parallel;
 mod encoder;
 mod fp8;
 mod graphs;
+mod hybrid;
 mod kernels;
 mod linear_attention;
 mod model;
@@ -24,7 +25,8 @@ use super::draft::Draft;
 use super::problem::Problem;
 
 /// Every rule, in the order in which its problems are shown.
-const TABLES: [&[Rule]; 13] = [
+const TABLES: [&[Rule]; 14] = [
+    hybrid::RULES,
     model::RULES,
     linear_attention::RULES,
     kernels::RULES,

@@ -37,7 +37,7 @@ pub fn reports(m: &Module) -> Reports {
 /// The arguments of a module for [`megatron_lm::report`], with its [`moe_layer_freq`].
 #[must_use]
 pub fn megatron_lm_arguments<'a>(
-    m: &Module,
+    m: &'a Module,
     moe_layer_freq: &'a Value,
 ) -> megatron_lm::Arguments<'a> {
     let a = m.args();
@@ -82,7 +82,7 @@ pub fn megatron_lm_arguments<'a>(
         micro_batch_size: m.args.micro_batch_size.into(),
         sequence_parallel: m.sequence_parallel.into(),
         recompute_granularity: recompute_granularity(m).into(),
-        hybrid_layer_pattern: PyValue::None.into(),
+        hybrid_layer_pattern: a.hybrid_layer_pattern.as_deref().into(),
     }
 }
 

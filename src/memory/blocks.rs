@@ -81,6 +81,11 @@ impl<'a> CompiledTapes<'a> {
         }
     }
 
+    /// The parts of the module.
+    pub(crate) fn architecture(&self) -> &'a Architecture {
+        self.architecture
+    }
+
     /// The shapes behind the tapes.
     pub(crate) fn sizes(&self) -> &Sizes<'a> {
         &self.sizes

@@ -109,9 +109,8 @@ impl Site<'_> {
         self.parts.iter().any(|counts| {
             let mut held = parts.iter().zip(counts).filter(|(_, count)| **count > 0);
             held.any(|(part, _)| {
-                part.kind
-                    .layer()
-                    .is_some_and(|spec| spec.experts().is_some())
+                let mut parameters = part.parameters.iter();
+                parameters.any(|tensor| tensor.sharding == Sharding::Expert)
             })
         })
     }

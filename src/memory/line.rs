@@ -236,7 +236,7 @@ fn formula(
 fn part_symbol(kind: PartKind) -> Cow<'static, str> {
     match kind {
         PartKind::Layer(spec) => spec.plural().into(),
-        PartKind::MtpDepth(_) => "MTP depths".into(),
+        PartKind::MtpDepth => "MTP depths".into(),
         PartKind::Embedding
         | PartKind::FinalNorm
         | PartKind::OutputLayer
@@ -253,7 +253,7 @@ fn part_id(kind: PartKind) -> Cow<'static, str> {
         PartKind::FinalNorm => "final_norm".into(),
         PartKind::OutputLayer => "output_layer".into(),
         PartKind::MtpEmbedding => "mtp_embedding".into(),
-        PartKind::MtpDepth(_) => "mtp".into(),
+        PartKind::MtpDepth => "mtp".into(),
         PartKind::Projector => "projector".into(),
     }
 }
@@ -261,7 +261,7 @@ fn part_id(kind: PartKind) -> Cow<'static, str> {
 fn prefix(kind: PartKind) -> &'static str {
     match kind {
         PartKind::FinalNorm => "decoder.",
-        PartKind::MtpDepth(_) => "mtp.layers.*.",
+        PartKind::MtpDepth => "mtp.layers.*.",
         PartKind::Layer(_) => "decoder.layers.*.",
         PartKind::Embedding
         | PartKind::OutputLayer

@@ -7,6 +7,7 @@ use crate::config::choices::{
 };
 use crate::config::fields::FieldId;
 use crate::config::job::{Config, Module};
+use crate::config::layers::MlpKind;
 use crate::config::raw::RawJob;
 use crate::config::{NameSet, check};
 use crate::units::Bytes;
@@ -208,7 +209,7 @@ pub fn choices(m: &Module) -> Vec<Choice> {
     use RecomputeModule as R;
     let a = &m.args;
     let moe = m.moe.as_ref();
-    let dense_layers = moe.is_none() || (0..a.num_layers).any(|layer| !m.is_moe_layer(layer));
+    let dense_layers = m.layers().has_mlp(MlpKind::Dense);
     let sensible = |module: &R| match module {
         R::CoreAttn => true,
         R::Layernorm => a.multi_latent_attention || moe.is_some(),

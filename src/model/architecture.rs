@@ -22,8 +22,8 @@ pub enum PartKind {
     OutputLayer,
     /// The word embedding that an MTP stage holds besides the first stage's.
     MtpEmbedding,
-    /// One MTP depth with its layer.
-    MtpDepth(LayerSpec),
+    /// One MTP depth with its layers.
+    MtpDepth,
     /// The layers between an encoder and the language model.
     Projector,
 }
@@ -32,15 +32,16 @@ impl PartKind {
     /// Whether its tensors are listed under the MTP block.
     #[must_use]
     pub const fn is_mtp(self) -> bool {
-        matches!(self, Self::MtpDepth(_))
+        matches!(self, Self::MtpDepth)
     }
 
-    /// The transformer layer in it.
+    /// The decoder or encoder layer that it is.
     #[must_use]
     pub const fn layer(self) -> Option<LayerSpec> {
         match self {
-            Self::Layer(spec) | Self::MtpDepth(spec) => Some(spec),
-            Self::Embedding
+            Self::Layer(spec) => Some(spec),
+            Self::MtpDepth
+            | Self::Embedding
             | Self::FinalNorm
             | Self::OutputLayer
             | Self::MtpEmbedding
@@ -51,8 +52,15 @@ impl PartKind {
     /// Whether its linear layers compute in fp8 where the module does.
     #[must_use]
     pub fn in_fp8(self) -> bool {
-        let layer = self.layer();
-        layer.is_some_and(|spec| spec.precision == LayerPrecision::Module)
+        match self {
+            Self::Layer(spec) => spec.precision == LayerPrecision::Module,
+            Self::MtpDepth => true,
+            Self::Embedding
+            | Self::FinalNorm
+            | Self::OutputLayer
+            | Self::MtpEmbedding
+            | Self::Projector => false,
+        }
     }
 }
 
@@ -91,7 +99,7 @@ impl Architecture {
         specs.dedup();
         let place = |spec: &LayerSpec| specs.partition_point(|other| other < spec);
         let layers = layers.iter().map(place).collect();
-        let mtp = (m.mtp_num_layers > 0).then(|| PartKind::MtpDepth(LayerSpec::of_mtp(m)));
+        let mtp = (m.mtp_num_layers > 0).then_some(PartKind::MtpDepth);
         let kinds = [PartKind::Embedding]
             .into_iter()
             .chain(specs.iter().copied().map(PartKind::Layer))
@@ -118,9 +126,7 @@ impl Architecture {
                         projector::post_norm(&sizes, tape, x)
                     }
                 }),
-                PartKind::MtpDepth(_) => {
-                    after_layers(&sizes, |tape, x| mtp::build(&sizes, tape, x))
-                }
+                PartKind::MtpDepth => after_layers(&sizes, |tape, x| mtp::build(&sizes, tape, x)),
                 PartKind::Projector => after_layers(&sizes, |tape, x| match &m.io.projector {
                     Some(projector) => projector::project(&sizes, tape, projector, x),
                     None => x,
@@ -182,7 +188,7 @@ impl Architecture {
                 PartKind::FinalNorm => u64::from(chunk.final_layernorm),
                 PartKind::OutputLayer => u64::from(own_output_weight),
                 PartKind::MtpEmbedding => u64::from(chunk.word_embedding_copy_for_mtp()),
-                PartKind::MtpDepth(_) => u64::from(chunk.mtp),
+                PartKind::MtpDepth => built_depths(m, u64::from(chunk.mtp)),
                 PartKind::Projector => u64::from(chunk.output && m.io.projector.is_some()),
             },
         )
@@ -196,7 +202,7 @@ impl Architecture {
             PartKind::Layer(_) | PartKind::MtpEmbedding => 0,
             PartKind::Embedding | PartKind::FinalNorm => 1,
             PartKind::OutputLayer => u64::from(own_output_weight),
-            PartKind::MtpDepth(_) => m.mtp_num_layers,
+            PartKind::MtpDepth => built_depths(m, m.mtp_num_layers),
             PartKind::Projector => u64::from(m.io.projector.is_some()),
         })
     }
@@ -211,6 +217,15 @@ impl Architecture {
             }
         }
         counts
+    }
+}
+
+/// How many MTP depths have parameters of their own among so many that run (`MultiTokenPredictionBlock`).
+fn built_depths(m: &Module, depths: u64) -> u64 {
+    if m.args.mtp_use_repeated_layer {
+        depths.min(1)
+    } else {
+        depths
     }
 }
 

@@ -39,7 +39,7 @@ pub(crate) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape, input: TensorId)
     let channels = factor("(2·n_lk·d_lk + n_lv·d_lv)", joined);
 
     let kernel = factor("c", a.linear_conv_kernel_dim);
-    let weights = Weights::of(m, Component::LinearAttention, GATED_DELTA_NET);
+    let of = |component| Weights::of(m, component, GATED_DELTA_NET);
 
     tape.at(Family::Attention, TE_LAYERNORM_LINEAR);
     let all = tape.tensor(
@@ -53,7 +53,11 @@ pub(crate) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape, input: TensorId)
         input,
         width: hidden(m),
         output: all,
-        weight: weights.split("self_attention.in_proj.weight", &[wide, hidden(m)], 2),
+        weight: of(Component::GdnInProj).split(
+            "self_attention.in_proj.weight",
+            &[wide, hidden(m)],
+            2,
+        ),
         bias: None,
     };
     norm_column(sizes, tape, norm::input(m), &linear, hidden(m));
@@ -104,9 +108,9 @@ pub(crate) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape, input: TensorId)
     let gated = tensor("gated output", sizes.columns(&[heads, value_width]), bytes);
     let output = tensor("attention branch", sizes.residual(), bytes);
     tape.declare([
-        weights.split("self_attention.conv1d.weight", &[channels, kernel], 3),
-        weights.split("self_attention.dt_bias", &[heads], 1),
-        weights.split("self_attention.A_log", &[heads], 1),
+        of(Component::GdnConv1d).split("self_attention.conv1d.weight", &[channels, kernel], 3),
+        of(Component::GdnDtBias).split("self_attention.dt_bias", &[heads], 1),
+        of(Component::GdnALog).split("self_attention.A_log", &[heads], 1),
     ]);
     tape.op("conv1d", &[all], &[turned, mixed]).saves(&[turned]);
     tape.op(
@@ -121,7 +125,7 @@ pub(crate) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape, input: TensorId)
         &[out],
     )
     .saves(&[queries, all_keys, all_values, decay, strength, inverse]);
-    tape.declare([weights.norm("self_attention.out_norm", value_width)]);
+    tape.declare([of(Component::GdnNorm).norm("self_attention.out_norm", value_width)]);
     tape.op("out_norm", &[out], &[normed]).saves(&[out, stats]);
     tape.op("gate", &[normed, all], &[gated])
         .saves(&[normed, gate]);
@@ -134,7 +138,7 @@ pub(crate) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape, input: TensorId)
             input: gated,
             width: value_width,
             output,
-            weight: weights.split(
+            weight: of(Component::GdnOutProj).split(
                 "self_attention.out_proj.weight",
                 &[heads, value_width, hidden(m)],
                 2,

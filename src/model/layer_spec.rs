@@ -4,6 +4,8 @@ use core::fmt;
 
 use crate::config::field::Decimal;
 use crate::config::job::{Module, Moe};
+use crate::config::layers::Layer;
+pub use crate::config::layers::{Mixer, MlpKind};
 
 /// What one layer consists of. Each half reads the residual stream through a norm of its own and adds its output to it;
 /// a layer of a hybrid model may have only one of the two halves.
@@ -26,17 +28,6 @@ pub enum LayerPrecision {
     Module,
     /// bf16, while other layers of the module compute in fp8.
     Bf16,
-}
-
-/// What mixes the tokens of a sequence.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Mixer {
-    /// Multi-head, grouped-query or multi-query attention.
-    Attention,
-    /// Multi-latent attention.
-    MultiLatentAttention,
-    /// Linear attention by the gated delta rule.
-    GatedDeltaNet,
 }
 
 /// What works on each token by itself.
@@ -76,44 +67,39 @@ impl From<&Moe> for Experts {
 }
 
 impl LayerSpec {
-    /// The layers of a module, first to last, as the arguments of a `GPTModel` describe them: `num_layers` layers with a
-    /// mixer and an MLP each, by `linear_attention_freq`, `moe_layer_freq` and the first and last layers in bf16.
+    /// The layers of a module, first to last.
     #[must_use]
     pub fn all(m: &Module) -> Vec<Self> {
-        (0..m.args.num_layers)
-            .map(|index| Self::of(m, index))
-            .collect()
-    }
-
-    /// Layer `index` (from 0) of a module.
-    #[must_use]
-    pub fn of(m: &Module, index: u64) -> Self {
-        Self {
-            precision: if m.is_bf16_layer(index) {
+        let layers = (0..).zip(m.layers().decoder());
+        let specs = layers.map(|(index, layer)| {
+            let precision = if m.is_bf16_layer(index) {
                 LayerPrecision::Bf16
             } else {
                 LayerPrecision::Module
-            },
-            mixer: Some(if m.is_linear_layer(index) {
-                Mixer::GatedDeltaNet
-            } else if m.args.multi_latent_attention {
-                Mixer::MultiLatentAttention
-            } else {
-                Mixer::Attention
-            }),
-            mlp: Some(match m.moe.as_ref().filter(|_| m.is_moe_layer(index)) {
-                Some(moe) => Mlp::Moe(Experts::from(moe)),
-                None => Mlp::Dense,
-            }),
-        }
+            };
+            Self::from_layer(m, *layer, precision)
+        });
+        specs.collect()
     }
 
-    /// The layer that every MTP depth of a module repeats: its last one, in the precision of the module.
+    /// The layers of one MTP depth, first to last, in the precision of the module.
     #[must_use]
-    pub fn of_mtp(m: &Module) -> Self {
+    pub fn of_mtp(m: &Module) -> Vec<Self> {
+        let layers = m.layers().mtp().iter();
+        let specs = layers.map(|layer| Self::from_layer(m, *layer, LayerPrecision::Module));
+        specs.collect()
+    }
+
+    /// A layer with the sizes of its module. Layers have no experts in a module without experts, which the check
+    /// refuses for the letter `E`.
+    fn from_layer(m: &Module, layer: Layer, precision: LayerPrecision) -> Self {
         Self {
-            precision: LayerPrecision::Module,
-            ..Self::of(m, m.args.num_layers.saturating_sub(1))
+            precision,
+            mixer: layer.mixer,
+            mlp: layer.mlp.map(|mlp| match (mlp, &m.moe) {
+                (MlpKind::Moe, Some(moe)) => Mlp::Moe(Experts::from(moe)),
+                (MlpKind::Moe, None) | (MlpKind::Dense, _) => Mlp::Dense,
+            }),
         }
     }
 
@@ -134,14 +120,17 @@ impl LayerSpec {
             LayerPrecision::Bf16 => Some("bf16"),
         };
         let mixer = match (self.mixer, self.mlp) {
-            (None, _) => Some("only"),
-            (Some(Mixer::GatedDeltaNet), _) => Some("linear"),
-            (Some(Mixer::Attention | Mixer::MultiLatentAttention), None) => Some("attention"),
-            (Some(Mixer::Attention | Mixer::MultiLatentAttention), Some(_)) => None,
+            (None, _) | (Some(Mixer::Attention | Mixer::MultiLatentAttention), Some(_)) => None,
+            (Some(Mixer::Attention), None) => Some("attention"),
+            (Some(Mixer::MultiLatentAttention), None) => Some("mla"),
+            (Some(Mixer::GatedDeltaNet), None) => Some("gdn"),
+            (Some(Mixer::GatedDeltaNet), Some(_)) => Some("linear"),
+            (Some(Mixer::Mamba), _) => Some("mamba"),
         };
-        let mlp = self.mlp.map(|mlp| match mlp {
-            Mlp::Dense => "dense",
-            Mlp::Moe(_) => "moe",
+        let mlp = self.mlp.map(|mlp| match (mlp, self.mixer) {
+            (Mlp::Dense, Some(_)) => "dense",
+            (Mlp::Dense, None) => "mlp",
+            (Mlp::Moe(_), _) => "moe",
         });
         let words: Vec<&str> = [precision, mixer, mlp].into_iter().flatten().collect();
         words.join("_")
@@ -155,16 +144,19 @@ impl LayerSpec {
 
     fn words(&self, noun: &str) -> String {
         let kind = match (self.mixer, self.mlp) {
-            (_, Some(Mlp::Dense)) => "dense",
+            (Some(_), Some(Mlp::Dense)) => "dense",
             (_, Some(Mlp::Moe(_))) => "MoE",
-            (Some(Mixer::Attention | Mixer::MultiLatentAttention), None) => "attention",
-            (Some(Mixer::GatedDeltaNet), None) => "linear attention",
+            (None, Some(Mlp::Dense)) => "MLP",
+            (Some(Mixer::Attention), None) => "attention",
+            (Some(Mixer::MultiLatentAttention), None) => "MLA",
+            (Some(Mixer::GatedDeltaNet), None) => "gated delta net",
+            (Some(Mixer::Mamba), None) => "Mamba",
             (None, None) => "empty",
         };
         let mixer = match (self.mixer, self.mlp) {
             (Some(Mixer::GatedDeltaNet), Some(_)) => " with linear attention",
-            (None, Some(_)) => " without attention",
-            (Some(_), _) | (None, None) => "",
+            (Some(Mixer::Mamba), Some(_)) => " with Mamba",
+            (Some(Mixer::Attention | Mixer::MultiLatentAttention) | None, _) | (_, None) => "",
         };
         let precision = match self.precision {
             LayerPrecision::Module => "",

@@ -1,4 +1,4 @@
-//! Multi-token prediction: one depth with its transformer layer and final norm.
+//! Multi-token prediction: one depth with its layers and final norm.
 
 use super::layer_spec::LayerSpec;
 use super::linear::{Linear, column};
@@ -57,7 +57,8 @@ pub(crate) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape, states: TensorId
     tape.op("MTP gather", &[projected], &[input])
         .forward(whole.as_slice())
         .backward(whole.as_slice());
-    let output = build_layer(sizes, tape, LayerSpec::of_mtp(m), input);
+    let layers = LayerSpec::of_mtp(m).into_iter();
+    let output = layers.fold(input, |x, spec| build_layer(sizes, tape, spec, x));
     // Full recompute with method uniform runs projection and layer again from their two inputs.
     tape.section(None, start, &[embedded, states]);
     tape.at(Family::Output, MTP);

@@ -17,6 +17,12 @@ pub(crate) fn input(m: &Module) -> (NormNames, ParamTensor) {
     (INPUT, weights.norm("input_layernorm", hidden(m)))
 }
 
+/// The norm before a Mamba mixer, which `in_proj` always has in it.
+pub(crate) fn mamba(m: &Module) -> (NormNames, ParamTensor) {
+    let weights = Weights::of(m, Component::Layernorm, LAYER_NORMS);
+    (INPUT, weights.norm("mixer.in_proj.layer_norm", hidden(m)))
+}
+
 /// The norm before the MLP of a layer.
 pub(crate) fn pre_mlp(m: &Module) -> (NormNames, ParamTensor) {
     let weights = Weights::of(m, Component::Layernorm, LAYER_NORMS);

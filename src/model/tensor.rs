@@ -254,15 +254,39 @@ pub enum Component {
     EncoderNorm,
     /// Learned factors on the output of attention and MLP.
     LayerScaling,
-    /// Linear attention.
-    LinearAttention,
+    /// `in_proj` of gated delta nets.
+    GdnInProj,
+    /// Causal convolution of gated delta nets.
+    GdnConv1d,
+    /// `A_log` of gated delta nets: how fast each head forgets.
+    GdnALog,
+    /// `dt_bias` of gated delta nets.
+    GdnDtBias,
+    /// Norm on the output of every head of gated delta nets.
+    GdnNorm,
+    /// `out_proj` of gated delta nets.
+    GdnOutProj,
     /// The layers between an encoder and the language model.
     Projector,
+    /// `in_proj` of Mamba mixers.
+    MambaInProj,
+    /// Causal convolution of Mamba mixers, weight and bias.
+    MambaConv1d,
+    /// `A_log` of Mamba mixers: how fast each head forgets.
+    MambaALog,
+    /// `D` of Mamba mixers: the weight of the skip connection.
+    MambaD,
+    /// `dt_bias` of Mamba mixers.
+    MambaDtBias,
+    /// Gated norm of Mamba mixers.
+    MambaNorm,
+    /// `out_proj` of Mamba mixers.
+    MambaOutProj,
 }
 
 impl Component {
     /// How many components there are.
-    pub const COUNT: usize = 27;
+    pub const COUNT: usize = 39;
     /// All components, in the order in which they are listed.
     pub const ALL: [Self; Self::COUNT] = [
         Self::Embedding,
@@ -290,8 +314,20 @@ impl Component {
         Self::FixedPositions,
         Self::EncoderNorm,
         Self::LayerScaling,
-        Self::LinearAttention,
+        Self::GdnInProj,
+        Self::GdnConv1d,
+        Self::GdnALog,
+        Self::GdnDtBias,
+        Self::GdnNorm,
+        Self::GdnOutProj,
         Self::Projector,
+        Self::MambaInProj,
+        Self::MambaConv1d,
+        Self::MambaALog,
+        Self::MambaD,
+        Self::MambaDtBias,
+        Self::MambaNorm,
+        Self::MambaOutProj,
     ];
 
     /// The component's id, for the decoder or for the MTP block.
@@ -323,8 +359,8 @@ impl Component {
             (Self::Router, true) => "mtp_router",
             (Self::RoutedExperts, false) => "routed_experts",
             (Self::RoutedExperts, true) => "mtp_routed_experts",
-            (Self::LatentProj, false) => "latent_proj",
-            (Self::LatentProj, true) => "mtp_latent_proj",
+            (Self::LatentProj, false) => "latent_projection",
+            (Self::LatentProj, true) => "mtp_latent_projection",
             (Self::SharedExperts, false) => "shared_experts",
             (Self::SharedExperts, true) => "mtp_shared_experts",
             (Self::SharedExpertGate, false) => "shared_expert_gate",
@@ -339,9 +375,33 @@ impl Component {
             (Self::EncoderNorm, _) => "encoder_norm",
             (Self::LayerScaling, false) => "layer_scaling",
             (Self::LayerScaling, true) => "mtp_layer_scaling",
-            (Self::LinearAttention, false) => "linear_attention",
-            (Self::LinearAttention, true) => "mtp_linear_attention",
+            (Self::GdnInProj, false) => "gdn_in_proj",
+            (Self::GdnInProj, true) => "mtp_gdn_in_proj",
+            (Self::GdnConv1d, false) => "gdn_conv1d",
+            (Self::GdnConv1d, true) => "mtp_gdn_conv1d",
+            (Self::GdnALog, false) => "gdn_A_log",
+            (Self::GdnALog, true) => "mtp_gdn_A_log",
+            (Self::GdnDtBias, false) => "gdn_dt_bias",
+            (Self::GdnDtBias, true) => "mtp_gdn_dt_bias",
+            (Self::GdnNorm, false) => "gdn_norm",
+            (Self::GdnNorm, true) => "mtp_gdn_norm",
+            (Self::GdnOutProj, false) => "gdn_out_proj",
+            (Self::GdnOutProj, true) => "mtp_gdn_out_proj",
             (Self::Projector, _) => "projector",
+            (Self::MambaInProj, false) => "mamba_in_proj",
+            (Self::MambaInProj, true) => "mtp_mamba_in_proj",
+            (Self::MambaConv1d, false) => "mamba_conv1d",
+            (Self::MambaConv1d, true) => "mtp_mamba_conv1d",
+            (Self::MambaALog, false) => "mamba_A_log",
+            (Self::MambaALog, true) => "mtp_mamba_A_log",
+            (Self::MambaD, false) => "mamba_D",
+            (Self::MambaD, true) => "mtp_mamba_D",
+            (Self::MambaDtBias, false) => "mamba_dt_bias",
+            (Self::MambaDtBias, true) => "mtp_mamba_dt_bias",
+            (Self::MambaNorm, false) => "mamba_norm",
+            (Self::MambaNorm, true) => "mtp_mamba_norm",
+            (Self::MambaOutProj, false) => "mamba_out_proj",
+            (Self::MambaOutProj, true) => "mtp_mamba_out_proj",
         }
     }
 
@@ -374,8 +434,20 @@ impl Component {
             Self::FixedPositions => "Fixed positions",
             Self::EncoderNorm => "Encoder norms",
             Self::LayerScaling => "Layer scaling",
-            Self::LinearAttention => "Linear attention",
+            Self::GdnInProj => "Delta net in_proj",
+            Self::GdnConv1d => "Delta net convolution",
+            Self::GdnALog => "Delta net A_log",
+            Self::GdnDtBias => "Delta net dt_bias",
+            Self::GdnNorm => "Delta net norm",
+            Self::GdnOutProj => "Delta net out_proj",
             Self::Projector => "Projector",
+            Self::MambaInProj => "Mamba in_proj",
+            Self::MambaConv1d => "Mamba convolution",
+            Self::MambaALog => "Mamba A_log",
+            Self::MambaD => "Mamba D",
+            Self::MambaDtBias => "Mamba dt_bias",
+            Self::MambaNorm => "Mamba gated norm",
+            Self::MambaOutProj => "Mamba out_proj",
         }
     }
 }

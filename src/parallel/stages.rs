@@ -13,9 +13,11 @@
 //! - the MTP block is on the last chunk of the last rank, or where the layout puts it, and needs a word
 //!   embedding there (`GPTModel.__init__`);
 //! - the final norm is beside the output layer, except with MTP: then it follows the last decoder layer
-//!   (`TransformerBlock.has_final_layernorm_in_this_stage`).
+//!   (`TransformerBlock.has_final_layernorm_in_this_stage`). A `HybridModel` has it beside the output layer always
+//!   (`HybridStack.__init__`).
 
 mod divisors;
+mod hybrid;
 mod layout;
 mod layout_rules;
 mod problem;
@@ -56,6 +58,8 @@ pub struct StageInput<'a> {
     pub mtp_num_layers: Option<u32>,
     /// The custom layout, if any.
     pub layout: Option<&'a PipelineLayout>,
+    /// Of a `HybridModel`, the layers in each pipeline segment of its pattern: one number where the pattern has no `|`.
+    pub hybrid_segments: Option<&'a [u32]>,
 }
 
 /// The layers of one virtual chunk of one pipeline rank.
@@ -158,9 +162,10 @@ pub fn stage_layout(input: &StageInput<'_>) -> Result<StageLayout, Vec<StageProb
     if !problems.is_empty() {
         return Err(problems);
     }
-    match input.layout {
-        Some(layout) => layout_rules::split(input, layout),
-        None => split::split(input),
+    match (input.hybrid_segments, input.layout) {
+        (Some(segments), _) => hybrid::split(input, segments),
+        (None, Some(layout)) => layout_rules::split(input, layout),
+        (None, None) => split::split(input),
     }
 }
 
@@ -191,7 +196,9 @@ fn deal(
                 layers: next..end,
                 embedding: pp_rank == 0 && vp_stage == 0,
                 output,
-                final_layernorm: if input.mtp_num_layers.is_none() {
+                final_layernorm: if input.mtp_num_layers.is_none()
+                    || input.hybrid_segments.is_some()
+                {
                     output
                 } else {
                     layers > 0 && end == input.num_layers

@@ -7,6 +7,7 @@ use crate::config::choices::{
 };
 use crate::config::draft::Draft;
 use crate::config::fields::FieldId as F;
+use crate::config::layers::MlpKind;
 
 pub(super) const RULES: &[Rule] = &[
     rule("graphs_of_iterations", graphs_of_iterations),
@@ -52,7 +53,7 @@ fn cuda_graph_modules(d: &Draft<'_>) -> Option<Violation> {
     let te = a.cuda_graph_impl == Impl::TransformerEngine;
     let has = |module| captures(d, module);
     let (moe, router, preprocess) = (has(M::Moe), has(M::MoeRouter), has(M::MoePreprocess));
-    let every_layer = a.moe_layer_freq.is_everywhere();
+    let every_layer = !d.layers.has_mlp(MlpKind::Dense);
     let capacity = a.moe_expert_capacity_factor.is_some();
     let pads = capacity && a.moe_pad_expert_input_to_capacity;
     let alltoall = a.moe_token_dispatcher_type == TokenDispatcher::AllToAll;

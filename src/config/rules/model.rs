@@ -5,6 +5,7 @@ use super::rule::{Alternatives, Rule, Violation, rule};
 use crate::config::choices::PositionEmbedding;
 use crate::config::draft::Draft;
 use crate::config::fields::FieldId as F;
+use crate::config::layers::MlpKind;
 use crate::config::nearby::{near_divisors, near_multiples, or_list};
 
 pub(super) const RULES: &[Rule] = &[
@@ -123,8 +124,7 @@ fn rotary_width(d: &Draft<'_>) -> Option<Violation> {
 
 /// Column- and row-parallel layers split their widths evenly (`divide` in megatron/core/utils.py).
 fn ffn_by_tp(d: &Draft<'_>) -> Option<Violation> {
-    // Whether any decoder layer has a dense MLP.
-    let dense = !d.has_experts() || !d.args.moe_layer_freq.is_everywhere();
+    let dense = d.layers.has_mlp(MlpKind::Dense);
     let width = d.ffn_hidden_size;
     if !dense || width.is_multiple_of(d.tp) {
         return None;

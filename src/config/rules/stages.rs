@@ -8,6 +8,7 @@ use crate::config::problem::Problem;
 use crate::parallel::stages::{
     PipelineLayout, StageInput, StageLayout, StageProblem, VppChoice, resolve_vpp, stage_layout,
 };
+use crate::value::Value;
 
 /// The split of a module's layers over stages.
 ///
@@ -16,7 +17,6 @@ use crate::parallel::stages::{
 pub(crate) fn stages(d: &Draft<'_>) -> Result<StageLayout, Vec<Problem>> {
     let problem = |rule, violation: Violation| violation.into_problem(d.context.module, rule);
     let a = &d.args;
-    let narrow = |n: u64| u32::try_from(n).unwrap_or(u32::MAX);
     let layout = a.pipeline_model_parallel_layout.as_deref();
     let layout = match layout.map(str::parse::<PipelineLayout>).transpose() {
         Ok(layout) => layout,
@@ -27,6 +27,12 @@ pub(crate) fn stages(d: &Draft<'_>) -> Result<StageLayout, Vec<Problem>> {
             return Err(vec![problem("layout", violation)]);
         }
     };
+    let segments: Option<Vec<u32>> = d.pattern().map(|pattern| {
+        let lengths = pattern.segments().iter();
+        lengths
+            .map(|segment| narrow(segment.len() as u64))
+            .collect()
+    });
     let mut input = StageInput {
         num_layers: narrow(a.num_layers),
         pp: narrow(d.pp),
@@ -40,6 +46,7 @@ pub(crate) fn stages(d: &Draft<'_>) -> Result<StageLayout, Vec<Problem>> {
         account_for_loss_in_pipeline_split: a.account_for_loss_in_pipeline_split,
         mtp_num_layers: a.mtp_num_layers.map(narrow),
         layout: layout.as_ref(),
+        hybrid_segments: segments.as_deref(),
     };
     let choice = VppChoice {
         num_layers_per_virtual_pipeline_stage: a.num_layers_per_virtual_pipeline_stage.map(narrow),
@@ -116,6 +123,36 @@ fn violation(d: &Draft<'_>, broken: &StageProblem) -> Violation {
             None => violation,
         },
         StageProblem::InterleavedNeedsPipeline { .. } => violation.fix(chunks, Default),
+        StageProblem::HybridSegments {
+            segments, near_pp, ..
+        } => resegmented(
+            d,
+            violation,
+            (*segments).max(1).next_multiple_of(narrow(d.pp).max(1)),
+        )
+        .fix_each(F::pipeline_model_parallel_size, &sizes(near_pp)),
+        StageProblem::HybridWithOtherSplit { field } => match F::by_name(field) {
+            Some(field) => violation.fix(field, Default),
+            None => violation,
+        },
+        StageProblem::HybridVppNeedsSegments { pp, vpp } => {
+            resegmented(d, violation, pp.saturating_mul(*vpp)).fix(chunks, Default)
+        }
         _ => violation,
     }
+}
+
+/// The violation with a fix: the layers of the pattern in so many segments.
+fn resegmented(d: &Draft<'_>, violation: Violation, segments: u32) -> Violation {
+    match d.pattern() {
+        Some(pattern) => {
+            let pattern = pattern.in_segments(segments as usize).to_string();
+            violation.fix(F::hybrid_layer_pattern, Value::Text(pattern))
+        }
+        None => violation,
+    }
+}
+
+fn narrow(n: u64) -> u32 {
+    u32::try_from(n).unwrap_or(u32::MAX)
 }

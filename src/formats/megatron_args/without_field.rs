@@ -230,9 +230,7 @@ const FLAGS: &[FlagSpec] = &[
         "None",
     ),
     // Experimental
-    many("spec", "spec", "None"),
-    one("hybrid-layer-pattern", "hybrid_layer_pattern", "None"),
-    one("hybrid-override-pattern", "hybrid_override_pattern", "None"),
+    one("hybrid-override-pattern", "hybrid_layer_pattern", "None"),
     one("yaml-cfg", "yaml_cfg", "None"),
     one(
         "megatron-fsdp-main-params-dtype",

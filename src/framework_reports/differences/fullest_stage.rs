@@ -122,7 +122,7 @@ impl FullestStage<'_> {
     pub(super) fn layers(&self) -> u64 {
         let architecture = Architecture::new(self.m);
         let parts = self.parts(&architecture);
-        let layers = parts.filter(|(part, _)| part.kind.layer().is_some());
+        let layers = parts.filter(|(part, _)| part.kind.layer().is_some() || part.kind.is_mtp());
         layers.map(|(_, times)| times).sum()
     }
 

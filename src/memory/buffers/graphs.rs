@@ -6,6 +6,7 @@ use crate::memory::blocks::{CompiledTapes, attention_mask as mask};
 use crate::memory::chunk_profile::ChunkProfile;
 use crate::model::tape::{Capture, Point, block};
 use crate::model::tensor::factor;
+use crate::model::{LayerSpec, Mixer};
 use crate::parallel::schedule::{ChunkBytes, Schedule};
 use crate::source::{GRAPH_GRADIENTS, GRAPH_INPUTS, GRAPH_MASKS};
 use crate::units::multiply;
@@ -26,7 +27,11 @@ pub(crate) fn buffers(
     let alive = factor("captured layers in flight", layers);
     let what = "inputs of CUDA graphs";
     out.tensor(what, stream.times(alive), sizes.width(), GRAPH_INPUTS);
-    if Capture::of(m, m.moe.is_some()).is_some_and(|capture| capture.from == Point::Start) {
+    let attends = |spec: &LayerSpec| {
+        let captured = Capture::of(m, *spec).is_some_and(|capture| capture.from == Point::Start);
+        captured && spec.mixer.is_some_and(|mixer| mixer != Mixer::Mamba)
+    };
+    if tapes.architecture().specs().iter().any(attends) {
         let mask = mask(m).times(alive);
         out.tensor("attention masks of CUDA graphs", mask, 1, GRAPH_MASKS);
     }

@@ -8,6 +8,7 @@ use crate::memory::StageEstimate;
 use crate::memory::bucket::{Bucket, State};
 use crate::memory::buffers::{Buffer, graphs};
 use crate::memory::graph_phase::GraphPhase;
+use crate::model::LayerSpec;
 use crate::model::tape::Capture;
 use crate::model::tape::liveness::{TRANSIENT, Usage};
 use crate::units::Bytes;
@@ -131,7 +132,8 @@ impl Stages<'_> {
 
 /// Whether Transformer Engine captures layers of a module. In one that is not trained nothing is.
 pub(super) fn captures(m: &Module) -> bool {
-    let mut kinds = [false, m.moe.is_some()].into_iter();
     let trained = m.io.is_language() || !m.args.frozen;
-    trained && kinds.any(|moe| Capture::of(m, moe).is_some())
+    let graphs = m.args.cuda_graph_impl == CudaGraphImpl::TransformerEngine;
+    let mut specs = LayerSpec::all(m).into_iter();
+    trained && graphs && specs.any(|spec| Capture::of(m, spec).is_some())
 }

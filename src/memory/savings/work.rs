@@ -3,6 +3,7 @@
 use super::Choice;
 use crate::config::choices::RecomputeModule;
 use crate::config::job::Module;
+use crate::config::layers::{self as config, Mixer, MlpKind};
 
 /// Multiplications of one layer for one token, in matrix products only, split over no ranks: shares are what matters.
 #[derive(Clone, Copy, Default)]
@@ -22,53 +23,90 @@ impl Layer {
     }
 }
 
-fn layer(m: &Module, index: u64) -> Layer {
-    let a = &m.args;
-    let wide = u128::from;
-    let (hidden, heads, tokens) = (
-        wide(a.hidden_size),
-        wide(a.num_attention_heads),
-        wide(a.seq_length),
-    );
+fn layer(m: &Module, of: config::Layer) -> Layer {
     let mut out = Layer::default();
-    if m.is_linear_layer(index) {
-        let value_heads = wide(a.linear_num_value_heads);
-        let values = value_heads * wide(a.linear_value_head_dim);
-        let keys = wide(a.linear_num_key_heads) * wide(a.linear_key_head_dim);
-        // The state is read and written for every token.
-        let state = 2 * values * wide(a.linear_key_head_dim);
-        out.projections = hidden * (2 * keys + 3 * values + 2 * value_heads) + state;
-    } else if a.multi_latent_attention {
-        let query = wide(a.qk_head_dim + a.qk_pos_emb_head_dim);
-        let (rank, value) = (wide(a.kv_lora_rank), wide(a.v_head_dim));
-        let down = hidden * (rank + wide(a.qk_pos_emb_head_dim))
-            + a.q_lora_rank.map_or(0, |rank| hidden * wide(rank));
-        out.up = heads * query * a.q_lora_rank.map_or(hidden, wide)
-            + heads * (wide(a.qk_head_dim) + value) * rank;
-        out.projections = down + out.up + heads * value * hidden;
-        out.scores = tokens * heads * (query + value);
-    } else {
-        let width = wide(m.kv_channels);
-        let gate = if a.attention_output_gate { heads } else { 0 };
-        out.projections = hidden * width * (2 * heads + gate + 2 * wide(m.num_query_groups));
-        out.scores = 2 * tokens * heads * width;
+    match of.mixer {
+        None => {}
+        Some(Mixer::Attention) => attention(m, &mut out),
+        Some(Mixer::MultiLatentAttention) => latent_attention(m, &mut out),
+        Some(Mixer::GatedDeltaNet) => gated_delta_net(m, &mut out),
+        Some(Mixer::Mamba) => mamba(m, &mut out),
     }
-    let matrices = if m.activation.gated() { 3 } else { 2 };
-    match &m.moe {
-        Some(moe) if m.is_moe_layer(index) => {
-            let inner = a.moe_latent_size.map_or(hidden, wide);
-            out.shared = matrices * hidden * wide(moe.shared);
-            let routed = matrices * inner * wide(moe.ffn_hidden_size) * wide(moe.topk);
-            let latent = if a.moe_latent_size.is_some() {
-                2 * hidden * inner
-            } else {
-                0
-            };
-            out.mlp = out.shared + routed + latent + hidden * wide(moe.num_experts);
+    match of.mlp {
+        None => {}
+        Some(MlpKind::Dense) => {
+            out.mlp = matrices(m) * wide(m.args.hidden_size) * wide(m.ffn_hidden_size);
         }
-        _ => out.mlp = matrices * hidden * wide(m.ffn_hidden_size),
+        Some(MlpKind::Moe) => experts(m, &mut out),
     }
     out
+}
+
+fn wide(n: u64) -> u128 {
+    u128::from(n)
+}
+
+/// Matrices of an MLP.
+fn matrices(m: &Module) -> u128 {
+    if m.activation.gated() { 3 } else { 2 }
+}
+
+fn attention(m: &Module, out: &mut Layer) {
+    let a = &m.args;
+    let heads = wide(a.num_attention_heads);
+    let width = wide(m.kv_channels);
+    let gate = if a.attention_output_gate { heads } else { 0 };
+    out.projections =
+        wide(a.hidden_size) * width * (2 * heads + gate + 2 * wide(m.num_query_groups));
+    out.scores = 2 * wide(a.seq_length) * heads * width;
+}
+
+fn latent_attention(m: &Module, out: &mut Layer) {
+    let a = &m.args;
+    let (hidden, heads) = (wide(a.hidden_size), wide(a.num_attention_heads));
+    let query = wide(a.qk_head_dim + a.qk_pos_emb_head_dim);
+    let (rank, value) = (wide(a.kv_lora_rank), wide(a.v_head_dim));
+    let down = hidden * (rank + wide(a.qk_pos_emb_head_dim))
+        + a.q_lora_rank.map_or(0, |rank| hidden * wide(rank));
+    out.up = heads * query * a.q_lora_rank.map_or(hidden, wide)
+        + heads * (wide(a.qk_head_dim) + value) * rank;
+    out.projections = down + out.up + heads * value * hidden;
+    out.scores = wide(a.seq_length) * heads * (query + value);
+}
+
+fn gated_delta_net(m: &Module, out: &mut Layer) {
+    let a = &m.args;
+    let value_heads = wide(a.linear_num_value_heads);
+    let values = value_heads * wide(a.linear_value_head_dim);
+    let keys = wide(a.linear_num_key_heads) * wide(a.linear_key_head_dim);
+    // The state is read and written for every token.
+    let state = 2 * values * wide(a.linear_key_head_dim);
+    out.projections = wide(a.hidden_size) * (2 * keys + 3 * values + 2 * value_heads) + state;
+}
+
+fn mamba(m: &Module, out: &mut Layer) {
+    let a = &m.args;
+    let heads = wide(m.mamba_num_heads());
+    let inner = heads * wide(a.mamba_head_dim);
+    let groups = wide(a.mamba_num_groups) * wide(a.mamba_state_dim);
+    // The state is read and written for every token.
+    let state = 2 * inner * wide(a.mamba_state_dim);
+    out.projections = wide(a.hidden_size) * (3 * inner + 2 * groups + heads) + state;
+}
+
+fn experts(m: &Module, out: &mut Layer) {
+    let a = &m.args;
+    let Some(moe) = &m.moe else { return };
+    let hidden = wide(a.hidden_size);
+    let inner = a.moe_latent_size.map_or(hidden, wide);
+    out.shared = matrices(m) * hidden * wide(moe.shared);
+    let routed = matrices(m) * inner * wide(moe.ffn_hidden_size) * wide(moe.topk);
+    let latent = if a.moe_latent_size.is_some() {
+        2 * hidden * inner
+    } else {
+        0
+    };
+    out.mlp = out.shared + routed + latent + hidden * wide(moe.num_experts);
 }
 
 /// What a choice runs again.
@@ -87,9 +125,11 @@ pub fn recomputed(m: &Module, pp_rank: usize, choice: Choice) -> Work {
     let mut again = 0u128;
     let output = u128::from(m.args.hidden_size) * u128::from(m.padded_vocab_size);
     for chunk in m.stages.rank(u32::try_from(pp_rank).unwrap_or(u32::MAX)) {
-        for (index, number) in (0u64..).zip(chunk.layers.clone()) {
-            let is_moe = m.is_moe_layer(u64::from(number));
-            let layer = layer(m, u64::from(number));
+        let range = chunk.layers.start as usize..chunk.layers.end as usize;
+        let layers = m.layers().decoder().get(range).unwrap_or_default();
+        for (index, of) in (0u64..).zip(layers) {
+            let is_moe = of.mlp == Some(MlpKind::Moe);
+            let layer = layer(m, *of);
             let all = layer.all();
             whole += all;
             again += match choice {
@@ -117,10 +157,10 @@ pub fn recomputed(m: &Module, pp_rank: usize, choice: Choice) -> Work {
                 }
             };
         }
-        // A depth of MTP projects what it embeds and what it gets, repeats the last layer and predicts; with full
+        // A depth of MTP projects what it embeds and what it gets, has layers of its own and predicts; with full
         // recompute in groups all but the prediction runs again.
-        let depth = layer(m, m.args.num_layers.saturating_sub(1)).all()
-            + 2 * u128::from(m.args.hidden_size) * u128::from(m.args.hidden_size);
+        let layers = m.layers().mtp().iter().map(|of| layer(m, *of).all());
+        let depth = layers.sum::<u128>() + 2 * wide(m.args.hidden_size) * wide(m.args.hidden_size);
         whole += u128::from(chunk.mtp) * (depth + output);
         if matches!(choice, Choice::Uniform(_)) {
             again += u128::from(chunk.mtp) * depth;

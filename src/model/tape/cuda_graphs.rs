@@ -6,6 +6,7 @@ use core::ops::Range;
 use super::{ActivationTensor, AutogradTape, Gradient, Op, Section, TensorId, UseKind};
 use crate::config::choices::{CudaGraphImpl, CudaGraphModule};
 use crate::config::job::Module;
+use crate::model::layer_spec::{LayerSpec, Mixer};
 use crate::model::tensor::Shape;
 
 /// Where a layer's graph may begin or end.
@@ -34,14 +35,22 @@ pub(crate) struct Capture {
 
 impl Capture {
     /// What Transformer Engine captures of a layer (`_layer_is_graphable`); no modules are the whole layer.
-    pub(crate) fn of(m: &Module, moe: bool) -> Option<Self> {
+    pub(crate) fn of(m: &Module, spec: LayerSpec) -> Option<Self> {
         use CudaGraphModule as M;
         if m.args.cuda_graph_impl != CudaGraphImpl::TransformerEngine {
             return None;
         }
         let modules = m.args.cuda_graph_modules;
-        let attention = modules.is_empty() || modules.contains(M::Attn);
-        let mlp = if modules.is_empty() || modules.contains(if moe { M::Moe } else { M::Mlp }) {
+        let moe = spec.experts().is_some();
+        let attention = spec.mixer.is_some_and(|mixer| match mixer {
+            Mixer::Mamba => modules.is_empty() || modules.contains(M::Mamba),
+            Mixer::Attention | Mixer::MultiLatentAttention | Mixer::GatedDeltaNet => {
+                modules.is_empty() || modules.contains(M::Attn)
+            }
+        });
+        let mlp = if spec.mlp.is_none() {
+            None
+        } else if modules.is_empty() || modules.contains(if moe { M::Moe } else { M::Mlp }) {
             Some(Point::Layer)
         } else if moe && modules.contains(M::MoePreprocess) {
             Some(Point::Preprocess)
@@ -51,7 +60,7 @@ impl Capture {
             None
         };
         let until = mlp.or(attention.then_some(Point::Attention))?;
-        let from = if attention {
+        let from = if attention || spec.mixer.is_none() {
             Point::Start
         } else {
             Point::Attention

@@ -173,6 +173,27 @@ pub enum StageProblem {
         /// How many.
         stages: u32,
     },
+    /// The segments of a hybrid pattern do not fill whole ranks.
+    HybridSegments {
+        /// Segments of the pattern.
+        segments: u32,
+        /// Pipeline ranks.
+        pp: u32,
+        /// Numbers of ranks near it that divide.
+        near_pp: Vec<u32>,
+    },
+    /// A hybrid pattern together with another way to split, which only `|` in the pattern can replace.
+    HybridWithOtherSplit {
+        /// Megatron's name of the other way.
+        field: &'static str,
+    },
+    /// More than one chunk on a rank for a hybrid pattern without `|`.
+    HybridVppNeedsSegments {
+        /// Pipeline ranks.
+        pp: u32,
+        /// Chunks per rank.
+        vpp: u32,
+    },
 }
 
 /// Sizes that no split can start from.
@@ -234,6 +255,7 @@ impl StageProblem {
         const EMBEDDING: &str = "account_for_embedding_in_pipeline_split";
         const LOSS: &str = "account_for_loss_in_pipeline_split";
         const LAYOUT: &str = "pipeline_model_parallel_layout";
+        const HYBRID: &str = "hybrid_layer_pattern";
         let fields: &[&'static str] = match self {
             Self::Zero { field } => &[*field],
             Self::TooManyChunks { .. } | Self::InterleavedNeedsPipeline { .. } => &[PP, VPP],
@@ -262,6 +284,9 @@ impl StageProblem {
             | Self::LayoutDecoderAfterMtp
             | Self::LayoutMtpChunk { .. }
             | Self::LayoutMtpParted { .. } => &[LAYOUT],
+            Self::HybridSegments { .. } => &[HYBRID, PP],
+            Self::HybridWithOtherSplit { field } => &[*field, HYBRID],
+            Self::HybridVppNeedsSegments { .. } => &[HYBRID, VPP],
         };
         fields.to_vec()
     }

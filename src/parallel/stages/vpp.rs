@@ -40,6 +40,9 @@ pub fn resolve_vpp(
     let per_stage = choice.num_layers_per_virtual_pipeline_stage;
     let per_rank = choice.num_virtual_stages_per_pipeline_rank;
 
+    if let Some(segments) = input.hybrid_segments {
+        return super::hybrid::vpp(input, segments, choice);
+    }
     let given = usize::from(per_stage.is_some())
         + usize::from(per_rank.is_some())
         + usize::from(input.layout.is_some());

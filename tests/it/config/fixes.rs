@@ -24,6 +24,10 @@ fn more_cases() -> Vec<(Json, Json)> {
         "linear_num_value_heads": 8, "linear_key_head_dim": 64, "linear_value_head_dim": 64, "linear_conv_kernel_dim": 4});
     let mla = json!({"multi_latent_attention": true, "kv_lora_rank": 64, "qk_head_dim": 64, "qk_pos_emb_head_dim": 32, "v_head_dim": 64,
         "position_embedding_type": "rope"});
+    let hybrid = json!({"hybrid_layer_pattern": "M-M*", "num_layers": null, "mamba_num_heads": 32, "mamba_num_groups": 4,
+        "tensor_model_parallel_size": 1, "pipeline_model_parallel_size": 1, "sequence_parallel": false,
+        "position_embedding_type": "rope"});
+    let hybrid = |change: Json| (with(super::dense(), hybrid.clone()), change);
     let shared = json!({"moe_shared_expert_intermediate_size": 512});
     let dense = |change: Json| (dense(), change);
     let experts = |change: Json| (moe(), change);
@@ -53,6 +57,38 @@ fn more_cases() -> Vec<(Json, Json)> {
         (
             with(super::dense(), linear),
             json!({"linear_attention_freq": [1, 0]}),
+        ),
+        hybrid(json!({"hybrid_layer_pattern": "M-Mx*"})),
+        hybrid(json!({"hybrid_layer_pattern": "M-M*/*-|*-"})),
+        hybrid(json!({"hybrid_layer_pattern": "M-M*/*-/*"})),
+        hybrid(json!({"hybrid_layer_pattern": "M-M*+"})),
+        hybrid(json!({"hybrid_layer_pattern": "/*-"})),
+        hybrid(json!({"hybrid_layer_pattern": "'M-' *"})),
+        hybrid(json!({"hybrid_layer_pattern": "MEM*"})),
+        hybrid(json!({"hybrid_layer_pattern": "M-D-"})),
+        hybrid(json!({"spec": "gated_delta_product_stack_spec"})),
+        hybrid(json!({"num_layers": 12})),
+        hybrid(json!({"mtp_num_layers": 2})),
+        hybrid(json!({"hybrid_layer_pattern": "M-M*/*-/*-", "mtp_num_layers": 1})),
+        hybrid(json!({"transformer_impl": "local"})),
+        hybrid(json!({"mamba_num_heads": null, "mamba_head_dim": 48})),
+        hybrid(
+            json!({"mamba_num_heads": 6, "mamba_num_groups": 2, "tensor_model_parallel_size": 4}),
+        ),
+        hybrid(json!({"mamba_num_groups": 2, "tensor_model_parallel_size": 4})),
+        hybrid(json!({"mamba_num_groups": 5})),
+        hybrid(json!({"mamba_num_heads": 4, "context_parallel_size": 8})),
+        hybrid(json!({"mamba_num_heads": 48, "mamba_num_groups": 6, "context_parallel_size": 4})),
+        hybrid(json!({"mamba_num_heads": 36, "fp8_format": "hybrid"})),
+        hybrid(json!({"hybrid_layer_pattern": "M-|M*|M-", "pipeline_model_parallel_size": 2})),
+        hybrid(
+            json!({"pipeline_model_parallel_size": 2, "virtual_pipeline_model_parallel_size": 2}),
+        ),
+        hybrid(
+            json!({"hybrid_layer_pattern": "M-|M*", "pipeline_model_parallel_size": 2, "decoder_first_pipeline_num_layers": 1}),
+        ),
+        hybrid(
+            json!({"hybrid_layer_pattern": "M-|M*", "pipeline_model_parallel_size": 2, "num_virtual_stages_per_pipeline_rank": 2}),
         ),
         dense(json!({"moe_ffn_hidden_size": 512})),
         dense(json!({"moe_latent_size": 512})),

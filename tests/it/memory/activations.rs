@@ -52,7 +52,7 @@ fn kept_by(kernels: Kernels, kind: &str, record: &Json) -> Vec<ActivationTensor>
         kernels,
         ..Sizes::new(&config.modules()[0])
     };
-    let tape = layer_tape(&sizes, LayerSpec::of(sizes.m, 0));
+    let tape = layer_tape(&sizes, LayerSpec::all(sizes.m)[0]);
     if record["recompute"] == "full" {
         return vec![*tape.get(tape.input.unwrap()).unwrap()];
     }
@@ -203,7 +203,7 @@ fn the_identities_of_selective_recompute_emerge() {
         }));
         let tape = layer_tape(
             &Sizes::new(&config.modules()[0]),
-            LayerSpec::of(&config.modules()[0], 0),
+            LayerSpec::all(&config.modules()[0])[0],
         );
         let modules = NameSet::<RecomputeModule>::of(&[RecomputeModule::CoreAttn]);
         let recompute_options = RecomputeOptions {

@@ -29,7 +29,7 @@ fn job(change: &Json) -> Json {
 fn kept(job: &Json, word: &str) -> (u64, u64) {
     let config = config(job);
     let m = &config.modules()[0];
-    let tape = layer_tape(&Sizes::new(m), LayerSpec::of(m, 0));
+    let tape = layer_tape(&Sizes::new(m), LayerSpec::all(m)[0]);
     let tensors = recompute::kept(&tape, RecomputeOptions::of(m));
     let named = tensors.iter().filter(|tensor| tensor.what.contains(word));
     (
@@ -203,7 +203,7 @@ fn first_and_last_layers_stay_in_bf16() {
     let config = config(&with(&job(&fp8("tensorwise", "h100-80gb")), &ends));
     let m = &config.modules()[0];
     let bf16: Vec<bool> = (0..4)
-        .map(|layer| LayerSpec::of(m, layer).precision == LayerPrecision::Bf16)
+        .map(|layer| LayerSpec::all(m)[layer].precision == LayerPrecision::Bf16)
         .collect();
     assert_eq!(bf16, [true, false, true, true]);
     let weights = 4 * H * H + 3 * H * F;
@@ -217,7 +217,7 @@ fn first_and_last_layers_stay_in_bf16() {
         .0;
     assert_eq!(copies, weights);
     let kept = |layer| -> u64 {
-        let tape = layer_tape(&Sizes::new(m), LayerSpec::of(m, layer));
+        let tape = layer_tape(&Sizes::new(m), LayerSpec::all(m)[layer]);
         let tensors = recompute::kept(&tape, RecomputeOptions::of(m));
         tensors.iter().map(ActivationTensor::bytes).sum()
     };

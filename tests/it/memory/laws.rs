@@ -114,7 +114,7 @@ fn kept(job: &serde_json::Value) -> u64 {
     let config = config(job);
     let m = &config.modules()[0];
     let sizes = Sizes::new(m);
-    let tape = layer_tape(&sizes, LayerSpec::of(m, 0));
+    let tape = layer_tape(&sizes, LayerSpec::all(m)[0]);
     let recompute_options = RecomputeOptions::of(m);
     let tensors = recompute::kept(&tape, recompute_options);
     tensors.iter().map(ActivationTensor::allocated).sum()

@@ -31,7 +31,7 @@ fn fine(modules: &[&str]) -> Json {
 fn kept(job: &Json) -> Vec<ActivationTensor> {
     let config = config(job);
     let m = &config.modules()[0];
-    let tape = layer_tape(&Sizes::new(m), LayerSpec::of(m, 0));
+    let tape = layer_tape(&Sizes::new(m), LayerSpec::all(m)[0]);
     recompute::kept(&tape, RecomputeOptions::of(m))
 }
 

@@ -58,6 +58,7 @@ fn every_rank_holds_what_the_real_model_built() {
             account_for_loss_in_pipeline_split: truth(config, "account_for_loss_in_pipeline_split"),
             mtp_num_layers: number(config, "mtp_num_layers"),
             layout: pipeline_layout.as_ref(),
+            hybrid_segments: None,
         };
         let vpp = number(config, "virtual_pipeline_model_parallel_size");
         let choice = VppChoice {
@@ -499,6 +500,7 @@ proptest! {
             account_for_loss_in_pipeline_split: loss && first.or(last).is_none(),
             mtp_num_layers: Some(mtp_num_layers),
             layout: None,
+            hybrid_segments: None,
         };
         match stage_layout(&input) {
             Ok(stages) => {

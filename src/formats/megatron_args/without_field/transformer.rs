@@ -42,7 +42,6 @@ pub(super) const FLAGS: &[FlagSpec] = &[
         "cpu-offloading-retain-pinned-cpu-buffers",
         "cpu_offloading_retain_pinned_cpu_buffers",
     ),
-    switch("mtp-use-repeated-layer", "mtp_use_repeated_layer"),
     one(
         "mtp-hybrid-override-pattern",
         "mtp_hybrid_override_pattern",
@@ -136,12 +135,7 @@ pub(super) const FLAGS: &[FlagSpec] = &[
     one("mhc-recompute-layer-num", "mhc_recompute_layer_num", "None"),
     switch("use-te-activation-func", "use_te_activation_func"),
     switch("is-hybrid-model", "is_hybrid_model"),
-    one("mamba-state-dim", "mamba_state_dim", "128"),
-    one("mamba-head-dim", "mamba_head_dim", "64"),
-    one("mamba-num-groups", "mamba_num_groups", "8"),
-    one("mamba-num-heads", "mamba_num_heads", "None"),
     one("gdp-num-householder", "gdp_num_householder", "3"),
-    inverted("disable-mamba-mem-eff-path", "use_mamba_mem_eff_path"),
     one(
         "gdp-num-chunk-states-to-recompute",
         "gdp_num_chunk_states_to_recompute",

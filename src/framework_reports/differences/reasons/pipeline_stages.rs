@@ -3,6 +3,7 @@
 use super::super::Framework::{self, MegatronBridge, MegatronLm};
 use super::super::{Difference, Effect, FullestStage};
 use super::BOTH;
+use crate::config::layers::MlpKind;
 use crate::parallel::stages::Chunk;
 
 pub(super) fn average_stage(fullest: &FullestStage<'_>) -> Option<Difference> {
@@ -16,7 +17,8 @@ pub(super) fn average_stage(fullest: &FullestStage<'_>) -> Option<Difference> {
             let moe_layers = chunks
                 .iter()
                 .flat_map(|chunk| chunk.layers.clone())
-                .filter(|layer| m.is_moe_layer(u64::from(*layer)))
+                .filter_map(|layer| m.layers().decoder().get(layer as usize))
+                .filter(|layer| layer.mlp == Some(MlpKind::Moe))
                 .count();
             (layers, moe_layers)
         });

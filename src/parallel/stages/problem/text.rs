@@ -198,6 +198,24 @@ impl fmt::Display for StageProblem {
                 f,
                 "all MTP layers (m) must be on one stage, and here they are on {stages}"
             ),
+            Self::HybridSegments {
+                segments,
+                pp,
+                near_pp,
+            } => write!(
+                f,
+                "the pattern's {segments} segments (parts between |) must be divisible by pipeline_model_parallel_size {pp}; near: {}",
+                list(near_pp)
+            ),
+            Self::HybridWithOtherSplit { field } => write!(
+                f,
+                "{field} does not go with hybrid_layer_pattern: write | in the pattern where a stage ends"
+            ),
+            Self::HybridVppNeedsSegments { pp, vpp } => write!(
+                f,
+                "virtual_pipeline_model_parallel_size {vpp} needs a pattern of PP {pp} · VPP {vpp} = {} segments: write | where each ends",
+                u64::from(*pp) * u64::from(*vpp)
+            ),
         }
     }
 }

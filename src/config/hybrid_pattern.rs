@@ -1,5 +1,5 @@
 //! `hybrid_layer_pattern`: the layers of a `HybridModel`, one letter a layer (`parse_hybrid_pattern` in
-//! megatron/core/models/hybrid/hybrid_layer_allocation.py).
+//! `hybrid_layer_allocation.py`).
 //!
 //! `|` ends a pipeline segment, `/` begins an MTP depth: `M-M-|M-M*-/MM/MM` has two segments of four layers and two
 //! depths of two layers. Repetition may be written as Python does it, with quoted parts: `"M-M*-" * 4 + "M"`.

@@ -299,7 +299,7 @@ fn plain_scan(
     }
 }
 
-/// exp(A_log), A and dt_bias in fp32, one number a head each.
+/// `exp(A_log)`, `A` and `dt_bias` in fp32, one number a head each.
 fn per_head(tape: &mut AutogradTape, sizes: &Sizes<'_>, widths: &Widths) -> [TensorId; 3] {
     let shape = super::tensor::Shape::of(&[widths.heads])
         .over(factor("TP", sizes.m.tp))

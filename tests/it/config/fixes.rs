@@ -27,7 +27,7 @@ fn more_cases() -> Vec<(Json, Json)> {
     let hybrid = json!({"hybrid_layer_pattern": "M-M*", "num_layers": null, "mamba_num_heads": 32, "mamba_num_groups": 4,
         "tensor_model_parallel_size": 1, "pipeline_model_parallel_size": 1, "sequence_parallel": false,
         "position_embedding_type": "rope"});
-    let hybrid = |change: Json| (with(super::dense(), hybrid.clone()), change);
+    let hybrid = |change: Json| (with(dense(), hybrid.clone()), change);
     let shared = json!({"moe_shared_expert_intermediate_size": 512});
     let dense = |change: Json| (dense(), change);
     let experts = |change: Json| (moe(), change);

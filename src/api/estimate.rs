@@ -30,18 +30,8 @@ use stage::Stage;
 #[derive(Debug, Serialize, Tsify)]
 #[tsify(missing_as_null)]
 pub struct Estimate {
-    #[serde(with = "serde_wasm_bindgen::preserve")]
-    #[tsify(type = "Derived")]
-    derived: JsValue,
-    #[serde(with = "serde_wasm_bindgen::preserve")]
-    #[tsify(type = "ModelParameters")]
-    parameters: JsValue,
-    #[serde(with = "serde_wasm_bindgen::preserve")]
-    #[tsify(type = "Stage[]")]
-    stages: JsValue,
-    #[serde(with = "serde_wasm_bindgen::preserve")]
-    #[tsify(type = "Reports")]
-    reports: JsValue,
+    #[serde(flatten)]
+    first_module: ModuleResults,
     /// Pipeline rank of the stage with the largest peak, counted from 0.
     worst_stage: usize,
     /// Index in `modules` of the module that the stage belongs to.
@@ -60,13 +50,21 @@ pub struct Estimate {
 }
 
 /// The memory of one module.
-///
-/// The parts that an [`Estimate`] repeats are JavaScript values already, so that they are the same objects there.
 #[derive(Clone, Debug, Serialize, Tsify)]
 pub struct ModuleEstimate {
     name: String,
+    /// The module's first rank.
     rank_offset: Exact,
+    /// The number of the module's ranks.
     ranks: Exact,
+    #[serde(flatten)]
+    results: ModuleResults,
+}
+
+/// The results of one module. They are JavaScript values, so that `estimate` returns the first module's objects twice without
+/// converting them twice.
+#[derive(Clone, Debug, Default, Serialize, Tsify)]
+pub struct ModuleResults {
     #[serde(with = "serde_wasm_bindgen::preserve")]
     #[tsify(type = "Derived")]
     derived: JsValue,
@@ -171,14 +169,10 @@ impl Estimate {
         let modules = config.modules().iter().zip(&estimate.modules).enumerate();
         let modules = modules.map(|(index, (m, of))| ModuleEstimate::new(results, index, m, of));
         let modules: Vec<ModuleEstimate> = modules.collect::<Result<_, _>>()?;
-        let first = modules.first();
-        let shared = |part: fn(&ModuleEstimate) -> &JsValue| first.map(part).cloned();
+        let first_module = modules.first().map(|module| module.results.clone());
         let assumptions = memory::assumptions(config);
         Ok(Self {
-            derived: shared(|first| &first.derived).unwrap_or_default(),
-            parameters: shared(|first| &first.parameters).unwrap_or_default(),
-            stages: shared(|first| &first.stages).unwrap_or_default(),
-            reports: shared(|first| &first.reports).unwrap_or_default(),
+            first_module: first_module.unwrap_or_default(),
             worst_stage: estimate.worst.pp_rank,
             worst_module: estimate.worst.module,
             worst_rank: WorstRank::new(config, &estimate.worst_rank),
@@ -216,10 +210,12 @@ impl ModuleEstimate {
             name: m.name().to_owned(),
             rank_offset: m.rank_offset().into(),
             ranks: m.ranks().into(),
-            derived: to_js(&Derived::new(results.config, m))?,
-            parameters: to_js(&parameters)?,
-            stages: to_js(&stages)?,
-            reports: to_js(&Reports::new(m, estimate))?,
+            results: ModuleResults {
+                derived: to_js(&Derived::new(results.config, m))?,
+                parameters: to_js(&parameters)?,
+                stages: to_js(&stages)?,
+                reports: to_js(&Reports::new(m, estimate))?,
+            },
         })
     }
 }

@@ -10,11 +10,9 @@ use super::{Exact, arguments, error, job, to_js, to_ts};
 use crate::config::check;
 use crate::config::job::{Config, Module};
 use crate::config::raw::RawJob;
-use crate::memory::bucket::Bucket;
 use crate::memory::{self, StageEstimate};
 use crate::parallel::groups::{Dim, MemberOrder, View};
 use crate::report::ranks::{RankPlace, places};
-use crate::units::Bytes;
 
 /// The most ranks that `rankGroups` lists. More would fill the page's memory.
 const MOST_RANKS: u64 = 1 << 20;
@@ -26,13 +24,8 @@ const MOST_MEMBERS: u64 = 4096;
 #[derive(Debug, Serialize, Tsify)]
 pub struct RankInfo {
     rank: Exact,
-    module: String,
-    coordinates: Coordinates,
-    /// The ranks of each process group that the rank is in, by Megatron's name of the group; without groups of more than
-    /// 4096 ranks.
-    #[tsify(type = "Record<string, Exact[]>")]
-    groups: Groups,
-    seeds: Seeds,
+    #[serde(flatten)]
+    first_module: RankInModule,
     /// Bytes of the rank by bucket at the peak, and their `total`.
     #[tsify(type = "Record<string, Exact>")]
     memory: ByName,
@@ -40,9 +33,20 @@ pub struct RankInfo {
     modules: Vec<ModuleOfRank>,
 }
 
-/// The coordinates, process groups, seeds and stage memory of a rank in one of its modules.
+/// A rank in one of its modules, with the memory of its stage.
 #[derive(Clone, Debug, Serialize, Tsify)]
 pub struct ModuleOfRank {
+    #[serde(flatten)]
+    rank: RankInModule,
+    /// Bytes of the module's stage by bucket at the peak, and their `total`.
+    #[tsify(type = "Record<string, Exact>")]
+    memory: ByName,
+}
+
+/// The coordinates, process groups and seeds of a rank in one of its modules.
+#[derive(Clone, Debug, Serialize, Tsify)]
+pub struct RankInModule {
+    /// The module's name.
     module: String,
     coordinates: Coordinates,
     /// The ranks of each process group that the rank is in, by Megatron's name of the group; without groups of more than
@@ -50,9 +54,6 @@ pub struct ModuleOfRank {
     #[tsify(type = "Record<string, Exact[]>")]
     groups: Groups,
     seeds: Seeds,
-    /// Bytes of the module's stage by bucket at the peak, and their `total`.
-    #[tsify(type = "Record<string, Exact>")]
-    memory: ByName,
 }
 
 /// A rank's coordinates in the rank grid of dense layers and in that of experts.
@@ -189,24 +190,23 @@ impl RankInfo {
         let modules = places.iter().filter_map(|place| {
             let m = config.modules().get(place.stage.module)?;
             let StageEstimate { memory, total, .. } = estimate.stage(place.stage)?;
-            Some(ModuleOfRank::new(m, place, memory, *total))
+            Some(ModuleOfRank {
+                rank: RankInModule::new(m, place),
+                memory: by_bucket(memory, *total),
+            })
         });
         let modules: Vec<ModuleOfRank> = modules.collect();
-        let first = modules.first()?.clone();
         Some(Self {
             rank: places.first()?.rank.into(),
-            module: first.module,
-            coordinates: first.coordinates,
-            groups: first.groups,
-            seeds: first.seeds,
+            first_module: modules.first()?.rank.clone(),
             memory: by_bucket(&all.memory, all.total),
             modules,
         })
     }
 }
 
-impl ModuleOfRank {
-    fn new(m: &Module, place: &RankPlace, memory: &[Bytes; Bucket::COUNT], total: Bytes) -> Self {
+impl RankInModule {
+    fn new(m: &Module, place: &RankPlace) -> Self {
         let (at, seeds) = (place.coordinates, place.seeds);
         let mut groups = Vec::new();
         place.each_group(|kind, group| {
@@ -236,7 +236,6 @@ impl ModuleOfRank {
                 tensor_parallel: seeds.tensor_parallel.into(),
                 expert_parallel: seeds.expert_parallel.into(),
             },
-            memory: by_bucket(memory, total),
         }
     }
 }

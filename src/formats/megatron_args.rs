@@ -23,7 +23,7 @@ pub struct FlagSpec {
     /// The name without its leading dashes.
     pub name: &'static str,
     /// The destination: the name under which the parser stores the value.
-    pub dest: &'static str,
+    pub dest: Cow<'static, str>,
     /// How many words it takes.
     pub arity: Arity,
     /// The destination's value when no flag sets it, as Python would print it; words of a list are
@@ -70,7 +70,7 @@ fn of_field(field: &'static Field) -> Option<FlagSpec> {
     let flag = field.flag.filter(|flag| flag.changes_memory)?;
     Some(FlagSpec {
         name: flag.name,
-        dest: flag.destination,
+        dest: Cow::Borrowed(flag.destination),
         arity: flag.arity,
         default: match flag.parser_default {
             Some(default) => Cow::Borrowed(default),

@@ -81,7 +81,7 @@ fn imported(args: &serde_json::Map<String, Json>) -> Vec<(FieldId, Value)> {
     let mut settings = Vec::new();
     for (flag, given) in args {
         if let Some(Known::Relevant(spec)) = megatron_args::find(flag)
-            && let Some(field) = FieldId::by_name(spec.dest)
+            && let Some(field) = FieldId::by_name(&spec.dest)
         {
             let value = match spec.arity {
                 Arity::Switch => Value::Bool(given.as_bool().unwrap()),

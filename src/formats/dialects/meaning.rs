@@ -74,7 +74,7 @@ pub enum KeyRule {
 /// The meaning of a key that is called like a Megatron-LM field.
 pub(super) fn same_field(name: &str) -> Option<KeyMeaning> {
     let spec = megatron_args::flags().find(|spec| spec.dest == name)?;
-    Some(KeyMeaning::Field(spec.dest))
+    Some(KeyMeaning::Field(&spec.dest))
 }
 
 /// The meaning of `name` in a table.

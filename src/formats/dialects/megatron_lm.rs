@@ -20,9 +20,9 @@ pub(super) fn find(name: &str) -> Option<KeyMeaning> {
     }
     Some(match known? {
         Known::Relevant(spec) if spec.arity == Arity::InvertedSwitch => {
-            KeyMeaning::Opposite(spec.dest)
+            KeyMeaning::Opposite(&spec.dest)
         }
-        Known::Relevant(spec) => KeyMeaning::Field(spec.dest),
+        Known::Relevant(spec) => KeyMeaning::Field(&spec.dest),
         Known::Irrelevant(_) => KeyMeaning::Irrelevant,
         Known::Elsewhere { what, .. } => KeyMeaning::NotModelled(what),
         Known::Retired { successor, .. } => KeyMeaning::Retired(successor),

@@ -211,7 +211,7 @@ pub fn find(name: &str) -> Option<KeyMeaning> {
             // Also under the name of Megatron-LM's flag.
             match megatron_args::find(name)? {
                 Known::Irrelevant(_) => Some(Irrelevant),
-                Known::Relevant(spec) => Some(Field(spec.dest)),
+                Known::Relevant(spec) => Some(Field(&spec.dest)),
                 Known::Retired { .. } | Known::Elsewhere { .. } => None,
             }
         })

@@ -16,7 +16,7 @@ pub(super) fn preset(draft: &mut JobDraft, item: &KeyValue) {
     let Some(preset) = precision::by_name(&name) else {
         return draft.row(item, KeyStatus::Unknown, None, "no precision of this name");
     };
-    for (destination, value) in preset.fields {
+    for (destination, value) in preset.fields() {
         if let Some(id) = field_of(destination)
             && !draft.has(id)
         {

@@ -41,7 +41,10 @@ fn every_setting_of_megatron_has_its_flag() {
         match known {
             Some(Known::Relevant(spec)) => {
                 assert!(flag.changes_memory, "{name}");
-                assert_eq!((spec.dest, spec.arity), (flag.destination, flag.arity));
+                assert_eq!(
+                    (spec.dest.as_ref(), spec.arity),
+                    (flag.destination, flag.arity)
+                );
             }
             Some(Known::Irrelevant(arity)) => {
                 assert!(!flag.changes_memory && arity == flag.arity, "{name}");

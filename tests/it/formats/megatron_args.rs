@@ -115,7 +115,7 @@ fn fields_arities_and_defaults_are_those_of_the_parser() {
             panic!("{name}");
         };
         assert_eq!(
-            (spec.dest, spec.arity, spec.default.as_ref()),
+            (spec.dest.as_ref(), spec.arity, spec.default.as_ref()),
             (dest, expected, default),
             "{name}"
         );

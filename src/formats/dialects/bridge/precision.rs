@@ -1,144 +1,135 @@
 //! Megatron-Bridge's precision presets, such as `bf16_mixed`, after `training/mixed_precision.py`.
 
+/// Fields with their values.
+type Fields = &'static [(&'static str, &'static str)];
+
 /// One precision preset: the fields it sets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PrecisionPreset {
     /// The name, with underscores.
     pub name: &'static str,
-    /// Fields with their values.
-    pub fields: &'static [(&'static str, &'static str)],
+    /// Groups of fields that presets have in common.
+    groups: &'static [Fields],
 }
 
-const BF16: (&str, &str) = ("bf16", "True");
-const FP16: (&str, &str) = ("fp16", "True");
-const REDUCE_FP32: (&str, &str) = ("accumulate_allreduce_grads_in_fp32", "True");
-const REDUCE_HALF: (&str, &str) = ("accumulate_allreduce_grads_in_fp32", "False");
-const HYBRID: (&str, &str) = ("fp8", "hybrid");
-const GATHER: (&str, &str) = ("fp8_param_gather", "True");
-const ENDS: (&str, &str) = ("first_last_layers_bf16", "True");
-const DELAYED: (&str, &str) = ("fp8_recipe", "delayed");
-const TENSORWISE: (&str, &str) = ("fp8_recipe", "tensorwise");
-const BLOCKWISE: (&str, &str) = ("fp8_recipe", "blockwise");
-const HISTORY: (&str, &str) = ("fp8_amax_history_len", "1024");
-const MXFP8: [(&str, &str); 4] = [
+impl PrecisionPreset {
+    /// The fields that the preset sets, with their values.
+    pub fn fields(&self) -> impl Iterator<Item = (&'static str, &'static str)> + use<> {
+        self.groups.iter().copied().flatten().copied()
+    }
+}
+
+const BF16: Fields = &[
+    ("bf16", "True"),
+    ("accumulate_allreduce_grads_in_fp32", "True"),
+];
+const FP16: Fields = &[
+    ("fp16", "True"),
+    ("accumulate_allreduce_grads_in_fp32", "False"),
+];
+const FP8_DELAYED: Fields = &[
+    ("fp8", "hybrid"),
+    ("fp8_recipe", "delayed"),
+    ("fp8_amax_history_len", "1024"),
+];
+const FP8_TENSORWISE: Fields = &[("fp8", "hybrid"), ("fp8_recipe", "tensorwise")];
+const FP8_BLOCKWISE: Fields = &[("fp8", "hybrid"), ("fp8_recipe", "blockwise")];
+const FP8_PARAM_GATHER: Fields = &[("fp8_param_gather", "True")];
+const MXFP8: Fields = &[
     ("fp8", "e4m3"),
     ("fp8_recipe", "mxfp8"),
-    GATHER,
+    ("fp8_param_gather", "True"),
     ("reuse_grad_buf_for_mxfp8_param_ag", "True"),
 ];
-const START_1: (&str, &str) = ("num_layers_at_start_in_bf16", "1");
-const START_2: (&str, &str) = ("num_layers_at_start_in_bf16", "2");
-const END_1: (&str, &str) = ("num_layers_at_end_in_bf16", "1");
-const END_2: (&str, &str) = ("num_layers_at_end_in_bf16", "2");
-const END_14: (&str, &str) = ("num_layers_at_end_in_bf16", "14");
-const NVFP4: [(&str, &str); 3] = [
+const NVFP4: Fields = &[
     ("fp4", "e2m1"),
     ("fp4_recipe", "nvfp4"),
     ("fp4_param_gather", "True"),
 ];
+/// The first and the last layer stay in bf16.
+const FIRST_AND_LAST_IN_BF16: Fields = &[
+    ("first_last_layers_bf16", "True"),
+    ("num_layers_at_start_in_bf16", "1"),
+    ("num_layers_at_end_in_bf16", "1"),
+];
+/// The first two and the last two layers stay in bf16.
+const FIRST_AND_LAST_2_IN_BF16: Fields = &[
+    ("first_last_layers_bf16", "True"),
+    ("num_layers_at_start_in_bf16", "2"),
+    ("num_layers_at_end_in_bf16", "2"),
+];
+/// The last 14 layers stay in bf16.
+const LAST_14_IN_BF16: Fields = &[
+    ("first_last_layers_bf16", "True"),
+    ("num_layers_at_end_in_bf16", "14"),
+];
 
-const fn preset(
-    name: &'static str,
-    fields: &'static [(&'static str, &'static str)],
-) -> PrecisionPreset {
-    PrecisionPreset { name, fields }
+const fn preset(name: &'static str, groups: &'static [Fields]) -> PrecisionPreset {
+    PrecisionPreset { name, groups }
 }
 
 /// The presets of `mixed_precision`; hyphens in a name count as underscores.
 pub const PRESETS: &[PrecisionPreset] = &[
-    preset("bf16_mixed", &[BF16, REDUCE_FP32]),
-    preset("fp16_mixed", &[FP16, REDUCE_HALF]),
+    preset("bf16_mixed", &[BF16]),
+    preset("fp16_mixed", &[FP16]),
     preset(
         "bf16_with_fp8_delayed_scaling_mixed",
-        &[BF16, REDUCE_FP32, HYBRID, DELAYED, HISTORY, GATHER],
+        &[BF16, FP8_DELAYED, FP8_PARAM_GATHER],
     ),
     preset(
         "fp16_with_fp8_delayed_scaling_mixed",
-        &[FP16, REDUCE_HALF, HYBRID, DELAYED, HISTORY, GATHER],
+        &[FP16, FP8_DELAYED, FP8_PARAM_GATHER],
     ),
-    preset(
-        "bf16_with_mxfp8_mixed",
-        &[BF16, REDUCE_FP32, MXFP8[0], MXFP8[1], MXFP8[2], MXFP8[3]],
-    ),
-    preset(
-        "fp16_with_mxfp8_mixed",
-        &[FP16, REDUCE_HALF, MXFP8[0], MXFP8[1], MXFP8[2], MXFP8[3]],
-    ),
+    preset("bf16_with_mxfp8_mixed", &[BF16, MXFP8]),
+    preset("fp16_with_mxfp8_mixed", &[FP16, MXFP8]),
     preset(
         "bf16_with_fp8_current_scaling_mixed",
         &[
             BF16,
-            REDUCE_FP32,
-            HYBRID,
-            TENSORWISE,
-            ENDS,
-            START_1,
-            END_1,
-            GATHER,
+            FP8_TENSORWISE,
+            FIRST_AND_LAST_IN_BF16,
+            FP8_PARAM_GATHER,
         ],
     ),
     preset(
         "fp16_with_fp8_current_scaling_mixed",
         &[
             FP16,
-            REDUCE_HALF,
-            HYBRID,
-            TENSORWISE,
-            ENDS,
-            START_1,
-            END_1,
-            GATHER,
+            FP8_TENSORWISE,
+            FIRST_AND_LAST_IN_BF16,
+            FP8_PARAM_GATHER,
         ],
     ),
     preset(
         "nemotron_h_bf16_with_fp8_current_scaling_mixed",
         &[
             BF16,
-            REDUCE_FP32,
-            HYBRID,
-            TENSORWISE,
-            ENDS,
-            START_2,
-            END_2,
-            GATHER,
+            FP8_TENSORWISE,
+            FIRST_AND_LAST_2_IN_BF16,
+            FP8_PARAM_GATHER,
         ],
     ),
     preset(
         "nanov2_bf16_with_fp8_current_scaling_mixed",
         &[
             BF16,
-            REDUCE_FP32,
-            HYBRID,
-            BLOCKWISE,
-            ENDS,
-            START_2,
-            END_2,
-            GATHER,
+            FP8_BLOCKWISE,
+            FIRST_AND_LAST_2_IN_BF16,
+            FP8_PARAM_GATHER,
         ],
     ),
     preset(
         "bf16_with_fp8_subchannel_scaling_mixed",
-        &[BF16, REDUCE_FP32, HYBRID, BLOCKWISE],
+        &[BF16, FP8_BLOCKWISE],
     ),
     preset(
         "fp16_with_fp8_subchannel_scaling_mixed",
-        &[FP16, REDUCE_HALF, HYBRID, BLOCKWISE],
+        &[FP16, FP8_BLOCKWISE],
     ),
-    preset(
-        "bf16_with_nvfp4_mixed",
-        &[BF16, REDUCE_FP32, NVFP4[0], NVFP4[1], NVFP4[2]],
-    ),
+    preset("bf16_with_nvfp4_mixed", &[BF16, NVFP4]),
     preset(
         "nemotron_3_super_bf16_with_nvfp4_mixed",
-        &[
-            BF16,
-            REDUCE_FP32,
-            NVFP4[0],
-            NVFP4[1],
-            NVFP4[2],
-            ENDS,
-            END_14,
-        ],
+        &[BF16, NVFP4, LAST_14_IN_BF16],
     ),
 ];
 

@@ -10,6 +10,16 @@ const ONLY_EXPERTS: Experts = Experts {
     ..NO_SHARED
 };
 
+/// Routed experts with a shared expert that has a gate of its own.
+pub(super) const GATED_SHARED: Experts = Experts {
+    shared: Shared::Key {
+        key: "shared_expert_intermediate_size",
+        gate: true,
+    },
+    layers: MoeLayers::SparseStep,
+    ..NO_SHARED
+};
+
 /// A sigmoid router with a bias per expert, as DeepSeek-V3 introduced it.
 const SIGMOID: Experts = Experts {
     bias: true,
@@ -41,14 +51,7 @@ pub(super) const FAMILIES: &[Family] = &[
             "qkv_bias": true, "num_experts": 60, "num_experts_per_tok": 4, "moe_intermediate_size": 1408,
             "shared_expert_intermediate_size": 5632, "decoder_sparse_step": 1, "mlp_only_layers": []}"#,
         qkv_bias: Switch::Key("qkv_bias"),
-        experts: Experts {
-            shared: Shared::Key {
-                key: "shared_expert_intermediate_size",
-                gate: true,
-            },
-            layers: MoeLayers::SparseStep,
-            ..NO_SHARED
-        },
+        experts: GATED_SHARED,
         ..LLAMA_LIKE
     },
     Family {

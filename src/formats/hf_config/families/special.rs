@@ -1,8 +1,8 @@
 //! Families that differ from Llama in more than a switch, and those that are read with parts left out.
 
+use super::moe::GATED_SHARED;
 use crate::formats::hf_config::family::{
-    Activation, Experts, Family, Fixed, LLAMA_LIKE, MoeLayers, NO_SHARED, RMS_1P_ROPE, Shared,
-    Switch, VocabMultiple,
+    Activation, Family, Fixed, LLAMA_LIKE, RMS_1P_ROPE, Switch, VocabMultiple,
 };
 
 /// GPT-OSS learns one attention sink per head.
@@ -33,16 +33,6 @@ const LINEAR_QWEN: Family = Family {
         ("attn_output_gate", GATED),
     ],
     ..LLAMA_LIKE
-};
-
-/// A shared expert with a gate of its own.
-const GATED_SHARED: Experts = Experts {
-    shared: Shared::Key {
-        key: "shared_expert_intermediate_size",
-        gate: true,
-    },
-    layers: MoeLayers::SparseStep,
-    ..NO_SHARED
 };
 
 pub(super) const FAMILIES: &[Family] = &[

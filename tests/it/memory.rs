@@ -5,6 +5,7 @@ mod fp8;
 mod graphs;
 mod jobs;
 mod laws;
+mod mamba;
 mod offload;
 mod pairs;
 mod savings;

@@ -474,6 +474,8 @@ fields! {
     use_mamba_mem_eff_path: bool = Field::flag(true).at(Kernels, All, "mmem", "Mamba's fused kernel").turned_off_by("disable-mamba-mem-eff-path").relevant_if(MambaLayers);
     /// All MTP depths share one set of parameters. Each depth still keeps its own activations.
     mtp_use_repeated_layer: bool = Field::flag(false).at(Model, All, "mtprep", "One MTP layer for all depths").relevant_if(MtpDepths);
+    /// Squared ReLU of the experts and its product with the router's probability in one kernel, which keeps no result in between.
+    use_fused_weighted_squared_relu: bool = Field::flag(false).at(Kernels, All, "wsrf", "Fused weighted squared ReLU").relevant_if(Experts);
 }
 
 const _: () = assert!(FieldId::ALL.len() <= 255);

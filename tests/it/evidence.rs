@@ -129,8 +129,8 @@ fn jobs_of_megatron_tests_are_their_published_arguments() {
         let Some(job) = job else { continue };
         for (field, value) in imported(oracle["megatron_args"][args].as_object().unwrap()) {
             let name = field.field().name;
-            // The tokenizer adds an end-of-document token.
-            if field == FieldId::vocab_size {
+            // The tokenizer adds an end-of-document token; a spec is a module and a function in it.
+            if matches!(field, FieldId::vocab_size | FieldId::spec) {
                 continue;
             }
             // A bare flag that is off is the default.
@@ -233,8 +233,8 @@ fn nine_exact_peaks_of_ten_are_within_eight_percent() {
 fn runs_that_were_set_aside_are_met_like_the_others() {
     let group = "Megatron-LM tests, held out";
     let errors = peak_errors(|run| run.group == group);
-    assert_eq!(errors.len(), 181);
-    let (median, p90) = (errors[90], errors[162]);
+    assert_eq!(errors.len(), 183);
+    let (median, p90) = (errors[91], errors[164]);
     assert!(median <= 7_000, "median {median}");
     assert!(p90 <= 23_500, "90 % within {p90}");
     let runs = runs();
@@ -377,4 +377,27 @@ fn the_readme_has_the_current_table() {
         readme.contains(&expected),
         "`cargo xtask evidence` brings it up to date:\n{expected}"
     );
+}
+
+/// What Mamba layers keep, from the end of a step to the peak: recordings that no allocator's reserve blurs.
+#[test]
+fn hybrid_models_keep_what_was_measured() {
+    let runs = runs();
+    let hybrid = runs
+        .iter()
+        .filter(|run| run.id.contains("/hybrid_mr_") && run.stale.is_none());
+    let mut compared = 0;
+    for run in hybrid {
+        let comparison = compare(run).unwrap();
+        let measured =
+            run.measured.peak_allocated.unwrap().0 - run.measured.steady_allocated.unwrap().0;
+        let predicted = comparison.peak.0 - comparison.steady.0;
+        assert!(
+            predicted.abs_diff(measured) * 1_000 < measured * 4,
+            "{}: {predicted} {measured}",
+            run.id
+        );
+        compared += 1;
+    }
+    assert_eq!(compared, 7);
 }

@@ -2,6 +2,7 @@
 
 use super::{Rows, rows};
 use crate::config::choices::{Fp8Recipe, OffloadModule, RecomputeModule};
+use crate::config::job::Activation;
 use crate::model::layer_spec::Experts;
 use crate::model::linear::{Linear, plain};
 use crate::model::mlp::{activation_input, fc1_width};
@@ -83,7 +84,14 @@ pub(crate) fn build(
         Shape::of(&[r.aligned]),
         probability_width(sizes),
     );
-    if m.activation.gated() && m.args.bias_swiglu_fusion {
+    let fused = match m.activation {
+        Activation::SquaredRelu => m.args.use_fused_weighted_squared_relu,
+        Activation::SwiGlu | Activation::GeGlu | Activation::QuickGeGlu => {
+            m.args.bias_swiglu_fusion
+        }
+        Activation::Gelu => false,
+    };
+    if fused {
         let kept = activation_input(sizes, tape, raw);
         tape.op("experts.activation_func", &[raw], &[activated])
             .saves(&[kept, probabilities]);

@@ -27,7 +27,6 @@ pub(super) const FLAGS: &[Flag] = &[
     one("dsa-indexer-loss-coeff", "None"),
     switch("dsa-indexer-use-sparse-loss"),
     one("dsa-kernel-backend", "none"),
-    switch("use-fused-weighted-squared-relu"),
     switch("fused-residual-rmsnorm"),
     switch("use-transformer-engine-op-fuser"),
     inverted("no-fp8-wgrad", "fp8_wgrad"),

@@ -1,6 +1,7 @@
 //! The parts of a chunk with their tapes, each made and run once for all chunks that have it.
 
 use core::fmt;
+use std::borrow::Cow;
 
 use super::graph_phase::GraphPhase;
 use crate::config::choices::{RecomputeGranularity, RecomputeMethod};
@@ -39,11 +40,11 @@ pub(crate) struct CompiledTapes<'a> {
     sizes: Sizes<'a>,
     architecture: &'a Architecture,
     pub(crate) graph_phase: GraphPhase,
-    embedding: CompiledTape,
+    embedding: CompiledTape<'a>,
     /// In the order of [`Architecture::specs`].
-    layers: Vec<CompiledTape>,
+    layers: Vec<CompiledTape<'a>>,
     /// By the MTP depths of a chunk and whether it has the output layer.
-    heads: Vec<((u32, bool), CompiledTape)>,
+    heads: Vec<((u32, bool), CompiledTape<'a>)>,
 }
 
 impl<'a> CompiledTapes<'a> {
@@ -54,26 +55,26 @@ impl<'a> CompiledTapes<'a> {
         graph_phase: GraphPhase,
     ) -> Self {
         let sizes = Sizes::new(m);
-        let compiled = |tape: AutogradTape| {
+        let compiled = |tape: Cow<'a, AutogradTape>| {
             let tape = match graph_phase {
                 GraphPhase::Plain | GraphPhase::BeforeCapture => tape,
-                GraphPhase::Capture => tape.part(Part::Inside),
-                GraphPhase::Replay => tape.part(Part::Outside),
+                GraphPhase::Capture => Cow::Owned(tape.into_owned().part(Part::Inside)),
+                GraphPhase::Replay => Cow::Owned(tape.into_owned().part(Part::Outside)),
             };
             CompiledTape::new(tape, sizes.recompute_options)
         };
-        let mut heads: Vec<((u32, bool), CompiledTape)> = Vec::new();
+        let mut heads: Vec<((u32, bool), CompiledTape<'a>)> = Vec::new();
         for chunk in m.stages.chunks().iter().filter(|chunk| has_head(chunk)) {
             let ends = (chunk.mtp, chunk.output);
             if heads.iter().all(|(other, _)| *other != ends) {
                 let head = head_tape(&sizes, u64::from(chunk.mtp), chunk.output);
-                heads.push((ends, compiled(head)));
+                heads.push((ends, compiled(Cow::Owned(head))));
             }
         }
-        let layers = architecture.layer_tapes().iter().cloned();
+        let layers = architecture.layer_tapes().iter().map(Cow::Borrowed);
         Self {
             graph_phase,
-            embedding: compiled(architecture.embedding().clone()),
+            embedding: compiled(Cow::Borrowed(architecture.embedding())),
             layers: layers.map(compiled).collect(),
             heads,
             sizes,
@@ -92,7 +93,7 @@ impl<'a> CompiledTapes<'a> {
     }
 
     /// The tape of one kind of block of a chunk.
-    pub(crate) fn tape(&self, kind: BlockKind, chunk: &Chunk) -> Option<&CompiledTape> {
+    pub(crate) fn tape(&self, kind: BlockKind, chunk: &Chunk) -> Option<&CompiledTape<'a>> {
         match kind {
             BlockKind::Embedding => Some(&self.embedding),
             BlockKind::Layer(spec) => {
@@ -135,7 +136,7 @@ pub(crate) struct Block<'t> {
     pub(crate) kind: BlockKind,
     /// The layer's number over the whole model.
     pub(crate) layer: Option<u32>,
-    pub(crate) compiled: &'t CompiledTape,
+    pub(crate) compiled: &'t CompiledTape<'t>,
     /// Bytes of its input, where that lies in the pool of the graph before.
     pub(crate) pooled: u64,
     /// For a layer whose group keeps only its input: the first block of the group and the one after its last.
@@ -187,7 +188,7 @@ pub(super) fn blocks<'t>(
                 kind,
                 layer,
                 compiled,
-                pooled: before.map_or(0, AutogradTape::pooled_output),
+                pooled: before.map_or(0, |tape| tape.pooled_output()),
                 group: None,
             });
         }

@@ -6,6 +6,7 @@
 mod simulator;
 
 use core::cell::OnceCell;
+use std::borrow::Cow;
 
 pub use super::usage::{TRANSIENT, USES, Usage};
 
@@ -31,8 +32,8 @@ pub struct Peak {
 
 /// A tape with what a plan keeps of it, and what a schedule needs to know.
 #[derive(Clone, Debug)]
-pub(crate) struct CompiledTape {
-    pub(crate) tape: AutogradTape,
+pub(crate) struct CompiledTape<'t> {
+    pub(crate) tape: Cow<'t, AutogradTape>,
     pub(crate) plan: Plan,
     /// What is kept between the passes, the input included where it is.
     pub(crate) kept: Usage,
@@ -59,9 +60,9 @@ pub(crate) enum PassKind {
     BackwardRetained,
 }
 
-impl CompiledTape {
+impl<'t> CompiledTape<'t> {
     /// What these options make of a tape.
-    pub(crate) fn new(tape: AutogradTape, recompute_options: RecomputeOptions) -> Self {
+    pub(crate) fn new(tape: Cow<'t, AutogradTape>, recompute_options: RecomputeOptions) -> Self {
         let plan = Plan::new(&tape, recompute_options);
         let is_input = |kept: &Kept| Some(kept.tensor) == tape.input;
         Self {

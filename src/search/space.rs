@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::axis::{Axis, Pick, decided_by, divisors};
 use crate::config::canonical::{Meaning, differences, meaning};
 use crate::config::fields::FieldId;
+use crate::config::hybrid_pattern::HybridPattern;
 use crate::config::job::{Config, Module};
 use crate::config::parse::Parsed;
 use crate::config::problem::{Problem, Severity};
@@ -72,6 +73,8 @@ pub struct Space {
     total: u64,
     split: Split,
     num_layers: u64,
+    /// The pattern of a hybrid model, whose `|` decide on stages.
+    pattern: Option<HybridPattern>,
     gpu: Option<Bytes>,
     experts: bool,
     world_size: u64,
@@ -143,6 +146,7 @@ impl Space {
             total: 1,
             split: options.split,
             num_layers: a.num_layers,
+            pattern: m.hybrid().cloned(),
             gpu: config.gpu_memory(),
             experts: a.num_experts.is_some(),
             world_size,
@@ -328,6 +332,7 @@ impl Space {
                 Some(given) => job.shared.set(FieldId::sequence_parallel, given.clone()),
                 None => job.shared.unset(FieldId::sequence_parallel),
             },
+            Axis::Pipeline | Axis::Virtual if self.pattern.is_some() => self.cut_pattern(job),
             Axis::Pipeline if self.split == Split::RestInLastStage => {
                 let field = FieldId::decoder_last_pipeline_num_layers;
                 match rest(self.num_layers, size) {
@@ -337,6 +342,27 @@ impl Space {
             }
             _ => {}
         }
+    }
+}
+
+impl Space {
+    /// Cuts the pattern of a hybrid model into a segment for each chunk of a combination; where the job's own pattern has
+    /// as many, it stays as it is.
+    fn cut_pattern(&self, job: &mut RawJob) {
+        let Some(pattern) = &self.pattern else { return };
+        let size = |field| number(job, field).unwrap_or(1);
+        let chunks = size(FieldId::pipeline_model_parallel_size)
+            .saturating_mul(size(FieldId::virtual_pipeline_model_parallel_size));
+        let chunks = usize::try_from(chunks).unwrap_or(usize::MAX);
+        let cut = if chunks == pattern.segments().len() {
+            pattern.to_string()
+        } else {
+            // No more segments than layers: a combination with more chunks is refused.
+            let layers = pattern.layers().count();
+            pattern.in_segments(chunks.min(layers)).to_string()
+        };
+        job.shared
+            .set(FieldId::hybrid_layer_pattern, Value::Text(cut));
     }
 }
 

@@ -439,3 +439,32 @@ proptest! {
         prop_assert_eq!(listed.next(), None);
     }
 }
+
+/// The pattern of a hybrid model is cut into a segment for each chunk of a layout.
+#[test]
+fn patterns_are_cut_for_every_layout() {
+    let job = with(
+        DENSE,
+        r#"{"hybrid_layer_pattern": "M-M-|M*M-", "num_layers": null, "mamba_num_heads": 8, "mamba_num_groups": 4,
+            "global_batch_size": 16, "pipeline_model_parallel_size": 2, "position_embedding_type": "none"}"#,
+    );
+    let options = vary(&[Axis::Pipeline, Axis::Virtual, Axis::Tensor]);
+    let space = Space::new(&job, &options).unwrap();
+    let found = all(&space);
+    let mut patterns = Vec::new();
+    for candidate in &found.candidates {
+        let chosen = space.job(candidate.index);
+        let checked = check(&chosen);
+        assert!(checked.config.is_some(), "{:?}", checked.problems);
+        let pattern = chosen.get(0, FieldId::hybrid_layer_pattern).unwrap();
+        let segments = pattern.to_string().matches('|').count() as u64 + 1;
+        let [pp, vpp, _] = sizes(&space, candidate)[..] else {
+            panic!("three axes");
+        };
+        assert_eq!(segments, pp * vpp, "{pattern}");
+        patterns.push(pattern.to_string());
+    }
+    for pattern in ["M-M-M*M-", "M-M-|M*M-", "M-|M-|M*|M-", "M|-|M|-|M|*|M|-"] {
+        assert!(patterns.iter().any(|p| p.contains(pattern)), "{pattern}");
+    }
+}

@@ -256,6 +256,12 @@ impl Module {
         &self.layers
     }
 
+    /// Which layers each stage and chunk holds.
+    #[must_use]
+    pub fn stages(&self) -> &StageLayout {
+        &self.stages
+    }
+
     /// The pattern of a `HybridModel`; none for a `GPTModel`.
     #[must_use]
     pub fn hybrid(&self) -> Option<&HybridPattern> {

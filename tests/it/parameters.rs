@@ -3,9 +3,13 @@
 use std::collections::BTreeMap;
 
 use megatron_memory::config::check;
+use megatron_memory::config::choices::TransformerImpl;
+use megatron_memory::config::fields::FieldId;
+use megatron_memory::config::job::{Config, Module};
 use megatron_memory::config::raw::RawJob;
-use megatron_memory::memory::estimate;
+use megatron_memory::memory::bucket::Bucket;
 use megatron_memory::memory::parameters::Parameters;
+use megatron_memory::memory::{StageEstimate, estimate};
 use megatron_memory::model::tensor::Sharding;
 use megatron_memory::value::Value;
 use serde_json::Value as Json;
@@ -106,4 +110,85 @@ fn check_folder(folder: &str, least: usize) -> usize {
         );
     }
     refused
+}
+
+/// A `GPTModel` written as a pattern: attention and an MLP for each of its layers, in the segments of its chunks.
+fn as_pattern(m: &Module) -> Option<String> {
+    let attention = if m.args().multi_latent_attention {
+        '+'
+    } else {
+        '*'
+    };
+    let letters = |layers: usize| format!("{attention}-").repeat(layers);
+    let chunks = m.stages().chunks();
+    let mut segments: Vec<(u32, u32, String)> = chunks
+        .iter()
+        .map(|chunk| (chunk.vp_stage, chunk.pp_rank, letters(chunk.layers.len())))
+        .collect();
+    segments.sort();
+    let last = chunks
+        .iter()
+        .max_by_key(|chunk| (chunk.vp_stage, chunk.pp_rank))?;
+    let mtp: u32 = chunks.iter().map(|chunk| chunk.mtp).sum();
+    // A hybrid model has MTP and the final norm on its last chunk, wherever a layout puts them.
+    if last.mtp != mtp || !last.final_layernorm {
+        return None;
+    }
+    let segments: Vec<String> = segments.into_iter().map(|(.., text)| text).collect();
+    let depths = format!("/{}", letters(1)).repeat(mtp as usize);
+    Some(segments.join("|") + &depths)
+}
+
+#[test]
+fn dense_models_written_as_patterns_have_the_same_states() {
+    let mut compared = 0;
+    for file in oracle::files("params") {
+        let case = oracle::json(&file);
+        let config: Value = serde_json::from_value(case["config"].clone()).unwrap();
+        let mut job = RawJob::from_value(&config);
+        // The revision that builds hybrid models has the norm on queries in `linear_q_proj`.
+        job.shared
+            .set(FieldId::mla_q_proj_layernorm, Value::Bool(true));
+        let Some(gpt) = check(&job).config else {
+            continue;
+        };
+        let m = &gpt.modules()[0];
+        let dense = m.args().num_experts.is_none()
+            && m.args().transformer_impl == TransformerImpl::TransformerEngine;
+        let Some(pattern) = as_pattern(m).filter(|_| dense) else {
+            continue;
+        };
+        for field in [
+            FieldId::num_layers,
+            FieldId::mtp_num_layers,
+            FieldId::multi_latent_attention,
+            FieldId::virtual_pipeline_model_parallel_size,
+            FieldId::num_layers_per_virtual_pipeline_stage,
+            FieldId::num_virtual_stages_per_pipeline_rank,
+            FieldId::decoder_first_pipeline_num_layers,
+            FieldId::decoder_last_pipeline_num_layers,
+            FieldId::account_for_embedding_in_pipeline_split,
+            FieldId::account_for_loss_in_pipeline_split,
+            FieldId::pipeline_model_parallel_layout,
+        ] {
+            job.shared.unset(field);
+        }
+        job.shared
+            .set(FieldId::hybrid_layer_pattern, Value::Text(pattern.clone()));
+        let checked = check(&job);
+        let Some(hybrid) = checked.config else {
+            panic!("{file} {pattern}: {:?}", checked.problems)
+        };
+        let states = |config: &Config| -> Vec<Vec<u64>> {
+            let stages = estimate(config).modules[0].stages.clone();
+            let of = |stage: &StageEstimate| {
+                let buckets = Bucket::ALL.into_iter().filter(|b| b.state().is_some());
+                buckets.map(|bucket| stage.bytes(bucket).0).collect()
+            };
+            stages.iter().map(of).collect()
+        };
+        assert_eq!(states(&hybrid), states(&gpt), "{file} {pattern}");
+        compared += 1;
+    }
+    assert!(compared > 25, "{compared}");
 }

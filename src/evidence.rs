@@ -1,8 +1,8 @@
-//! Measured runs, and what the estimate says about each of them.
+//! Measured runs beside the estimates of their jobs.
 //!
-//! The runs are data, in `src/evidence/runs`: numbers that somebody measured and published, with the
-//! complete job where it is known and the reason where the job is outside of what is modeled. They are
-//! not compiled in: the page that shows them, `evidence.html`, is made when the calculator is built.
+//! The runs are data, in `src/evidence/runs`: published measurements, each with the run's complete job, or
+//! with the reason why there is no prediction. They are not compiled in: building the site writes them to
+//! the page `evidence.html`.
 
 mod compare;
 mod markdown;
@@ -11,5 +11,5 @@ mod summary;
 
 pub use compare::{Comparison, Error, Frameworks, compare};
 pub use markdown::{short_table, table};
-pub use run::{Confidence, Measured, ReadError, Run, Stage, Subject, read};
+pub use run::{Confidence, Measured, MeasuredStage, ReadError, Run, RunJob, read};
 pub use summary::{Summary, summaries};

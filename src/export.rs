@@ -1,4 +1,4 @@
-//! Results on their way out: the same pictures and numbers as on the page, as files.
+//! Exports of jobs and results as files and links: configurations for other programs, tables, pictures.
 
 mod arguments;
 pub mod bridge;
@@ -22,7 +22,7 @@ pub use chart_file::{CHART_WIDTHS, ChartError, ChartOptions, chart_file};
 pub use export_text::{ExportError, ExportOptions, export_text};
 pub use format::{EmbedView, ExportFormat, LinkForm};
 
-use core::fmt;
+use thiserror::Error;
 
 use crate::config::fields::FieldId;
 use crate::config::job::Config;
@@ -31,76 +31,62 @@ use crate::config::raw::RawJob;
 use crate::formats::state::ShareState;
 use crate::memory::Estimate;
 use crate::value::Value;
-use provenance::{Remark, signed, warned};
+use provenance::{CommentStyle, with_errors, with_provenance};
 
 /// A checked job with its estimate.
 pub type Outcome<'r> = (&'r Config, &'r Estimate);
 
-/// A text that a job can be saved as.
+/// A format of text that a job can be exported in.
 #[derive(Clone, Copy, Debug)]
 pub struct Export {
-    /// Name in programs.
+    /// The format's id, in the JavaScript API and on the command line.
     pub id: &'static str,
-    /// Name for people.
+    /// The format's name in menus.
     pub label: &'static str,
-    /// How its file's name ends.
+    /// The extension of the file's name, without the dot.
     pub extension: &'static str,
-    /// Whether the whole of a job comes back when it is imported; if not, what the format cannot say is lost.
+    /// Whether importing the file gives the whole job again. Other formats lose the settings that they cannot express.
     pub complete: bool,
-    remark: Remark,
-    text: Text,
+    comments: CommentStyle,
+    writer: Writer,
 }
 
-/// What a text is made of.
+/// The function that writes a format, by what the format holds.
 #[derive(Clone, Copy, Debug)]
-enum Text {
-    /// Everything that there is.
-    State(fn(&ShareState, Option<Outcome<'_>>) -> String),
-    /// The result.
+enum Writer {
+    /// A whole job with its result, where it has one.
+    Job(fn(&ShareState, Option<Outcome<'_>>) -> String),
+    /// The result of a job.
     Result(fn(&Config, &Estimate) -> String),
     /// The settings of one model.
     Model(fn(&RawJob) -> String),
-    /// The settings of a job of one model, with the result.
-    Measurable(fn(&RawJob, &Config, &Estimate) -> String),
+    /// The settings and the result of a job of one model.
+    ModelWithResult(fn(&RawJob, &Config, &Estimate) -> String),
 }
 
-/// Why there is no such text.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// Why a job cannot be written in a format.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum Refusal {
-    /// It shows a result, and the job has none.
+    /// The format holds a result, and the job has none.
+    #[error("There is no result to show: the job has problems, which come first.")]
     NoResult,
-    /// It says how one model is trained, and the job has several modules: these.
+    /// The format holds one model, and the job has the modules of these names.
+    #[error(
+        "This format says how one model is trained, and the job has {}. Choose one of them, or a format for whole jobs: \
+         JSON or a link.",
+        .0.join(" and ")
+    )]
     SeveralModules(Vec<String>),
-    /// It is for jobs of one model alone, and this one has several modules: these.
+    /// The format is for jobs of one model, and the job has the modules of these names.
+    #[error("Megatron-LM's pretrain_gpt.py trains one model, and the job has {}.", .0.join(" and "))]
     OneModelOnly(Vec<String>),
 }
 
-impl fmt::Display for Refusal {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NoResult => {
-                f.write_str("There is no result to show: the job has problems, which come first.")
-            }
-            Self::SeveralModules(names) => write!(
-                f,
-                "This format says how one model is trained, and the job has {}. Choose one of them, or \
-                 a format for whole jobs: JSON or a link.",
-                names.join(" and ")
-            ),
-            Self::OneModelOnly(names) => write!(
-                f,
-                "Megatron-LM's pretrain_gpt.py trains one model, and the job has {}.",
-                names.join(" and ")
-            ),
-        }
-    }
-}
-
 impl Export {
-    /// The text. For a format that has no word for modules, `module` chooses one.
+    /// Writes the job in this format. `module` is the index of the module to write, for formats that hold one model.
     ///
     /// # Errors
-    /// When the format cannot say what the job is.
+    /// When the format cannot express the job.
     pub fn write(
         &self,
         state: &ShareState,
@@ -108,25 +94,25 @@ impl Export {
         result: Option<Outcome<'_>>,
     ) -> Result<String, Refusal> {
         let job = &state.setup.job;
-        match self.text {
-            Text::State(write) => Ok(write(state, result)),
-            Text::Result(write) => {
+        match self.writer {
+            Writer::Job(write) => Ok(write(state, result)),
+            Writer::Result(write) => {
                 let (config, estimate) = result.ok_or(Refusal::NoResult)?;
                 Ok(write(config, estimate))
             }
-            Text::Measurable(_) if !job.modules.is_empty() => {
+            Writer::ModelWithResult(_) if !job.modules.is_empty() => {
                 Err(Refusal::OneModelOnly(names(job)))
             }
-            Text::Measurable(write) => {
+            Writer::ModelWithResult(write) => {
                 let (config, estimate) = result.ok_or(Refusal::NoResult)?;
                 Ok(write(job, config, estimate))
             }
-            Text::Model(write) if job.modules.is_empty() => Ok(write(job)),
-            Text::Model(write) => {
+            Writer::Model(write) if job.modules.is_empty() => Ok(write(job)),
+            Writer::Model(write) => {
                 let one = module.and_then(|index| {
                     let ranks = result.and_then(|(config, _)| config.modules().get(index));
                     let ranks = ranks.map(crate::config::job::Module::ranks);
-                    Some((job.modules.get(index)?, only(job, index, ranks)?))
+                    Some((job.modules.get(index)?, job_of_module(job, index, ranks)?))
                 });
                 let (module, one) = one.ok_or_else(|| Refusal::SeveralModules(names(job)))?;
                 let (name, count) = (&module.name, job.modules.len());
@@ -139,32 +125,34 @@ impl Export {
         }
     }
 
-    /// A text of this format with a remark of what keeps the job from running, where it has a place for one.
+    /// A text of this format after a comment that lists the errors of the job. Formats without comments stay as they are.
     #[must_use]
-    pub fn warned(&self, text: &str, problems: &[Problem]) -> String {
-        warned(self.remark, text, problems)
+    pub fn with_errors(&self, text: &str, problems: &[Problem]) -> String {
+        with_errors(self.comments, text, problems)
     }
 
-    /// A text of this format with a remark that says which version made it, and from which job.
+    /// A text of this format with a comment that names the version that made it and the link of the job. Formats without
+    /// comments stay as they are.
     #[must_use]
-    pub fn signed(&self, text: &str, link: &str) -> String {
-        signed(self.remark, text, link)
+    pub fn with_provenance(&self, text: &str, link: &str) -> String {
+        with_provenance(self.comments, text, link)
     }
 
-    /// Whether it can say nothing but how one model is trained.
+    /// Whether the format holds one model, so that a job with several modules needs one chosen.
     #[must_use]
     pub fn is_of_one_model(&self) -> bool {
-        matches!(self.text, Text::Model(_))
+        matches!(self.writer, Writer::Model(_))
     }
 }
 
+/// The names of the job's modules.
 fn names(job: &RawJob) -> Vec<String> {
     let names = job.modules.iter().map(|module| module.name.clone());
     names.collect()
 }
 
-/// One module as a job of its own, on its ranks where those are known.
-fn only(job: &RawJob, index: usize, ranks: Option<u64>) -> Option<RawJob> {
+/// One module as a job of its own, with `ranks` as its world size where they are known.
+fn job_of_module(job: &RawJob, index: usize, ranks: Option<u64>) -> Option<RawJob> {
     let module = job.modules.get(index)?;
     let mut shared = job.shared.clone();
     shared.overlay(&module.settings);
@@ -177,70 +165,70 @@ fn only(job: &RawJob, index: usize, ranks: Option<u64>) -> Option<RawJob> {
     })
 }
 
-/// Every text export, in the order of the menu.
+/// All formats of text, in the order of the menu.
 pub const EXPORTS: &[Export] = &[
     Export {
         id: "json",
         label: "JSON with the result",
         extension: "json",
         complete: true,
-        remark: Remark::None,
-        text: Text::State(json::write),
+        comments: CommentStyle::None,
+        writer: Writer::Job(json::write),
     },
     Export {
         id: "megatron_args",
         label: "Megatron-LM flags",
         extension: "sh",
         complete: false,
-        remark: Remark::Hash,
-        text: Text::Model(megatron_args::script),
+        comments: CommentStyle::Hash,
+        writer: Writer::Model(megatron_args::script),
     },
     Export {
         id: "model_args",
         label: "MODEL_ARGS YAML",
         extension: "yaml",
         complete: false,
-        remark: Remark::Hash,
-        text: Text::Model(megatron_args::yaml),
+        comments: CommentStyle::Hash,
+        writer: Writer::Model(megatron_args::yaml),
     },
     Export {
         id: "bridge",
         label: "Megatron-Bridge overrides",
         extension: "txt",
         complete: false,
-        remark: Remark::Hash,
-        text: Text::Model(bridge::overrides),
+        comments: CommentStyle::Hash,
+        writer: Writer::Model(bridge::overrides),
     },
     Export {
         id: "bridge_recipe",
         label: "Megatron-Bridge recipe",
         extension: "py",
         complete: false,
-        remark: Remark::Hash,
-        text: Text::Model(bridge_recipe::recipe),
+        comments: CommentStyle::Hash,
+        writer: Writer::Model(bridge_recipe::recipe),
     },
     Export {
         id: "one_gpu",
         label: "Check on one GPU",
         extension: "sh",
         complete: false,
-        remark: Remark::Hash,
-        text: Text::Measurable(one_gpu::script),
+        comments: CommentStyle::Hash,
+        writer: Writer::ModelWithResult(one_gpu::script),
     },
     Export {
         id: "csv",
         label: "CSV by stage and bucket",
         extension: "csv",
         complete: false,
-        remark: Remark::None,
-        text: Text::Result(tables::csv),
+        comments: CommentStyle::None,
+        writer: Writer::Result(tables::csv),
     },
     Export {
         id: "markdown",
         label: "Markdown table",
         extension: "md",
         complete: false,
-        remark: Remark::Markdown,
-        text: Text::Result(tables::markdown),
+        comments: CommentStyle::Markdown,
+        writer: Writer::Result(tables::markdown),
     },
 ];

@@ -1,12 +1,12 @@
-//! Which parallel layouts of a model fit on its GPUs: every combination of sizes, each asked like any other job.
+//! Searches the parallel layouts of a model: which combinations of parallel sizes Megatron runs, and which fit the GPU.
 //!
-//! A [`Space`] is the product of lists of values, one list an [`Axis`]. Its combinations are numbered from 0 like the
-//! digits of a number, so that a search can stop anywhere and go on, and several can share the work. [`search`] goes
-//! through a range of them.
+//! A [`Space`] is the product of the lists of values of its axes ([`Axis`]). Its combinations have indices from 0: the
+//! positions in these lists are the digits of the index, the first axis the highest digit. So a search can stop at any
+//! index and continue there, and several workers can share a space. [`search`] goes through a range of indices.
 //!
-//! [`check`](crate::config::check) alone decides what Megatron refuses, and [`estimate`](crate::memory::estimate) what a
-//! combination needs; nothing here computes either. Combinations that share refused sizes are passed over together: a
-//! rule over a few sizes is asked once those are chosen, and not for every combination of the others.
+//! Every combination is a job. [`check`](crate::config::check) alone decides whether Megatron refuses it, and
+//! [`estimate`](crate::memory::estimate) alone what it needs. A rule that depends on few axes is checked as soon as these
+//! have their values; where it refuses them, all combinations that share them are skipped together.
 
 mod axis;
 mod candidate;

@@ -68,7 +68,7 @@ impl SvgOptions {
             _ => Err(type_error("unit must be GiB or GB")),
         };
         let coloring = |id: String| {
-            let known = Coloring::ALL.into_iter().find(|one| one.id() == id);
+            let known = Coloring::by_id(&id);
             known.ok_or_else(|| type_error("color must be module, stage or memory"))
         };
         Ok(ChartOptions {

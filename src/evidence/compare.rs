@@ -1,6 +1,6 @@
-//! A run beside what is predicted for it.
+//! Compares a run's measurements with the estimate of its job.
 
-use super::run::{Run, Stage};
+use super::run::{MeasuredStage, Run};
 use crate::config::check;
 use crate::config::job::Module;
 use crate::framework_reports::job::reports;
@@ -8,26 +8,27 @@ use crate::memory::overhead::{MemoryRange, memory_range};
 use crate::memory::{estimate, rank_memory};
 use crate::units::Bytes;
 
-/// What is predicted for a run's pipeline stage, beside what was measured there.
+/// The prediction for the pipeline stage on which a run was measured, and its errors.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Comparison {
-    /// The pipeline rank compared.
+    /// The stage's pipeline rank.
     pub pp_rank: usize,
-    /// Allocated memory after an optimizer step.
+    /// Predicted allocated memory after an optimizer step.
     pub steady: Bytes,
-    /// Peak of allocated memory.
+    /// Predicted peak of allocated memory.
     pub peak: Bytes,
-    /// Against the measured steady memory.
+    /// The error of `steady`; `None` where it was not measured.
     pub steady_error: Option<Error>,
-    /// Against the measured peak of allocated memory.
+    /// The error of `peak`; `None` where it was not measured, or its measurement is not comparable.
     pub peak_error: Option<Error>,
-    /// What the allocator may reserve, and the device show, for that peak.
-    pub band: MemoryRange,
+    /// The memory that the device may show for that peak.
+    pub device: MemoryRange,
     /// What the frameworks' own estimators predict.
     pub frameworks: Frameworks,
 }
 
-/// What the frameworks' own estimators predict for a job's peak, on their most loaded GPU.
+/// The predictions of the frameworks' own estimators for a job's peak, on the GPU that they take to be the most loaded one;
+/// `None` where they print no total.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Frameworks {
     /// Megatron-LM's `report_theoretical_memory`.
@@ -36,17 +37,17 @@ pub struct Frameworks {
     pub megatron_bridge: Option<Bytes>,
 }
 
-/// How far a prediction is off.
+/// The error of a prediction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Error {
     /// Predicted minus measured.
     pub bytes: i64,
-    /// The same in millionths of what was measured.
+    /// The difference in millionths of the measured value.
     pub ppm: i64,
 }
 
 impl Error {
-    /// The error of `predicted`; `None` when nothing was measured.
+    /// The error of `predicted`; `None` where the measured value is 0 or the difference does not fit 64 bits.
     #[must_use]
     pub fn new(predicted: Bytes, measured: Bytes) -> Option<Self> {
         let (predicted, measured) = (i128::from(predicted.0), i128::from(measured.0));
@@ -59,21 +60,21 @@ impl Error {
     }
 }
 
-/// Compares a run with its prediction; `None` when it is out of scope, was measured on an unknown
-/// stage, or has a job that Megatron would refuse.
+/// Compares a run with the estimate of its job; `None` where its job is not known or not modeled, the measured stage is not
+/// known, or Megatron would refuse the job.
 #[must_use]
 pub fn compare(run: &Run) -> Option<Comparison> {
     let config = check(run.job()?).config?;
     let estimate = estimate(&config);
     let stages = &estimate.modules.first()?.stages;
     let pp_rank = match run.stage? {
-        Stage::At(pp_rank) => pp_rank,
-        Stage::Last => stages.len().checked_sub(1)?,
-        Stage::Largest => {
+        MeasuredStage::At(pp_rank) => pp_rank,
+        MeasuredStage::Last => stages.len().checked_sub(1)?,
+        MeasuredStage::Largest => {
             (0..stages.len()).max_by_key(|&pp_rank| stages.get(pp_rank).map(|stage| stage.total))?
         }
     };
-    // A rank may run further modules; without any it is this stage alone.
+    // The stage's first rank, with all modules that run on it.
     let first = config.modules().first()?;
     let rank = first.rank_offset() + first.ranks() / stages.len() as u64 * pp_rank as u64;
     let needed = rank_memory(&config, &estimate, rank)?;
@@ -89,17 +90,17 @@ pub fn compare(run: &Run) -> Option<Comparison> {
                 .peak_allocated
                 .filter(|_| run.peak_not_compared.is_none()),
         ),
-        band: memory_range(first, needed.total, needed.graphs),
+        device: memory_range(first, needed.total, needed.graphs),
         frameworks: frameworks(first),
     })
 }
 
-/// What the frameworks' estimators print as the total, where they do.
+/// The totals that the frameworks' estimators print.
 #[allow(
     clippy::float_arithmetic,
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
-    reason = "the reports are floats; a float becomes the nearest amount there is"
+    reason = "the reports are floats; their totals are rounded down to whole bytes"
 )]
 fn frameworks(module: &Module) -> Frameworks {
     let reports = reports(module);

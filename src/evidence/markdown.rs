@@ -1,4 +1,4 @@
-//! The comparison as Markdown: every run, worst misses first, and the few lines of the README.
+//! The comparisons as Markdown: the full table, and the short one of the README.
 
 use core::fmt::Write as _;
 
@@ -7,8 +7,8 @@ use super::run::Run;
 use super::summary::summaries;
 use crate::units::{Bytes, MIB};
 
-/// Every run: groups in numbers, then the comparisons from the worst to the best, then what is not
-/// compared and why.
+/// The full table: the short table, then the comparisons from the largest error to the smallest, then what
+/// is not compared and why.
 #[must_use]
 pub fn table(compared: &[(&Run, Option<Comparison>)]) -> String {
     let mut text = short_table(compared);
@@ -17,7 +17,7 @@ pub fn table(compared: &[(&Run, Option<Comparison>)]) -> String {
         .iter()
         .filter_map(|(run, comparison)| Some((*run, comparison.as_ref()?)))
         .collect();
-    rows.sort_by_key(|(run, comparison)| (core::cmp::Reverse(miss(comparison)), &run.id));
+    rows.sort_by_key(|(run, comparison)| (core::cmp::Reverse(error_size(comparison)), &run.id));
     for (run, comparison) in rows {
         row(&mut text, run, comparison);
     }
@@ -33,7 +33,7 @@ pub fn table(compared: &[(&Run, Option<Comparison>)]) -> String {
     text
 }
 
-/// One line for each group with comparisons, and one for all other runs.
+/// The short table: a row for each group with comparisons, and one for all other runs.
 #[must_use]
 pub fn short_table(compared: &[(&Run, Option<Comparison>)]) -> String {
     let mut text = String::from(
@@ -84,7 +84,7 @@ fn row(text: &mut String, run: &Run, c: &Comparison) {
     );
 }
 
-/// The run's name, leading to its source, with a remark where the number is less than certain.
+/// The run's name as a link to its source, with a remark where its numbers are uncertain.
 fn link(run: &Run) -> String {
     let name = if run.source.starts_with("http") {
         format!("[{}]({})", run.id, run.source)
@@ -100,8 +100,8 @@ fn link(run: &Run) -> String {
     format!("{name}{stale}{inferred}")
 }
 
-/// How far off a comparison is, by its peak, or by its steady memory where that is all there is.
-fn miss(comparison: &Comparison) -> u64 {
+/// The size of a comparison's error in millionths: of the peak, or of the steady memory where there is no peak.
+fn error_size(comparison: &Comparison) -> u64 {
     let error = comparison.peak_error.or(comparison.steady_error);
     error.map_or(0, |error| error.ppm.unsigned_abs())
 }

@@ -1,36 +1,33 @@
 //! The measured runs as data.
 
-use core::fmt;
+use strum::{EnumString, IntoStaticStr};
+use thiserror::Error;
 
 use crate::config::raw::RawJob;
 use crate::formats::json;
 use crate::units::Bytes;
 use crate::value::Value;
 
-/// How exact a number is, and how complete the arguments are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+/// How exact a run's numbers are, and how complete its arguments.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, EnumString, IntoStaticStr)]
 pub enum Confidence {
-    /// The allocator's own number, and arguments that reproduce the run.
+    /// Numbers of the allocator, and arguments that reproduce the run.
     A,
-    /// The allocator's own number, with a small gap in the arguments or not kept current.
+    /// Numbers of the allocator, but a small gap in the arguments, or numbers of an older version.
     B,
-    /// Rounded, or with arguments missing.
+    /// Rounded numbers, or missing arguments.
     C,
 }
 
 impl Confidence {
-    /// The letter.
+    /// The letter of the level.
     #[must_use]
-    pub const fn letter(self) -> &'static str {
-        match self {
-            Self::A => "A",
-            Self::B => "B",
-            Self::C => "C",
-        }
+    pub fn letter(self) -> &'static str {
+        self.into()
     }
 }
 
-/// What was measured on one GPU.
+/// The measurements on one GPU. A quantity that the source does not give is `None`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Measured {
     /// `torch.cuda.memory_allocated` after an optimizer step.
@@ -39,94 +36,85 @@ pub struct Measured {
     pub peak_allocated: Option<Bytes>,
     /// `torch.cuda.max_memory_reserved`.
     pub peak_reserved: Option<Bytes>,
-    /// What the driver reports as used.
+    /// The peak of used memory that the driver reports.
     pub peak_device: Option<Bytes>,
-    /// A peak of which the source does not say what it counts.
+    /// A peak whose source does not say which quantity it is.
     pub peak_unspecified: Option<Bytes>,
 }
 
-/// The pipeline rank on which a run was measured.
+/// The pipeline stage on which a run was measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stage {
-    /// This one.
+pub enum MeasuredStage {
+    /// The stage of this pipeline rank.
     At(usize),
-    /// The last one: Megatron-LM logs on the last rank of the job.
+    /// The last stage: Megatron-LM logs on the last rank of the job.
     Last,
-    /// Whichever needs most: the source gives the largest number of all ranks.
+    /// The stage with the largest peak: the source gives the largest number of all ranks.
     Largest,
 }
 
-/// The job of a run, or why there is none.
+/// The job of a run, or why there is no prediction for it.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Subject {
+pub enum RunJob {
     /// The complete job.
-    Job(Box<RawJob>),
-    /// Why no prediction is made.
+    Complete(Box<RawJob>),
+    /// The reason why there is no prediction.
     OutOfScope(String),
 }
 
 /// One measured run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Run {
-    /// A name that stays.
+    /// The run's name, which never changes.
     pub id: String,
-    /// Where the run belongs: one source of runs.
+    /// The group of the run: runs of one source.
     pub group: String,
     /// The model in words.
     pub model: String,
-    /// Where the number was published, with the revision.
+    /// The URL where the numbers are published, with the revision.
     pub source: String,
-    /// The GPU, where it is known.
+    /// The GPU's name; `None` where it is not known.
     pub hardware: Option<String>,
-    /// GPUs of the job, where they are known.
+    /// The number of GPUs; `None` where it is not known.
     pub gpus: Option<u64>,
-    /// The number of GPUs is not published and was found by matching the steady memory.
+    /// Whether the number of GPUs is not published, but was found by matching the steady memory.
     pub gpus_inferred: bool,
-    /// Exactness.
+    /// How exact the numbers and arguments are.
     pub confidence: Confidence,
     /// The measured numbers.
     pub measured: Measured,
-    /// Where in the pipeline they were measured; `None` when the source does not say.
-    pub stage: Option<Stage>,
-    /// The job, or why there is none.
-    pub subject: Subject,
-    /// Why the published numbers cannot belong to the published arguments.
+    /// The stage on which they were measured; `None` where the source does not say.
+    pub stage: Option<MeasuredStage>,
+    /// The job, or why there is no prediction for it.
+    pub job: RunJob,
+    /// Why the published numbers cannot belong to the published arguments; `None` where they can.
     pub stale: Option<String>,
-    /// What the job takes for granted beyond the published arguments.
+    /// The assumptions of the job beyond the published arguments.
     pub assumed: Option<String>,
-    /// Why the peak of allocated memory says nothing about the prediction, where it does not.
+    /// Why the measured peak of allocated memory is not compared; `None` where it is.
     pub peak_not_compared: Option<String>,
     /// A remark on the measurement.
     pub note: Option<String>,
 }
 
 /// Why a list of runs could not be read.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ReadError {
-    /// It is not JSON.
-    Json(json::JsonError),
-    /// The run at this position, from 0, lacks something or has it in another form.
+    /// The text is not JSON.
+    #[error(transparent)]
+    Json(#[from] json::JsonError),
+    /// The run at this position, from 0, lacks this key or has a wrong value under it.
+    #[error("run {0}: {1}")]
     Run(usize, &'static str),
 }
-
-impl fmt::Display for ReadError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Json(error) => error.fmt(f),
-            Self::Run(index, key) => write!(f, "run {index}: {key}"),
-        }
-    }
-}
-
-impl core::error::Error for ReadError {}
 
 /// Reads a JSON list of runs.
 ///
 /// # Errors
 ///
-/// When the text is not JSON, or a run lacks something that every run has.
+/// When the text is not JSON, or a run lacks a required key.
 pub fn read(text: &str) -> Result<Vec<Run>, ReadError> {
-    let node = json::parse(text).map_err(ReadError::Json)?;
+    let node = json::parse(text)?;
     let Value::List(runs) = node.to_value() else {
         return Err(ReadError::Run(0, "not a list"));
     };
@@ -136,7 +124,7 @@ pub fn read(text: &str) -> Result<Vec<Run>, ReadError> {
 }
 
 impl Run {
-    /// The run in `value`, or the key that is missing or unfit.
+    /// The run in `value`, or the key that is missing or has a wrong value.
     fn from_value(value: &Value) -> Result<Self, &'static str> {
         let optional = |key| text(value, key);
         let required = |key| optional(key).ok_or(key);
@@ -148,27 +136,22 @@ impl Run {
             hardware: optional("hardware"),
             gpus: count(value, "gpus"),
             gpus_inferred: value.get("gpus_inferred") == Some(&Value::Bool(true)),
-            confidence: match required("confidence")?.as_str() {
-                "A" => Confidence::A,
-                "B" => Confidence::B,
-                "C" => Confidence::C,
-                _ => return Err("confidence"),
-            },
+            confidence: required("confidence")?.parse().or(Err("confidence"))?,
             measured: Measured::from_value(value.get("measured").ok_or("measured")?),
             stage: match value.get("pp_rank") {
                 None => None,
-                Some(Value::Text(word)) if word == "last" => Some(Stage::Last),
-                Some(Value::Text(word)) if word == "largest" => Some(Stage::Largest),
-                Some(Value::Int(rank)) => {
-                    Some(Stage::At(usize::try_from(*rank).or(Err("pp_rank"))?))
-                }
+                Some(Value::Text(word)) if word == "last" => Some(MeasuredStage::Last),
+                Some(Value::Text(word)) if word == "largest" => Some(MeasuredStage::Largest),
+                Some(Value::Int(rank)) => Some(MeasuredStage::At(
+                    usize::try_from(*rank).or(Err("pp_rank"))?,
+                )),
                 Some(_) => return Err("pp_rank"),
             },
-            subject: match (value.get("job"), optional("out_of_scope")) {
+            job: match (value.get("job"), optional("out_of_scope")) {
                 (Some(job @ Value::Map(_)), None) => {
-                    Subject::Job(Box::new(RawJob::from_value(job)))
+                    RunJob::Complete(Box::new(RawJob::from_value(job)))
                 }
-                (None, Some(reason)) => Subject::OutOfScope(reason),
+                (None, Some(reason)) => RunJob::OutOfScope(reason),
                 _ => return Err("job or out_of_scope"),
             },
             stale: optional("stale"),
@@ -178,21 +161,21 @@ impl Run {
         })
     }
 
-    /// What of it is not compared although it was measured, and why.
+    /// Why the run, or its measured peak, is not compared; `None` where both are.
     #[must_use]
     pub fn not_compared(&self) -> Option<&str> {
-        match &self.subject {
-            Subject::OutOfScope(reason) => Some(reason),
-            Subject::Job(_) => self.peak_not_compared.as_deref(),
+        match &self.job {
+            RunJob::OutOfScope(reason) => Some(reason),
+            RunJob::Complete(_) => self.peak_not_compared.as_deref(),
         }
     }
 
-    /// The job, when the run is within what is modeled.
+    /// The complete job; `None` where there is no prediction for it.
     #[must_use]
     pub fn job(&self) -> Option<&RawJob> {
-        match &self.subject {
-            Subject::Job(job) => Some(job),
-            Subject::OutOfScope(_) => None,
+        match &self.job {
+            RunJob::Complete(job) => Some(job),
+            RunJob::OutOfScope(_) => None,
         }
     }
 }

@@ -1,33 +1,33 @@
-//! What many comparisons say together.
+//! Statistics over the comparisons of a group of runs.
 
 use super::compare::{Comparison, Error};
 use super::run::Run;
 use crate::units::Bytes;
 
-/// One group of runs in a few numbers.
+/// The statistics of one group of runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Summary {
-    /// The group.
+    /// The group's name.
     pub group: String,
-    /// Runs in it.
+    /// The number of runs in the group.
     pub runs: usize,
-    /// Runs with a prediction.
+    /// The number of runs with a prediction.
     pub compared: usize,
-    /// Runs with a measured and predicted steady memory.
+    /// The number of runs with a measured and predicted steady memory.
     pub steady: usize,
-    /// Of these, runs within 1 % or 100 MiB.
+    /// The number of these runs whose steady memory is within 1 % or 100 MiB.
     pub steady_close: usize,
-    /// Runs with a measured and predicted peak.
+    /// The number of runs with a measured and predicted peak.
     pub peaks: usize,
-    /// The median of the peaks' errors without their sign, in millionths.
+    /// The median absolute error of the peaks, in millionths.
     pub peak_median_ppm: Option<u64>,
-    /// The error that 90 % of the peaks stay within, in millionths.
+    /// The 90th percentile of the absolute errors of the peaks, in millionths.
     pub peak_p90_ppm: Option<u64>,
-    /// The largest error of a peak, in millionths.
+    /// The largest absolute error of a peak, in millionths.
     pub peak_worst_ppm: Option<u64>,
 }
 
-/// The groups in the order in which they first occur.
+/// The statistics of every group, in the order in which the groups first occur.
 #[must_use]
 pub fn summaries(compared: &[(&Run, Option<Comparison>)]) -> Vec<Summary> {
     let mut groups: Vec<&str> = Vec::new();
@@ -71,14 +71,14 @@ impl Summary {
 }
 
 impl Error {
-    /// Within 1 % or 100 MiB.
+    /// Whether the error is within 1 % or 100 MiB.
     #[must_use]
     pub fn is_close(self) -> bool {
         self.ppm.unsigned_abs() <= 10_000 || Bytes(self.bytes.unsigned_abs()) <= Bytes::mib(100)
     }
 }
 
-/// The smallest of the sorted values that so many percent of them do not exceed.
+/// A percentile: the smallest of the sorted values that at least `percent` percent of them do not exceed.
 fn quantile(sorted: &[u64], percent: usize) -> Option<u64> {
     let rank = (sorted.len() * percent).div_ceil(100);
     sorted.get(rank.saturating_sub(1)).copied()

@@ -1,4 +1,4 @@
-//! The arguments of a job that its front end would not take by itself.
+//! The arguments of a job that differ from the defaults of the framework that it is exported for.
 
 use crate::config::canonical::{Meaning, meaning, set_names, to_value};
 use crate::config::fields::FieldId;
@@ -8,16 +8,17 @@ use crate::formats::dialects::{Dialect, destination_of};
 use crate::formats::import::python;
 use crate::value::Value;
 
-/// A field with its value, where the front end's default is another.
+/// A field whose value differs from the framework's default.
 pub(super) struct Argument {
     pub(super) id: FieldId,
     /// Megatron-LM's argparse destination.
     pub(super) destination: &'static str,
+    /// The field's value.
     pub(super) means: Meaning,
 }
 
-/// The fields of `settings` that differ from the defaults of `dialect`, in declaration order, and the micro batch, which
-/// has a default nowhere else. Fields that the front end has under no name are among them.
+/// The fields of `settings` that differ from the defaults of `dialect`, in declaration order. The micro batch size is always
+/// among them, since no framework has a default for it. So are fields for which the framework has no argument.
 pub(super) fn arguments(settings: &Settings, dialect: Dialect) -> Vec<Argument> {
     let differing = FieldId::ALL.iter().filter_map(|id| {
         let means = meaning(*id, settings.get(*id));
@@ -35,12 +36,12 @@ pub(super) fn arguments(settings: &Settings, dialect: Dialect) -> Vec<Argument> 
 }
 
 impl Argument {
-    /// Whether it is a flag that is on.
+    /// Whether the field is a flag that is on.
     pub(super) fn is_on(&self) -> bool {
         self.means == Meaning::Is(Parsed::Flag(true))
     }
 
-    /// The words of the value; none for "nothing".
+    /// The value as command-line words; empty for a value of `None`.
     pub(super) fn words(&self) -> Vec<String> {
         let kind = self.id.field().kind;
         match &self.means {
@@ -55,7 +56,7 @@ impl Argument {
     }
 }
 
-/// A word as a shell needs it.
+/// A word in single quotes where a shell needs them.
 pub(super) fn quoted(word: &str) -> String {
     let plain = |b: u8| b.is_ascii_alphanumeric() || b"_-./=,:@%+".contains(&b);
     if !word.is_empty() && word.bytes().all(plain) {

@@ -1,4 +1,4 @@
-//! Overrides of a Megatron-Bridge configuration.
+//! Hydra overrides of a Megatron-Bridge configuration.
 
 use core::fmt::Write;
 
@@ -12,18 +12,19 @@ use crate::config::raw::{RawJob, Settings};
 use crate::formats::dialects::{Dialect, bridge};
 use crate::formats::environment;
 
-/// Megatron-Bridge has one name for what Megatron-LM can say in three ways.
+/// Megatron-Bridge's one key for the number of virtual stages, which Megatron-LM has three arguments for.
 const VIRTUAL_STAGES: &str = "model.virtual_pipeline_model_parallel_size";
 
-/// What a key is set to.
+/// The value of a key.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Word {
+pub(super) enum OverrideValue {
+    /// Python's `None`.
     Nothing,
     Flag(bool),
     Number(String),
-    /// A name out of a list.
+    /// One of the choices of a field.
     Name(String),
-    /// Any number of names.
+    /// A list of choices.
     Names(Vec<String>),
     /// Free text.
     Text(String),
@@ -31,30 +32,35 @@ pub(super) enum Word {
     Expression(String),
 }
 
-/// Settings of a configuration, and the fields that it has no key for.
+/// The overrides of a configuration.
 pub(super) struct Overrides {
-    pub(super) settings: Vec<(String, Word)>,
-    pub(super) lost: Vec<FieldId>,
+    /// Keys with their values.
+    pub(super) settings: Vec<(String, OverrideValue)>,
+    /// The fields that Megatron-Bridge has no key for.
+    pub(super) without_key: Vec<FieldId>,
 }
 
 impl Overrides {
-    fn add(&mut self, key: &str, word: Word) {
+    fn add(&mut self, key: &str, word: OverrideValue) {
         self.settings.push((key.to_owned(), word));
     }
 
     fn name(&mut self, key: &str, name: &str) {
-        self.add(key, Word::Name(name.to_owned()));
+        self.add(key, OverrideValue::Name(name.to_owned()));
     }
 
-    /// The preset of a dtype, and where the job is not as it would be with it.
+    /// Sets the precision preset of a dtype, then the fields in which the job differs from that preset.
     fn precision(&mut self, settings: &Settings, dtype: FieldId) {
         let bf16 = dtype == FieldId::bf16;
         let preset = if bf16 { "bf16_mixed" } else { "fp16_mixed" };
         self.name("mixed_precision", preset);
         if bf16 && !reduces_in_fp32(settings) {
-            self.add("mixed_precision.grad_reduce_in_fp32", Word::Flag(false));
+            self.add(
+                "mixed_precision.grad_reduce_in_fp32",
+                OverrideValue::Flag(false),
+            );
         }
-        // The recipe counts for training in fp8 and for the optimizer, and is not Megatron-LM's by default.
+        // `fp8_recipe` matters for training in fp8 and for the optimizer, and its default is not Megatron-LM's.
         let says = |id: FieldId| meaning(id, settings.get(id)) != meaning(id, None);
         let asked = says(FieldId::fp8_format) || says(FieldId::use_precision_aware_optimizer);
         if asked && !says(FieldId::fp8_recipe) {
@@ -62,17 +68,21 @@ impl Overrides {
         }
     }
 
+    /// Sets a gated activation function.
     fn gated(&mut self, function: &str) {
-        self.add("model.gated_linear_unit", Word::Flag(true));
+        self.add("model.gated_linear_unit", OverrideValue::Flag(true));
         self.name("model.activation_func", function);
     }
 }
 
-/// One override a line, in the order of the fields. Some fields share a key, and the precision is a preset.
+/// One override a line, in the order of the fields. Several fields may share a key, and the dtype is a precision preset.
 #[must_use]
 pub fn overrides(job: &RawJob) -> String {
-    let Overrides { settings, lost } = of(&job.shared);
-    let mut out = without_key(&lost);
+    let Overrides {
+        settings,
+        without_key,
+    } = overrides_of(&job.shared);
+    let mut out = comments_without_key(&without_key);
     for (key, word) in settings {
         out.push_str(&quoted(&format!("{key}={}", hydra(&word))));
         out.push('\n');
@@ -80,19 +90,19 @@ pub fn overrides(job: &RawJob) -> String {
     out
 }
 
-/// Comments that name what has no key.
-pub(super) fn without_key(lost: &[FieldId]) -> String {
-    lost.iter().fold(String::new(), |mut out, id| {
+/// Comments that name the fields without a key.
+pub(super) fn comments_without_key(fields: &[FieldId]) -> String {
+    fields.iter().fold(String::new(), |mut out, id| {
         let _ = writeln!(out, "# Megatron-Bridge has no key for {}.", id.field().name);
         out
     })
 }
 
 /// The settings that differ from the defaults of Megatron-Bridge's classes.
-pub(super) fn of(settings: &Settings) -> Overrides {
+pub(super) fn overrides_of(settings: &Settings) -> Overrides {
     let mut all = Overrides {
         settings: Vec::new(),
-        lost: Vec::new(),
+        without_key: Vec::new(),
     };
     let bf16 = is_on(settings, FieldId::bf16);
     for argument in arguments(settings, Dialect::Bridge) {
@@ -106,7 +116,7 @@ pub(super) fn of(settings: &Settings) -> Overrides {
             FieldId::bf16 | FieldId::fp16 if argument.is_on() => {
                 all.precision(settings, argument.id);
             }
-            // Said with the precision.
+            // The precision preset sets these.
             FieldId::accumulate_allreduce_grads_in_fp32 | FieldId::grad_reduce_in_bf16 if bf16 => {}
             FieldId::accumulate_allreduce_grads_in_fp32 => {
                 let key = if is_on(settings, FieldId::fp16) {
@@ -123,30 +133,34 @@ pub(super) fn of(settings: &Settings) -> Overrides {
             | FieldId::bf16
             | FieldId::fp16
             | FieldId::num_query_groups => {}
-            // Groups count only with the switch, and Megatron-Bridge has no other switch than their number.
+            // Megatron-LM ignores the number of groups without `group_query_attention`; Megatron-Bridge has only the number.
             FieldId::group_query_attention => {
                 let groups = FieldId::num_query_groups;
                 if let Meaning::Is(Parsed::Int(groups)) = meaning(groups, settings.get(groups)) {
-                    all.add("model.num_query_groups", Word::Number(groups.to_string()));
+                    all.add(
+                        "model.num_query_groups",
+                        OverrideValue::Number(groups.to_string()),
+                    );
                 }
             }
-            // The model's own vocabulary is never padded in training (`_validate_and_set_vocab_size` in
-            // `training/setup.py`); the tokenizer's is, where the model has none.
+            // Megatron-Bridge never pads `model.vocab_size` in training; without it, it pads the tokenizer's
+            // (`_validate_and_set_vocab_size` in `training/setup.py`).
             FieldId::vocab_size => {
                 all.settings
                     .extend(setting("tokenizer.vocab_size", &argument, false));
                 let padded = FieldId::padded_vocab_size;
                 if meaning(padded, settings.get(padded)) == meaning(padded, None) {
-                    all.add("model.vocab_size", Word::Nothing);
+                    all.add("model.vocab_size", OverrideValue::Nothing);
                 }
             }
-            // There is no such key: learned positions are as many as a sequence has tokens (`GPTModelProvider.provide`).
+            // Megatron-Bridge has no such key: learned positions are as many as a sequence has tokens
+            // (`GPTModelProvider.provide`).
             FieldId::max_position_embeddings => {
                 let learned = FieldId::position_embedding_type;
                 let same = meaning(FieldId::seq_length, settings.get(FieldId::seq_length))
                     == argument.means;
                 if meaning(learned, settings.get(learned)) == meaning(learned, None) && !same {
-                    all.lost.push(argument.id);
+                    all.without_key.push(argument.id);
                 }
             }
             // Only models with latent attention have these keys.
@@ -163,19 +177,19 @@ pub(super) fn of(settings: &Settings) -> Overrides {
             }
             FieldId::num_layers_per_virtual_pipeline_stage => {
                 if let Some(stages) = virtual_stages(settings) {
-                    all.add(VIRTUAL_STAGES, Word::Number(stages.to_string()));
+                    all.add(VIRTUAL_STAGES, OverrideValue::Number(stages.to_string()));
                 }
             }
             // `GPTModelProvider` refuses graphs without these.
             FieldId::cuda_graph_impl => {
                 all.settings
                     .extend(setting("model.cuda_graph_impl", &argument, false));
-                all.add("model.use_te_rng_tracker", Word::Flag(true));
-                all.add("rng.te_rng_tracker", Word::Flag(true));
+                all.add("model.use_te_rng_tracker", OverrideValue::Flag(true));
+                all.add("rng.te_rng_tracker", OverrideValue::Flag(true));
                 if environment::captures(settings) == Some(CudaGraphImpl::FullIteration) {
                     all.add(
                         "rerun_state_machine.check_for_nan_in_loss",
-                        Word::Flag(false),
+                        OverrideValue::Flag(false),
                     );
                 }
             }
@@ -188,14 +202,14 @@ pub(super) fn of(settings: &Settings) -> Overrides {
                 Some((key, opposite)) => all.settings.extend(setting(&key, &argument, opposite)),
                 None if argument.id.field().group == Group::Hardware => {}
                 None if argument.id == FieldId::world_size => {}
-                None => all.lost.push(argument.id),
+                None => all.without_key.push(argument.id),
             },
         }
     }
     all
 }
 
-/// Virtual stages from their number of layers; none where the layers do not come out even.
+/// The number of virtual stages from their number of layers; `None` where the division is not exact.
 fn virtual_stages(settings: &Settings) -> Option<u64> {
     let number = |id| match meaning(id, settings.get(id)) {
         Meaning::Is(Parsed::Int(number)) => Some(number),
@@ -214,7 +228,7 @@ fn virtual_stages(settings: &Settings) -> Option<u64> {
     even.then(|| per_stage.checked_div(each)).flatten()
 }
 
-/// Whether bf16 training reduces its gradients in fp32: unless it is told to keep or to reduce them in less
+/// Whether bf16 training reduces its gradients in fp32: it does, unless the job keeps or reduces them in another dtype
 /// (`validate_args`).
 fn reduces_in_fp32(settings: &Settings) -> bool {
     let kept = FieldId::main_grads_dtype;
@@ -222,35 +236,36 @@ fn reduces_in_fp32(settings: &Settings) -> bool {
     !less && !is_on(settings, FieldId::grad_reduce_in_bf16)
 }
 
-fn setting(key: &str, argument: &Argument, opposite: bool) -> Option<(String, Word)> {
+/// A key with the value of an argument, negated where the key means the `opposite`; `None` for a value without meaning.
+fn setting(key: &str, argument: &Argument, opposite: bool) -> Option<(String, OverrideValue)> {
     let words = argument.words();
     let joined = words.join(" ");
     let word = match &argument.means {
         Meaning::Bad => return None,
-        Meaning::Nothing => Word::Nothing,
-        Meaning::Is(Parsed::Flag(on)) => Word::Flag(*on != opposite),
-        Meaning::Is(Parsed::Set(_)) => Word::Names(words),
-        Meaning::Is(Parsed::Choice(_)) => Word::Name(joined),
-        Meaning::Is(Parsed::Int(_) | Parsed::Decimal(_)) => Word::Number(joined),
-        // A number stays one.
+        Meaning::Nothing => OverrideValue::Nothing,
+        Meaning::Is(Parsed::Flag(on)) => OverrideValue::Flag(*on != opposite),
+        Meaning::Is(Parsed::Set(_)) => OverrideValue::Names(words),
+        Meaning::Is(Parsed::Choice(_)) => OverrideValue::Name(joined),
+        Meaning::Is(Parsed::Int(_) | Parsed::Decimal(_)) => OverrideValue::Number(joined),
+        // Text of digits only is written as a number.
         Meaning::Is(Parsed::Pattern(_) | Parsed::Text(_))
             if joined.bytes().all(|b| b.is_ascii_digit()) =>
         {
-            Word::Number(joined)
+            OverrideValue::Number(joined)
         }
-        Meaning::Is(Parsed::Pattern(_)) => Word::Expression(joined),
-        Meaning::Is(Parsed::Text(_)) => Word::Text(joined),
+        Meaning::Is(Parsed::Pattern(_)) => OverrideValue::Expression(joined),
+        Meaning::Is(Parsed::Text(_)) => OverrideValue::Text(joined),
     };
     Some((key.to_owned(), word))
 }
 
 /// A value in Hydra's grammar.
-fn hydra(word: &Word) -> String {
+fn hydra(word: &OverrideValue) -> String {
     match word {
-        Word::Nothing => "null".to_owned(),
-        Word::Flag(on) => on.to_string(),
-        Word::Number(word) | Word::Name(word) => word.clone(),
-        Word::Names(names) => format!("[{}]", names.join(",")),
-        Word::Text(text) | Word::Expression(text) => format!("\"{text}\""),
+        OverrideValue::Nothing => "null".to_owned(),
+        OverrideValue::Flag(on) => on.to_string(),
+        OverrideValue::Number(word) | OverrideValue::Name(word) => word.clone(),
+        OverrideValue::Names(names) => format!("[{}]", names.join(",")),
+        OverrideValue::Text(text) | OverrideValue::Expression(text) => format!("\"{text}\""),
     }
 }

@@ -1,19 +1,19 @@
-//! A recipe for Megatron-Bridge: the same settings as the overrides, as Python that makes a `ConfigContainer`.
+//! A recipe for Megatron-Bridge: a Python function that returns a `ConfigContainer` with the same settings as the overrides.
 
 use core::fmt::Write;
 
-use super::bridge::{Word, of, without_key};
+use super::bridge::{OverrideValue, comments_without_key, overrides_of};
 use crate::config::canonical::{Meaning, is_on, meaning};
 use crate::config::check;
 use crate::config::fields::FieldId;
 use crate::config::parse::Parsed;
 use crate::config::raw::RawJob;
 
-/// The recipe to start from, which has Megatron-LM's defaults (`recipes/gpt/vanilla_gpt.py`).
-const START: &str =
+/// The import of the recipe that the function changes. It has Megatron-LM's defaults (`recipes/gpt/vanilla_gpt.py`).
+const BASE_IMPORT: &str =
     "from megatron.bridge.recipes.gpt.vanilla_gpt import vanilla_gpt_pretrain_config\n";
 
-/// What a part of a value needs to be imported.
+/// Parts of values, each with the import that it needs.
 const IMPORTS: [(&str, &str); 8] = [
     (" torch.", "import torch"),
     (" F.", "import torch.nn.functional as F"),
@@ -43,30 +43,30 @@ const IMPORTS: [(&str, &str); 8] = [
     ),
 ];
 
-/// A Python file with a function that returns the configuration, and that trains with it when it is run.
+/// A Python file with a function that returns the configuration. Run as a program, it trains with this configuration.
 #[must_use]
 pub fn recipe(job: &RawJob) -> String {
-    let set = of(&job.shared);
+    let overrides = overrides_of(&job.shared);
     let mut body = String::new();
     let mut line = |key: &str, value: &str| {
         let _ = writeln!(body, "    cfg.{key} = {value}");
     };
-    for (key, value) in start(job) {
-        if set.settings.iter().all(|(said, _)| said != key) {
+    for (key, value) in differing_from_base(job) {
+        if overrides.settings.iter().all(|(set, _)| set != key) {
             line(key, &value);
         }
     }
-    for (key, word) in &set.settings {
-        line(key, &python(key, word));
+    for (key, value) in &overrides.settings {
+        line(key, &python(key, value));
     }
     let needed = IMPORTS.iter().filter(|(part, _)| body.contains(part));
     let imports = needed.fold(String::new(), |mut out, (_, import)| {
         let _ = writeln!(out, "{import}");
         out
     });
-    let lost = without_key(&set.lost);
+    let comments = comments_without_key(&overrides.without_key);
     format!(
-        "{lost}{imports}{START}\n\n\
+        "{comments}{imports}{BASE_IMPORT}\n\n\
          def pretrain_config():\n    cfg = vanilla_gpt_pretrain_config()\n{body}    return cfg\n\n\n\
          if __name__ == \"__main__\":\n    \
          from megatron.bridge.training.gpt_step import forward_step\n    \
@@ -75,8 +75,8 @@ pub fn recipe(job: &RawJob) -> String {
     )
 }
 
-/// What the recipe to start from has set to something else than Megatron-Bridge's classes, set to what the job has.
-fn start(job: &RawJob) -> Vec<(&'static str, String)> {
+/// The settings of the base recipe that differ from the defaults of Megatron-Bridge's classes, with the job's values.
+fn differing_from_base(job: &RawJob) -> Vec<(&'static str, String)> {
     let settings = &job.shared;
     let mut lines = Vec::new();
     if is_on(settings, FieldId::multi_latent_attention) {
@@ -94,7 +94,7 @@ fn start(job: &RawJob) -> Vec<(&'static str, String)> {
         ));
         lines.push(("train.global_batch_size", batch.to_string()));
     }
-    // Either of them on would switch both on (`_validate_and_sync_distributed_optimizer_settings`).
+    // Megatron-Bridge turns both on where one is on (`_validate_and_sync_distributed_optimizer_settings`).
     let distributed = is_on(settings, FieldId::use_distributed_optimizer);
     for key in [
         "ddp.use_distributed_optimizer",
@@ -115,22 +115,23 @@ fn start(job: &RawJob) -> Vec<(&'static str, String)> {
     lines
 }
 
+/// Python's word for a boolean.
 fn truth(on: bool) -> &'static str {
     if on { "True" } else { "False" }
 }
 
-/// A value as Python.
-fn python(key: &str, word: &Word) -> String {
+/// The value of a key as a Python expression.
+fn python(key: &str, word: &OverrideValue) -> String {
     let text = |text: &str| format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""));
     match word {
-        Word::Nothing => "None".to_owned(),
-        Word::Flag(on) => truth(*on).to_owned(),
-        Word::Number(word) | Word::Expression(word) => word.clone(),
-        Word::Names(names) => {
+        OverrideValue::Nothing => "None".to_owned(),
+        OverrideValue::Flag(on) => truth(*on).to_owned(),
+        OverrideValue::Number(word) | OverrideValue::Expression(word) => word.clone(),
+        OverrideValue::Names(names) => {
             let names: Vec<String> = names.iter().map(|name| text(name)).collect();
             format!("[{}]", names.join(", "))
         }
-        Word::Name(name) => match (key, name.as_str()) {
+        OverrideValue::Name(name) => match (key, name.as_str()) {
             ("mixed_precision", name) => format!("{name}()"),
             ("model.activation_func", "silu" | "gelu") => format!("F.{name}"),
             ("model.activation_func", name) => name.to_owned(),
@@ -138,11 +139,11 @@ fn python(key: &str, word: &Word) -> String {
             (key, name) if key.starts_with("optimizer.") && key.ends_with("_dtype") => dtype(name),
             (_, name) => text(name),
         },
-        Word::Text(words) => text(words),
+        OverrideValue::Text(words) => text(words),
     }
 }
 
-/// A dtype as PyTorch calls it; the optimizer keeps fp8 in bytes.
+/// PyTorch's name of an optimizer dtype. The optimizer stores fp8 as `uint8`.
 fn dtype(name: &str) -> String {
     let dtype = match name {
         "fp16" => "float16",

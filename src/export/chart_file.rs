@@ -22,20 +22,20 @@ use crate::report::scene::Px;
 /// The widths that a chart can have, in pixels.
 pub const CHART_WIDTHS: RangeInclusive<u64> = 200..=4_000;
 
-/// What a chart leaves to choose.
+/// The options of [`chart_file`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ChartOptions {
-    /// In pixels, within [`CHART_WIDTHS`].
+    /// The width in pixels, within [`CHART_WIDTHS`].
     pub width: u64,
     /// The unit of amounts.
     pub unit: Unit,
-    /// The stage that the chart is about; the fullest stage where it is `None`.
+    /// The stage that the chart shows. The default is the stage with the largest peak.
     pub stage: Option<StageRef>,
-    /// What the colors of the map of ranks say; other charts ignore it.
+    /// What the colors of the rank map stand for. Other charts ignore it.
     pub coloring: Coloring,
 }
 
-/// The width of a column of text, amounts in GiB, about the fullest stage, ranks colored by memory.
+/// A width of 720 pixels, amounts in GiB, the stage with the largest peak, ranks colored by memory.
 impl Default for ChartOptions {
     fn default() -> Self {
         Self {
@@ -53,7 +53,7 @@ pub enum ChartError {
     /// No chart has this name.
     #[error("{}", pictures::unknown(.0))]
     UnknownChart(String),
-    /// The job has no result, but these problems.
+    /// The job has no result because of these problems.
     #[error("{}", messages(.0))]
     Invalid(Vec<Problem>),
     /// The width is not within [`CHART_WIDTHS`].
@@ -64,10 +64,10 @@ pub enum ChartError {
     UnknownStage,
 }
 
-/// A chart of a job, as the text of an SVG file that needs nothing else. [`pictures::names`] has the names of charts.
+/// Draws a chart of a job as the text of a self-contained SVG file. [`pictures::names`] has the names of charts.
 ///
 /// # Errors
-/// When there is no such chart, no result to draw, or an option is out of range.
+/// When no chart has this name, the job has no result, or an option is out of range.
 pub fn chart_file(
     share: &ShareState,
     chart: &str,

@@ -10,16 +10,16 @@ use crate::memory::estimate;
 use crate::report::amount::{Scale, Unit};
 use crate::report::summary::{Summary, stage_name};
 
-/// What an export leaves to choose.
+/// The options of [`export_text`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ExportOptions {
-    /// The calculator's address, for links; whatever follows `?` or `#` in it is ignored.
+    /// The calculator's URL, for links. Its query and fragment are ignored.
     pub page: String,
-    /// Name of the module that a format for one model shows; such a format needs it where the job has several modules.
+    /// The name of the module to export. Required where the format holds one model and the job has several modules.
     pub module: Option<String>,
-    /// The text of a link, or the title of an embed; named after the preset where it is `None`.
+    /// The text of a link, or the title of an embed. By default it names the preset.
     pub label: Option<String>,
-    /// What an embed shows.
+    /// The view of an embed.
     pub view: EmbedView,
 }
 
@@ -29,18 +29,18 @@ pub enum ExportError {
     /// The options name a module that the job does not have.
     #[error("the job has no module {0}")]
     UnknownModule(String),
-    /// The format shows a result, and the job has these problems.
+    /// The format holds a result, and the job has none because of these problems.
     #[error("{}", messages(.0))]
     Invalid(Vec<Problem>),
-    /// The format cannot say what the job is.
+    /// The format cannot express the job.
     #[error("{0}")]
     Refused(Refusal),
 }
 
-/// A job as text in some format.
+/// Writes a job in a format.
 ///
 /// # Errors
-/// When the format shows a result and the job has none, or when it has no word for what the job is.
+/// When the format holds a result and the job has none, or when the format cannot express the job.
 pub fn export_text(
     share: &ShareState,
     format: ExportFormat,
@@ -65,8 +65,8 @@ pub fn export_text(
                     Refusal::NoResult => ExportError::Invalid(checked.problems.clone()),
                     other => ExportError::Refused(other),
                 })?;
-            let text = export.warned(&text, &checked.problems);
-            export.signed(&text, &links::plain(page, share))
+            let text = export.with_errors(&text, &checked.problems);
+            export.with_provenance(&text, &links::plain(page, share))
         }
         ExportFormat::Link(LinkForm::Plain) => links::plain(page, share) + "\n",
         ExportFormat::Link(LinkForm::Pinned) => links::pinned(page, share) + "\n",
@@ -87,20 +87,21 @@ pub fn export_text(
     })
 }
 
+/// The index of the module with this name.
 fn module_index(share: &ShareState, name: &str) -> Result<usize, ExportError> {
     let modules = &share.setup.job.modules;
     let found = modules.iter().position(|module| module.name == name);
     found.ok_or_else(|| ExportError::UnknownModule(name.to_owned()))
 }
 
-/// The label of a link where the options have none.
+/// The default of [`ExportOptions::label`].
 fn default_label(setup: &Setup) -> String {
     let preset = setup.preset.as_ref().and_then(PresetRef::label);
     let model = preset.unwrap_or("a Megatron training job");
     format!("GPU memory of {model}")
 }
 
-/// The messages of all problems, as one.
+/// The messages of all problems, joined by semicolons.
 pub(super) fn messages(problems: &[Problem]) -> String {
     let messages: Vec<String> = problems.iter().map(ToString::to_string).collect();
     messages.join("; ")

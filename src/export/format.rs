@@ -1,35 +1,38 @@
-//! Every format that a job can be exported as text in: files, and the forms of its link.
+//! All formats that a job can be exported in as text: files, and forms of its link.
+
+use strum::{EnumString, IntoStaticStr};
 
 use super::{EXPORTS, Export};
 
 /// A format of [`export_text`](super::export_text()).
 #[derive(Clone, Copy, Debug)]
 pub enum ExportFormat {
-    /// A file with the job, or with its result.
+    /// A file with the job or its result.
     File(&'static Export),
     /// The job's link in some form.
     Link(LinkForm),
 }
 
-/// What is written around the link of a job.
+/// The forms in which a job's link can be written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LinkForm {
     /// The link alone.
     Plain,
-    /// The link alone, to this version of the calculator.
+    /// The link alone, leading to this version of the calculator.
     Pinned,
     /// A link in Markdown.
     Markdown,
-    /// The result in one sentence, and the link under it.
+    /// The result in one sentence, with the link below.
     Summary,
     /// An `<iframe>` that shows the job inside another page.
     Frame,
-    /// A `<megatron-memory>` element that does the same.
+    /// A `<megatron-memory>` element that shows the job inside another page.
     Element,
 }
 
-/// What an embed of the calculator shows.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// The views of an embed: what the calculator shows inside another page.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, EnumString, IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 pub enum EmbedView {
     /// A few inputs and the result.
     #[default]
@@ -38,7 +41,7 @@ pub enum EmbedView {
     Bar,
     /// A table of the stages.
     Table,
-    /// The timeline of the fullest stage.
+    /// The timeline of the stage with the largest peak.
     Timeline,
     /// The whole page.
     Full,
@@ -57,7 +60,7 @@ impl ExportFormat {
         Self::all().find(|format| format.id() == id)
     }
 
-    /// Name in programs.
+    /// The format's id, in the JavaScript API and on the command line.
     #[must_use]
     pub const fn id(self) -> &'static str {
         match self {
@@ -66,7 +69,7 @@ impl ExportFormat {
         }
     }
 
-    /// Name for people.
+    /// The format's name in menus.
     #[must_use]
     pub const fn label(self) -> &'static str {
         match self {
@@ -75,7 +78,7 @@ impl ExportFormat {
         }
     }
 
-    /// How its file's name ends.
+    /// The extension of the file's name, without the dot.
     #[must_use]
     pub const fn extension(self) -> &'static str {
         match self {
@@ -96,7 +99,7 @@ impl LinkForm {
         Self::Element,
     ];
 
-    /// Name in programs.
+    /// The format's id, in the JavaScript API and on the command line.
     #[must_use]
     pub const fn id(self) -> &'static str {
         match self {
@@ -109,7 +112,7 @@ impl LinkForm {
         }
     }
 
-    /// Name for people.
+    /// The format's name in menus.
     #[must_use]
     pub const fn label(self) -> &'static str {
         match self {
@@ -122,7 +125,7 @@ impl LinkForm {
         }
     }
 
-    /// How its file's name ends.
+    /// The extension of the file's name, without the dot.
     #[must_use]
     pub const fn extension(self) -> &'static str {
         match self {
@@ -149,19 +152,13 @@ impl EmbedView {
         Self::Full,
     ];
 
-    /// Name in programs: the value of `view` in the embed's address.
+    /// The view's id: the value of `view` in the embed's URL.
     #[must_use]
-    pub const fn id(self) -> &'static str {
-        match self {
-            Self::Compact => "compact",
-            Self::Bar => "bar",
-            Self::Table => "table",
-            Self::Timeline => "timeline",
-            Self::Full => "full",
-        }
+    pub fn id(self) -> &'static str {
+        self.into()
     }
 
-    /// What it shows, as a choice in the menu.
+    /// What the view shows, as a choice in the menu.
     #[must_use]
     pub const fn label(self) -> &'static str {
         match self {
@@ -176,6 +173,6 @@ impl EmbedView {
     /// The view with this id.
     #[must_use]
     pub fn by_id(id: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|view| view.id() == id)
+        id.parse().ok()
     }
 }

@@ -8,7 +8,7 @@ use crate::memory::bucket::Bucket;
 use crate::memory::{Estimate, ModuleEstimate, StageEstimate};
 use crate::value::Value;
 
-/// The file: [`job_json`]'s document, with the result in bytes where there is one.
+/// The text of the file: the document of [`job_json`], with the result where the job has one.
 #[must_use]
 pub fn write(state: &ShareState, result: Option<(&Config, &Estimate)>) -> String {
     let mut document = job_json::document(state);
@@ -21,7 +21,7 @@ pub fn write(state: &ShareState, result: Option<(&Config, &Estimate)>) -> String
     job_json::file(&document)
 }
 
-/// The estimate in whole bytes, by stage and bucket.
+/// The result as JSON: bytes by module, stage and bucket, and the stage that needs most.
 fn result(config: &Config, estimate: &Estimate) -> Value {
     let worst = estimate.worst;
     let bytes = estimate.worst_stage().map_or(0, |stage| stage.total.0);

@@ -1,5 +1,5 @@
-//! What Megatron-LM's launcher asks for beside what decides memory (`validate_args` in `megatron/training/arguments.py`,
-//! unless another place is named).
+//! Flags and environment variables that do not change memory, but without which Megatron-LM would refuse the job or fail
+//! (`validate_args` in `megatron/training/arguments.py`, unless another place is named).
 
 use crate::config::canonical::{is_on, meaning};
 use crate::config::choices::CudaGraphImpl;
@@ -9,15 +9,17 @@ use crate::config::raw::Settings;
 use crate::formats::environment;
 use crate::value::Value;
 
-/// Whether a field has this value, said or by default.
+/// Whether a field has this value, set or by default.
 fn is(settings: &Settings, id: FieldId, value: Value) -> bool {
     meaning(id, settings.get(id)).to_value(id) == Some(value)
 }
 
-fn names(settings: &Settings, id: FieldId, name: &str) -> bool {
+/// Whether a field has this choice, set or by default.
+fn has_choice(settings: &Settings, id: FieldId, name: &str) -> bool {
     is(settings, id, Value::Text(name.to_owned()))
 }
 
+/// The whole number of a field, set or by default; 1 where it has none.
 fn number(settings: &Settings, id: FieldId) -> i128 {
     match meaning(id, settings.get(id)).to_value(id) {
         Some(Value::Int(number)) => number,
@@ -25,7 +27,7 @@ fn number(settings: &Settings, id: FieldId) -> i128 {
     }
 }
 
-/// The variables of the environment, each with its value.
+/// The environment variables that the job needs, with their values.
 pub(super) fn variables(settings: &Settings) -> Vec<(&'static str, String)> {
     let mut all = environment::variables(settings);
     let mut one = |name| all.push((name, String::from("1")));
@@ -54,54 +56,54 @@ pub(super) fn variables(settings: &Settings) -> Vec<(&'static str, String)> {
     all
 }
 
-/// The switches.
+/// The names of the flags without a value that the job needs.
 pub(super) fn switches(settings: &Settings) -> impl Iterator<Item = &'static str> {
     let graphs = environment::captures(settings);
-    let local = names(settings, FieldId::transformer_impl, "local");
+    let local = has_choice(settings, FieldId::transformer_impl, "local");
     let [experts, k] = [FieldId::num_experts, FieldId::moe_router_topk];
-    let softmax = names(settings, FieldId::moe_router_score_function, "softmax");
-    let asked = [
-        // Nothing may be read back within a graph of all passes.
+    let softmax = has_choice(settings, FieldId::moe_router_score_function, "softmax");
+    let needed = [
+        // A CUDA graph of the whole iteration cannot copy a value to the CPU, which the check for NaN does.
         (
             graphs == Some(CudaGraphImpl::FullIteration),
             "no-check-for-nan-in-loss-and-grad",
         ),
-        // A softmax over the one expert that was chosen has no gradient (`TransformerConfig.__post_init__`).
+        // A softmax over a single chosen expert has no gradient (`TransformerConfig.__post_init__`).
         (
             settings.get(experts).is_some() && is(settings, k, Value::Int(1)) && softmax,
             "moe-router-pre-softmax",
         ),
-        // `WrappedTorchNorm` persists nothing.
+        // `WrappedTorchNorm` has no persistent kernel.
         (
-            local && names(settings, FieldId::normalization, "RMSNorm"),
+            local && has_choice(settings, FieldId::normalization, "RMSNorm"),
             "no-persist-layer-norm",
         ),
     ];
-    asked
+    needed
         .into_iter()
-        .filter_map(|(asks, name)| asks.then_some(name))
+        .filter_map(|(needs, name)| needs.then_some(name))
 }
 
-/// What has to be changed or added by hand, as comments.
+/// Comments that name what has to be changed or added by hand.
 pub(super) fn comments(settings: &Settings) -> String {
-    let asked = [
+    let needed = [
         (
             is_on(settings, FieldId::cross_entropy_loss_fusion)
-                && names(settings, FieldId::cross_entropy_fusion_impl, "te"),
+                && has_choice(settings, FieldId::cross_entropy_fusion_impl, "te"),
             "\
 # The launcher of Megatron-LM stops at --cross-entropy-loss-fusion with --cross-entropy-fusion-impl te; Megatron-Bridge warns.
 # Make it native before a launch, here and in the calculator: the loss needs other memory then.
 ",
         ),
         (
-            names(settings, FieldId::cp_comm_type, "a2a+p2p"),
+            has_choice(settings, FieldId::cp_comm_type, "a2a+p2p"),
             "# Say with --hierarchical-context-parallel-sizes which ranks exchange heads, and which blocks.\n",
         ),
         (
-            names(settings, FieldId::position_embedding_type, "mrope"),
+            has_choice(settings, FieldId::position_embedding_type, "mrope"),
             "# Say with --mrope-section how the dimensions are shared.\n",
         ),
     ];
-    let asked = asked.into_iter().filter(|(asks, _)| *asks);
-    asked.map(|(_, comment)| comment).collect()
+    let needed = needed.into_iter().filter(|(needs, _)| *needs);
+    needed.map(|(_, comment)| comment).collect()
 }

@@ -1,46 +1,46 @@
-//! A link to the job, in several dressings.
+//! The link of a job, alone and in Markdown and HTML.
 
 use super::provenance::VERSION;
 use crate::formats::share_url;
 use crate::formats::state::ShareState;
 
-/// What a frame with the calculator may do, whatever page it stands on.
+/// The `sandbox` attribute of a frame with the calculator.
 ///
-/// The page may be of the calculator's own origin, and a frame that has it too could reach the page. Without it the frame
-/// has no storage and browsers keep no cache for it; it works all the same.
+/// It leaves out `allow-same-origin`: the surrounding page may have the calculator's own origin, and a frame of the same
+/// origin could change that page. Without an origin the frame has no storage and no cache, which it does not need.
 const SANDBOX: &str = "allow-scripts allow-popups allow-popups-to-escape-sandbox allow-downloads";
 
-/// The link itself. `page` is the calculator's address without a hash.
+/// The link alone. `page` is the calculator's URL.
 #[must_use]
 pub fn plain(page: &str, state: &ShareState) -> String {
     format!("{}{}", before_hash(page), share_url::encode(state))
 }
 
-/// The link to this version of the calculator, `v/<version>/` below where the newest is: for papers and reports, whose
-/// numbers must not change with the model. It leads somewhere only where the host keeps each version there.
+/// The link to this version of the calculator, in the folder `v/<version>/` below the newest version: for papers and
+/// reports, whose numbers must not change with later versions. The host must keep every version in such a folder.
 #[must_use]
 pub fn pinned(page: &str, state: &ShareState) -> String {
     let (folder, own) = (folder(page), format!("v/{VERSION}/"));
-    // Where the page is itself the copy of this version, the link leads there again.
+    // The page may be the copy of this version in its own folder.
     let above = folder.strip_suffix(&own);
     let above = above.filter(|above| above.is_empty() || above.ends_with('/'));
     plain(&format!("{}{own}", above.unwrap_or(folder)), state)
 }
 
-/// The link in Markdown. Links have no character that Markdown would read.
+/// The link in Markdown. The URL needs no escapes, since links have no character with a meaning in Markdown.
 #[must_use]
 pub fn markdown(page: &str, state: &ShareState, label: &str) -> String {
     let label = label.replace(['[', ']', '\\', '\n', '\r'], " ");
     format!("[{label}]({})", plain(page, state))
 }
 
-/// The result in words, and the link under it.
+/// The result in words, with the link below.
 #[must_use]
 pub fn with_summary(page: &str, state: &ShareState, summary: &str) -> String {
     format!("{summary}\n{}\n", plain(page, state))
 }
 
-/// A frame that shows the job inside another page.
+/// An `<iframe>` that shows the job inside another page.
 #[must_use]
 pub fn embed(page: &str, state: &ShareState, title: &str, view: &str) -> String {
     format!(
@@ -59,7 +59,7 @@ pub fn embed(page: &str, state: &ShareState, title: &str, view: &str) -> String 
     )
 }
 
-/// The element that does the same with less to write, and a link for where scripts do not run.
+/// A `<megatron-memory>` element that shows the job inside another page, with a link for readers without scripts.
 #[must_use]
 pub fn element(page: &str, state: &ShareState, label: &str, view: &str) -> String {
     let folder = attribute(folder(page));
@@ -72,11 +72,12 @@ pub fn element(page: &str, state: &ShareState, label: &str, view: &str) -> Strin
     )
 }
 
+/// A URL without its fragment.
 fn before_hash(page: &str) -> &str {
     page.split('#').next().unwrap_or_default()
 }
 
-/// Where a page lives, with the slash at the end.
+/// The folder of a page's URL, with the slash at the end.
 fn folder(page: &str) -> &str {
     let page = before_hash(page).split('?').next().unwrap_or_default();
     let end = page.rfind('/').map_or(0, |slash| slash + 1);

@@ -13,13 +13,14 @@ use crate::formats::dialects::Dialect;
 use crate::formats::megatron_args::{self, Arity};
 use crate::value::Value;
 
-/// A flag with its words; a switch has none.
+/// A flag with the words of its value. `many` is whether the flag takes a list.
 struct Flag {
     name: String,
     words: Vec<String>,
     many: bool,
 }
 
+/// The flags that a job needs: those of arguments that differ from Megatron-LM's defaults, and those of [`launcher`].
 fn flags(settings: &Settings) -> Vec<Flag> {
     let layout = FieldId::pipeline_model_parallel_layout;
     let has_layout = matches!(meaning(layout, settings.get(layout)), Meaning::Is(_));
@@ -32,7 +33,8 @@ fn flags(settings: &Settings) -> Vec<Flag> {
         .collect()
 }
 
-/// The longest position, which Megatron-LM does not derive from the sequence.
+/// The flag `--max-position-embeddings` where the job leaves it open: Megatron-LM requires it, and the sequence length is
+/// this calculator's default.
 fn positions(settings: &Settings) -> Option<Flag> {
     let number = |id| match meaning(id, settings.get(id)) {
         Meaning::Is(Parsed::Int(number)) => Some(number),
@@ -47,7 +49,8 @@ fn positions(settings: &Settings) -> Option<Flag> {
     })
 }
 
-/// Whether a field says how many virtual stages there are, which a layout says too; Megatron-LM takes one of them.
+/// Whether a field sets the number of virtual stages. Megatron-LM refuses such a field beside a pipeline layout, which sets
+/// the number too.
 fn counts_virtual_stages(id: FieldId) -> bool {
     matches!(
         id,
@@ -57,6 +60,7 @@ fn counts_virtual_stages(id: FieldId) -> bool {
     )
 }
 
+/// A flag without a value.
 fn switch(name: &str) -> Flag {
     Flag {
         name: name.to_owned(),
@@ -65,6 +69,7 @@ fn switch(name: &str) -> Flag {
     }
 }
 
+/// The flag of an argument; `None` where Megatron-LM has none, or where the argument's value is the flag's absence.
 fn flag(argument: &Argument) -> Option<Flag> {
     if argument.id == FieldId::virtual_pipeline_model_parallel_size {
         return Some(Flag {
@@ -85,7 +90,7 @@ fn flag(argument: &Argument) -> Option<Flag> {
     }
 }
 
-/// The fields of a job that differ from Megatron-LM's defaults and that it has no flag for.
+/// The fields of a job that differ from Megatron-LM's defaults and for which Megatron-LM has no flag.
 #[must_use]
 pub fn without_flag(job: &RawJob) -> Vec<FieldId> {
     let all = arguments(&job.shared, Dialect::MegatronLm);
@@ -95,8 +100,8 @@ pub fn without_flag(job: &RawJob) -> Vec<FieldId> {
         .collect()
 }
 
-/// What the flags leave out, and what must change before they run, as comments: the GPU is no argument of Megatron-LM in
-/// any case.
+/// Comments that name what has to be changed by hand, and the fields without a flag, other than those of the hardware, which
+/// are no arguments of Megatron-LM.
 fn comments(job: &RawJob) -> String {
     let mut out = launcher::comments(&job.shared);
     let lost = without_flag(job).into_iter();
@@ -106,7 +111,7 @@ fn comments(job: &RawJob) -> String {
     out
 }
 
-/// A bash array of the flags that differ from the defaults, after what the environment must say.
+/// Bash: comments, exports of environment variables, and an array of the flags.
 pub(super) fn array(job: &RawJob) -> String {
     let mut out = comments(job);
     for (name, value) in launcher::variables(&job.shared) {
@@ -126,7 +131,7 @@ pub(super) fn array(job: &RawJob) -> String {
     out
 }
 
-/// A bash array of the flags that differ from the defaults, and the launch where the number of GPUs is known.
+/// A bash script: [`array`], and the `torchrun` command where the number of GPUs is known.
 #[must_use]
 pub fn script(job: &RawJob) -> String {
     let mut out = array(job);
@@ -147,7 +152,7 @@ pub fn script(job: &RawJob) -> String {
     out
 }
 
-/// `MODEL_ARGS` as Megatron-LM's functional tests have it.
+/// YAML with `ENV_VARS` and `MODEL_ARGS`, as Megatron-LM's functional tests have them.
 #[must_use]
 pub fn yaml(job: &RawJob) -> String {
     let mut out = comments(job);

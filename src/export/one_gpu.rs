@@ -1,7 +1,7 @@
-//! A check of the estimate on one GPU: Megatron-LM with `--fake-process-group` runs one rank of the job alone.
+//! A script that checks the estimate on one GPU: Megatron-LM with `--fake-process-group` runs one rank of the job alone.
 //!
-//! What that flag needs and skips is in `megatron/training/arguments.py`, `initialize.py` and PyTorch's
-//! `FakeProcessGroup`; what is printed, in `report_memory` of `megatron/training/utils/common_utils.py`.
+//! The flag's requirements are in `megatron/training/arguments.py`, `initialize.py` and PyTorch's `FakeProcessGroup`; the
+//! line that is printed is in `report_memory` of `megatron/training/utils/common_utils.py`.
 
 use core::fmt::Write;
 
@@ -19,8 +19,8 @@ use crate::value::Value;
 /// The most stages that are listed.
 const MOST_STAGES: usize = 64;
 
-/// What is needed beside the job's own flags: no data, no evaluation, and a report after the second step, the first with
-/// optimizer states.
+/// The flags of the check besides the job's own: mock data, no evaluation, and a report after the second iteration, the first
+/// one that starts with optimizer states.
 const CHECK: &str = "    --fake-process-group
     --mock-data
     --tokenizer-type NullTokenizer
@@ -30,7 +30,7 @@ const CHECK: &str = "    --fake-process-group
     --eval-iters 0
 ";
 
-/// How to read the result, as comments.
+/// Comments on how to read the result.
 const HOW: &str = "\
 # Measures on one GPU what one rank of the job needs. Megatron-LM's --fake-process-group takes WORLD_SIZE and RANK for
 # what they say and skips all communication; with it, it goes without Gloo groups and without the check for NaN.
@@ -40,7 +40,7 @@ const HOW: &str = "\
 #
 ";
 
-/// What the result is not, as comments.
+/// Comments on what the result does not show.
 const LIMITS: &str = "\
 #
 # \"reserved\" and nvidia-smi are not to be compared: NCCL's own buffers are missing, and the allocator's gaps are others.
@@ -53,17 +53,17 @@ pub fn script(job: &RawJob, config: &Config, estimated: &Estimate) -> String {
     let Some((module, stages)) = config.modules().first().zip(estimated.modules.first()) else {
         return String::new();
     };
-    if let Some((id, value, remark)) = stand_in(module) {
+    if let Some((id, value, comment)) = replacement(module) {
         let mut other = job.clone();
         other.shared.set(id, Value::Text(value.to_owned()));
         let checked = config::check(&other).config;
         let measurable = checked.as_ref().filter(|config| {
-            let mut left = config.modules().iter().filter_map(stand_in);
+            let mut left = config.modules().iter().filter_map(replacement);
             left.all(|(left, ..)| left != id)
         });
         return match measurable {
-            Some(config) => format!("{remark}{}", script(&other, config, &estimate(config))),
-            None => format!("{remark}# This job is refused with that.\n"),
+            Some(config) => format!("{comment}{}", script(&other, config, &estimate(config))),
+            None => format!("{comment}# This job is refused with that.\n"),
         };
     }
     let mut out = format!("{HOW}#   RANK  stage    allocated  max allocated\n");
@@ -101,8 +101,8 @@ pub fn script(job: &RawJob, config: &Config, estimated: &Estimate) -> String {
     out
 }
 
-/// A setting that Megatron-LM refuses here, the value that stands in for it, and a comment that says so.
-fn stand_in(module: &Module) -> Option<(FieldId, &'static str, &'static str)> {
+/// A field whose value Megatron-LM refuses with `--fake-process-group`, the value to use instead, and a comment on it.
+fn replacement(module: &Module) -> Option<(FieldId, &'static str, &'static str)> {
     let args = module.args();
     if args.moe_token_dispatcher_type == TokenDispatcher::Flex {
         return Some((
@@ -120,7 +120,7 @@ fn stand_in(module: &Module) -> Option<(FieldId, &'static str, &'static str)> {
     ))
 }
 
-/// The stage that needs most.
+/// The pipeline rank of the stage with the largest peak.
 fn worst(module: &ModuleEstimate) -> usize {
     let stages = module.stages.iter().enumerate();
     let worst = stages.reduce(|worst, next| {
@@ -133,14 +133,14 @@ fn worst(module: &ModuleEstimate) -> usize {
     worst.map_or(0, |(pp_rank, _)| pp_rank)
 }
 
-/// The rank of a stage that is first along every other dimension.
+/// The first rank of a stage: position 0 along every other dimension.
 fn first_rank(module: &Module, pp_rank: usize) -> Option<u64> {
     let grids = module.rank_grids().ok()?;
     let stage = u64::try_from(pp_rank).ok()?;
     grids.view(View::Dense).rank_at(&[(Dim::Pp, stage)])
 }
 
-/// Bytes as Megatron-LM prints them.
+/// Bytes as Megatron-LM prints them: MiB with two decimals.
 fn mib(bytes: Bytes) -> String {
     let hundredths = (u128::from(bytes.0) * 100 + (1 << 19)) >> 20;
     format!("{}.{:02}", hundredths / 100, hundredths % 100)

@@ -1,17 +1,17 @@
-//! Every picture that can be exported, by its name.
+//! All pictures that can be exported, by their names.
 
 use super::{rank_map, style, svg};
 use crate::report::charts::{CHARTS, Subject};
 use crate::report::markup::Markup;
 use crate::report::rank_map::Coloring;
 
-/// The names of all pictures in files, each with what people call it.
+/// The ids and titles of all pictures.
 pub fn names() -> impl Iterator<Item = (&'static str, &'static str)> {
     let charts = CHARTS.iter().map(|chart| (chart.id, chart.title));
     charts.chain([(rank_map::ID, rank_map::TITLE)])
 }
 
-/// The picture of a name as the one element of a file; nothing where none is called so. `coloring` is for the ranks.
+/// Draws the picture with this id as an `<svg>` element; `None` where no picture has it. `coloring` is for the rank map.
 #[must_use]
 pub fn draw(name: &str, subject: &Subject<'_>, coloring: Coloring) -> Option<Markup> {
     if name == rank_map::ID {
@@ -21,7 +21,7 @@ pub fn draw(name: &str, subject: &Subject<'_>, coloring: Coloring) -> Option<Mar
     Some(svg::picture(&(chart.draw)(subject), &style::standalone()))
 }
 
-/// What to say about a name that no picture has.
+/// The message for an unknown id.
 #[must_use]
 pub fn unknown(name: &str) -> String {
     let names: Vec<&str> = names().map(|(name, _)| name).collect();

@@ -1,5 +1,5 @@
-//! Where a file comes from: the version that made it, what that follows, and the job. No dates: equal jobs give equal
-//! files.
+//! The provenance of exported files: the version of this calculator, the revisions of the frameworks that it follows, and the
+//! link of the job. Files have no dates, so that equal jobs give equal files.
 
 use core::fmt::Write as _;
 
@@ -9,18 +9,18 @@ use crate::source::{MEGATRON_BRIDGE_REVISION, MEGATRON_LM_REVISION};
 /// The version of this calculator.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// How a format takes a remark that is none of its content.
+/// How a format writes comments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Remark {
-    /// Lines after `#`, at the top.
+pub enum CommentStyle {
+    /// Lines that start with `#`, at the top.
     Hash,
-    /// A line of its own at the end.
+    /// A line at the end.
     Markdown,
-    /// Not at all, or it has a place of its own for it.
+    /// The format has no comments, or a field of its own for the provenance.
     None,
 }
 
-/// The version that made a file, and the sources that it follows.
+/// The version of this calculator and the revisions of the frameworks that it follows, in words.
 #[must_use]
 pub fn made_by() -> String {
     let short = |revision: &'static str| revision.get(..8).unwrap_or(revision);
@@ -31,16 +31,16 @@ pub fn made_by() -> String {
     )
 }
 
-/// A text with a remark of what keeps the job from running, where the format takes one at the top and there is something.
+/// The text after a comment that lists the errors among `problems`, for formats with comments at the top.
 #[must_use]
-pub fn warned(remark: Remark, text: &str, problems: &[Problem]) -> String {
+pub fn with_errors(comments: CommentStyle, text: &str, problems: &[Problem]) -> String {
     let errors = problems.iter().filter(|p| p.severity == Severity::Error);
-    if remark != Remark::Hash || errors.clone().next().is_none() {
+    if comments != CommentStyle::Hash || errors.clone().next().is_none() {
         return text.to_owned();
     }
     let mut out = String::from("# Megatron refuses this job as it is:\n");
     for problem in errors {
-        // Messages show what was typed, and a remark must not end before they do.
+        // Messages quote what was typed. A line break in it would end the comment.
         let words = problem.message.chars();
         let words = words.filter(|c| !c.is_control() && !matches!(c, '\u{2028}' | '\u{2029}'));
         let _ = writeln!(out, "# - {}", words.collect::<String>());
@@ -48,15 +48,15 @@ pub fn warned(remark: Remark, text: &str, problems: &[Problem]) -> String {
     out + text
 }
 
-/// A text with the remark that says where it comes from. `link` leads to the job.
+/// The text with a comment that states its provenance. `link` is the link of the job.
 #[must_use]
-pub fn signed(remark: Remark, text: &str, link: &str) -> String {
-    // The address of the page is the caller's.
+pub fn with_provenance(comments: CommentStyle, text: &str, link: &str) -> String {
+    // The page's URL comes from the caller and may hold control characters.
     let link: String = link.chars().filter(|c| !c.is_control()).collect();
     let made_by = made_by();
-    match remark {
-        Remark::Hash => format!("# {made_by}\n# {link}\n{text}"),
-        Remark::Markdown => format!("{text}\n[{made_by}]({link})\n"),
-        Remark::None => text.to_owned(),
+    match comments {
+        CommentStyle::Hash => format!("# {made_by}\n# {link}\n{text}"),
+        CommentStyle::Markdown => format!("{text}\n[{made_by}]({link})\n"),
+        CommentStyle::None => text.to_owned(),
     }
 }

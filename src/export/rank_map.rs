@@ -1,4 +1,4 @@
-//! The map of all ranks as an SVG file that stands by itself.
+//! The rank map as a self-contained SVG file.
 
 use super::style;
 use crate::report::amount::Scale;
@@ -8,18 +8,19 @@ use crate::report::rank_map::{Cells, ColoredCells, Coloring};
 use crate::report::scene::Px;
 use crate::report::summary::{Summary, stage_name};
 
-/// Its name in files.
+/// The picture's id.
 pub const ID: &str = "rank_map";
-/// What people call it.
+/// The picture's title.
 pub const TITLE: &str = "Ranks";
 
-/// The height of a line of the legend, and what its sign and the gaps around take of its width.
+/// The height of a line of the legend.
 const LINE: Px = Px::of(20);
+/// The width of a legend entry's colored square with the gaps around it.
 const SIGN: Px = Px::of(36);
-/// The gap around the cells, which the lines at their edges reach into.
+/// The gap around the cells, wide enough for the lines at their edges.
 const EDGE: Px = Px::of(2);
 
-/// The file's one element: all ranks of the job as cells, and what their colors mean.
+/// The `<svg>` element: all ranks of the job as cells, and a legend of their colors.
 #[must_use]
 pub fn picture(subject: &Subject<'_>, coloring: Coloring) -> Markup {
     let world = subject.config.world_size();

@@ -1,13 +1,13 @@
-//! The colors of pictures that stand by themselves, taken from the page's own.
+//! The style sheets of exported pictures, with the page's colors.
 
 use core::fmt::Write;
 
 use crate::memory::bucket::Bucket;
 
-/// The page's colors, each for light and dark.
+/// The style sheet with the page's colors, each for light and dark.
 const TOKENS: &str = include_str!("../../styles/tokens.css");
 
-/// What shapes are drawn with: the class, the property, and the page's color for it.
+/// The rules of charts: class, CSS property, and name of the page's color.
 const RULES: [(&str, &str, &str); 19] = [
     ("scene", "background", "sheet"),
     ("label", "fill", "ink"),
@@ -30,7 +30,7 @@ const RULES: [(&str, &str, &str); 19] = [
     ("bucket-other", "fill", "edge"),
 ];
 
-/// What the map of ranks is drawn with, in the same way.
+/// The rules of the rank map: class, CSS property, and name of the page's color.
 const RANK_RULES: [(&str, &str, &str); 11] = [
     ("scene", "background", "sheet"),
     ("label", "fill", "ink"),
@@ -45,9 +45,10 @@ const RANK_RULES: [(&str, &str, &str); 11] = [
     ("rank-over", "fill", "bad"),
 ];
 
-/// A style sheet for [`document`](super::svg::document): light, and dark where the reader's system is.
+/// The style sheet of charts for [`document`](super::svg::document): light colors, and dark ones where the reader's system
+/// prefers them.
 ///
-/// Plain colors and one media query, which programs that are no browsers understand or skip.
+/// It has plain colors and one media query, since other programs than browsers understand no more.
 #[must_use]
 pub fn standalone() -> String {
     let buckets = Bucket::ALL.map(|bucket| format!("bucket-{}", bucket.id()));
@@ -61,13 +62,13 @@ pub fn standalone() -> String {
     )
 }
 
-/// The same for a map of ranks.
+/// The style sheet of the rank map.
 #[must_use]
 pub fn of_ranks() -> String {
     sheet(".rank-lines{fill:none}", RANK_RULES.into_iter())
 }
 
-/// `more` besides the rules, each a class, a property and a color's name.
+/// The style sheet with the CSS `more` and the rules, for light and dark.
 fn sheet<'r>(more: &str, rules: impl Iterator<Item = (&'r str, &'r str, &'r str)>) -> String {
     let mut light = format!("\n.scene{{font:12px system-ui,sans-serif}}{more}");
     let mut dark = String::new();
@@ -80,7 +81,7 @@ fn sheet<'r>(more: &str, rules: impl Iterator<Item = (&'r str, &'r str, &'r str)
     format!("{light}\n@media (prefers-color-scheme:dark){{{dark}}}\n")
 }
 
-/// A color of the page by its name, for light and dark.
+/// The light and the dark value of the page's color with this name.
 fn color(token: &str) -> Option<(&'static str, &'static str)> {
     let start = format!("--{token}: light-dark(");
     let pair = TOKENS

@@ -1,15 +1,15 @@
-//! A picture as an SVG file that stands by itself.
+//! A scene as a self-contained SVG file.
 
 use crate::report::markup::{Markup, Text, tag};
 use crate::report::scene::{Class, Drawing, Px, Scene, Shape};
 
-/// The file's text. `style` is a style sheet for the pictures' classes.
+/// The text of the file. `style` is a style sheet for the scene's classes.
 #[must_use]
 pub fn document(scene: &Scene, style: &str) -> String {
     picture(scene, style).to_string()
 }
 
-/// The file's one element, for a document that has it among others.
+/// The `<svg>` element of the file.
 #[must_use]
 pub fn picture(scene: &Scene, style: &str) -> Markup {
     let (width, height) = (Text::from(scene.width), Text::from(scene.height));
@@ -27,7 +27,7 @@ pub fn picture(scene: &Scene, style: &str) -> Markup {
     }
     file = file.child(texture(scene.id));
     let drawn = |drawings: &[Drawing]| -> Vec<Markup> {
-        // What only catches the pointer lies below the rest, and has no place in a file.
+        // A scene's first drawing may be an invisible shape that catches the pointer. A file needs none.
         let drawings = match drawings {
             [first, rest @ ..] if first.class == Class::Reach => rest,
             all => all,
@@ -50,7 +50,7 @@ pub fn picture(scene: &Scene, style: &str) -> Markup {
         .children(drawn(&scene.before))
 }
 
-/// The element of a drawing.
+/// The SVG element of a drawing.
 fn shape(drawing: &Drawing) -> Markup {
     let element = |name| tag(name).class(drawing.class.names());
     match &drawing.shape {
@@ -66,12 +66,12 @@ fn shape(drawing: &Drawing) -> Markup {
             .with("x", *x)
             .with("y", *y)
             .with("text-anchor", anchor.name())
-            // The blank shows nowhere, and keeps this text from the next where somebody reads them in a row.
+            // The space is invisible, and separates this text from the next for programs that read them in a row.
             .text([text, " "].concat()),
     }
 }
 
-/// The corners of what has an area, as SVG writes the points of a polygon; empty for what has none.
+/// The corners of a rectangle or an area as the `points` of an SVG polygon; empty for other shapes and for empty rectangles.
 #[must_use]
 pub fn corners(shape: &Shape) -> String {
     let rectangle;
@@ -100,7 +100,7 @@ pub fn corners(shape: &Shape) -> String {
     points
 }
 
-/// The outline of what has an area, as a closed part of an SVG path; empty for what has none.
+/// The outline of a rectangle or an area as a closed part of an SVG path; empty for other shapes and for empty rectangles.
 #[must_use]
 pub fn outline(shape: &Shape) -> String {
     match corners(shape) {
@@ -109,7 +109,8 @@ pub fn outline(shape: &Shape) -> String {
     }
 }
 
-/// What lies over the textured ones of some drawings, and how many of the drawings are below it.
+/// A path that draws the texture over all textured drawings, and the number of drawings that come before it; `None` where
+/// none is textured.
 fn texture_over(scene: &str, drawings: &[Drawing]) -> Option<(usize, Markup)> {
     let textured = |drawing: &Drawing| drawing.class.textured();
     let last = drawings.iter().rposition(textured)?;
@@ -122,7 +123,7 @@ fn texture_over(scene: &str, drawings: &[Drawing]) -> Option<(usize, Markup)> {
     Some((last + 1, texture))
 }
 
-/// The texture that the textured shapes of a scene are overlaid with.
+/// The definition of the texture of a scene.
 fn texture(scene: &str) -> Markup {
     let line = tag("rect")
         .class("texture")
@@ -137,7 +138,7 @@ fn texture(scene: &str) -> Markup {
     tag("defs").child(pattern.child(line))
 }
 
-/// The id of a scene's texture, which textured shapes are filled with.
+/// The id of the texture of a scene.
 #[must_use]
 pub fn texture_id(scene: &str) -> String {
     format!("texture-{scene}")

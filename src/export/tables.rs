@@ -28,7 +28,7 @@ pub fn csv(config: &Config, estimate: &Estimate) -> String {
     out
 }
 
-/// Text from outside as a cell. A spreadsheet would run what begins like a formula; a quote in front keeps it text.
+/// A user's text as a CSV cell. A spreadsheet would evaluate text that begins like a formula; a quote in front prevents it.
 fn cell(text: &str) -> String {
     let guard = if text.starts_with(['=', '+', '-', '@', '\t', '\r']) {
         "'"
@@ -90,7 +90,7 @@ fn gib(bytes: crate::units::Bytes) -> String {
     format!("{}.{:03}", thousandths / 1000, thousandths % 1000)
 }
 
-/// Text from outside in Markdown.
+/// A user's text, escaped for Markdown.
 fn escaped(text: &str) -> String {
     let mut out = String::new();
     for c in text.chars() {

@@ -1,12 +1,17 @@
 //! The buckets that a stage's memory is sorted into.
 
+use strum::{EnumCount, EnumString, IntoStaticStr};
+
 use crate::model::tape::Family;
 use crate::model::tape::liveness::TRANSIENT;
 use crate::model::tensor::Sharding;
 use crate::parallel::groups::View;
 
 /// A top-level group of memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, EnumCount, EnumString, IntoStaticStr,
+)]
+#[strum(serialize_all = "snake_case")]
 #[repr(u8)]
 pub enum Bucket {
     /// Dense parameters in their training dtype.
@@ -62,7 +67,7 @@ pub enum State {
 
 impl Bucket {
     /// How many buckets there are.
-    pub const COUNT: usize = 17;
+    pub const COUNT: usize = <Self as EnumCount>::COUNT;
     /// All buckets in stacking order.
     pub const ALL: [Self; Self::COUNT] = [
         Self::WeightsDense,
@@ -86,26 +91,14 @@ impl Bucket {
 
     /// The bucket's id, in results and in style sheets.
     #[must_use]
-    pub const fn id(self) -> &'static str {
-        match self {
-            Self::WeightsDense => "weights_dense",
-            Self::WeightsExpert => "weights_expert",
-            Self::MainGradsDense => "main_grads_dense",
-            Self::MainGradsExpert => "main_grads_expert",
-            Self::MainParamsDense => "main_params_dense",
-            Self::MainParamsExpert => "main_params_expert",
-            Self::ExpAvgDense => "exp_avg_dense",
-            Self::ExpAvgExpert => "exp_avg_expert",
-            Self::ExpAvgSqDense => "exp_avg_sq_dense",
-            Self::ExpAvgSqExpert => "exp_avg_sq_expert",
-            Self::Buffers => "buffers",
-            Self::ActivationsResidual => "activations_residual",
-            Self::ActivationsAttention => "activations_attention",
-            Self::ActivationsMlp => "activations_mlp",
-            Self::ActivationsExperts => "activations_experts",
-            Self::ActivationsOutput => "activations_output",
-            Self::Transients => "transients",
-        }
+    pub fn id(self) -> &'static str {
+        self.into()
+    }
+
+    /// The bucket with this id.
+    #[must_use]
+    pub fn by_id(id: &str) -> Option<Self> {
+        id.parse().ok()
     }
 
     /// What the page calls it.

@@ -10,10 +10,13 @@ pub mod seeds;
 
 pub use grid::{Grid, Group, MemberOrder, Partition};
 
+use strum::{EnumString, IntoStaticStr};
+
 use crate::python::{Exception, PythonError};
 
 /// A dimension of parallelism.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, EnumString, IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 pub enum Dim {
     /// Tensor parallelism of dense layers.
     Tp,
@@ -24,42 +27,26 @@ pub enum Dim {
     /// Pipeline parallelism, the same in both views.
     Pp,
     /// Tensor parallelism of experts.
+    #[strum(serialize = "expt_tp")]
     Etp,
     /// Expert parallelism.
     Ep,
     /// Data parallelism of experts.
+    #[strum(serialize = "expt_dp")]
     Edp,
 }
 
 impl Dim {
-    const ALL: [Self; 7] = [
-        Self::Tp,
-        Self::Cp,
-        Self::Dp,
-        Self::Pp,
-        Self::Etp,
-        Self::Ep,
-        Self::Edp,
-    ];
-
     /// The name in Megatron's rank grids.
     #[must_use]
     pub fn name(self) -> &'static str {
-        match self {
-            Self::Tp => "tp",
-            Self::Cp => "cp",
-            Self::Dp => "dp",
-            Self::Pp => "pp",
-            Self::Etp => "expt_tp",
-            Self::Ep => "ep",
-            Self::Edp => "expt_dp",
-        }
+        self.into()
     }
 
     /// The dimension of that name.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|dim| dim.name() == name)
+        name.parse().ok()
     }
 }
 

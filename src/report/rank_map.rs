@@ -3,13 +3,16 @@
 use core::fmt::Write;
 use core::ops::Range;
 
+use strum::{EnumString, IntoStaticStr};
+
 use super::amount::Scale;
 use super::summary::stage_name;
 use crate::config::job::{Config, Module};
 use crate::memory::{Estimate, RankMemory, rank_memory};
 
 /// What the color of a cell says.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, EnumString, IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 pub enum Coloring {
     /// The module.
     #[default]
@@ -26,12 +29,14 @@ impl Coloring {
 
     /// Its name in options.
     #[must_use]
-    pub const fn id(self) -> &'static str {
-        match self {
-            Self::Module => "module",
-            Self::Stage => "stage",
-            Self::Memory => "memory",
-        }
+    pub fn id(self) -> &'static str {
+        self.into()
+    }
+
+    /// The coloring with this name in options.
+    #[must_use]
+    pub fn by_id(id: &str) -> Option<Self> {
+        id.parse().ok()
     }
 
     /// Its name on the page.

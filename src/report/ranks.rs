@@ -51,7 +51,7 @@ pub fn places(config: &Config, estimate: &Estimate, rank: u64) -> Vec<RankPlace>
 impl RankPlace {
     /// Makes something of every process group that the rank is in, in Megatron's order.
     pub fn each_group(&self, mut see: impl FnMut(ProcessGroup, Group<'_>)) {
-        for kind in ProcessGroup::ALL {
+        for &kind in ProcessGroup::ALL {
             if let Some(group) = self.grids.process_groups(kind).group_of(self.rank) {
                 see(kind, group);
             }

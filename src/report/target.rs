@@ -64,6 +64,5 @@ fn related(a: &str, b: &str) -> bool {
 /// The bucket that a path starts with.
 #[must_use]
 pub fn bucket_of(path: &str) -> Option<Bucket> {
-    let id = path.split('/').next()?;
-    Bucket::ALL.into_iter().find(|bucket| bucket.id() == id)
+    Bucket::by_id(path.split('/').next()?)
 }

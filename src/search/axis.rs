@@ -1,17 +1,17 @@
-//! What a search varies, and which rules are decided by which of it.
+//! The arguments that a search can vary, and the arguments that each rule depends on.
 
 use serde::{Deserialize, Serialize};
 
 use crate::config::fields::FieldId;
 use crate::memory::savings::Choice;
 
-/// One thing that a search varies. The order is the one in which sizes are chosen: those that rules refuse most often
-/// come first.
+/// An argument that a search can vary. The order of the variants is the order of the digits of a combination's index: the
+/// arguments whose values rules refuse most often come first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Axis {
     /// Pipeline-parallel size.
     Pipeline,
-    /// Chunks of each pipeline rank.
+    /// Virtual-pipeline size: the number of chunks on each pipeline rank.
     Virtual,
     /// Tensor-parallel size.
     Tensor,
@@ -21,14 +21,14 @@ pub enum Axis {
     Expert,
     /// Expert-tensor-parallel size.
     ExpertTensor,
-    /// Samples of a micro batch.
+    /// Micro batch size.
     MicroBatch,
-    /// What is recomputed.
+    /// The way of recomputing activations.
     Recompute,
 }
 
 impl Axis {
-    /// All of them, in the order in which they are chosen.
+    /// All axes, in the order of the digits of an index.
     pub const ALL: [Self; 8] = [
         Self::Pipeline,
         Self::Virtual,
@@ -40,7 +40,7 @@ impl Axis {
         Self::Recompute,
     ];
 
-    /// The field that it sets; recompute sets others beside it.
+    /// The field that the axis sets. [`Axis::Recompute`] sets further fields.
     #[must_use]
     pub const fn field(self) -> FieldId {
         match self {
@@ -78,12 +78,12 @@ impl Axis {
     }
 }
 
-/// A value on an axis.
+/// The value of an axis in a combination.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pick {
     /// A size.
     Size(u64),
-    /// What is recomputed; `None` for what the job recomputes.
+    /// A way of recomputing; `None` for the job's own.
     Recompute(Option<Choice>),
 }
 
@@ -99,8 +99,9 @@ impl Pick {
     }
 }
 
-/// All that decides a rule, where that is a few sizes. Expert tensor parallelism follows TP where it is not given.
-const DECIDED_BY: &[(&str, &[Axis])] = {
+/// The rules that depend on few axes, by their names, each with all axes that it depends on. Rules of expert tensor
+/// parallelism depend on TP too, which is its default.
+const DEPENDENCIES: &[(&str, &[Axis])] = {
     use Axis::{Context, Expert, ExpertTensor, MicroBatch, Pipeline, Tensor, Virtual};
     &[
         ("stages", &[Pipeline, Virtual]),
@@ -141,17 +142,17 @@ const DECIDED_BY: &[(&str, &[Axis])] = {
     ]
 };
 
-/// The rules that are decided when `axis` is the last of what they depend on among the `varied` ones.
-pub(super) fn decided_by(axis: Axis, varied: &[Axis]) -> Vec<&'static str> {
+/// The rules that can be checked once `axis` has its value: of the `varied` axes that they depend on it is the last.
+pub(super) fn checkable_at(axis: Axis, varied: &[Axis]) -> Vec<&'static str> {
     let last = |on: &[Axis]| on.iter().filter(|on| varied.contains(on)).max().copied();
-    let decided = DECIDED_BY
+    let checkable = DEPENDENCIES
         .iter()
         .filter(|(_, on)| last(on) == Some(axis))
         .map(|(rule, _)| *rule);
-    decided.collect()
+    checkable.collect()
 }
 
-/// The divisors of a number, in rising order.
+/// The divisors of a number in ascending order.
 pub(super) fn divisors(number: u64) -> Vec<u64> {
     let small = (1..)
         .take_while(|d: &u64| d.saturating_mul(*d) <= number)

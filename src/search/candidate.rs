@@ -1,4 +1,4 @@
-//! One combination that Megatron runs, and what it needs.
+//! A combination that Megatron runs, and its memory.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,40 +8,41 @@ use crate::memory::savings::{choice_of, recomputed};
 use crate::memory::{StageRef, estimate};
 use crate::units::Bytes;
 
-/// A legal combination, its sizes and what it needs.
+/// A legal combination with its derived sizes and its memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Candidate {
-    /// Its number in the space.
+    /// The combination's index in the space.
     pub index: u64,
-    /// What the GPUs of the stage that needs most need.
+    /// The peak of allocated memory on the rank that needs most.
     pub peak: Bytes,
-    /// The least that the device shows for it: with the allocator's gaps, the CUDA context and CUDA graphs.
+    /// The least memory that the device shows at that peak: with the allocator's fragmentation, the CUDA context and CUDA
+    /// graphs.
     pub least: Bytes,
-    /// What a GPU has, when known.
+    /// The memory of a GPU; `None` where no GPU is chosen.
     pub gpu: Option<Bytes>,
-    /// The stage that needs most.
+    /// The stage with the largest peak.
     pub worst: StageRef,
-    /// GPUs that share one copy of the model: TP · PP · CP.
+    /// GPUs of one model replica: TP · PP · CP.
     pub copy: u64,
-    /// Chunks of layers on each pipeline rank.
+    /// Virtual-pipeline size: chunks on each pipeline rank.
     pub vpp: u64,
     /// Data-parallel size.
     pub dp: u64,
     /// Data-parallel size of routed experts.
     pub edp: u64,
-    /// Micro batches of one optimizer step on each rank.
+    /// Micro batches of one iteration on each data-parallel rank.
     pub num_microbatches: u64,
-    /// Time in which a pipeline stage waits, in millionths of the time in which it works: (PP - 1) / (VPP · micro batches),
-    /// see [`PIPELINE_BUBBLE`](crate::source::PIPELINE_BUBBLE). Rounded down.
+    /// The pipeline bubble: idle time of a stage in millionths of its working time, (PP - 1) / (VPP · micro batches), rounded
+    /// down. See [`PIPELINE_BUBBLE`](crate::source::PIPELINE_BUBBLE).
     pub bubble_ppm: u64,
-    /// Matrix products that run a second time on that stage, in millionths of those of its forward pass.
+    /// Operations of matrix products that the worst stage recomputes, in millionths of those of its forward pass.
     pub recomputed_ppm: u64,
-    /// The same as floating-point operations of one GPU in one iteration.
+    /// The recomputed floating-point operations of one GPU in one iteration.
     pub recomputed_flops: u64,
 }
 
 impl Candidate {
-    /// What a checked job of one model comes to.
+    /// Estimates a checked job of one model.
     pub(super) fn new(index: u64, config: &Config) -> Option<Self> {
         let estimate = estimate(config);
         let (worst, peak) = (estimate.worst, estimate.worst_rank.total);
@@ -69,13 +70,13 @@ impl Candidate {
         })
     }
 
-    /// Whether the device needs more than a GPU has. Nothing does where that is not known.
+    /// Whether the device shows more than a GPU has, even at the least. Always false where no GPU is chosen.
     #[must_use]
     pub fn is_too_large(&self) -> bool {
         self.gpu.is_some_and(|gpu| self.least > gpu)
     }
 
-    /// What PyTorch leaves of a GPU, in bytes; negative where it has too little. `None` where no GPU was chosen.
+    /// The GPU's memory minus the peak in bytes, negative where the GPU has less; `None` where no GPU is chosen.
     #[must_use]
     pub fn headroom(&self) -> Option<i64> {
         let signed = |bytes: Bytes| i64::try_from(bytes.0).unwrap_or(i64::MAX);
@@ -83,8 +84,8 @@ impl Candidate {
             .map(|gpu| signed(gpu).saturating_sub(signed(self.peak)))
     }
 
-    /// Whether it comes before another: what fits comes first, then what shares a copy of the model among fewest GPUs,
-    /// waits least, recomputes least and needs least; then in the order of the space.
+    /// Whether it is listed before another candidate. Candidates that fit come first; then the order is by fewest GPUs of a
+    /// replica, smallest pipeline bubble, least recomputation, smallest peak, and index.
     #[must_use]
     pub fn is_before(&self, other: &Self) -> bool {
         self.rank() < other.rank()

@@ -1,8 +1,8 @@
-//! All combinations of a search: their number, and the job of each.
+//! The combinations of a search: their number, and the job of each.
 
 use serde::{Deserialize, Serialize};
 
-use super::axis::{Axis, Pick, decided_by, divisors};
+use super::axis::{Axis, Pick, checkable_at, divisors};
 use crate::config::canonical::{Meaning, differences, meaning};
 use crate::config::fields::FieldId;
 use crate::config::hybrid_pattern::HybridPattern;
@@ -15,59 +15,60 @@ use crate::memory::savings::{Choice, choice_of, choices};
 use crate::units::Bytes;
 use crate::value::Value;
 
-/// How layers become stages where the pipeline-parallel size varies.
+/// How layers are split over stages where the pipeline-parallel size varies.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Split {
-    /// As the job says: evenly, or by its layout, or with its numbers of layers of the first and last stage.
+    /// As the job says: evenly, by its pipeline layout, or with its numbers of layers of the first and last stage.
     #[default]
     AsGiven,
-    /// Evenly, and where that is impossible the last stage has fewer layers than the others.
+    /// Evenly, with fewer layers in the last stage where the number of layers is not divisible.
     RestInLastStage,
 }
 
-/// What a search varies, and within which bounds.
+/// The axes that a search varies, with their bounds.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Options {
-    /// What varies; everything else stays as in the job.
+    /// The axes that vary. Everything else stays as in the job.
     pub vary: Vec<Axis>,
-    /// The most that a size may be.
+    /// The largest values of axes. An axis that is not listed has no bound.
     pub at_most: Vec<(Axis, u64)>,
-    /// How layers become stages.
+    /// How layers are split over stages.
     pub split: Split,
 }
 
-/// Why there is nothing to search.
+/// Why a job's layouts cannot be searched.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum Unsearchable {
-    /// Something is wrong with the job whatever its layout.
+    /// The job breaks these rules with every layout.
     #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
     Problems(Vec<Problem>),
-    /// The job lists modules: each would have layouts of its own.
+    /// The job has several modules, each of which would have layouts of its own.
     #[error("layouts are searched for jobs of one model")]
     SeveralModules,
-    /// The combinations are too many to be counted in 64 bits.
+    /// There are more combinations than 64 bits count.
     #[error("there are more than 2^64 layouts")]
     TooMany,
 }
 
-/// The values of one axis.
+/// One axis of a space with its values.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Dimension {
-    /// What varies.
+    /// The axis.
     pub axis: Axis,
-    /// Its values. Sizes rise from 1.
+    /// The axis's values. Sizes ascend from 1.
     pub values: Vec<Pick>,
-    /// The rules that its choice decides.
+    /// The names of the rules that can be checked once this axis has its value.
     pub(super) rules: Vec<&'static str>,
+    /// The largest size within the bounds.
     pub(super) at_most: u64,
 }
 
-/// All combinations of some sizes of a job.
+/// All combinations of the values of some axes for a job.
 #[derive(Clone, Debug)]
 pub struct Space {
-    /// The job as it came.
+    /// The job that the search starts from.
     given: RawJob,
-    /// The job with what every combination has.
+    /// The job with the settings that all combinations share, and the first value of every axis.
     pub(super) base: RawJob,
     pub(super) dimensions: Vec<Dimension>,
     total: u64,
@@ -79,12 +80,12 @@ pub struct Space {
     experts: bool,
     world_size: u64,
     global_batch_size: u64,
-    /// Whether sizes of TP above 1 come with sequence parallelism.
+    /// Whether combinations with a TP above 1 use sequence parallelism.
     sequence_parallel: bool,
 }
 
 impl Dimension {
-    /// How many of its values are within its bound.
+    /// The number of values within the bound.
     #[must_use]
     pub fn within(&self) -> usize {
         let within = |pick: &&Pick| !matches!(pick, Pick::Size(size) if *size > self.at_most);
@@ -93,7 +94,8 @@ impl Dimension {
 }
 
 impl Options {
-    /// What is worth varying first: TP, PP, with experts EP, and by what else the job splits its model; TP within a node.
+    /// The default options for a job: TP (at most the GPUs of a node) and PP vary, EP where the job has experts, and every
+    /// other parallel size that the job sets above 1.
     #[must_use]
     pub fn usual(job: &RawJob) -> Self {
         let size = |axis: Axis| number(job, axis.field()).unwrap_or(1);
@@ -115,10 +117,10 @@ impl Options {
 }
 
 impl Space {
-    /// The space of a job. A job whose own layout is refused will do, if there is one that is not.
+    /// The space of a job. The job's own layout may be refused as long as the job can run with another.
     ///
     /// # Errors
-    /// Why there is nothing to search.
+    /// When the job's layouts cannot be searched.
     pub fn new(job: &RawJob, options: &Options) -> Result<Self, Unsearchable> {
         if !job.modules.is_empty() {
             return Err(Unsearchable::SeveralModules);
@@ -128,13 +130,13 @@ impl Space {
             .filter(|axis| options.vary.contains(axis))
             .filter(|axis| *axis != Axis::Virtual || !follows_layout(job, options.split))
             .collect();
-        let config = reference(job, &varied, options.split)?;
+        let config = reference_config(job, &varied, options.split)?;
         let Some(m) = config.modules().first() else {
             return Err(Unsearchable::SeveralModules);
         };
         let a = m.args();
         let given_tp = number(job, FieldId::tensor_model_parallel_size);
-        // The reference may be of another number of GPUs; a replica gets as many samples.
+        // The reference configuration may have another number of GPUs. The batch keeps its samples for each GPU.
         let world_size = number(job, FieldId::world_size).unwrap_or(config.world_size());
         let samples = m.derived().global_batch_size.saturating_mul(world_size);
         let global_batch_size =
@@ -155,7 +157,7 @@ impl Space {
                 || given_tp.is_none_or(|tp| tp == 1)
                 || a.num_experts.is_some(),
         };
-        // What would follow from the sizes otherwise.
+        // Without these settings both would follow from the sizes of each combination.
         for (field, value) in [
             (FieldId::world_size, space.world_size),
             (FieldId::global_batch_size, space.global_batch_size),
@@ -163,7 +165,7 @@ impl Space {
             space.base.shared.set(field, Value::Int(value.into()));
         }
         space.base.shared.unset(FieldId::data_parallel_size);
-        settle_split(&mut space.base, &varied, options.split);
+        unset_other_splits(&mut space.base, &varied, options.split);
         for axis in &varied {
             let values = space.values(*axis, m);
             let bound = options.at_most.iter().find(|(of, _)| of == axis);
@@ -173,21 +175,22 @@ impl Space {
             space.dimensions.push(Dimension {
                 axis: *axis,
                 values,
-                rules: decided_by(*axis, &varied),
+                rules: checkable_at(*axis, &varied),
                 at_most: bound.map_or(u64::MAX, |(_, most)| *most),
             });
         }
         for dimension in space.dimensions.clone() {
             if let Some(first) = dimension.values.first() {
                 let mut base = core::mem::take(&mut space.base);
-                space.put(&mut base, dimension.axis, *first);
+                space.apply(&mut base, dimension.axis, *first);
                 space.base = base;
             }
         }
         Ok(space)
     }
 
-    /// All values of an axis that can be legal: sizes divide what they share out.
+    /// The values of an axis that can be legal: parallel sizes divide the number of GPUs, the micro batch the global batch,
+    /// and the chunks the number of layers.
     fn values(&self, axis: Axis, m: &Module) -> Vec<Pick> {
         let a = m.args();
         let sizes = match axis {
@@ -204,7 +207,7 @@ impl Space {
             }
             Axis::MicroBatch => divisors(self.global_batch_size),
             Axis::Recompute => {
-                // Choices of so many layers of a chunk make sense for one layout only.
+                // Choices that recompute some layers of a chunk fit one layout only.
                 let now = choice_of(m);
                 let general = |choice: &Choice| {
                     matches!(
@@ -222,19 +225,19 @@ impl Space {
         sizes.into_iter().map(Pick::Size).collect()
     }
 
-    /// How many combinations there are, legal or not.
+    /// The number of combinations, legal or not.
     #[must_use]
     pub fn total(&self) -> u64 {
         self.total
     }
 
-    /// GPUs of the job, the same for all.
+    /// The number of GPUs, the same for all combinations.
     #[must_use]
     pub fn world_size(&self) -> u64 {
         self.world_size
     }
 
-    /// Samples of an optimizer step, the same for all.
+    /// The global batch size, the same for all combinations.
     #[must_use]
     pub fn global_batch_size(&self) -> u64 {
         self.global_batch_size
@@ -246,59 +249,59 @@ impl Space {
         self.experts
     }
 
-    /// What a GPU has, when known.
+    /// The memory of a GPU; `None` where no GPU is chosen.
     #[must_use]
     pub fn gpu_memory(&self) -> Option<Bytes> {
         self.gpu
     }
 
-    /// What varies, in the order of the digits of a combination's number, with the first digit in front.
+    /// The axes that vary, in the order of the digits of an index, highest digit first.
     #[must_use]
     pub fn dimensions(&self) -> &[Dimension] {
         &self.dimensions
     }
 
-    /// The combinations that share all digits up to `level`.
-    pub(super) fn span(&self, level: usize) -> u64 {
+    /// The number of combinations that share all digits of their index up to and including `level`.
+    pub(super) fn combinations_below(&self, level: usize) -> u64 {
         let later = self.dimensions.iter().skip(level + 1);
         later
             .map(|d| u64::try_from(d.values.len()).unwrap_or(1))
             .product()
     }
 
-    /// The digit of a combination's number on a level: which of the values it has there.
+    /// One digit of a combination's index: the position of its value in the list of the axis at `level`.
     #[must_use]
     pub fn digit(&self, index: u64, level: usize) -> u64 {
         let dimension = self.dimensions.get(level);
         let length = dimension.map_or(1, |d| u64::try_from(d.values.len()).unwrap_or(1));
-        index / self.span(level) % length.max(1)
+        index / self.combinations_below(level) % length.max(1)
     }
 
-    /// What a combination has on a level.
+    /// The value that a combination has on the axis at `level`.
     #[must_use]
     pub fn pick(&self, index: u64, level: usize) -> Option<Pick> {
         let digit = usize::try_from(self.digit(index, level)).ok()?;
         self.dimensions.get(level)?.values.get(digit).copied()
     }
 
-    /// What a combination has on every axis.
+    /// The values that a combination has, axis by axis.
     #[must_use]
     pub fn picks(&self, index: u64) -> Vec<Pick> {
         let levels = 0..self.dimensions.len();
         levels.filter_map(|level| self.pick(index, level)).collect()
     }
 
-    /// A combination as a job: the one that is checked, estimated and applied.
+    /// The job of a combination.
     #[must_use]
     pub fn job(&self, index: u64) -> RawJob {
         let mut job = self.base.clone();
         for (dimension, pick) in self.dimensions.iter().zip(self.picks(index)) {
-            self.put(&mut job, dimension.axis, pick);
+            self.apply(&mut job, dimension.axis, pick);
         }
         job
     }
 
-    /// The settings that a combination changes, a null for those that go back to their default.
+    /// The settings in which a combination differs from the job; null stands for a default.
     #[must_use]
     pub fn settings(&self, index: u64) -> Vec<(FieldId, Value)> {
         let job = self.job(index);
@@ -307,8 +310,8 @@ impl Space {
             .collect()
     }
 
-    /// Sets what a value on an axis sets.
-    pub(super) fn put(&self, job: &mut RawJob, axis: Axis, pick: Pick) {
+    /// Sets the fields of a job that a value of an axis stands for.
+    pub(super) fn apply(&self, job: &mut RawJob, axis: Axis, pick: Pick) {
         let size = match pick {
             Pick::Size(size) => size,
             Pick::Recompute(choice) => {
@@ -335,7 +338,7 @@ impl Space {
             Axis::Pipeline | Axis::Virtual if self.pattern.is_some() => self.cut_pattern(job),
             Axis::Pipeline if self.split == Split::RestInLastStage => {
                 let field = FieldId::decoder_last_pipeline_num_layers;
-                match rest(self.num_layers, size) {
+                match layers_of_last_stage(self.num_layers, size) {
                     Some(layers) => job.shared.set(field, Value::Int(layers.into())),
                     None => job.shared.unset(field),
                 }
@@ -346,8 +349,8 @@ impl Space {
 }
 
 impl Space {
-    /// Cuts the pattern of a hybrid model into a segment for each chunk of a combination; where the job's own pattern has
-    /// as many, it stays as it is.
+    /// Cuts the pattern of a hybrid model into one segment for each chunk of a combination. Where the job's own pattern has
+    /// as many segments, it stays as it is.
     fn cut_pattern(&self, job: &mut RawJob) {
         let Some(pattern) = &self.pattern else { return };
         let size = |field| number(job, field).unwrap_or(1);
@@ -366,8 +369,9 @@ impl Space {
     }
 }
 
-/// The layers of the last stage where the others have as many as the next even split; `None` where an even split does.
-fn rest(layers: u64, stages: u64) -> Option<u64> {
+/// The layers that are left for the last stage where the others have `layers / stages` each, rounded up; `None` where the
+/// division is exact or nothing is left.
+fn layers_of_last_stage(layers: u64, stages: u64) -> Option<u64> {
     let others = layers
         .div_ceil(stages)
         .saturating_mul(stages.saturating_sub(1));
@@ -375,13 +379,13 @@ fn rest(layers: u64, stages: u64) -> Option<u64> {
     (rest > 0 && !layers.is_multiple_of(stages)).then_some(rest)
 }
 
-/// Whether virtual stages follow from a layout.
+/// Whether the number of virtual stages follows from the job's pipeline layout.
 fn follows_layout(job: &RawJob, split: Split) -> bool {
     let layout = job.shared.get(FieldId::pipeline_model_parallel_layout);
     split == Split::AsGiven && layout.is_some_and(|layout| *layout != Value::Null)
 }
 
-/// The whole number that a field of the job has, by default too.
+/// The whole number that a field has in a job, set or by default.
 fn number(job: &RawJob, field: FieldId) -> Option<u64> {
     match meaning(field, job.shared.get(field)) {
         Meaning::Is(Parsed::Int(number)) => Some(number),
@@ -389,8 +393,8 @@ fn number(job: &RawJob, field: FieldId) -> Option<u64> {
     }
 }
 
-/// Leaves out what another way to split layers says.
-fn settle_split(job: &mut RawJob, varied: &[Axis], split: Split) {
+/// Unsets the fields that split layers in another way than the search does.
+fn unset_other_splits(job: &mut RawJob, varied: &[Axis], split: Split) {
     use FieldId as F;
     if varied.contains(&Axis::Virtual) {
         job.shared.unset(F::num_layers_per_virtual_pipeline_stage);
@@ -409,16 +413,17 @@ fn settle_split(job: &mut RawJob, varied: &[Axis], split: Split) {
     }
 }
 
-/// The job's own configuration, or where its layout is refused that of the smallest one. What is wrong only with a layout
-/// is found for each of them: here, a number of GPUs and a way to split layers that the smallest has no use for do no harm.
-fn reference(job: &RawJob, varied: &[Axis], split: Split) -> Result<Config, Unsearchable> {
+/// The job's own configuration, or, where Megatron refuses the job's layout, that of the job with the smallest layout: all
+/// sizes that vary are 1. Problems of single layouts are found when their combinations are tried; so this job also drops
+/// the number of GPUs and the split of layers, which need not fit the smallest layout.
+fn reference_config(job: &RawJob, varied: &[Axis], split: Split) -> Result<Config, Unsearchable> {
     use FieldId as F;
     if let Some(config) = check(job).config {
         return Ok(config);
     }
     let mut smallest = job.clone();
     smallest.shared.unset(FieldId::data_parallel_size);
-    settle_split(&mut smallest, varied, split);
+    unset_other_splits(&mut smallest, varied, split);
     for axis in varied.iter().filter(|axis| **axis != Axis::Recompute) {
         smallest.shared.unset(axis.field());
     }
@@ -451,7 +456,7 @@ fn reference(job: &RawJob, varied: &[Axis], split: Split) -> Result<Config, Unse
         (F::world_size, Value::Int(ranks.into())),
         (F::global_batch_size, Value::Null),
     ] {
-        // What cannot be read at all stays wrong.
+        // A value that cannot be read stays, so that the check reports it.
         if number(&smallest, field).is_some() {
             smallest.shared.set(field, value);
         }

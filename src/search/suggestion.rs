@@ -1,19 +1,19 @@
-//! What would make a layout fit that does not.
+//! Suggestions for a layout that does not fit the GPU.
 
 use super::{Candidate, Space};
 use crate::config::gpus::{GPUS, Gpu};
 use crate::memory::savings::{Choice, savings};
 
-/// What would make a layout fit.
+/// What would make a layout fit the GPU.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Suggestion {
-    /// What would have to be recomputed or offloaded, where that is enough: of all that is, what recomputes least.
+    /// The way of recomputing or offloading that makes it fit with the least recomputation; `None` where none does.
     pub recompute: Option<Choice>,
-    /// The smallest GPU that would hold it as it is.
+    /// The smallest GPU that holds it as it is; `None` where none does.
     pub gpu: Option<&'static Gpu>,
 }
 
-/// What would make a candidate fit.
+/// Finds what would make a candidate fit the GPU.
 #[must_use]
 pub fn suggestion(space: &Space, candidate: &Candidate) -> Suggestion {
     let savings = match candidate.gpu {

@@ -1,4 +1,4 @@
-//! Going through a range of a space.
+//! `search`: tries the combinations of a range of a space.
 
 use core::ops::Range;
 
@@ -10,91 +10,92 @@ use crate::config::check;
 use crate::config::problem::{Problem, Severity};
 use crate::config::raw::RawJob;
 
-/// Warnings about what Megatron's scheduler refuses to run: such a job can be planned, but not found.
+/// Rules whose violation is a warning in a job's check, since only Megatron's scheduler refuses it when training starts. A
+/// search refuses such layouts too.
 const REFUSED_AT_RUN: [&str; 2] = ["microbatches_fill_group", "last_group"];
 
 /// Which candidates are listed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Keep {
-    /// All legal ones.
+    /// All legal candidates.
     Legal,
-    /// Those that fit on the GPU.
+    /// Legal candidates that fit the GPU.
     Fitting,
 }
 
-/// What a search found in a part of a space.
+/// The results of a search in a part of a space.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Slice {
-    /// Where to go on; `None` when the range is done.
+    /// The index to continue from; `None` at the end of the range.
     pub next: Option<u64>,
-    /// Combinations that were dealt with.
+    /// The number of combinations tried, including those skipped together.
     pub looked_at: u64,
-    /// Combinations that Megatron refuses, by the rule that was met first.
+    /// The numbers of combinations that Megatron refuses, by the first rule that they break.
     pub refused: Vec<(String, u64)>,
-    /// Combinations with a size above its bound, by what was met first.
+    /// The numbers of combinations with a size above its bound, by the first such axis.
     pub out_of_bounds: Vec<(Axis, u64)>,
-    /// Legal combinations within all bounds.
+    /// The number of legal combinations within all bounds.
     pub legal: u64,
-    /// Of these, those that need more than a GPU has.
+    /// The number of legal combinations that need more memory than a GPU has.
     pub too_large: u64,
-    /// Candidates in the order of the space.
+    /// The listed candidates, in the order of their indices.
     pub candidates: Vec<Candidate>,
-    /// Of those that need more than a GPU has, the one that needs least.
+    /// The candidate with the smallest peak among those that need more memory than a GPU has.
     pub closest: Option<Candidate>,
 }
 
-/// What becomes of a combination.
-enum Fate {
-    /// All that share its digits up to a level are refused by a rule.
+/// The result of trying a combination.
+enum Trial {
+    /// The named rule refuses all combinations that share the digits of the index up to and including the level.
     Refused(usize, &'static str),
-    /// All that share its digits up to a level are out of bounds.
+    /// The value of the axis at the level is above its bound, for all combinations that share the digits up to there.
     OutOfBounds(usize, Axis),
-    /// It is legal, and what it comes to.
+    /// The combination is legal.
     Legal(Option<Candidate>),
 }
 
-/// Goes through a range of a space, in order. Ends after asking `steps` times, each time about one job, and then says
-/// where to go on.
+/// Tries the combinations of a range of indices in order. Ends after `steps` checks of jobs; [`Slice::next`] then has the
+/// index to continue from.
 #[must_use]
 pub fn search(space: &Space, range: Range<u64>, steps: u32, keep: Keep) -> Slice {
     let mut walk = Walk {
         space,
         job: space.base.clone(),
         chosen: Vec::new(),
-        asked: 0,
+        checks: 0,
     };
     let end = range.end.min(space.total());
     let mut slice = Slice::default();
     let mut at = range.start;
-    while at < end && walk.asked < steps {
-        let span = match walk.look(at) {
-            Fate::Refused(level, rule) => {
-                let span = walk.rest(at, level, end);
-                count(&mut slice.refused, rule.to_owned(), span);
-                span
+    while at < end && walk.checks < steps {
+        let tried = match walk.try_combination(at) {
+            Trial::Refused(level, rule) => {
+                let skipped = walk.remaining_below(at, level, end);
+                count(&mut slice.refused, rule.to_owned(), skipped);
+                skipped
             }
-            Fate::OutOfBounds(level, axis) => {
-                let span = walk.rest(at, level, end);
-                count(&mut slice.out_of_bounds, axis, span);
-                span
+            Trial::OutOfBounds(level, axis) => {
+                let skipped = walk.remaining_below(at, level, end);
+                count(&mut slice.out_of_bounds, axis, skipped);
+                skipped
             }
-            Fate::Legal(candidate) => {
+            Trial::Legal(candidate) => {
                 slice.legal += 1;
                 if let Some(candidate) = candidate {
-                    slice.take(candidate, keep);
+                    slice.add(candidate, keep);
                 }
                 1
             }
         };
-        slice.looked_at += span;
-        at += span;
+        slice.looked_at += tried;
+        at += tried;
     }
     slice.next = (at < end).then_some(at);
     slice
 }
 
 impl Slice {
-    /// Adds what was found elsewhere in the space. Candidates stay in the order in which they are added.
+    /// Adds the results of another part of the space. Candidates stay in the order in which they are added.
     pub fn join(&mut self, other: &Self) {
         self.looked_at += other.looked_at;
         self.legal += other.legal;
@@ -107,12 +108,12 @@ impl Slice {
         }
         self.candidates.extend_from_slice(&other.candidates);
         if let Some(closest) = &other.closest {
-            self.meet(closest);
+            self.offer_closest(closest);
         }
     }
 
-    /// Remembers what is nearest to fitting, the first in the space among equals.
-    fn meet(&mut self, candidate: &Candidate) {
+    /// Keeps the candidate as the closest where its peak is smaller, or its index among equal peaks.
+    fn offer_closest(&mut self, candidate: &Candidate) {
         let key = |c: &Candidate| (c.peak, c.index);
         if self
             .closest
@@ -122,15 +123,11 @@ impl Slice {
         }
     }
 
-    fn take(&mut self, candidate: Candidate, keep: Keep) {
+    /// Counts a legal candidate and lists it where `keep` says so.
+    fn add(&mut self, candidate: Candidate, keep: Keep) {
         if candidate.is_too_large() {
             self.too_large += 1;
-            if self
-                .closest
-                .is_none_or(|closest| candidate.peak < closest.peak)
-            {
-                self.closest = Some(candidate);
-            }
+            self.offer_closest(&candidate);
             if keep == Keep::Fitting {
                 return;
             }
@@ -139,7 +136,7 @@ impl Slice {
     }
 }
 
-/// Adds to the count of a thing.
+/// Adds to the count of a key.
 fn count<T: PartialEq>(counts: &mut Vec<(T, u64)>, of: T, more: u64) {
     match counts.iter_mut().find(|(known, _)| *known == of) {
         Some((_, count)) => *count = count.saturating_add(more),
@@ -147,24 +144,25 @@ fn count<T: PartialEq>(counts: &mut Vec<(T, u64)>, of: T, more: u64) {
     }
 }
 
-/// A place in a space, and the job there.
+/// The state of a search: the job of the last combination tried.
 struct Walk<'s> {
     space: &'s Space,
     job: RawJob,
-    /// The values up to the level where the last combination was refused, or all of them.
+    /// The values of the last combination that were accepted: up to the level where it was refused, or all.
     chosen: Vec<Pick>,
-    /// How many jobs were asked about.
-    asked: u32,
+    /// The number of jobs checked.
+    checks: u32,
 }
 
 impl Walk<'_> {
-    /// From a combination to the last one that shares its digits up to a level.
-    fn rest(&self, at: u64, level: usize, end: u64) -> u64 {
-        let span = self.space.span(level);
-        (span - at % span).min(end - at)
+    /// The number of combinations from `at` to the last one before `end` that shares its digits up to and including `level`.
+    fn remaining_below(&self, at: u64, level: usize, end: u64) -> u64 {
+        let below = self.space.combinations_below(level);
+        (below - at % below).min(end - at)
     }
 
-    fn look(&mut self, at: u64) -> Fate {
+    /// Checks the combination at an index, axis by axis, and estimates it where it is legal.
+    fn try_combination(&mut self, at: u64) -> Trial {
         let picks = self.space.picks(at);
         let same = |(a, b): &(&Pick, &Pick)| a == b;
         let common = self.chosen.iter().zip(&picks).take_while(same).count();
@@ -172,28 +170,28 @@ impl Walk<'_> {
         self.job = self.space.base.clone();
         let last = picks.len().saturating_sub(1);
         for (level, (dimension, pick)) in self.space.dimensions.iter().zip(picks).enumerate() {
-            self.space.put(&mut self.job, dimension.axis, pick);
+            self.space.apply(&mut self.job, dimension.axis, pick);
             if level < common {
                 continue;
             }
             if matches!(pick, Pick::Size(size) if size > dimension.at_most) {
-                return Fate::OutOfBounds(level, dimension.axis);
+                return Trial::OutOfBounds(level, dimension.axis);
             }
-            // The last choice is followed by the question about everything.
+            // After the last axis the whole job is checked anyway.
             if level < last
                 && !dimension.rules.is_empty()
-                && let Some(rule) = self.refusal(&dimension.rules)
+                && let Some(rule) = self.broken_rule(&dimension.rules)
             {
-                return Fate::Refused(level, rule);
+                return Trial::Refused(level, rule);
             }
             self.chosen.push(pick);
         }
-        self.asked += 1;
+        self.checks += 1;
         let checked = check(&self.job);
         let refusing = checked.problems.iter().find(|p| refuses(p));
         match refusing {
-            Some(problem) => Fate::Refused(last, problem.rule),
-            None => Fate::Legal(
+            Some(problem) => Trial::Refused(last, problem.rule),
+            None => Trial::Legal(
                 checked
                     .config
                     .and_then(|config| Candidate::new(at, &config)),
@@ -201,15 +199,16 @@ impl Walk<'_> {
         }
     }
 
-    /// Which of some rules refuses the job, whose later sizes are not chosen yet.
-    fn refusal(&mut self, rules: &[&'static str]) -> Option<&'static str> {
-        self.asked += 1;
+    /// The first of `rules` that the job breaks. Its later axes do not have their values yet, so other rules do not count.
+    fn broken_rule(&mut self, rules: &[&'static str]) -> Option<&'static str> {
+        self.checks += 1;
         let problems = check(&self.job).problems;
         let mut refusing = problems.iter().filter(|p| refuses(p)).map(|p| p.rule);
         refusing.find(|rule| rules.contains(rule))
     }
 }
 
+/// Whether a search refuses a combination with this problem.
 fn refuses(problem: &Problem) -> bool {
     problem.severity == Severity::Error || REFUSED_AT_RUN.contains(&problem.rule)
 }

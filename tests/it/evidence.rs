@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use megatron_memory::config::check;
 use megatron_memory::config::fields::FieldId;
-use megatron_memory::evidence::{self, Confidence, Run, Subject, compare};
+use megatron_memory::evidence::{self, Confidence, Run, RunJob, compare};
 use megatron_memory::formats::megatron_args::{self, Arity, Known};
 use megatron_memory::memory::estimate;
 use megatron_memory::report::summary::{Summary, Verdict};
@@ -252,7 +252,7 @@ fn routers_need_a_workspace_of_transformer_engine() {
     let steady = |dtype: &str| {
         let id = "mlm-golden:moe/gpt3_mcore_tp2_pp2_ep2_etp2_te_4experts2parallel:dev_dgx_h100";
         let mut run = runs().into_iter().find(|run| run.id == id).unwrap();
-        let Subject::Job(job) = &mut run.subject else {
+        let RunJob::Complete(job) = &mut run.job else {
             panic!("{id} has a job");
         };
         let implementation = job.get(0, FieldId::transformer_impl);

@@ -1,9 +1,14 @@
 //! The process groups that Megatron builds from the two views, by Megatron's names.
 
+use strum::{EnumString, IntoStaticStr, VariantArray};
+
 use super::{Dim, Partition, RankGrids, View};
 
 /// A process group, named as in Megatron's `ProcessGroupCollection`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, EnumString, IntoStaticStr, VariantArray,
+)]
+#[strum(serialize_all = "snake_case")]
 pub enum ProcessGroup {
     /// Tensor parallel.
     Tp,
@@ -50,60 +55,18 @@ pub enum ProcessGroup {
 
 impl ProcessGroup {
     /// Every process group, dense ones first.
-    pub const ALL: [Self; 20] = [
-        Self::Tp,
-        Self::Cp,
-        Self::Pp,
-        Self::Dp,
-        Self::DpCp,
-        Self::TpCp,
-        Self::Mp,
-        Self::TpDpCp,
-        Self::TpDp,
-        Self::Ep,
-        Self::ExptTp,
-        Self::ExptDp,
-        Self::TpEp,
-        Self::TpEpPp,
-        Self::IntraDpCp,
-        Self::IntraExptDp,
-        Self::InterDistOpt,
-        Self::IntraDistOpt,
-        Self::Embd,
-        Self::PosEmbd,
-    ];
+    pub const ALL: &[Self] = Self::VARIANTS;
 
     /// The field of `ProcessGroupCollection` (`tp_dp`, which has none, as in NCCL's configuration).
     #[must_use]
     pub fn name(self) -> &'static str {
-        match self {
-            Self::Tp => "tp",
-            Self::Cp => "cp",
-            Self::Pp => "pp",
-            Self::Dp => "dp",
-            Self::DpCp => "dp_cp",
-            Self::TpCp => "tp_cp",
-            Self::Mp => "mp",
-            Self::TpDpCp => "tp_dp_cp",
-            Self::TpDp => "tp_dp",
-            Self::Ep => "ep",
-            Self::ExptTp => "expt_tp",
-            Self::ExptDp => "expt_dp",
-            Self::TpEp => "tp_ep",
-            Self::TpEpPp => "tp_ep_pp",
-            Self::IntraDpCp => "intra_dp_cp",
-            Self::IntraExptDp => "intra_expt_dp",
-            Self::InterDistOpt => "inter_dist_opt",
-            Self::IntraDistOpt => "intra_dist_opt",
-            Self::Embd => "embd",
-            Self::PosEmbd => "pos_embd",
-        }
+        self.into()
     }
 
     /// The process group of that name.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|group| group.name() == name)
+        name.parse().ok()
     }
 
     /// The view that the group is cut from.

@@ -210,7 +210,7 @@ fn ten_million_ranks_cost_nothing() {
 
 #[test]
 fn names_read_back() {
-    for kind in ProcessGroup::ALL {
+    for &kind in ProcessGroup::ALL {
         assert_eq!(ProcessGroup::from_name(kind.name()), Some(kind));
         assert!(
             kind.dims()
@@ -244,7 +244,7 @@ proptest! {
     fn groups_partition_the_ranks((model, world, order, offset) in any_model()) {
         let Ok(grids) = RankGrids::new(&model, world, order, offset) else { return Ok(()) };
         prop_assert_eq!(grids.view(View::Dense).ranks(), grids.view(View::Expert).ranks());
-        for kind in ProcessGroup::ALL {
+        for &kind in ProcessGroup::ALL {
             let partition = grids.process_groups(kind);
             let mut seen = BTreeSet::new();
             for (index, group) in partition.iter().enumerate() {

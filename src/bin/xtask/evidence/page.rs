@@ -57,7 +57,7 @@ fn rows<'a>((run, comparison): &'a Compared<'_>) -> Vec<Row<'a>> {
         return Vec::new();
     };
     let m = &run.measured;
-    let [reserved, ..] = c.band.overheads;
+    let [reserved, ..] = c.device.overheads;
     let numbers = [
         (STEADY, m.steady_allocated, (c.steady, c.steady)),
         (
@@ -70,7 +70,7 @@ fn rows<'a>((run, comparison): &'a Compared<'_>) -> Vec<Row<'a>> {
             m.peak_reserved,
             (c.peak + reserved.low, c.peak + reserved.high),
         ),
-        (DEVICE, m.peak_device, (c.band.low, c.band.high)),
+        (DEVICE, m.peak_device, (c.device.low, c.device.high)),
     ];
     let row = |(measure, measured, predicted): (&'static str, Option<Bytes>, (Bytes, Bytes))| {
         let measured = measured?;

@@ -1,4 +1,4 @@
-//! Who holds what: rank grids, pipeline stages and the order in which a stage works.
+//! Parallelism: rank grids and process groups, pipeline stages and their schedule, and the modules of a multi-module job.
 
 pub mod groups;
 pub mod mimo;

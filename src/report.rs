@@ -1,7 +1,7 @@
-//! What people read off an estimate: amounts in a unit, a verdict, tables, charts and explanations.
+//! An estimate in forms for people: amounts in a unit, a verdict, tables, charts and explanations.
 //!
-//! Nothing here knows a page. Marks and rows carry a [`target::Target`], which is how a view says what a
-//! number is about, and a semantic class; styles decide what that looks like.
+//! Nothing here knows the page. Marks of charts and rows of tables carry a [`target::Target`], the part of the
+//! estimate that they show, and a semantic class, for which style sheets have colors.
 
 pub mod amount;
 pub mod charts;

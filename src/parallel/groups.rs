@@ -1,8 +1,8 @@
-//! The dense and the expert rank grid over one span of ranks.
+//! The dense and the expert rank grid of a model, over its consecutive ranks.
 //!
 //! A model's ranks are numbered twice: the *dense* view splits them by TP, CP, DP and PP, the *expert*
-//! view splits the same ranks by ETP, EP, EDP and PP. [`RankGrids`] holds both and answers who talks to
-//! whom: [`process_groups`] has the groups by Megatron's names.
+//! view splits the same ranks by ETP, EP, EDP and PP. [`RankGrids`] holds both; [`process_groups`] has the
+//! process groups that Megatron builds from them.
 
 mod grid;
 pub mod process_groups;
@@ -50,19 +50,19 @@ impl Dim {
     }
 }
 
-/// One of the two numberings of a model's ranks.
+/// One of the two rank grids of a model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum View {
-    /// TP, CP, DP, PP.
+    /// The grid of dense layers, with the dimensions TP, CP, DP and PP.
     Dense,
-    /// ETP, EP, EDP, PP.
+    /// The grid of experts, with the dimensions ETP, EP, EDP and PP.
     Expert,
 }
 
-/// Which of DP and PP varies faster with the rank; TP, CP and EP are faster than both.
+/// The order of dimensions in the rank grids, fastest first. TP, CP and EP are always before DP and PP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum RankOrder {
-    /// `tp-cp-ep-dp-pp`, Megatron's default and the only one of multi-module models.
+    /// `tp-cp-ep-dp-pp`, Megatron's default and the only order of multi-module models.
     #[default]
     PpLast,
     /// `tp-cp-ep-pp-dp`, Megatron-LM's `--use-tp-pp-dp-mapping`.
@@ -96,7 +96,7 @@ impl Default for ModelParallel {
     }
 }
 
-/// A rank's position within each of its groups, dense and expert.
+/// A rank's position along every dimension of both rank grids, counted from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(
     missing_docs,
@@ -112,7 +112,7 @@ pub struct Coordinates {
     pub edp: u64,
 }
 
-/// The dense and the expert numbering of the ranks `[rank_offset, rank_offset + world_size)`.
+/// The dense and the expert rank grid of the ranks `[rank_offset, rank_offset + world_size)`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RankGrids {
     dense: Grid<Dim>,
@@ -195,7 +195,7 @@ impl RankGrids {
         })
     }
 
-    /// The same grids with the distributed optimizer's shards cut into `instances` replicas
+    /// The same grids with the distributed optimizer's state replicated in `instances` instances
     /// (`num_distributed_optimizer_instances`).
     ///
     /// # Errors
@@ -216,7 +216,7 @@ impl RankGrids {
         Err(Exception::AssertionError.with(message))
     }
 
-    /// One of the two views.
+    /// One of the two grids.
     #[must_use]
     pub fn view(&self, view: View) -> &Grid<Dim> {
         match view {
@@ -237,13 +237,13 @@ impl RankGrids {
         self.dense.ranks()
     }
 
-    /// How often the distributed optimizer's state is replicated.
+    /// The number of instances of the distributed optimizer, each with a replica of its state.
     #[must_use]
     pub fn optimizer_instances(&self) -> u64 {
         self.optimizer_instances
     }
 
-    /// Where `rank` stands; `None` for a rank of another model.
+    /// The coordinates of `rank`; `None` for a rank of another module.
     #[must_use]
     pub fn coordinates(&self, rank: u64) -> Option<Coordinates> {
         Some(Coordinates {

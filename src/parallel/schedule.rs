@@ -7,10 +7,10 @@
 //! of the rank before the next one starts (`get_schedule_table`), backward passes take the chunks in
 //! reverse. There is no special case for as many microbatches as ranks at the pinned revision.
 //!
-//! What is alive when:
-//! - What autograd saved for a microbatch and chunk lives from its forward pass to the end of its backward
-//!   pass, when the graph is freed; that is what the live counts here are about. A microbatch counts during
-//!   both of these passes.
+//! Lifetimes:
+//! - The tensors that autograd saves for a microbatch and chunk live from its forward pass to the end of its
+//!   backward pass, when the graph is freed. The counts of live microbatches here are about these tensors; a
+//!   microbatch counts during both of these passes.
 //! - The chunk's output is needed only until it is sent: with `deallocate_pipeline_outputs` (always set by
 //!   Megatron-LM) `deallocate_output_tensor` replaces its data by one element and only the graph is kept.
 //!   1F1B does that before the backward pass of the same turn; the interleaved schedule with p2p overlap
@@ -28,7 +28,7 @@ use order::Order;
 pub use peak::{ChunkBytes, Moment, PairBytes};
 pub use problem::ScheduleProblem;
 
-/// A schedule has no more chunks than this, so that all work is bounded; real jobs have a few dozen.
+/// The most chunks of a schedule, which bounds all work. Real jobs have a few dozen.
 pub const MAX_VPP: u32 = 4096;
 
 /// The sizes that decide the order of passes, under Megatron's names.
@@ -105,8 +105,8 @@ pub struct Schedule {
 impl Schedule {
     /// The schedule for an input without [problems](ScheduleInput::problems).
     ///
-    /// For any other input it is what the same arithmetic gives, with sizes of 0 taken as 1 and groups of
-    /// fewer microbatches than ranks as large as that.
+    /// For any other input the result is that of the same arithmetic, with sizes of 0 taken as 1 and groups of
+    /// fewer microbatches than ranks taken as groups of as many.
     #[must_use]
     pub fn new(input: ScheduleInput) -> Self {
         let pp = input.pp.max(1);
@@ -159,19 +159,19 @@ impl Schedule {
         if self.paired { 1 } else { 2 }
     }
 
-    /// How many steps there are.
+    /// The number of steps.
     #[must_use]
     pub fn len(&self) -> u64 {
         2 * self.warm_up + self.turns() * self.steps_per_turn()
     }
 
-    /// Whether there is nothing to do.
+    /// Whether there are no steps.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// How many forward and how many backward passes are done before a step.
+    /// The numbers of forward and of backward passes that are done before a step.
     fn done_before(&self, step: u64) -> (u64, u64) {
         let Some(after) = step.checked_sub(self.warm_up) else {
             return (step, 0);

@@ -1,10 +1,11 @@
-//! Numbers for people, in whole-number arithmetic: what is shown never depends on a float.
+//! Amounts and counts as rounded text. All arithmetic is in whole numbers, so that no text depends on floating-point
+//! rounding.
 
 use core::cmp::{Ordering, Reverse};
 
 use crate::units::Bytes;
 
-/// The unit of every amount of memory on the page.
+/// A unit of memory, in which a report gives all amounts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Unit {
     /// 2^30 bytes.
@@ -18,7 +19,7 @@ impl Unit {
     /// Both units.
     pub const ALL: [Self; 2] = [Self::Gib, Self::Gb];
 
-    /// Bytes of one.
+    /// The unit in bytes.
     #[must_use]
     pub const fn bytes(self) -> u64 {
         match self {
@@ -27,7 +28,7 @@ impl Unit {
         }
     }
 
-    /// What follows the number.
+    /// The unit's symbol, which follows the number.
     #[must_use]
     pub const fn symbol(self) -> &'static str {
         match self {
@@ -37,29 +38,29 @@ impl Unit {
     }
 }
 
-/// A unit and how many decimals are shown of it.
+/// A unit and a number of decimals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Scale {
     /// The unit.
     pub unit: Unit,
-    /// Decimals; more than 9 count as 9.
+    /// The number of decimals, at most 9; larger values count as 9.
     pub decimals: u8,
 }
 
 impl Scale {
-    /// One decimal, for headlines and marks.
+    /// The unit with one decimal, for headlines and marks of charts.
     #[must_use]
     pub const fn coarse(unit: Unit) -> Self {
         Self { unit, decimals: 1 }
     }
 
-    /// Two decimals, for rows of numbers.
+    /// The unit with two decimals, for rows of numbers.
     #[must_use]
     pub const fn fine(unit: Unit) -> Self {
         Self { unit, decimals: 2 }
     }
 
-    /// How many steps of the last decimal one unit has.
+    /// The number of steps of the last decimal in one unit, such as 100 for two decimals.
     fn steps_per_unit(self) -> u128 {
         10u128.pow(u32::from(self.decimals.min(9)))
     }
@@ -83,14 +84,15 @@ impl Scale {
         format!("{} {}", self.number(amount), self.unit.symbol())
     }
 
-    /// The numbers of some parts, which add up to the number of their sum: what rounding down loses
-    /// goes to the parts with the largest remainders, earlier parts first among equals.
+    /// The numbers of some parts, rounded so that they add up to the number of their sum (the largest remainder method): all
+    /// are rounded down, then the parts with the largest remainders, earlier ones first among equals, get one step more.
     #[must_use]
     pub fn parts(self, parts: &[Bytes]) -> Vec<String> {
         self.parts_beside(parts, &[])
     }
 
-    /// The same beside the parts of something else: what is the same in both has the same number where the sum allows it.
+    /// [`parts`](Self::parts), shown beside other parts: a part that is equal to the other part at its place gets the same
+    /// number where the sum allows it.
     #[must_use]
     pub fn parts_beside(self, parts: &[Bytes], others: &[Bytes]) -> Vec<String> {
         let beside = self.rounded(others, &[]);
@@ -99,7 +101,8 @@ impl Scale {
         steps.into_iter().map(|steps| self.write(steps)).collect()
     }
 
-    /// The parts in steps, next to others with theirs.
+    /// The parts in steps, rounded as [`parts_beside`](Self::parts_beside) says. `beside` has the other parts with their
+    /// steps.
     fn rounded(self, parts: &[Bytes], beside: &[(Bytes, u128)]) -> Vec<u128> {
         let unit = u128::from(self.unit.bytes());
         let scaled = |part: &Bytes| u128::from(part.0) * self.steps_per_unit();
@@ -123,7 +126,7 @@ impl Scale {
             })
             .collect();
         by_remainder.sort_by_key(|(like, remainder, _)| {
-            // Nothing stays nothing.
+            // A part of 0 bytes stays 0.
             Reverse((*remainder > 0, *like, *remainder))
         });
         let missing = usize::try_from(missing).unwrap_or(usize::MAX);
@@ -133,6 +136,7 @@ impl Scale {
         steps
     }
 
+    /// The number of an amount in steps.
     fn write(self, steps: u128) -> String {
         let (per_unit, decimals) = (self.steps_per_unit(), usize::from(self.decimals.min(9)));
         if decimals == 0 {
@@ -156,7 +160,7 @@ pub fn grouped(number: u64) -> String {
     text
 }
 
-/// Every byte, such as `12,345,678 bytes`.
+/// An amount in bytes, such as `12,345,678 bytes`.
 #[must_use]
 pub fn exact(amount: Bytes) -> String {
     format!(
@@ -176,7 +180,7 @@ pub fn parameters(count: u64) -> String {
         (1_000, "K"),
     ];
     for (unit, suffix) in SUFFIXES {
-        // What rounds up to a thousand of one unit is one of the next.
+        // A number that rounds up to 1000.0 of one unit is 1.0 of the next.
         if count >= unit - unit / 20_000 {
             let tenths = (u128::from(count) * 10 + u128::from(unit) / 2) / u128::from(unit);
             return format!("{}.{}{suffix}", tenths / 10, tenths % 10);
@@ -185,7 +189,7 @@ pub fn parameters(count: u64) -> String {
     count.to_string()
 }
 
-/// A share of a whole in percent with one decimal, such as `12.5 %`; nothing of nothing is 0.
+/// A share of a whole in percent with one decimal, such as `12.5 %`; `0.0 %` where both are 0.
 #[must_use]
 pub fn percent(part: Bytes, whole: Bytes) -> String {
     let whole = u128::from(whole.0.max(1));

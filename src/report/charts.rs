@@ -1,4 +1,4 @@
-//! The charts: each draws one picture of an estimate.
+//! The charts of an estimate. Each draws a [`Scene`].
 
 mod axis;
 pub mod bucket_bar;
@@ -14,36 +14,36 @@ use crate::config::job::Config;
 use crate::memory::line::Line;
 use crate::memory::{Estimate, StageRef};
 
-/// What a chart draws from.
+/// The data and the sizes that a chart is drawn from.
 #[derive(Clone, Copy, Debug)]
 pub struct Subject<'a> {
     /// The job.
     pub config: &'a Config,
-    /// What it needs.
+    /// The job's estimate.
     pub estimate: &'a Estimate,
     /// The chosen stage.
     pub stage: StageRef,
-    /// Its lines.
+    /// The lines of the chosen stage.
     pub lines: &'a [Line],
     /// The unit of all numbers.
     pub unit: Unit,
-    /// How wide the picture is to be.
+    /// The width of the picture.
     pub width: Px,
-    /// How high its rows are to be, where it has some.
+    /// The height of a row, for charts with rows.
     pub row: Px,
 }
 
-/// The height of a row that a mouse can hit.
+/// The usual height of a row, large enough for a mouse.
 pub const ROW: Px = Px::of(26);
 
 /// A chart.
 #[derive(Clone, Copy, Debug)]
 pub struct Chart {
-    /// Its name in pages and files.
+    /// The chart's id, in pages and files.
     pub id: &'static str,
-    /// What people call it.
+    /// The chart's name for people.
     pub title: &'static str,
-    /// Draws it.
+    /// Draws the chart.
     pub draw: fn(&Subject<'_>) -> Scene,
 }
 

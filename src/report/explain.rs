@@ -1,4 +1,4 @@
-//! Why a number is what it is: formula, values, result and source, from the very line that was counted.
+//! Explanations of numbers: formula, values, result and source, all from the line that was counted.
 
 use core::cmp::Reverse;
 
@@ -9,91 +9,91 @@ use crate::memory::line::{Confidence, Line};
 use crate::source::Source;
 use crate::units::Bytes;
 
-/// Everything there is to say about one number.
+/// The explanation of one number.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Explanation {
-    /// The path of the number.
+    /// The path of the line or lines that are explained.
     pub path: String,
-    /// What it is called.
+    /// The number's name.
     pub title: String,
-    /// What it is, in one sentence.
+    /// What the number counts, in one sentence.
     pub what: String,
     /// The number, rounded, with its unit.
     pub amount: String,
-    /// Every byte.
+    /// The number in bytes, such as `12,345,678 bytes`.
     pub exact: String,
-    /// How it comes about: a product, or a sum of other numbers.
+    /// The number as a product of factors, or as a sum of other numbers.
     pub how: How,
-    /// Who says so; nothing for sums over several sources.
+    /// The source of the formula; `None` for sums over several sources.
     pub source: Option<Source>,
-    /// How sure it is, in words.
+    /// How certain the number is, in words.
     pub confidence: &'static str,
 }
 
-/// How a number comes about.
+/// How a number is computed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum How {
     /// A product of factors.
     Product {
-        /// In symbols.
+        /// The formula in symbols.
         symbols: String,
-        /// With values in their place.
+        /// The formula with values in place of the symbols.
         values: String,
-        /// Symbol, value and meaning of every factor.
+        /// The symbol, value and meaning of every factor.
         legend: Vec<Factor>,
     },
-    /// A sum of other numbers, which add up to this one as they are shown.
+    /// A sum of other numbers. Their rounded numbers add up to the rounded sum.
     Sum(Vec<Term>),
 }
 
-/// A sum of nothing.
+/// An empty sum.
 impl Default for How {
     fn default() -> Self {
         Self::Sum(Vec::new())
     }
 }
 
-/// A symbol of a formula.
+/// One factor of a formula.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Factor {
     /// The symbol.
     pub symbol: String,
-    /// Its value.
+    /// The symbol's value.
     pub value: String,
-    /// What it stands for.
+    /// What the symbol stands for.
     pub meaning: String,
 }
 
-/// One of the numbers of a sum.
+/// One term of a sum.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Term {
-    /// The path of the number, which can be explained in turn.
+    /// The path of the term, whose own explanation [`explain`] gives.
     pub path: String,
-    /// What it is called.
+    /// The term's name.
     pub label: String,
-    /// The number without its unit.
+    /// The term's number, rounded, without its unit.
     pub number: String,
-    /// Its part of the sum.
+    /// The term's share of the sum, such as `12.5 %`.
     pub percent: String,
 }
 
-/// Explains what a path leads to in the lines of a stage: a line, a component over all buckets
-/// (`*/attention`), or all lines together (an empty path). Nothing when it leads nowhere.
+/// Explains the number at a path in the lines of a stage: a line, a component over all buckets
+/// (`*/attention`), or the sum of all lines (an empty path). `None` where the path leads to nothing.
 #[must_use]
 pub fn explain(lines: &[Line], path: &str, unit: Unit) -> Option<Explanation> {
     if path.is_empty() {
-        return Some(total(lines, unit));
+        return Some(explain_total(lines, unit));
     }
     if path.starts_with("*/") {
         let part = by_component(lines)
             .into_iter()
             .find(|part| part.path == path)?;
-        return Some(component(lines, &part, unit));
+        return Some(explain_component(lines, &part, unit));
     }
-    find(lines, path).map(|line| one(line, unit))
+    find(lines, path).map(|line| explain_line(line, unit))
 }
 
-/// The line with this id.
+/// The line with this id, among the lines and their children.
 #[must_use]
 pub fn find<'a>(lines: &'a [Line], id: &str) -> Option<&'a Line> {
     lines.iter().find_map(|line| {
@@ -111,7 +111,7 @@ pub fn find<'a>(lines: &'a [Line], id: &str) -> Option<&'a Line> {
     })
 }
 
-fn one(line: &Line, unit: Unit) -> Explanation {
+fn explain_line(line: &Line, unit: Unit) -> Explanation {
     let how = match &line.formula {
         Some(formula) => How::Product {
             symbols: formula.symbols(),
@@ -126,7 +126,7 @@ fn one(line: &Line, unit: Unit) -> Explanation {
                 })
                 .collect(),
         },
-        None => largest_first(&line.children, unit),
+        None => sum_of_lines(&line.children, unit),
     };
     Explanation {
         path: line.id.clone(),
@@ -140,7 +140,8 @@ fn one(line: &Line, unit: Unit) -> Explanation {
     }
 }
 
-fn largest_first(lines: &[Line], unit: Unit) -> How {
+/// The sum of lines, largest first.
+fn sum_of_lines(lines: &[Line], unit: Unit) -> How {
     let mut lines: Vec<&Line> = lines.iter().collect();
     lines.sort_by_key(|line| Reverse(line.bytes));
     let terms = lines.into_iter();
@@ -150,7 +151,7 @@ fn largest_first(lines: &[Line], unit: Unit) -> How {
     )
 }
 
-fn component(lines: &[Line], part: &Part, unit: Unit) -> Explanation {
+fn explain_component(lines: &[Line], part: &Part, unit: Unit) -> Explanation {
     let shares = part.shares.iter().map(|share| {
         let label = share
             .bucket
@@ -177,7 +178,7 @@ fn component(lines: &[Line], part: &Part, unit: Unit) -> Explanation {
     }
 }
 
-fn total(lines: &[Line], unit: Unit) -> Explanation {
+fn explain_total(lines: &[Line], unit: Unit) -> Explanation {
     let bytes: Bytes = lines.iter().map(|line| line.bytes).sum();
     Explanation {
         path: String::new(),
@@ -219,8 +220,8 @@ fn sum(parts: impl Iterator<Item = (String, String, Bytes)>, unit: Unit) -> How 
     How::Sum(terms.collect())
 }
 
-/// What a symbol stands for. In a symbol made of several, such as `d_qk + d_r`, each is replaced by
-/// the name of its field.
+/// The meaning of a symbol. A symbol that combines several, such as `d_qk + d_r`, has the label of the field in place of
+/// each.
 fn meaning(symbol: &str) -> String {
     let own = match symbol {
         "DP" => "Copies of the model (data parallel)",
@@ -263,7 +264,7 @@ fn meaning(symbol: &str) -> String {
     words
 }
 
-/// How sure a number is, in words.
+/// How certain a number is, in words.
 #[must_use]
 pub const fn confidence(confidence: Confidence) -> &'static str {
     match confidence {

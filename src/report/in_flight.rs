@@ -1,20 +1,20 @@
-//! How many micro batches each chunk of a stage keeps alive.
+//! The micro batches in flight in each chunk of a stage, and the memory that they keep.
 
 use super::amount::Scale;
 use super::charts::Subject;
 
-/// A chunk of the chosen stage.
+/// One chunk of the chosen stage.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Row {
-    /// The chunk, from 0.
+    /// The chunk's index, counted from 0.
     pub chunk: String,
-    /// Its decoder layers.
+    /// The chunk's decoder layers, such as `4 to 7`.
     pub layers: String,
-    /// Micro batches alive at the heaviest moment of the passes.
+    /// The number of micro batches in flight, at the peak of the forward and backward passes.
     pub alive: String,
-    /// What one of them keeps.
+    /// The memory that one micro batch keeps.
     pub each: String,
-    /// What all of them keep.
+    /// The memory that all of them keep.
     pub all: String,
 }
 

@@ -1,21 +1,21 @@
-//! Elements with attributes, as SVG and HTML have them: one tree that a file prints and a page shows.
+//! SVG elements as data, which print as XML.
 
 use core::fmt;
 use std::borrow::Cow;
 
-/// A text of an element: most are the same for every job, and are not copied.
+/// The text of an element or attribute, borrowed where it is a constant of the program.
 pub type Text = Cow<'static, str>;
 
 /// An element.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Markup {
-    /// Its name.
+    /// The element's name.
     pub tag: &'static str,
-    /// Its attributes.
+    /// The element's attributes.
     pub attributes: Vec<(&'static str, Text)>,
-    /// Its text, when it has no children.
+    /// The element's text, which is used where it has no children.
     pub text: Text,
-    /// What is inside.
+    /// The elements inside.
     pub children: Vec<Markup>,
 }
 

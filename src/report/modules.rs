@@ -1,4 +1,4 @@
-//! The modules of a job as a list shows them: sizes, ranks and memory, also while the job has mistakes.
+//! The list of a job's modules with sizes, ranks and memory. Sizes and ranks are there for jobs with mistakes too.
 
 use super::summary::{Verdict, device};
 use crate::config::job::Config;
@@ -12,17 +12,18 @@ use crate::value::Value;
 /// One module.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ModuleRow {
-    /// What it is called.
+    /// The module's name.
     pub name: String,
-    /// Its parallel sizes: `TP 4 · PP 2 · DP 2`, those of 1 left out.
+    /// The module's parallel sizes, such as `TP 4 · PP 2 · DP 2`. TP and DP are always there, others where they are not 1.
     pub sizes: String,
-    /// Its ranks: `ranks 0–15`; empty while they are not known.
+    /// The module's ranks, such as `ranks 0–15`; empty where they are not known.
     pub ranks: String,
-    /// What its worst stage needs on each GPU, and whether that fits; nothing while the job has mistakes.
+    /// The largest peak of the module's stages, and whether it fits; `None` for a job with mistakes.
     pub memory: Option<(Bytes, Verdict)>,
 }
 
-/// The modules of a job, with the memory of the outcome where that is of this very job. A plain job has none.
+/// The rows of a job's modules; empty for a job without a list of modules. `outcome` is the checked job with its estimate,
+/// `None` where the job has mistakes.
 #[must_use]
 pub fn rows(job: &RawJob, outcome: Option<(&Config, &Estimate)>) -> Vec<ModuleRow> {
     let input = mimo_input(job);

@@ -1,4 +1,4 @@
-//! One stage's lines sorted two ways: by bucket and by component.
+//! The lines of one stage as two breakdowns: by bucket and by component of the model.
 
 use super::target::bucket_of;
 use crate::memory::bucket::Bucket;
@@ -8,28 +8,28 @@ use crate::units::Bytes;
 /// A row of a breakdown.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Part {
-    /// The path of what it shows.
+    /// The path of the lines that the row shows; see [`Target`](super::target::Target).
     pub path: String,
-    /// What it is called.
+    /// The row's name.
     pub label: String,
-    /// How much it is.
+    /// The row's bytes.
     pub bytes: Bytes,
-    /// The same by bucket, in stacking order, each with the path of its lines.
+    /// The row's bytes by bucket, in stacking order.
     pub shares: Vec<Share>,
 }
 
-/// The part of a row that belongs to one bucket.
+/// The part of a row that is in one bucket.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Share {
-    /// The path of what it shows.
+    /// The path of the line that the share shows.
     pub path: String,
-    /// The bucket; nothing for a line that is in none.
+    /// The bucket; `None` for a line in no bucket.
     pub bucket: Option<Bucket>,
-    /// How much it is.
+    /// The share's bytes.
     pub bytes: Bytes,
 }
 
-/// One row a bucket, in stacking order.
+/// The breakdown by bucket, in stacking order.
 #[must_use]
 pub fn by_bucket(lines: &[Line]) -> Vec<Part> {
     lines
@@ -43,8 +43,8 @@ pub fn by_bucket(lines: &[Line]) -> Vec<Part> {
         .collect()
 }
 
-/// One row a component over all buckets of model states, largest first; every other bucket is a row of
-/// its own, as what it consists of is no part of the model.
+/// The breakdown by component, largest first: a row for each component of the model, which sums over all buckets of model
+/// states, and a row for each other bucket, since its memory belongs to no component.
 #[must_use]
 pub fn by_component(lines: &[Line]) -> Vec<Part> {
     let mut rows: Vec<Part> = Vec::new();
@@ -77,6 +77,7 @@ pub fn by_component(lines: &[Line]) -> Vec<Part> {
     rows
 }
 
+/// The share that a line makes up.
 fn share(line: &Line) -> Share {
     Share {
         path: line.id.clone(),

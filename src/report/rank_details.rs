@@ -1,4 +1,4 @@
-//! All about one rank, as text: a sentence, its coordinates, seeds and groups.
+//! Text about one rank: a sentence, and a table with its coordinates, seeds and process groups.
 
 use super::amount::Scale;
 use super::ranks::{RankPlace, members_text};
@@ -38,14 +38,17 @@ pub fn sentence(
     text
 }
 
+/// The coordinates of dense layers with their names.
 fn dense(c: &Coordinates) -> [(&'static str, u64); 4] {
     [("TP", c.tp), ("CP", c.cp), ("DP", c.dp), ("PP", c.pp)]
 }
 
+/// The coordinates of experts with their names.
 fn expert(c: &Coordinates) -> [(&'static str, u64); 4] {
     [("ETP", c.etp), ("EP", c.ep), ("EDP", c.edp), ("PP", c.pp)]
 }
 
+/// Coordinates as text: `TP 1 CP 0 DP 1 PP 0`.
 fn along(coordinates: &[(&'static str, u64)]) -> String {
     let mut text = String::new();
     for (name, at) in coordinates {
@@ -57,34 +60,34 @@ fn along(coordinates: &[(&'static str, u64)]) -> String {
     text
 }
 
-/// Everything about a rank in one of its modules.
+/// The table about a rank in one of the modules that run on it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ModuleFacts {
     /// The module's name.
     pub module: String,
-    /// What there is to know, each with its name.
+    /// The rows of the table: name and value.
     pub facts: [(&'static str, String); 5],
-    /// The groups of several ranks that the rank is in.
+    /// The process groups with several ranks that the rank is in.
     pub groups: Vec<GroupFacts>,
-    /// The groups of which the rank is the only one.
+    /// The names of the process groups whose only member is the rank.
     pub alone: Vec<&'static str>,
 }
 
 /// A process group that a rank is in.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GroupFacts {
-    /// The group.
+    /// The kind of group.
     pub group: ProcessGroup,
-    /// Whether it is one of dense or of expert parallelism.
+    /// The rank grid that it belongs to: `dense` or `expert`.
     pub view: &'static str,
-    /// How many ranks it has.
+    /// The number of its ranks.
     pub size: u64,
-    /// Its ranks in a few words.
+    /// The group's ranks as text, shortened where they are many.
     pub ranks: String,
 }
 
 impl ModuleFacts {
-    /// Everything about the rank at a place.
+    /// The table about the rank at a place.
     #[must_use]
     pub fn of(config: &Config, estimate: &Estimate, place: &RankPlace, scale: Scale) -> Self {
         let module = config.modules().get(place.stage.module);

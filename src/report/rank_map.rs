@@ -1,4 +1,4 @@
-//! The ranks of the world as cells of one picture, drawn as a few paths however many they are.
+//! The rank map: the ranks of a job as colored cells, drawn as one path for each color.
 
 use core::fmt::Write;
 use core::ops::Range;
@@ -10,7 +10,7 @@ use super::summary::stage_name;
 use crate::config::job::{Config, Module};
 use crate::memory::{Estimate, RankMemory, rank_memory};
 
-/// What the color of a cell says.
+/// What the color of a cell stands for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, EnumString, IntoStaticStr)]
 #[strum(serialize_all = "snake_case")]
 pub enum Coloring {
@@ -19,7 +19,7 @@ pub enum Coloring {
     Module,
     /// The module's pipeline stage.
     Stage,
-    /// How much memory the rank needs.
+    /// The memory that the rank needs.
     Memory,
 }
 
@@ -27,19 +27,19 @@ impl Coloring {
     /// Every coloring.
     pub const ALL: [Self; 3] = [Self::Module, Self::Stage, Self::Memory];
 
-    /// Its name in options.
+    /// The coloring's id in options.
     #[must_use]
     pub fn id(self) -> &'static str {
         self.into()
     }
 
-    /// The coloring with this name in options.
+    /// The coloring with this id.
     #[must_use]
     pub fn by_id(id: &str) -> Option<Self> {
         id.parse().ok()
     }
 
-    /// Its name on the page.
+    /// The coloring's name on the page.
     #[must_use]
     pub const fn label(self) -> &'static str {
         match self {
@@ -50,28 +50,29 @@ impl Coloring {
     }
 }
 
-/// Where every rank's cell is.
+/// The grid of cells. Ranks fill its rows one after the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cells {
-    /// Ranks of the world.
+    /// The number of ranks.
     pub world: u64,
-    /// Ranks that share a cell: more than one only in worlds of more than 65,536.
+    /// The number of ranks in a cell: 1 for up to 65,536 ranks.
     pub each: u64,
-    /// Cells of a row.
+    /// The number of cells in a row.
     pub columns: u64,
-    /// Rows.
+    /// The number of rows.
     pub rows: u64,
-    /// Width and height of a cell in pixels.
+    /// The width and height of a cell in pixels.
     pub side: u64,
 }
 
-/// More cells than this share a pixel.
+/// The most cells of a map. Beyond it several ranks share a cell.
 const MOST_CELLS: u64 = 1 << 16;
-/// The height in pixels that a picture keeps to while its cells can be seen.
+/// The height in pixels that a map stays within, unless its cells would be smaller than 2 pixels.
 const HEIGHT: u64 = 520;
 
 impl Cells {
-    /// The cells of a world in a picture of some width. Rows have a power of two of them, as groups do.
+    /// The grid for a number of ranks in a picture of `width` pixels. The number of columns is a power of two, as sizes of
+    /// groups mostly are.
     #[must_use]
     pub fn new(world: u64, width: u64) -> Self {
         let world = world.max(1);
@@ -103,7 +104,7 @@ impl Cells {
         })
     }
 
-    /// The first rank of the cell at a column and row; nothing beyond the last one.
+    /// The first rank of the cell at a column and row; `None` outside the grid.
     #[must_use]
     pub fn rank_at(&self, column: u64, row: u64) -> Option<u64> {
         let cell = row.checked_mul(self.columns)?.checked_add(column)?;
@@ -111,7 +112,7 @@ impl Cells {
         (column < self.columns && rank < self.world).then_some(rank)
     }
 
-    /// The outline of ranges of ranks: for each at most three rectangles.
+    /// The cells of ranges of ranks as an SVG path: at most three rectangles for each range.
     #[must_use]
     pub fn path(&self, ranges: &[Range<u64>]) -> String {
         let mut path = String::new();
@@ -142,7 +143,7 @@ impl Cells {
         (self.columns * self.side, self.rows * self.side)
     }
 
-    /// The lines between cells, as an SVG path; none where cells are too small for them.
+    /// The lines between cells as an SVG path; empty where cells are smaller than 4 pixels.
     #[must_use]
     pub fn grid(&self) -> String {
         let mut path = String::new();
@@ -159,16 +160,16 @@ impl Cells {
     }
 }
 
-/// Ranks in a row that run the same stages.
+/// Consecutive ranks that run the same stages.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Span {
     /// The ranks.
     pub ranks: Range<u64>,
-    /// What each of them needs.
+    /// The memory of each of these ranks.
     pub memory: RankMemory,
 }
 
-/// The world cut where stages begin and end.
+/// The ranks of a job, split where stages begin and end.
 #[must_use]
 pub fn spans(config: &Config, estimate: &Estimate) -> Vec<Span> {
     let mut cuts = vec![0, config.world_size()];
@@ -190,11 +191,14 @@ pub fn spans(config: &Config, estimate: &Estimate) -> Vec<Span> {
         .collect()
 }
 
-/// A color: a style class, and how strong it is in hundredths.
+/// The color of cells.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Ink {
+struct CellColor {
+    /// The style class.
     class: String,
-    strength: u64,
+    /// The opacity in hundredths.
+    opacity: u64,
+    /// What the color stands for.
     label: String,
 }
 
@@ -203,7 +207,7 @@ struct Ink {
 pub struct Fill {
     /// The style class of the color.
     pub class: String,
-    /// How strong the color is, from 0 to 1, such as `0.75`.
+    /// The opacity, from 0 to 1, such as `0.75`.
     pub opacity: String,
     /// The outline of the cells, as an SVG path.
     pub path: String,
@@ -214,13 +218,20 @@ pub struct Fill {
 pub struct LegendEntry {
     /// The style class of the color.
     pub class: String,
-    /// How strong the color is, from 0 to 1, such as `0.75`.
+    /// The opacity, from 0 to 1, such as `0.75`.
     pub opacity: String,
-    /// What it means, and how many ranks have it.
+    /// What the color stands for, and how many ranks have it.
     pub text: String,
 }
 
-fn ink(config: &Config, estimate: &Estimate, span: &Span, coloring: Coloring, scale: Scale) -> Ink {
+/// The color of a span of ranks.
+fn cell_color(
+    config: &Config,
+    estimate: &Estimate,
+    span: &Span,
+    coloring: Coloring,
+    scale: Scale,
+) -> CellColor {
     let first = span.memory.stages.first();
     let module = first.map_or(0, |at| at.module);
     let own = format!("rank-{}", module % 6);
@@ -230,18 +241,18 @@ fn ink(config: &Config, estimate: &Estimate, span: &Span, coloring: Coloring, sc
             let names: Vec<&str> = names
                 .filter_map(|at| config.modules().get(at.module).map(Module::name))
                 .collect();
-            Ink {
+            CellColor {
                 class: own,
-                strength: 100,
+                opacity: 100,
                 label: names.join(" + "),
             }
         }
         Coloring::Stage => {
             let pp_rank = first.map_or(0, |at| at.pp_rank);
             let stages = estimate.modules.get(module).map_or(1, |m| m.stages.len());
-            Ink {
+            CellColor {
                 class: own,
-                strength: 100 - hundredths(pp_rank as u64, stages as u64, 70),
+                opacity: 100 - fraction(pp_rank as u64, stages as u64, 70),
                 label: first.map_or(String::new(), |at| stage_name(config, *at)),
             }
         }
@@ -250,23 +261,24 @@ fn ink(config: &Config, estimate: &Estimate, span: &Span, coloring: Coloring, sc
                 .gpu_memory()
                 .is_some_and(|gpu| span.memory.total > gpu);
             let most = estimate.worst_rank.total.0;
-            Ink {
+            CellColor {
                 class: String::from(if over { "rank-over" } else { "rank-memory" }),
-                strength: 10 + hundredths(span.memory.total.0, most, 90),
+                opacity: 10 + fraction(span.memory.total.0, most, 90),
                 label: scale.amount(span.memory.total),
             }
         }
     }
 }
 
-/// `part` of `whole` as so many of `of`.
-fn hundredths(part: u64, whole: u64, of: u64) -> u64 {
+/// `part / whole` in units of `1 / of`, rounded down and at most `of`.
+fn fraction(part: u64, whole: u64, of: u64) -> u64 {
     let share = u128::from(part) * u128::from(of) / u128::from(whole.max(1));
     u64::try_from(share).unwrap_or(of).min(of)
 }
 
-fn opacity(strength: u64) -> String {
-    format!("{}.{:02}", strength / 100, strength % 100)
+/// Hundredths as a decimal number.
+fn opacity(hundredths: u64) -> String {
+    format!("{}.{:02}", hundredths / 100, hundredths % 100)
 }
 
 /// The ranks of a job as colored cells.
@@ -274,68 +286,68 @@ fn opacity(strength: u64) -> String {
 pub struct ColoredCells<'a> {
     /// The job.
     pub config: &'a Config,
-    /// What it needs.
+    /// The job's estimate.
     pub estimate: &'a Estimate,
-    /// Where the cells are.
+    /// The grid of cells.
     pub cells: Cells,
-    /// What colors say.
+    /// What the colors stand for.
     pub coloring: Coloring,
-    /// How amounts are written.
+    /// The unit and decimals of amounts.
     pub scale: Scale,
 }
 
 impl ColoredCells<'_> {
-    /// The colors with their ranks, in the order of the first rank of each.
-    fn inks(&self) -> impl Iterator<Item = (Ink, Range<u64>)> {
+    /// The color of every span of ranks, in the order of the ranks.
+    fn colors(&self) -> impl Iterator<Item = (CellColor, Range<u64>)> {
         let spans = spans(self.config, self.estimate).into_iter();
         spans.map(|span| {
-            let ink = ink(self.config, self.estimate, &span, self.coloring, self.scale);
-            (ink, span.ranks)
+            let color = cell_color(self.config, self.estimate, &span, self.coloring, self.scale);
+            (color, span.ranks)
         })
     }
 
     /// The cells, one path for each color.
     #[must_use]
     pub fn fills(&self) -> Vec<Fill> {
-        let mut inks: Vec<(Ink, Vec<Range<u64>>)> = Vec::new();
-        for (ink, ranks) in self.inks() {
-            let like = inks
+        let mut colors: Vec<(CellColor, Vec<Range<u64>>)> = Vec::new();
+        for (color, ranks) in self.colors() {
+            let like = colors
                 .iter_mut()
-                .find(|(other, _)| (&other.class, other.strength) == (&ink.class, ink.strength));
+                .find(|(other, _)| (&other.class, other.opacity) == (&color.class, color.opacity));
             match like {
                 Some((_, ranges)) => ranges.push(ranks),
-                None => inks.push((ink, vec![ranks])),
+                None => colors.push((color, vec![ranks])),
             }
         }
-        let fills = inks.into_iter().map(|(ink, ranges)| Fill {
-            opacity: opacity(ink.strength),
-            class: ink.class,
+        let fills = colors.into_iter().map(|(color, ranges)| Fill {
+            opacity: opacity(color.opacity),
+            class: color.class,
             path: self.cells.path(&ranges),
         });
         fills.collect()
     }
 
-    /// What the colors mean. A long pipeline is told by its ends.
+    /// The legend of the colors: of more than twelve entries the first six and the last six.
     #[must_use]
     pub fn legend(&self) -> Vec<LegendEntry> {
-        let mut entries: Vec<(Ink, u64)> = Vec::new();
-        for (ink, ranks) in self.inks() {
+        let mut entries: Vec<(CellColor, u64)> = Vec::new();
+        for (color, ranks) in self.colors() {
             let ranks = ranks.end - ranks.start;
-            match entries.iter_mut().find(|(other, _)| *other == ink) {
+            match entries.iter_mut().find(|(other, _)| *other == color) {
                 Some((_, all)) => *all += ranks,
-                None => entries.push((ink, ranks)),
+                None => entries.push((color, ranks)),
             }
         }
         let rest = entries.len().saturating_sub(12);
         if rest > 0 {
             entries.drain(6..6 + rest);
         }
-        let entries = entries.into_iter().map(|(ink, ranks)| LegendEntry {
-            class: ink.class,
-            opacity: opacity(ink.strength),
+        let entries = entries.into_iter().map(|(color, ranks)| LegendEntry {
+            class: color.class,
+            opacity: opacity(color.opacity),
             text: match ranks {
-                1 => format!("{}, 1 rank", ink.label),
-                ranks => format!("{}, {ranks} ranks", ink.label),
+                1 => format!("{}, 1 rank", color.label),
+                ranks => format!("{}, {ranks} ranks", color.label),
             },
         });
         entries.collect()

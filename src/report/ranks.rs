@@ -1,4 +1,4 @@
-//! One rank of the job: its modules, coordinates, groups, seeds and memory.
+//! One rank of a job: its stage, coordinates, process groups and seeds in every module that runs on it.
 
 use crate::config::job::Config;
 use crate::memory::{Estimate, StageRef};
@@ -6,23 +6,22 @@ use crate::parallel::groups::process_groups::ProcessGroup;
 use crate::parallel::groups::seeds::Seeds;
 use crate::parallel::groups::{Coordinates, Group, RankGrids};
 
-/// What a rank is to one module.
+/// A rank in one of the modules that run on it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RankPlace {
     /// The rank.
     pub rank: u64,
-    /// The module's stage that it runs.
+    /// The stage of the module that the rank runs.
     pub stage: StageRef,
-    /// Where it stands in both views.
+    /// The rank's coordinates in the module's dense and expert rank grids.
     pub coordinates: Coordinates,
-    /// The random seeds that it starts from.
+    /// The random seeds that the rank starts from.
     pub seeds: Seeds,
-    /// Both views of the module's ranks.
+    /// The module's dense and expert rank grids.
     pub grids: RankGrids,
 }
 
-/// What a rank is to each module that runs on it: several where modules share ranks, none for a rank beyond the
-/// world.
+/// The rank in each module that runs on it: in several where modules share ranks, in none for a rank beyond the world size.
 #[must_use]
 pub fn places(config: &Config, estimate: &Estimate, rank: u64) -> Vec<RankPlace> {
     let mut found = Vec::new();
@@ -49,7 +48,7 @@ pub fn places(config: &Config, estimate: &Estimate, rank: u64) -> Vec<RankPlace>
 }
 
 impl RankPlace {
-    /// Makes something of every process group that the rank is in, in Megatron's order.
+    /// Calls `see` with every process group that the rank is in, in Megatron's order.
     pub fn each_group(&self, mut see: impl FnMut(ProcessGroup, Group<'_>)) {
         for &kind in ProcessGroup::ALL {
             if let Some(group) = self.grids.process_groups(kind).group_of(self.rank) {
@@ -58,7 +57,8 @@ impl RankPlace {
         }
     }
 
-    /// The ranks of one of its groups, as ranges of consecutive ones; none for a group that it is not in.
+    /// The members of one of the rank's process groups, as ranges of consecutive ranks; empty for a group that the rank is not
+    /// in.
     #[must_use]
     pub fn members(&self, kind: ProcessGroup) -> Vec<core::ops::Range<u64>> {
         let groups = self.grids.process_groups(kind);
@@ -76,7 +76,7 @@ impl RankPlace {
     }
 }
 
-/// The members of a group in a few words: all of them, or the first, the step and the last.
+/// The members of a group as text: all of up to eight, or the first three and the last.
 #[must_use]
 pub fn members_text(group: Group<'_>) -> String {
     let first: Vec<u64> = group.ranks().take(8).collect();

@@ -1,4 +1,4 @@
-//! What a target is, in one line: the same words whether it is pointed at, focused or tapped.
+//! The readout of a target: its data in one line, which the page shows while the target is pointed at, focused or tapped.
 
 use super::amount::{Scale, percent};
 use super::charts::Subject;
@@ -9,19 +9,18 @@ use super::table::layers;
 use super::target::{Target, bucket_of};
 use crate::memory::{StageEstimate, StageRef};
 
-/// A line of data.
+/// The data of a target.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Readout {
-    /// What it is.
+    /// The stage, and the line or bucket.
     pub name: String,
-    /// How much it is, with the unit.
+    /// The amount with its unit.
     pub amount: String,
-    /// What else there is to say.
+    /// Further facts: the share of the stage, or the stage's layers and free memory.
     pub detail: String,
 }
 
-/// The data of a target; nothing when it leads nowhere. Lines below buckets are those of the chosen
-/// stage.
+/// The data of a target; `None` where its path leads to nothing. Lines below buckets are those of the chosen stage.
 #[must_use]
 pub fn readout(subject: &Subject<'_>, target: &Target) -> Option<Readout> {
     let place = target.stage.unwrap_or(subject.stage);

@@ -1,54 +1,54 @@
-//! What each way of recomputing or offloading would save, in words.
+//! The memory that each way of recomputing or offloading would save, as a table of text.
 
 use super::amount::Scale;
 use crate::memory::savings::{Choice, Saving};
 use crate::units::Bytes;
 
-/// A row of the ledger.
+/// One way of recomputing or offloading.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Row {
-    /// The choice, whose settings make it so.
+    /// The choice, which has the settings.
     pub choice: Choice,
     /// The choice in words.
     pub name: String,
-    /// Whether the job has it now.
+    /// Whether the job has these settings already.
     pub current: bool,
-    /// What it saves, or why it is refused.
+    /// The memory that it saves, or why Megatron refuses it.
     pub saves: String,
-    /// Whether that is nothing, more than now, or refused.
+    /// How it compares with the job as it is.
     pub kind: Kind,
-    /// The peak of the stage then.
+    /// The stage's peak with it.
     pub peak: String,
-    /// The peak of the fullest GPU of all then, and that it does not fit where it does not.
+    /// The largest peak of any GPU with it, with a remark where that does not fit.
     pub fullest: String,
-    /// Whether it does not.
+    /// Whether the largest peak does not fit the GPU.
     pub too_large: bool,
-    /// What runs a second time, as a part of the forward pass.
+    /// The recomputed operations in percent of those of the forward pass.
     pub again: String,
 }
 
 /// How a choice compares with the job as it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
-    /// It needs less.
+    /// The choice needs less memory.
     Less,
-    /// It needs the same.
+    /// The choice needs the same memory.
     Same,
-    /// It needs more.
+    /// The choice needs more memory.
     More,
-    /// Megatron refuses it.
+    /// Megatron refuses the choice.
     Refused,
 }
 
-/// The rows: what fits the GPU first, and of that what saves most.
+/// The rows of the table: choices that fit the GPU first, then by saved memory, refused choices last.
 #[must_use]
-pub fn rows(ledger: &[Saving], scale: Scale) -> Vec<Row> {
-    let mut ledger: Vec<&Saving> = ledger.iter().collect();
-    ledger.sort_by_key(|row| {
+pub fn rows(savings: &[Saving], scale: Scale) -> Vec<Row> {
+    let mut savings: Vec<&Saving> = savings.iter().collect();
+    savings.sort_by_key(|row| {
         let saved = row.result.as_ref();
         saved.map_or((true, i64::MAX), |saved| (saved.too_large, -saved.saves))
     });
-    ledger
+    savings
         .into_iter()
         .map(|saving| row(saving, scale))
         .collect()

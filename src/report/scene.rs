@@ -1,7 +1,8 @@
-//! A picture without a canvas: shapes with a meaning, in abstract pixels.
+//! Scenes: pictures as data. A scene has shapes with semantic classes, in pixels of its own coordinate system; the page and
+//! the SVG export draw them.
 //!
-//! Coordinates are whole hundredths, so that a picture is the same everywhere, to the last digit. A
-//! scene cannot measure text; it assumes [`CHARACTER`] for each one.
+//! Coordinates are whole hundredths of a pixel, so that a picture is the same everywhere, to the last digit. A
+//! scene cannot measure text; it assumes that every character is [`CHARACTER`] wide.
 
 use core::fmt;
 use core::ops::{Add, AddAssign, Sub};
@@ -11,7 +12,7 @@ use super::target::Target;
 use crate::memory::bucket::Bucket;
 use crate::parallel::groups::View;
 
-/// A length in hundredths of an abstract pixel.
+/// A length in hundredths of a pixel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Px(
     /// The number of hundredths.
@@ -22,16 +23,16 @@ pub struct Px(
 pub const CHARACTER: Px = Px(670);
 
 impl Px {
-    /// Nothing.
+    /// The length 0.
     pub const ZERO: Self = Self(0);
 
-    /// Whole pixels.
+    /// A length of whole pixels.
     #[must_use]
     pub const fn of(pixels: i32) -> Self {
         Self(pixels.saturating_mul(100))
     }
 
-    /// This length times `part / whole`, rounded to nearest; all of it when `whole` is 0.
+    /// This length times `part / whole`, rounded to nearest; a `whole` of 0 counts as 1.
     #[must_use]
     pub fn share(self, part: u128, whole: u128) -> Self {
         let (length, whole) = (u128::from(self.0.unsigned_abs()), whole.max(1));
@@ -40,7 +41,7 @@ impl Px {
         Self(i32::try_from(share).unwrap_or(i32::MAX))
     }
 
-    /// The length divided by a count, at least by one.
+    /// The length divided by a count; a count of 0 counts as 1.
     #[must_use]
     pub fn over(self, count: usize) -> Self {
         let count = i32::try_from(count.max(1)).unwrap_or(i32::MAX);
@@ -56,8 +57,8 @@ impl Px {
         )
     }
 
-    /// Appends the length in pixels with as few decimals as it needs, such as `12.5`. A picture has thousands of lengths,
-    /// and is drawn while somebody types.
+    /// Appends the length in pixels with as few decimals as it needs, such as `12.5`. Written without the formatting
+    /// machinery, since a picture has thousands of lengths and is drawn at every keystroke.
     pub fn write(self, text: &mut String) {
         if self.0 < 0 {
             text.push('-');
@@ -79,7 +80,7 @@ impl Px {
         CHARACTER.times(text.chars().count())
     }
 
-    /// The room to leave for words: in other languages, or in other fonts, they take up to two fifths more.
+    /// The width to leave for words: 7/5 of the assumed width, since other fonts are up to that much wider.
     #[must_use]
     pub fn for_words(text: &str) -> Self {
         Self::of_text(text).times(7).over(5)
@@ -131,7 +132,7 @@ impl Sub for Px {
     }
 }
 
-/// What a shape means; styles give it a color.
+/// The semantic class of a shape, for which style sheets have colors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Class {
     /// Memory of a bucket.
@@ -140,9 +141,9 @@ pub enum Class {
     Other,
     /// Memory that stays free.
     Free,
-    /// What is not predicted but allowed for.
+    /// The overheads beyond the prediction.
     Band,
-    /// The line of the fullest moment.
+    /// The line of the peak.
     Peak,
     /// The line of the GPU's memory.
     Gpu,
@@ -158,7 +159,7 @@ pub enum Class {
     Value,
     /// A text on top of a bucket's color.
     Inside,
-    /// What catches the pointer around a mark.
+    /// An invisible shape that catches the pointer around a mark.
     Reach,
     /// A stage that fits.
     Stage,
@@ -173,7 +174,7 @@ pub enum Class {
 }
 
 impl Class {
-    /// Style classes, separated by blanks.
+    /// The classes in style sheets, separated by spaces.
     #[must_use]
     pub fn names(self) -> Text {
         Text::Borrowed(match self {
@@ -198,8 +199,8 @@ impl Class {
         })
     }
 
-    /// Whether the shape carries a texture besides its color: routed experts share their dense
-    /// counterpart's hue and must not be told apart by lightness alone.
+    /// Whether the shape has a texture besides its color. Buckets of routed experts do: they share the hue of
+    /// their dense counterparts, and lightness alone would not tell them apart.
     #[must_use]
     pub const fn textured(self) -> bool {
         match self {
@@ -216,7 +217,7 @@ impl From<Option<Bucket>> for Class {
     }
 }
 
-/// Which end of a text is at its place.
+/// The part of a text that is at its x coordinate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Anchor {
     /// Its start.
@@ -253,25 +254,25 @@ pub enum Shape {
         /// Height.
         height: Px,
     },
-    /// What lies between two outlines, each from left to right.
+    /// A polygon, such as the area between two curves.
     Area {
-        /// Corners, all the way round.
+        /// The corners in order, around the polygon.
         corners: Vec<(Px, Px)>,
     },
     /// A straight line.
     Line {
-        /// Where it starts: x and y.
+        /// The start: x and y.
         from: (Px, Px),
-        /// Where it ends.
+        /// The end: x and y.
         to: (Px, Px),
     },
     /// A text on one line.
     Text {
-        /// The anchored end.
+        /// The x coordinate of the anchor.
         x: Px,
-        /// Its base line.
+        /// The y coordinate of the base line.
         y: Px,
-        /// Which end is anchored.
+        /// The part of the text that is at `x`.
         anchor: Anchor,
         /// The text.
         text: String,
@@ -279,7 +280,7 @@ pub enum Shape {
 }
 
 impl Shape {
-    /// Whether a place lies within a rectangle; in nothing else.
+    /// Whether a point lies within a rectangle; false for other shapes.
     #[must_use]
     pub fn holds(&self, (at_x, at_y): (Px, Px)) -> bool {
         match self {
@@ -294,14 +295,14 @@ impl Shape {
     }
 }
 
-/// A shape with its meaning.
+/// A shape with its class and target.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Drawing {
-    /// What it means.
+    /// The semantic class.
     pub class: Class,
-    /// What it looks like.
+    /// The shape.
     pub shape: Shape,
-    /// What it is about, when it can light up by itself.
+    /// The target that the drawing shows; `None` for drawings that are only highlighted with their whole mark.
     pub target: Option<Target>,
 }
 
@@ -321,7 +322,7 @@ impl Drawing {
         }
     }
 
-    /// An area with these corners, all the way round.
+    /// A polygon with these corners in order.
     #[must_use]
     pub fn area(class: Class, corners: Vec<(Px, Px)>) -> Self {
         Self {
@@ -352,7 +353,7 @@ impl Drawing {
         }
     }
 
-    /// The same, about something.
+    /// The drawing with a target.
     #[must_use]
     pub fn about(mut self, target: Target) -> Self {
         self.target = Some(target);
@@ -360,38 +361,38 @@ impl Drawing {
     }
 }
 
-/// What can be reached with the keyboard and chosen: a bar or a row with everything on it.
+/// A part of a picture that can be focused and chosen: a bar or a row with all its drawings.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mark {
-    /// What it means.
+    /// The semantic class.
     pub class: Class,
-    /// What it is about, and what choosing it leads to.
+    /// The target that the mark shows, which choosing it selects.
     pub target: Target,
-    /// Its data in words.
+    /// The mark's data in words.
     pub label: String,
-    /// Whether it is the chosen one.
+    /// Whether the mark is the chosen one.
     pub chosen: bool,
-    /// What it is drawn with.
+    /// The mark's drawings.
     pub drawings: Vec<Drawing>,
 }
 
 /// A picture.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Scene {
-    /// A name, unique among the pictures of a page.
+    /// The scene's id, unique among the pictures of a page.
     pub id: &'static str,
     /// Width of the picture.
     pub width: Px,
     /// Height of the picture.
     pub height: Px,
-    /// What it shows.
+    /// What the picture shows, as a title.
     pub title: String,
-    /// Its message in words.
+    /// The picture's main numbers in a sentence.
     pub description: String,
-    /// What lies behind the marks.
+    /// Drawings behind the marks.
     pub behind: Vec<Drawing>,
-    /// What can be reached and chosen, in reading order.
+    /// The marks in reading order.
     pub marks: Vec<Mark>,
-    /// What lies before the marks.
+    /// Drawings in front of the marks.
     pub before: Vec<Drawing>,
 }

@@ -1,4 +1,4 @@
-//! Whether the job fits, in one word and two numbers.
+//! The headline of an estimate: whether the job fits the GPU, and by how much.
 
 use super::amount::Scale;
 use crate::config::job::Config;
@@ -6,32 +6,32 @@ use crate::memory::overhead::memory_range;
 use crate::memory::{Estimate, StageRef};
 use crate::units::Bytes;
 
-/// Whether what a device shows for a job fits a GPU.
+/// Whether the memory that a device shows for a job fits a GPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Verdict {
-    /// No GPU was chosen.
+    /// No GPU is chosen.
     Unknown,
-    /// It fits with the most of all allowances.
+    /// It fits even with the largest overheads.
     Fits,
-    /// It fits with the least of all allowances, but not with the most.
+    /// It fits with the smallest overheads, but not with the largest.
     Tight,
-    /// It needs more than the GPU has.
+    /// It does not fit even with the smallest overheads.
     DoesNotFit,
 }
 
-/// What a device shows for an amount that PyTorch allocates in a module, from the least to the most, where CUDA graphs
-/// reserve so much beyond it.
+/// The memory that a device shows, from the least to the most, where PyTorch allocates `amount` in a module and CUDA graphs
+/// reserve `graphs` beyond it.
 #[must_use]
 pub fn device(config: &Config, module: usize, amount: Bytes, graphs: Bytes) -> (Bytes, Bytes) {
     let module = config.modules().get(module);
     module.map_or((amount, amount), |m| {
-        let band = memory_range(m, amount, graphs);
-        (band.low, band.high)
+        let range = memory_range(m, amount, graphs);
+        (range.low, range.high)
     })
 }
 
 impl Verdict {
-    /// The verdict on what a [`device`] shows.
+    /// The verdict on the memory that a [`device`] shows, from `low` to `high`.
     #[must_use]
     pub fn of((low, high): (Bytes, Bytes), gpu: Option<Bytes>) -> Self {
         match gpu {
@@ -53,7 +53,7 @@ impl Verdict {
         }
     }
 
-    /// A sign for those who do not see the color.
+    /// A sign that tells the verdicts apart without color.
     #[must_use]
     pub const fn sign(self) -> &'static str {
         match self {
@@ -64,7 +64,7 @@ impl Verdict {
         }
     }
 
-    /// Its name in style sheets.
+    /// The verdict's name in style sheets.
     #[must_use]
     pub const fn id(self) -> &'static str {
         match self {
@@ -79,15 +79,15 @@ impl Verdict {
 /// The headline of an estimate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Summary {
-    /// What the device may show for it: the prediction with the least and the most of all allowances.
+    /// The memory that the device may show: the peak with the smallest and with the largest overheads.
     pub device: (Bytes, Bytes),
-    /// The stage that needs most.
+    /// The stage with the largest peak.
     pub worst: StageRef,
-    /// What each of its GPUs needs, for all modules that run there.
+    /// The peak of the rank that needs most, over all modules that run on it.
     pub total: Bytes,
-    /// What a GPU has, when known.
+    /// The memory of a GPU; `None` where no GPU is chosen.
     pub gpu: Option<Bytes>,
-    /// Whether it fits.
+    /// Whether the job fits.
     pub verdict: Verdict,
 }
 
@@ -108,7 +108,7 @@ impl Summary {
         }
     }
 
-    /// What the device may show, in words.
+    /// The memory that the device may show, in words.
     #[must_use]
     pub fn device_words(&self, scale: Scale) -> String {
         let (low, high) = self.device;
@@ -119,15 +119,15 @@ impl Summary {
         )
     }
 
-    /// What stays free beside PyTorch's allocations, or is missing when it does not fit; nothing without a GPU.
+    /// The memory that stays free, or, where the job does not fit, that is missing; `None` where no GPU is chosen.
     #[must_use]
     pub fn difference(&self) -> Option<Bytes> {
         self.gpu.map(|gpu| difference(self.device, self.total, gpu))
     }
 }
 
-/// What an amount that PyTorch allocates leaves of a GPU; where it does not fit, what the GPU lacks for the least that the
-/// device shows.
+/// The memory of a GPU that stays free beside an amount that PyTorch allocates. Where the job does not fit, the memory that
+/// is missing for `low`, the least that the device shows.
 #[must_use]
 pub fn difference((low, _): (Bytes, Bytes), amount: Bytes, gpu: Bytes) -> Bytes {
     if low > gpu {
@@ -137,8 +137,8 @@ pub fn difference((low, _): (Bytes, Bytes), amount: Bytes, gpu: Bytes) -> Bytes 
     }
 }
 
-/// The GPUs that need most in words, such as `on each GPU of the heaviest of 8 stages, stage 0`, with ranks where
-/// there are several modules.
+/// The GPUs with the largest peak in words, such as `on each GPU of the heaviest of 8 stages, stage 0`. A job with several
+/// modules has the first rank too, or the names of the modules that share the GPUs.
 #[must_use]
 pub fn worst_place(config: &Config, estimate: &Estimate) -> String {
     let stages: usize = estimate.modules.iter().map(|m| m.stages.len()).sum();
@@ -160,7 +160,7 @@ pub fn worst_place(config: &Config, estimate: &Estimate) -> String {
     }
 }
 
-/// What a stage is called, such as `stage 7`, with its module's name where there are several.
+/// The name of a stage, such as `stage 7`, after its module's name where there are several modules.
 #[must_use]
 pub fn stage_name(config: &Config, stage: StageRef) -> String {
     match config.modules() {

@@ -1,4 +1,4 @@
-//! Every stage and every bucket as numbers.
+//! The table of all stages and buckets.
 
 use super::amount::{Scale, Unit};
 use super::summary::{Verdict, device, stage_name};
@@ -24,23 +24,23 @@ pub struct Table {
 pub struct Row {
     /// The stage.
     pub stage: StageRef,
-    /// What it is called.
+    /// The stage's name.
     pub name: String,
-    /// Decoder layers, and MTP depths where there are any, such as `4 + 1 MTP`.
+    /// The number of decoder layers, and of MTP depths where there are any, such as `4 + 1 MTP`.
     pub layers: String,
-    /// The amounts, by bucket.
+    /// The bytes of each of the table's buckets.
     pub bytes: Vec<Bytes>,
-    /// Their numbers, which add up to the total's.
+    /// The same as rounded numbers, which add up to `total_number`.
     pub numbers: Vec<String>,
-    /// All buckets together.
+    /// The bytes of all buckets together.
     pub total: Bytes,
-    /// Its number.
+    /// The total as a rounded number.
     pub total_number: String,
-    /// Whether it fits.
+    /// Whether the stage fits the GPU.
     pub verdict: Verdict,
 }
 
-/// What rows are sorted by.
+/// The orders in which rows can be sorted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Order {
     /// Module and pipeline rank.
@@ -89,7 +89,7 @@ impl Table {
         }
     }
 
-    /// The rows in another order; equal ones stay in the order of the stages.
+    /// The table with its rows in another order. Equal rows stay in the order of the stages.
     #[must_use]
     pub fn sorted(mut self, order: Order) -> Self {
         let column = match order {
@@ -106,7 +106,7 @@ impl Table {
         self
     }
 
-    /// The table for a spreadsheet: tabs between cells, the unit in every heading.
+    /// The table as tab-separated text for a spreadsheet, with the unit in every heading.
     #[must_use]
     pub fn tsv(&self) -> String {
         let unit = self.unit.symbol();
@@ -133,14 +133,14 @@ impl Table {
 }
 
 impl Row {
-    /// What a cell of a bucket is about.
+    /// The target of the cell of a bucket.
     #[must_use]
     pub fn cell(&self, bucket: Bucket) -> Target {
         Target::line(self.stage, bucket.id())
     }
 }
 
-/// How many layers a stage holds, such as `4 + 1 MTP`.
+/// The number of decoder layers and MTP depths of a stage, such as `4 + 1 MTP`.
 #[must_use]
 pub fn layers(config: &Config, stage: StageRef) -> String {
     let pp_rank = u32::try_from(stage.pp_rank).unwrap_or(u32::MAX);

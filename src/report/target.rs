@@ -1,4 +1,5 @@
-//! What a mark, a row or a number is about; hovering one thing lights up whatever is about the same.
+//! Targets: the parts of an estimate that marks of charts and rows of tables show. A view highlights everything with the
+//! target of the element under the pointer.
 
 use crate::memory::StageRef;
 use crate::memory::bucket::Bucket;
@@ -9,9 +10,9 @@ use crate::memory::bucket::Bucket;
 /// `*/attention`. An empty path is the stage as a whole.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Target {
-    /// The stage, where one is meant.
+    /// The stage; `None` for all stages.
     pub stage: Option<StageRef>,
-    /// The line, or several of them.
+    /// The path of the line or lines.
     pub path: String,
 }
 
@@ -25,7 +26,7 @@ impl Target {
         }
     }
 
-    /// A line of some stage.
+    /// A line of a stage.
     #[must_use]
     pub fn line(stage: StageRef, path: impl Into<String>) -> Self {
         Self {
@@ -43,8 +44,8 @@ impl Target {
         }
     }
 
-    /// Whether a mark about `other` lights up when this is selected. Lines are compared by path alone,
-    /// so that one bucket lights up on every stage; a whole stage lights up only itself.
+    /// Whether a mark with the target `other` is highlighted when this target is selected. Lines are compared
+    /// by their paths alone, so that a bucket is highlighted on every stage. A whole stage matches only itself.
     #[must_use]
     pub fn lights(&self, other: &Self) -> bool {
         if self.path.is_empty() {
@@ -54,7 +55,7 @@ impl Target {
     }
 }
 
-/// Whether one path leads to the other, or both to the same.
+/// Whether the paths are equal, or one is a prefix of the other; `*` equals every part.
 fn related(a: &str, b: &str) -> bool {
     a.split('/')
         .zip(b.split('/'))

@@ -1,11 +1,11 @@
-//! A span of ranks as a hyperrectangle, and the ways to cut it into groups.
+//! Consecutive ranks as an n-dimensional grid, and its partitions into groups.
 //!
 //! Nothing here stores ranks: a [`Grid`], a [`Partition`] and a [`Group`] are a few numbers each, so
-//! a world of ten million ranks costs no more than one of eight.
+//! ten million ranks cost no more than eight.
 
 use core::ops::Range;
 
-/// Consecutive ranks laid out along axes, the first axis fastest.
+/// Consecutive ranks numbered along several axes, the first axis fastest.
 ///
 /// `D` names an axis. The numbering is the one of `megatron.core.hyper_comm_grid.HyperCommGrid` and
 /// of `RankGenerator` in `megatron.core.parallel_state`.
@@ -187,7 +187,7 @@ impl<D: Copy + PartialEq> Grid<D> {
     }
 }
 
-/// A way to cut a grid's ranks into groups of equal size, or to pick some ranks out of each.
+/// A partition of a grid's ranks into groups of equal size, or a selection of ranks from each group.
 ///
 /// Two partitions are equal when they list the same groups in the same order.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -197,13 +197,13 @@ pub struct Partition {
     outer: Vec<Step>,
     cell_size: u64,
     cells: u64,
-    pick: Pick,
+    selection: Selection,
 }
 
-/// Which members of a cell (a group along whole dimensions) form groups of their own.
+/// The members of a cell (a group along whole dimensions) that form groups of their own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Pick {
-    /// Every `stride`-th member, `size` of them, starting everywhere once.
+enum Selection {
+    /// `size` members each, `stride` apart, so that every member is in one group.
     Level { stride: u64, size: u64 },
     /// The first member.
     First,
@@ -215,7 +215,7 @@ impl Partition {
     fn new(ranks: Range<u64>, inner: Vec<Step>, outer: Vec<Step>) -> Self {
         let product = |steps: &[Step]| steps.iter().map(|step| step.size).product();
         let (cell_size, cells) = (product(&inner), product(&outer));
-        let pick = Pick::Level {
+        let selection = Selection::Level {
             stride: 1,
             size: cell_size,
         };
@@ -225,30 +225,30 @@ impl Partition {
             outer: merged(outer),
             cell_size,
             cells,
-            pick,
+            selection,
         }
     }
 
-    /// Every group cut further: members `stride` apart, `size` at a time. This is Megatron's
-    /// `create_hierarchical_groups`, where a level's stride is the product of the sizes below it.
+    /// The partition with every group divided further, into groups of `size` members that are `stride` apart. This is
+    /// Megatron's `create_hierarchical_groups`, where a level's stride is the product of the sizes below it.
     ///
     /// `None` when `stride * size` does not divide the group size.
     pub(super) fn level(mut self, stride: u64, size: u64) -> Option<Self> {
         let block = stride.checked_mul(size)?;
         let fits = self.cell_size.checked_rem(block)? == 0;
-        self.pick = Pick::Level { stride, size };
+        self.selection = Selection::Level { stride, size };
         fits.then_some(self)
     }
 
     /// Only the first member of every group.
     pub(super) fn firsts(mut self) -> Self {
-        self.pick = Pick::First;
+        self.selection = Selection::First;
         self
     }
 
     /// Only the first and the last member of every group.
     pub(super) fn ends(mut self) -> Self {
-        self.pick = Pick::Ends;
+        self.selection = Selection::Ends;
         self
     }
 
@@ -261,10 +261,10 @@ impl Partition {
     /// The number of ranks in each group.
     #[must_use]
     pub fn group_size(&self) -> u64 {
-        match self.pick {
-            Pick::Level { size, .. } => size,
-            Pick::First => 1,
-            Pick::Ends => self.cell_size.min(2),
+        match self.selection {
+            Selection::Level { size, .. } => size,
+            Selection::First => 1,
+            Selection::Ends => self.cell_size.min(2),
         }
     }
 
@@ -273,12 +273,12 @@ impl Partition {
     pub fn group(&self, index: u64) -> Option<Group<'_>> {
         (index < self.count()).then(|| {
             let (cell, within) = (index / self.per_cell(), index % self.per_cell());
-            let (start, stride) = match self.pick {
-                Pick::Level { stride, size } => {
+            let (start, stride) = match self.selection {
+                Selection::Level { stride, size } => {
                     (within / stride * stride * size + within % stride, stride)
                 }
-                Pick::First => (0, 1),
-                Pick::Ends => (0, self.cell_size.saturating_sub(1)),
+                Selection::First => (0, 1),
+                Selection::Ends => (0, self.cell_size.saturating_sub(1)),
             };
             let base = self.ranks.start + offset(&self.outer, cell);
             Group {
@@ -300,10 +300,12 @@ impl Partition {
     #[must_use]
     pub fn index_of(&self, rank: u64) -> Option<u64> {
         let (cell, position) = self.locate(rank)?;
-        let within = match self.pick {
-            Pick::Level { stride, size } => position / (stride * size) * stride + position % stride,
-            Pick::First => (position == 0).then_some(0)?,
-            Pick::Ends => (position == 0 || position + 1 == self.cell_size).then_some(0)?,
+        let within = match self.selection {
+            Selection::Level { stride, size } => {
+                position / (stride * size) * stride + position % stride
+            }
+            Selection::First => (position == 0).then_some(0)?,
+            Selection::Ends => (position == 0 || position + 1 == self.cell_size).then_some(0)?,
         };
         Some(cell * self.per_cell() + within)
     }
@@ -315,9 +317,9 @@ impl Partition {
     }
 
     fn per_cell(&self) -> u64 {
-        match self.pick {
-            Pick::Level { size, .. } => self.cell_size / size,
-            Pick::First | Pick::Ends => 1,
+        match self.selection {
+            Selection::Level { size, .. } => self.cell_size / size,
+            Selection::First | Selection::Ends => 1,
         }
     }
 

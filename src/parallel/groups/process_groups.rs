@@ -1,4 +1,4 @@
-//! The process groups that Megatron builds from the two views, by Megatron's names.
+//! The process groups that Megatron builds from the two rank grids, by Megatron's names.
 
 use strum::{EnumString, IntoStaticStr, VariantArray};
 
@@ -69,7 +69,7 @@ impl ProcessGroup {
         name.parse().ok()
     }
 
-    /// The view that the group is cut from.
+    /// The rank grid that the group belongs to.
     #[must_use]
     pub fn view(self) -> View {
         match self {
@@ -85,8 +85,8 @@ impl ProcessGroup {
         }
     }
 
-    /// The dimensions along which the members of a group differ; the groups below an optimizer instance
-    /// and the embedding groups are cut out of these.
+    /// The dimensions along which the members of a group differ. The groups within an optimizer instance
+    /// and the embedding groups are subsets of such groups.
     #[must_use]
     pub fn dims(self) -> &'static [Dim] {
         match self {

@@ -15,11 +15,11 @@ pub struct SeedRule {
 /// `model_parallel_cuda_manual_seed` in `megatron/core/tensor_parallel/random.py`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Seeds {
-    /// Python's, `numpy`'s, Torch's and CUDA's default generators: the same within a pipeline stage.
+    /// The seed of the default generators of Python, `numpy`, PyTorch and CUDA, the same on all ranks of a pipeline stage.
     pub base: u64,
-    /// Regions split by tensor parallelism.
+    /// The seed of the generator for regions that tensor parallelism splits.
     pub tensor_parallel: u64,
-    /// Expert layers.
+    /// The seed of the generator for expert layers.
     pub expert_parallel: u64,
 }
 

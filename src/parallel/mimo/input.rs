@@ -1,4 +1,4 @@
-//! What a user set, of any type.
+//! The modules of a job as a user set them: values of any type, not checked yet.
 
 use super::arrange;
 use super::colocated::check_colocated;
@@ -8,12 +8,12 @@ use super::{Field, MimoLayout, ModuleParallelism, ModuleRef, Problem, Repair};
 use crate::python::{Exception, PythonError, repr};
 use crate::value::Value;
 
-/// One module as it was set.
+/// One module as a user set it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ModuleInput {
     /// The module's name.
     pub name: String,
-    /// In the order of [`Field::ALL`].
+    /// The values of all fields, in the order of [`Field::ALL`].
     values: [Value; Field::ALL.len()],
 }
 
@@ -51,7 +51,7 @@ impl ModuleInput {
         Ok(Self::pick(name, arguments))
     }
 
-    /// A module from the arguments that concern its parallelism, among others that are left alone.
+    /// A module from the arguments that are a [`Field`]; other arguments are ignored.
     #[must_use]
     pub fn pick(name: impl Into<String>, arguments: &Value) -> Self {
         let mut module = Self::new(name, &ModuleParallelism::default());
@@ -63,7 +63,7 @@ impl ModuleInput {
         module
     }
 
-    /// What was set for a field, or its default.
+    /// The value that was set for a field, or its default.
     #[must_use]
     pub fn get(&self, field: Field) -> &Value {
         self.values.get(field as usize).unwrap_or(&Value::Null)
@@ -130,13 +130,13 @@ impl ModuleInput {
     ///
     /// # Errors
     ///
-    /// What the framework raises.
+    /// The exception that the framework raises.
     pub fn finalize(&self, world_size: &Value) -> Result<ModuleParallelism, PythonError> {
         first(self.check(world_size))
     }
 }
 
-/// All modules of a job as they were set.
+/// All modules of a job as a user set them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MimoInput {
     /// The modules, in the user's order.
@@ -227,7 +227,7 @@ impl MimoInput {
     ///
     /// # Errors
     ///
-    /// What the framework raises.
+    /// The exception that the framework raises.
     pub fn finalize(&self) -> Result<MimoLayout, PythonError> {
         first(self.check())
     }
@@ -242,7 +242,7 @@ pub(super) fn integer(value: &Value) -> Option<i128> {
     }
 }
 
-/// The text that Python puts into a message for `value`.
+/// Python's `str(value)`, as messages contain it.
 pub(super) fn python_str(value: &Value) -> String {
     match value {
         Value::Null => "None".to_owned(),

@@ -1,4 +1,4 @@
-//! Modules on their ranks, every rule kept.
+//! The layout of a multi-module job that breaks no rule: its modules with their ranks.
 
 use super::ModuleParallelism;
 use crate::parallel::groups::RankGrids;
@@ -8,9 +8,9 @@ use crate::parallel::groups::RankGrids;
 pub struct PlacedModule {
     /// The module's name.
     pub name: String,
-    /// Its parallelism, DP included.
+    /// The module's parallelism, with DP.
     pub parallelism: ModuleParallelism,
-    /// Both views of its ranks.
+    /// The rank grids of the module's ranks.
     pub grids: RankGrids,
 }
 

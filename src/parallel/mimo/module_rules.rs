@@ -21,7 +21,7 @@ pub(super) fn check_module(
         problems: Vec::new(),
     };
     let mut parallelism = ModuleParallelism::default();
-    // The framework accepts a fraction at first and fails on it later, so those problems come last.
+    // The framework accepts a fraction at first and raises an exception for it later, so these problems come last.
     let mut fractions = Vec::new();
     for field in Field::ALL {
         let value = module.get(field);
@@ -33,7 +33,7 @@ pub(super) fn check_module(
             number => report.out_of_range(field, value, number),
         }
     }
-    // DP is looked at after the offset.
+    // The framework checks DP after the offset.
     report
         .problems
         .sort_by_key(|problem| problem.field == Some(Field::DataParallelSize));
@@ -89,7 +89,7 @@ impl Report<'_> {
             .set(at, field, i128::from(!is_offset));
     }
 
-    /// DP from the number of ranks, where that can be had.
+    /// Derives DP from the number of ranks; `None` where that is not possible.
     fn derive_data_parallel(
         &mut self,
         parallelism: &ModuleParallelism,
@@ -184,7 +184,7 @@ impl Report<'_> {
     }
 }
 
-/// Whether the framework goes on with this value of a field.
+/// Whether the framework accepts this value of a field.
 fn is_in_range(field: Field, number: i128) -> bool {
     number > 0 || (field == Field::RankOffset && number == 0)
 }

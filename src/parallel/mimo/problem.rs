@@ -1,4 +1,4 @@
-//! What is wrong with a set of modules, and what would put it right.
+//! Problems of a set of modules, and their repairs.
 
 use super::Field;
 use crate::python::PythonError;
@@ -6,22 +6,22 @@ use crate::python::PythonError;
 /// One broken rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
-    /// The module whose row shows the problem; `None` when it concerns the whole job.
+    /// The module that has the problem; `None` for a problem of the whole job.
     pub module: Option<ModuleRef>,
     /// The field to look at, where there is one.
     pub field: Option<Field>,
     /// The rule.
     pub rule: Rule,
-    /// What the framework raises.
+    /// The exception that the framework raises.
     pub error: PythonError,
-    /// A change that would put it right, where one is known.
+    /// Changes that would solve the problem; `None` where none are known.
     pub repair: Option<Repair>,
 }
 
-/// A module among its siblings. Names may be equal by mistake, so the place counts.
+/// A reference to a module. Names may be equal by mistake, so it has the index too.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ModuleRef {
-    /// The place in the list of modules, from 0.
+    /// The index in the list of modules, from 0.
     pub index: usize,
     /// The module's name.
     pub name: String,
@@ -69,16 +69,16 @@ pub enum Rule {
 }
 
 impl Rule {
-    /// Whether the number of all ranks is a part of it.
+    /// Whether the rule involves the world size.
     pub(crate) fn is_about_world(self) -> bool {
         matches!(self, Self::ModelParallelDividesWorld | Self::CoverWorld)
     }
 }
 
-/// Changes that belong together: one click.
+/// Several changes that together solve a problem.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Repair {
-    /// What the click does, as an instruction.
+    /// The changes in words, as an instruction.
     pub label: String,
     /// The changes, in order.
     pub changes: Vec<Change>,
@@ -89,7 +89,7 @@ pub struct Repair {
 pub enum Change {
     /// A field of the module at that index gets a value.
     Set {
-        /// The place of the module.
+        /// The index of the module.
         module: usize,
         /// What to set.
         field: Field,
@@ -98,7 +98,7 @@ pub enum Change {
     },
     /// The module at that index gets another name.
     Rename {
-        /// The place of the module.
+        /// The index of the module.
         module: usize,
         /// The new name.
         name: String,
@@ -107,7 +107,7 @@ pub enum Change {
     WorldSize(i128),
 }
 
-/// Adds a broken rule; what it returns takes the place and the repair.
+/// Adds a problem for a broken rule, and returns it so that the module and the repair can be set.
 pub(super) fn report(problems: &mut Vec<Problem>, rule: Rule, error: PythonError) -> &mut Problem {
     problems.push_mut(Problem {
         module: None,
@@ -119,13 +119,13 @@ pub(super) fn report(problems: &mut Vec<Problem>, rule: Rule, error: PythonError
 }
 
 impl Problem {
-    /// It is about this module.
+    /// Sets the module of the problem.
     pub(super) fn of(&mut self, module: &ModuleRef) -> &mut Self {
         self.module = Some(module.clone());
         self
     }
 
-    /// It is about this field of this module, and setting it puts it right.
+    /// Sets the module and the field of the problem, and as repair the field's new value.
     pub(super) fn set(&mut self, module: &ModuleRef, field: Field, value: i128) -> &mut Self {
         self.repair = Some(Repair::set(module, field, value));
         self.field = Some(field);
@@ -134,7 +134,7 @@ impl Problem {
 }
 
 impl Repair {
-    /// Sets one field.
+    /// The repair that sets one field.
     pub(super) fn set(module: &ModuleRef, field: Field, value: i128) -> Self {
         Self {
             label: format!("Set {} of {} to {value}", field.name(), module.name),
@@ -146,7 +146,7 @@ impl Repair {
         }
     }
 
-    /// Runs the job on another number of ranks.
+    /// The repair that changes the world size.
     pub(super) fn world_size(value: i128) -> Self {
         Self {
             label: format!("Use {value} GPUs"),
@@ -154,7 +154,7 @@ impl Repair {
         }
     }
 
-    /// Renames a module.
+    /// The repair that renames a module.
     pub(super) fn rename(module: &ModuleRef, name: String) -> Self {
         Self {
             label: format!("Rename {} to {name}", module.name),

@@ -26,7 +26,7 @@ pub(super) fn check_set(input: &MimoInput) -> Result<MimoLayout, Vec<Problem>> {
     place(valid, problems)
 }
 
-/// The modules with their rank grids when there are no problems, nor new ones.
+/// The modules with their rank grids, or every problem: the given ones and those of the rank grids.
 pub(super) fn place(
     valid: Vec<ValidModule>,
     mut problems: Vec<Problem>,
@@ -51,7 +51,7 @@ pub(super) fn place(
     }
 }
 
-/// The modules that break no rule for a single module; the problems of the others are added to `problems`.
+/// The modules that break no rule for a single module. The problems of the others are added to `problems`.
 pub(super) fn check_modules(
     input: &MimoInput,
     world_size: &Value,
@@ -123,7 +123,7 @@ pub(super) fn check_names(input: &MimoInput, problems: &mut Vec<Problem>) {
     ));
     let problem = report(problems, Rule::LanguageModule, error);
     let likely = names.iter().position(|name| is_likely_language(name));
-    // Otherwise the first, which is where the framework's own examples have it.
+    // Otherwise the first module: the framework's own examples have the language model there.
     let index = likely.unwrap_or(0);
     if let Some(name) = names.get(index) {
         let language = LANGUAGE_MODULE.to_owned();
@@ -138,7 +138,7 @@ fn is_likely_language(name: &str) -> bool {
     name == "lm" || parts.iter().any(|part| name.contains(part))
 }
 
-/// Where DP is missing, proposes an equal share of the ranks that other modules leave.
+/// Adds repairs for modules without DP: an equal share of the ranks that the other modules leave.
 fn propose_data_parallel(input: &MimoInput, valid: &[ValidModule], problems: &mut [Problem]) {
     let missing = input.modules.len() - valid.len();
     let taken = valid.iter().try_fold(0_i128, |sum, module| {
@@ -224,7 +224,7 @@ fn check_ranges(input: &MimoInput, valid: &[ValidModule], problems: &mut Vec<Pro
              world_size is {}.",
             python_str(&input.world_size)
         ));
-        // Where the world has the right size already, modules are in the wrong places.
+        // Where the world size equals the number of ranks, the modules have the wrong offsets.
         let other = packed_end.filter(|ranks| !python_equal(&input.world_size, *ranks));
         report(problems, Rule::CoverWorld, error).repair = other
             .map(Repair::world_size)
@@ -333,7 +333,7 @@ fn check_data_parallel(valid: &[ValidModule], problems: &mut Vec<Problem>) {
             second.at.name,
             second.data_parallel_size()
         ));
-        // The language model's DP is what a user chose for training: an encoder gives way.
+        // The repair keeps the DP of the language model and changes that of an encoder.
         let (fixed, moving) = if second.at.name == LANGUAGE_MODULE {
             (second, first)
         } else {

@@ -16,7 +16,7 @@ pub(super) struct Order {
 #[derive(Clone, Copy)]
 pub(super) struct Run {
     pub(super) chunk: u32,
-    /// How many positions are left of it, at least 1.
+    /// The number of positions left in the run, at least 1.
     pub(super) left: u64,
 }
 
@@ -34,17 +34,17 @@ impl Order {
         self.chunks
     }
 
-    /// How many positions there are.
+    /// The number of positions.
     pub(super) fn len(self) -> u64 {
         u64::from(self.microbatches) * u64::from(self.chunks)
     }
 
-    /// Positions that one full group takes; chunks repeat with this period.
+    /// The number of positions of a full group. Chunks repeat with this period.
     pub(super) fn period(self) -> u64 {
         u64::from(self.group) * u64::from(self.chunks)
     }
 
-    /// Where the full groups end.
+    /// The position after the last full group.
     pub(super) fn full_end(self) -> u64 {
         u64::from(self.microbatches / self.group) * self.period()
     }
@@ -102,19 +102,19 @@ impl Order {
         }
     }
 
-    /// How many of the first `positions` forward passes are of a chunk.
+    /// The number of forward passes of a chunk among the first `positions` forward passes.
     fn passed(self, chunk: u32, positions: u64) -> u64 {
         let (group, within, size) = self.split(positions);
         let of_last = within.saturating_sub(u64::from(chunk) * size).min(size);
         group * u64::from(self.group) + of_last
     }
 
-    /// Of so many backward passes those of a chunk.
+    /// The number of backward passes of a chunk among the first `backward` backward passes.
     pub(super) fn ended(self, chunk: u32, backward: u64) -> u64 {
         self.passed(self.reversed(chunk), backward)
     }
 
-    /// Microbatches of a chunk after so many forward and backward passes.
+    /// The number of live microbatches of a chunk after `forward` forward and `backward` backward passes.
     pub(super) fn live(self, chunk: u32, forward: u64, backward: u64) -> u32 {
         let begun = self.passed(chunk, forward);
         let ended = self.passed(self.reversed(chunk), backward);

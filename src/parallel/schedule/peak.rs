@@ -6,27 +6,27 @@
 
 use super::Schedule;
 
-/// The bytes that one chunk keeps alive, by how long it does.
+/// The bytes that one chunk keeps alive, by their lifetimes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ChunkBytes {
-    /// Kept for each live microbatch.
+    /// Bytes for each live microbatch.
     pub stored: u64,
-    /// On top of all that is kept, only during a forward pass of this chunk.
+    /// Further bytes during a forward pass of this chunk.
     pub forward: u64,
-    /// On top of all that is kept, only during a backward pass of this chunk.
+    /// Further bytes during a backward pass of this chunk.
     pub backward: u64,
-    /// While no microbatch of this chunk is alive: its last input and that one's gradient.
+    /// Bytes while no microbatch of this chunk is alive: its last input and the gradient of that input.
     pub idle: u64,
-    /// From the end of a backward pass of this chunk until the next backward pass ends: the variable
+    /// Bytes from the end of a backward pass of this chunk until the next backward pass ends: the variable
     /// `input_tensor_grad`.
     pub input_grad: u64,
-    /// From the end of a backward pass of this chunk until the next backward pass begins: the variable
+    /// Bytes from the end of a backward pass of this chunk until the next backward pass begins: the variable
     /// `output_tensor_grad`.
     pub output_grad: u64,
-    /// From the end of each of the first `deferrals` backward passes of this chunk until the end of the schedule: the
-    /// tensors that a deferred weight gradient needs.
+    /// Bytes for each of the first `deferrals` backward passes of this chunk, from its end until the end of the schedule:
+    /// the tensors that a deferred weight gradient needs.
     pub deferred: u64,
-    /// How many backward passes of this chunk defer a weight gradient.
+    /// The number of backward passes of this chunk that defer a weight gradient.
     pub deferrals: u64,
 }
 
@@ -35,21 +35,21 @@ pub struct ChunkBytes {
 pub struct Moment {
     /// The index of the step, for [`Schedule::step`].
     pub step: u64,
-    /// Bytes kept for live microbatches, plus what only this step needs.
+    /// The live bytes: those of live microbatches, and those that only this step needs.
     pub bytes: u128,
     /// Live microbatches of each chunk during the step, the one that it works on included; of a step with both passes
     /// only the one of its backward pass.
     pub live: Vec<u32>,
-    /// Of the bytes, those that chunks without a live microbatch and earlier backward passes left behind.
+    /// The part of `bytes` that chunks without a live microbatch and earlier backward passes left behind.
     pub left: u128,
-    /// Of the bytes, those that wait for deferred weight gradients.
+    /// The part of `bytes` that deferred weight gradients need.
     pub deferred: u128,
 }
 
-/// More deferred weight gradients than this are not followed one by one.
+/// The most deferred weight gradients that are followed one by one.
 const MOST_DEFERRED: u64 = 1024;
 
-/// The best step so far, and what is alive then as passes done.
+/// The step with the most live bytes so far.
 #[derive(Clone, Copy)]
 struct Best {
     step: u64,
@@ -77,26 +77,26 @@ impl Schedule {
     /// The first moment at which most bytes are alive; `chunks` are the chunks of this rank in order,
     /// and those missing weigh nothing.
     ///
-    /// During a forward pass everything it will have saved counts, during a backward pass everything it is
-    /// about to free; while both run at once, the larger of the two.
+    /// A forward pass counts with all that it will have saved, a backward pass with all that it is about to
+    /// free, and two passes that run at once with the larger of the two.
     #[must_use]
     pub fn peak(&self, chunks: &[ChunkBytes]) -> Moment {
         self.peak_between(chunks, None, 0, self.len())
     }
 
-    /// [`peak`](Self::peak), where `pair` gives the bytes of steps with both passes.
+    /// [`peak`](Self::peak) with a function `pair` for the bytes of steps with both passes.
     #[must_use]
     pub fn peak_with(&self, chunks: &[ChunkBytes], pair: PairBytes<'_>) -> Moment {
         self.peak_between(chunks, Some(pair), 0, self.len())
     }
 
-    /// At most `points` moments, each the peak of an equal share of the steps: for a chart.
+    /// At most `points` moments for a chart, each the peak of an equal share of the steps.
     #[must_use]
     pub fn timeline(&self, chunks: &[ChunkBytes], points: u32) -> Vec<Moment> {
         self.shares(chunks, None, points)
     }
 
-    /// [`timeline`](Self::timeline), where `pair` gives the bytes of steps with both passes.
+    /// [`timeline`](Self::timeline) with a function `pair` for the bytes of steps with both passes.
     #[must_use]
     pub fn timeline_with(
         &self,
@@ -162,7 +162,7 @@ impl Walk<'_> {
         self.chunks.get(chunk as usize).copied().unwrap_or_default()
     }
 
-    /// Bytes kept for live microbatches after so many forward and backward passes.
+    /// The bytes of live microbatches after the given numbers of forward and backward passes.
     fn stored(&self, (forward, backward): (u64, u64)) -> u128 {
         let mut sum = 0u128;
         for (chunk, weight) in (0..self.schedule.num_chunks()).zip(self.chunks) {
@@ -186,7 +186,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Bytes that wait for deferred weight gradients after so many backward passes.
+    /// The bytes that deferred weight gradients need after `backward` backward passes.
     fn deferred(&self, backward: u64) -> u128 {
         let mut sum = 0;
         for (chunk, weight) in (0..self.schedule.num_chunks()).zip(self.chunks) {
@@ -198,7 +198,7 @@ impl Walk<'_> {
         sum
     }
 
-    /// How many of the next backward passes of a chunk still defer a weight gradient.
+    /// The number of further backward passes of a chunk that defer a weight gradient.
     fn until_full(&self, chunk: u32, backward: u64) -> u64 {
         let ended = self.schedule.order.ended(chunk, backward);
         self.weight(chunk).deferrals.saturating_sub(ended)
@@ -212,7 +212,7 @@ impl Walk<'_> {
         until.max().unwrap_or(0)
     }
 
-    /// Bytes that chunks without a live microbatch hold, other than the two at work.
+    /// The bytes that chunks without a live microbatch hold, other than the two chunks whose passes run.
     fn idle(&self, (forward, backward): (u64, u64), at_work: [u32; 2]) -> u128 {
         let mut sum = 0;
         for (chunk, weight) in (0..self.schedule.num_chunks()).zip(self.chunks) {
@@ -226,7 +226,8 @@ impl Walk<'_> {
         sum
     }
 
-    /// Bytes that the latest of so many backward passes leaves behind: until the next one ends, and until it begins.
+    /// The bytes that the last of `backward` backward passes leaves behind: until the next one ends, and until the next one
+    /// begins.
     fn left(&self, backward: u64) -> (u128, u128) {
         let Some(last) = backward.checked_sub(1) else {
             return (0, 0);
@@ -266,13 +267,13 @@ impl Walk<'_> {
                     if same { run.left.min(left) } else { 1 },
                 )
             } else if forward > warm_up + backward {
-                // The range begins in the middle of a turn.
+                // The range starts in the middle of a turn.
                 self.backward_run(step, done, order.backward_run(backward).chunk, 1)
             } else if left < per_turn {
                 self.forward_run(step, done, order.forward_run(forward).chunk, 1)
             } else {
-                // The first turn of all has nothing left behind, so the period that repeats begins after it; and
-                // none repeats while more and more weight gradients are put off.
+                // The first turn has no bytes left behind by earlier ones, so the repeating period starts after it. No
+                // period repeats while the number of deferred weight gradients grows.
                 let filling = self.filling(backward);
                 let again = if (1..=MOST_DEFERRED).contains(&filling) {
                     u64::MAX
@@ -280,9 +281,9 @@ impl Walk<'_> {
                     *first_turn.get_or_insert(backward) + order.period() + 1
                 };
                 let whole = (backward + left / per_turn).min(turns);
-                // Turns whose forward pass is still in a full group look like those a period before.
+                // Turns whose forward pass is in a full group equal those one period earlier.
                 let repeated = order.full_end().saturating_sub(warm_up).min(whole);
-                // Where that goes on for long, the last period has most.
+                // While deferred weight gradients accumulate, the last of these periods has the most live bytes.
                 let walked = if filling > 0 {
                     repeated.saturating_sub(order.period())
                 } else {
@@ -308,7 +309,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Forward passes of one chunk: each leaves as much as the one before or more.
+    /// Forward passes of one chunk: live bytes never shrink from one to the next.
     fn forward_run(&mut self, step: u64, done: (u64, u64), chunk: u32, passes: u64) -> u64 {
         let weight = self.weight(chunk);
         let stored = u128::from(weight.stored);
@@ -321,12 +322,12 @@ impl Walk<'_> {
         passes
     }
 
-    /// Backward passes of one chunk: the first has most before it.
+    /// Backward passes of one chunk: live bytes are largest at the first.
     fn backward_run(&mut self, step: u64, done: (u64, u64), chunk: u32, passes: u64) -> u64 {
         let weight = self.weight(chunk);
         let left = self.left(done.1).0 + self.idle(done, [chunk; 2]);
         self.offer(step, self.kept + u128::from(weight.backward), done, left);
-        // What is deferred may grow faster than what is kept shrinks, until all is deferred that may be.
+        // Deferred bytes may grow faster than stored bytes shrink, until all deferrals are made.
         let full = self.until_full(chunk, done.1).min(passes - 1);
         if weight.deferred > weight.stored && full > 0 {
             let kept = u128::from(weight.stored) * u128::from(full);
@@ -347,8 +348,8 @@ impl Walk<'_> {
         };
         let idle = self.idle(done, [chunks.0, chunks.1]);
         let (to_end, to_begin) = self.left(done.1);
-        // What is kept grows or shrinks by the same amount each turn, what is deferred grows until it is full: one of
-        // these turns has most.
+        // Stored bytes change by the same amount every turn, and deferred bytes grow until all deferrals are made. So the
+        // peak is at one of these turns.
         let candidates = if down.deferred > 0 {
             [
                 0,

@@ -1,35 +1,41 @@
-//! The vertical axis of bytes that pictures of stages share.
+//! The vertical axis of bytes, which the charts of stages and of the timeline share.
 
 use super::Subject;
 use crate::report::amount::Scale;
 use crate::report::scene::{Anchor, Class, Drawing, Px};
 use crate::units::Bytes;
 
+/// The height of a chart with this axis.
 pub(super) const HEIGHT: Px = Px::of(230);
+/// The height above the axis.
 pub(super) const TOP: Px = Px::of(30);
+/// The height below the axis.
 pub(super) const BOTTOM: Px = Px::of(24);
+/// The width left of the axis, for its numbers.
 pub(super) const LEFT: Px = Px::of(34);
-/// A GPU with more than so many times what is shown is beyond the axis.
+/// The line of the GPU is left out where its memory is more than this many times the largest amount.
 const OFF_SCALE: u64 = 4;
 
-/// The GPU's memory, unless it is far above what is shown.
+/// The GPU's memory where its line is within the axis: unless it is more than [`OFF_SCALE`] times the largest amount.
 pub(super) fn gpu_within(gpu: Option<Bytes>, most: Bytes) -> Option<Bytes> {
     gpu.filter(|gpu| gpu.0 / OFF_SCALE <= most.0)
 }
 
 /// The vertical axis.
 pub(super) struct Axis {
+    /// The amount at the upper end.
     top: Bytes,
+    /// The amount between two lines of the grid.
     step: Bytes,
 }
 
 impl Axis {
     pub(super) fn new(most: Bytes, subject: &Subject<'_>) -> Self {
-        // A twentieth of room above the highest thing, for its label.
+        // A twentieth above the largest amount, for its label.
         let top = Bytes(most.0.saturating_add(most.0 / 20).max(1));
         let unit = subject.unit.bytes();
         let fits = |step: &u64| top.0 / step.max(&1) <= 5;
-        // 1, 2 and 5 times powers of ten of the unit, from its hundredth on.
+        // 1, 2 and 5 times powers of ten, from a hundredth of the unit on.
         let tens = (0..12).map(|n| 10u64.saturating_pow(n));
         let steps = tens.flat_map(|ten| [1, 2, 5].map(|n| ten.saturating_mul(n)));
         let step = steps
@@ -42,7 +48,7 @@ impl Axis {
         }
     }
 
-    /// The height of an amount.
+    /// The y coordinate of an amount.
     pub(super) fn y(&self, amount: Bytes) -> Px {
         let room = HEIGHT - TOP - BOTTOM;
         HEIGHT - BOTTOM - room.share(amount.0.into(), self.top.0.into())
@@ -51,7 +57,7 @@ impl Axis {
     /// The lines of the grid with their numbers.
     pub(super) fn grid(&self, subject: &Subject<'_>) -> Vec<Drawing> {
         let unit = subject.unit.bytes();
-        // The hundredth of a GiB that steps start from is rounded down.
+        // A hundredth of a GiB is no whole number of bytes: the steps are multiples of it, rounded down.
         let decimals = if self.step.0 >= unit / 100 * 100 {
             0
         } else if self.step.0 >= unit / 10 {
@@ -88,7 +94,7 @@ impl Axis {
         grid
     }
 
-    /// The line of the GPU's memory, or its name at the top where it is beyond the axis.
+    /// The line of the GPU's memory with its name; the name alone at the top where the memory is not `within` the axis.
     pub(super) fn gpu(
         &self,
         subject: &Subject<'_>,

@@ -1,4 +1,4 @@
-//! The headline's bar: the worst stage's buckets end to end, against the GPU.
+//! The bar of the headline: the buckets of the rank that needs most, end to end, beside the GPU's memory.
 
 use super::{Chart, Subject};
 use crate::memory::bucket::Bucket;
@@ -8,18 +8,22 @@ use crate::report::summary::{Summary, stage_name};
 use crate::report::target::Target;
 use crate::units::Bytes;
 
-/// The worst stage's buckets end to end, against the GPU.
+/// The buckets of the rank that needs most, end to end, beside the GPU's memory.
 pub const CHART: Chart = Chart {
     id: "bucket_bar",
     title: "Headline",
     draw,
 };
 
+/// The height above the bar.
 const TOP: Px = Px::of(18);
+/// The height of the bar.
 const BAR: Px = Px::of(40);
+/// The height below the bar.
 const BELOW: Px = Px::of(4);
-/// From the top of the bar to the base line of its text.
+/// The distance from the top of the bar to the base line of its text.
 const BASE_LINE: Px = Px::of(25);
+/// The gap on each side of a text within the bar.
 const PAD: Px = Px::of(7);
 
 fn draw(subject: &Subject<'_>) -> Scene {

@@ -1,10 +1,10 @@
-//! The chosen stage by bucket.
+//! The rows of the chosen stage's memory by bucket.
 
 use super::{Chart, Subject, rows};
 use crate::report::parts::by_bucket;
 use crate::report::scene::Scene;
 
-/// The chosen stage by bucket.
+/// The rows of the chosen stage's memory by bucket.
 pub const CHART: Chart = Chart {
     id: "buckets",
     title: "Buckets",

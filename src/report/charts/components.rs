@@ -1,10 +1,10 @@
-//! The chosen stage by component of the model.
+//! The rows of the chosen stage's memory by component of the model.
 
 use super::{Chart, Subject, rows};
 use crate::report::parts::by_component;
 use crate::report::scene::Scene;
 
-/// The chosen stage by component of the model.
+/// The rows of the chosen stage's memory by component of the model.
 pub const CHART: Chart = Chart {
     id: "components",
     title: "Components",

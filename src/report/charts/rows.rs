@@ -1,4 +1,4 @@
-//! A breakdown as rows: name, bar, number.
+//! Draws a breakdown as rows with a name, a bar and a number.
 
 use super::Subject;
 use crate::report::amount::{Scale, exact, percent};
@@ -7,35 +7,41 @@ use crate::report::scene::{Anchor, Class, Drawing, Mark, Px, Scene};
 use crate::report::target::Target;
 use crate::units::Bytes;
 
+/// The height of a bar.
 const BAR: Px = Px::of(14);
-/// From the middle of a line of text to its base line.
+/// The distance from the middle of a line of text to its base line.
 const BASE_LINE: Px = Px::of(4);
+/// The gap between the columns.
 const GAP: Px = Px::of(10);
+/// The width of the column of names.
 const NAMES: Px = Px::of(200);
+/// The width of the column of numbers.
 const NUMBERS: Px = Px::of(88);
-/// The least room for bars beside names and numbers.
+/// The least width of the column of bars; a narrower picture has them below the names.
 const BARS: Px = Px::of(80);
-/// The least height of a row with its bar below its text, and of that text.
+/// The least height of a row with its bar below its text, and the height of that text.
 const TWO_LINES: (Px, Px) = (Px::of(38), Px::of(20));
-/// A bar that shows something is at least this wide.
+/// The least width of a bar.
 const LEAST: Px = Px(150);
 
-/// Where things are in a row.
-struct Places {
+/// The positions within a row.
+struct RowLayout {
+    /// The height of the row.
     height: Px,
     /// The width of the name.
     name: Px,
-    /// From the top of a row to the base line of its text.
+    /// The distance from the top of the row to the base line of its text.
     base: Px,
-    /// From the top of a row to its bar.
+    /// The distance from the top of the row to its bar.
     bar: Px,
-    /// From where to where bars can be.
+    /// The x coordinate at which bars start.
     left: Px,
+    /// The x coordinate at which the longest bar ends.
     right: Px,
 }
 
-impl Places {
-    /// The bar stands between name and number, or below them where there is no room.
+impl RowLayout {
+    /// Places bars between names and numbers, or below them in a narrow picture.
     fn new(subject: &Subject<'_>) -> Self {
         let right = subject.width - NUMBERS;
         let height = subject.row;
@@ -61,13 +67,13 @@ impl Places {
     }
 }
 
-/// The picture of a stage's parts. Numbers add up to the stage's total.
+/// Draws the rows of a breakdown. Their rounded numbers add up to the stage's rounded total.
 pub(super) fn draw(id: &'static str, title: &str, subject: &Subject<'_>, parts: &[Part]) -> Scene {
     let scale = Scale::fine(subject.unit);
     let amounts: Vec<Bytes> = parts.iter().map(|part| part.bytes).collect();
     let total: Bytes = amounts.iter().copied().sum();
     let longest = amounts.iter().copied().max().unwrap_or(Bytes::ZERO);
-    let at = Places::new(subject);
+    let at = RowLayout::new(subject);
     let room = (at.right - at.left).max(Px::ZERO);
     let numbers = scale.parts(&amounts);
     let mut marks = Vec::new();
@@ -137,7 +143,7 @@ pub(super) fn draw(id: &'static str, title: &str, subject: &Subject<'_>, parts: 
     }
 }
 
-/// A name that stays within a width.
+/// A name, shortened with an ellipsis where it is wider than `width`.
 pub(super) fn clipped(name: &str, width: Px) -> String {
     if Px::for_words(name) <= width {
         return name.to_owned();

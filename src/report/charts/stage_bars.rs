@@ -1,4 +1,4 @@
-//! A stacked bar a pipeline stage, with the line of the GPU.
+//! One bar for each pipeline stage, stacked by bucket, with a line for the GPU's memory.
 
 use super::axis::{Axis, HEIGHT, LEFT, TOP, gpu_within};
 use super::rows::clipped;
@@ -12,17 +12,18 @@ use crate::report::table::layers;
 use crate::report::target::Target;
 use crate::units::Bytes;
 
-/// A stacked bar a pipeline stage, with the line of the GPU.
+/// One bar for each pipeline stage, stacked by bucket, with a line for the GPU's memory.
 pub const CHART: Chart = Chart {
     id: "stage_bars",
     title: "Stages",
     draw,
 };
 
-/// The narrowest slot of a bar; more stages than fit share a bar.
+/// The least width of a bar with its gap. Where stages would be narrower, several share a bar.
 const NARROWEST: Px = Px::of(7);
-/// The widest slot, so that one or two stages do not become walls.
+/// The largest width of a bar with its gap.
 const WIDEST: Px = Px::of(72);
+/// The gap between the bars of two modules.
 const MODULE_GAP: Px = Px::of(18);
 
 /// Neighboring stages that share a bar.
@@ -31,7 +32,7 @@ struct Slot<'a> {
 }
 
 impl<'a> Slot<'a> {
-    /// The stage that the bar shows: the chosen one, or else the fullest.
+    /// The stage that the bar shows: the chosen one, or else the one with the largest peak.
     fn shown(&self, chosen: StageRef) -> Option<(StageRef, &'a StageEstimate)> {
         let fullest = || {
             self.stages
@@ -81,7 +82,7 @@ fn draw(subject: &Subject<'_>) -> Scene {
         let chosen = slots.iter().position(holds);
         for (i, slot) in slots.iter().enumerate() {
             if let Some((place, stage)) = slot.shown(subject.stage) {
-                // The chosen bar's label takes precedence over those that it would touch.
+                // Bars whose labels would touch that of the chosen bar have none.
                 let labeled = match chosen {
                     Some(chosen) if i.abs_diff(chosen) < every => i == chosen,
                     _ => i % every == 0,
@@ -115,7 +116,7 @@ fn draw(subject: &Subject<'_>) -> Scene {
     }
 }
 
-/// The stages of every module, so many to a bar that all bars find room.
+/// The bars of every module, each of as many stages as are needed for all bars to fit into `room`.
 fn slots<'a>(subject: &Subject<'a>, room: Px) -> Vec<Vec<Slot<'a>>> {
     let stages: usize = subject
         .estimate
@@ -142,7 +143,7 @@ fn slots<'a>(subject: &Subject<'a>, room: Px) -> Vec<Vec<Slot<'a>>> {
         .collect()
 }
 
-/// Every how many bars a label finds room below.
+/// The number of bars from one label to the next, so that labels do not touch.
 fn labels_every(slot: Px, subject: &Subject<'_>) -> usize {
     let longest = subject
         .estimate
@@ -159,10 +160,13 @@ fn labels_every(slot: Px, subject: &Subject<'_>) -> usize {
         .unwrap_or(100)
 }
 
-/// Where a bar stands.
+/// The position of a bar.
 struct Column {
+    /// The left edge, with the gap.
     x: Px,
+    /// The width, with the gap.
     width: Px,
+    /// Whether the pipeline rank stands below the bar.
     labeled: bool,
 }
 

@@ -1,4 +1,4 @@
-//! The chosen stage over the steps of one iteration, stacked by bucket.
+//! The memory of the chosen stage over the steps of one iteration, stacked by bucket.
 
 use super::axis::{Axis, BOTTOM, HEIGHT, LEFT, TOP, gpu_within};
 use super::{Chart, Subject};
@@ -11,20 +11,24 @@ use crate::report::summary::stage_name;
 use crate::report::target::Target;
 use crate::units::Bytes;
 
-/// The chosen stage over the steps of one iteration.
+/// The memory of the chosen stage over the steps of one iteration.
 pub const CHART: Chart = Chart {
     id: "timeline",
     title: "Timeline",
     draw,
 };
 
-/// The narrowest column; more steps than fit share one, which shows the heaviest of them.
+/// The least width of a column. Where steps would be narrower, several share a column, which shows the one with the most
+/// memory.
 const NARROWEST: Px = Px::of(3);
 
-/// A column: what is alive during it, and what the rank does.
+/// One column of the chart: a step of the schedule, or a part of the optimizer step.
 struct Column {
+    /// The bytes of each bucket.
     memory: [Bytes; Bucket::COUNT],
+    /// The bytes of all buckets.
     total: Bytes,
+    /// The name of the part of the iteration, such as `warm-up`.
     phase: &'static str,
 }
 
@@ -92,7 +96,7 @@ fn draw(subject: &Subject<'_>) -> Scene {
     }
 }
 
-/// The passes, and the optimizer step behind them, as wide as a twentieth of them.
+/// The columns of the schedule's steps, then those of the optimizer step, one for every twenty steps.
 fn columns(line: &Timeline) -> Vec<Column> {
     let passes = line.points.iter().map(|point| Column {
         memory: point.memory,
@@ -107,7 +111,7 @@ fn columns(line: &Timeline) -> Vec<Column> {
     passes.chain(step).collect()
 }
 
-/// The names of the parts of the iteration, where there is room for them.
+/// The names of the parts of the iteration, where they fit, and lines between the parts.
 fn phases(columns: &[Column], x: &dyn Fn(usize) -> Px) -> Vec<Drawing> {
     let mut drawings = Vec::new();
     let mut start = 0;
@@ -127,7 +131,7 @@ fn phases(columns: &[Column], x: &dyn Fn(usize) -> Px) -> Vec<Drawing> {
     drawings
 }
 
-/// A band for each bucket that is ever held.
+/// One stacked area for each bucket that has memory at some step.
 fn bands(
     subject: &Subject<'_>,
     axis: &Axis,
@@ -173,7 +177,7 @@ fn bands(
     marks
 }
 
-/// The corners of a staircase over all columns, from left to right.
+/// The upper outline of columns with these heights: its corners from left to right.
 fn outline(heights: &[Bytes], axis: &Axis, x: &dyn Fn(usize) -> Px) -> Vec<(Px, Px)> {
     let mut corners = Vec::new();
     let mut start = 0;

@@ -19,6 +19,7 @@ pub mod projector;
 pub mod quantization;
 pub mod shared_expert;
 pub mod sizes;
+pub mod sparse_attention;
 pub mod tape;
 pub mod tensor;
 mod weights;
@@ -66,6 +67,7 @@ pub(crate) fn build_layer(
     let mixed = spec.mixer.map(|mixer| match mixer {
         Mixer::Attention => attention::build(sizes, tape, x),
         Mixer::MultiLatentAttention => mla::build(sizes, tape, x),
+        Mixer::SparseAttention { indexer } => sparse_attention::build(sizes, tape, indexer, x),
         Mixer::GatedDeltaNet => gated_delta_net::build(sizes, tape, x),
         Mixer::Mamba => mamba::build(sizes, tape, x),
     });

@@ -134,6 +134,13 @@ pub const MLA_DOWN: Source = Source::megatron(
     "megatron/core/transformer/multi_latent_attention.py",
     "MLASelfAttention.linear_kv_down_proj (parallel_mode duplicated)",
 );
+/// One projection in place of both down projections of MLA, which tensor-parallel ranks split.
+pub const MLA_FUSED: Source = Source::megatron(
+    "megatron/core/transformer/multi_latent_attention.py",
+    "FusedMLASelfAttention",
+);
+/// L2 norm on queries and keys.
+pub const L2_NORM: Source = Source::megatron("megatron/core/transformer/torch_norm.py", "L2Norm");
 /// The dense MLP.
 pub const MLP: Source = Source::megatron("megatron/core/transformer/mlp.py", "MLP");
 /// The router.
@@ -220,6 +227,36 @@ pub const INTERNVIT_ATTENTION: Source = Source::megatron(
 /// Linear attention.
 pub const GATED_DELTA_NET: Source =
     Source::megatron("megatron/core/ssm/gated_delta_net/common.py", "_GDNBase");
+/// Multi-latent attention in the latent space of keys and values.
+pub const ABSORBED_MLA: Source = Source::megatron(
+    "megatron/core/transformer/experimental_attention_variant/absorbed_mla.py",
+    "AbsorbedMLASelfAttention",
+);
+/// Sparse attention.
+pub const DSA_ATTENTION: Source = Source::megatron(
+    "megatron/core/transformer/experimental_attention_variant/dsa.py",
+    "DSAttention",
+);
+/// The indexer of sparse attention.
+pub const DSA_INDEXER: Source = Source::megatron(
+    "megatron/core/transformer/experimental_attention_variant/dsa.py",
+    "DSAIndexer",
+);
+/// The loss of the indexer by PyTorch operations.
+pub const DSA_INDEXER_LOSS: Source = Source::megatron(
+    "megatron/core/transformer/experimental_attention_variant/dsa.py",
+    "FusedDSAIndexerLoss",
+);
+/// TileLang's kernels of sparse attention.
+pub const DSA_TILELANG: Source = Source::megatron(
+    "megatron/core/transformer/experimental_attention_variant/ops/tilelang_dsa.py",
+    "fused_sparse_mla_absorbed, fused_qk_topk_lighting_with_streaming_sparse_kl",
+);
+/// Kernels of cuDNN and FlashMLA for sparse attention.
+pub const DSA_CUDNN: Source = Source::megatron(
+    "megatron/core/transformer/experimental_attention_variant/dsa_cudnn_kernels.py",
+    "FusedIndexerSparseAttnFunc",
+);
 /// Mamba-2 mixer.
 pub const MAMBA_MIXER: Source = Source::megatron("megatron/core/ssm/mamba_mixer.py", "MambaMixer");
 /// Exchanges of the Mamba-2 mixer between context-parallel ranks.

@@ -299,6 +299,18 @@ choices! {
         GatedDeltaNet = "gated_delta_net",
         /// `GatedDeltaNet` under its newer name.
         Gdn = "gdn",
+        /// Sparse attention as in DeepSeek-V3.2: an indexer picks the tokens that each token attends to.
+        Dsa = "dsa",
+    }
+
+    /// `--dsa-kernel-backend`.
+    DsaKernelBackend {
+        /// PyTorch operations, which keep all scores.
+        None = "none",
+        /// TileLang kernels.
+        Tilelang = "tilelang",
+        /// Kernels of cuDNN and FlashMLA.
+        Cudnn = "cudnn",
     }
 
     /// `--spec` of a `HybridModel`: the modules that its letters stand for.
@@ -359,6 +371,14 @@ choices! {
         Blockwise = "blockwise",
         /// One scale a block of 32.
         Mxfp8 = "mxfp8",
+    }
+}
+
+impl AttentionVariant {
+    /// Whether it puts gated delta nets into layers (`is_gated_delta_net_variant`).
+    #[must_use]
+    pub const fn is_gated_delta_net(self) -> bool {
+        matches!(self, Self::GatedDeltaNet | Self::Gdn)
     }
 }
 

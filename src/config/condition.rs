@@ -19,6 +19,8 @@ pub enum Condition {
     HybridLayers,
     /// Some layers are Mamba-2 mixers.
     MambaLayers,
+    /// Some layers have sparse attention.
+    SparseAttention,
     /// There are MTP depths.
     MtpDepths,
     /// There is more than one pipeline stage.

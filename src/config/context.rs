@@ -61,6 +61,8 @@ pub(super) struct ModuleContext<'a> {
     pub(super) colocated: bool,
     /// Whether the module says which layers have linear attention.
     pub(super) has_linear_freq: bool,
+    /// Whether the module says whether rotary embedding is fused.
+    pub(super) states_rope_fusion: bool,
 }
 
 impl<'a> ModuleContext<'a> {
@@ -78,6 +80,7 @@ impl<'a> ModuleContext<'a> {
                 _ => None,
             }
         };
+        let given = |field| raw.get(module, field).is_some_and(|v| *v != Value::Null);
         let stated = |field: FieldId| raw.number(module, field);
         Self {
             module,
@@ -88,9 +91,8 @@ impl<'a> ModuleContext<'a> {
             own_seq_length: own(FieldId::seq_length),
             own_micro_batch_size: own(FieldId::micro_batch_size),
             colocated: raw.colocates(),
-            has_linear_freq: raw
-                .get(module, FieldId::linear_attention_freq)
-                .is_some_and(|freq| *freq != Value::Null),
+            has_linear_freq: given(FieldId::linear_attention_freq),
+            states_rope_fusion: given(FieldId::apply_rope_fusion),
         }
     }
 

@@ -1,6 +1,6 @@
 //! One module's arguments, parsed and with every derived size, before any rule has been asked.
 
-use super::choices::{OptimizerKind, RecomputeGranularity, RecomputeModule};
+use super::choices::{AttentionVariant, OptimizerKind, RecomputeGranularity, RecomputeModule};
 use super::context::ModuleContext;
 use super::fields::{Args, FieldId};
 use super::hybrid_pattern::{HybridPattern, HybridPatternError, LayerSymbol};
@@ -270,6 +270,10 @@ fn follow_pattern(a: &mut Args, pattern: &HybridPattern) {
     // The layers of MLA in a hybrid model are of the pinned revision, whose `linear_q_proj` has the norm on queries in it.
     a.mla_q_proj_layernorm = true;
     a.multi_latent_attention |= latent.into_iter().any(|symbol| pattern.has(symbol));
+    // `core_transformer_config_from_args`.
+    if pattern.has(LayerSymbol::SparseAttention) {
+        a.experimental_attention_variant = Some(AttentionVariant::Dsa);
+    }
 }
 
 fn activation(a: &Args) -> Activation {

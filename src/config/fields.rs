@@ -11,15 +11,16 @@
 
 use super::choices::{
     AttentionBackend, AttentionVariant, CpCommType, CrossEntropyFusion, CudaGraphImpl,
-    CudaGraphModule, Fp8Format, Fp8Recipe, FrontEnd, HybridStackSpec, MainGradsDtype,
-    MainParamsDtype, MomentDtype, Normalization, OffloadModule, OptimizerKind, PositionEmbedding,
-    ProjectorKind, ProjectorNorm, RecomputeGranularity, RecomputeMethod, RecomputeModule,
-    RouterDtype, RouterScore, SoftmaxType, TokenDispatcher, TransformerImpl,
+    CudaGraphModule, DsaKernelBackend, Fp8Format, Fp8Recipe, FrontEnd, HybridStackSpec,
+    MainGradsDtype, MainParamsDtype, MomentDtype, Normalization, OffloadModule, OptimizerKind,
+    PositionEmbedding, ProjectorKind, ProjectorNorm, RecomputeGranularity, RecomputeMethod,
+    RecomputeModule, RouterDtype, RouterScore, SoftmaxType, TokenDispatcher, TransformerImpl,
 };
 use super::condition::Condition::{
     CudaGraphs, Encoder as IsEncoder, Experts, FineGrainedOffload, Fp8, FullRecompute, FusedLoss,
     HybridLayers, LatentAttention, LinearAttention, MambaLayers, MtpDepths, OptimizerOffload,
     OwnKeysAndValues, PipelineStages, PrecisionAware, QueryGroups, SelectiveRecompute,
+    SparseAttention,
 };
 use super::field::Group::{
     Attention, Batch, Encoder, Hardware, Kernels, Model, Moe, Optimizer, Parallelism, Savers,
@@ -389,7 +390,7 @@ fields! {
 
     // Linear attention
     /// Layers whose attention is linear: gdn is the gated delta net of Qwen3-Next and Qwen3.5.
-    experimental_attention_variant: Option<AttentionVariant> = Field::optional_choice(AttentionVariant::NAMES, "softmax attention in every layer").at(Attention, All, "eav", "Attention variant").also(&["gated delta net", "linear attention"]);
+    experimental_attention_variant: Option<AttentionVariant> = Field::optional_choice(AttentionVariant::NAMES, "softmax attention in every layer").at(Attention, All, "eav", "Attention variant").also(&["gated delta net", "linear attention", "DSA", "DeepSeek sparse attention"]);
     /// Which layers keep softmax attention: N for every N-th layer, or a list with 1 for linear and 0 for softmax layers.
     linear_attention_freq: LayerPattern = Field::layer_pattern().at(Attention, All, "lafreq", "Linear attention layers").relevant_if(LinearAttention).parsed_as_none();
     /// Width of the causal convolution over queries, keys and values of a linear attention layer.
@@ -476,6 +477,30 @@ fields! {
     mtp_use_repeated_layer: bool = Field::flag(false).at(Model, All, "mtprep", "One MTP layer for all depths").relevant_if(MtpDepths);
     /// Squared ReLU of the experts and its product with the router's probability in one kernel, which keeps no result in between.
     use_fused_weighted_squared_relu: bool = Field::flag(false).at(Kernels, All, "wsrf", "Fused weighted squared ReLU").relevant_if(Experts);
+
+    // Attention variants
+    /// One projection makes compressed queries, keys and values of MLA and has the input norm in it. Tensor-parallel ranks split it, while each holds separate down projections in full. It needs q_lora_rank.
+    mla_down_proj_fusion: bool = Field::flag(false).at(Attention, All, "mladp", "Fused down projection").relevant_if(LatentAttention);
+    /// An L2 norm on queries and keys, which has no parameters. It takes the place of qk_layernorm's norms.
+    qk_l2_norm: bool = Field::flag(false).at(Attention, All, "qkl2", "Q/K L2 norm").relevant_if(OwnKeysAndValues);
+    /// Several residual streams that learned matrices mix before and after each half of a layer. No layer spec of Megatron-LM builds such layers.
+    enable_mhc_connections: bool = Field::flag(false).at(Model, All, "mhc", "Hyper-connections");
+    /// Heads of the indexer of sparse attention, which scores every earlier token for each token.
+    dsa_indexer_n_heads: Option<u64> = Field::derived(1, 100_000, "must be given for sparse attention").at(Attention, More, "dsan", "Indexer heads").symbol("n_i").also(&["index_n_heads", "lightning indexer"]).relevant_if(SparseAttention);
+    /// Width of a head of the indexer.
+    dsa_indexer_head_dim: Option<u64> = Field::derived(1, 1_000_000, "must be given for sparse attention").at(Attention, More, "dsad", "Indexer head width").symbol("d_i").also(&["index_head_dim"]).relevant_if(SparseAttention);
+    /// Tokens that each token attends to: those with the best scores.
+    dsa_indexer_topk: Option<u64> = Field::derived(1, 1_000_000_000, "must be given for sparse attention").at(Attention, More, "dsak", "Indexer top-k").symbol("k_i").unit("tokens").also(&["index_topk"]).relevant_if(SparseAttention);
+    /// Only every N-th layer has an indexer; the layers after it use the tokens that it picked.
+    dsa_indexer_topk_freq: u64 = Field::int(1, 10_000, 1).at(Attention, All, "dsaf", "Indexer every N layers").also(&["index_topk_freq"]).relevant_if(SparseAttention);
+    /// The first layers that all have an indexer, where only every N-th later layer has one. 0 counts as 1.
+    dsa_indexer_skip_topk_offset: u64 = Field::int(0, 10_000, 0).at(Attention, All, "dsao", "First layers with indexer").unit("layers").also(&["index_skip_topk_offset"]).relevant_if(SparseAttention);
+    /// Weight of the loss that trains the indexer. Left out or 0, the indexer is not trained and keeps nothing for a backward pass.
+    dsa_indexer_loss_coeff: Option<Decimal> = Field::optional_decimal(0, 1_000_000_000_000, "no loss: the indexer is not trained").at(Attention, All, "dsal", "Indexer loss weight").relevant_if(SparseAttention);
+    /// The indexer's loss looks only at the tokens that were picked instead of all earlier ones.
+    dsa_indexer_use_sparse_loss: bool = Field::flag(false).at(Attention, All, "dsas", "Sparse indexer loss").relevant_if(SparseAttention);
+    /// Fused kernels of sparse attention. Without them, and for sizes that they do not support, PyTorch operations compute and keep the scores of all pairs of tokens.
+    dsa_kernel_backend: DsaKernelBackend = Field::choice(DsaKernelBackend::NAMES, "none").at(Kernels, All, "dsakb", "Sparse attention kernels").relevant_if(SparseAttention);
 }
 
 const _: () = assert!(FieldId::ALL.len() <= 255);

@@ -13,6 +13,11 @@ pub enum Mixer {
     Attention,
     /// Multi-latent attention.
     MultiLatentAttention,
+    /// Multi-latent attention over the tokens that an indexer picks.
+    SparseAttention {
+        /// Whether the layer has an indexer of its own; else it uses the tokens that an earlier layer's picked.
+        indexer: bool,
+    },
     /// Linear attention by the gated delta rule.
     GatedDeltaNet,
     /// A Mamba-2 state space.
@@ -48,14 +53,21 @@ impl Layers {
     /// The layers that the arguments ask for. `hybrid` is the pattern of a `HybridModel`.
     pub(super) fn of(a: &Args, hybrid: Option<&HybridPattern>) -> Self {
         if let Some(pattern) = hybrid {
+            let layers = |symbols: &mut dyn Iterator<Item = LayerSymbol>| {
+                let numbered = (1..).zip(symbols);
+                numbered
+                    .map(|(number, symbol)| Layer::of_symbol(a, symbol, number))
+                    .collect()
+            };
             return Self {
-                decoder: pattern.layers().map(Layer::of_symbol).collect(),
-                mtp: pattern.mtp().iter().map(|s| Layer::of_symbol(*s)).collect(),
+                decoder: layers(&mut pattern.layers()),
+                mtp: layers(&mut pattern.mtp().iter().copied()),
             };
         }
         let decoder: Vec<Layer> = (0..a.num_layers).map(|index| of_gpt(a, index)).collect();
-        // Every MTP depth of a `GPTModel` repeats its last layer.
-        let mtp = decoder.last().copied().into_iter().collect();
+        // Every MTP depth of a `GPTModel` repeats its last layer, with a number of its own.
+        let mtp = decoder.last().map(|layer| layer.numbered(a, 1));
+        let mtp = mtp.into_iter().collect();
         Self { decoder, mtp }
     }
 
@@ -77,6 +89,13 @@ impl Layers {
         self.decoder.iter().any(|layer| layer.mixer == Some(mixer))
     }
 
+    /// Whether any layer of the decoder or of an MTP depth has sparse attention.
+    #[must_use]
+    pub fn has_sparse_attention(&self) -> bool {
+        let sparse = |layer: &Layer| matches!(layer.mixer, Some(Mixer::SparseAttention { .. }));
+        self.decoder.iter().chain(&self.mtp).any(sparse)
+    }
+
     /// Whether any layer of the decoder has this kind of MLP.
     #[must_use]
     pub fn has_mlp(&self, mlp: MlpKind) -> bool {
@@ -86,14 +105,15 @@ impl Layers {
 
 impl Layer {
     /// The layer of a `HybridModel` that a letter stands for.
-    const fn of_symbol(symbol: LayerSymbol) -> Self {
+    fn of_symbol(a: &Args, symbol: LayerSymbol, number: u64) -> Self {
         let mixer = match symbol {
             LayerSymbol::Mamba => Some(Mixer::Mamba),
             LayerSymbol::GatedDeltaNet => Some(Mixer::GatedDeltaNet),
             LayerSymbol::Attention => Some(Mixer::Attention),
-            LayerSymbol::SparseAttention | LayerSymbol::MultiLatentAttention => {
-                Some(Mixer::MultiLatentAttention)
-            }
+            LayerSymbol::MultiLatentAttention => Some(Mixer::MultiLatentAttention),
+            LayerSymbol::SparseAttention => Some(Mixer::SparseAttention {
+                indexer: has_indexer(a, number),
+            }),
             LayerSymbol::Mlp | LayerSymbol::Moe => None,
         };
         let mlp = match symbol {
@@ -103,6 +123,29 @@ impl Layer {
         };
         Self { mixer, mlp }
     }
+
+    /// The same layer as number `number` of its decoder or MTP depth, counted from 1.
+    fn numbered(self, a: &Args, number: u64) -> Self {
+        let mixer = self.mixer.map(|mixer| match mixer {
+            Mixer::SparseAttention { .. } => Mixer::SparseAttention {
+                indexer: has_indexer(a, number),
+            },
+            mixer => mixer,
+        });
+        Self { mixer, ..self }
+    }
+}
+
+/// Whether layer `number` (from 1) has an indexer if it has sparse attention (`is_dsa_skip_topk_layer`).
+fn has_indexer(a: &Args, number: u64) -> bool {
+    indexer_layer(a, number) == number
+}
+
+/// The layer whose indexer picks the tokens for layer `number` of sparse attention (`source_dsa_compute_layer`), both
+/// counted from 1.
+pub(super) fn indexer_layer(a: &Args, number: u64) -> u64 {
+    let after = number.saturating_sub(a.dsa_indexer_skip_topk_offset.max(1));
+    number - after % a.dsa_indexer_topk_freq.max(1)
 }
 
 /// Layer `index` (from 0) of a `GPTModel`.
@@ -110,6 +153,10 @@ fn of_gpt(a: &Args, index: u64) -> Layer {
     Layer {
         mixer: Some(if is_linear(a, index) {
             Mixer::GatedDeltaNet
+        } else if a.experimental_attention_variant == Some(AttentionVariant::Dsa) {
+            Mixer::SparseAttention {
+                indexer: has_indexer(a, index.saturating_add(1)),
+            }
         } else if a.multi_latent_attention {
             Mixer::MultiLatentAttention
         } else {
@@ -127,11 +174,8 @@ fn of_gpt(a: &Args, index: u64) -> Layer {
 
 /// Whether layer `index` (from 0) of a `GPTModel` has linear attention (`get_linear_attention_pattern`).
 fn is_linear(a: &Args, index: u64) -> bool {
-    let gated_delta_net = matches!(
-        a.experimental_attention_variant,
-        Some(AttentionVariant::GatedDeltaNet | AttentionVariant::Gdn)
-    );
-    gated_delta_net
+    a.experimental_attention_variant
+        .is_some_and(AttentionVariant::is_gated_delta_net)
         && match &a.linear_attention_freq {
             LayerPattern::Every(n) => !(index.saturating_add(1)).is_multiple_of((*n).max(1)),
             LayerPattern::List(_) => a.linear_attention_freq.is_moe(index),

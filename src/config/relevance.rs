@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::canonical::{Meaning, meaning};
-use super::choices::{CudaGraphImpl, FrontEnd, RecomputeGranularity};
+use super::choices::{AttentionVariant, CudaGraphImpl, FrontEnd, RecomputeGranularity};
 use super::condition::Condition;
 use super::fields::FieldId;
 use super::hybrid_pattern::{HybridPattern, LayerSymbol};
@@ -69,14 +69,18 @@ fn holds(condition: Condition, job: &RawJob, module: usize) -> bool {
                 LayerSymbol::SparseAttention,
             ])
     };
+    let variant = || choice(F::experimental_attention_variant).and_then(AttentionVariant::at);
     match condition {
         Condition::Experts => number(F::num_experts) > 0,
         Condition::LatentAttention => latent(),
         Condition::OwnKeysAndValues => !latent(),
         Condition::QueryGroups => on(F::group_query_attention) && !latent(),
         Condition::LinearAttention => {
-            choice(F::experimental_attention_variant).is_some()
+            variant().is_some_and(AttentionVariant::is_gated_delta_net)
                 || pattern_has(&[LayerSymbol::GatedDeltaNet])
+        }
+        Condition::SparseAttention => {
+            variant() == Some(AttentionVariant::Dsa) || pattern_has(&[LayerSymbol::SparseAttention])
         }
         Condition::HybridLayers => pattern.is_some(),
         Condition::MambaLayers => pattern_has(&[LayerSymbol::Mamba]),

@@ -16,6 +16,7 @@ mod overlap;
 mod parallelism;
 mod recompute;
 mod rule;
+mod sparse_attention;
 mod stages;
 
 pub(super) use stages::stages;
@@ -25,10 +26,11 @@ use super::draft::Draft;
 use super::problem::Problem;
 
 /// Every rule, in the order in which its problems are shown.
-const TABLES: [&[Rule]; 14] = [
+const TABLES: [&[Rule]; 15] = [
     hybrid::RULES,
     model::RULES,
     linear_attention::RULES,
+    sparse_attention::RULES,
     kernels::RULES,
     context_parallel::RULES,
     encoder::RULES,

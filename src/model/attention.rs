@@ -15,7 +15,8 @@ use super::{hidden, norm};
 use crate::config::choices::{OffloadModule, RecomputeModule};
 use crate::config::job::Module;
 use crate::source::{
-    INTERNVIT_ATTENTION, ROTARY, SELF_ATTENTION, TE_DOT_PRODUCT, TE_LAYERNORM_LINEAR, TE_LINEAR,
+    INTERNVIT_ATTENTION, L2_NORM, ROTARY, SELF_ATTENTION, TE_DOT_PRODUCT, TE_LAYERNORM_LINEAR,
+    TE_LINEAR,
 };
 
 /// Whether several query heads share a key head on this rank, other than all of them one.
@@ -77,8 +78,9 @@ pub(crate) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape, input: TensorId)
     tape.at(Family::Attention, SELF_ATTENTION);
     let mut q = None;
     let mut k = None;
-    if m.args.qk_layernorm {
-        let (normed_q, normed_k) = qk_norm(sizes, tape, qkv);
+    if m.args.qk_layernorm || m.args.qk_l2_norm {
+        let norm = if m.args.qk_l2_norm { l2_norm } else { qk_norm };
+        let (normed_q, normed_k) = norm(sizes, tape, qkv);
         (q, k) = (Some(normed_q), Some(normed_k));
     }
     tape.offload(OffloadModule::QkvLinear, start);
@@ -232,6 +234,30 @@ fn qk_norm(sizes: &Sizes<'_>, tape: &mut AutogradTape, qkv: TensorId) -> (Tensor
         if m.num_query_groups < m.args.num_attention_heads {
             tape.keeps(of_queries, queries.tokens(sizes, head), bytes);
         }
+    }
+    (normed_q, normed_k)
+}
+
+/// L2 norms on queries and keys, which have no parameters. Compiled by `jit_fuser`, they keep their input as it lies and
+/// one fp32 number a head.
+fn l2_norm(sizes: &Sizes<'_>, tape: &mut AutogradTape, qkv: TensorId) -> (TensorId, TensorId) {
+    let (m, bytes) = (sizes.m, sizes.width());
+    let head = factor("d", m.kv_channels);
+    let (queries, groups) = (Heads::queries(m), Heads::groups(m));
+    tape.at(Family::Attention, L2_NORM);
+    let normed_q = tape.tensor("normed queries", queries.tokens(sizes, head), bytes);
+    let normed_k = tape.tensor("normed keys", groups.tokens(sizes, head), bytes);
+    let both = Heads::queries_and_keys(m);
+    tape.op("q_layernorm, k_layernorm", &[qkv], &[normed_q, normed_k])
+        .saves(&[qkv])
+        .keeps(
+            "reciprocal lengths of queries and keys",
+            both.tokens(sizes, Factor::NONE),
+            4,
+        );
+    if grouped(m) {
+        let of_queries = "reshaped copy of queries";
+        tape.keeps(of_queries, queries.tokens(sizes, head), bytes);
     }
     (normed_q, normed_k)
 }

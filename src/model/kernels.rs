@@ -1,6 +1,8 @@
 //! Which kernels run, as far as they decide what autograd keeps.
 
-use crate::config::choices::{AttentionBackend, PositionEmbedding, TransformerImpl};
+use crate::config::choices::{
+    AttentionBackend, AttentionVariant, PositionEmbedding, TransformerImpl,
+};
 use crate::config::job::{GpuGeneration, Module};
 
 /// What a norm keeps besides its output.
@@ -61,7 +63,9 @@ impl Kernels {
             norm: NormKernel::Fused,
             attention: attention(m),
             // `validate_args` turns it off for every other kind of position embedding.
-            rope_fused: a.apply_rope_fusion && a.position_embedding_type == PositionEmbedding::Rope,
+            rope_fused: a.apply_rope_fusion
+                && a.position_embedding_type == PositionEmbedding::Rope
+                && a.experimental_attention_variant != Some(AttentionVariant::Dsa),
             values_copied: te,
             softmax_in_torch: !te && !a.masked_softmax_fusion,
             balancing_loss: true,

@@ -123,6 +123,8 @@ impl LayerSpec {
             (None, _) | (Some(Mixer::Attention | Mixer::MultiLatentAttention), Some(_)) => None,
             (Some(Mixer::Attention), None) => Some("attention"),
             (Some(Mixer::MultiLatentAttention), None) => Some("mla"),
+            (Some(Mixer::SparseAttention { indexer: true }), _) => Some("dsa"),
+            (Some(Mixer::SparseAttention { indexer: false }), _) => Some("dsa_without_indexer"),
             (Some(Mixer::GatedDeltaNet), None) => Some("gdn"),
             (Some(Mixer::GatedDeltaNet), Some(_)) => Some("linear"),
             (Some(Mixer::Mamba), _) => Some("mamba"),
@@ -149,6 +151,7 @@ impl LayerSpec {
             (None, Some(Mlp::Dense)) => "MLP",
             (Some(Mixer::Attention), None) => "attention",
             (Some(Mixer::MultiLatentAttention), None) => "MLA",
+            (Some(Mixer::SparseAttention { .. }), None) => "sparse attention",
             (Some(Mixer::GatedDeltaNet), None) => "gated delta net",
             (Some(Mixer::Mamba), None) => "Mamba",
             (None, None) => "empty",
@@ -156,7 +159,17 @@ impl LayerSpec {
         let mixer = match (self.mixer, self.mlp) {
             (Some(Mixer::GatedDeltaNet), Some(_)) => " with linear attention",
             (Some(Mixer::Mamba), Some(_)) => " with Mamba",
-            (Some(Mixer::Attention | Mixer::MultiLatentAttention) | None, _) | (_, None) => "",
+            (Some(Mixer::SparseAttention { indexer: false }), _) => " without an indexer",
+            (
+                Some(
+                    Mixer::Attention
+                    | Mixer::MultiLatentAttention
+                    | Mixer::SparseAttention { indexer: true },
+                )
+                | None,
+                _,
+            )
+            | (_, None) => "",
         };
         let precision = match self.precision {
             LayerPrecision::Module => "",

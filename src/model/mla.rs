@@ -10,9 +10,9 @@ use super::sizes::Sizes;
 use super::tape::{AutogradTape, Family, TensorId};
 use super::tensor::{Component, Factor, ParamTensor, Shape, factor};
 use super::weights::Weights;
-use crate::config::choices::{OffloadModule, RecomputeModule, TransformerImpl};
+use crate::config::choices::{AttentionVariant, OffloadModule, RecomputeModule, TransformerImpl};
 use crate::config::job::Module;
-use crate::source::{LAYER_NORMS, MLA, MLA_DOWN, MLA_ROPE};
+use crate::source::{LAYER_NORMS, MLA, MLA_DOWN, MLA_FUSED, MLA_ROPE};
 
 /// One MLA block from the residual stream to the output of `linear_proj`.
 pub(crate) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape, input: TensorId) -> TensorId {
@@ -24,12 +24,18 @@ pub(crate) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape, input: TensorId)
 
     let weights = Weights::of(m, Component::Attention, MLA);
 
+    let fused = m.args.mla_down_proj_fusion && args.transformer_impl != TransformerImpl::Local;
     tape.at(Family::Residual, MLA);
     let start = tape.here();
-    let normed = residual_norm(sizes, tape, &norm::input(m), input);
-    tape.offload(OffloadModule::AttnNorm, start);
-    let first = tape.here();
-    let down = compress(sizes, tape, normed);
+    let (normed, down, first) = if fused {
+        let down = compress_fused(sizes, tape, input);
+        (None, down, start)
+    } else {
+        let normed = residual_norm(sizes, tape, &norm::input(m), input);
+        tape.offload(OffloadModule::AttnNorm, start);
+        let first = tape.here();
+        (Some(normed), compress(sizes, tape, normed), first)
+    };
 
     let down = norm_apart(sizes, tape, down);
     tape.at(Family::Attention, MLA);
@@ -51,7 +57,7 @@ pub(crate) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape, input: TensorId)
         let name = "self_attention.linear_q_proj.weight";
         let linear = Linear {
             name: "linear_q_proj",
-            input: normed,
+            input: normed.unwrap_or(input),
             width: hidden(m),
             output: q,
             weight: weights.split(name, &[n_q, query, hidden(m)], 2),
@@ -98,7 +104,8 @@ pub(crate) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape, input: TensorId)
     let context = core::build(sizes, tape, &inputs);
     let mut keeps = vec![
         down.keys_values,
-        down.queries.map_or(normed, |(compressed, _)| compressed),
+        down.queries
+            .map_or(normed.unwrap_or(input), |(compressed, _)| compressed),
     ];
     if sizes.kernels.counts_arguments {
         let shape = Shape::of(&[
@@ -109,7 +116,7 @@ pub(crate) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape, input: TensorId)
     }
     tape.discarding_section(RecomputeModule::MlaUpProj, again..last, &keeps, &[q, k, v]);
     let biases = Weights::of(m, Component::AttentionBias, MLA);
-    let normed = Some((start, normed));
+    let normed = normed.map(|normed| (start, normed));
     project(
         sizes,
         tape,
@@ -145,13 +152,14 @@ fn down_weight(m: &Module, name: &'static str, rank: Factor) -> ParamTensor {
 }
 
 /// What the down projections make.
-struct Compressed {
+pub(crate) struct Compressed {
     /// Compressed queries and their width, if queries are compressed.
-    queries: Option<(TensorId, Factor)>,
-    keys_values: TensorId,
+    pub(crate) queries: Option<(TensorId, Factor)>,
+    /// Compressed keys and values, and before their norm the rotary part of keys.
+    pub(crate) keys_values: TensorId,
 }
 
-fn compress(sizes: &Sizes<'_>, tape: &mut AutogradTape, normed: TensorId) -> Compressed {
+pub(crate) fn compress(sizes: &Sizes<'_>, tape: &mut AutogradTape, normed: TensorId) -> Compressed {
     let (m, bytes) = (sizes.m, sizes.width());
     let args = &m.args;
     tape.at(Family::Attention, MLA_DOWN);
@@ -191,9 +199,81 @@ fn compress(sizes: &Sizes<'_>, tape: &mut AutogradTape, normed: TensorId) -> Com
     }
 }
 
+/// Both down projections and the input norm in one column-parallel layer. Its parts are gathered, so that every rank has
+/// whole rows again. Of the rows of compressed queries that a rank goes on with, it keeps the gathered tensor around them
+/// as well (`scatter_to_sequence_parallel_region` makes a view of whole rows); of those of keys and values it makes a copy.
+fn compress_fused(sizes: &Sizes<'_>, tape: &mut AutogradTape, input: TensorId) -> Compressed {
+    let (m, bytes) = (sizes.m, sizes.width());
+    let a = &m.args;
+    let query_rank = a.q_lora_rank.unwrap_or(0);
+    let rank = factor("r_q", query_rank);
+    let latent = a.kv_lora_rank + a.qk_pos_emb_head_dim;
+    let width = factor("(r_q + r_kv + d_r)", query_rank + latent);
+    tape.at(Family::Attention, MLA_FUSED);
+    let both = tape.tensor(
+        "compressed queries, keys and values",
+        sizes.columns(&[width]),
+        bytes,
+    );
+    tape.at(Family::Residual, MLA_FUSED);
+    let weights = Weights::of(m, Component::MlaDownProj, MLA_FUSED);
+    let name = "self_attention.linear_qkv_down_proj.weight";
+    let linear = Linear {
+        name: "linear_qkv_down_proj",
+        input,
+        width: hidden(m),
+        output: both,
+        weight: weights.split(name, &[width, hidden(m)], 2),
+        bias: None,
+    };
+    norm_column(sizes, tape, norm::input(m), &linear, hidden(m));
+    tape.at(Family::Attention, MLA_FUSED);
+    if m.tp == 1 {
+        return Compressed {
+            queries: Some((both, rank)),
+            keys_values: both,
+        };
+    }
+    let queries = tape.tensor("compressed queries", sizes.tokens(&[rank]), bytes);
+    let latent = sizes.tokens(&[factor("(r_kv + d_r)", latent)]);
+    let gathered = tape.tensor("compressed keys and values", latent, bytes);
+    let pieces = tape.tensor("gathered pieces", sizes.tokens(&[width]), bytes);
+    tape.op(
+        "gather_from_tensor_model_parallel_region",
+        &[both],
+        &[queries, gathered],
+    )
+    .forward(&[pieces]);
+    let mut keys_values = gathered;
+    if m.sequence_parallel {
+        let rows = sizes.own_tokens(&[factor("r_kv", a.kv_lora_rank)]);
+        keys_values = tape.tensor("compressed keys and values of own tokens", rows, bytes);
+        tape.op(
+            "scatter_to_sequence_parallel_region",
+            &[gathered],
+            &[keys_values],
+        );
+    }
+    Compressed {
+        queries: Some((queries, rank)),
+        keys_values,
+    }
+}
+
+/// Whether the norms on the compressed tensors are part of the up projections. Those of sparse attention never are, and
+/// then those of no other layer of the model (`QKNormConfigResolver`).
+fn norm_in_up_projection(sizes: &Sizes<'_>) -> bool {
+    let sparse = sizes.m.args.experimental_attention_variant == Some(AttentionVariant::Dsa);
+    sizes.kernels.norm_in_linear && !sparse
+}
+
 /// Norms on the compressed tensors, where they are not part of the up projections.
-fn norm_apart(sizes: &Sizes<'_>, tape: &mut AutogradTape, down: Compressed) -> Compressed {
-    if !sizes.m.args.qk_layernorm || sizes.kernels.norm_in_linear {
+pub(crate) fn norm_apart(
+    sizes: &Sizes<'_>,
+    tape: &mut AutogradTape,
+    down: Compressed,
+) -> Compressed {
+    if !sizes.m.args.qk_layernorm || norm_in_up_projection(sizes) {
         return down;
     }
     Compressed {
@@ -219,7 +299,7 @@ fn up(
     linear: &Linear,
     normed: Factor,
 ) {
-    if sizes.m.args.qk_layernorm && sizes.kernels.norm_in_linear {
+    if sizes.m.args.qk_layernorm && norm_in_up_projection(sizes) {
         norm_column(sizes, tape, *norm, linear, normed);
     } else {
         column(

@@ -282,11 +282,13 @@ pub enum Component {
     MambaNorm,
     /// `out_proj` of Mamba mixers.
     MambaOutProj,
+    /// The indexer of sparse attention.
+    DsaIndexer,
 }
 
 impl Component {
     /// How many components there are.
-    pub const COUNT: usize = 39;
+    pub const COUNT: usize = 40;
     /// All components, in the order in which they are listed.
     pub const ALL: [Self; Self::COUNT] = [
         Self::Embedding,
@@ -328,6 +330,7 @@ impl Component {
         Self::MambaDtBias,
         Self::MambaNorm,
         Self::MambaOutProj,
+        Self::DsaIndexer,
     ];
 
     /// The component's id, for the decoder or for the MTP block.
@@ -402,6 +405,8 @@ impl Component {
             (Self::MambaNorm, true) => "mtp_mamba_norm",
             (Self::MambaOutProj, false) => "mamba_out_proj",
             (Self::MambaOutProj, true) => "mtp_mamba_out_proj",
+            (Self::DsaIndexer, false) => "dsa_indexer",
+            (Self::DsaIndexer, true) => "mtp_dsa_indexer",
         }
     }
 
@@ -448,6 +453,7 @@ impl Component {
             Self::MambaDtBias => "Mamba dt_bias",
             Self::MambaNorm => "Mamba gated norm",
             Self::MambaOutProj => "Mamba out_proj",
+            Self::DsaIndexer => "Sparse attention indexer",
         }
     }
 }

@@ -45,8 +45,16 @@ fn every_hybrid_model_is_exact_on_every_rank() {
     assert_eq!(check_folder("params_hybrid", 50), 3);
 }
 
+#[test]
+fn every_variant_is_exact_on_every_rank() {
+    assert_eq!(check_folder("params_variants", 20), 5);
+}
+
 /// Mixers that the calculator refuses because it does not model them.
-const NOT_MODELLED: [&str; 3] = ["syn_hyb_dsa", "syn_hyb_gdn2", "syn_hyb_gdp_h3"];
+const NOT_MODELLED: [&str; 3] = ["syn_hyb_gdn2", "syn_hyb_gdp_h3", "syn_gdn2"];
+
+/// Cases whose layers were put together by hand: no layer spec of Megatron-LM builds them.
+const NO_SPEC: &str = "syn_mhc";
 
 /// Compares all cases of a folder, of which there must be more than `least`; returns how many are refused.
 fn check_folder(folder: &str, least: usize) -> usize {
@@ -61,7 +69,7 @@ fn check_folder(folder: &str, least: usize) -> usize {
             assert!(checked.config.is_none(), "{file} should be refused");
             continue;
         }
-        if case.get("error").is_some() {
+        if case.get("error").is_some_and(|error| !error.is_null()) || file.contains(NO_SPEC) {
             assert!(checked.config.is_none(), "{file} should be refused");
             refused += 1;
             continue;

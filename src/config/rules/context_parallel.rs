@@ -6,6 +6,7 @@ use super::rule::{Rule, Violation, rule};
 use crate::config::choices::{CpCommType, TransformerImpl};
 use crate::config::draft::Draft;
 use crate::config::fields::FieldId as F;
+use crate::config::layers::Mixer;
 
 pub(super) const RULES: &[Rule] = &[
     rule("context_parallel", context_parallel),
@@ -32,7 +33,10 @@ fn cp_comm_type(d: &Draft<'_>) -> Option<Violation> {
     let keys = d.args.qk_head_dim + d.args.qk_pos_emb_head_dim;
     let unsupported = match d.args.cp_comm_type {
         CpCommType::A2a | CpCommType::AllGather
-            if d.args.multi_latent_attention && keys != d.args.v_head_dim =>
+            if d.args.multi_latent_attention
+                && keys != d.args.v_head_dim
+                && (d.layers.has_mixer(Mixer::MultiLatentAttention)
+                    || !d.layers.has_sparse_attention()) =>
         {
             "multi_latent_attention"
         }

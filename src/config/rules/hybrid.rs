@@ -64,19 +64,6 @@ fn repaired(given: &str, error: &HybridPatternError) -> Option<String> {
 
 fn hybrid_not_modelled(d: &Draft<'_>) -> Option<Violation> {
     let pattern = d.pattern()?;
-    if let Some(place) = pattern.place_of(LayerSymbol::SparseAttention) {
-        let message = format!(
-            "hybrid_layer_pattern has sparse attention (D at character {place}), which is not modelled"
-        );
-        let dense = pattern.replacing(
-            LayerSymbol::SparseAttention,
-            LayerSymbol::MultiLatentAttention,
-        );
-        let field = F::hybrid_layer_pattern;
-        return Some(
-            Violation::error(&[field], message).fix(field, Value::Text(dense.to_string())),
-        );
-    }
     let products = d.args.spec == HybridStackSpec::GatedDeltaProductStackSpec;
     (products && pattern.has(LayerSymbol::Mamba)).then(|| {
         let message = "spec gated_delta_product_stack_spec is not modelled";

@@ -2,7 +2,7 @@
 
 use super::rule::FixValue::{Default, Number};
 use super::rule::{Rule, Violation, rule};
-use crate::config::choices::TransformerImpl;
+use crate::config::choices::{AttentionVariant, TransformerImpl};
 use crate::config::draft::Draft;
 use crate::config::fields::FieldId as F;
 use crate::config::nearby::{near_divisors, or_list};
@@ -21,7 +21,9 @@ pub(super) const RULES: &[Rule] = &[
 ];
 
 fn has_linear_attention(d: &Draft<'_>) -> bool {
-    d.args.experimental_attention_variant.is_some()
+    d.args
+        .experimental_attention_variant
+        .is_some_and(AttentionVariant::is_gated_delta_net)
 }
 
 fn linear_attention(d: &Draft<'_>) -> Option<Violation> {

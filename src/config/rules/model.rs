@@ -2,10 +2,10 @@
 
 use super::rule::FixValue::{Default, Name, Number, Off};
 use super::rule::{Alternatives, Rule, Violation, rule};
-use crate::config::choices::PositionEmbedding;
+use crate::config::choices::{PositionEmbedding, TransformerImpl};
 use crate::config::draft::Draft;
 use crate::config::fields::FieldId as F;
-use crate::config::layers::MlpKind;
+use crate::config::layers::{Mixer, MlpKind};
 use crate::config::nearby::{near_divisors, near_multiples, or_list};
 
 pub(super) const RULES: &[Rule] = &[
@@ -15,6 +15,17 @@ pub(super) const RULES: &[Rule] = &[
     rule("groups_by_tp", groups_by_tp),
     rule("mla_excludes_gqa", mla_excludes_gqa),
     rule("mla_excludes_gate", mla_excludes_gate),
+    rule("mla_excludes_l2_norm", mla_excludes_l2_norm),
+    rule("fused_down_projection", fused_down_projection),
+    rule("fused_down_projection_by_tp", |d| {
+        fused_width_by_tp(d, "q_lora_rank", d.args.q_lora_rank?)
+    }),
+    rule("fused_down_projection_by_tp", |d| {
+        let a = &d.args;
+        let width = a.kv_lora_rank.saturating_add(a.qk_pos_emb_head_dim);
+        fused_width_by_tp(d, "kv_lora_rank + qk_pos_emb_head_dim", width)
+    }),
+    rule("hyper_connections", hyper_connections),
     rule("rotary_width", rotary_width),
     rule("ffn_by_tp", ffn_by_tp),
     rule("one_activation", one_activation),
@@ -101,6 +112,67 @@ fn mla_excludes_gate(d: &Draft<'_>) -> Option<Violation> {
             "attention_output_gate and multi_latent_attention exclude each other",
         )
         .fix(F::attention_output_gate, Off)
+    })
+}
+
+/// `QKNormConfigResolver.resolve`.
+fn mla_excludes_l2_norm(d: &Draft<'_>) -> Option<Violation> {
+    (d.args.multi_latent_attention && d.args.qk_l2_norm).then(|| {
+        Violation::error(
+            &[F::multi_latent_attention, F::qk_l2_norm],
+            "qk_l2_norm and multi_latent_attention exclude each other",
+        )
+        .fix(F::qk_l2_norm, Off)
+    })
+}
+
+/// Whether some layer is built as a `FusedMLASelfAttention`.
+fn fuses_down_projection(d: &Draft<'_>) -> bool {
+    let a = &d.args;
+    let latent = d.layers.has_mixer(Mixer::MultiLatentAttention);
+    a.mla_down_proj_fusion && latent && a.transformer_impl != TransformerImpl::Local
+}
+
+/// `validate_args` and `FusedMLASelfAttention.__init__`.
+fn fused_down_projection(d: &Draft<'_>) -> Option<Violation> {
+    let field = F::mla_down_proj_fusion;
+    if d.args.mla_down_proj_fusion && !d.args.multi_latent_attention {
+        let fields = [field, F::multi_latent_attention];
+        let message = "mla_down_proj_fusion needs multi_latent_attention";
+        return Some(Violation::error(&fields, message).fix(field, Off));
+    }
+    (fuses_down_projection(d) && d.args.q_lora_rank.is_none()).then(|| {
+        let fields = [field, F::q_lora_rank];
+        let message = "mla_down_proj_fusion needs q_lora_rank: it fuses the projection of queries with that of keys and values";
+        Violation::error(&fields, message).fix(field, Off)
+    })
+}
+
+/// Ranks split both parts of the fused projection (`FusedMLASelfAttention._qkv_down_projection`).
+fn fused_width_by_tp(d: &Draft<'_>, name: &str, width: u64) -> Option<Violation> {
+    (fuses_down_projection(d) && !width.is_multiple_of(d.tp)).then(|| {
+        let message = format!(
+            "mla_down_proj_fusion needs {name} {width} to be a multiple of tensor_model_parallel_size {}",
+            d.tp
+        );
+        let fields = [
+            F::mla_down_proj_fusion,
+            F::tensor_model_parallel_size,
+            F::q_lora_rank,
+            F::kv_lora_rank,
+        ];
+        Violation::error(&fields, message).fix(F::mla_down_proj_fusion, Off)
+    })
+}
+
+/// `TransformerLayer.__init__` refuses hyper-connections unless its class has them, which no layer spec asks for.
+fn hyper_connections(d: &Draft<'_>) -> Option<Violation> {
+    d.args.enable_mhc_connections.then(|| {
+        Violation::error(
+            &[F::enable_mhc_connections],
+            "enable_mhc_connections needs layers of the class HyperConnectionTransformerLayer, and no layer spec of Megatron-LM builds them",
+        )
+        .fix(F::enable_mhc_connections, Off)
     })
 }
 

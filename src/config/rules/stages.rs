@@ -2,6 +2,7 @@
 
 use super::rule::FixValue::Default;
 use super::rule::Violation;
+use super::sparse_attention;
 use crate::config::draft::Draft;
 use crate::config::fields::FieldId as F;
 use crate::config::problem::Problem;
@@ -65,6 +66,11 @@ pub(crate) fn stages(d: &Draft<'_>) -> Result<StageLayout, Vec<Problem>> {
         }
         Err(broken) => Err(broken),
     };
+    if let Ok(layout) = &split
+        && let Some(violation) = sparse_attention::stages(d, layout)
+    {
+        return Err(vec![problem("sparse_attention_stages", violation)]);
+    }
     split.map_err(|broken| {
         let problems = broken
             .iter()

@@ -162,7 +162,6 @@ const FLAGS: &[Flag] = &[
     one("moe-upcycling-granularity", "1"),
     // Multi-latent attention
     switch("cache-mla-latents"),
-    switch("mla-down-proj-fusion"),
     // Heterogeneous layers
     one("heterogeneous-layers-config-path", "None"),
     one("heterogeneous-layers-config-encoded-json", "None"),

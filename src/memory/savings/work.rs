@@ -29,6 +29,7 @@ fn layer(m: &Module, of: config::Layer) -> Layer {
         None => {}
         Some(Mixer::Attention) => attention(m, &mut out),
         Some(Mixer::MultiLatentAttention) => latent_attention(m, &mut out),
+        Some(Mixer::SparseAttention { indexer }) => sparse_attention(m, indexer, &mut out),
         Some(Mixer::GatedDeltaNet) => gated_delta_net(m, &mut out),
         Some(Mixer::Mamba) => mamba(m, &mut out),
     }
@@ -72,6 +73,24 @@ fn latent_attention(m: &Module, out: &mut Layer) {
         + heads * (wide(a.qk_head_dim) + value) * rank;
     out.projections = down + out.up + heads * value * hidden;
     out.scores = wide(a.seq_length) * heads * (query + value);
+}
+
+/// Absorbed multi-latent attention: queries go into the latent space of keys and values, and the output comes back.
+fn sparse_attention(m: &Module, indexer: bool, out: &mut Layer) {
+    let a = &m.args;
+    latent_attention(m, out);
+    let heads = wide(a.num_attention_heads);
+    let (rank, rotary) = (wide(a.kv_lora_rank), wide(a.qk_pos_emb_head_dim));
+    let length = wide(a.seq_length);
+    let picked = wide(a.dsa_indexer_topk.unwrap_or(a.seq_length)).min(length);
+    out.scores = picked * heads * (2 * rank + rotary);
+    if indexer {
+        let index_heads = wide(a.dsa_indexer_n_heads.unwrap_or(0));
+        let width = wide(a.dsa_indexer_head_dim.unwrap_or(0));
+        let query = a.q_lora_rank.unwrap_or(a.hidden_size);
+        out.scores += index_heads * width * (wide(query) + length)
+            + wide(a.hidden_size) * (width + index_heads);
+    }
 }
 
 fn gated_delta_net(m: &Module, out: &mut Layer) {

@@ -44,9 +44,10 @@ impl Capture {
         let moe = spec.experts().is_some();
         let attention = spec.mixer.is_some_and(|mixer| match mixer {
             Mixer::Mamba => modules.is_empty() || modules.contains(M::Mamba),
-            Mixer::Attention | Mixer::MultiLatentAttention | Mixer::GatedDeltaNet => {
-                modules.is_empty() || modules.contains(M::Attn)
-            }
+            Mixer::Attention
+            | Mixer::MultiLatentAttention
+            | Mixer::SparseAttention { .. }
+            | Mixer::GatedDeltaNet => modules.is_empty() || modules.contains(M::Attn),
         });
         let mlp = if spec.mlp.is_none() {
             None

@@ -24,6 +24,10 @@ fn more_cases() -> Vec<(Json, Json)> {
         "linear_num_value_heads": 8, "linear_key_head_dim": 64, "linear_value_head_dim": 64, "linear_conv_kernel_dim": 4});
     let mla = json!({"multi_latent_attention": true, "kv_lora_rank": 64, "qk_head_dim": 64, "qk_pos_emb_head_dim": 32, "v_head_dim": 64,
         "position_embedding_type": "rope"});
+    let dsa = json!({"experimental_attention_variant": "dsa", "q_lora_rank": 64, "dsa_indexer_n_heads": 4, "dsa_indexer_head_dim": 64,
+        "dsa_indexer_topk": 512, "add_bias_linear": false, "apply_rope_fusion": false, "bf16": true, "qk_layernorm": true});
+    let sparse = with(with(dense(), mla.clone()), dsa);
+    let sparse = |change: Json| (sparse.clone(), change);
     let hybrid = json!({"hybrid_layer_pattern": "M-M*", "num_layers": null, "mamba_num_heads": 32, "mamba_num_groups": 4,
         "tensor_model_parallel_size": 1, "pipeline_model_parallel_size": 1, "sequence_parallel": false,
         "position_embedding_type": "rope"});
@@ -34,9 +38,44 @@ fn more_cases() -> Vec<(Json, Json)> {
     vec![
         dense(json!({"group_query_attention": true, "num_query_groups": 3})),
         (
-            with(super::dense(), mla),
+            with(super::dense(), mla.clone()),
             json!({"group_query_attention": true}),
         ),
+        (
+            with(super::dense(), mla.clone()),
+            json!({"qk_l2_norm": true}),
+        ),
+        (
+            with(super::dense(), mla.clone()),
+            json!({"mla_down_proj_fusion": true}),
+        ),
+        (
+            with(super::dense(), mla.clone()),
+            json!({"mla_down_proj_fusion": true, "q_lora_rank": 63, "tensor_model_parallel_size": 2}),
+        ),
+        (
+            with(super::dense(), mla),
+            json!({"mla_down_proj_fusion": true, "q_lora_rank": 64, "kv_lora_rank": 63, "tensor_model_parallel_size": 2}),
+        ),
+        dense(json!({"mla_down_proj_fusion": true})),
+        dense(json!({"experimental_attention_variant": "dsa"})),
+        sparse(json!({"dsa_indexer_n_heads": null})),
+        sparse(json!({"dsa_indexer_head_dim": null})),
+        sparse(json!({"dsa_indexer_topk": null})),
+        sparse(json!({"dsa_indexer_head_dim": 16})),
+        sparse(json!({"q_lora_rank": null, "qk_layernorm": true})),
+        sparse(json!({"add_bias_linear": true})),
+        sparse(json!({"bf16": false, "fp16": true})),
+        sparse(json!({"tensor_model_parallel_size": 2, "sequence_parallel": false})),
+        sparse(json!({"apply_rope_fusion": true})),
+        sparse(json!({"apply_rope_fusion": null})),
+        sparse(json!({"context_parallel_size": 2})),
+        sparse(
+            json!({"fp8_format": "hybrid", "fp8_recipe": "tensorwise", "recompute_granularity": "selective", "recompute_modules": "mla_up_proj"}),
+        ),
+        sparse(json!({"mtp_num_layers": 2, "dsa_indexer_topk_freq": 4})),
+        sparse(json!({"dsa_indexer_topk_freq": 3})),
+        dense(json!({"enable_mhc_connections": true})),
         dense(json!({"swiglu": true, "squared_relu": true})),
         dense(json!({"padded_vocab_size": 50000})),
         dense(json!({"padded_vocab_size": 50259})),
@@ -65,7 +104,6 @@ fn more_cases() -> Vec<(Json, Json)> {
         hybrid(json!({"hybrid_layer_pattern": "/*-"})),
         hybrid(json!({"hybrid_layer_pattern": "'M-' *"})),
         hybrid(json!({"hybrid_layer_pattern": "MEM*"})),
-        hybrid(json!({"hybrid_layer_pattern": "M-D-"})),
         hybrid(json!({"spec": "gated_delta_product_stack_spec"})),
         hybrid(json!({"num_layers": 12})),
         hybrid(json!({"mtp_num_layers": 2})),

@@ -247,12 +247,12 @@ pub const DSA_INDEXER_LOSS: Source = Source::megatron(
     "megatron/core/transformer/experimental_attention_variant/dsa.py",
     "FusedDSAIndexerLoss",
 );
-/// TileLang's kernels of sparse attention.
+/// `TileLang`'s kernels of sparse attention.
 pub const DSA_TILELANG: Source = Source::megatron(
     "megatron/core/transformer/experimental_attention_variant/ops/tilelang_dsa.py",
     "fused_sparse_mla_absorbed, fused_qk_topk_lighting_with_streaming_sparse_kl",
 );
-/// Kernels of cuDNN and FlashMLA for sparse attention.
+/// Kernels of cuDNN and `FlashMLA` for sparse attention.
 pub const DSA_CUDNN: Source = Source::megatron(
     "megatron/core/transformer/experimental_attention_variant/dsa_cudnn_kernels.py",
     "FusedIndexerSparseAttnFunc",

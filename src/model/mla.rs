@@ -41,37 +41,7 @@ pub(crate) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape, input: TensorId)
     tape.at(Family::Attention, MLA);
     let again = tape.here();
     let n_q = factor("n_q", args.num_attention_heads);
-    let q = tape.tensor("queries", queries.tokens(sizes, query), bytes);
-    if let Some((compressed, rank)) = down.queries {
-        let name = "self_attention.linear_q_up_proj.weight";
-        let linear = Linear {
-            name: "linear_q_up_proj",
-            input: compressed,
-            width: rank,
-            output: q,
-            weight: weights.split(name, &[n_q, query, rank], 2),
-            bias: None,
-        };
-        up(sizes, tape, &query_norm(m, rank), &linear, rank);
-    } else {
-        let name = "self_attention.linear_q_proj.weight";
-        let linear = Linear {
-            name: "linear_q_proj",
-            input: normed.unwrap_or(input),
-            width: hidden(m),
-            output: q,
-            weight: weights.split(name, &[n_q, query, hidden(m)], 2),
-            bias: None,
-        };
-        // Norms on queries and keys come with the projections that follow them; this is one of them then.
-        if args.qk_layernorm && args.mla_q_proj_layernorm {
-            let norms = Weights::of(m, Component::Layernorm, LAYER_NORMS);
-            let weight = norms.norm("self_attention.linear_q_proj.layer_norm", hidden(m));
-            norm_column(sizes, tape, (QUERY, weight), &linear, hidden(m));
-        } else {
-            column(sizes, tape, &linear);
-        }
-    }
+    let q = project_queries(sizes, tape, query, down.queries, normed.unwrap_or(input));
     let key_value = factor("(d_qk + d_v)", args.qk_head_dim + args.v_head_dim);
     let kv = tape.tensor(
         "keys without rotary part, and values",
@@ -125,6 +95,56 @@ pub(crate) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape, input: TensorId)
         normed,
         input,
     )
+}
+
+/// The projection that makes queries from compressed ones, or else from the output of the input norm.
+fn project_queries(
+    sizes: &Sizes<'_>,
+    tape: &mut AutogradTape,
+    query: Factor,
+    compressed: Option<(TensorId, Factor)>,
+    normed: TensorId,
+) -> TensorId {
+    let m = sizes.m;
+    let args = &m.args;
+    let weights = Weights::of(m, Component::Attention, MLA);
+    let n_q = factor("n_q", args.num_attention_heads);
+    let q = tape.tensor(
+        "queries",
+        Heads::queries(m).tokens(sizes, query),
+        sizes.width(),
+    );
+    if let Some((compressed, rank)) = compressed {
+        let name = "self_attention.linear_q_up_proj.weight";
+        let linear = Linear {
+            name: "linear_q_up_proj",
+            input: compressed,
+            width: rank,
+            output: q,
+            weight: weights.split(name, &[n_q, query, rank], 2),
+            bias: None,
+        };
+        up(sizes, tape, &query_norm(m, rank), &linear, rank);
+    } else {
+        let name = "self_attention.linear_q_proj.weight";
+        let linear = Linear {
+            name: "linear_q_proj",
+            input: normed,
+            width: hidden(m),
+            output: q,
+            weight: weights.split(name, &[n_q, query, hidden(m)], 2),
+            bias: None,
+        };
+        // Norms on queries and keys come with the projections that follow them; this is one of them then.
+        if args.qk_layernorm && args.mla_q_proj_layernorm {
+            let norms = Weights::of(m, Component::Layernorm, LAYER_NORMS);
+            let weight = norms.norm("self_attention.linear_q_proj.layer_norm", hidden(m));
+            norm_column(sizes, tape, (QUERY, weight), &linear, hidden(m));
+        } else {
+            column(sizes, tape, &linear);
+        }
+    }
+    q
 }
 
 /// The norm on compressed queries.

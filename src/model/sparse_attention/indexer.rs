@@ -7,13 +7,13 @@ use crate::model::attention::rope_tables;
 use crate::model::hidden;
 use crate::model::linear::{Linear, plain};
 use crate::model::sizes::Sizes;
-use crate::model::tape::{AutogradTape, Family, Gradient, TensorId};
+use crate::model::tape::{ActivationTensor, AutogradTape, Family, Gradient, TensorId};
 use crate::model::tensor::{Component, Factor, ParamTensor, Shape, factor};
 use crate::model::tp;
 use crate::model::weights::Weights;
 use crate::source::{DSA_CUDNN, DSA_INDEXER, DSA_INDEXER_LOSS, DSA_TILELANG};
 
-/// Rows of scores that the TileLang kernels make at once (`fused_indexer_block_size`).
+/// Rows of scores that the `TileLang` kernels make at once (`fused_indexer_block_size`).
 const BLOCK_ROWS: u64 = 8192;
 
 /// What an indexer hands to attention.
@@ -32,7 +32,7 @@ enum Loss {
     None,
     /// By PyTorch operations over all pairs of tokens (`FusedDSAIndexerLoss`).
     Reference,
-    /// By TileLang kernels over the picked tokens.
+    /// By `TileLang` kernels over the picked tokens.
     TileLang,
     /// By kernels of cuDNN, which compute the gradients in the forward pass.
     Cudnn,
@@ -349,7 +349,7 @@ fn reference(
     // Three fp32 tensors and the mask of the ReLU.
     let again = "scores of the indexer's heads and their gradients";
     let again = tape.tensor(again, pairs(m, widths.heads), 13);
-    let bytes = |id| tape.get(id).map_or(0, |t| t.bytes());
+    let bytes = |id| tape.get(id).map_or(0, ActivationTensor::bytes);
     let larger = if bytes(target) > bytes(again) {
         target
     } else {
@@ -378,7 +378,7 @@ fn reference(
     }
 }
 
-/// The loss by TileLang kernels over the picked tokens (`IndexerFunction`, `SparseIndexerKLLoss`).
+/// The loss by `TileLang` kernels over the picked tokens (`IndexerFunction`, `SparseIndexerKLLoss`).
 fn tilelang(sizes: &Sizes<'_>, tape: &mut AutogradTape, projected: &Projected) -> Picked {
     let m = sizes.m;
     tape.at(Family::Attention, DSA_TILELANG);

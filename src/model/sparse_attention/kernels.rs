@@ -15,12 +15,12 @@ use crate::source::{DSA_ATTENTION, DSA_CUDNN, DSA_TILELANG};
 pub(super) enum Backend {
     /// None: PyTorch operations.
     None,
-    /// TileLang.
+    /// `TileLang`.
     TileLang {
         /// Whether attention runs in its kernel.
         attention: bool,
     },
-    /// cuDNN and FlashMLA.
+    /// cuDNN and `FlashMLA`.
     Cudnn {
         /// Whether attention runs in their kernels.
         attention: bool,
@@ -54,7 +54,7 @@ impl Backend {
     }
 }
 
-/// Whether FlashMLA's kernel has a version for so many heads (`_flash_mla_head_padding`).
+/// Whether `FlashMLA`'s kernel has a version for so many heads (`_flash_mla_head_padding`).
 fn flash_mla_takes(heads: u64, gpu: GpuGeneration) -> bool {
     let heads = heads.max(1);
     let aligned = |to: u64| heads.is_multiple_of(to) || to.is_multiple_of(heads);
@@ -161,7 +161,7 @@ fn shared_by_heads(
     tape.tensor(what, shape, bytes)
 }
 
-/// TileLang's kernel (`SparseMLA`), which computes its output once more in the backward pass.
+/// `TileLang`'s kernel (`SparseMLA`), which computes its output once more in the backward pass.
 fn tilelang(
     sizes: &Sizes<'_>,
     tape: &mut AutogradTape,
@@ -196,7 +196,7 @@ fn tilelang(
     output
 }
 
-/// FlashMLA's forward and cuDNN's backward kernel (`FusedSparseAttentionFunc`, `FusedIndexerSparseAttnFunc`).
+/// `FlashMLA`'s forward and cuDNN's backward kernel (`FusedSparseAttentionFunc`, `FusedIndexerSparseAttnFunc`).
 fn cudnn(
     sizes: &Sizes<'_>,
     tape: &mut AutogradTape,

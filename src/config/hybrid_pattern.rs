@@ -5,6 +5,7 @@
 //! depths of two layers. Repetition may be written as Python does it, with quoted parts: `"M-M*-" * 4 + "M"`.
 
 mod expression;
+mod ratios;
 
 use core::fmt;
 use core::str::FromStr;

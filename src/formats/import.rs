@@ -6,6 +6,7 @@
 mod combined;
 mod draft;
 mod error;
+mod hybrid;
 mod missing;
 mod precision;
 mod rules;

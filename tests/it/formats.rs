@@ -6,6 +6,7 @@ mod front_ends;
 mod graphs;
 mod hf_config;
 mod hub;
+mod hybrid;
 mod import;
 mod import_text;
 mod job_json;

@@ -7,7 +7,7 @@ pub mod precision;
 
 use super::meaning::{
     KeyMeaning::{self, Field, Irrelevant, NotModelled, Opposite, Rule},
-    KeyRule, look_up, same_field,
+    KeyRule, look_up, of_hybrid, same_field,
 };
 use crate::formats::megatron_args::{self, Known};
 
@@ -59,6 +59,7 @@ const KEYS: &[(&str, KeyMeaning)] = &[
     ("rerun_state_machine.check_for_nan_in_loss", Irrelevant),
     ("model.pipeline_dtype", Irrelevant),
     ("model.autocast_dtype", Irrelevant),
+    ("model.mamba_chunk_size", Rule(KeyRule::MambaChunkSize)),
     ("model.deallocate_pipeline_outputs", Irrelevant),
     // Precision.
     ("mixed_precision", Rule(KeyRule::PrecisionPreset)),
@@ -104,10 +105,6 @@ const KEYS: &[(&str, KeyMeaning)] = &[
 const SECOND_NAMES: &[(&str, KeyMeaning)] = &[
     ("model.fp8_param", Field("fp8_param_gather")),
     ("model.fp4_param", Field("fp4_param_gather")),
-    (
-        "model.hybrid_override_pattern",
-        Field("hybrid_layer_pattern"),
-    ),
     ("model.cuda_graph_scope", Field("cuda_graph_modules")),
     ("mixed_precision.fp8_param", Field("fp8_param_gather")),
     ("mixed_precision.fp4_param", Field("fp4_param_gather")),
@@ -161,7 +158,8 @@ pub fn find(key: &str) -> Option<KeyMeaning> {
     if !SECTIONS.contains(&section) {
         return None;
     }
-    same_field(name).or_else(|| {
+    let of_hybrid = (section == "model").then(|| of_hybrid(name)).flatten();
+    of_hybrid.or_else(|| same_field(name)).or_else(|| {
         // Known to Megatron-LM and of no consequence there.
         let known = megatron_args::find(name);
         matches!(known, Some(Known::Irrelevant(_))).then_some(Irrelevant)

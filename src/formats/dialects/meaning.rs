@@ -69,6 +69,35 @@ pub enum KeyRule {
     TokenizerModel,
     /// Several keys in one value, as JSON or a map.
     Nested,
+    /// `hybrid_layer_pattern`: the layers of a hybrid model.
+    HybridPattern,
+    /// `hybrid_override_pattern`: the older name of `hybrid_layer_pattern`.
+    OlderHybridPattern,
+    /// `mtp_hybrid_override_pattern`: the layers of one MTP depth of a hybrid model.
+    MtpPattern,
+    /// `hybrid_attention_ratio`: the part of a hybrid model's layers that are attention.
+    AttentionRatio,
+    /// `hybrid_mlp_ratio`: the part of a hybrid model's layers that are MLPs.
+    MlpRatio,
+    /// `spec`: the module and the function that says what the letters of a pattern stand for.
+    LayerSpec,
+    /// `mamba_chunk_size`: the tokens of a block in Mamba's scan.
+    MambaChunkSize,
+}
+
+/// The meaning of a key that says something about the layers of a hybrid model, in all front ends.
+pub(super) fn of_hybrid(name: &str) -> Option<KeyMeaning> {
+    Some(KeyMeaning::Rule(match name {
+        "hybrid_layer_pattern" => KeyRule::HybridPattern,
+        "hybrid_override_pattern" => KeyRule::OlderHybridPattern,
+        "mtp_hybrid_override_pattern" => KeyRule::MtpPattern,
+        "hybrid_attention_ratio" => KeyRule::AttentionRatio,
+        "hybrid_mlp_ratio" => KeyRule::MlpRatio,
+        "spec" | "hybrid_stack_spec" | "mamba_stack_spec" => KeyRule::LayerSpec,
+        // It changes how weights are initialized.
+        "is_hybrid_model" => return Some(KeyMeaning::Irrelevant),
+        _ => return None,
+    }))
 }
 
 /// The meaning of a key that is called like a Megatron-LM field.

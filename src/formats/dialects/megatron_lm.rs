@@ -1,12 +1,16 @@
 //! Megatron-LM's own flags.
 
-use super::meaning::{KeyMeaning, KeyRule};
+use super::meaning::{KeyMeaning, KeyRule, of_hybrid};
 use crate::config::fields::FieldId;
 use crate::formats::megatron_args::{self, Arity, Known};
 
 /// What a flag means; given without its dashes, with dashes or underscores inside.
 pub(super) fn find(name: &str) -> Option<KeyMeaning> {
-    match name.replace('-', "_").as_str() {
+    let underscored = name.replace('-', "_");
+    if let Some(meaning) = of_hybrid(&underscored) {
+        return Some(meaning);
+    }
+    match underscored.as_str() {
         "tokenizer_type" => return Some(KeyMeaning::Rule(KeyRule::TokenizerType)),
         "tokenizer_model" => return Some(KeyMeaning::Rule(KeyRule::TokenizerModel)),
         _ => {}

@@ -6,7 +6,7 @@
 
 use super::meaning::{
     KeyMeaning::{self, Field, Irrelevant, NotModelled, Opposite, Rule},
-    KeyRule, look_up, same_field,
+    KeyRule, look_up, of_hybrid, same_field,
 };
 use super::megatron_lm;
 use crate::formats::megatron_args::{self, Known};
@@ -205,6 +205,7 @@ pub fn find(name: &str) -> Option<KeyMeaning> {
     let holds = |names: &str| names.split_ascii_whitespace().any(|one| one == name);
     let group = || GROUPS.iter().find(|(_, names)| holds(names));
     look_up(KEYS, name)
+        .or_else(|| of_hybrid(&name.replace('-', "_")))
         .or_else(|| same_field(name))
         .or_else(|| group().map(|(meaning, _)| *meaning))
         .or_else(|| {

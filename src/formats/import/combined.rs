@@ -1,6 +1,7 @@
 //! Fields that several keys decide together: batch size, sequence length, activation function, number of GPUs.
 
 use super::draft::{JobDraft, KeyValue};
+use super::hybrid::{self, HybridKeys};
 use super::precision;
 use super::values::{int, truth, word};
 use super::vocabulary::{self, Tokenizer};
@@ -27,6 +28,7 @@ pub(super) struct CombinedKeys {
     pub(super) samples: Option<KeyValue>,
     pub(super) steps: Option<KeyValue>,
     pub(super) batch: Option<KeyValue>,
+    pub(super) hybrid: HybridKeys,
 }
 
 /// Sets the fields that several keys decide together.
@@ -42,6 +44,7 @@ pub(super) fn combine(draft: &mut JobDraft, combined: CombinedKeys) {
         let value = item.value.clone();
         draft.set(&item, id, value, KeyStatus::Mapped, "");
     }
+    hybrid::combine(draft, combined.hybrid);
     vocabulary::combine(draft, combined.tokenizer);
     if let (Some(nodes), Some(each)) = (&combined.nodes, &combined.gpus_per_node)
         && let (Some(n), Some(g)) = (int(nodes), int(each))

@@ -80,6 +80,8 @@ impl JobDraft {
             Some(_) => value,
             // It has names for other fields too, which are sorted out at the end.
             None if id == FieldId::cuda_graph_modules => value,
+            // The rules say where it is wrong, and what would be right.
+            None if id == FieldId::hybrid_layer_pattern => value,
             None => {
                 let why = format!("“{}” is no value for it", shown(&value));
                 return self.add_missing(item, Some(id), why);

@@ -10,6 +10,7 @@ use destination::{field, opposite};
 use super::Question;
 use super::combined::CombinedKeys;
 use super::draft::{JobDraft, KeyValue};
+use super::hybrid;
 use super::precision;
 use super::values::{is_off, truth, word};
 use crate::config::fields::FieldId;
@@ -148,6 +149,19 @@ fn rule(draft: &mut JobDraft, combined: &mut CombinedKeys, item: &KeyValue, rule
         KeyRule::TokenizerType => later(|combined| &mut combined.tokenizer.kind),
         KeyRule::TokenizerModel => later(|combined| &mut combined.tokenizer.model),
         KeyRule::TrainBatch => later(|combined| &mut combined.batch),
+        KeyRule::HybridPattern => later(|combined| &mut combined.hybrid.pattern),
+        KeyRule::OlderHybridPattern => later(|combined| &mut combined.hybrid.older_pattern),
+        KeyRule::MtpPattern => later(|combined| &mut combined.hybrid.mtp_pattern),
+        KeyRule::AttentionRatio => later(|combined| &mut combined.hybrid.attention_ratio),
+        KeyRule::MlpRatio => later(|combined| &mut combined.hybrid.mlp_ratio),
+        KeyRule::LayerSpec => hybrid::spec(draft, item),
+        KeyRule::MambaChunkSize if matches!(shown(&item.value).as_str(), "128" | "null") => {
+            draft.row(item, KeyStatus::Ignored, None, "the default");
+        }
+        KeyRule::MambaChunkSize => {
+            let note = "the scan is counted with blocks of 128 tokens";
+            draft.row(item, KeyStatus::NotModelled, None, note);
+        }
     }
 }
 

@@ -12,7 +12,7 @@ pub(super) const SWITCHES: &str = "\
     mtp-detach-heads mtp-hsm rotary-interleaved qk-clip dsa-indexer-rope-interleaved \
     no-dsa-indexer-rotate-activation disable-dsa-indexer-rotate-activation \
     no-dsa-indexer-scoring-relu disable-dsa-indexer-scoring-relu dsa-indexer-k-norm-fp32 \
-    init-model-with-meta-device use-mup \
+    init-model-with-meta-device use-mup is-hybrid-model \
     disable-bf16-reduced-precision-matmul high-priority-a2a-comm-stream \
     moe-enable-routing-replay moe-router-pre-softmax moe-hybridep-pad-uneven-dispatch-inputs \
     moe-per-layer-logging moe-pad-experts-for-cuda-graph-inference moe-ncclep-zero-copy \
@@ -216,6 +216,12 @@ pub(super) const RETIRED: &[(&str, Arity, Option<&str>)] = &[
     ),
     ("no-delay-grad-reduce", Arity::Switch, None),
     ("delay-param-gather", Arity::Switch, None),
+    (
+        "hybrid-attention-ratio",
+        Arity::One,
+        Some("hybrid-layer-pattern"),
+    ),
+    ("hybrid-mlp-ratio", Arity::One, Some("hybrid-layer-pattern")),
     ("fp8-e4m3", Arity::Switch, Some("fp8-format")),
     ("fp8-hybrid", Arity::Switch, Some("fp8-format")),
     ("log-batch-size-to-tensorboard", Arity::Switch, None),

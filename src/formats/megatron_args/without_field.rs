@@ -171,7 +171,7 @@ const FLAGS: &[Flag] = &[
     switch("fp4-param-gather"),
     one("te-precision-config-file", "None"),
     // Experimental
-    one("hybrid-override-pattern", "None").to("hybrid_layer_pattern"),
+    one("hybrid-override-pattern", "None"),
     one("yaml-cfg", "None"),
     one("megatron-fsdp-main-params-dtype", "fp32"),
     one("megatron-fsdp-main-grads-dtype", "auto"),

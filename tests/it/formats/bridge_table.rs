@@ -75,6 +75,9 @@ fn sample(flag: &str) -> String {
             names.iter().find(other).unwrap().to_string()
         }
         Some(Kind::Decimal { .. }) => "0.5".to_owned(),
+        Some(Kind::Text { .. }) if field == Some(FieldId::hybrid_layer_pattern) => {
+            "M-|*-".to_owned()
+        }
         Some(Kind::Text { .. }) => "Et*2|t*2L".to_owned(),
         _ => match flag {
             "position-embedding-type" => "rope",

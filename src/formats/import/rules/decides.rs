@@ -51,10 +51,17 @@ fn of_rule(rule: KeyRule) -> Decides {
         | KeyRule::SamplesPerPrompt
         | KeyRule::StepsPerRollout
         | KeyRule::TrainBatch => Some(FieldId::global_batch_size),
+        KeyRule::HybridPattern
+        | KeyRule::OlderHybridPattern
+        | KeyRule::MtpPattern
+        | KeyRule::AttentionRatio
+        | KeyRule::MlpRatio => Some(FieldId::hybrid_layer_pattern),
+        KeyRule::LayerSpec => Some(FieldId::spec),
         KeyRule::GatedLinearUnit
         | KeyRule::ActivationFunction
         | KeyRule::PrecisionPreset
         | KeyRule::Dtype
+        | KeyRule::MambaChunkSize
         | KeyRule::Nested => None,
     })
 }

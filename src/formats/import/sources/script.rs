@@ -51,12 +51,24 @@ pub(in crate::formats::import) fn command(
     }
     let mut draft = JobDraft::new(dialect);
     let mut combined = CombinedKeys::default();
+    combined.hybrid.entry_point = hybrid_entry_point(&script);
     for flag in flags {
         self::flag(&mut draft, &mut combined, flag, &script);
     }
     combined::combine(&mut draft, combined);
     add_questions(&mut draft, &script);
     finish(draft, format, options)
+}
+
+/// The program of the script, where it trains hybrid models alone.
+fn hybrid_entry_point(script: &ShellImport) -> Option<KeyValue> {
+    let program = script.command.program.as_ref()?;
+    let name = program.text.rsplit('/').next().unwrap_or_default();
+    matches!(name, "pretrain_hybrid.py" | "pretrain_mamba.py").then(|| KeyValue {
+        key: name.to_owned(),
+        value: Value::Text(program.text.clone()),
+        line: program.line,
+    })
 }
 
 fn flag(draft: &mut JobDraft, combined: &mut CombinedKeys, flag: &Flag, script: &ShellImport) {

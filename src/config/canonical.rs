@@ -58,6 +58,16 @@ pub fn meaning(id: FieldId, raw: Option<&Value>) -> Meaning {
     }
 }
 
+/// The layers of a hybrid model; `None` where the settings have none, or a text that is no pattern.
+#[must_use]
+pub fn hybrid_pattern(settings: &Settings) -> Option<HybridPattern> {
+    let id = FieldId::hybrid_layer_pattern;
+    match meaning(id, settings.get(id)) {
+        Meaning::Is(Parsed::Text(text)) => text.parse().ok(),
+        _ => None,
+    }
+}
+
 impl Meaning {
     /// The canonical raw value; none for a value that the field cannot take.
     #[must_use]

@@ -1,6 +1,6 @@
 //! The arguments of a job that differ from the defaults of the framework that it is exported for.
 
-use crate::config::canonical::{Meaning, meaning, set_names, to_value};
+use crate::config::canonical::{Meaning, hybrid_pattern, meaning, set_names, to_value};
 use crate::config::fields::FieldId;
 use crate::config::parse::Parsed;
 use crate::config::raw::Settings;
@@ -20,10 +20,16 @@ pub(super) struct Argument {
 /// The fields of `settings` that differ from the defaults of `dialect`, in declaration order. The micro batch size is always
 /// among them, since no framework has a default for it. So are fields for which the framework has no argument.
 pub(super) fn arguments(settings: &Settings, dialect: Dialect) -> Vec<Argument> {
+    let is_hybrid = hybrid_pattern(settings).is_some();
     let differing = FieldId::ALL.iter().filter_map(|id| {
         let means = meaning(*id, settings.get(*id));
         let destination = destination_of(*id);
-        let default = dialect.default_of(destination).map(python);
+        let default = if is_hybrid {
+            dialect.hybrid_default_of(destination)
+        } else {
+            dialect.default_of(destination)
+        };
+        let default = default.map(python);
         let needed = *id == FieldId::micro_batch_size;
         let same = !needed && means == meaning(*id, default.as_ref());
         (means != Meaning::Bad && !same).then_some(Argument {

@@ -1,12 +1,15 @@
 //! Hydra overrides of a Megatron-Bridge configuration.
 
+mod hybrid;
+
 use core::fmt::Write;
 
 use super::arguments::{Argument, arguments, quoted};
-use crate::config::canonical::{Meaning, is_on, meaning};
+use crate::config::canonical::{Meaning, hybrid_pattern, is_on, meaning};
 use crate::config::choices::CudaGraphImpl;
 use crate::config::field::Group;
 use crate::config::fields::FieldId;
+use crate::config::hybrid_pattern::HybridPattern;
 use crate::config::parse::Parsed;
 use crate::config::raw::{RawJob, Settings};
 use crate::formats::dialects::{Dialect, bridge};
@@ -82,7 +85,7 @@ pub fn overrides(job: &RawJob) -> String {
         settings,
         without_key,
     } = overrides_of(&job.shared);
-    let mut out = comments_without_key(&without_key);
+    let mut out = comments(&job.shared, &without_key);
     for (key, word) in settings {
         out.push_str(&quoted(&format!("{key}={}", hydra(&word))));
         out.push('\n');
@@ -90,12 +93,13 @@ pub fn overrides(job: &RawJob) -> String {
     out
 }
 
-/// Comments that name the fields without a key.
-pub(super) fn comments_without_key(fields: &[FieldId]) -> String {
-    fields.iter().fold(String::new(), |mut out, id| {
+/// Comments that name the fields without a key, and what Megatron-Bridge refuses although Megatron-LM runs it.
+pub(super) fn comments(settings: &Settings, without_key: &[FieldId]) -> String {
+    let mut out = hybrid::comments(settings);
+    for id in without_key {
         let _ = writeln!(out, "# Megatron-Bridge has no key for {}.", id.field().name);
-        out
-    })
+    }
+    out
 }
 
 /// The settings that differ from the defaults of Megatron-Bridge's classes.
@@ -105,8 +109,10 @@ pub(super) fn overrides_of(settings: &Settings) -> Overrides {
         without_key: Vec::new(),
     };
     let bf16 = is_on(settings, FieldId::bf16);
+    let pattern = hybrid_pattern(settings);
     for argument in arguments(settings, Dialect::Bridge) {
         match argument.id {
+            id if hybrid::decides(pattern.as_ref(), id) => {}
             FieldId::swiglu if argument.is_on() => all.gated("silu"),
             FieldId::geglu if argument.is_on() => all.gated("gelu"),
             FieldId::quick_geglu if argument.is_on() => all.gated("quick_gelu"),
@@ -163,6 +169,23 @@ pub(super) fn overrides_of(settings: &Settings) -> Overrides {
                     all.without_key.push(argument.id);
                 }
             }
+            FieldId::hybrid_layer_pattern => {
+                let key = "model.hybrid_layer_pattern";
+                all.settings.extend(setting(key, &argument, false));
+                // Its MTP part is built for as many depths as this says.
+                if let Some(depths) = pattern.as_ref().map(HybridPattern::depths)
+                    && depths > 0
+                {
+                    all.add(
+                        "model.mtp_num_layers",
+                        OverrideValue::Number(depths.to_string()),
+                    );
+                }
+            }
+            FieldId::spec => all
+                .without_key
+                .extend(pattern.as_ref().map(|_| argument.id)),
+            id if hybrid::has_no_key(pattern.as_ref(), id) => all.without_key.push(id),
             // Only models with latent attention have these keys.
             FieldId::q_lora_rank | FieldId::kv_lora_rank
                 if !is_on(settings, FieldId::multi_latent_attention) => {}

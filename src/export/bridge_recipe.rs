@@ -2,9 +2,11 @@
 
 use core::fmt::Write;
 
-use super::bridge::{OverrideValue, comments_without_key, overrides_of};
-use crate::config::canonical::{Meaning, is_on, meaning};
+use super::bridge::{OverrideValue, comments, overrides_of};
+use super::megatron_args::stack_spec;
+use crate::config::canonical::{Meaning, hybrid_pattern, is_on, meaning};
 use crate::config::check;
+use crate::config::choices::HybridStackSpec;
 use crate::config::fields::FieldId;
 use crate::config::parse::Parsed;
 use crate::config::raw::RawJob;
@@ -14,12 +16,20 @@ const BASE_IMPORT: &str =
     "from megatron.bridge.recipes.gpt.vanilla_gpt import vanilla_gpt_pretrain_config\n";
 
 /// Parts of values, each with the import that it needs.
-const IMPORTS: [(&str, &str); 8] = [
+const IMPORTS: [(&str, &str); 10] = [
     (" torch.", "import torch"),
     (" F.", "import torch.nn.functional as F"),
     (
         "MLAModelProvider",
         "from megatron.bridge.models.mla_provider import MLAModelProvider",
+    ),
+    (
+        "HybridModelProvider",
+        "from megatron.bridge.models.hybrid.hybrid_provider import HybridModelProvider",
+    ),
+    (
+        " gated_delta_product_stack_spec",
+        "from megatron.core.models.hybrid.hybrid_layer_specs import gated_delta_product_stack_spec",
     ),
     (
         "bf16_mixed()",
@@ -46,7 +56,9 @@ const IMPORTS: [(&str, &str); 8] = [
 /// A Python file with a function that returns the configuration. Run as a program, it trains with this configuration.
 #[must_use]
 pub fn recipe(job: &RawJob) -> String {
-    let overrides = overrides_of(&job.shared);
+    let mut overrides = overrides_of(&job.shared);
+    // The recipe says it in Python.
+    overrides.without_key.retain(|id| *id != FieldId::spec);
     let mut body = String::new();
     let mut line = |key: &str, value: &str| {
         let _ = writeln!(body, "    cfg.{key} = {value}");
@@ -64,7 +76,7 @@ pub fn recipe(job: &RawJob) -> String {
         let _ = writeln!(out, "{import}");
         out
     });
-    let comments = comments_without_key(&overrides.without_key);
+    let comments = comments(&job.shared, &overrides.without_key);
     format!(
         "{comments}{imports}{BASE_IMPORT}\n\n\
          def pretrain_config():\n    cfg = vanilla_gpt_pretrain_config()\n{body}    return cfg\n\n\n\
@@ -79,7 +91,17 @@ pub fn recipe(job: &RawJob) -> String {
 fn differing_from_base(job: &RawJob) -> Vec<(&'static str, String)> {
     let settings = &job.shared;
     let mut lines = Vec::new();
-    if is_on(settings, FieldId::multi_latent_attention) {
+    if hybrid_pattern(settings).is_some() {
+        lines.push(("model", "HybridModelProvider()".to_owned()));
+        let spec = stack_spec(settings);
+        if spec != HybridStackSpec::HybridStackSpec {
+            lines.push(("model.hybrid_stack_spec", spec.name().to_owned()));
+        }
+        let length = FieldId::seq_length;
+        if let Meaning::Is(Parsed::Int(length)) = meaning(length, settings.get(length)) {
+            lines.push(("dataset.seq_length", length.to_string()));
+        }
+    } else if is_on(settings, FieldId::multi_latent_attention) {
         lines.push(("model", "MLAModelProvider()".to_owned()));
     }
     if let Some(module) = check(job)

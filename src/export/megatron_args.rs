@@ -4,7 +4,8 @@ use core::fmt::Write;
 
 use super::arguments::{Argument, arguments, quoted};
 use super::launcher;
-use crate::config::canonical::{Meaning, meaning};
+use crate::config::canonical::{Meaning, hybrid_pattern, meaning};
+use crate::config::choices::HybridStackSpec;
 use crate::config::field::Group;
 use crate::config::fields::FieldId;
 use crate::config::parse::Parsed;
@@ -12,6 +13,17 @@ use crate::config::raw::{RawJob, Settings};
 use crate::formats::dialects::Dialect;
 use crate::formats::megatron_args::{self, Arity};
 use crate::value::Value;
+
+/// The module with the specs of hybrid models.
+const HYBRID_SPECS: &str = "megatron.core.models.hybrid.hybrid_layer_specs";
+
+/// The program that trains a job.
+pub(super) fn program(settings: &Settings) -> &'static str {
+    match hybrid_pattern(settings) {
+        Some(_) => "pretrain_hybrid.py",
+        None => "pretrain_gpt.py",
+    }
+}
 
 /// A flag with the words of its value. `many` is whether the flag takes a list.
 struct Flag {
@@ -25,12 +37,39 @@ fn flags(settings: &Settings) -> Vec<Flag> {
     let layout = FieldId::pipeline_model_parallel_layout;
     let has_layout = matches!(meaning(layout, settings.get(layout)), Meaning::Is(_));
     let all = arguments(settings, Dialect::MegatronLm);
+    let is_hybrid = hybrid_pattern(settings).is_some();
     all.iter()
-        .filter(|argument| !(has_layout && counts_virtual_stages(argument.id)))
+        .filter(|argument| !((has_layout || is_hybrid) && counts_virtual_stages(argument.id)))
+        // The pattern says how many layers there are.
+        .filter(|argument| !(is_hybrid && argument.id == FieldId::num_layers))
+        .filter(|argument| argument.id != FieldId::spec)
         .filter_map(flag)
+        .chain(is_hybrid.then(|| spec(settings)))
         .chain(positions(settings))
         .chain(launcher::switches(settings).map(switch))
         .collect()
+}
+
+/// The spec of a hybrid model.
+pub(super) fn stack_spec(settings: &Settings) -> HybridStackSpec {
+    let spec = match meaning(FieldId::spec, settings.get(FieldId::spec)) {
+        Meaning::Is(Parsed::Choice(index)) => HybridStackSpec::at(index),
+        _ => None,
+    };
+    spec.unwrap_or(HybridStackSpec::HybridStackSpec)
+}
+
+/// What the letters of a pattern stand for, which Megatron-LM has no default for (`hybrid_builder`): a module and a
+/// function in it.
+fn spec(settings: &Settings) -> Flag {
+    Flag {
+        words: vec![
+            HYBRID_SPECS.to_owned(),
+            stack_spec(settings).name().to_owned(),
+        ],
+        many: true,
+        ..switch("spec")
+    }
 }
 
 /// The flag `--max-position-embeddings` where the job leaves it open: Megatron-LM requires it, and the sequence length is
@@ -49,8 +88,8 @@ fn positions(settings: &Settings) -> Option<Flag> {
     })
 }
 
-/// Whether a field sets the number of virtual stages. Megatron-LM refuses such a field beside a pipeline layout, which sets
-/// the number too.
+/// Whether a field sets the number of virtual stages. Megatron-LM refuses such a field beside a pipeline layout or the
+/// pattern of a hybrid model, which set the number too.
 fn counts_virtual_stages(id: FieldId) -> bool {
     matches!(
         id,
@@ -122,7 +161,8 @@ pub(super) fn array(job: &RawJob) -> String {
         out.push_str("    --");
         out.push_str(&flag.name);
         for word in &flag.words {
-            out.push(' ');
+            // The parser takes a word that begins with a dash for another flag.
+            out.push(if word.starts_with('-') { '=' } else { ' ' });
             out.push_str(&quoted(word));
         }
         out.push('\n');
@@ -146,8 +186,11 @@ pub fn script(job: &RawJob) -> String {
         } else {
             (1, gpus)
         };
-        let _ = write!(out, "torchrun --nproc_per_node {node} --nnodes {nodes}");
-        out.push_str(" pretrain_gpt.py \"${MEGATRON_ARGS[@]}\"\n");
+        let program = program(&job.shared);
+        let _ = writeln!(
+            out,
+            "torchrun --nproc_per_node {node} --nnodes {nodes} {program} \"${{MEGATRON_ARGS[@]}}\""
+        );
     }
     out
 }

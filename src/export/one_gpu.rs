@@ -5,7 +5,7 @@
 
 use core::fmt::Write;
 
-use super::megatron_args::array;
+use super::megatron_args::{array, program};
 use crate::config;
 use crate::config::choices::{CrossEntropyFusion, TokenDispatcher};
 use crate::config::fields::FieldId;
@@ -90,13 +90,14 @@ pub fn script(job: &RawJob, config: &Config, estimated: &Estimate) -> String {
     }
     let world = config.world_size();
     let rank = first_rank(module, worst(stages)).unwrap_or(0);
+    let program = program(&job.shared);
     let _ = write!(
         out,
         ")\n\
          # Only RANK 0 would build these.\n\
          make -C megatron/core/datasets\n\
          export WORLD_SIZE={world} RANK=${{RANK:-{rank}}} LOCAL_RANK=0\n\
-         python pretrain_gpt.py \"${{MEGATRON_ARGS[@]}}\" \"${{CHECK_ARGS[@]}}\"\n"
+         python {program} \"${{MEGATRON_ARGS[@]}}\" \"${{CHECK_ARGS[@]}}\"\n"
     );
     out
 }

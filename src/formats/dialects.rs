@@ -69,6 +69,18 @@ impl Dialect {
         own.map(|(_, value)| *value)
             .or_else(|| megatron_args::default_of(destination))
     }
+
+    /// The same for a model with a `hybrid_layer_pattern`, which may be built from another class.
+    #[must_use]
+    pub fn hybrid_default_of(self, destination: &str) -> Option<&'static str> {
+        let own = match self {
+            Self::Bridge => bridge::HYBRID_DEFAULTS,
+            Self::MegatronLm | Self::Slime | Self::Swift | Self::Verl => &[],
+        };
+        let own = own.iter().find(|(field, _)| *field == destination);
+        own.map(|(_, value)| *value)
+            .or_else(|| self.default_of(destination))
+    }
 }
 
 /// How many words a flag of Megatron-LM or slime takes; nothing for unknown flags.

@@ -2,6 +2,7 @@
 
 mod chart_file;
 mod export_text;
+mod hybrid;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

@@ -233,3 +233,15 @@ pub const DEFAULTS: &[(&str, &str)] = &[
     ("q_lora_rank", "512"),
     ("kv_lora_rank", "512"),
 ];
+
+/// The same for hybrid models: what `HybridModelProvider` has otherwise than `GPTModelProvider`.
+pub const HYBRID_DEFAULTS: &[(&str, &str)] = &[
+    ("seq_length", "8192"),
+    ("position_embedding_type", "none"),
+    ("normalization", "RMSNorm"),
+    ("add_bias_linear", "False"),
+    ("untie_embeddings_and_output_weights", "True"),
+    ("hidden_dropout", "0.0"),
+    ("attention_dropout", "0.0"),
+    ("attention_backend", "flash"),
+];

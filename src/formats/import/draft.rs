@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 
 use super::missing::Missing;
 use super::{Import, Question, Row};
-use crate::config::canonical::{Meaning, meaning};
+use crate::config::canonical::{Meaning, hybrid_pattern, meaning};
 use crate::config::fields::FieldId;
+use crate::config::hybrid_pattern::LayerSymbol;
 use crate::config::raw::{RawJob, Settings};
 use crate::formats::detect::Format;
 use crate::formats::dialects::{Dialect, destination_of};
@@ -115,12 +116,21 @@ impl JobDraft {
     /// Sets the fields that the text leaves out to the defaults of the front end, where those differ from the defaults of
     /// the fields themselves.
     pub(super) fn defaults(&mut self) {
+        let pattern = hybrid_pattern(&self.settings);
+        let has_latent = self.has(FieldId::multi_latent_attention)
+            || pattern.as_ref().is_some_and(|pattern| {
+                pattern.has(LayerSymbol::MultiLatentAttention)
+                    || pattern.has(LayerSymbol::SparseAttention)
+            });
         for id in FieldId::ALL {
-            let Some(text) = self.dialect.default_of(destination_of(*id)) else {
-                continue;
+            let destination = destination_of(*id);
+            let default = match pattern {
+                Some(_) => self.dialect.hybrid_default_of(destination),
+                None => self.dialect.default_of(destination),
             };
+            let Some(text) = default else { continue };
             let latent = matches!(id, FieldId::q_lora_rank | FieldId::kv_lora_rank);
-            if latent && !self.has(FieldId::multi_latent_attention) {
+            if latent && !has_latent {
                 continue;
             }
             let value = python(text);

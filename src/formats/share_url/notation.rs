@@ -2,7 +2,8 @@
 //!
 //! Numbers and names are themselves, flags are 1 and 0, names of a set are separated by commas. Patterns and
 //! layouts are lists of runs: `0~3,1~58` is three zeros and fifty-eight ones; in `Et3,t2~29,m,L` the commas end
-//! pipeline stages, a number repeats a layer and `~` repeats a stage.
+//! pipeline stages, a number repeats a layer and `~` repeats a stage. In the pattern of a hybrid model commas end
+//! stages, colons begin MTP depths, `a` is attention and `l` is latent attention: `M-Ma-,MEME:aE`.
 
 use crate::config::canonical::{names, set_names};
 use crate::config::fields::FieldId;
@@ -40,8 +41,23 @@ pub(super) fn write(id: FieldId, parsed: &Parsed) -> String {
                 Err(_) => text.clone(),
             }
         }
+        Parsed::Text(text) if id == FieldId::hybrid_layer_pattern => {
+            with_letters(text, |(symbol, letter)| (*symbol, *letter))
+        }
         Parsed::Text(text) => text.clone(),
     }
+}
+
+/// What a link writes for the symbols of a hybrid pattern that links do not show as they are.
+const LETTERS: [(char, char); 4] = [('*', 'a'), ('+', 'l'), ('|', ','), ('/', ':')];
+
+/// The text with the characters of [`LETTERS`] replaced; `pair` says from which to which.
+fn with_letters(text: &str, pair: fn(&(char, char)) -> (char, char)) -> String {
+    let replaced = |c: char| {
+        let mut pairs = LETTERS.iter().map(pair);
+        pairs.find(|(from, _)| *from == c).map_or(c, |(_, to)| to)
+    };
+    text.chars().map(replaced).collect()
 }
 
 /// The raw value that `text` stands for.
@@ -53,6 +69,9 @@ pub(super) fn read(id: FieldId, text: &str) -> Result<Value, String> {
         return Ok(Value::Null);
     }
     let full = match id {
+        FieldId::hybrid_layer_pattern => {
+            Some(with_letters(text, |(symbol, letter)| (*letter, *symbol)))
+        }
         FieldId::moe_layer_freq | FieldId::linear_attention_freq => read_pattern(text),
         FieldId::pipeline_model_parallel_layout => read_layout(text),
         FieldId::recompute_modules | FieldId::offload_modules | FieldId::cuda_graph_modules

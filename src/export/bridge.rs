@@ -9,7 +9,6 @@ use crate::config::canonical::{Meaning, hybrid_pattern, is_on, meaning};
 use crate::config::choices::CudaGraphImpl;
 use crate::config::field::Group;
 use crate::config::fields::FieldId;
-use crate::config::hybrid_pattern::HybridPattern;
 use crate::config::parse::Parsed;
 use crate::config::raw::{RawJob, Settings};
 use crate::formats::dialects::{Dialect, bridge};
@@ -71,6 +70,17 @@ impl Overrides {
         }
     }
 
+    /// Sets the tokenizer's vocabulary. Megatron-Bridge never pads the model's own in training
+    /// (`_validate_and_set_vocab_size` in `training/setup.py`), but the tokenizer's where the model has none.
+    fn vocabulary(&mut self, settings: &Settings, argument: &Argument) {
+        self.settings
+            .extend(setting("tokenizer.vocab_size", argument, false));
+        let padded = FieldId::padded_vocab_size;
+        if meaning(padded, settings.get(padded)) == meaning(padded, None) {
+            self.add("model.vocab_size", OverrideValue::Nothing);
+        }
+    }
+
     /// Sets a gated activation function.
     fn gated(&mut self, function: &str) {
         self.add("model.gated_linear_unit", OverrideValue::Flag(true));
@@ -112,7 +122,7 @@ pub(super) fn overrides_of(settings: &Settings) -> Overrides {
     let pattern = hybrid_pattern(settings);
     for argument in arguments(settings, Dialect::Bridge) {
         match argument.id {
-            id if hybrid::decides(pattern.as_ref(), id) => {}
+            _ if hybrid::add(&mut all, pattern.as_ref(), &argument) => {}
             FieldId::swiglu if argument.is_on() => all.gated("silu"),
             FieldId::geglu if argument.is_on() => all.gated("gelu"),
             FieldId::quick_geglu if argument.is_on() => all.gated("quick_gelu"),
@@ -149,16 +159,7 @@ pub(super) fn overrides_of(settings: &Settings) -> Overrides {
                     );
                 }
             }
-            // Megatron-Bridge never pads `model.vocab_size` in training; without it, it pads the tokenizer's
-            // (`_validate_and_set_vocab_size` in `training/setup.py`).
-            FieldId::vocab_size => {
-                all.settings
-                    .extend(setting("tokenizer.vocab_size", &argument, false));
-                let padded = FieldId::padded_vocab_size;
-                if meaning(padded, settings.get(padded)) == meaning(padded, None) {
-                    all.add("model.vocab_size", OverrideValue::Nothing);
-                }
-            }
+            FieldId::vocab_size => all.vocabulary(settings, &argument),
             // Megatron-Bridge has no such key: learned positions are as many as a sequence has tokens
             // (`GPTModelProvider.provide`).
             FieldId::max_position_embeddings => {
@@ -169,23 +170,6 @@ pub(super) fn overrides_of(settings: &Settings) -> Overrides {
                     all.without_key.push(argument.id);
                 }
             }
-            FieldId::hybrid_layer_pattern => {
-                let key = "model.hybrid_layer_pattern";
-                all.settings.extend(setting(key, &argument, false));
-                // Its MTP part is built for as many depths as this says.
-                if let Some(depths) = pattern.as_ref().map(HybridPattern::depths)
-                    && depths > 0
-                {
-                    all.add(
-                        "model.mtp_num_layers",
-                        OverrideValue::Number(depths.to_string()),
-                    );
-                }
-            }
-            FieldId::spec => all
-                .without_key
-                .extend(pattern.as_ref().map(|_| argument.id)),
-            id if hybrid::has_no_key(pattern.as_ref(), id) => all.without_key.push(id),
             // Only models with latent attention have these keys.
             FieldId::q_lora_rank | FieldId::kv_lora_rank
                 if !is_on(settings, FieldId::multi_latent_attention) => {}

@@ -1,6 +1,11 @@
 //! Patterns from the ratios that older versions of Megatron-LM took in their place (`pattern_from_ratios` in
 //! `hybrid_layer_allocation.py`).
 
+#![allow(
+    clippy::float_arithmetic,
+    reason = "the layers are those that Megatron-LM's arithmetic in double precision gives"
+)]
+
 use super::{HybridPattern, LONGEST, LayerSymbol};
 
 impl HybridPattern {

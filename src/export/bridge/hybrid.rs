@@ -1,13 +1,49 @@
 //! Hybrid models in Megatron-Bridge: `HybridModelProvider` in `models/hybrid/hybrid_provider.py`.
 
+use super::super::arguments::Argument;
+use super::{OverrideValue, Overrides, setting};
 use crate::config::canonical::{Meaning, hybrid_pattern, meaning};
 use crate::config::fields::FieldId;
 use crate::config::hybrid_pattern::{HybridPattern, LayerSymbol};
 use crate::config::parse::Parsed;
 use crate::config::raw::Settings;
 
+/// Adds what an argument of a hybrid model becomes. `false` for arguments that GPT models have alike.
+pub(super) fn add(
+    all: &mut Overrides,
+    pattern: Option<&HybridPattern>,
+    argument: &Argument,
+) -> bool {
+    let id = argument.id;
+    if decides(pattern, id) {
+        return true;
+    }
+    match id {
+        FieldId::hybrid_layer_pattern => {
+            let key = "model.hybrid_layer_pattern";
+            all.settings.extend(setting(key, argument, false));
+            // Its MTP part is built for as many depths as this says.
+            let depths = pattern.map_or(0, HybridPattern::depths);
+            if depths > 0 {
+                let depths = OverrideValue::Number(depths.to_string());
+                all.add("model.mtp_num_layers", depths);
+            }
+            true
+        }
+        FieldId::spec => {
+            all.without_key.extend(pattern.map(|_| id));
+            true
+        }
+        _ => {
+            let lost = has_no_key(pattern, id);
+            all.without_key.extend(lost.then_some(id));
+            lost
+        }
+    }
+}
+
 /// Whether the pattern decides a field, which is then not said.
-pub(super) fn decides(pattern: Option<&HybridPattern>, id: FieldId) -> bool {
+fn decides(pattern: Option<&HybridPattern>, id: FieldId) -> bool {
     match id {
         FieldId::num_layers
         | FieldId::virtual_pipeline_model_parallel_size
@@ -19,7 +55,7 @@ pub(super) fn decides(pattern: Option<&HybridPattern>, id: FieldId) -> bool {
 }
 
 /// Whether only GPT models have a key for a field: the provider of hybrid models has none for latent attention.
-pub(super) fn has_no_key(pattern: Option<&HybridPattern>, id: FieldId) -> bool {
+fn has_no_key(pattern: Option<&HybridPattern>, id: FieldId) -> bool {
     let latent = matches!(
         id,
         FieldId::q_lora_rank

@@ -32,14 +32,14 @@ use bucket::Bucket;
 use parameters::{Parameters, PartTable};
 use peak::{PeakMoment, Stages};
 
-/// What a whole job needs.
+/// The estimate of a whole job.
 #[derive(Clone, Debug)]
 pub struct Estimate {
     /// One entry a module, in the job's order.
     pub modules: Vec<ModuleEstimate>,
-    /// The stage that needs most: of the worst rank, the stage with the largest part.
+    /// The stage with the largest peak among those that the worst rank runs.
     pub worst: StageRef,
-    /// The rank that needs most. Modules may share ranks, so its total can be more than any stage's.
+    /// The rank with the largest peak. Modules may share ranks, so its total can be more than any stage's.
     pub worst_rank: RankMemory,
 }
 
@@ -52,48 +52,49 @@ pub struct StageRef {
     pub pp_rank: usize,
 }
 
-/// What one module needs on each of its stages.
+/// The estimate of one module.
 #[derive(Clone, Debug)]
 pub struct ModuleEstimate {
     /// Parameters of the whole model, each counted once.
     pub parameters: Parameters,
-    /// Parameters that one token meets: of the routed experts only the chosen ones, in the MTP block too.
+    /// Parameters that take part in the computation for one token: of the routed experts only the top k, in the MTP block
+    /// too.
     pub active_parameters: u64,
     /// One entry a pipeline rank.
     pub stages: Vec<StageEstimate>,
 }
 
-/// What one pipeline stage needs on each of its GPUs.
+/// The estimate of one pipeline stage: the memory of each of its GPUs.
 #[derive(Clone, Debug)]
 pub struct StageEstimate {
     /// The chunks of this pipeline rank.
     pub chunks: Vec<ChunkEstimate>,
-    /// Bytes by bucket at the heaviest moment, indexed by [`Bucket`].
+    /// Bytes by bucket at the peak, indexed by [`Bucket`].
     pub memory: [Bytes; Bucket::COUNT],
-    /// All buckets together: what `torch.cuda.max_memory_allocated` shows.
+    /// The peak: all buckets together, as `torch.cuda.max_memory_allocated` reports it.
     pub total: Bytes,
-    /// What stays between optimizer steps: what `torch.cuda.memory_allocated` shows then.
+    /// Bytes that stay allocated between iterations, as `torch.cuda.memory_allocated` reports them.
     pub steady: Bytes,
-    /// The part of it that a process has once, however many modules it runs: workspaces of cuBLAS.
+    /// The part of `steady` that a process has once, however many modules it runs: the workspaces of cuBLAS.
     pub workspaces: Bytes,
-    /// What frozen parameters would need besides, were they trained: gradients and optimizer states.
+    /// Gradients and optimizer states that frozen parameters would need in addition if they were trained.
     pub saved_by_freezing: Bytes,
-    /// What CUDA graphs keep reserved beyond the total: their pool, and what there is beside it later.
+    /// Bytes that CUDA graphs keep reserved beyond `total`: their memory pool, and memory that stays cached beside it.
     pub graphs: Bytes,
-    /// When the heaviest moment is.
+    /// The moment of the peak.
     pub moment: PeakMoment,
-    /// Micro batches of each chunk that are alive at the heaviest moment of the forward and backward passes.
+    /// Micro batches in flight of each chunk, at the peak of the forward and backward passes.
     pub in_flight: Vec<u32>,
 }
 
-/// What one chunk of a pipeline rank holds.
+/// The estimate of one chunk of a pipeline rank.
 #[derive(Clone, Debug)]
 pub struct ChunkEstimate {
-    /// Decoder layers, counted over the whole model from 0.
+    /// Indices of the decoder layers, counted over the whole model from 0.
     pub layers: Range<u32>,
-    /// What one live micro batch keeps in it from its forward to its backward pass.
+    /// Activations that one micro batch keeps in the chunk from its forward to its backward pass.
     pub kept: Bytes,
-    /// How many of each part it holds.
+    /// The number of each part of the model in the chunk.
     pub parts: PartCounts,
     /// Parameters on one rank.
     pub parameters: Parameters,
@@ -122,13 +123,13 @@ impl StageEstimate {
 }
 
 impl Estimate {
-    /// The stage that needs most.
+    /// The estimate of the worst stage.
     #[must_use]
     pub fn worst_stage(&self) -> Option<&StageEstimate> {
         self.stage(self.worst)
     }
 
-    /// A stage of a module.
+    /// The estimate of a stage; `None` where the job has no such stage.
     #[must_use]
     pub fn stage(&self, at: StageRef) -> Option<&StageEstimate> {
         self.modules.get(at.module)?.stages.get(at.pp_rank)

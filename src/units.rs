@@ -20,9 +20,9 @@ pub const GIB: u64 = 1 << 30;
 /// One MiB.
 pub const MIB: u64 = 1 << 20;
 
-/// The multiply, or the largest number where that is larger.
-///
-/// WebAssembly has no multiplication that says whether it fits; nearly all products surely do.
+/// The saturating product, as [`u64::saturating_mul`] has it, but faster on WebAssembly: that has no instruction that detects
+/// an overflow, so the standard function multiplies in 128 bits, while the leading zeros of the factors show at once that
+/// nearly all products fit.
 #[must_use]
 pub fn multiply(a: u64, b: u64) -> u64 {
     if a.leading_zeros() + b.leading_zeros() >= u64::BITS {
@@ -32,7 +32,7 @@ pub fn multiply(a: u64, b: u64) -> u64 {
     }
 }
 
-/// Adds so many times a number, up to the largest.
+/// Adds `from * times` to `into`, saturating.
 pub fn add_times(into: &mut u64, from: u64, times: u64) {
     *into = into.saturating_add(multiply(from, times));
 }

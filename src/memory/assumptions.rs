@@ -1,4 +1,4 @@
-//! What the estimate of a job takes for granted, in words.
+//! The assumptions of a job's estimate, in words.
 
 use super::Estimate;
 use crate::config::choices::{CudaGraphImpl, Fp8Recipe};
@@ -76,7 +76,7 @@ pub fn assumptions(config: &Config) -> Vec<String> {
     once
 }
 
-/// What freezing saves, module by module, in words.
+/// The memory that frozen parameters save, one sentence for each module.
 #[must_use]
 pub fn freezing(config: &Config, estimate: &Estimate) -> Vec<String> {
     let mut list = Vec::new();

@@ -34,19 +34,19 @@ pub enum Bucket {
     ExpAvgSqDense,
     /// Second moments of routed experts.
     ExpAvgSqExpert,
-    /// Workspaces, tables, padding: small things that stay.
+    /// Workspaces, tables and padding, which stay for the whole run.
     Buffers,
     /// The residual stream and the norms on it, kept for the backward pass.
     ActivationsResidual,
-    /// What attention keeps for its backward pass.
+    /// Activations that attention saves for its backward pass.
     ActivationsAttention,
-    /// What dense MLPs keep for their backward pass.
+    /// Activations that dense MLPs save for their backward pass.
     ActivationsMlp,
-    /// What router and experts keep for their backward pass.
+    /// Activations that router and experts save for their backward pass.
     ActivationsExperts,
-    /// What embedding, output layer and loss keep for their backward pass.
+    /// Activations that embedding, output layer and loss save for their backward pass.
     ActivationsOutput,
-    /// What only the heaviest moment needs: gradients, temporaries, recomputed tensors.
+    /// Tensors that live only around the peak: gradients, temporaries, recomputed tensors.
     Transients,
 }
 
@@ -66,7 +66,7 @@ pub enum State {
 }
 
 impl Bucket {
-    /// How many buckets there are.
+    /// The number of buckets.
     pub const COUNT: usize = <Self as EnumCount>::COUNT;
     /// All buckets in stacking order.
     pub const ALL: [Self; Self::COUNT] = [
@@ -101,7 +101,7 @@ impl Bucket {
         id.parse().ok()
     }
 
-    /// What the page calls it.
+    /// The bucket's name for people.
     #[must_use]
     pub const fn label(self) -> &'static str {
         match self {
@@ -125,7 +125,8 @@ impl Bucket {
         }
     }
 
-    /// For buckets of model states: which state, and whether of routed experts or of all other parameters.
+    /// The state that the bucket holds, and whether of routed experts or of all other parameters; `None` for buckets that hold
+    /// no model state.
     #[must_use]
     pub const fn state(self) -> Option<(State, View)> {
         Some(match self {
@@ -149,7 +150,8 @@ impl Bucket {
         })
     }
 
-    /// For buckets of activations: the use of bytes during a pass that they count.
+    /// The index of the bucket's bytes in a [`Usage`](crate::model::tape::liveness::Usage); `None` for buckets that do not
+    /// change during a pass.
     #[must_use]
     pub const fn usage(self) -> Option<usize> {
         Some(match self {

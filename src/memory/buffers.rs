@@ -1,4 +1,5 @@
-//! Things that stay for the whole run besides states: padding, workspaces, tables, stand-ins, copies in fp8.
+//! Buffers: memory besides model states that stays for the whole run, such as padding, workspaces, tables, dummy weight
+//! gradients and fp8 copies.
 
 mod fp8;
 pub(crate) mod graphs;
@@ -19,35 +20,35 @@ use crate::source::{
 use crate::units::multiply;
 use padding::PartPadding;
 
-/// How a buffer comes about.
+/// The kinds of buffers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum BufferKind {
     /// A tensor of the module.
     Tensor,
     /// A workspace, of which a process has one for all its modules.
     Workspace,
-    /// What padding adds to buffers of states.
+    /// The padding in buffers of states.
     Padding,
-    /// What the allocator does not split off behind tensors.
+    /// Internal fragmentation: the tail of a cached block that the CUDA caching allocator does not split.
     Unsplit,
-    /// Stand-ins for weight gradients, one a shape.
-    StandIns,
+    /// Transformer Engine's dummy weight gradients, one for each shape.
+    DummyWgrads,
 }
 
-/// A buffer that stays.
+/// A buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Buffer {
-    /// How it comes about.
+    /// The buffer's kind.
     pub(crate) kind: BufferKind,
-    /// What it is, in a few words.
+    /// What the buffer is, in a few words.
     pub what: &'static str,
-    /// Its bytes.
+    /// The buffer's size.
     pub bytes: u64,
-    /// Its shape; empty where it is a sum.
+    /// The buffer's shape; empty for a sum of several tensors.
     pub shape: Shape,
     /// Bytes of an element.
     pub width: u64,
-    /// Who makes it.
+    /// A citation of the code that allocates the buffer.
     pub source: Source,
 }
 
@@ -190,7 +191,7 @@ impl BufferRules {
                 let shapes = self.stand_ins(site).into_iter();
                 let bytes = shapes.map(bytes).fold(0, u64::saturating_add);
                 let what = "stand-ins for weight gradients, one a shape";
-                let (kind, of) = (BufferKind::StandIns, (sum, width));
+                let (kind, of) = (BufferKind::DummyWgrads, (sum, width));
                 out.add(kind, what, of, bytes, DUMMY_WGRAD);
             }
         }

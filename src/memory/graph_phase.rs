@@ -1,6 +1,6 @@
-//! When in a job's life something is needed.
+//! The phases of a training run with regard to CUDA graphs.
 
-/// A part of a job's life. Transformer Engine's CUDA graphs are captured between two iterations.
+/// A phase of a training run. Transformer Engine's CUDA graphs are captured between two iterations.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum GraphPhase {
     /// All of it, where no graphs are captured layer by layer.

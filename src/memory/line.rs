@@ -1,6 +1,6 @@
-//! One stage's memory as a tree of lines, each with its formula, its source and how sure it is.
+//! One stage's memory as a tree of lines, each with its formula, its source and its confidence.
 //!
-//! Only the stage that someone looks at is itemised; the estimate of all stages needs no text.
+//! Lines are made for one stage on demand; the estimate of all stages needs no text.
 
 mod activations;
 mod buffers;
@@ -24,7 +24,7 @@ use crate::source::{
 use crate::units::{Bytes, multiply};
 use formula::{Kind, Product};
 
-/// How sure a number is.
+/// How certain a number is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Confidence {
     /// Follows from tensor shapes alone.
@@ -38,19 +38,19 @@ pub enum Confidence {
 pub struct Line {
     /// A stable path such as `weights_dense/attention/self_attention.linear_qkv.weight`.
     pub id: String,
-    /// What it is called.
+    /// The line's name.
     pub label: String,
-    /// How much it is.
+    /// The line's bytes.
     pub bytes: Bytes,
-    /// What it is, in one sentence.
+    /// What the line counts, in one sentence.
     pub what: String,
-    /// Where the number comes from, for rows without children.
+    /// The formula; `None` for lines with children.
     pub formula: Option<Formula>,
-    /// Who says so.
+    /// The source of the formula.
     pub source: Source,
-    /// How sure it is.
+    /// How certain the number is.
     pub confidence: Confidence,
-    /// What it consists of.
+    /// The lines that the line sums up.
     pub children: Vec<Line>,
 }
 

@@ -1,7 +1,8 @@
-//! What the device shows on top of PyTorch's allocations: fragmentation, CUDA context, NCCL, CUDA graphs.
+//! Overheads: memory that the device shows beyond PyTorch's allocations, for fragmentation, CUDA context, NCCL and CUDA
+//! graphs.
 //!
-//! It makes a band above the prediction and is never mixed into it. Of all this only the pool of CUDA graphs can be
-//! derived from a job; every constant is an input field with a default that somebody measured.
+//! They give a range above the predicted peak and are no part of the prediction. Only the memory pool of CUDA graphs follows
+//! from a job; all other sizes are input fields with measured defaults.
 
 use crate::config::fields::FieldId;
 use crate::config::job::Module;
@@ -11,30 +12,30 @@ use crate::units::{Bytes, multiply};
 /// One overhead.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Overhead {
-    /// What it is for.
+    /// What the memory is for.
     pub what: &'static str,
-    /// The least it takes.
+    /// The smallest size.
     pub low: Bytes,
-    /// The most it takes.
+    /// The largest size.
     pub high: Bytes,
-    /// The field that sets it.
+    /// The field that sets the size.
     pub field: FieldId,
-    /// Who measured its default.
+    /// The source of the field's default.
     pub source: Source,
 }
 
-/// What a device may show for a stage.
+/// The memory that a device may show for a peak.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MemoryRange {
-    /// The least.
+    /// The peak with the smallest overheads.
     pub low: Bytes,
-    /// The most.
+    /// The peak with the largest overheads.
     pub high: Bytes,
-    /// What is between the prediction and these.
+    /// The overheads.
     pub overheads: [Overhead; 4],
 }
 
-/// The band above a predicted peak, where CUDA graphs reserve so much beyond it.
+/// The memory that a device may show for a predicted `peak`, where CUDA graphs reserve `graphs` beyond it.
 #[must_use]
 pub fn memory_range(m: &Module, peak: Bytes, graphs: Bytes) -> MemoryRange {
     let a = &m.args;
@@ -88,7 +89,7 @@ pub fn memory_range(m: &Module, peak: Bytes, graphs: Bytes) -> MemoryRange {
     }
 }
 
-/// Process groups of more than one rank that a rank talks in.
+/// The number of process groups with several ranks that a rank is in.
 #[must_use]
 pub fn process_groups(m: &Module) -> u64 {
     let sizes = [m.tp, m.cp, m.pp, m.dp * m.cp, m.ep, m.etp, m.edp];

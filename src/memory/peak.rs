@@ -1,4 +1,4 @@
-//! What a pipeline stage holds between steps, and its heaviest moment.
+//! The memory of a pipeline stage between iterations, and its peak.
 
 mod graph_phases;
 mod moment;
@@ -23,23 +23,24 @@ use crate::parallel::groups::View;
 use crate::parallel::schedule::{ChunkBytes, Moment, Schedule, ScheduleInput};
 use crate::units::Bytes;
 
-/// All that the stages of one module share.
+/// The data that all stages of one module share.
 pub(crate) struct Stages<'a> {
     pub(crate) m: &'a Module,
     pub(crate) tapes: CompiledTapes<'a>,
-    /// The same as graphs are captured, and as they are replayed; none where nothing is captured.
+    /// The tapes while CUDA graphs are captured, and while they are replayed; `None` where nothing is captured.
     graphs: Option<Box<[CompiledTapes<'a>; 2]>>,
     pub(crate) rules: StateRules,
     architecture: &'a Architecture,
     local: &'a PartTable,
-    /// Parameters of chunks, by their parts: most chunks hold the same.
+    /// A cache of the parameters of chunks, by their parts, since most chunks have the same parts.
     parameters: RefCell<Vec<(PartCounts, Parameters)>>,
     pub(crate) buffers: BufferRules,
-    /// What stages hold, by their parts and whether they have the output layer: most stages hold the same.
+    /// A cache of the memory between iterations, by the parts of a stage's chunks and whether it has the output layer, since
+    /// most stages have the same.
     standing: RefCell<Vec<(Vec<PartCounts>, bool, Standing)>>,
 }
 
-/// What a stage holds whatever it does.
+/// The memory of a stage that does not change during an iteration.
 #[derive(Clone, Copy)]
 struct Standing {
     /// States and buffers by bucket.
@@ -49,13 +50,13 @@ struct Standing {
     saved_by_freezing: Bytes,
 }
 
-/// What one stage does, ready to be asked about any moment.
+/// The schedule of one stage with the profiles of its chunks, from which the memory at any moment follows.
 pub(crate) struct StageReplay<'t> {
     pub(crate) schedule: Schedule,
     pub(crate) chunks: Vec<ChunkProfile<'t>>,
     pub(crate) weights: Vec<ChunkBytes>,
     pub(crate) retained: bool,
-    /// Pairs of chunks whose passes run at once, as far as they were asked for.
+    /// A cache of the peaks of pairs of chunks whose passes run at once.
     overlaps: RefCell<Vec<((u32, u32), OverlapPeak)>>,
 }
 

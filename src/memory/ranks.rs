@@ -7,33 +7,32 @@ use super::{Estimate, StageEstimate, StageRef};
 use crate::config::job::{Config, Module};
 use crate::units::Bytes;
 
-/// What one rank needs.
+/// The memory of one rank.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RankMemory {
     /// The rank.
     pub rank: u64,
-    /// The stages that it runs, one a module.
+    /// The stages that the rank runs, one for each of its modules.
     pub stages: Vec<StageRef>,
-    /// Bytes by bucket, indexed by [`Bucket`].
+    /// Bytes by bucket at the peak, indexed by [`Bucket`].
     pub memory: [Bytes; Bucket::COUNT],
-    /// All buckets together.
+    /// The peak: all buckets together.
     pub total: Bytes,
-    /// What stays between optimizer steps.
+    /// Bytes that stay allocated between iterations.
     pub steady: Bytes,
     /// What CUDA graphs reserve beyond the total.
     pub graphs: Bytes,
 }
 
-/// What a rank of the job needs; `None` for a rank that no module has.
+/// The memory of a rank; `None` for a rank that no module has.
 #[must_use]
 pub fn rank_memory(config: &Config, estimate: &Estimate, rank: u64) -> Option<RankMemory> {
     rank_of(config.modules(), estimate, rank)
 }
 
-/// The rank that needs most; the first of them when several do.
+/// The rank with the largest peak; the first of several with an equal peak.
 ///
-/// All ranks of a stage need the same, so only the first rank of each stage is looked at: among ranks
-/// with the same stages it is the first one.
+/// All ranks that run the same stages have the same memory, so only the first rank of each stage is examined.
 #[must_use]
 pub(super) fn worst_rank(config: &Config, estimate: &Estimate) -> Option<RankMemory> {
     let modules = config.modules();

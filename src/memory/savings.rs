@@ -1,4 +1,4 @@
-//! What each way of recomputing or offloading would save on the stage that needs most, and what it would cost.
+//! The memory that each way of recomputing or offloading would save on a stage, and the operations that it would recompute.
 
 use super::overhead::memory_range;
 use super::{Estimate, StageRef, estimate};
@@ -17,51 +17,51 @@ mod work;
 
 pub use work::{Work, recomputed};
 
-/// Settings that decide what is kept.
+/// A way of recomputing or offloading activations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Choice {
-    /// Everything is kept.
+    /// All activations are kept.
     Nothing,
     /// These modules are recomputed.
     Selective(NameSet<RecomputeModule>),
-    /// Groups of so many layers keep only their input.
+    /// Full recompute by groups of this many layers, each of which keeps only its input.
     Uniform(u64),
-    /// The first layers of every chunk keep only their input.
+    /// Full recompute of this many first layers of every chunk, each of which keeps only its input.
     Block(u64),
-    /// What these modules keep moves to the host, besides what the job recomputes already.
+    /// The activations of these modules are offloaded to the host; the job's own recomputation stays.
     Offload(NameSet<OffloadModule>),
 }
 
-/// What one choice comes to.
+/// The result of one choice.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Saving {
     /// The choice.
     pub choice: Choice,
-    /// Whether the job has it now.
+    /// Whether the job has these settings already.
     pub current: bool,
-    /// What it saves, or why Megatron refuses it for this job.
+    /// The memory that the choice saves, or why Megatron refuses it for this job.
     pub result: Result<Saved, String>,
 }
 
-/// What one choice saves and costs.
+/// The memory that one choice saves, and the operations that it recomputes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Saved {
-    /// The peak of the stage that needs most now.
+    /// The stage's peak with the choice.
     pub peak: Bytes,
-    /// How much less than the job's own peak that is; negative where it gets worse.
+    /// The stage's peak in the job as it is, minus `peak`; negative where the peak grows.
     pub saves: i64,
-    /// The peak of the rank that needs most then.
+    /// The largest peak of any rank with the choice.
     pub worst: Bytes,
-    /// Whether the least that the device then shows is more than the GPU has.
+    /// Whether the least memory that the device shows for that peak is more than the GPU has.
     pub too_large: bool,
-    /// Matrix products that run a second time, in millionths of those of a forward pass of the stage.
+    /// Recomputed operations of matrix products, in millionths of those of the stage's forward pass.
     pub recomputed_ppm: u64,
-    /// The same as floating-point operations of one GPU in one iteration.
+    /// The recomputed floating-point operations of one GPU in one iteration.
     pub recomputed_flops: u64,
 }
 
 impl Choice {
-    /// The settings that make it, a null for those that go back to their default.
+    /// The settings that select the choice; null stands for a default.
     #[must_use]
     pub fn settings(self) -> Vec<(FieldId, Value)> {
         use FieldId as F;
@@ -124,8 +124,8 @@ impl Choice {
     }
 }
 
-/// The savings of every choice for a job, each against the job as it is, on one of its stages: the one that needs
-/// most, as a rule. Empty where the job is refused or has no such stage.
+/// The result of every choice for a stage of a job, compared with the job as it is. Empty where Megatron refuses the job or
+/// the job has no such stage.
 #[must_use]
 pub fn savings(job: &RawJob, stage: StageRef) -> Vec<Saving> {
     let Some(config) = check(job).config else {
@@ -175,7 +175,7 @@ pub fn savings(job: &RawJob, stage: StageRef) -> Vec<Saving> {
         .collect()
 }
 
-/// The peak of the rank that needs most, and whether the least that its device shows is more than it has.
+/// The largest peak of any rank, and whether the least memory that its device shows is more than the GPU has.
 fn held(config: &Config, estimate: &Estimate) -> (Bytes, bool) {
     let worst = &estimate.worst_rank;
     let least = config
@@ -188,7 +188,7 @@ fn held(config: &Config, estimate: &Estimate) -> (Bytes, bool) {
     (worst.total, too_large)
 }
 
-/// What a module chose.
+/// The choice that a module's own settings make.
 #[must_use]
 pub fn choice_of(m: &Module) -> Choice {
     let a = &m.args;
@@ -202,8 +202,8 @@ pub fn choice_of(m: &Module) -> Choice {
     }
 }
 
-/// The choices that make sense for a module: nothing, every module by itself, all that are cheap, all, whole layers;
-/// and offloading.
+/// The choices for a module: no recomputation, selective recompute of each submodule, of all cheap ones and of all, full
+/// recompute of layers, and offloading.
 #[must_use]
 pub fn choices(m: &Module) -> Vec<Choice> {
     use RecomputeModule as R;

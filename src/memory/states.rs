@@ -19,26 +19,26 @@ use crate::units::{Bytes, multiply};
 /// Which parameters have a state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AppliesTo {
-    /// All of them.
+    /// All parameters.
     All,
     /// All but the matrices that Muon updates with momentum alone.
     AllButMuonMatrices,
-    /// None.
+    /// No parameters.
     None,
 }
 
-/// How one state of one sharding is kept.
+/// The size and the sharding of one state, for parameters of one sharding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StateRule {
-    /// Which parameters have it.
+    /// The parameters that have the state.
     pub applies_to: AppliesTo,
     /// Bytes of one element.
     pub bytes: u64,
-    /// How many of them an element lacks that is stored in fp8.
+    /// Bytes by which an element stored in fp8 is smaller than `bytes`.
     pub fp8_saving: u64,
-    /// Ranks that share it.
+    /// The number of ranks that the state is sharded over.
     pub shard: u64,
-    /// The part that stays on the GPU.
+    /// The part of the state that stays on the GPU.
     pub on_gpu: Decimal,
 }
 
@@ -65,7 +65,7 @@ impl StateRule {
         }
     }
 
-    /// Bytes on one rank of the states of so many parameters; a part of a shard counts as a whole one.
+    /// Bytes on one rank of the states of `count` parameters. The shard size is rounded up.
     #[must_use]
     pub fn bytes_of(&self, count: Count) -> Bytes {
         let elements = match self.applies_to {
@@ -85,7 +85,7 @@ pub struct StateRules {
     dense: [StateRule; 5],
     expert: [StateRule; 5],
     trained: [bool; Component::COUNT],
-    /// Whether only positions that are made of sines are not trained.
+    /// Whether fixed sinusoidal position embeddings are the only parameters that are not trained.
     all_trained: bool,
 }
 
@@ -134,7 +134,7 @@ impl StateRules {
             .unwrap_or(true)
     }
 
-    /// What the frozen ones of these parameters would need besides, were they trained.
+    /// Bytes that the frozen parameters among these would need in addition if they were trained.
     #[must_use]
     pub fn saved_by_freezing(&self, held: &Parameters) -> Bytes {
         if self.all_trained {
@@ -300,17 +300,17 @@ fn optimizer_holds_main_params(a: &Args) -> bool {
             || a.optimizer_cpu_offload)
 }
 
-/// Something that the optimizer step copies.
+/// A temporary copy that the optimizer step makes.
 pub(crate) struct StepCopy {
-    /// What the lines of an estimate call it.
+    /// The copy's name in the lines of an estimate.
     pub(crate) what: &'static str,
     /// Bytes of each element.
     bytes: u64,
-    /// The state whose shards it is made of.
+    /// The state whose shards are copied.
     state: State,
-    /// How many of the parameters have it.
+    /// The parameters whose shards are copied.
     elements: fn(&Count) -> u64,
-    /// Who makes it.
+    /// A citation of the code that makes the copy.
     pub(crate) source: Source,
 }
 

@@ -10,35 +10,35 @@ use crate::model::Architecture;
 use crate::model::tape::liveness::{TRANSIENT, Usage};
 use crate::units::Bytes;
 
-/// What a stage holds during some steps.
+/// The memory of a stage during some consecutive steps.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TimelinePoint {
-    /// The heaviest of these steps, counted from 0.
+    /// The step with the most memory, counted from 0.
     pub step: u64,
-    /// Bytes by bucket during it.
+    /// Bytes by bucket at that step's peak, indexed by [`Bucket`].
     pub memory: [Bytes; Bucket::COUNT],
     /// All buckets together.
     pub total: Bytes,
-    /// What the stage does then.
+    /// The operation that runs at that step's peak.
     pub moment: PeakMoment,
-    /// Live micro batches of each chunk.
+    /// Micro batches in flight of each chunk.
     pub in_flight: Vec<u32>,
 }
 
 /// The forward and backward passes of one iteration on a stage.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Timeline {
-    /// How many steps there are.
+    /// The number of steps.
     pub steps: u64,
-    /// At most as many points as asked for, each the heaviest moment of an equal share of the steps.
+    /// The points, each for the step with the most memory of an equal share of the steps.
     pub points: Vec<TimelinePoint>,
-    /// Bytes by bucket in the optimizer step that follows.
+    /// Bytes by bucket in the optimizer step, which follows the schedule.
     pub optimizer_step: [Bytes; Bucket::COUNT],
-    /// What stays between optimizer steps.
+    /// Bytes that stay allocated between iterations.
     pub steady: Bytes,
 }
 
-/// More points than this are not drawn.
+/// The most points of a timeline.
 const MAX_POINTS: u32 = 4096;
 
 /// The timeline of one stage; `None` when there is no such stage.

@@ -33,7 +33,7 @@ pub(super) fn line(stages: &Stages<'_>, pp_rank: u32, held: &StageEstimate) -> O
                     children.push(leaf(what, label, term.bytes, source, Some(RESTS)));
                 }
             }),
-            BufferKind::StandIns => {
+            BufferKind::DummyWgrads => {
                 for (rows, columns) in stages.buffers.stand_ins(&site) {
                     let shape = Shape::of(&[factor("rows", rows), factor("columns", columns)]);
                     let bytes = multiply(shape.elements(), buffer.width);

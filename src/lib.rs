@@ -4,13 +4,13 @@
 //! # Vocabulary
 //!
 //! A *job* is a list of *modules*; most jobs have one, called `language`. A module is a model with its
-//! own parallel sizes on its own span of ranks. A *stage* is one pipeline rank's part of a module, a
-//! *chunk* one virtual stage of it. A *part* is what chunks hold some number of: the embedding, a dense
-//! or a MoE layer, the output layer. A *tensor* is one product of factors over parallel sizes. The
-//! *inventory* of a stage is all its tensors; a *bucket* is a top-level group of bytes, such as expert
-//! weights; a *line* is one row of the itemised estimate, with formula and source. A *holding* says who
-//! holds a parameter: TP-sharded, replicated, or routed expert. An *allowance* is a measured constant
-//! that nothing derives: named, sourced, and the user's to change.
+//! own parallel sizes on its own range of ranks. A *stage* is one pipeline rank's part of a module, a
+//! *chunk* one virtual stage of it. A *part* is a unit that chunks hold in some number: the embedding, a
+//! layer of one kind, the output layer. A *tensor* has a shape: a product of factors divided by parallel
+//! sizes. A *bucket* is a top-level group of bytes, such as expert weights; a *line* is one row of the
+//! itemised estimate, with formula and source. The *sharding* of a parameter is TP-sharded, replicated, or
+//! routed expert. An *overhead* is memory that the device shows beyond PyTorch's allocations; its sizes are
+//! input fields with measured defaults.
 //!
 //! # How data flows
 //!

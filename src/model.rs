@@ -5,6 +5,7 @@ pub mod attention;
 pub mod embedding;
 pub mod front_end;
 pub mod gated_delta_net;
+pub mod gated_delta_product;
 pub mod kernels;
 pub mod layer_spec;
 pub(crate) mod linear;
@@ -27,6 +28,7 @@ mod weights;
 use crate::config::job::Module;
 use crate::source::LAYER_SCALING;
 pub use architecture::{Architecture, Part, PartCounts, PartKind};
+use gated_delta_net::Gates;
 pub use layer_spec::{Experts, LayerPrecision, LayerSpec, Mixer, Mlp, MlpKind};
 use sizes::Sizes;
 use tape::{AutogradTape, Capture, Family, Point, TensorId};
@@ -68,8 +70,10 @@ pub(crate) fn build_layer(
         Mixer::Attention => attention::build(sizes, tape, x),
         Mixer::MultiLatentAttention => mla::build(sizes, tape, x),
         Mixer::SparseAttention { indexer } => sparse_attention::build(sizes, tape, indexer, x),
-        Mixer::GatedDeltaNet => gated_delta_net::build(sizes, tape, x),
+        Mixer::GatedDeltaNet => gated_delta_net::build(sizes, tape, Gates::OfHeads, x),
+        Mixer::GatedDeltaNet2 => gated_delta_net::build(sizes, tape, Gates::OfChannels, x),
         Mixer::Mamba => mamba::build(sizes, tape, x),
+        Mixer::GatedDeltaProduct => gated_delta_product::build(sizes, tape, x),
     });
     let middle = residual_add(sizes, tape, ("self_attn_bda", "ls1"), mixed, x);
     tape.reaches(Point::Attention);

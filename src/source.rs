@@ -257,6 +257,16 @@ pub const DSA_CUDNN: Source = Source::megatron(
     "megatron/core/transformer/experimental_attention_variant/dsa_cudnn_kernels.py",
     "FusedIndexerSparseAttnFunc",
 );
+/// Gated delta net with gates for every channel.
+pub const GATED_DELTA_NET_2: Source = Source::megatron(
+    "megatron/core/ssm/gated_delta_net/gdn2.py",
+    "GatedDeltaNet2",
+);
+/// Gated delta product.
+pub const GATED_DELTA_PRODUCT: Source = Source::megatron(
+    "megatron/core/ssm/gated_delta_product.py",
+    "GatedDeltaProductMixer",
+);
 /// Mamba-2 mixer.
 pub const MAMBA_MIXER: Source = Source::megatron("megatron/core/ssm/mamba_mixer.py", "MambaMixer");
 /// Exchanges of the Mamba-2 mixer between context-parallel ranks.

@@ -203,6 +203,12 @@ choices! {
         Moe = "moe",
         /// The shared experts.
         SharedExperts = "shared_experts",
+        /// The gated norm on the output of gated delta nets.
+        GdnNormOut = "gdn_norm_out",
+        /// The input projection of gated delta products.
+        GdpInProj = "gdp_in_proj",
+        /// Convolution, queries, keys and values of gated delta products.
+        GdpQkv = "gdp_qkv",
     }
 
     /// `--offload-modules`.
@@ -221,6 +227,8 @@ choices! {
         ExpertFc1 = "expert_fc1",
         /// Input of the experts' activation.
         MoeAct = "moe_act",
+        /// Input of the convolution of gated delta products, and what queries, keys and values keep.
+        GdpQkv = "gdp_qkv",
     }
 
     /// `--cuda-graph-impl`.
@@ -299,6 +307,8 @@ choices! {
         GatedDeltaNet = "gated_delta_net",
         /// `GatedDeltaNet` under its newer name.
         Gdn = "gdn",
+        /// `Gdn` whose gates have a number for each channel instead of each head.
+        Gdn2 = "gdn2",
         /// Sparse attention as in DeepSeek-V3.2: an indexer picks the tokens that each token attends to.
         Dsa = "dsa",
     }
@@ -378,7 +388,7 @@ impl AttentionVariant {
     /// Whether it puts gated delta nets into layers (`is_gated_delta_net_variant`).
     #[must_use]
     pub const fn is_gated_delta_net(self) -> bool {
-        matches!(self, Self::GatedDeltaNet | Self::Gdn)
+        matches!(self, Self::GatedDeltaNet | Self::Gdn | Self::Gdn2)
     }
 }
 

@@ -21,6 +21,8 @@ pub enum Condition {
     MambaLayers,
     /// Some layers have sparse attention.
     SparseAttention,
+    /// Some layers are gated delta products.
+    DeltaProducts,
     /// There are MTP depths.
     MtpDepths,
     /// There is more than one pipeline stage.

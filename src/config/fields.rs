@@ -17,10 +17,10 @@ use super::choices::{
     RecomputeModule, RouterDtype, RouterScore, SoftmaxType, TokenDispatcher, TransformerImpl,
 };
 use super::condition::Condition::{
-    CudaGraphs, Encoder as IsEncoder, Experts, FineGrainedOffload, Fp8, FullRecompute, FusedLoss,
-    HybridLayers, LatentAttention, LinearAttention, MambaLayers, MtpDepths, OptimizerOffload,
-    OwnKeysAndValues, PipelineStages, PrecisionAware, QueryGroups, SelectiveRecompute,
-    SparseAttention,
+    CudaGraphs, DeltaProducts, Encoder as IsEncoder, Experts, FineGrainedOffload, Fp8,
+    FullRecompute, FusedLoss, HybridLayers, LatentAttention, LinearAttention, MambaLayers,
+    MtpDepths, OptimizerOffload, OwnKeysAndValues, PipelineStages, PrecisionAware, QueryGroups,
+    SelectiveRecompute, SparseAttention,
 };
 use super::field::Group::{
     Attention, Batch, Encoder, Hardware, Kernels, Model, Moe, Optimizer, Parallelism, Savers,
@@ -501,6 +501,8 @@ fields! {
     dsa_indexer_use_sparse_loss: bool = Field::flag(false).at(Attention, All, "dsas", "Sparse indexer loss").relevant_if(SparseAttention);
     /// Fused kernels of sparse attention. Without them, and for sizes that they do not support, PyTorch operations compute and keep the scores of all pairs of tokens.
     dsa_kernel_backend: DsaKernelBackend = Field::choice(DsaKernelBackend::NAMES, "none").at(Kernels, All, "dsakb", "Sparse attention kernels").relevant_if(SparseAttention);
+    /// Householder steps that a gated delta product takes for each token.
+    gdp_num_householder: u64 = Field::int(1, 1_000, 3).at(Model, More, "gdph", "Householder steps").symbol("k_h").relevant_if(DeltaProducts);
 }
 
 const _: () = assert!(FieldId::ALL.len() <= 255);

@@ -1,7 +1,7 @@
 //! The layers of a module as its arguments describe them: of a `GPTModel` by `num_layers`, `linear_attention_freq` and
 //! `moe_layer_freq`, of a `HybridModel` by the letters of its pattern.
 
-use super::choices::AttentionVariant;
+use super::choices::{AttentionVariant, HybridStackSpec};
 use super::fields::Args;
 use super::hybrid_pattern::{HybridPattern, LayerSymbol};
 use super::pattern::LayerPattern;
@@ -20,8 +20,12 @@ pub enum Mixer {
     },
     /// Linear attention by the gated delta rule.
     GatedDeltaNet,
+    /// Linear attention by the gated delta rule with gates for every channel.
+    GatedDeltaNet2,
     /// A Mamba-2 state space.
     Mamba,
+    /// Several steps of the gated delta rule for each token.
+    GatedDeltaProduct,
 }
 
 /// Which kind of MLP works on each token by itself.
@@ -107,8 +111,11 @@ impl Layer {
     /// The layer of a `HybridModel` that a letter stands for.
     fn of_symbol(a: &Args, symbol: LayerSymbol, number: u64) -> Self {
         let mixer = match symbol {
-            LayerSymbol::Mamba => Some(Mixer::Mamba),
-            LayerSymbol::GatedDeltaNet => Some(Mixer::GatedDeltaNet),
+            LayerSymbol::Mamba => Some(match a.spec {
+                HybridStackSpec::HybridStackSpec => Mixer::Mamba,
+                HybridStackSpec::GatedDeltaProductStackSpec => Mixer::GatedDeltaProduct,
+            }),
+            LayerSymbol::GatedDeltaNet => Some(gated_delta_net(a)),
             LayerSymbol::Attention => Some(Mixer::Attention),
             LayerSymbol::MultiLatentAttention => Some(Mixer::MultiLatentAttention),
             LayerSymbol::SparseAttention => Some(Mixer::SparseAttention {
@@ -152,7 +159,7 @@ pub(super) fn indexer_layer(a: &Args, number: u64) -> u64 {
 fn of_gpt(a: &Args, index: u64) -> Layer {
     Layer {
         mixer: Some(if is_linear(a, index) {
-            Mixer::GatedDeltaNet
+            gated_delta_net(a)
         } else if a.experimental_attention_variant == Some(AttentionVariant::Dsa) {
             Mixer::SparseAttention {
                 indexer: has_indexer(a, index.saturating_add(1)),
@@ -169,6 +176,15 @@ fn of_gpt(a: &Args, index: u64) -> Layer {
                 MlpKind::Dense
             },
         ),
+    }
+}
+
+/// The gated delta net of a module.
+fn gated_delta_net(a: &Args) -> Mixer {
+    if a.experimental_attention_variant == Some(AttentionVariant::Gdn2) {
+        Mixer::GatedDeltaNet2
+    } else {
+        Mixer::GatedDeltaNet
     }
 }
 

@@ -3,7 +3,9 @@
 use std::collections::BTreeSet;
 
 use super::canonical::{Meaning, meaning};
-use super::choices::{AttentionVariant, CudaGraphImpl, FrontEnd, RecomputeGranularity};
+use super::choices::{
+    AttentionVariant, CudaGraphImpl, FrontEnd, HybridStackSpec, RecomputeGranularity,
+};
 use super::condition::Condition;
 use super::fields::FieldId;
 use super::hybrid_pattern::{HybridPattern, LayerSymbol};
@@ -84,6 +86,10 @@ fn holds(condition: Condition, job: &RawJob, module: usize) -> bool {
         }
         Condition::HybridLayers => pattern.is_some(),
         Condition::MambaLayers => pattern_has(&[LayerSymbol::Mamba]),
+        Condition::DeltaProducts => {
+            let spec = HybridStackSpec::GatedDeltaProductStackSpec as u8;
+            choice(F::spec) == Some(spec) && pattern_has(&[LayerSymbol::Mamba])
+        }
         Condition::MtpDepths => number(F::mtp_num_layers) > 0 || pattern_mtp(pattern.as_deref()),
         Condition::PipelineStages => number(F::pipeline_model_parallel_size) > 1,
         Condition::FullRecompute => recompute(RecomputeGranularity::Full),

@@ -3,11 +3,12 @@
 use super::overhead::memory_range;
 use super::{Estimate, StageRef, estimate};
 use crate::config::choices::{
-    OffloadModule, RecomputeGranularity, RecomputeMethod, RecomputeModule, TransformerImpl,
+    AttentionVariant, OffloadModule, RecomputeGranularity, RecomputeMethod, RecomputeModule,
+    TransformerImpl,
 };
 use crate::config::fields::FieldId;
 use crate::config::job::{Config, Module};
-use crate::config::layers::MlpKind;
+use crate::config::layers::{Mixer, MlpKind};
 use crate::config::raw::RawJob;
 use crate::config::{NameSet, check};
 use crate::units::Bytes;
@@ -218,6 +219,11 @@ pub fn choices(m: &Module) -> Vec<Choice> {
         R::MoeAct => moe.is_some() && a.moe_grouped_gemm,
         R::Moe => moe.is_some(),
         R::SharedExperts => moe.is_some_and(|moe| moe.shared > 0) && !a.moe_shared_expert_overlap,
+        // Megatron takes it only where the variant is named, also for the layers of a pattern.
+        R::GdnNormOut => a
+            .experimental_attention_variant
+            .is_some_and(AttentionVariant::is_gated_delta_net),
+        R::GdpInProj | R::GdpQkv => m.layers().has_mixer(Mixer::GatedDeltaProduct),
     };
     let modules: Vec<R> = R::ALL.iter().copied().filter(sensible).collect();
     let mut out = vec![Choice::Nothing];
@@ -225,7 +231,14 @@ pub fn choices(m: &Module) -> Vec<Choice> {
     for module in &modules {
         recompute(&[*module]);
     }
-    let cheap = [R::CoreAttn, R::Layernorm, R::MlaUpProj, R::MoeAct];
+    let cheap = [
+        R::CoreAttn,
+        R::Layernorm,
+        R::MlaUpProj,
+        R::MoeAct,
+        R::GdnNormOut,
+        R::GdpQkv,
+    ];
     let cheap: Vec<R> = modules
         .iter()
         .filter(|module| cheap.contains(module))

@@ -7,21 +7,37 @@ use super::tape::{AutogradTape, Family, TensorId};
 use super::tensor::{Component, factor};
 use super::weights::Weights;
 use super::{hidden, norm};
-use crate::source::{GATED_DELTA_NET, TE_LAYERNORM_LINEAR, TE_LINEAR};
+use crate::config::choices::RecomputeModule;
+use crate::source::{GATED_DELTA_NET, GATED_DELTA_NET_2, TE_LAYERNORM_LINEAR, TE_LINEAR};
 use crate::units::multiply;
 
 /// Tokens of one chunk of the kernel.
 const CHUNK: u64 = 64;
 
+/// What the gates of a gated delta net have a number for, in each token.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Gates {
+    /// Every value head: how strongly to write and how fast to forget.
+    OfHeads,
+    /// Every channel (GDN-2): how fast to forget and how strongly to erase each channel of a key, and how strongly to
+    /// write each channel of a value.
+    OfChannels,
+}
+
 /// One gated delta net from the residual stream to the output of `out_proj`.
 ///
-/// The input projection makes queries, keys, values, an output gate as wide as the values, and two numbers a value head:
-/// how strongly to write and how fast to forget. Of its parameters only the norm on a head's output is replicated.
+/// The input projection makes queries, keys, values, an output gate as wide as the values, and the other gates. Of its
+/// parameters only the norm on a head's output is replicated.
 #[allow(
     clippy::too_many_lines,
     reason = "one tensor and one operation after the other, in the order of the forward pass"
 )]
-pub(crate) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape, input: TensorId) -> TensorId {
+pub(crate) fn build(
+    sizes: &Sizes<'_>,
+    tape: &mut AutogradTape,
+    gates: Gates,
+    input: TensorId,
+) -> TensorId {
     let (m, bytes) = (sizes.m, sizes.width());
     let a = &m.args;
     let keys = multiply(a.linear_num_key_heads, a.linear_key_head_dim);
@@ -32,14 +48,25 @@ pub(crate) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape, input: TensorId)
     );
     let values = multiply(a.linear_num_value_heads, a.linear_value_head_dim);
     let joined = multiply(keys, 2).saturating_add(values);
-    let projected = joined
-        .saturating_add(values)
-        .saturating_add(multiply(a.linear_num_value_heads, 2));
-    let wide = factor("(2·n_lk·d_lk + 2·n_lv·d_lv + 2·n_lv)", projected);
+    let with_gate = joined.saturating_add(values);
+    let key_channels = factor("n_lk·d_lk", keys);
+    let (source, wide, dt_bias, a_log) = match gates {
+        Gates::OfHeads => {
+            let all = with_gate.saturating_add(multiply(a.linear_num_value_heads, 2));
+            let wide = factor("(2·n_lk·d_lk + 2·n_lv·d_lv + 2·n_lv)", all);
+            (GATED_DELTA_NET, wide, heads, heads)
+        }
+        Gates::OfChannels => {
+            let all = with_gate.saturating_add(multiply(keys, 2).saturating_add(values));
+            let wide = factor("(4·n_lk·d_lk + 3·n_lv·d_lv)", all);
+            let key_heads = factor("n_lk", a.linear_num_key_heads);
+            (GATED_DELTA_NET_2, wide, key_channels, key_heads)
+        }
+    };
     let channels = factor("(2·n_lk·d_lk + n_lv·d_lv)", joined);
 
     let kernel = factor("c", a.linear_conv_kernel_dim);
-    let of = |component| Weights::of(m, component, GATED_DELTA_NET);
+    let of = |component| Weights::of(m, component, source);
 
     tape.at(Family::Attention, TE_LAYERNORM_LINEAR);
     let all = tape.tensor(
@@ -62,7 +89,7 @@ pub(crate) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape, input: TensorId)
     };
     norm_column(sizes, tape, norm::input(m), &linear, hidden(m));
 
-    tape.at(Family::Attention, GATED_DELTA_NET);
+    tape.at(Family::Attention, source);
     let mut tensor = |what, shape, width| tape.tensor(what, shape, width);
     let turned = tensor(
         "queries, keys and values by channel",
@@ -85,18 +112,28 @@ pub(crate) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape, input: TensorId)
         bytes,
     );
     let all_values = tensor("values", sizes.columns(&[heads, value_width]), bytes);
-    let decay = tensor("decay of every head in fp32", sizes.columns(&[heads]), 4);
-    let strength = tensor(
-        "writing strength of every head",
-        sizes.columns(&[heads]),
-        bytes,
-    );
     let chunk = factor("64", CHUNK);
-    let inverse = tensor(
-        "inverse of every chunk",
-        sizes.columns(&[heads, chunk]),
-        bytes,
-    );
+    let of_chunk = sizes.columns(&[heads, chunk]);
+    let (strengths, more) = match gates {
+        Gates::OfHeads => {
+            let of_heads = sizes.columns(&[heads]);
+            let decay = tensor("decay of every head in fp32", of_heads, 4);
+            let strength = tensor("writing strength of every head", of_heads, bytes);
+            let inverse = tensor("inverse of every chunk", of_chunk, bytes);
+            (vec![decay, strength], vec![inverse])
+        }
+        Gates::OfChannels => {
+            let of_keys = sizes.columns(&[heads, key_width]);
+            let of_values = sizes.columns(&[heads, value_width]);
+            let decay = tensor("decay of every channel in fp32", of_keys, 4);
+            let erase = tensor("erasing strength of every channel", of_keys, bytes);
+            let write = tensor("writing strength of every channel", of_values, bytes);
+            let sums = tensor("sums of the decays of every channel in fp32", of_keys, 4);
+            let scores = tensor("scores within every chunk", of_chunk, bytes);
+            let inverse = tensor("inverse of every chunk", of_chunk, bytes);
+            (vec![decay, erase, write], vec![sums, scores, inverse])
+        }
+    };
     let out = tensor(
         "output of the delta rule",
         sizes.columns(&[heads, value_width]),
@@ -109,22 +146,17 @@ pub(crate) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape, input: TensorId)
     let output = tensor("attention branch", sizes.residual(), bytes);
     tape.declare([
         of(Component::GdnConv1d).split("self_attention.conv1d.weight", &[channels, kernel], 3),
-        of(Component::GdnDtBias).split("self_attention.dt_bias", &[heads], 1),
-        of(Component::GdnALog).split("self_attention.A_log", &[heads], 1),
+        of(Component::GdnDtBias).split("self_attention.dt_bias", &[dt_bias], 1),
+        of(Component::GdnALog).split("self_attention.A_log", &[a_log], 1),
     ]);
     tape.op("conv1d", &[all], &[turned, mixed]).saves(&[turned]);
-    tape.op(
-        "split",
-        &[mixed, all],
-        &[queries, all_keys, all_values, decay, strength],
-    )
-    .saves(&[all]);
-    tape.op(
-        "gated_delta_rule",
-        &[queries, all_keys, all_values, decay, strength],
-        &[out],
-    )
-    .saves(&[queries, all_keys, all_values, decay, strength, inverse]);
+    let mut reads = vec![queries, all_keys, all_values];
+    reads.extend(strengths);
+    tape.op("split", &[mixed, all], &reads).saves(&[all]);
+    tape.op("gated_delta_rule", &reads, &[out])
+        .saves(&reads)
+        .saves(&more);
+    let after = tape.here();
     tape.declare([of(Component::GdnNorm).norm("self_attention.out_norm", value_width)]);
     tape.op("out_norm", &[out], &[normed]).saves(&[out, stats]);
     tape.op("gate", &[normed, all], &[gated])
@@ -145,6 +177,13 @@ pub(crate) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape, input: TensorId)
             ),
             bias: None,
         },
+    );
+    let gated_norm = after..tape.here() - 1;
+    tape.discarding_section(
+        RecomputeModule::GdnNormOut,
+        gated_norm,
+        &[out, all],
+        &[gated],
     );
     output
 }

@@ -127,7 +127,9 @@ impl LayerSpec {
             (Some(Mixer::SparseAttention { indexer: false }), _) => Some("dsa_without_indexer"),
             (Some(Mixer::GatedDeltaNet), None) => Some("gdn"),
             (Some(Mixer::GatedDeltaNet), Some(_)) => Some("linear"),
+            (Some(Mixer::GatedDeltaNet2), _) => Some("gdn2"),
             (Some(Mixer::Mamba), _) => Some("mamba"),
+            (Some(Mixer::GatedDeltaProduct), _) => Some("gdp"),
         };
         let mlp = self.mlp.map(|mlp| match (mlp, self.mixer) {
             (Mlp::Dense, Some(_)) => "dense",
@@ -153,12 +155,16 @@ impl LayerSpec {
             (Some(Mixer::MultiLatentAttention), None) => "MLA",
             (Some(Mixer::SparseAttention { .. }), None) => "sparse attention",
             (Some(Mixer::GatedDeltaNet), None) => "gated delta net",
+            (Some(Mixer::GatedDeltaNet2), None) => "gated delta net 2",
             (Some(Mixer::Mamba), None) => "Mamba",
+            (Some(Mixer::GatedDeltaProduct), None) => "gated delta product",
             (None, None) => "empty",
         };
         let mixer = match (self.mixer, self.mlp) {
             (Some(Mixer::GatedDeltaNet), Some(_)) => " with linear attention",
+            (Some(Mixer::GatedDeltaNet2), Some(_)) => " with gated delta net 2",
             (Some(Mixer::Mamba), Some(_)) => " with Mamba",
+            (Some(Mixer::GatedDeltaProduct), Some(_)) => " with a gated delta product",
             (Some(Mixer::SparseAttention { indexer: false }), _) => " without an indexer",
             (
                 Some(

@@ -13,7 +13,8 @@ use crate::value::Value;
 
 pub(super) const RULES: &[Rule] = &[
     rule("hybrid_pattern", hybrid_pattern),
-    rule("hybrid_not_modelled", hybrid_not_modelled),
+    rule("delta_product_spec", delta_product_spec),
+    rule("delta_product_heads", delta_product_heads),
     rule("hybrid_experts", hybrid_experts),
     rule("hybrid_num_layers", hybrid_num_layers),
     rule("hybrid_mtp", hybrid_mtp),
@@ -62,12 +63,30 @@ fn repaired(given: &str, error: &HybridPatternError) -> Option<String> {
     text.parse::<HybridPattern>().ok().map(|_| text)
 }
 
-fn hybrid_not_modelled(d: &Draft<'_>) -> Option<Violation> {
+/// `gated_delta_product_stack_spec` has no module for `+`.
+fn delta_product_spec(d: &Draft<'_>) -> Option<Violation> {
     let pattern = d.pattern()?;
     let products = d.args.spec == HybridStackSpec::GatedDeltaProductStackSpec;
-    (products && pattern.has(LayerSymbol::Mamba)).then(|| {
-        let message = "spec gated_delta_product_stack_spec is not modelled";
+    let place = pattern.place_of(LayerSymbol::MultiLatentAttention)?;
+    products.then(|| {
+        let message = format!(
+            "spec gated_delta_product_stack_spec has no layer for MLA (+ at character {place})"
+        );
         Violation::error(&[F::spec, F::hybrid_layer_pattern], message).fix(F::spec, Default)
+    })
+}
+
+/// `GatedDeltaProductMixer.__init__` knows no default.
+fn delta_product_heads(d: &Draft<'_>) -> Option<Violation> {
+    heads(d)?;
+    let products = d.args.spec == HybridStackSpec::GatedDeltaProductStackSpec;
+    (products && d.args.mamba_num_heads.is_none()).then(|| {
+        let usual = mamba_num_heads(&d.args);
+        Violation::error(
+            &[F::mamba_num_heads, F::spec],
+            "spec gated_delta_product_stack_spec needs mamba_num_heads",
+        )
+        .fix(F::mamba_num_heads, Number(usual))
     })
 }
 
@@ -262,10 +281,16 @@ fn mamba_fp8_width(d: &Draft<'_>) -> Option<Violation> {
     let a = &d.args;
     let inner = heads.saturating_mul(a.mamba_head_dim);
     let states = a.mamba_num_groups.saturating_mul(a.mamba_state_dim);
-    let width = inner
-        .saturating_add(states)
-        .saturating_mul(2)
-        .saturating_add(heads);
+    let width = match a.spec {
+        HybridStackSpec::HybridStackSpec => inner
+            .saturating_add(states)
+            .saturating_mul(2)
+            .saturating_add(heads),
+        HybridStackSpec::GatedDeltaProductStackSpec => inner
+            .saturating_add(states)
+            .saturating_add(heads)
+            .saturating_mul(a.gdp_num_householder.saturating_add(1)),
+    };
     (a.fp8_format.is_some() && !width.is_multiple_of(16)).then(|| {
         let message = format!(
             "fp8 needs the width of Mamba's in_proj, {width}, to be a multiple of 16: choose mamba_num_heads as a multiple of 16"

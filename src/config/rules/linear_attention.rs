@@ -27,7 +27,10 @@ fn has_linear_attention(d: &Draft<'_>) -> bool {
 }
 
 fn linear_attention(d: &Draft<'_>) -> Option<Violation> {
-    let missing = if !d.context.has_linear_freq {
+    // Layers of a pattern need no frequency, but `TransformerConfig` asks for it with gdn all the same.
+    let by_pattern = d.pattern().is_some()
+        && d.args.experimental_attention_variant == Some(AttentionVariant::Gdn2);
+    let missing = if !d.context.has_linear_freq && !by_pattern {
         "linear_attention_freq"
     } else if d.args.transformer_impl != TransformerImpl::TransformerEngine {
         "transformer_impl transformer_engine"

@@ -3,7 +3,7 @@
 use super::rule::FixValue::{Default, Name, Number, Off};
 use super::rule::{Rule, Violation, rule};
 use crate::config::choices::{
-    Fp8Recipe, OffloadModule, RecomputeMethod, RecomputeModule, TransformerImpl,
+    AttentionVariant, Fp8Recipe, OffloadModule, RecomputeMethod, RecomputeModule, TransformerImpl,
 };
 use crate::config::draft::Draft;
 use crate::config::fields::FieldId as F;
@@ -28,6 +28,8 @@ pub(super) const RULES: &[Rule] = &[
         "shared_experts_excludes_overlap",
         shared_experts_excludes_overlap,
     ),
+    rule("gdn_norm_out_needs_variant", gdn_norm_out_needs_variant),
+    rule("offload_gdp_qkv", offload_gdp_qkv),
     rule("delayed_fp8_excludes", delayed_fp8_excludes),
     rule("cpu_offloading", |d| {
         let all = d.args.cpu_offloading_num_layers >= d.args.num_layers;
@@ -143,6 +145,27 @@ fn mla_up_proj_needs_mla(d: &Draft<'_>) -> Option<Violation> {
         Violation::error(
             &[F::recompute_modules, F::multi_latent_attention],
             "recompute module mla_up_proj is only supported with multi_latent_attention",
+        )
+    })
+}
+
+fn gdn_norm_out_needs_variant(d: &Draft<'_>) -> Option<Violation> {
+    let variant = d.args.experimental_attention_variant;
+    let has = variant.is_some_and(AttentionVariant::is_gated_delta_net);
+    (d.recomputes(RecomputeModule::GdnNormOut) && !has).then(|| {
+        Violation::error(
+            &[F::recompute_modules, F::experimental_attention_variant],
+            "recompute module gdn_norm_out is only supported with experimental_attention_variant gdn or gdn2",
+        )
+    })
+}
+
+fn offload_gdp_qkv(d: &Draft<'_>) -> Option<Violation> {
+    let discarded = d.recomputes(RecomputeModule::GdpInProj);
+    (offloads(d, OffloadModule::GdpQkv) && discarded).then(|| {
+        Violation::error(
+            &[F::offload_modules, F::recompute_modules],
+            "offload module gdp_qkv excludes recompute module gdp_in_proj: that one keeps nothing to move",
         )
     })
 }

@@ -12,6 +12,8 @@ struct Layer {
     projections: u128,
     /// The up projections of MLA, which are part of the projections.
     up: u128,
+    /// The input projection of a gated delta product, which is part of the projections.
+    in_proj: u128,
     scores: u128,
     mlp: u128,
     shared: u128,
@@ -31,7 +33,9 @@ fn layer(m: &Module, of: config::Layer) -> Layer {
         Some(Mixer::MultiLatentAttention) => latent_attention(m, &mut out),
         Some(Mixer::SparseAttention { indexer }) => sparse_attention(m, indexer, &mut out),
         Some(Mixer::GatedDeltaNet) => gated_delta_net(m, &mut out),
+        Some(Mixer::GatedDeltaNet2) => gated_delta_net_2(m, &mut out),
         Some(Mixer::Mamba) => mamba(m, &mut out),
+        Some(Mixer::GatedDeltaProduct) => gated_delta_product(m, &mut out),
     }
     match of.mlp {
         None => {}
@@ -103,6 +107,27 @@ fn gated_delta_net(m: &Module, out: &mut Layer) {
     out.projections = wide(a.hidden_size) * (2 * keys + 3 * values + 2 * value_heads) + state;
 }
 
+fn gated_delta_net_2(m: &Module, out: &mut Layer) {
+    let a = &m.args;
+    let values = wide(a.linear_num_value_heads) * wide(a.linear_value_head_dim);
+    let keys = wide(a.linear_num_key_heads) * wide(a.linear_key_head_dim);
+    let state = 2 * values * wide(a.linear_key_head_dim);
+    out.projections = wide(a.hidden_size) * (4 * keys + 4 * values) + state;
+}
+
+fn gated_delta_product(m: &Module, out: &mut Layer) {
+    let a = &m.args;
+    let heads = wide(m.mamba_num_heads());
+    let inner = heads * wide(a.mamba_head_dim);
+    let groups = wide(a.mamba_num_groups) * wide(a.mamba_state_dim);
+    let steps = wide(a.gdp_num_householder);
+    // The state is written in every step and read once.
+    let state = (1 + steps) * inner * wide(a.mamba_state_dim);
+    let projected = (1 + steps) * (inner + groups + heads);
+    out.in_proj = wide(a.hidden_size) * projected;
+    out.projections = out.in_proj + wide(a.hidden_size) * inner + state;
+}
+
 fn mamba(m: &Module, out: &mut Layer) {
     let a = &m.args;
     let heads = wide(m.mamba_num_heads());
@@ -167,6 +192,7 @@ pub fn recomputed(m: &Module, pp_rank: usize, choice: Choice) -> Work {
                     let moe = is_moe && has(RecomputeModule::Moe);
                     part(has(RecomputeModule::CoreAttn), layer.scores)
                         + part(has(RecomputeModule::MlaUpProj), layer.up)
+                        + part(has(RecomputeModule::GdpInProj), layer.in_proj)
                         + part(has(RecomputeModule::Mlp) && !is_moe, layer.mlp)
                         + part(moe, layer.mlp)
                         + part(

@@ -43,11 +43,14 @@ impl Capture {
         let modules = m.args.cuda_graph_modules;
         let moe = spec.experts().is_some();
         let attention = spec.mixer.is_some_and(|mixer| match mixer {
-            Mixer::Mamba => modules.is_empty() || modules.contains(M::Mamba),
+            Mixer::Mamba | Mixer::GatedDeltaProduct => {
+                modules.is_empty() || modules.contains(M::Mamba)
+            }
             Mixer::Attention
             | Mixer::MultiLatentAttention
             | Mixer::SparseAttention { .. }
-            | Mixer::GatedDeltaNet => modules.is_empty() || modules.contains(M::Attn),
+            | Mixer::GatedDeltaNet
+            | Mixer::GatedDeltaNet2 => modules.is_empty() || modules.contains(M::Attn),
         });
         let mlp = if spec.mlp.is_none() {
             None

@@ -104,7 +104,15 @@ fn more_cases() -> Vec<(Json, Json)> {
         hybrid(json!({"hybrid_layer_pattern": "/*-"})),
         hybrid(json!({"hybrid_layer_pattern": "'M-' *"})),
         hybrid(json!({"hybrid_layer_pattern": "MEM*"})),
-        hybrid(json!({"spec": "gated_delta_product_stack_spec"})),
+        hybrid(
+            json!({"spec": "gated_delta_product_stack_spec", "hybrid_layer_pattern": "M-+-", "kv_lora_rank": 64}),
+        ),
+        hybrid(json!({"spec": "gated_delta_product_stack_spec", "mamba_num_heads": null})),
+        hybrid(json!({"recompute_granularity": "selective", "recompute_modules": "gdn_norm_out"})),
+        hybrid(
+            json!({"spec": "gated_delta_product_stack_spec", "recompute_granularity": "selective", "recompute_modules": "gdp_in_proj",
+            "fine_grained_activation_offloading": true, "offload_modules": "gdp_qkv"}),
+        ),
         hybrid(json!({"num_layers": 12})),
         hybrid(json!({"mtp_num_layers": 2})),
         hybrid(json!({"hybrid_layer_pattern": "M-M*/*-/*-", "mtp_num_layers": 1})),

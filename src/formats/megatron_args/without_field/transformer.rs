@@ -50,7 +50,6 @@ pub(super) const FLAGS: &[Flag] = &[
     one("mhc-num-residual-streams", "4"),
     one("mhc-recompute-layer-num", "None"),
     switch("use-te-activation-func"),
-    one("gdp-num-householder", "3"),
     one("gdp-num-chunk-states-to-recompute", "2"),
     one("mlp-chunks-for-training", "1"),
     switch("delay-offload-until-cuda-graph"),

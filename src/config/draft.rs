@@ -138,6 +138,9 @@ impl<'a> Draft<'a> {
     /// The checked module, once no rule is broken and its layers are split into stages.
     pub(super) fn into_module(mut self, name: String, stages: StageLayout) -> Module {
         self.io.count_items(&mut self.args);
+        if self.pattern().is_none() && mtp_without_decoder(&stages) {
+            self.layers.mtp_without_decoder(&self.args);
+        }
         let a = &self.args;
         let moe = a.num_experts.map(|num_experts| Moe {
             num_experts,
@@ -256,6 +259,12 @@ impl<'a> Draft<'a> {
             FieldId::virtual_pipeline_model_parallel_size
         }
     }
+}
+
+/// Whether the MTP layers of a model are in a chunk without decoder layers.
+pub(super) fn mtp_without_decoder(stages: &StageLayout) -> bool {
+    let mut chunks = stages.chunks().iter();
+    chunks.any(|chunk| chunk.mtp > 0 && chunk.num_layers() == 0)
 }
 
 /// What a pattern says of other arguments (`validate_args`): it overrides the numbers of layers and of MTP depths, and

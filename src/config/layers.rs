@@ -75,6 +75,29 @@ impl Layers {
         Self { decoder, mtp }
     }
 
+    /// Changes the MTP layer of a `GPTModel` to what it is in a chunk without decoder layers. There Megatron-LM has no
+    /// decoder layer to repeat: it builds a plain layer, with experts where the model has any (`gpt_builder`). A model
+    /// whose layers are all of one plain kind repeats that anywhere.
+    pub(super) fn mtp_without_decoder(&mut self, a: &Args) {
+        if a.num_experts.is_none() && a.experimental_attention_variant.is_none() {
+            return;
+        }
+        for layer in &mut self.mtp {
+            *layer = Layer {
+                mixer: Some(if a.multi_latent_attention {
+                    Mixer::MultiLatentAttention
+                } else {
+                    Mixer::Attention
+                }),
+                mlp: Some(if a.num_experts.is_some() {
+                    MlpKind::Moe
+                } else {
+                    MlpKind::Dense
+                }),
+            };
+        }
+    }
+
     /// The decoder's or encoder's layers, first to last.
     #[must_use]
     pub fn decoder(&self) -> &[Layer] {

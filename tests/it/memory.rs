@@ -10,3 +10,4 @@ mod offload;
 mod pairs;
 mod savings;
 mod states;
+mod variants;

@@ -50,6 +50,27 @@ fn every_variant_is_exact_on_every_rank() {
     assert_eq!(check_folder("params_variants", 20), 5);
 }
 
+/// In a chunk without decoder layers Megatron-LM has no last layer to repeat, and builds one with experts.
+#[test]
+fn an_mtp_layer_without_a_decoder_layer_beside_it_has_experts() {
+    let layers = |layout: &str| {
+        let mut freq = vec![1; 15];
+        freq.push(0);
+        let change = serde_json::json!({
+            "moe_layer_freq": freq, "mtp_num_layers": 1, "position_embedding_type": "rope",
+            "pipeline_model_parallel_layout": layout,
+        });
+        let job = crate::config::with(crate::config::moe(), change);
+        let config: Value = serde_json::from_value(job).unwrap();
+        let config = check(&RawJob::from_value(&config)).config.unwrap();
+        let parameters = &estimate(&config).modules[0].parameters;
+        let counts = counts(parameters);
+        ["mtp_dense_mlp", "mtp_routed_experts"].map(|id| counts.contains_key(id))
+    };
+    assert_eq!(layers("Et*4|t*4|t*4|t*4mL"), [true, false]);
+    assert_eq!(layers("Et*6|t*6|t*4|mL"), [false, true]);
+}
+
 /// Cases whose layers were put together by hand: no layer spec of Megatron-LM builds them.
 const NO_SPEC: &str = "syn_mhc";
 

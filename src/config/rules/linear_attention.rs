@@ -2,11 +2,13 @@
 
 use super::rule::FixValue::{Default, Number};
 use super::rule::{Rule, Violation, rule};
-use crate::config::choices::{AttentionVariant, TransformerImpl};
-use crate::config::draft::Draft;
+use crate::config::choices::{AttentionVariant, Fp8Recipe, TransformerImpl};
+use crate::config::draft::{Draft, mtp_without_decoder};
 use crate::config::fields::FieldId as F;
+use crate::config::layers::Mixer;
 use crate::config::nearby::{near_divisors, or_list};
 use crate::config::pattern::LayerPattern;
+use crate::parallel::stages::StageLayout;
 
 pub(super) const RULES: &[Rule] = &[
     rule("linear_attention", linear_attention),
@@ -18,6 +20,7 @@ pub(super) const RULES: &[Rule] = &[
         heads_by_ranks(d, F::linear_num_value_heads, d.args.linear_num_value_heads)
     }),
     rule("linear_attention_freq", linear_attention_freq),
+    rule("gated_delta_net_fp8_width", fp8_width),
 ];
 
 fn has_linear_attention(d: &Draft<'_>) -> bool {
@@ -90,5 +93,54 @@ fn linear_attention_freq(d: &Draft<'_>) -> Option<Violation> {
         );
         Violation::error(&[F::linear_attention_freq, F::num_layers], message)
             .fix(F::linear_attention_freq, Number(4))
+    })
+}
+
+/// An MTP depth repeats the last layer, and takes no layer whose attention mask it does not know
+/// (`MultiTokenPredictionLayer.__init__`).
+pub(super) fn mtp(d: &Draft<'_>, layout: &StageLayout) -> Option<Violation> {
+    let last = d.layers.decoder().last()?.mixer?;
+    let linear = matches!(last, Mixer::GatedDeltaNet | Mixer::GatedDeltaNet2);
+    let repeats = d.mtp_num_layers > 0 && d.pattern().is_none() && !mtp_without_decoder(layout);
+    (linear && repeats).then(|| {
+        let message = "mtp_num_layers is not supported where the last layer has linear attention: MTP repeats that layer";
+        Violation::error(&[F::mtp_num_layers, F::linear_attention_freq], message)
+            .fix(F::mtp_num_layers, Default)
+    })
+}
+
+/// `_GDNBase.__init__`.
+fn fp8_width(d: &Draft<'_>) -> Option<Violation> {
+    let a = &d.args;
+    let channels = d.layers.has_mixer(Mixer::GatedDeltaNet2);
+    if !channels && !d.layers.has_mixer(Mixer::GatedDeltaNet) {
+        return None;
+    }
+    let keys = a.linear_num_key_heads.saturating_mul(a.linear_key_head_dim);
+    let heads = a.linear_num_value_heads;
+    let values = heads.saturating_mul(a.linear_value_head_dim);
+    let gates = if channels {
+        keys.saturating_mul(2).saturating_add(values)
+    } else {
+        heads.saturating_mul(2)
+    };
+    let width = keys
+        .saturating_add(values)
+        .saturating_mul(2)
+        .saturating_add(gates);
+    let align = match a.fp8_recipe {
+        Fp8Recipe::Mxfp8 => 32,
+        Fp8Recipe::Delayed | Fp8Recipe::Tensorwise | Fp8Recipe::Blockwise => 16,
+    };
+    (a.fp8_format.is_some() && !width.is_multiple_of(align)).then(|| {
+        let message = format!(
+            "fp8 needs the width of a gated delta net's in_proj, {width}, to be a multiple of {align}"
+        );
+        let fields = [
+            F::fp8_format,
+            F::linear_num_value_heads,
+            F::linear_num_key_heads,
+        ];
+        Violation::error(&fields, message).fix(F::fp8_format, Default)
     })
 }

@@ -13,6 +13,7 @@ pub(super) const RULES: &[Rule] = &[
     rule("head_width", head_width),
     rule("heads_by_groups", heads_by_groups),
     rule("groups_by_tp", groups_by_tp),
+    rule("qkv_width_by_tp", qkv_width_by_tp),
     rule("mla_excludes_gqa", mla_excludes_gqa),
     rule("mla_excludes_gate", mla_excludes_gate),
     rule("mla_excludes_l2_norm", mla_excludes_l2_norm),
@@ -91,6 +92,32 @@ fn groups_by_tp(d: &Draft<'_>) -> Option<Violation> {
         or_list(&near)
     );
     let fields = [F::tensor_model_parallel_size, F::num_query_groups];
+    Some(Violation::error(&fields, message).fix_each(F::tensor_model_parallel_size, &near))
+}
+
+/// Ranks split `linear_qkv` evenly, also where there are fewer query groups than ranks.
+fn qkv_width_by_tp(d: &Draft<'_>) -> Option<Violation> {
+    let a = &d.args;
+    let queries = a.num_attention_heads;
+    let gates = if a.attention_output_gate { queries } else { 0 };
+    let heads = queries
+        .saturating_add(gates)
+        .saturating_add(d.num_query_groups.saturating_mul(2));
+    let width = heads.saturating_mul(d.kv_channels);
+    if !d.layers.has_mixer(Mixer::Attention) || width.is_multiple_of(d.tp) {
+        return None;
+    }
+    let near = d.near_tp(&|tp| width.is_multiple_of(tp));
+    let message = format!(
+        "the width of linear_qkv, {width}, must be a multiple of tensor_model_parallel_size {}; TP {} would work",
+        d.tp,
+        or_list(&near)
+    );
+    let fields = [
+        F::tensor_model_parallel_size,
+        F::num_query_groups,
+        F::kv_channels,
+    ];
     Some(Violation::error(&fields, message).fix_each(F::tensor_model_parallel_size, &near))
 }
 

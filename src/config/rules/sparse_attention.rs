@@ -3,7 +3,7 @@
 use super::rule::FixValue::{Default, Name, Number, Off, On};
 use super::rule::{Rule, Violation, rule};
 use crate::config::choices::{AttentionVariant, CpCommType, PositionEmbedding, RecomputeModule};
-use crate::config::draft::Draft;
+use crate::config::draft::{Draft, mtp_without_decoder};
 use crate::config::fields::FieldId as F;
 use crate::config::layers::{Mixer, indexer_layer};
 use crate::parallel::stages::StageLayout;
@@ -205,4 +205,21 @@ pub(super) fn stages(d: &Draft<'_>, layout: &StageLayout) -> Option<Violation> {
         F::pipeline_model_parallel_size,
     ];
     Some(Violation::error(&fields, message).fix(F::dsa_indexer_topk_freq, Number(1)))
+}
+
+/// The plain layer that an MTP depth is in a chunk without decoder layers has its norms in the up projections, which sparse
+/// attention refuses (`QKNormConfigResolver._dsa_linear_or_default`).
+pub(super) fn mtp_stage(d: &Draft<'_>, layout: &StageLayout) -> Option<Violation> {
+    let refused = sparse(d) && d.args.qk_layernorm && d.pattern().is_none();
+    (refused && mtp_without_decoder(layout)).then(|| {
+        let fields = [
+            F::mtp_num_layers,
+            F::pipeline_model_parallel_layout,
+            F::qk_layernorm,
+        ];
+        let message = "with sparse attention and qk_layernorm the stage with the MTP layers must have a decoder layer";
+        Violation::error(&fields, message)
+            .fix(F::pipeline_model_parallel_layout, Default)
+            .fix(F::mtp_num_layers, Default)
+    })
 }

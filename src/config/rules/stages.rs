@@ -2,7 +2,7 @@
 
 use super::rule::FixValue::Default;
 use super::rule::Violation;
-use super::sparse_attention;
+use super::{linear_attention, sparse_attention};
 use crate::config::draft::Draft;
 use crate::config::fields::FieldId as F;
 use crate::config::problem::Problem;
@@ -10,6 +10,9 @@ use crate::parallel::stages::{
     PipelineLayout, StageInput, StageLayout, StageProblem, VppChoice, resolve_vpp, stage_layout,
 };
 use crate::value::Value;
+
+/// A rule about how layers fall into stages.
+type LayoutRule = fn(&Draft<'_>, &StageLayout) -> Option<Violation>;
 
 /// The split of a module's layers over stages.
 ///
@@ -66,10 +69,19 @@ pub(crate) fn stages(d: &Draft<'_>) -> Result<StageLayout, Vec<Problem>> {
         }
         Err(broken) => Err(broken),
     };
-    if let Ok(layout) = &split
-        && let Some(violation) = sparse_attention::stages(d, layout)
-    {
-        return Err(vec![problem("sparse_attention_stages", violation)]);
+    if let Ok(layout) = &split {
+        let rules: [(&'static str, LayoutRule); 3] = [
+            ("sparse_attention_stages", sparse_attention::stages),
+            ("sparse_attention_mtp_stage", sparse_attention::mtp_stage),
+            ("mtp_after_linear_attention", linear_attention::mtp),
+        ];
+        let broken = rules
+            .into_iter()
+            .filter_map(|(name, check)| Some(problem(name, check(d, layout)?)));
+        let broken: Vec<Problem> = broken.collect();
+        if !broken.is_empty() {
+            return Err(broken);
+        }
     }
     split.map_err(|broken| {
         let problems = broken

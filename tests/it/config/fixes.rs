@@ -75,6 +75,7 @@ fn more_cases() -> Vec<(Json, Json)> {
         ),
         sparse(json!({"mtp_num_layers": 2, "dsa_indexer_topk_freq": 4})),
         sparse(json!({"dsa_indexer_topk_freq": 3})),
+        sparse(json!({"mtp_num_layers": 1, "pipeline_model_parallel_layout": "Et*6|t*6|t*4|mL"})),
         dense(json!({"enable_mhc_connections": true})),
         dense(json!({"swiglu": true, "squared_relu": true})),
         dense(json!({"padded_vocab_size": 50000})),
@@ -94,8 +95,20 @@ fn more_cases() -> Vec<(Json, Json)> {
             json!({"linear_num_key_heads": 2, "linear_num_value_heads": 8, "context_parallel_size": 4}),
         ),
         (
+            with(super::dense(), linear.clone()),
+            json!({"mtp_num_layers": 1, "linear_attention_freq": 3, "position_embedding_type": "rope"}),
+        ),
+        (
+            with(super::dense(), linear.clone()),
+            json!({"fp8_format": "hybrid", "linear_key_head_dim": 65}),
+        ),
+        (
             with(super::dense(), linear),
             json!({"linear_attention_freq": [1, 0]}),
+        ),
+        dense(
+            json!({"num_attention_heads": 64, "kv_channels": 9, "group_query_attention": true, "num_query_groups": 1,
+            "tensor_model_parallel_size": 4, "world_size": 64}),
         ),
         hybrid(json!({"hybrid_layer_pattern": "M-Mx*"})),
         hybrid(json!({"hybrid_layer_pattern": "M-M*/*-|*-"})),

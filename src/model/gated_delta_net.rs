@@ -35,7 +35,7 @@ pub(crate) enum Gates {
 pub(crate) fn build(
     sizes: &Sizes<'_>,
     tape: &mut AutogradTape,
-    gates: Gates,
+    rule: Gates,
     input: TensorId,
 ) -> TensorId {
     let (m, bytes) = (sizes.m, sizes.width());
@@ -50,7 +50,7 @@ pub(crate) fn build(
     let joined = multiply(keys, 2).saturating_add(values);
     let with_gate = joined.saturating_add(values);
     let key_channels = factor("n_lk·d_lk", keys);
-    let (source, wide, dt_bias, a_log) = match gates {
+    let (source, wide, dt_bias, a_log) = match rule {
         Gates::OfHeads => {
             let all = with_gate.saturating_add(multiply(a.linear_num_value_heads, 2));
             let wide = factor("(2·n_lk·d_lk + 2·n_lv·d_lv + 2·n_lv)", all);
@@ -114,7 +114,7 @@ pub(crate) fn build(
     let all_values = tensor("values", sizes.columns(&[heads, value_width]), bytes);
     let chunk = factor("64", CHUNK);
     let of_chunk = sizes.columns(&[heads, chunk]);
-    let (strengths, more) = match gates {
+    let (strengths, more) = match rule {
         Gates::OfHeads => {
             let of_heads = sizes.columns(&[heads]);
             let decay = tensor("decay of every head in fp32", of_heads, 4);

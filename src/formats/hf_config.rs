@@ -9,6 +9,7 @@ mod error;
 mod experts;
 mod families;
 mod family;
+mod hybrid;
 mod keys;
 mod pattern;
 mod source;

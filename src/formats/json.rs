@@ -42,10 +42,27 @@ const STRICT: ParseOptions = ParseOptions {
 ///
 /// The limit that the text exceeds, or the first thing that is not JSON.
 pub fn parse(text: &str) -> Result<Node, JsonError> {
+    read(text, &STRICT)
+}
+
+/// The same for JSON that Python wrote, which has `Infinity`, `-Infinity` and `NaN`. They become null.
+///
+/// # Errors
+///
+/// As [`parse`].
+pub fn parse_python(text: &str) -> Result<Node, JsonError> {
+    let options = ParseOptions {
+        allow_non_finite_numbers: true,
+        ..STRICT
+    };
+    read(text, &options)
+}
+
+fn read(text: &str, options: &ParseOptions) -> Result<Node, JsonError> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let lines = Lines::new(text);
     limits::check(text).map_err(|(at, kind)| lines.error(at, kind))?;
-    let parsed = parse_to_ast(text, &CollectOptions::default(), &STRICT)
+    let parsed = parse_to_ast(text, &CollectOptions::default(), options)
         .map_err(|error| JsonErrorKind::of_parser(text, &error))
         .map_err(|(at, kind)| lines.error(at, kind))?;
     let value = parsed.value.ok_or_else(|| {
@@ -109,6 +126,10 @@ impl Source<'_> {
     fn number(&self, literal: &NumberLit) -> Result<Data, JsonError> {
         if let Ok(int) = literal.value.parse() {
             return Ok(Data::Int(int));
+        }
+        // The parser takes these words only where it is told to.
+        if literal.value.ends_with(['y', 'N']) {
+            return Ok(Data::Null);
         }
         match literal.value.parse::<f64>() {
             Ok(float) if float.is_finite() => Ok(Data::Float(float)),

@@ -5,6 +5,7 @@ mod detect;
 mod front_ends;
 mod graphs;
 mod hf_config;
+mod hf_hybrid;
 mod hub;
 mod hybrid;
 mod import;

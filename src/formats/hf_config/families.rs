@@ -2,6 +2,7 @@
 
 mod dense;
 mod gemma;
+mod hybrid;
 mod latent;
 mod moe;
 mod refused;
@@ -16,5 +17,6 @@ pub(super) const ALL: &[&[Family]] = &[
     latent::FAMILIES,
     gemma::FAMILIES,
     special::FAMILIES,
+    hybrid::FAMILIES,
     refused::FAMILIES,
 ];

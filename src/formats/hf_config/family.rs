@@ -1,6 +1,7 @@
 //! The facts about a model family, and the names by which it is recognised.
 
 use super::families;
+use super::hybrid::HybridLayers;
 
 /// A model family: the facts that a `config.json` leaves to the family's code.
 ///
@@ -26,6 +27,8 @@ pub(super) struct Family {
     pub(super) dense_width: &'static str,
     pub(super) experts: Experts,
     pub(super) vocab_multiple: VocabMultiple,
+    /// How the file lists layers of several kinds; `None` where each layer has attention and an MLP.
+    pub(super) hybrid: Option<HybridLayers>,
     /// Fields that have the same value in every model of the family.
     pub(super) fixed: &'static [(&'static str, Fixed)],
     /// Keys that change memory in a way that the estimate does not follow, and why. `model_type` stands for the family
@@ -139,6 +142,7 @@ pub(super) const LLAMA_LIKE: Family = Family {
     dense_width: "intermediate_size",
     experts: NO_SHARED,
     vocab_multiple: VocabMultiple::PowerOfTwo,
+    hybrid: None,
     fixed: RMS_ROPE,
     not_modelled: &[],
 };

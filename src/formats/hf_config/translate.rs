@@ -3,7 +3,9 @@
 use super::error::HfProblemKind;
 use super::experts;
 use super::family::{Activation, Attention, Switch, VocabMultiple};
+use super::hybrid;
 use super::source::Source;
+use crate::config::hybrid_pattern::{HybridPattern, LayerSymbol};
 use crate::formats::node::Data;
 use crate::formats::report::KeyStatus;
 use crate::value::Value;
@@ -16,8 +18,13 @@ pub(super) fn translate(source: &mut Source<'_>) {
     for &(field, value) in source.family.fixed {
         source.fix(field, value);
     }
-    let layers = layers(source);
+    let hybrid = source.family.hybrid;
+    let layers = match hybrid {
+        None => layers(source),
+        Some(_) => None,
+    };
     let hidden = source.required("hidden_size", "hidden_size");
+    let pattern = hybrid.and_then(|style| hybrid::translate(source, style, hidden));
     let heads = source.required("num_attention_heads", "num_attention_heads");
     match source.family.attention {
         Attention::Grouped => grouped_attention(source, hidden, heads),
@@ -42,13 +49,48 @@ pub(super) fn translate(source: &mut Source<'_>) {
         &["mlp_bias", "use_bias"],
     );
     activation(source);
-    experts::translate(source, layers);
+    let has_experts = |pattern: &HybridPattern| pattern.has(LayerSymbol::Moe);
+    if pattern.as_ref().is_none_or(has_experts) {
+        experts::translate(source, layers);
+    }
     dense_width(source, hidden);
     vocabulary(source);
-    prediction_layers(source);
+    if hybrid.is_none() {
+        prediction_layers(source);
+    }
+    if hybrid.is_some() {
+        hybrid_only(source);
+    }
     dropout(source, "hidden_dropout");
     dropout(source, "attention_dropout");
     precision(source);
+}
+
+/// Keys that models of one kind of layer do not have.
+fn hybrid_only(source: &mut Source<'_>) {
+    if let Some((found, width)) = source.count("moe_latent_size", 0)
+        && width > 0
+    {
+        source.map(&found, "moe_latent_size", Value::Int(width));
+    }
+    if let Some(found) = source.find("n_shared_experts") {
+        let note = "the width of all of them together counts";
+        let field = Some("moe_shared_expert_intermediate_size");
+        source.row(&found, KeyStatus::Ignored, field, note);
+    }
+    if let Some((found, on)) = source.flag("residual_in_fp32") {
+        source.map(&found, "fp32_residual_connection", Value::Bool(on));
+    }
+    let field = "position_embedding_type";
+    match source.text(field) {
+        Some((found, "rope")) => source.map(&found, field, Value::Text(String::from("rope"))),
+        Some((found, "nope")) => source.map(&found, field, Value::Text(String::from("none"))),
+        Some((found, _)) => {
+            let note = "positions that Megatron-LM does not have";
+            source.row(&found, KeyStatus::NotModelled, Some(field), note);
+        }
+        None => {}
+    }
 }
 
 fn layers(source: &mut Source<'_>) -> Option<i128> {

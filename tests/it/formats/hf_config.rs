@@ -363,7 +363,7 @@ fn refuses_with_every_reason() {
         ),
         (
             "{\n\"model_type\": \"falcon_h1\"}",
-            "line 2: Falcon-H1 cannot be estimated: each of its layers has a Mamba mixer beside attention, which the estimate does not have",
+            "line 2: Falcon-H1 cannot be estimated: in each of its layers Mamba and attention stand side by side, which Megatron-Core's HybridModel does not build: a letter of its pattern is one of them",
         ),
         (
             r#"{"architectures": ["DeciLMForCausalLM"], "num_hidden_layers": 80}"#,

@@ -2,16 +2,15 @@
 
 use crate::formats::hf_config::family::{Family, LLAMA_LIKE};
 
-const MAMBA: &str = "most of its layers are Mamba layers, which the estimate does not have";
 const PER_LAYER: &str =
     "its layers have different shapes, and the estimate takes one shape for all";
 
 pub(super) const FAMILIES: &[Family] = &[
     Family {
-        name: "Nemotron-H",
-        model_types: &["nemotron_h", "nemotron_h_puzzle"],
-        architectures: &["NemotronHForCausalLM"],
-        refused: Some(MAMBA),
+        name: "Nemotron-H (architecture search)",
+        model_types: &["nemotron_h_puzzle"],
+        architectures: &["NemotronHPuzzleForCausalLM"],
+        refused: Some(PER_LAYER),
         ..LLAMA_LIKE
     },
     Family {
@@ -19,22 +18,35 @@ pub(super) const FAMILIES: &[Family] = &[
         model_types: &["falcon_h1"],
         architectures: &["FalconH1ForCausalLM"],
         refused: Some(
-            "each of its layers has a Mamba mixer beside attention, which the estimate does not have",
+            "in each of its layers Mamba and attention stand side by side, which Megatron-Core's HybridModel does not build: a letter of its pattern is one of them",
         ),
         ..LLAMA_LIKE
     },
     Family {
-        name: "Mamba",
-        model_types: &[
-            "mamba",
-            "mamba2",
-            "jamba",
-            "bamba",
-            "zamba2",
-            "granitemoehybrid",
-        ],
-        architectures: &[],
-        refused: Some(MAMBA),
+        name: "Mamba-1",
+        model_types: &["mamba", "falcon_mamba", "jamba"],
+        architectures: &["MambaForCausalLM", "JambaForCausalLM"],
+        refused: Some(
+            "its layers are Mamba-1, and Megatron-Core's HybridModel builds Mamba-2: other projections and another state",
+        ),
+        ..LLAMA_LIKE
+    },
+    Family {
+        name: "Zamba",
+        model_types: &["zamba", "zamba2"],
+        architectures: &["ZambaForCausalLM", "Zamba2ForCausalLM"],
+        refused: Some(
+            "its attention layers share their weights, which Megatron-Core's HybridModel does not build",
+        ),
+        ..LLAMA_LIKE
+    },
+    Family {
+        name: "Mamba-2",
+        model_types: &["mamba2", "bamba"],
+        architectures: &["Mamba2ForCausalLM", "BambaForCausalLM"],
+        refused: Some(
+            "its keys are not read; Megatron-Core's HybridModel builds it: write hybrid_layer_pattern and the mamba_* fields",
+        ),
         ..LLAMA_LIKE
     },
     Family {

@@ -54,7 +54,7 @@ pub(in crate::formats::import) fn own_json(text: &str) -> Result<Import, ImportE
 
 /// The `config.json` of a Hugging Face model.
 pub(in crate::formats::import) fn hf_config(text: &str) -> Result<Import, ImportError> {
-    let root = json::parse(text).map_err(ImportError::Json)?;
+    let root = json::parse_python(text).map_err(ImportError::Json)?;
     limit_keys(widest(&root))?;
     let model = hf::read(&root).map_err(ImportError::Model)?;
     let settings = model.settings.into_iter();

@@ -1,5 +1,7 @@
 //! `dist/`: the page, its assets, and the JavaScript API under `api/`, built by Trunk as `Trunk.toml` and `index.html` say.
 
+mod names;
+
 use std::{
     env, fs,
     hash::{DefaultHasher, Hash, Hasher},
@@ -43,8 +45,17 @@ pub(crate) fn finish() -> Result<(), Error> {
     let package = stage.join("api/package.json");
     let text = fs::read_to_string(&package)?;
     fs::write(package, text.replace("0.0.0", env!("CARGO_PKG_VERSION")))?;
+    let release = env::var_os("TRUNK_PROFILE").is_some_and(|profile| profile == "release");
+    if release {
+        for file in files(&stage)? {
+            let path = stage.join(file);
+            if path.extension().is_some_and(|kind| kind == "wasm") {
+                fs::write(&path, names::without(&fs::read(&path)?)?)?;
+            }
+        }
+    }
     stamp(&stage)?;
-    if env::var_os("TRUNK_PROFILE").is_some_and(|profile| profile == "release") {
+    if release {
         keep(&stage)
     } else {
         reload(&stage)

@@ -1,7 +1,7 @@
 //! The layers of a module as its arguments describe them: of a `GPTModel` by `num_layers`, `linear_attention_freq` and
 //! `moe_layer_freq`, of a `HybridModel` by the letters of its pattern.
 
-use super::choices::{AttentionVariant, HybridStackSpec};
+use super::choices::{AttentionVariant, CudaGraphModule, HybridStackSpec};
 use super::fields::Args;
 use super::hybrid_pattern::{HybridPattern, LayerSymbol};
 use super::pattern::LayerPattern;
@@ -26,6 +26,98 @@ pub enum Mixer {
     Mamba,
     /// Several steps of the gated delta rule for each token.
     GatedDeltaProduct,
+}
+
+/// What a mixer is called, as a layer of its own and in a layer that has an MLP as well. Such a layer is taken to have
+/// attention unless its name says otherwise.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MixerNames {
+    /// In paths, of a layer of its own.
+    pub id: &'static str,
+    /// In paths, of a layer with an MLP; empty for attention.
+    pub id_beside_mlp: &'static str,
+    /// In words, of a layer of its own.
+    pub label: &'static str,
+    /// Behind the words for a layer with an MLP; empty for attention.
+    pub with: &'static str,
+    /// Behind the words for any layer with it.
+    pub remark: &'static str,
+}
+
+impl Mixer {
+    /// What it is called.
+    #[must_use]
+    pub const fn names(self) -> MixerNames {
+        let attention = MixerNames {
+            id: "attention",
+            id_beside_mlp: "",
+            label: "attention",
+            with: "",
+            remark: "",
+        };
+        match self {
+            Self::Attention => attention,
+            Self::MultiLatentAttention => MixerNames {
+                id: "mla",
+                label: "MLA",
+                ..attention
+            },
+            Self::SparseAttention { indexer: true } => MixerNames {
+                id: "dsa",
+                id_beside_mlp: "dsa",
+                label: "sparse attention",
+                ..attention
+            },
+            Self::SparseAttention { indexer: false } => MixerNames {
+                id: "dsa_without_indexer",
+                id_beside_mlp: "dsa_without_indexer",
+                label: "sparse attention",
+                remark: " without an indexer",
+                ..attention
+            },
+            Self::GatedDeltaNet => MixerNames {
+                id: "gdn",
+                id_beside_mlp: "linear",
+                label: "gated delta net",
+                with: " with linear attention",
+                remark: "",
+            },
+            Self::GatedDeltaNet2 => MixerNames {
+                id: "gdn2",
+                id_beside_mlp: "gdn2",
+                label: "gated delta net 2",
+                with: " with gated delta net 2",
+                remark: "",
+            },
+            Self::Mamba => MixerNames {
+                id: "mamba",
+                id_beside_mlp: "mamba",
+                label: "Mamba",
+                with: " with Mamba",
+                remark: "",
+            },
+            Self::GatedDeltaProduct => MixerNames {
+                id: "gdp",
+                id_beside_mlp: "gdp",
+                label: "gated delta product",
+                with: " with a gated delta product",
+                remark: "",
+            },
+        }
+    }
+
+    /// The name under which CUDA graphs of layers capture it (`CudaGraphModule`).
+    #[must_use]
+    pub const fn cuda_graph_module(self) -> CudaGraphModule {
+        match self {
+            Self::Mamba | Self::GatedDeltaProduct => CudaGraphModule::Mamba,
+            Self::Attention
+            | Self::MultiLatentAttention
+            | Self::SparseAttention { .. }
+            | Self::GatedDeltaNet
+            | Self::GatedDeltaNet2 => CudaGraphModule::Attn,
+        }
+    }
 }
 
 /// Which kind of MLP works on each token by itself.

@@ -119,18 +119,12 @@ impl LayerSpec {
             LayerPrecision::Module => None,
             LayerPrecision::Bf16 => Some("bf16"),
         };
-        let mixer = match (self.mixer, self.mlp) {
-            (None, _) | (Some(Mixer::Attention | Mixer::MultiLatentAttention), Some(_)) => None,
-            (Some(Mixer::Attention), None) => Some("attention"),
-            (Some(Mixer::MultiLatentAttention), None) => Some("mla"),
-            (Some(Mixer::SparseAttention { indexer: true }), _) => Some("dsa"),
-            (Some(Mixer::SparseAttention { indexer: false }), _) => Some("dsa_without_indexer"),
-            (Some(Mixer::GatedDeltaNet), None) => Some("gdn"),
-            (Some(Mixer::GatedDeltaNet), Some(_)) => Some("linear"),
-            (Some(Mixer::GatedDeltaNet2), _) => Some("gdn2"),
-            (Some(Mixer::Mamba), _) => Some("mamba"),
-            (Some(Mixer::GatedDeltaProduct), _) => Some("gdp"),
-        };
+        let names = self.mixer.map(Mixer::names);
+        let mixer = names.map(|names| match self.mlp {
+            Some(_) => names.id_beside_mlp,
+            None => names.id,
+        });
+        let mixer = mixer.filter(|id| !id.is_empty());
         let mlp = self.mlp.map(|mlp| match (mlp, self.mixer) {
             (Mlp::Dense, Some(_)) => "dense",
             (Mlp::Dense, None) => "mlp",
@@ -147,41 +141,22 @@ impl LayerSpec {
     }
 
     fn words(&self, noun: &str) -> String {
-        let kind = match (self.mixer, self.mlp) {
-            (Some(_), Some(Mlp::Dense)) => "dense",
-            (_, Some(Mlp::Moe(_))) => "MoE",
-            (None, Some(Mlp::Dense)) => "MLP",
-            (Some(Mixer::Attention), None) => "attention",
-            (Some(Mixer::MultiLatentAttention), None) => "MLA",
-            (Some(Mixer::SparseAttention { .. }), None) => "sparse attention",
-            (Some(Mixer::GatedDeltaNet), None) => "gated delta net",
-            (Some(Mixer::GatedDeltaNet2), None) => "gated delta net 2",
-            (Some(Mixer::Mamba), None) => "Mamba",
-            (Some(Mixer::GatedDeltaProduct), None) => "gated delta product",
+        let names = self.mixer.map(Mixer::names);
+        let kind = match (self.mlp, names) {
+            (Some(Mlp::Moe(_)), _) => "MoE",
+            (Some(Mlp::Dense), Some(_)) => "dense",
+            (Some(Mlp::Dense), None) => "MLP",
+            (None, Some(names)) => names.label,
             (None, None) => "empty",
         };
-        let mixer = match (self.mixer, self.mlp) {
-            (Some(Mixer::GatedDeltaNet), Some(_)) => " with linear attention",
-            (Some(Mixer::GatedDeltaNet2), Some(_)) => " with gated delta net 2",
-            (Some(Mixer::Mamba), Some(_)) => " with Mamba",
-            (Some(Mixer::GatedDeltaProduct), Some(_)) => " with a gated delta product",
-            (Some(Mixer::SparseAttention { indexer: false }), _) => " without an indexer",
-            (
-                Some(
-                    Mixer::Attention
-                    | Mixer::MultiLatentAttention
-                    | Mixer::SparseAttention { indexer: true },
-                )
-                | None,
-                _,
-            )
-            | (_, None) => "",
-        };
+        let with = names.filter(|_| self.mlp.is_some());
+        let with = with.map_or("", |names| names.with);
+        let remark = names.map_or("", |names| names.remark);
         let precision = match self.precision {
             LayerPrecision::Module => "",
             LayerPrecision::Bf16 => " in bf16",
         };
-        [kind, " ", noun, mixer, precision].concat()
+        [kind, " ", noun, with, remark, precision].concat()
     }
 }
 

@@ -2,6 +2,7 @@
 //! its inputs and the gradients of its outputs into.
 
 use super::{Buffer, List};
+use crate::config::choices::CudaGraphModule;
 use crate::memory::blocks::{CompiledTapes, attention_mask as mask};
 use crate::memory::chunk_profile::ChunkProfile;
 use crate::model::tape::{Capture, Point, block};
@@ -29,7 +30,7 @@ pub(crate) fn buffers(
     out.tensor(what, stream.times(alive), sizes.width(), GRAPH_INPUTS);
     let attends = |spec: &LayerSpec| {
         let captured = Capture::of(m, *spec).is_some_and(|capture| capture.from == Point::Start);
-        captured && spec.mixer.is_some_and(|mixer| mixer != Mixer::Mamba)
+        captured && spec.mixer.map(Mixer::cuda_graph_module) == Some(CudaGraphModule::Attn)
     };
     if tapes.architecture().specs().iter().any(attends) {
         let mask = mask(m).times(alive);

@@ -6,7 +6,7 @@ use core::ops::Range;
 use super::{ActivationTensor, AutogradTape, Gradient, Op, Section, TensorId, UseKind};
 use crate::config::choices::{CudaGraphImpl, CudaGraphModule};
 use crate::config::job::Module;
-use crate::model::layer_spec::{LayerSpec, Mixer};
+use crate::model::layer_spec::LayerSpec;
 use crate::model::tensor::Shape;
 
 /// Where a layer's graph may begin or end.
@@ -42,16 +42,9 @@ impl Capture {
         }
         let modules = m.args.cuda_graph_modules;
         let moe = spec.experts().is_some();
-        let attention = spec.mixer.is_some_and(|mixer| match mixer {
-            Mixer::Mamba | Mixer::GatedDeltaProduct => {
-                modules.is_empty() || modules.contains(M::Mamba)
-            }
-            Mixer::Attention
-            | Mixer::MultiLatentAttention
-            | Mixer::SparseAttention { .. }
-            | Mixer::GatedDeltaNet
-            | Mixer::GatedDeltaNet2 => modules.is_empty() || modules.contains(M::Attn),
-        });
+        let attention = spec
+            .mixer
+            .is_some_and(|mixer| modules.is_empty() || modules.contains(mixer.cuda_graph_module()));
         let mlp = if spec.mlp.is_none() {
             None
         } else if modules.is_empty() || modules.contains(if moe { M::Moe } else { M::Mlp }) {

@@ -228,4 +228,7 @@ presets! {
     ("qwen3-0.6b", 1, "Qwen3 0.6B", "Alibaba", "Qwen3", 596_049_920, None);
     ("qwen3-4b", 1, "Qwen3 4B", "Alibaba", "Qwen3", 4_022_468_096, None);
     ("gpt2", 1, "GPT-2 124M", "OpenAI", "GPT", 124_439_808, None);
+    ("deepseek-v3.2", 1, "DeepSeek-V3.2", "DeepSeek", "DeepSeek", 671_877_929_216, Some(37_000_000_000));
+    ("glm-5", 1, "GLM-5", "Z.ai", "GLM", 743_911_199_232, Some(40_000_000_000));
+    ("glm-5.2", 1, "GLM-5.2", "Z.ai", "GLM", 743_377_000_704, Some(40_000_000_000));
 }

@@ -43,6 +43,8 @@ pub(super) enum Attention {
     Grouped,
     /// Multi-head latent attention.
     Latent,
+    /// Multi-head latent attention over the tokens that an indexer picks.
+    Sparse,
 }
 
 /// A property that all models of a family have, or none, or that a key decides.

@@ -29,6 +29,10 @@ pub(super) fn translate(source: &mut Source<'_>) {
     match source.family.attention {
         Attention::Grouped => grouped_attention(source, hidden, heads),
         Attention::Latent => latent_attention(source),
+        Attention::Sparse => {
+            latent_attention(source);
+            indexer(source);
+        }
     }
     switch(
         source,
@@ -179,6 +183,27 @@ fn latent_attention(source: &mut Source<'_>) {
                 None,
                 "latent attention has its own widths",
             );
+        }
+    }
+}
+
+/// The indexer of sparse attention.
+fn indexer(source: &mut Source<'_>) {
+    let variant = Value::Text("dsa".to_owned());
+    source.derive_from_family("experimental_attention_variant", variant, "");
+    for (key, field) in [
+        ("index_n_heads", "dsa_indexer_n_heads"),
+        ("index_head_dim", "dsa_indexer_head_dim"),
+        ("index_topk", "dsa_indexer_topk"),
+    ] {
+        source.required(key, field);
+    }
+    for (key, field, least) in [
+        ("index_topk_freq", "dsa_indexer_topk_freq", 1),
+        ("index_skip_topk_offset", "dsa_indexer_skip_topk_offset", 0),
+    ] {
+        if let Some((found, count)) = source.count(key, least) {
+            source.map(&found, field, Value::Int(count));
         }
     }
 }

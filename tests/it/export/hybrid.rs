@@ -119,6 +119,9 @@ fn every_hybrid_model_needs_the_same_after_every_format() {
                 assert!(text.contains("HybridModelProvider has no multi-latent attention"));
                 continue;
             }
+            if text.contains("# Megatron-Bridge has no key for spec.\n") {
+                continue;
+            }
             let mut back = import(&text, &Options::default()).unwrap().state.setup.job;
             let world = job.shared.get(FieldId::world_size).unwrap();
             back.shared.set(FieldId::world_size, world.clone());

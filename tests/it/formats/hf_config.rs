@@ -285,11 +285,13 @@ fn aliases_agree_or_conflict() {
 
 #[test]
 fn the_report_tells_what_is_not_followed() {
-    let text = r#"{"model_type": "deepseek_v32", "index_topk": 2048, "rope_theta": 1e4, "quantization_config": {"a": 1},
+    let text = r#"{"model_type": "glm_moe_dsa", "indexer_types": [], "rope_theta": 1e4, "quantization_config": {"a": 1},
         "brand_new": 3, "also_new": null}"#;
     assert_eq!(
         statuses(text, KeyStatus::NotModelled),
-        ["index_topk: the sparse-attention indexer's weights and activations are not counted"]
+        [
+            "indexer_types: which layers have an indexer follows from `index_topk_freq` and `index_skip_topk_offset`, as in Megatron-Bridge"
+        ]
     );
     assert_eq!(statuses(text, KeyStatus::Unknown), ["brand_new: "]);
     assert_eq!(
@@ -316,6 +318,18 @@ fn the_report_tells_what_is_not_followed() {
         KeyStatus::NotModelled,
     );
     assert_eq!(linear.len(), 2, "{linear:?}");
+}
+
+#[test]
+fn sparse_attention_has_an_indexer() {
+    let text =
+        r#"{"model_type": "glm_moe_dsa", "index_topk_freq": 4, "index_skip_topk_offset": 3}"#;
+    let fields = "experimental_attention_variant dsa_indexer_n_heads dsa_indexer_head_dim dsa_indexer_topk \
+        dsa_indexer_topk_freq dsa_indexer_skip_topk_offset apply_rope_fusion";
+    assert_eq!(settings(text, fields), "\"dsa\" 32 128 2048 4 3 false");
+    let text = r#"{"model_type": "deepseek_v32"}"#;
+    let fields = "dsa_indexer_n_heads dsa_indexer_head_dim dsa_indexer_topk";
+    assert_eq!(settings(text, fields), "64 128 2048");
 }
 
 #[test]

@@ -1,7 +1,8 @@
 //! Mixtures of experts with multi-head latent attention.
 
 use crate::formats::hf_config::family::{
-    Attention, Experts, Family, LLAMA_LIKE, MoeLayers, NO_SHARED, Shared, Switch, VocabMultiple,
+    Attention, Experts, Family, Fixed, LLAMA_LIKE, MoeLayers, NO_SHARED, Shared, Switch,
+    VocabMultiple,
 };
 
 /// The experts of DeepSeek-V2.
@@ -27,7 +28,16 @@ const LATENT: Family = Family {
     ..LLAMA_LIKE
 };
 
-const INDEXER: &str = "the sparse-attention indexer's weights and activations are not counted";
+/// Sparse attention, which has no fused rotary embedding.
+const SPARSE: Family = Family {
+    attention: Attention::Sparse,
+    fixed: &[
+        ("normalization", Fixed::Text("RMSNorm")),
+        ("position_embedding_type", Fixed::Text("rope")),
+        ("apply_rope_fusion", Fixed::Bool(false)),
+    ],
+    ..LATENT
+};
 
 pub(super) const FAMILIES: &[Family] = &[
     Family {
@@ -65,12 +75,7 @@ pub(super) const FAMILIES: &[Family] = &[
             "q_lora_rank": 1536, "kv_lora_rank": 512, "qk_nope_head_dim": 128, "qk_rope_head_dim": 64,
             "v_head_dim": 128, "num_experts": 256, "n_shared_experts": 1, "moe_intermediate_size": 2048,
             "num_experts_per_tok": 8, "index_n_heads": 64, "index_head_dim": 128, "index_topk": 2048}"#,
-        not_modelled: &[
-            ("index_n_heads", INDEXER),
-            ("index_head_dim", INDEXER),
-            ("index_topk", INDEXER),
-        ],
-        ..LATENT
+        ..SPARSE
     },
     Family {
         // The class comes with the files and has no defaults that can be relied on.
@@ -103,13 +108,11 @@ pub(super) const FAMILIES: &[Family] = &[
             "q_lora_rank": 2048, "kv_lora_rank": 512, "qk_nope_head_dim": 192, "qk_rope_head_dim": 64,
             "v_head_dim": 256, "num_experts": 256, "n_shared_experts": 1, "moe_intermediate_size": 2048,
             "num_experts_per_tok": 8, "index_n_heads": 32, "index_head_dim": 128, "index_topk": 2048}"#,
-        not_modelled: &[
-            ("index_n_heads", INDEXER),
-            ("index_head_dim", INDEXER),
-            ("index_topk", INDEXER),
-            ("indexer_types", INDEXER),
-        ],
-        ..LATENT
+        not_modelled: &[(
+            "indexer_types",
+            "which layers have an indexer follows from `index_topk_freq` and `index_skip_topk_offset`, as in Megatron-Bridge",
+        )],
+        ..SPARSE
     },
     Family {
         name: "Sarvam MLA",

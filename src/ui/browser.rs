@@ -120,6 +120,18 @@ pub(crate) fn focus_is(selector: &str) -> bool {
         .is_some_and(|element| element.matches(selector) == Ok(true))
 }
 
+/// Where the element with this id begins, in pixels from the left and the top of the window.
+#[allow(
+    clippy::cast_possible_truncation,
+    reason = "no page is that large, and the conversion stops at the ends of the type"
+)]
+pub(crate) fn corner(id: &str) -> Option<(i32, i32)> {
+    let bounds = document()?
+        .get_element_by_id(id)?
+        .get_bounding_client_rect();
+    Some((bounds.left().round() as i32, bounds.top().round() as i32))
+}
+
 /// Sets or removes an attribute of the root element.
 pub(crate) fn mark_root(name: &str, value: Option<&str>) {
     if let Some(root) = document().and_then(|document| document.document_element()) {

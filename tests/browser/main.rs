@@ -31,5 +31,6 @@ mod heap;
 mod link;
 mod loading;
 mod modules;
+mod pattern;
 mod readout;
 mod search;

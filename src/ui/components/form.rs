@@ -5,6 +5,8 @@ mod derived;
 mod field_help;
 mod field_row;
 mod field_search;
+mod pattern_editor;
+mod pattern_note;
 mod problem_note;
 mod section;
 mod section_fields;

@@ -20,6 +20,11 @@ const KEYS: &[(&str, &str)] = &[
         "Home End in a parallel size",
         "Smallest, largest legal value",
     ),
+    ("← → ↑ ↓ in the layers of a pattern", "Another layer"),
+    (
+        "M * - E G + D there",
+        "Kind of the layer; Enter inserts one, Delete removes it, | ends the stage",
+    ),
     ("Esc", "Close"),
 ];
 

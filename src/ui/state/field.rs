@@ -15,6 +15,11 @@ impl State {
         self.setup.read().job.get(self.module.get(), id).cloned()
     }
 
+    /// The whole number that was given for a field, where it can take it.
+    pub fn number(&self, id: FieldId) -> Option<u64> {
+        self.setup.read().job.number(self.module.get(), id)
+    }
+
     /// The value that the field is reset to; `None` for its default.
     pub fn base(&self, id: FieldId) -> Option<Value> {
         self.baseline.read().get(self.module.get(), id).cloned()
@@ -79,6 +84,9 @@ fn is_about_module(problem: &Problem, id: FieldId, module: usize) -> bool {
 fn derived_value(id: FieldId, module: &Module) -> Option<u64> {
     let derived = module.derived();
     Some(match id {
+        // A pattern has a letter for each layer.
+        FieldId::num_layers => module.hybrid()?.layers().count() as u64,
+        FieldId::mtp_num_layers => module.hybrid()?.depths(),
         FieldId::ffn_hidden_size => derived.ffn_hidden_size,
         FieldId::kv_channels => derived.kv_channels,
         FieldId::padded_vocab_size => derived.padded_vocab_size,

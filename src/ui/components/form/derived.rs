@@ -1,6 +1,7 @@
 //! What follows from the fields of a section, shown next to those that it follows from.
 
 use crate::config::field::Group;
+use crate::config::hybrid_pattern::{HybridPattern, LayerSymbol};
 use crate::config::job::Module;
 use crate::parallel::stages::Chunk;
 use crate::report::amount::parameters;
@@ -49,10 +50,12 @@ fn chips(group: Group, module: &Module) -> Vec<Chip> {
     let args = module.args();
     let moe = d.experts_per_rank > 0;
     match group {
-        Group::Model => vec![(
-            "padded vocabulary",
-            format!("{} (+{})", d.padded_vocab_size, d.vocab_padding),
-        )],
+        Group::Model => {
+            let padded = format!("{} (+{})", d.padded_vocab_size, d.vocab_padding);
+            let layers = module.hybrid().map(|pattern| ("layers", kinds(pattern)));
+            let vocabulary = [("padded vocabulary", padded)];
+            vocabulary.into_iter().chain(layers).collect()
+        }
         Group::Moe if moe => vec![("experts on a rank", d.experts_per_rank.to_string())],
         Group::Parallelism => {
             let mut chips = vec![("DP", d.data_parallel_size.to_string())];
@@ -72,6 +75,17 @@ fn chips(group: Group, module: &Module) -> Vec<Chip> {
         }
         _ => Vec::new(),
     }
+}
+
+/// The layers of a pattern by kind, such as `52: 24 Mamba, 24 MLP, 4 attention`.
+fn kinds(pattern: &HybridPattern) -> String {
+    let count = |symbol: LayerSymbol| pattern.layers().filter(|s| *s == symbol).count();
+    let kinds = LayerSymbol::ALL.map(|symbol| (count(symbol), symbol.label()));
+    let kinds = kinds.into_iter().filter(|(count, _)| *count > 0);
+    let kinds: Vec<String> = kinds
+        .map(|(count, label)| format!("{count} {label}"))
+        .collect();
+    format!("{}: {}", pattern.layers().count(), kinds.join(", "))
 }
 
 /// How many layers a pipeline stage has, or a chunk where stages have several.

@@ -3,6 +3,8 @@
 use super::control::FieldControl;
 use super::control_id;
 use super::field_help::FieldHelp;
+use super::pattern_editor::PatternEditor;
+use super::pattern_note::PatternNote;
 use super::problem_note::ProblemNote;
 use crate::config::field::{Field, Kind};
 use crate::config::fields::FieldId;
@@ -62,6 +64,7 @@ pub fn FieldRow(id: FieldId) -> impl IntoView {
             </div>
             <FieldHelp id open=help_open />
             <div class="field-problems" id=format!("{control}-problems")>
+                <PatternNote id />
                 {move || {
                     problems
                         .get()
@@ -70,6 +73,7 @@ pub fn FieldRow(id: FieldId) -> impl IntoView {
                         .collect_view()
                 }}
             </div>
+            {(id == FieldId::hybrid_layer_pattern).then(|| view! { <PatternEditor /> })}
         </div>
     }
 }
@@ -77,7 +81,10 @@ pub fn FieldRow(id: FieldId) -> impl IntoView {
 /// Whether the control needs the whole line.
 fn is_wide(id: FieldId) -> bool {
     matches!(id.field().kind, Kind::Set(_) | Kind::LayerPattern)
-        || id == FieldId::pipeline_model_parallel_layout
+        || matches!(
+            id,
+            FieldId::pipeline_model_parallel_layout | FieldId::hybrid_layer_pattern
+        )
 }
 
 /// The label and what stands beside it.

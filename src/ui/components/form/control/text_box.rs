@@ -55,12 +55,10 @@ pub fn TextBox(id: FieldId, invalid: Memo<bool>) -> impl IntoView {
 
 /// The value that an empty box stands for; empty where it must not be empty.
 fn hint(state: State, id: FieldId) -> String {
-    let Default::Derived(rule) = id.field().default else {
-        return String::new();
-    };
-    match state.derived_value(id) {
-        Some(number) => number.to_string(),
-        None if rule.len() <= LONGEST_HINT => rule.to_owned(),
-        None => String::from("none"),
+    match (state.derived_value(id), id.field().default) {
+        (Some(number), _) => number.to_string(),
+        (None, Default::Derived(rule)) if rule.len() <= LONGEST_HINT => rule.to_owned(),
+        (None, Default::Derived(_)) => String::from("none"),
+        (None, _) => String::new(),
     }
 }

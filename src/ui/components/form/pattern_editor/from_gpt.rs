@@ -1,0 +1,142 @@
+//! The layers of a `GPTModel` as a pattern.
+
+use crate::config::fields::FieldId as F;
+use crate::config::hybrid_pattern::{HybridPattern, LayerSymbol};
+use crate::config::job::Module;
+use crate::config::layers::{Layer, Mixer, MlpKind};
+use crate::config::raw::RawJob;
+use crate::value::Value;
+
+/// Fields that split layers over stages or say what layers are, which `hybrid_layer_pattern` does instead.
+const REPLACED: &[F] = &[
+    F::num_layers,
+    F::mtp_num_layers,
+    F::pipeline_model_parallel_layout,
+    F::virtual_pipeline_model_parallel_size,
+    F::num_layers_per_virtual_pipeline_stage,
+    F::num_virtual_stages_per_pipeline_rank,
+    F::decoder_first_pipeline_num_layers,
+    F::decoder_last_pipeline_num_layers,
+    F::experimental_attention_variant,
+];
+
+/// Gives module `index` of a job the layers of `module` as a pattern, with the same layers on each pipeline chunk.
+pub(super) fn as_pattern(job: &mut RawJob, index: usize, module: &Module) -> HybridPattern {
+    let pattern = pattern_of(module);
+    for field in REPLACED {
+        if job.get(index, *field).is_some() {
+            job.put(index, *field, Value::Null);
+        }
+    }
+    for field in [
+        F::account_for_embedding_in_pipeline_split,
+        F::account_for_loss_in_pipeline_split,
+    ] {
+        if job.get(index, field).is_some() {
+            job.put(index, field, Value::Bool(false));
+        }
+    }
+    for field in [F::moe_layer_freq, F::linear_attention_freq] {
+        if job.get(index, field).is_some() {
+            job.put(index, field, Value::Int(1));
+        }
+    }
+    // Fields that count layers: each layer of a `GPTModel` is two letters.
+    let a = module.args();
+    let in_bf16 = |count| module.has_bf16_layers().then_some(count);
+    for (field, count) in [
+        (F::recompute_num_layers, a.recompute_num_layers),
+        (
+            F::cpu_offloading_num_layers,
+            Some(a.cpu_offloading_num_layers),
+        ),
+        (
+            F::num_layers_at_start_in_bf16,
+            in_bf16(a.num_layers_at_start_in_bf16),
+        ),
+        (
+            F::num_layers_at_end_in_bf16,
+            in_bf16(a.num_layers_at_end_in_bf16),
+        ),
+    ] {
+        if let Some(count) = count.filter(|count| *count > 0) {
+            job.put(index, field, Value::Int(i128::from(count) * 2));
+        }
+    }
+    job.put(
+        index,
+        F::hybrid_layer_pattern,
+        Value::Text(pattern.to_string()),
+    );
+    pattern
+}
+
+/// The layers of a module, with `|` where its pipeline chunks end.
+fn pattern_of(module: &Module) -> HybridPattern {
+    let letters = |layers: &[Layer]| -> Vec<LayerSymbol> {
+        layers.iter().flat_map(|layer| symbols(*layer)).collect()
+    };
+    let mut chunks: Vec<_> = module.stages.chunks().iter().collect();
+    chunks.sort_by_key(|chunk| (chunk.vp_stage, chunk.pp_rank));
+    let decoder = module.layers().decoder();
+    let segments = chunks.into_iter().map(|chunk| {
+        let (start, end) = (chunk.layers.start as usize, chunk.layers.end as usize);
+        letters(decoder.get(start..end).unwrap_or_default())
+    });
+    let segments = segments.collect();
+    match module.mtp_num_layers {
+        0 => HybridPattern::new(segments, Vec::new(), 0),
+        depths => HybridPattern::new(segments, letters(module.layers().mtp()), depths),
+    }
+}
+
+/// The letters of a layer: one for each of its halves.
+fn symbols(layer: Layer) -> impl Iterator<Item = LayerSymbol> {
+    let mixer = layer.mixer.map(|mixer| match mixer {
+        Mixer::Attention => LayerSymbol::Attention,
+        Mixer::MultiLatentAttention => LayerSymbol::MultiLatentAttention,
+        Mixer::GatedDeltaNet => LayerSymbol::GatedDeltaNet,
+        Mixer::Mamba => LayerSymbol::Mamba,
+    });
+    let mlp = layer.mlp.map(|mlp| match mlp {
+        MlpKind::Dense => LayerSymbol::Mlp,
+        MlpKind::Moe => LayerSymbol::Moe,
+    });
+    mixer.into_iter().chain(mlp)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::as_pattern;
+    use crate::config::check;
+    use crate::memory::estimate;
+    use crate::presets::PRESETS;
+
+    /// A pattern is another way to write the same layers, wherever Megatron has patterns for what a preset does.
+    #[test]
+    fn a_preset_written_as_a_pattern_has_the_same_parameters() {
+        let mut written = 0;
+        for preset in PRESETS {
+            let mut job = preset.raw_job();
+            let Some(config) = check(&job).config else {
+                continue;
+            };
+            let Some(module) = config.modules().first().filter(|m| m.hybrid().is_none()) else {
+                continue;
+            };
+            let before = estimate(&config);
+            let pattern = as_pattern(&mut job, 0, module);
+            let checked = check(&job);
+            let problems: Vec<_> = checked.problems.iter().map(ToString::to_string).collect();
+            eprintln!("{} {pattern} {problems:?}", preset.id);
+            if let Some(config) = checked.config {
+                let after = estimate(&config);
+                let total =
+                    |e: &crate::memory::Estimate| e.modules.first().map(|m| m.parameters.total());
+                eprintln!("   {:?} {:?}", total(&before), total(&after));
+                written += 1;
+            }
+        }
+        assert!(written > 10, "{written}");
+    }
+}

@@ -1,0 +1,102 @@
+//! What can be done to the current layer, as buttons: the kinds of layers, which are also the legend of the cells, and
+//! the edits around it.
+
+use super::cells::cell_class;
+use super::edit::Edit;
+use super::{Editor, Layer, Part, keys};
+use crate::config::hybrid_pattern::LayerSymbol;
+use leptos::prelude::*;
+
+/// The buttons for the layer that was last focused.
+#[component]
+pub(super) fn LayerPalette() -> impl IntoView {
+    let editor = expect_context::<Editor>();
+    let kind = Memo::new(move |_| editor.symbol(editor.current.get()));
+    let heading = move || {
+        let label = kind.get().map_or("", LayerSymbol::label);
+        format!("{}: {label}", editor.current.get())
+    };
+    let kinds = LayerSymbol::ALL.map(|symbol| view! { <KindButton symbol kind /> });
+    let ends_stage = Memo::new(move |_| {
+        let current = editor.current.get();
+        editor.ends_segment(current)
+    });
+    let can_end_stage = Memo::new(move |_| {
+        let current = editor.current.get();
+        let last = editor.layers.read().decoder.len().saturating_sub(1);
+        current.part == Part::Decoder && current.index < last
+    });
+    view! {
+        <div class="pattern-palette" role="group" aria-labelledby="pattern-current">
+            <p id="pattern-current">{heading}</p>
+            <div class="pattern-kinds">{kinds}</div>
+            <div class="pattern-actions">
+                <EditButton label="Insert before" edit=Edit::InsertBefore />
+                <EditButton label="Insert after" edit=Edit::InsertAfter />
+                <EditButton label="Remove" edit=Edit::Remove />
+                <button
+                    type="button"
+                    aria-pressed=move || ends_stage.get().to_string()
+                    aria-disabled=move || (!can_end_stage.get()).to_string()
+                    on:click=move |_| {
+                        if can_end_stage.get_untracked() {
+                            editor.apply(Edit::ToggleBorder(editor.current.get_untracked()));
+                        }
+                    }
+                >
+                    "Stage ends here"
+                </button>
+            </div>
+            <p class="faint" id="pattern-keys">
+                {keys::HELP}
+            </p>
+        </div>
+    }
+}
+
+/// The button that makes the current layer one of this kind.
+#[component]
+fn KindButton(symbol: LayerSymbol, kind: Memo<Option<LayerSymbol>>) -> impl IntoView {
+    let editor = expect_context::<Editor>();
+    let is_current = Memo::new(move |_| kind.get() == Some(symbol));
+    // Attention and MLA do not go together in one model.
+    let is_refused = Memo::new(move |_| {
+        let pattern = editor.pattern.read();
+        let edit = Edit::SetKind(editor.current.get(), symbol);
+        pattern
+            .as_ref()
+            .is_none_or(|pattern| edit.apply(pattern).is_err())
+    });
+    view! {
+        <button
+            type="button"
+            class="pattern-kind"
+            aria-pressed=move || is_current.get().to_string()
+            aria-disabled=move || is_refused.get().to_string()
+            on:click=move |_| {
+                editor.apply(Edit::SetKind(editor.current.get_untracked(), symbol));
+            }
+        >
+            <span class=cell_class(symbol) aria-hidden="true">
+                {symbol.letter()}
+            </span>
+            {symbol.label()}
+        </button>
+    }
+}
+
+/// A button for an edit of the current layer.
+#[component]
+fn EditButton(label: &'static str, edit: fn(Layer) -> Edit) -> impl IntoView {
+    let editor = expect_context::<Editor>();
+    view! {
+        <button
+            type="button"
+            on:click=move |_| {
+                editor.apply(edit(editor.current.get_untracked()));
+            }
+        >
+            {label}
+        </button>
+    }
+}

@@ -1,0 +1,122 @@
+//! The buttons for all stages at once, and the number of MTP depths.
+
+use super::Editor;
+use super::edit::Edit;
+use crate::config::fields::FieldId;
+use leptos::prelude::*;
+
+/// The most MTP depths that a pattern gets here.
+const MOST_DEPTHS: u64 = 64;
+
+/// Splits the layers into stages, takes the stage borders away, and sets the number of MTP depths.
+#[component]
+pub(super) fn StageTools() -> impl IntoView {
+    let editor = expect_context::<Editor>();
+    let sizes = Memo::new(move |_| {
+        let state = editor.state;
+        let pp = state.number(FieldId::pipeline_model_parallel_size);
+        let pp = pp.unwrap_or(1).max(1);
+        (pp, chunks_per_rank(editor, pp))
+    });
+    let count = move || {
+        let (pp, vpp) = sizes.get();
+        usize::try_from(pp.saturating_mul(vpp)).unwrap_or(usize::MAX)
+    };
+    let split_label = move || match sizes.get() {
+        (pp, 1) => format!("Split into {pp} equal stages"),
+        (pp, vpp) => format!("Split into {pp} · {vpp} equal stages"),
+    };
+    // More stages than layers are no way to split them.
+    let can_split = move || (2..=editor.layers.read().decoder.len()).contains(&count());
+    let has_borders = Memo::new(move |_| {
+        let pattern = editor.pattern.read();
+        pattern
+            .as_ref()
+            .is_some_and(|pattern| pattern.is_segmented())
+    });
+    view! {
+        <div class="pattern-actions">
+            <button
+                type="button"
+                hidden=move || !can_split()
+                on:click=move |_| {
+                    editor.apply(Edit::SplitInto(untrack(count)));
+                }
+            >
+                {split_label}
+            </button>
+            <button
+                type="button"
+                aria-disabled=move || (!has_borders.get()).to_string()
+                on:click=move |_| {
+                    if has_borders.get_untracked() {
+                        editor.apply(Edit::RemoveBorders);
+                    }
+                }
+            >
+                "Remove stage borders"
+            </button>
+            <MtpDepths />
+        </div>
+    }
+}
+
+/// How many chunks each pipeline rank is to have: what the job says, or else what it has.
+fn chunks_per_rank(editor: Editor, pp: u64) -> u64 {
+    let given = editor
+        .state
+        .number(FieldId::virtual_pipeline_model_parallel_size);
+    let segments = editor.pattern.read().as_ref().map_or(0, |pattern| {
+        if pattern.segments().len() as u64 % pp == 0 {
+            pattern.segments().len() as u64
+        } else {
+            0
+        }
+    });
+    given.unwrap_or(segments / pp).max(1)
+}
+
+/// The number of MTP depths, between two buttons.
+#[component]
+fn MtpDepths() -> impl IntoView {
+    let editor = expect_context::<Editor>();
+    let depths = Memo::new(move |_| {
+        let pattern = editor.pattern.read();
+        pattern.as_ref().map_or(0, |pattern| pattern.depths())
+    });
+    let is_least = move || depths.get() == 0;
+    let is_most = move || depths.get() >= MOST_DEPTHS;
+    let set = move |depths| {
+        editor.apply(Edit::SetDepths(depths));
+    };
+    view! {
+        <span class="pattern-depths" role="group" aria-label="MTP depths">
+            <span>"MTP depths"</span>
+            <button
+                type="button"
+                aria-label="Fewer MTP depths"
+                aria-disabled=move || is_least().to_string()
+                on:click=move |_| {
+                    if !untrack(is_least) {
+                        set(depths.get_untracked() - 1);
+                    }
+                }
+            >
+                "−"
+            </button>
+            <output>{move || depths.get()}</output>
+            <button
+                type="button"
+                aria-label="More MTP depths"
+                aria-disabled=move || is_most().to_string()
+                on:click=move |_| {
+                    if !untrack(is_most) {
+                        set(depths.get_untracked() + 1);
+                    }
+                }
+            >
+                "+"
+            </button>
+        </span>
+    }
+}

@@ -1,0 +1,41 @@
+//! The way from a `GPTModel` to a pattern.
+
+use super::from_gpt::as_pattern;
+use crate::ui::browser;
+use crate::ui::components::form::control_id;
+use crate::ui::state::State;
+use leptos::prelude::*;
+
+/// A button that writes the layers of a `GPTModel` as a pattern, in one step to undo.
+#[component]
+pub(super) fn WriteAsPattern() -> impl IntoView {
+    let state = expect_context::<State>();
+    // Encoders have no patterns.
+    let offers = Memo::new(move |_| {
+        let outcome = state.outcome.read();
+        let module = outcome.as_ref().and_then(|o| o.module(state.module.get()));
+        !state.stale.get() && module.is_some_and(|m| m.io().is_language() && m.hybrid().is_none())
+    });
+    let write = move |_| {
+        let index = state.module.get_untracked();
+        let outcome = state.outcome.get_untracked();
+        let module = outcome.as_ref().and_then(|outcome| outcome.module(index));
+        let Some(module) = module else {
+            return;
+        };
+        let mut job = state.setup.get_untracked().job;
+        let pattern = as_pattern(&mut job, index, module);
+        state.edit(job);
+        state.toasts.offer_undo(format!(
+            "The pattern has {} layers: each layer of before is attention and an MLP.",
+            pattern.layers().count()
+        ));
+        // The button goes; the focus must not be lost with it.
+        browser::focus(control_id(super::FIELD.field()));
+    };
+    view! {
+        <button type="button" class="link" hidden=move || !offers.get() on:click=write>
+            "Write these layers as a pattern"
+        </button>
+    }
+}

@@ -132,6 +132,25 @@ pub(crate) fn corner(id: &str) -> Option<(i32, i32)> {
     Some((bounds.left().round() as i32, bounds.top().round() as i32))
 }
 
+/// Scrolls the page as far as it takes for an element not to lie behind another one that covers the bottom of the window.
+pub(crate) fn uncover(id: String, cover: &'static str) {
+    request_animation_frame(move || {
+        let bounds = |id: &str| {
+            Some(
+                document()?
+                    .get_element_by_id(id)?
+                    .get_bounding_client_rect(),
+            )
+        };
+        if let (Some(element), Some(cover), Some(window)) = (bounds(&id), bounds(cover), window()) {
+            let behind = element.bottom() - cover.top();
+            if behind > 0.0 {
+                window.scroll_by_with_x_and_y(0.0, behind + 8.0);
+            }
+        }
+    });
+}
+
 /// Sets or removes an attribute of the root element.
 pub(crate) fn mark_root(name: &str, value: Option<&str>) {
     if let Some(root) = document().and_then(|document| document.document_element()) {

@@ -87,6 +87,7 @@ fn derived_value(id: FieldId, module: &Module) -> Option<u64> {
         // A pattern has a letter for each layer.
         FieldId::num_layers => module.hybrid()?.layers().count() as u64,
         FieldId::mtp_num_layers => module.hybrid()?.depths(),
+        FieldId::mamba_num_heads => module.mamba_num_heads(),
         FieldId::ffn_hidden_size => derived.ffn_hidden_size,
         FieldId::kv_channels => derived.kv_channels,
         FieldId::padded_vocab_size => derived.padded_vocab_size,

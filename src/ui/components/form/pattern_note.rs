@@ -2,8 +2,8 @@
 
 use crate::config::fields::FieldId;
 use crate::config::hybrid_pattern::HybridPattern;
-use crate::config::job::Module;
 use crate::ui::state::State;
+use crate::value::Value;
 use leptos::prelude::*;
 
 /// A line below the fields that a pattern decides; nothing for other fields, and for modules without a pattern.
@@ -12,9 +12,11 @@ pub fn PatternNote(id: FieldId) -> impl IntoView {
     let state = expect_context::<State>();
     is_decided(id).then(|| {
         let note = Memo::new(move |_| {
-            let outcome = state.outcome.read();
-            let module = outcome.as_ref()?.module(state.module.get())?;
-            note(id, module, module.hybrid()?)
+            let Some(Value::Text(pattern)) = state.value(FieldId::hybrid_layer_pattern) else {
+                return None;
+            };
+            let pp = state.number(FieldId::pipeline_model_parallel_size);
+            note(id, &pattern.parse().ok()?, pp.unwrap_or(1))
         });
         move || {
             note.get()
@@ -34,11 +36,13 @@ fn is_decided(id: FieldId) -> bool {
     )
 }
 
-fn note(id: FieldId, module: &Module, pattern: &HybridPattern) -> Option<String> {
-    let derived = module.derived();
-    let pp = module.stages.pp();
-    let vpp = derived.virtual_pipeline_model_parallel_size;
-    let segments = pattern.segments().len();
+/// What a pattern decides for a field, with `pp` pipeline ranks.
+fn note(id: FieldId, pattern: &HybridPattern, pp: u64) -> Option<String> {
+    let segments = pattern.segments().len() as u64;
+    // A number of segments that is no multiple of the ranks is a problem, which is shown as one.
+    let each = segments
+        .checked_div(pp)
+        .filter(|each| each * pp == segments);
     Some(match id {
         FieldId::num_layers => format!(
             "The layer pattern decides: {} layers, one a letter.",
@@ -49,15 +53,22 @@ fn note(id: FieldId, module: &Module, pattern: &HybridPattern) -> Option<String>
             1 => String::from("The layer pattern decides: 1 depth, behind its /."),
             depths => format!("The layer pattern decides: {depths} depths, each behind a /."),
         },
-        FieldId::pipeline_model_parallel_size if pattern.is_segmented() => format!(
-            "The layer pattern decides what stages hold: its | end {segments} segments, {vpp} on each of {pp} ranks."
-        ),
+        FieldId::pipeline_model_parallel_size if pattern.is_segmented() => {
+            let each = match each {
+                Some(each) if each > 1 => format!(", {each} for each rank"),
+                _ => String::new(),
+            };
+            format!("Stages end at the | of the layer pattern: {segments} segments{each}.")
+        }
         FieldId::pipeline_model_parallel_size if pp > 1 => {
             String::from("The layer pattern has no |, so stages hold equally many layers.")
         }
-        FieldId::virtual_pipeline_model_parallel_size => format!(
-            "The layer pattern decides: {vpp} of its segments on each rank; write | where one ends."
-        ),
+        FieldId::virtual_pipeline_model_parallel_size if pattern.is_segmented() => {
+            format!("The layer pattern decides: {} for each rank.", each?)
+        }
+        FieldId::virtual_pipeline_model_parallel_size => {
+            String::from("The layer pattern decides: one for each rank, as it has no |.")
+        }
         _ => return None,
     })
 }

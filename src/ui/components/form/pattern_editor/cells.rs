@@ -1,8 +1,10 @@
 //! The layers of a pattern as cells, one a letter.
 
 use super::edit::Layer;
+use super::palette::PALETTE;
 use super::{Editor, Part, keys};
 use crate::config::hybrid_pattern::LayerSymbol;
+use crate::ui::browser;
 use leptos::prelude::*;
 
 /// The id of the cell of a layer.
@@ -108,7 +110,10 @@ fn LayerCell(layer: Layer) -> impl IntoView {
                     aria-selected=is_current.to_string()
                     aria-label=label.clone()
                     title=label
-                    on:focus=move |_| editor.focused.set(layer)
+                    on:focus=move |_| {
+                        editor.focused.set(layer);
+                        browser::uncover(cell_id(layer), PALETTE);
+                    }
                 >
                     {symbol.letter()}
                 </span>

@@ -7,6 +7,9 @@ use super::{Editor, Layer, Part, keys};
 use crate::config::hybrid_pattern::LayerSymbol;
 use leptos::prelude::*;
 
+/// The id of the palette.
+pub(super) const PALETTE: &str = "pattern-palette";
+
 /// The buttons for the layer that was last focused.
 #[component]
 pub(super) fn LayerPalette() -> impl IntoView {
@@ -27,7 +30,7 @@ pub(super) fn LayerPalette() -> impl IntoView {
         current.part == Part::Decoder && current.index < last
     });
     view! {
-        <div class="pattern-palette" role="group" aria-labelledby="pattern-current">
+        <div class="pattern-palette" id=PALETTE role="group" aria-labelledby="pattern-current">
             <p id="pattern-current">{heading}</p>
             <div class="pattern-kinds">{kinds}</div>
             <div class="pattern-actions">
@@ -80,7 +83,7 @@ fn KindButton(symbol: LayerSymbol, kind: Memo<Option<LayerSymbol>>) -> impl Into
             <span class=cell_class(symbol) aria-hidden="true">
                 {symbol.letter()}
             </span>
-            {symbol.label()}
+            <span class="pattern-kind-label">{symbol.label()}</span>
         </button>
     }
 }

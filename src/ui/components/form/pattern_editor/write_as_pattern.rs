@@ -27,7 +27,7 @@ pub(super) fn WriteAsPattern() -> impl IntoView {
         let pattern = as_pattern(&mut job, index, module);
         state.edit(job);
         state.toasts.offer_undo(format!(
-            "The pattern has {} layers: each layer of before is attention and an MLP.",
+            "The pattern has {} layers: each layer has become two, its attention and its MLP.",
             pattern.layers().count()
         ));
         // The button goes; the focus must not be lost with it.

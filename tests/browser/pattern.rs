@@ -204,7 +204,7 @@ fn the_palette_edits_the_layer_that_was_clicked() {
     page.click("[aria-label='Fewer MTP depths']");
     page.click("[aria-label='Fewer MTP depths']");
     until_pattern(&page, "M-E-|M-M-");
-    page.until("document.getElementById('pattern-current').innerText === 'Layer 3: MLP'");
+    page.until("document.getElementById('pattern-current').innerText === 'Layer 7: MLP'");
 }
 
 #[test]

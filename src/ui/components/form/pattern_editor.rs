@@ -93,9 +93,10 @@ impl Editor {
         let rows = Memo::new(move |_| {
             let pattern = pattern.read();
             let pp = state.number(FieldId::pipeline_model_parallel_size);
+            let pp = pp.unwrap_or(1);
             let rows = pattern.as_ref().map(|pattern| {
-                let split = chunks_without_borders(state, pattern);
-                stage_rows(pattern, split, pp.unwrap_or(1))
+                let split = chunks_without_borders(state, pattern, pp);
+                stage_rows(pattern, split, pp)
             });
             rows.unwrap_or_default()
         });
@@ -122,7 +123,9 @@ impl Editor {
             Ok(edited) => {
                 self.state
                     .set(FIELD, Value::Text(edited.pattern.to_string()));
-                self.focused.set(edited.current);
+                if let Some(current) = edited.current {
+                    self.focused.set(current);
+                }
                 self.state.toasts.announce(edited.message);
                 true
             }
@@ -141,18 +144,27 @@ impl Editor {
         row.map(|row| row.layers.clone())
     }
 
-    /// Whether there is a `|` behind a layer.
-    fn ends_segment(self, layer: Layer) -> bool {
+    /// Whether there is a `|` behind the current layer.
+    fn ends_segment(self) -> bool {
         let pattern = self.pattern.read();
+        let last = self.layers.read().decoder.len();
+        let current = self.current.get();
         let segments = pattern.as_ref().map(HybridPattern::segments);
         let mut end = 0;
         let mut ends = segments.unwrap_or_default().iter().map(|segment| {
             end += segment.len();
             end
         });
-        let last = self.layers.read().decoder.len();
-        let end = layer.index + 1;
-        layer.part == Part::Decoder && end < last && ends.any(|segment_end| segment_end == end)
+        let behind = current.index + 1;
+        current.part == Part::Decoder && behind < last && ends.any(|end| end == behind)
+    }
+
+    /// The current layer, and its kind.
+    fn current_symbol(self) -> (Layer, Option<LayerSymbol>) {
+        // `current` follows from `layers`: an effect that reads a memo after what follows from it misses changes.
+        let layers = self.layers.read();
+        let current = self.current.get();
+        (current, layers.symbol(current))
     }
 
     /// The kind of a layer.

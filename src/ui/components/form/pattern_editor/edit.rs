@@ -66,8 +66,8 @@ pub(super) enum Edit {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Edited {
     pub(super) pattern: HybridPattern,
-    /// The layer that the next edit is about.
-    pub(super) current: Layer,
+    /// The layer that the next edit is about; `None` for the same as before.
+    pub(super) current: Option<Layer>,
     /// What has changed, in words.
     pub(super) message: String,
 }
@@ -91,27 +91,27 @@ impl Edit {
     /// Makes the change.
     pub(super) fn apply(self, pattern: &HybridPattern) -> Result<Edited, Refusal> {
         let mut parts = Parts::of(pattern);
-        let mut current = Layer::FIRST;
+        let mut current = None;
         let message = match self {
             Self::SetKind(layer, symbol) => {
                 *parts.symbol(layer)? = symbol;
-                current = layer;
+                current = Some(layer);
                 format!("{layer} is {}.", symbol.label())
             }
             Self::InsertBefore(layer) => {
-                current = layer;
+                current = Some(layer);
                 parts.insert(layer, 0)?
             }
             Self::InsertAfter(layer) => {
-                current = layer.at(layer.index + 1);
+                current = Some(layer.at(layer.index + 1));
                 parts.insert(layer, 1)?
             }
             Self::Remove(layer) => {
-                current = layer;
+                current = Some(layer);
                 parts.remove(layer)?
             }
             Self::ToggleBorder(layer) => {
-                current = layer;
+                current = Some(layer);
                 parts.toggle_border(layer)?
             }
             Self::SplitInto(count) => {
@@ -304,21 +304,31 @@ mod tests {
                 "M-|M-",
                 SetKind(decoder(2), LayerSymbol::Moe),
                 "M-|E-",
-                decoder(2),
+                Some(decoder(2)),
             ),
-            ("M-/MM", SetKind(mtp(1), LayerSymbol::Mlp), "M-/M-", mtp(1)),
-            ("M-|M-", InsertBefore(decoder(2)), "M-|MM-", decoder(2)),
-            ("M-|M-", InsertAfter(decoder(1)), "M--|M-", decoder(2)),
-            ("M-/M/M", InsertAfter(mtp(0)), "M-/MM/MM", mtp(1)),
-            ("M-|M-", Remove(decoder(0)), "-|M-", decoder(0)),
-            ("M-|M|-", Remove(decoder(2)), "M-|-", decoder(2)),
-            ("M-/M/M", Remove(mtp(0)), "M-", mtp(0)),
-            ("M-M-", ToggleBorder(decoder(1)), "M-|M-", decoder(1)),
-            ("M-|M-", ToggleBorder(decoder(1)), "M-M-", decoder(1)),
-            ("M-M-M/M", SplitInto(2), "M-M|-M/M", Layer::FIRST),
-            ("M|-M|-", RemoveBorders, "M-M-", Layer::FIRST),
-            ("M-M*", SetDepths(2), "M-M*/M*/M*", Layer::FIRST),
-            ("M-/M-", SetDepths(0), "M-", Layer::FIRST),
+            (
+                "M-/MM",
+                SetKind(mtp(1), LayerSymbol::Mlp),
+                "M-/M-",
+                Some(mtp(1)),
+            ),
+            (
+                "M-|M-",
+                InsertBefore(decoder(2)),
+                "M-|MM-",
+                Some(decoder(2)),
+            ),
+            ("M-|M-", InsertAfter(decoder(1)), "M--|M-", Some(decoder(2))),
+            ("M-/M/M", InsertAfter(mtp(0)), "M-/MM/MM", Some(mtp(1))),
+            ("M-|M-", Remove(decoder(0)), "-|M-", Some(decoder(0))),
+            ("M-|M|-", Remove(decoder(2)), "M-|-", Some(decoder(2))),
+            ("M-/M/M", Remove(mtp(0)), "M-", Some(mtp(0))),
+            ("M-M-", ToggleBorder(decoder(1)), "M-|M-", Some(decoder(1))),
+            ("M-|M-", ToggleBorder(decoder(1)), "M-M-", Some(decoder(1))),
+            ("M-M-M/M", SplitInto(2), "M-M|-M/M", None),
+            ("M|-M|-", RemoveBorders, "M-M-", None),
+            ("M-M*", SetDepths(2), "M-M*/M*/M*", None),
+            ("M-/M-", SetDepths(0), "M-", None),
         ];
         for (before, edit, after, current) in cases {
             let edited = edit.apply(&before.parse().unwrap()).unwrap();

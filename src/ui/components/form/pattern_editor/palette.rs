@@ -14,19 +14,16 @@ pub(super) const PALETTE: &str = "pattern-palette";
 #[component]
 pub(super) fn LayerPalette() -> impl IntoView {
     let editor = expect_context::<Editor>();
-    let kind = Memo::new(move |_| editor.symbol(editor.current.get()));
+    let current = Memo::new(move |_| editor.current_symbol());
     let heading = move || {
-        let label = kind.get().map_or("", LayerSymbol::label);
-        format!("{}: {label}", editor.current.get())
+        let (layer, symbol) = current.get();
+        format!("{layer}: {}", symbol.map_or("", LayerSymbol::label))
     };
-    let kinds = LayerSymbol::ALL.map(|symbol| view! { <KindButton symbol kind /> });
-    let ends_stage = Memo::new(move |_| {
-        let current = editor.current.get();
-        editor.ends_segment(current)
-    });
+    let kinds = LayerSymbol::ALL.map(|symbol| view! { <KindButton symbol current /> });
+    let ends_stage = Memo::new(move |_| editor.ends_segment());
     let can_end_stage = Memo::new(move |_| {
-        let current = editor.current.get();
         let last = editor.layers.read().decoder.len().saturating_sub(1);
+        let current = editor.current.get();
         current.part == Part::Decoder && current.index < last
     });
     view! {
@@ -59,9 +56,9 @@ pub(super) fn LayerPalette() -> impl IntoView {
 
 /// The button that makes the current layer one of this kind.
 #[component]
-fn KindButton(symbol: LayerSymbol, kind: Memo<Option<LayerSymbol>>) -> impl IntoView {
+fn KindButton(symbol: LayerSymbol, current: Memo<(Layer, Option<LayerSymbol>)>) -> impl IntoView {
     let editor = expect_context::<Editor>();
-    let is_current = Memo::new(move |_| kind.get() == Some(symbol));
+    let is_current = Memo::new(move |_| current.get().1 == Some(symbol));
     // Attention and MLA do not go together in one model.
     let is_refused = Memo::new(move |_| {
         let pattern = editor.pattern.read();

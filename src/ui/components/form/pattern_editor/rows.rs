@@ -66,14 +66,15 @@ pub(super) fn stage_rows(
     rows
 }
 
-/// How Megatron splits the layers of a pattern without `|`; `None` where the job is invalid or has another pattern.
-pub(super) fn chunks_without_borders(state: State, pattern: &HybridPattern) -> Option<Vec<usize>> {
-    if pattern.is_segmented() || state.stale.get() {
-        return None;
-    }
+/// How Megatron splits the layers of a pattern without `|` over `pp` ranks; `None` where the last valid job is another.
+pub(super) fn chunks_without_borders(
+    state: State,
+    pattern: &HybridPattern,
+    pp: u64,
+) -> Option<Vec<usize>> {
     let outcome = state.outcome.read();
     let module = outcome.as_ref()?.module(state.module.get())?;
-    let is_same = module.hybrid() == Some(pattern);
+    let is_same = module.hybrid() == Some(pattern) && u64::from(module.stages.pp()) == pp;
     // Without `|` a rank has one chunk, so that the order of the ranks is the order of the layers.
     let chunks = module.stages.chunks().iter();
     is_same.then(|| chunks.map(|chunk| chunk.layers.len()).collect())

@@ -1,6 +1,6 @@
 //! The layers of a `GPTModel` as a pattern.
 
-use crate::config::choices::RecomputeMethod;
+use crate::config::choices::{AttentionVariant, RecomputeMethod};
 use crate::config::fields::FieldId as F;
 use crate::config::hybrid_pattern::{HybridPattern, LayerSymbol};
 use crate::config::job::Module;
@@ -18,7 +18,6 @@ const REPLACED: &[F] = &[
     F::num_virtual_stages_per_pipeline_rank,
     F::decoder_first_pipeline_num_layers,
     F::decoder_last_pipeline_num_layers,
-    F::experimental_attention_variant,
 ];
 
 /// Gives module `index` of a job the layers of `module` as a pattern, with the same layers on each pipeline chunk.
@@ -68,6 +67,18 @@ pub(super) fn as_pattern(job: &mut RawJob, index: usize, module: &Module) -> Hyb
             job.put(index, field, Value::Int(i128::from(count) * 2));
         }
     }
+    // Which gated delta net the letter G stands for is not in the pattern.
+    let variant = a.experimental_attention_variant;
+    if variant.is_some_and(|variant| variant != AttentionVariant::Gdn2) {
+        job.put(index, F::experimental_attention_variant, Value::Null);
+    }
+    // Layer n of sparse attention, from 1, is letter 2·n - 1.
+    if module.layers().has_sparse_attention() && a.dsa_indexer_topk_freq > 1 {
+        let offset = i128::from(a.dsa_indexer_skip_topk_offset.max(1)) * 2 - 1;
+        let freq = i128::from(a.dsa_indexer_topk_freq) * 2;
+        job.put(index, F::dsa_indexer_skip_topk_offset, Value::Int(offset));
+        job.put(index, F::dsa_indexer_topk_freq, Value::Int(freq));
+    }
     job.put(
         index,
         F::hybrid_layer_pattern,
@@ -100,8 +111,9 @@ fn symbols(layer: Layer) -> impl Iterator<Item = LayerSymbol> {
     let mixer = layer.mixer.map(|mixer| match mixer {
         Mixer::Attention => LayerSymbol::Attention,
         Mixer::MultiLatentAttention => LayerSymbol::MultiLatentAttention,
-        Mixer::GatedDeltaNet => LayerSymbol::GatedDeltaNet,
-        Mixer::Mamba => LayerSymbol::Mamba,
+        Mixer::SparseAttention { .. } => LayerSymbol::SparseAttention,
+        Mixer::GatedDeltaNet | Mixer::GatedDeltaNet2 => LayerSymbol::GatedDeltaNet,
+        Mixer::Mamba | Mixer::GatedDeltaProduct => LayerSymbol::Mamba,
     });
     let mlp = layer.mlp.map(|mlp| match mlp {
         MlpKind::Dense => LayerSymbol::Mlp,

@@ -133,6 +133,10 @@ pub(crate) fn corner(id: &str) -> Option<(i32, i32)> {
 }
 
 /// Scrolls the page as far as it takes for an element not to lie behind another one that covers the bottom of the window.
+#[allow(
+    clippy::float_arithmetic,
+    reason = "browsers measure in fractions of pixels"
+)]
 pub(crate) fn uncover(id: String, cover: &'static str) {
     request_animation_frame(move || {
         let bounds = |id: &str| {

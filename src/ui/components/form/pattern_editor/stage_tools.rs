@@ -3,6 +3,7 @@
 use super::Editor;
 use super::edit::Edit;
 use crate::config::fields::FieldId;
+use crate::config::hybrid_pattern::HybridPattern;
 use leptos::prelude::*;
 
 /// The most MTP depths that a pattern gets here.
@@ -30,9 +31,7 @@ pub(super) fn StageTools() -> impl IntoView {
     let can_split = move || (2..=editor.layers.read().decoder.len()).contains(&count());
     let has_borders = Memo::new(move |_| {
         let pattern = editor.pattern.read();
-        pattern
-            .as_ref()
-            .is_some_and(|pattern| pattern.is_segmented())
+        pattern.as_ref().is_some_and(HybridPattern::is_segmented)
     });
     view! {
         <div class="pattern-actions">
@@ -66,14 +65,13 @@ fn chunks_per_rank(editor: Editor, pp: u64) -> u64 {
     let given = editor
         .state
         .number(FieldId::virtual_pipeline_model_parallel_size);
-    let segments = editor.pattern.read().as_ref().map_or(0, |pattern| {
-        if pattern.segments().len() as u64 % pp == 0 {
-            pattern.segments().len() as u64
-        } else {
-            0
-        }
-    });
-    given.unwrap_or(segments / pp).max(1)
+    let pattern = editor.pattern.read();
+    let segments = pattern.as_ref().map(|p| p.segments().len() as u64);
+    let segments = segments.filter(|count| count.is_multiple_of(pp));
+    given
+        .or(segments.map(|count| count / pp))
+        .unwrap_or(1)
+        .max(1)
 }
 
 /// The number of MTP depths, between two buttons.
@@ -82,7 +80,7 @@ fn MtpDepths() -> impl IntoView {
     let editor = expect_context::<Editor>();
     let depths = Memo::new(move |_| {
         let pattern = editor.pattern.read();
-        pattern.as_ref().map_or(0, |pattern| pattern.depths())
+        pattern.as_ref().map_or(0, HybridPattern::depths)
     });
     let is_least = move || depths.get() == 0;
     let is_most = move || depths.get() >= MOST_DEPTHS;

@@ -389,7 +389,7 @@ fields! {
     cuda_graph_warmup_steps: u64 = Field::int(0, 1_000_000, 3).at(Kernels, All, "cgwarm", "Iterations before capture").unit("iterations").relevant_if(CudaGraphs);
 
     // Linear attention
-    /// Layers whose attention is linear: gdn is the gated delta net of Qwen3-Next and Qwen3.5.
+    /// Layers with other attention. gdn: linear attention by the gated delta net of Qwen3-Next and Qwen3.5; gdn2: the same with gates for every channel, also for G in a layer pattern. dsa: sparse attention as in DeepSeek-V3.2, which needs MLA.
     experimental_attention_variant: Option<AttentionVariant> = Field::optional_choice(AttentionVariant::NAMES, "softmax attention in every layer").at(Attention, All, "eav", "Attention variant").also(&["gated delta net", "linear attention", "DSA", "DeepSeek sparse attention"]);
     /// Which layers keep softmax attention: N for every N-th layer, or a list with 1 for linear and 0 for softmax layers.
     linear_attention_freq: LayerPattern = Field::layer_pattern().at(Attention, All, "lafreq", "Linear attention layers").relevant_if(LinearAttention).parsed_as_none();

@@ -55,6 +55,12 @@ impl Loss {
     }
 }
 
+/// Whether the picked tokens come from PyTorch, whose indices have 8 bytes.
+pub(super) fn has_long_indices(sizes: &Sizes<'_>) -> bool {
+    let backend = Backend::of(sizes.m);
+    backend == Backend::None || Loss::of(sizes, backend) == Loss::Reference
+}
+
 /// Widths of the indexer. Every tensor-parallel rank has all of it.
 struct Widths {
     heads: Factor,
@@ -92,7 +98,7 @@ pub(super) fn build(
     let parameters = parameters(sizes, &widths);
     if loss == Loss::None {
         tape.declare(parameters);
-        return without_loss(sizes, tape, &widths, inputs, backend);
+        return without_loss(sizes, tape, &widths, inputs);
     }
     let projected = project(sizes, tape, &widths, inputs, parameters);
     let reads = (inputs.query, key);
@@ -142,7 +148,6 @@ fn without_loss(
     tape: &mut AutogradTape,
     widths: &Widths,
     inputs: &Inputs,
-    backend: Backend,
 ) -> Picked {
     let (m, bytes) = (sizes.m, sizes.width());
     let [of_queries, ..] = widths.shapes(sizes);
@@ -155,7 +160,7 @@ fn without_loss(
         let queries = sizes.tokens(&[widths.query]);
         transients.push(tape.tensor("gathered compressed queries", queries, bytes));
     }
-    let picked = if backend == Backend::None {
+    let picked = if has_long_indices(sizes) {
         transients.extend(index_scores(sizes, tape, widths));
         indices(sizes, tape, 8)
     } else {

@@ -1,6 +1,6 @@
 //! Core attention of sparse attention, kernel by kernel: what each keeps.
 
-use super::indexer::Picked;
+use super::indexer::{self, Picked};
 use super::{Widths, all_tokens, choices, pairs};
 use crate::config::choices::{AttentionBackend, DsaKernelBackend};
 use crate::config::job::{GpuGeneration, Module};
@@ -188,9 +188,12 @@ fn tilelang(
     let queries = tape.tensor_if(copied, "queries by sample", queries, bytes);
     let keys = all_tokens(m, widths.absorbed);
     let keys = tape.tensor_if(m.args.micro_batch_size > 1, "keys by sample", keys, bytes);
+    // The kernel takes indices of 4 bytes. Those of 8 bytes are converted in every layer.
+    let converted = indexer::has_long_indices(sizes);
+    let converted = tape.tensor_if(converted, "picked tokens as 4 bytes", choices(m), 4);
     first(tape, "SparseMLA", (query, key), picked, output)
         .saves(&[queries.unwrap_or(query), keys.unwrap_or(key)])
-        .saves(picked.indices.as_slice())
+        .saves(converted.or(picked.indices).as_slice())
         .forward(&[whole])
         .backward(&[again]);
     output

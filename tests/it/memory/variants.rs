@@ -98,6 +98,11 @@ fn the_loss_of_an_indexer_keeps_its_projections_or_their_gradients() {
     assert_eq!(with_loss("none", false), projections + operands + reference);
     assert_eq!(with_loss("cudnn", false), projections + operands);
     assert_eq!(with_loss("cudnn", true), projections + operands);
+    // The loss over all tokens is PyTorch's also beside TileLang's attention, which has its indices converted.
+    assert_eq!(
+        with_loss("tilelang", false),
+        projections + operands + S * 8 * 1024
+    );
     let gradient = S * 4 * 1024;
     let weights_in_fp32 = S * 2 * heads;
     assert_eq!(

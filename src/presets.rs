@@ -223,6 +223,12 @@ presets! {
     ("gemma-7b", 1, "Gemma 7B", "Google", "Gemma", 8_537_680_896, None);
     ("nemotron-4-15b", 1, "Nemotron-4 15B", "NVIDIA", "Nemotron", 15_700_000_000, None);
     ("nemotron-4-340b", 1, "Nemotron-4 340B", "NVIDIA", "Nemotron", 341_000_000_000, None);
+    ("nemotron-h-8b", 1, "Nemotron-H 8B", "NVIDIA", "Nemotron", 8_000_000_000, None);
+    ("nemotron-h-47b", 1, "Nemotron-H 47B", "NVIDIA", "Nemotron", 47_000_000_000, None);
+    ("nemotron-h-56b", 1, "Nemotron-H 56B", "NVIDIA", "Nemotron", 56_000_000_000, None);
+    ("nemotron-3-nano-30b-a3b", 1, "Nemotron 3 Nano 30B-A3B", "NVIDIA", "Nemotron", 31_600_000_000, Some(3_600_000_000));
+    ("nemotron-3.5-lightning-30b-a3b", 1, "Nemotron 3.5 Lightning 30B-A3B", "NVIDIA", "Nemotron", 32_913_266_240, Some(3_600_000_000));
+    ("nemotron-3-super-120b-a12b", 1, "Nemotron 3 Super 120B-A12B", "NVIDIA", "Nemotron", 123_611_033_088, Some(12_700_000_000));
     ("qwen1.5-moe-a2.7b", 2, "Qwen1.5-MoE-A2.7B", "Alibaba", "Qwen1.5", 14_315_784_192, Some(2_700_000_000));
     ("qwen2.5-0.5b", 1, "Qwen2.5 0.5B", "Alibaba", "Qwen2.5", 494_032_768, None);
     ("qwen3-0.6b", 1, "Qwen3 0.6B", "Alibaba", "Qwen3", 596_049_920, None);

@@ -1,5 +1,6 @@
 //! Editing the list of modules: splitting a plain job, adding, removing, ordering, and laying out.
 
+use super::canonical::meaning;
 use super::choices::FrontEnd;
 use super::field::{Group, Scope};
 use super::fields::FieldId;
@@ -129,9 +130,31 @@ impl RawJob {
             let value = Value::Int(dp.into());
             module.settings.set(FieldId::data_parallel_size, value);
         }
+        self.leave_experts_out_of_graphs(&mut module.settings);
         self.modules.push(module);
         self.lay_out();
         self.modules.len() - 1
+    }
+
+    /// For a module without experts: CUDA graphs of what the job captures, but for parts of MoE layers.
+    fn leave_experts_out_of_graphs(&self, settings: &mut Settings) {
+        let id = FieldId::cuda_graph_modules;
+        let said = settings.get(id).is_some();
+        let captured = meaning(id, self.shared.get(id)).to_value(id);
+        let Some(Value::List(names)) = captured.filter(|_| !said) else {
+            return;
+        };
+        let of_experts =
+            |name: &Value| matches!(name, Value::Text(name) if name.starts_with("moe"));
+        let others: Vec<Value> = names
+            .iter()
+            .filter(|name| !of_experts(name))
+            .cloned()
+            .collect();
+        let without = settings.get(FieldId::num_experts) == Some(&Value::Null);
+        if without && others.len() < names.len() {
+            settings.set(id, Value::List(others));
+        }
     }
 
     /// Adds an encoder like a module, behind the others. Gives its place in the list.

@@ -2,6 +2,7 @@
 
 use megatron_memory::config::check;
 use megatron_memory::config::fields::FieldId;
+use megatron_memory::config::hybrid_pattern::{HybridPattern, LayerSymbol};
 use megatron_memory::config::raw::RawJob;
 use megatron_memory::formats::report::KeyStatus;
 use megatron_memory::formats::share_url::{decode, encode};
@@ -204,6 +205,55 @@ fn models_of_sparse_attention_have_the_published_elements() {
         assert_eq!(total(&job), with, "{id}");
         job.shared.unset(FieldId::mtp_num_layers);
         assert_eq!(total(&job), without, "{id}");
+    }
+}
+
+/// Published checkpoints of hybrid models hold the routers' expert biases too, one number for each expert of a layer, which
+/// are buffers and no parameters.
+#[test]
+fn elements_of_hybrid_checkpoints_are_exact() {
+    let exact = [
+        ("nemotron-3.5-lightning-30b-a3b", 32_913_266_240),
+        ("nemotron-3-super-120b-a12b", 123_611_033_088),
+    ];
+    for (id, elements) in exact {
+        let preset = by_id(id).unwrap();
+        assert_eq!(preset.parameters, elements);
+        let config = check(&alone(&contents(preset))).config.unwrap();
+        let module = &config.modules()[0];
+        let pattern = module.args().hybrid_layer_pattern.clone().unwrap();
+        let pattern: HybridPattern = pattern.parse().unwrap();
+        // All MTP depths share one layer.
+        assert!(module.args().mtp_use_repeated_layer && pattern.depths() == 2);
+        let layers = pattern.layers().chain(pattern.mtp().iter().copied());
+        let routers = layers.filter(|layer| *layer == LayerSymbol::Moe).count() as u64;
+        let biases = routers * module.args().num_experts.unwrap();
+        let parameters = estimate(&config).modules[0].parameters.total();
+        assert_eq!(parameters + biases, elements, "{id}");
+    }
+}
+
+/// The real models, and the presets that have as many parameters.
+#[test]
+fn hybrid_presets_are_the_real_models() {
+    for (file, id) in [
+        ("nemotronh_8b_tp2", "nemotron-h-8b"),
+        ("nemotronh_47b_tp8", "nemotron-h-47b"),
+        ("nemotronh_56b_tp8", "nemotron-h-56b"),
+        ("nemotron3_nano_30b_tp4_ep8_etp1", "nemotron-3-nano-30b-a3b"),
+        (
+            "nemotron3_super_120b_tp8_ep16_mtp2_repeated",
+            "nemotron-3-super-120b-a12b",
+        ),
+    ] {
+        let case = oracle::json(&format!("params_hybrid/{file}.json"));
+        let config = check(&alone(&contents(by_id(id).unwrap()))).config.unwrap();
+        let total = estimate(&config).modules[0].parameters.total();
+        assert_eq!(
+            Some(total),
+            case["global_total_parameters"].as_u64(),
+            "{id}"
+        );
     }
 }
 

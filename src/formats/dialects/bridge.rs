@@ -40,6 +40,7 @@ const KEYS: &[(&str, KeyMeaning)] = &[
     ("checkpoint.use_checkpoint_args", NotModelled(ELSEWHERE)),
     ("tokenizer.vocab_extra_ids", NotModelled(ELSEWHERE)),
     ("dataset.sequence_length", Field("seq_length")),
+    ("tokenizer.tokenizer_model", Rule(KeyRule::TokenizerModel)),
     ("model.hf_model_id", Rule(KeyRule::HfModel)),
     ("model.params_dtype", Rule(KeyRule::Dtype)),
     (

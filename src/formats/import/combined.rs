@@ -35,7 +35,12 @@ pub(super) struct CombinedKeys {
 pub(super) fn combine(draft: &mut JobDraft, combined: CombinedKeys) {
     activation(draft, combined.gated, combined.activation);
     precision::combine(draft, combined.gradients);
-    if let Some(item) = combined.vocabulary {
+    if let Some(item) = &combined.vocabulary
+        && item.value == Value::Null
+    {
+        let note = "the tokenizer's counts";
+        draft.row(item, KeyStatus::Ignored, Some(FieldId::vocab_size), note);
+    } else if let Some(item) = combined.vocabulary {
         let id = if combined.pad_vocabulary {
             FieldId::vocab_size
         } else {

@@ -89,11 +89,24 @@ impl JobDraft {
             }
         };
         let other = self.rows.get(&id).copied();
+        // A dumped configuration has the older names of its fields too, with nothing in them.
+        let is_other_key = other
+            .and_then(|row| self.report.get(row))
+            .is_some_and(|row| row.key != item.key);
+        let note = "another key says it";
+        if value == Value::Null && is_other_key {
+            return self.row(item, KeyStatus::Ignored, Some(id), note);
+        }
+        let is_empty = self.settings.get(id) == Some(&Value::Null);
         if let Some(row) = other.and_then(|row| self.report.get_mut(row))
             && (row.key == item.key || self.settings.get(id) != Some(&value))
         {
-            row.status = KeyStatus::Conflicting;
-            row.note = format!("set again on line {}, which counts", item.line).into();
+            (row.status, row.note) = if is_empty && is_other_key {
+                (KeyStatus::Ignored, note.into())
+            } else {
+                let note = format!("set again on line {}, which counts", item.line);
+                (KeyStatus::Conflicting, note.into())
+            };
         }
         self.settings.set(id, value);
         self.rows.insert(id, self.report.len());

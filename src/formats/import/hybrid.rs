@@ -56,7 +56,13 @@ pub(super) fn combine(draft: &mut JobDraft, keys: HybridKeys) {
     match &pattern {
         Some(item) => {
             let text = with_mtp(draft, &shown_whole(&item.value), mtp);
+            let depths = text.parse::<HybridPattern>().map_or(0, |p| p.depths());
             draft.set(item, ID, Value::Text(text), KeyStatus::Mapped, "");
+            // The pattern says it.
+            let said = FieldId::mtp_num_layers;
+            if depths > 0 && draft.number(said) == Some(depths) {
+                draft.settings.unset(said);
+            }
             for ratio in ratios.into_iter().flatten() {
                 let note = "the pattern says which layers there are";
                 draft.row(&ratio, KeyStatus::Ignored, None, note);

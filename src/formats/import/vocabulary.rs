@@ -33,7 +33,8 @@ const FIXED: [(&str, i128, &str); 2] = [
 
 /// Sets the size of the vocabulary, unless the text gives it.
 pub(super) fn combine(draft: &mut JobDraft, tokenizer: Tokenizer) {
-    let given = draft.has(FieldId::vocab_size) || draft.has(FieldId::padded_vocab_size);
+    let sizes = [FieldId::vocab_size, FieldId::padded_vocab_size];
+    let given = sizes.into_iter().any(|id| draft.number(id).is_some());
     let kind = tokenizer.kind.as_ref();
     let fixed = FIXED
         .iter()

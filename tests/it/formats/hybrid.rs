@@ -283,6 +283,33 @@ fn only_the_function_of_a_spec_counts() {
     }
 }
 
+/// What a configuration that Megatron-Bridge wrote says twice, the second time with nothing in it; and a vocabulary that only
+/// the tokenizer's name tells.
+#[test]
+fn empty_older_names_take_nothing_away() {
+    let import = read(
+        "model:\n  _target_: x.HybridModelProvider\n  hybrid_layer_pattern: MEM*E\n  cuda_graph_impl: transformer_engine\n  \
+        cuda_graph_modules: [attn, mamba]\n  cuda_graph_scope: null\n  vocab_size: null\n\
+        ddp:\n  overlap_grad_reduce: true\ncomm_overlap:\n  overlap_grad_reduce: null\n\
+        tokenizer:\n  vocab_size: null\n  tokenizer_model: nvidia/NVIDIA-Nemotron-3-Nano-30B-A3B-BF16\n",
+    );
+    let shared = &import.state.setup.job.shared;
+    assert_eq!(text(&import, FieldId::vocab_size), "131072");
+    assert_eq!(
+        shared.get(FieldId::overlap_grad_reduce),
+        Some(&Value::Bool(true))
+    );
+    assert!(text(&import, FieldId::cuda_graph_modules).contains("mamba"));
+    for key in [
+        "model.cuda_graph_scope",
+        "comm_overlap.overlap_grad_reduce",
+        "tokenizer.vocab_size",
+        "model.vocab_size",
+    ] {
+        assert_eq!(status(&import, key), KeyStatus::Ignored, "{key}");
+    }
+}
+
 /// A pattern that cannot be read stays in the job, whose rules say where it is wrong.
 #[test]
 fn a_wrong_pattern_stays() {

@@ -81,10 +81,12 @@ pub fn differences(m: &Module, estimate: &ModuleEstimate) -> Vec<Difference> {
     let Some(fullest) = FullestStage::of(m, estimate) else {
         return Vec::new();
     };
-    let mut found: Vec<Difference> = reasons::ALL
-        .iter()
-        .filter_map(|reason| reason(&fullest))
-        .collect();
+    let mut found: Vec<Difference> = if m.args().hybrid_layer_pattern.is_some() {
+        reasons::of_hybrid(&fullest)
+    } else {
+        let found = reasons::ALL.iter().filter_map(|reason| reason(&fullest));
+        found.collect()
+    };
     found.sort_by_key(|difference| core::cmp::Reverse(difference.effect.size()));
     found
 }

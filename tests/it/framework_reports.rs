@@ -1,5 +1,6 @@
 //! Tests of `framework_reports`.
 
+mod hybrid;
 mod jobs;
 mod laws;
 mod oracle_records;

@@ -93,16 +93,16 @@ impl JobDraft {
         let is_other_key = other
             .and_then(|row| self.report.get(row))
             .is_some_and(|row| row.key != item.key);
-        let note = "another key says it";
+        let elsewhere = "another key says it";
         if value == Value::Null && is_other_key {
-            return self.row(item, KeyStatus::Ignored, Some(id), note);
+            return self.row(item, KeyStatus::Ignored, Some(id), elsewhere);
         }
         let is_empty = self.settings.get(id) == Some(&Value::Null);
         if let Some(row) = other.and_then(|row| self.report.get_mut(row))
             && (row.key == item.key || self.settings.get(id) != Some(&value))
         {
             (row.status, row.note) = if is_empty && is_other_key {
-                (KeyStatus::Ignored, note.into())
+                (KeyStatus::Ignored, elsewhere.into())
             } else {
                 let note = format!("set again on line {}, which counts", item.line);
                 (KeyStatus::Conflicting, note.into())

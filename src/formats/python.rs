@@ -34,15 +34,59 @@ pub fn parse(text: &str) -> Overrides {
     };
     let pairs: Vec<(String, u32)> = statements
         .iter()
-        .filter_map(|(statement, line)| {
+        .flat_map(|(statement, line)| {
+            let parts = constructed(statement);
+            parts.into_iter().map(|pair| (pair, *line))
+        })
+        .chain(statements.iter().filter_map(|(statement, line)| {
             let (key, value) = assignment(statement)?;
             // A precision is made by a function of its name; other objects are made before their parts are set.
             let value = value.strip_suffix("()").unwrap_or(value);
             (key.contains('.') || key == "mixed_precision")
                 .then(|| (format!("{key}={value}"), *line))
-        })
+        }))
         .collect();
     overrides::from_words(pairs.iter().map(|(pair, line)| (pair.as_str(), *line)))
+}
+
+/// The arguments of the provider that a model is made by, `cfg.model = HybridModelProvider(num_layers=52, …)`, as settings
+/// of the model.
+fn constructed(statement: &str) -> Vec<String> {
+    let call = assignment(statement).and_then(|(key, value)| {
+        let (class, arguments) = value.split_once('(')?;
+        let arguments = arguments.strip_suffix(')')?;
+        (key == "model" && class.ends_with("Provider")).then_some(arguments)
+    });
+    let mut rest = call.unwrap_or_default();
+    let mut parts = Vec::new();
+    while !rest.is_empty() {
+        let (argument, after) = rest.split_at(argument_length(rest));
+        rest = after.strip_prefix(',').unwrap_or(after);
+        if let Some((name, value)) = argument.split_once('=') {
+            parts.push(format!("model.{}={}", name.trim(), value.trim()));
+        }
+    }
+    parts
+}
+
+/// The length in bytes of the first argument of a call, up to a comma outside of brackets and quotes.
+fn argument_length(arguments: &str) -> usize {
+    let mut depth = 0_u32;
+    let mut at = 0;
+    while let Some(c) = arguments.get(at..).and_then(|rest| rest.chars().next()) {
+        match c {
+            ',' if depth == 0 => return at,
+            '"' | '\'' => {
+                at += quoted(arguments.get(at..).unwrap_or_default(), c);
+                continue;
+            }
+            '(' | '[' | '{' => depth += 1,
+            ')' | ']' | '}' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        at += c.len_utf8();
+    }
+    at
 }
 
 /// The key without the object's name, and the value.

@@ -132,6 +132,14 @@ const PATTERNS: &[(&str, &str)] = &[
         "M-M*-M-M*-M-M*-M",
     ),
     (
+        "cfg.model = HybridModelProvider(\n    # The layers, as they are.\n    hybrid_layer_pattern=(\n        \"M-M*-\" * 2\n    ),\n    hidden_size=64, num_query_groups=2,\n    activation_func=squared_relu,\n)\ncfg.train.micro_batch_size = 1\n",
+        "M-M*-M-M*-",
+    ),
+    (
+        "cfg.model = HybridModelProvider(hybrid_layer_pattern='*-|*-', hidden_size=64)\ncfg.model.hybrid_layer_pattern = 'M-'\ncfg.train.micro_batch_size = 1\n",
+        "M-",
+    ),
+    (
         "cfg.model.hybrid_layer_pattern = 2 * 'ME' + '*'\ncfg.model.mtp_hybrid_override_pattern = \"*\" + \"E\"\ncfg.model.mtp_num_layers = 2\n",
         "MEME*/*E/*E",
     ),

@@ -4,6 +4,7 @@ use core::cmp::Reverse;
 
 use super::amount::{Scale, Unit, exact, grouped, percent};
 use super::parts::{Part, by_component};
+use super::readout::capitalized;
 use crate::config::fields::FIELDS;
 use crate::memory::line::{Confidence, Line};
 use crate::source::Source;
@@ -244,6 +245,10 @@ fn meaning(symbol: &str) -> String {
     };
     if !own.is_empty() {
         return own.to_owned();
+    }
+    // A kind of layer is its own name, such as `Mamba layers`.
+    if symbol.contains(" layers") {
+        return format!("{} on this stage", capitalized(symbol));
     }
     let mut words = String::new();
     let mut rest = symbol;

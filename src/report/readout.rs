@@ -79,7 +79,7 @@ fn whole_stage(subject: &Subject<'_>, place: StageRef, stage: &StageEstimate) ->
     }
 }
 
-fn capitalized(text: &str) -> String {
+pub(super) fn capitalized(text: &str) -> String {
     let mut chars = text.chars();
     chars.next().map_or_else(String::new, |first| {
         [first.to_ascii_uppercase()]

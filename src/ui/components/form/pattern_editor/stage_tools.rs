@@ -68,10 +68,9 @@ fn chunks_per_rank(editor: Editor, pp: u64) -> u64 {
     let pattern = editor.pattern.read();
     let segments = pattern.as_ref().map(|p| p.segments().len() as u64);
     let segments = segments.filter(|count| count.is_multiple_of(pp));
-    given
-        .or(segments.map(|count| count / pp))
-        .unwrap_or(1)
-        .max(1)
+    let given = given.or(segments.map(|count| count / pp));
+    // One rank has one chunk.
+    given.filter(|_| pp > 1).unwrap_or(1).max(1)
 }
 
 /// The number of MTP depths, between two buttons.

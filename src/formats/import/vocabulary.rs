@@ -51,7 +51,11 @@ pub(super) fn combine(draft: &mut JobDraft, tokenizer: Tokenizer) {
         _ => {}
     }
     if let Some(model) = tokenizer.model {
-        match of_repository(&word(&model.value)) {
+        let name = match &model.value {
+            Value::Text(name) => name.as_str(),
+            _ => "",
+        };
+        match of_repository(name) {
             Some((size, name)) if !given && fixed.is_none() => {
                 let note = format!("that of {name}'s config.json; the tokenizer may count fewer");
                 draft.set(&model, FieldId::vocab_size, size, KeyStatus::Derived, note);

@@ -41,6 +41,11 @@ fn a_known_tokenizer_gives_the_vocabulary() {
             "--tokenizer-model",
         ),
         (
+            "--tokenizer-model nvidia/NVIDIA-Nemotron-3.5-Lightning-30B-A3B-BF16",
+            131_072,
+            "--tokenizer-model",
+        ),
+        (
             "--tokenizer-model DEEPSEEK-AI/deepseek-v3",
             129_280,
             "--tokenizer-model",

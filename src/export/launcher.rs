@@ -92,16 +92,16 @@ pub(super) fn comments(settings: &Settings) -> String {
                 && has_choice(settings, FieldId::cross_entropy_fusion_impl, "te"),
             "\
 # The launcher of Megatron-LM stops at --cross-entropy-loss-fusion with --cross-entropy-fusion-impl te; Megatron-Bridge warns.
-# Make it native before a launch, here and in the calculator: the loss needs other memory then.
+# Set it to native before a launch, here and in the calculator: the native loss needs another amount of memory.
 ",
         ),
         (
             has_choice(settings, FieldId::cp_comm_type, "a2a+p2p"),
-            "# Say with --hierarchical-context-parallel-sizes which ranks exchange heads, and which blocks.\n",
+            "# Add --hierarchical-context-parallel-sizes with two numbers: ranks that exchange heads (a2a), and ranks that exchange blocks (p2p).\n",
         ),
         (
             has_choice(settings, FieldId::position_embedding_type, "mrope"),
-            "# Say with --mrope-section how the dimensions are shared.\n",
+            "# Add --mrope-section: how many rotary dimensions belong to time, height and width.\n",
         ),
     ];
     let needed = needed.into_iter().filter(|(needs, _)| *needs);

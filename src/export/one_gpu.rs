@@ -32,19 +32,19 @@ const CHECK: &str = "    --fake-process-group
 
 /// Comments on how to read the result.
 const HOW: &str = "\
-# Measures on one GPU what one rank of the job needs. Megatron-LM's --fake-process-group takes WORLD_SIZE and RANK for
-# what they say and skips all communication; with it, it goes without Gloo groups and without the check for NaN.
+# Measures on one GPU what one rank of the job needs. With --fake-process-group Megatron-LM behaves as rank RANK of
+# WORLD_SIZE and skips all communication. It cannot make Gloo groups or check for NaN then, so both are off.
 #
-# RANK chooses the stage. Every rank listed is the first of its stage, since only ranks that are first in their
-# data-parallel group print. Compare with the line \"[Rank N] (after 2 iterations) memory (MB)\", whose MB are MiB:
+# RANK chooses the pipeline stage: only the first rank of a data-parallel group prints, so every rank listed below is the
+# first of its stage. Compare with the line \"[Rank N] (after 2 iterations) memory (MB)\", whose MB are MiB:
 #
 ";
 
 /// Comments on what the result does not show.
 const LIMITS: &str = "\
 #
-# \"reserved\" and nvidia-smi are not to be compared: NCCL's own buffers are missing, and the allocator's gaps are others.
-# Losses and times mean nothing. What would come from other ranks is what this rank sends, or whatever was in memory.
+# Do not compare \"reserved\" or nvidia-smi: NCCL's buffers are missing, and the allocator leaves other gaps.
+# Losses and times mean nothing: nothing arrives from other ranks, so their part is this rank's own data or old memory.
 ";
 
 /// The script.

@@ -98,7 +98,7 @@ fn the_launcher_gets_what_it_asks_for() {
         ("det=1", "    --deterministic-mode\n"),
         (
             "cp=4;cpcomm=a2a+p2p",
-            "# Say with --hierarchical-context-parallel-sizes",
+            "# Add --hierarchical-context-parallel-sizes",
         ),
     ] {
         let script = script(more);

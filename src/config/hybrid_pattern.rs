@@ -58,6 +58,20 @@ impl LayerSymbol {
         }
     }
 
+    /// Its name in identifiers, such as `mamba`.
+    #[must_use]
+    pub const fn id(self) -> &'static str {
+        match self {
+            Self::Mamba => "mamba",
+            Self::GatedDeltaNet => "gdn",
+            Self::Attention => "attention",
+            Self::SparseAttention => "dsa",
+            Self::MultiLatentAttention => "mla",
+            Self::Mlp => "mlp",
+            Self::Moe => "moe",
+        }
+    }
+
     /// What the layer is, in a few words.
     #[must_use]
     pub const fn label(self) -> &'static str {

@@ -223,6 +223,22 @@ impl Layers {
 }
 
 impl Layer {
+    /// The letters of a pattern that stand for it: one for each of its halves.
+    pub fn symbols(self) -> impl Iterator<Item = LayerSymbol> {
+        let mixer = self.mixer.map(|mixer| match mixer {
+            Mixer::Attention => LayerSymbol::Attention,
+            Mixer::MultiLatentAttention => LayerSymbol::MultiLatentAttention,
+            Mixer::SparseAttention { .. } => LayerSymbol::SparseAttention,
+            Mixer::GatedDeltaNet | Mixer::GatedDeltaNet2 => LayerSymbol::GatedDeltaNet,
+            Mixer::Mamba | Mixer::GatedDeltaProduct => LayerSymbol::Mamba,
+        });
+        let mlp = self.mlp.map(|mlp| match mlp {
+            MlpKind::Dense => LayerSymbol::Mlp,
+            MlpKind::Moe => LayerSymbol::Moe,
+        });
+        mixer.into_iter().chain(mlp)
+    }
+
     /// The layer of a `HybridModel` that a letter stands for.
     fn of_symbol(a: &Args, symbol: LayerSymbol, number: u64) -> Self {
         let mixer = match symbol {

@@ -112,6 +112,7 @@ fn hybrid_num_layers(d: &Draft<'_>) -> Option<Violation> {
             "num_layers {given} is ignored: hybrid_layer_pattern has {layers} layers, one a letter"
         );
         Violation::warning(&[F::num_layers, F::hybrid_layer_pattern], message)
+            .fix(F::num_layers, Default)
             .fix(F::num_layers, Number(layers))
     })
 }

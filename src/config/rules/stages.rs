@@ -17,8 +17,12 @@ type LayoutRule = fn(&Draft<'_>, &StageLayout) -> Option<Violation>;
 /// The split of a module's layers over stages.
 ///
 /// # Errors
-/// The problems with the split; at least one.
+/// The problems with the split; none where a pattern cannot be read, which is a problem of its own.
 pub(crate) fn stages(d: &Draft<'_>) -> Result<StageLayout, Vec<Problem>> {
+    // Without a readable pattern nothing is known of the layers; another rule says what is wrong with it.
+    if matches!(d.hybrid, Some(Err(_))) {
+        return Err(Vec::new());
+    }
     let problem = |rule, violation: Violation| violation.into_problem(d.context.module, rule);
     let a = &d.args;
     let layout = a.pipeline_model_parallel_layout.as_deref();

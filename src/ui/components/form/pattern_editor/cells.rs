@@ -17,16 +17,8 @@ pub(super) fn cell_id(layer: Layer) -> String {
 }
 
 /// The style classes of a layer's cell.
-pub(super) fn cell_class(symbol: LayerSymbol) -> &'static str {
-    match symbol {
-        LayerSymbol::Mamba => "pattern-cell layer-mamba",
-        LayerSymbol::GatedDeltaNet => "pattern-cell layer-gdn",
-        LayerSymbol::Attention => "pattern-cell layer-attention",
-        LayerSymbol::SparseAttention => "pattern-cell layer-dsa",
-        LayerSymbol::MultiLatentAttention => "pattern-cell layer-mla",
-        LayerSymbol::Mlp => "pattern-cell layer-mlp",
-        LayerSymbol::Moe => "pattern-cell layer-moe",
-    }
+pub(super) fn cell_class(symbol: LayerSymbol) -> String {
+    format!("pattern-cell layer-{}", symbol.id())
 }
 
 /// All cells, in a row for each pipeline chunk and one for an MTP depth. One cell is in the tab order; keys lead to the

@@ -4,7 +4,7 @@ use crate::config::choices::{AttentionVariant, RecomputeMethod};
 use crate::config::fields::FieldId as F;
 use crate::config::hybrid_pattern::{HybridPattern, LayerSymbol};
 use crate::config::job::Module;
-use crate::config::layers::{Layer, Mixer, MlpKind};
+use crate::config::layers::Layer;
 use crate::config::raw::RawJob;
 use crate::value::Value;
 
@@ -90,7 +90,7 @@ pub(super) fn as_pattern(job: &mut RawJob, index: usize, module: &Module) -> Hyb
 /// The layers of a module, with `|` where its pipeline chunks end.
 fn pattern_of(module: &Module) -> HybridPattern {
     let letters = |layers: &[Layer]| -> Vec<LayerSymbol> {
-        layers.iter().flat_map(|layer| symbols(*layer)).collect()
+        layers.iter().flat_map(|layer| layer.symbols()).collect()
     };
     let mut chunks: Vec<_> = module.stages.chunks().iter().collect();
     chunks.sort_by_key(|chunk| (chunk.vp_stage, chunk.pp_rank));
@@ -104,22 +104,6 @@ fn pattern_of(module: &Module) -> HybridPattern {
         0 => HybridPattern::new(segments, Vec::new(), 0),
         depths => HybridPattern::new(segments, letters(module.layers().mtp()), depths),
     }
-}
-
-/// The letters of a layer: one for each of its halves.
-fn symbols(layer: Layer) -> impl Iterator<Item = LayerSymbol> {
-    let mixer = layer.mixer.map(|mixer| match mixer {
-        Mixer::Attention => LayerSymbol::Attention,
-        Mixer::MultiLatentAttention => LayerSymbol::MultiLatentAttention,
-        Mixer::SparseAttention { .. } => LayerSymbol::SparseAttention,
-        Mixer::GatedDeltaNet | Mixer::GatedDeltaNet2 => LayerSymbol::GatedDeltaNet,
-        Mixer::Mamba | Mixer::GatedDeltaProduct => LayerSymbol::Mamba,
-    });
-    let mlp = layer.mlp.map(|mlp| match mlp {
-        MlpKind::Dense => LayerSymbol::Mlp,
-        MlpKind::Moe => LayerSymbol::Moe,
-    });
-    mixer.into_iter().chain(mlp)
 }
 
 #[cfg(test)]

@@ -24,6 +24,7 @@ use crate::report::charts::bucket_bar;
 use chart::{Chart, Purpose};
 use compare::ComparePanel;
 pub(super) use compare::pin;
+use deferred::AfterFrame;
 use detail::DetailPanel;
 pub(super) use detail::TimelinePanel;
 use frameworks::FrameworksPanel;
@@ -41,10 +42,16 @@ pub(super) fn Results() -> impl IntoView {
             <ComparePanel />
             <StagesPanel />
             <DetailPanel />
-            <SavingsPanel />
-            <FrameworksPanel />
-            <NumbersPanel />
-            <RanksPanel />
+            <AfterFrame>
+                <SavingsPanel />
+                <FrameworksPanel />
+                <AfterFrame>
+                    <NumbersPanel />
+                    <AfterFrame>
+                        <RanksPanel />
+                    </AfterFrame>
+                </AfterFrame>
+            </AfterFrame>
         </div>
     }
 }

@@ -24,7 +24,6 @@ use crate::report::charts::bucket_bar;
 use chart::{Chart, Purpose};
 use compare::ComparePanel;
 pub(super) use compare::pin;
-use deferred::AfterFrame;
 use detail::DetailPanel;
 pub(super) use detail::TimelinePanel;
 use frameworks::FrameworksPanel;
@@ -42,16 +41,10 @@ pub(super) fn Results() -> impl IntoView {
             <ComparePanel />
             <StagesPanel />
             <DetailPanel />
-            <AfterFrame>
-                <SavingsPanel />
-                <FrameworksPanel />
-                <AfterFrame>
-                    <NumbersPanel />
-                    <AfterFrame>
-                        <RanksPanel />
-                    </AfterFrame>
-                </AfterFrame>
-            </AfterFrame>
+            <SavingsPanel />
+            <FrameworksPanel />
+            <NumbersPanel />
+            <RanksPanel />
         </div>
     }
 }

@@ -94,12 +94,11 @@ impl Page {
         page
     }
 
-    /// Goes to the page with this fragment and waits until the calculator is there, down to its last panel.
+    /// Goes to the page with this fragment and waits until the calculator is there.
     #[track_caller]
     pub(crate) fn load(&self, fragment: &str) {
         self.go(fragment);
         self.until("!document.querySelector('#app > .shell')");
-        self.until("document.querySelector('.results .ranks')");
     }
 
     /// Goes to the page without waiting for more than its load event.

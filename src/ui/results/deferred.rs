@@ -1,5 +1,4 @@
-//! What waits until the frame that a reader sees is on the screen: parts of the page far below the first view, and memos
-//! that nobody would see change.
+//! Memos that are not updated with the frame that shows a keystroke, where nobody would see it.
 
 use leptos::html::Div;
 use leptos::prelude::*;
@@ -7,17 +6,6 @@ use leptos_use_intersection_observer::use_intersection_observer;
 
 use crate::ui::browser;
 use crate::ui::state::State;
-
-/// Mounts its children once the next frame is on the screen, so that the parts of the page above them are shown first.
-#[component]
-pub(super) fn AfterFrame(children: ChildrenFn) -> impl IntoView {
-    let frame_is_shown = RwSignal::new(false);
-    browser::after_frame(Box::new(move || {
-        // Nothing is left to tell where the page has gone on to something else.
-        let _ = frame_is_shown.try_set(true);
-    }));
-    view! { <Show when=move || frame_is_shown.get()>{children()}</Show> }
-}
 
 /// A memo of what is shown in `place`. While that element is scrolled out of sight, a change reaches the memo only once
 /// the next frame is on the screen: what the reader sees follows a keystroke first, and the rest right after it.

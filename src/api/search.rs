@@ -83,7 +83,7 @@ pub struct Layouts {
     candidates: Vec<Layout>,
     /// The layout with the least memory among those that do not fit.
     closest: Option<Layout>,
-    /// What would make the combination of the option `explain` fit; `null` where Megatron refuses that combination, and no
+    /// Changes, each by itself, with which the combination of the option `explain` fits; `null` where Megatron refuses that combination, and no
     /// key without the option.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[tsify(type = "Remedy | null")]
@@ -169,7 +169,7 @@ pub struct Layout {
     recomputed_flops: Exact,
 }
 
-/// What would make a combination fit the GPU.
+/// Changes, each by itself, with which a combination fits the GPU.
 #[derive(Debug, Serialize, Tsify)]
 #[tsify(missing_as_null)]
 pub struct Remedy {
@@ -315,7 +315,7 @@ impl Layout {
 }
 
 impl Remedy {
-    /// What would make a combination fit the GPU; `None` where Megatron refuses it.
+    /// Changes, each by itself, with which a combination fits the GPU; `None` where Megatron refuses it.
     fn new(space: &Space, index: u64) -> Option<Self> {
         let alone = search::search(space, index..index + 1, u32::MAX, Keep::Legal);
         let remedy = search::suggestion(space, alone.candidates.first()?);

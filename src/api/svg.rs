@@ -32,7 +32,7 @@ pub struct SvgOptions {
     /// The stage that the chart shows. The default is the one with the largest peak.
     #[tsify(type = "StagePlace | null")]
     stage: Option<StageOption>,
-    /// What the colors of the rank map stand for; `memory` by default.
+    /// The quantity that the rank map shows as color; `memory` by default.
     #[tsify(type = "\"module\" | \"stage\" | \"memory\" | null")]
     color: Option<String>,
 }

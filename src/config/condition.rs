@@ -2,7 +2,7 @@
 
 use strum::VariantArray;
 
-/// What must hold for a field to matter.
+/// A condition on a job under which a field matters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, VariantArray)]
 pub enum Condition {
     /// There are routed experts.

@@ -267,7 +267,7 @@ pub(super) fn mtp_without_decoder(stages: &StageLayout) -> bool {
     chunks.any(|chunk| chunk.mtp > 0 && chunk.num_layers() == 0)
 }
 
-/// What a pattern says of other arguments (`validate_args`): it overrides the numbers of layers and of MTP depths, and
+/// Sets the arguments that follow from a pattern (`validate_args`): it overrides the numbers of layers and of MTP depths, and
 /// the letters of MLA turn it on.
 fn follow_pattern(a: &mut Args, pattern: &HybridPattern) {
     a.num_layers = pattern.layers().count() as u64;

@@ -31,7 +31,7 @@ pub struct ChartOptions {
     pub unit: Unit,
     /// The stage that the chart shows. The default is the stage with the largest peak.
     pub stage: Option<StageRef>,
-    /// What the colors of the rank map stand for. Other charts ignore it.
+    /// The quantity that the rank map shows as color. Other charts ignore it.
     pub coloring: Coloring,
 }
 

@@ -4,7 +4,7 @@ use super::{Candidate, Space};
 use crate::config::gpus::{GPUS, Gpu};
 use crate::memory::savings::{Choice, savings};
 
-/// What would make a layout fit the GPU.
+/// Changes with which a layout fits the GPU, each by itself.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Suggestion {
     /// The way of recomputing or offloading that makes it fit with the least recomputation; `None` where none does.

@@ -12,7 +12,7 @@ const MOST_POINTS: u64 = 1 << 16;
 /// The most points of a timeline for `timeline: true`.
 const POINTS: u64 = 4096;
 
-/// What `estimate` reports besides the memory of every stage. These keys may also stand in the job; an option wins over the
+/// Further results of `estimate`, besides the memory of every stage. These keys may also stand in the job; an option wins over the
 /// job's key.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Tsify)]
 #[serde(default)]

@@ -27,7 +27,7 @@ pub struct Stage {
     peak_moment: Moment,
     /// Micro batches in flight of each chunk, at the peak of the forward and backward passes.
     in_flight: Vec<u32>,
-    /// What the device shows, with overheads that are no part of the prediction.
+    /// Bytes in use that the driver reports (as `nvidia-smi` does): the prediction and the allowances beside it.
     allowances: Allowances,
     /// Present with the option `timeline`, unless the option `rank` is given: then only the rank's stages have timelines.
     #[serde(skip_serializing_if = "Option::is_none")]

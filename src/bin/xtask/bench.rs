@@ -6,7 +6,7 @@ use xshell::{Shell, cmd};
 
 use super::{Error, build, tools};
 
-/// What a visit of the page loads.
+/// The files that a visit of the page loads.
 const PAGE: [&str; 6] = [
     "index.html",
     "style.css",

@@ -13,7 +13,8 @@ use super::{
     Answers, Choice, Command, Note, NoteKind, ShellImport, Variable, arithmetic, launch, parser,
 };
 
-/// Most text that expansion may produce, in bytes; every piece of text counts a few bytes more.
+/// The most text that expansion may produce, in bytes, so that no script fills the memory. Every piece of text counts a
+/// few bytes more.
 const MAX_EXPANSION: usize = 8_000_000;
 /// Most statements that are followed, loops counted in.
 const MAX_STATEMENTS: u32 = 300_000;

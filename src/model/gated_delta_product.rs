@@ -1,15 +1,14 @@
 //! The gated delta product (`GatedDeltaProductMixer`): a linear recurrence that takes several steps of the gated delta
 //! rule for each token. It has the sizes and the parameters' names of a Mamba mixer.
 
-use super::linear::{Linear, norm_column, row};
+use super::mamba;
 use super::sizes::Sizes;
 use super::tape::{AutogradTape, Family, TensorId};
 use super::tensor::{Component, Factor, factor};
 use super::weights::Weights;
-use super::{hidden, norm};
 use crate::config::choices::{OffloadModule, RecomputeModule};
 use crate::config::job::Module;
-use crate::source::{GATED_DELTA_PRODUCT, MAMBA_NORM, TE_LAYERNORM_LINEAR, TE_LINEAR};
+use crate::source::{GATED_DELTA_PRODUCT, MAMBA_NORM};
 
 /// Tokens that the causal convolution sees (`d_conv`).
 const KERNEL: u64 = 4;
@@ -96,7 +95,7 @@ type Operands = [TensorId; 3];
 
 /// One gated delta product from the residual stream to the output of `out_proj`.
 pub(crate) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape, input: TensorId) -> TensorId {
-    let (m, bytes) = (sizes.m, sizes.width());
+    let m = sizes.m;
     let widths = Widths::of(m);
     let start = tape.here();
     let sequence = project(sizes, tape, &widths, input);
@@ -118,22 +117,8 @@ pub(crate) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape, input: TensorId)
         &[input],
         &[sequence],
     );
-    tape.at(Family::Attention, TE_LINEAR);
-    let branch = tape.tensor("gated delta product branch", sizes.residual(), bytes);
-    let weights = Weights::of(m, Component::MambaOutProj, GATED_DELTA_PRODUCT);
-    row(
-        sizes,
-        tape,
-        &Linear {
-            name: "out_proj",
-            input: normed,
-            width: widths.inner,
-            output: branch,
-            weight: weights.split("mixer.out_proj.weight", &[hidden(m), widths.inner], 2),
-            bias: None,
-        },
-    );
-    branch
+    let what = "gated delta product branch";
+    mamba::out_proj(sizes, tape, what, GATED_DELTA_PRODUCT, widths.inner, normed)
 }
 
 /// `in_proj` with the norm before it. Context-parallel ranks then trade their parts of the sequence for a part of the
@@ -145,21 +130,9 @@ fn project(
     input: TensorId,
 ) -> TensorId {
     let (m, bytes) = (sizes.m, sizes.width());
-    tape.at(Family::Attention, TE_LAYERNORM_LINEAR);
-    let shape = sizes.columns(&[widths.projected]);
     let what = "gates, values, keys and queries";
-    let mut sequence = tape.tensor(what, shape, bytes);
-    tape.at(Family::Residual, TE_LAYERNORM_LINEAR);
-    let weights = Weights::of(m, Component::MambaInProj, GATED_DELTA_PRODUCT);
-    let linear = Linear {
-        name: "in_proj",
-        input,
-        width: hidden(m),
-        output: sequence,
-        weight: weights.split("mixer.in_proj.weight", &[widths.projected, hidden(m)], 2),
-        bias: None,
-    };
-    norm_column(sizes, tape, norm::mamba(m), &linear, hidden(m));
+    let columns = widths.projected;
+    let mut sequence = mamba::in_proj(sizes, tape, what, GATED_DELTA_PRODUCT, columns, input);
     tape.at(Family::Attention, GATED_DELTA_PRODUCT);
     let shape = sizes.columns(&[widths.exchanged]);
     if m.sequence_parts() > 1 {

@@ -9,7 +9,8 @@ use super::weights::Weights;
 use super::{hidden, norm};
 use crate::config::job::Module;
 use crate::source::{
-    MAMBA_CONTEXT_PARALLEL, MAMBA_MIXER, MAMBA_NORM, MAMBA_SCAN, TE_LAYERNORM_LINEAR, TE_LINEAR,
+    MAMBA_CONTEXT_PARALLEL, MAMBA_MIXER, MAMBA_NORM, MAMBA_SCAN, Source, TE_LAYERNORM_LINEAR,
+    TE_LINEAR,
 };
 
 /// Tokens that one step of the scan works on (`chunk_size` of `MambaMixer`).
@@ -70,7 +71,14 @@ impl Widths {
 pub(crate) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape, input: TensorId) -> TensorId {
     let (m, bytes) = (sizes.m, sizes.width());
     let widths = Widths::of(m);
-    let projected = project(sizes, tape, &widths, input);
+    let projected = in_proj(
+        sizes,
+        tape,
+        "z, x, B, C and dt",
+        MAMBA_MIXER,
+        widths.projected,
+        input,
+    );
     let sequence = exchange(sizes, tape, projected, &widths);
     declare_scan(tape, m, &widths);
     let scanned = if m.args.use_mamba_mem_eff_path {
@@ -90,47 +98,64 @@ pub(crate) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape, input: TensorId)
     tape.op("norm", &scanned.reads, &[normed])
         .saves(&scanned.reads)
         .saves(&[statistics]);
-    tape.at(Family::Attention, TE_LINEAR);
-    let output = tape.tensor("Mamba branch", sizes.residual(), bytes);
-    let weights = Weights::of(m, Component::MambaOutProj, MAMBA_MIXER);
-    row(
+    out_proj(
         sizes,
         tape,
-        &Linear {
-            name: "out_proj",
-            input: normed,
-            width: widths.inner,
-            output,
-            weight: weights.split("mixer.out_proj.weight", &[hidden(m), widths.inner], 2),
-            bias: None,
-        },
-    );
-    output
+        "Mamba branch",
+        MAMBA_MIXER,
+        widths.inner,
+        normed,
+    )
 }
 
-/// `in_proj` with the norm before it.
-fn project(
+/// `in_proj` of a mixer with this many columns, and the norm before it.
+pub(crate) fn in_proj(
     sizes: &Sizes<'_>,
     tape: &mut AutogradTape,
-    widths: &Widths,
+    what: &'static str,
+    source: Source,
+    columns: Factor,
     input: TensorId,
 ) -> TensorId {
     let m = sizes.m;
     tape.at(Family::Attention, TE_LAYERNORM_LINEAR);
-    let shape = sizes.columns(&[widths.projected]);
-    let projected = tape.tensor("z, x, B, C and dt", shape, sizes.width());
+    let output = tape.tensor(what, sizes.columns(&[columns]), sizes.width());
     tape.at(Family::Residual, TE_LAYERNORM_LINEAR);
-    let weights = Weights::of(m, Component::MambaInProj, MAMBA_MIXER);
+    let weights = Weights::of(m, Component::MambaInProj, source);
     let linear = Linear {
         name: "in_proj",
         input,
         width: hidden(m),
-        output: projected,
-        weight: weights.split("mixer.in_proj.weight", &[widths.projected, hidden(m)], 2),
+        output,
+        weight: weights.split("mixer.in_proj.weight", &[columns, hidden(m)], 2),
         bias: None,
     };
     norm_column(sizes, tape, norm::mamba(m), &linear, hidden(m));
-    projected
+    output
+}
+
+/// `out_proj` of a mixer whose heads are so wide together.
+pub(crate) fn out_proj(
+    sizes: &Sizes<'_>,
+    tape: &mut AutogradTape,
+    what: &'static str,
+    source: Source,
+    width: Factor,
+    input: TensorId,
+) -> TensorId {
+    tape.at(Family::Attention, TE_LINEAR);
+    let output = tape.tensor(what, sizes.residual(), sizes.width());
+    let weights = Weights::of(sizes.m, Component::MambaOutProj, source);
+    let linear = Linear {
+        name: "out_proj",
+        input,
+        width,
+        output,
+        weight: weights.split("mixer.out_proj.weight", &[hidden(sizes.m), width], 2),
+        bias: None,
+    };
+    row(sizes, tape, &linear);
+    output
 }
 
 /// The parameters of convolution and scan.

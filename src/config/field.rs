@@ -401,6 +401,12 @@ impl Field {
         self
     }
 
+    /// A field among those of the model that says how it is trained.
+    pub(super) const fn trains(mut self) -> Self {
+        self.aspect = Aspect::Training;
+        self
+    }
+
     /// A field of the experts that says how they are trained.
     pub(super) const fn trains_experts(mut self) -> Self {
         self.aspect = Aspect::ExpertTraining;

@@ -496,9 +496,9 @@ fields! {
     /// The first layers that all have an indexer, where only every N-th later layer has one. 0 counts as 1.
     dsa_indexer_skip_topk_offset: u64 = Field::int(0, 10_000, 0).at(Attention, All, "dsao", "First layers with indexer").unit("layers").also(&["index_skip_topk_offset"]).relevant_if(SparseAttention);
     /// Weight of the loss that trains the indexer. Left out or 0, the indexer is not trained and keeps nothing for a backward pass.
-    dsa_indexer_loss_coeff: Option<Decimal> = Field::optional_decimal(0, 1_000_000_000_000, "no loss: the indexer is not trained").at(Attention, All, "dsal", "Indexer loss weight").relevant_if(SparseAttention);
+    dsa_indexer_loss_coeff: Option<Decimal> = Field::optional_decimal(0, 1_000_000_000_000, "no loss: the indexer is not trained").at(Attention, All, "dsal", "Indexer loss weight").trains().relevant_if(SparseAttention);
     /// The indexer's loss looks only at the tokens that were picked instead of all earlier ones.
-    dsa_indexer_use_sparse_loss: bool = Field::flag(false).at(Attention, All, "dsas", "Sparse indexer loss").relevant_if(SparseAttention);
+    dsa_indexer_use_sparse_loss: bool = Field::flag(false).at(Attention, All, "dsas", "Sparse indexer loss").trains().relevant_if(SparseAttention);
     /// Fused kernels of sparse attention. Without them, and for sizes that they do not support, PyTorch operations compute and keep the scores of all pairs of tokens.
     dsa_kernel_backend: DsaKernelBackend = Field::choice(DsaKernelBackend::NAMES, "none").at(Kernels, All, "dsakb", "Sparse attention kernels").relevant_if(SparseAttention);
     /// Householder steps that a gated delta product takes for each token.

@@ -54,6 +54,9 @@ fn every_setting_of_megatron_has_its_flag() {
     }
 }
 
+/// Fields in the group of attention that say how the indexer of sparse attention is trained.
+const LOSS_OF_THE_INDEXER: &[&str] = &["dsa_indexer_loss_coeff", "dsa_indexer_use_sparse_loss"];
+
 #[test]
 fn every_field_says_whether_it_is_of_the_model() {
     for field in &FIELDS {
@@ -62,7 +65,7 @@ fn every_field_says_whether_it_is_of_the_model() {
             Aspect::Model => of_model,
             Aspect::ExpertTraining => field.group == Group::Moe,
             Aspect::LayerSplit => field.group == Group::Parallelism,
-            Aspect::Training => !of_model,
+            Aspect::Training => !of_model || LOSS_OF_THE_INDEXER.contains(&field.name),
         };
         assert!(expected, "{}: {:?}", field.name, field.aspect);
     }

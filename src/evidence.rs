@@ -6,10 +6,14 @@
 
 mod compare;
 mod markdown;
+mod record;
 mod run;
+mod submission;
 mod summary;
 
 pub use compare::{Comparison, Error, Frameworks, compare};
 pub use markdown::{short_table, table};
-pub use run::{Confidence, Measured, MeasuredStage, ReadError, Run, RunJob, read};
+pub use record::{FieldError, ReadError, read, write};
+pub use run::{Confidence, Measured, MeasuredStage, Predicted, Run, RunJob, SOFTWARE};
+pub use submission::{SUBMITTED, mistakes, predicted, submission};
 pub use summary::{Summary, summaries};

@@ -48,6 +48,12 @@ impl Settings {
         self.0.iter().map(|(id, value)| (*id, value))
     }
 
+    /// The given fields by name.
+    fn named(&self) -> Vec<(String, Value)> {
+        let named = |(id, value): (FieldId, &Value)| (id.field().name.to_owned(), value.clone());
+        self.iter().map(named).collect()
+    }
+
     /// Takes over every entry of `other`.
     pub fn overlay(&mut self, other: &Self) {
         for (field, value) in &other.0 {
@@ -113,6 +119,19 @@ impl RawJob {
         }
         job.share();
         job
+    }
+
+    /// The job in its public JSON form, which [`RawJob::from_value`] reads.
+    #[must_use]
+    pub fn to_value(&self) -> Value {
+        let mut entries = self.shared.named();
+        entries.extend(self.unknown.iter().cloned());
+        let modules = self.modules.iter().map(RawModule::to_value);
+        let modules: Vec<Value> = modules.collect();
+        if !modules.is_empty() {
+            entries.push(("modules".to_owned(), Value::List(modules)));
+        }
+        Value::Map(entries)
     }
 
     /// Moves what has one value for the whole job out of the modules, but for values that contradict each other.
@@ -215,6 +234,14 @@ impl RawModule {
             }
         }
         (module, unknown)
+    }
+
+    fn to_value(&self) -> Value {
+        let mut entries = vec![("name".to_owned(), Value::Text(self.name.clone()))];
+        let offset = self.rank_offset.iter();
+        entries.extend(offset.map(|offset| ("rank_offset".to_owned(), offset.clone())));
+        entries.extend(self.settings.named());
+        Value::Map(entries)
     }
 }
 

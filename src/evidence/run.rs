@@ -1,12 +1,9 @@
 //! The measured runs as data.
 
 use strum::{EnumString, IntoStaticStr};
-use thiserror::Error;
 
 use crate::config::raw::RawJob;
-use crate::formats::json;
 use crate::units::Bytes;
-use crate::value::Value;
 
 /// How exact a run's numbers are, and how complete its arguments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, EnumString, IntoStaticStr)]
@@ -79,6 +76,8 @@ pub struct Run {
     pub gpus: Option<u64>,
     /// Whether the number of GPUs is not published, but was found by matching the steady memory.
     pub gpus_inferred: bool,
+    /// The versions of the software, by the names in [`SOFTWARE`].
+    pub software: Vec<(&'static str, String)>,
     /// How exact the numbers and arguments are.
     pub confidence: Confidence,
     /// The measured numbers.
@@ -95,72 +94,34 @@ pub struct Run {
     pub peak_not_compared: Option<String>,
     /// A remark on the measurement.
     pub note: Option<String>,
+    /// The prediction at the time when the record was made; `None` where the record has none.
+    pub predicted: Option<Predicted>,
 }
 
-/// Why a list of runs could not be read.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-pub enum ReadError {
-    /// The text is not JSON.
-    #[error(transparent)]
-    Json(#[from] json::JsonError),
-    /// The run at this position, from 0, lacks this key or has a wrong value under it.
-    #[error("run {0}: {1}")]
-    Run(usize, &'static str),
-}
+/// The names of the software whose versions a run may give.
+pub const SOFTWARE: [&str; 8] = [
+    "container",
+    "cuda",
+    "pytorch",
+    "transformer_engine",
+    "apex",
+    "megatron_core",
+    "megatron_lm",
+    "megatron_bridge",
+];
 
-/// Reads a JSON list of runs.
-///
-/// # Errors
-///
-/// When the text is not JSON, or a run lacks a required key.
-pub fn read(text: &str) -> Result<Vec<Run>, ReadError> {
-    let node = json::parse(text)?;
-    let Value::List(runs) = node.to_value() else {
-        return Err(ReadError::Run(0, "not a list"));
-    };
-    let runs = runs.iter().enumerate();
-    runs.map(|(index, run)| Run::from_value(run).map_err(|key| ReadError::Run(index, key)))
-        .collect()
+/// What a version of this calculator predicted for a run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Predicted {
+    /// The version of this calculator.
+    pub version: String,
+    /// Allocated memory after an optimizer step.
+    pub steady_allocated: Bytes,
+    /// The peak of allocated memory.
+    pub peak_allocated: Bytes,
 }
 
 impl Run {
-    /// The run in `value`, or the key that is missing or has a wrong value.
-    fn from_value(value: &Value) -> Result<Self, &'static str> {
-        let optional = |key| text(value, key);
-        let required = |key| optional(key).ok_or(key);
-        Ok(Self {
-            id: required("id")?,
-            group: required("group")?,
-            model: required("model")?,
-            source: required("source")?,
-            hardware: optional("hardware"),
-            gpus: count(value, "gpus"),
-            gpus_inferred: value.get("gpus_inferred") == Some(&Value::Bool(true)),
-            confidence: required("confidence")?.parse().or(Err("confidence"))?,
-            measured: Measured::from_value(value.get("measured").ok_or("measured")?),
-            stage: match value.get("pp_rank") {
-                None => None,
-                Some(Value::Text(word)) if word == "last" => Some(MeasuredStage::Last),
-                Some(Value::Text(word)) if word == "largest" => Some(MeasuredStage::Largest),
-                Some(Value::Int(rank)) => Some(MeasuredStage::At(
-                    usize::try_from(*rank).or(Err("pp_rank"))?,
-                )),
-                Some(_) => return Err("pp_rank"),
-            },
-            job: match (value.get("job"), optional("out_of_scope")) {
-                (Some(job @ Value::Map(_)), None) => {
-                    RunJob::Complete(Box::new(RawJob::from_value(job)))
-                }
-                (None, Some(reason)) => RunJob::OutOfScope(reason),
-                _ => return Err("job or out_of_scope"),
-            },
-            stale: optional("stale"),
-            assumed: optional("assumed"),
-            peak_not_compared: optional("peak_not_compared"),
-            note: optional("note"),
-        })
-    }
-
     /// Why the run, or its measured peak, is not compared; `None` where both are.
     #[must_use]
     pub fn not_compared(&self) -> Option<&str> {
@@ -177,32 +138,5 @@ impl Run {
             RunJob::Complete(job) => Some(job),
             RunJob::OutOfScope(_) => None,
         }
-    }
-}
-
-impl Measured {
-    fn from_value(value: &Value) -> Self {
-        let bytes = |key| count(value, key).map(Bytes);
-        Self {
-            steady_allocated: bytes("steady_allocated"),
-            peak_allocated: bytes("peak_allocated"),
-            peak_reserved: bytes("peak_reserved"),
-            peak_device: bytes("peak_device"),
-            peak_unspecified: bytes("peak_unspecified"),
-        }
-    }
-}
-
-fn text(value: &Value, key: &str) -> Option<String> {
-    match value.get(key) {
-        Some(Value::Text(text)) => Some(text.clone()),
-        _ => None,
-    }
-}
-
-fn count(value: &Value, key: &str) -> Option<u64> {
-    match value.get(key) {
-        Some(Value::Int(count)) => u64::try_from(*count).ok(),
-        _ => None,
     }
 }

@@ -419,3 +419,5 @@ fn recomputing_norms_of_moe_layers_saves_what_was_measured() {
         "{predicted} {measured}"
     );
 }
+
+mod records;

@@ -1,0 +1,220 @@
+//! Tests of the records of runs: reading, writing, making and checking them.
+
+use megatron_memory::config::raw::RawJob;
+use megatron_memory::evidence::{
+    self, Measured, MeasuredStage, Run, mistakes, read, submission, write,
+};
+use megatron_memory::units::Bytes;
+use megatron_memory::value::Value;
+use serde_json::json;
+
+use super::runs;
+
+fn job() -> RawJob {
+    let job = json!({
+        "num_layers": 8, "hidden_size": 1024, "num_attention_heads": 16, "seq_length": 2048, "max_position_embeddings": 2048,
+        "micro_batch_size": 1, "global_batch_size": 16, "world_size": 8, "pipeline_model_parallel_size": 2,
+        "padded_vocab_size": 32000, "bf16": true, "gpu": "h100-80gb",
+    });
+    RawJob::from_value(&serde_json::from_value::<Value>(job).unwrap())
+}
+
+/// A run that can be submitted as it is.
+fn complete() -> Run {
+    let measured = Measured {
+        steady_allocated: Some(Bytes(3_000_000_000)),
+        peak_allocated: Some(Bytes(4_000_000_000)),
+        ..Measured::default()
+    };
+    let mut run = submission(job(), measured, MeasuredStage::At(1));
+    run.source = String::from("https://example.com/log.txt");
+    run.software = vec![("pytorch", "2.8.0".to_owned())];
+    run.note = Some("after \"2\" iterations\nand a line".to_owned());
+    run
+}
+
+/// The error of a record that differs from a complete one in one field; null takes the field away.
+fn refusal(key: &str, value: serde_json::Value) -> String {
+    let mut record: serde_json::Value = serde_json::from_str(&write(&complete())).unwrap();
+    record[key] = value;
+    read(&record.to_string()).unwrap_err().to_string()
+}
+
+#[test]
+fn every_run_comes_back_from_its_record() {
+    let mut all = runs();
+    all.push(complete());
+    for run in all {
+        assert_eq!(read(&write(&run)).unwrap(), [run]);
+    }
+}
+
+#[test]
+fn one_record_or_a_list_is_read() {
+    let run = complete();
+    let list = format!("[{},{}]", write(&run), write(&run));
+    assert_eq!(read(&list).unwrap(), [run.clone(), run]);
+    let error = read("3").unwrap_err().to_string();
+    assert!(error.contains("a record is a JSON object"), "{error}");
+}
+
+#[test]
+fn errors_name_the_record_the_field_its_rule_and_a_value() {
+    let cases = [
+        (
+            "source",
+            json!(null),
+            "source is missing; it is something like \"https://",
+        ),
+        (
+            "source",
+            json!(" "),
+            "source must be text, such as \"https://",
+        ),
+        (
+            "gpus",
+            json!("eight"),
+            "gpus must be a whole number, such as 8",
+        ),
+        ("gpus", json!(-8), "gpus must be a whole number, such as 8"),
+        ("confidence", json!("D"), "confidence must be A ("),
+        (
+            "pp_rank",
+            json!("first"),
+            "pp_rank must be the pipeline rank that was measured, such as 0, or \"last\"",
+        ),
+        ("pp_rank", json!(-1), "pp_rank must be the pipeline rank"),
+        (
+            "measured",
+            json!({"peak": 1}),
+            "measured.peak is not a key here; the keys are steady_allocated, peak_allocated",
+        ),
+        (
+            "measured",
+            json!({"peak_allocated": 3814.5}),
+            "measured.peak_allocated must be a whole number of bytes, such as 5",
+        ),
+        ("measured", json!([1]), "measured must be an object"),
+        (
+            "software",
+            json!({"torch": "2.8"}),
+            "software.torch is not a key here; the keys are container, cuda, pytorch",
+        ),
+        (
+            "out_of_scope",
+            json!("why"),
+            "out_of_scope must not stand beside job",
+        ),
+        (
+            "job",
+            json!(null),
+            "job must be an object with Megatron's arguments, such as {\"num_layers\": 32",
+        ),
+        (
+            "predicted",
+            json!({"version": "0.1.0"}),
+            "predicted.steady_allocated must be a whole number of bytes",
+        ),
+        (
+            "assumption",
+            json!("x"),
+            "assumption is not a key here; the keys are id, group, model",
+        ),
+    ];
+    for (key, value, expected) in cases {
+        let error = refusal(key, value);
+        let rule = error.strip_prefix("record 1 (submitted:8x1024-8gpus): ");
+        assert!(
+            rule.is_some_and(|rule| rule.starts_with(expected)),
+            "{error}"
+        );
+    }
+}
+
+#[test]
+fn a_submission_holds_the_job_and_its_prediction() {
+    let run = complete();
+    assert_eq!(run.job(), Some(&job()));
+    assert_eq!(run.gpus, Some(8));
+    assert_eq!(run.hardware.as_deref(), Some("H100 80 GB"));
+    let predicted = run.predicted.as_ref().unwrap();
+    let compared = evidence::compare(&run).unwrap();
+    assert_eq!(compared.pp_rank, 1);
+    assert_eq!(predicted.steady_allocated, compared.steady);
+    assert_eq!(predicted.peak_allocated, compared.peak);
+}
+
+#[test]
+fn a_complete_submission_has_no_mistakes() {
+    assert_eq!(mistakes(&complete()), []);
+}
+
+#[test]
+fn mistakes_of_a_submission_name_the_field_and_what_would_do() {
+    let with = |change: fn(&mut Run)| {
+        let mut run = complete();
+        change(&mut run);
+        let found: Vec<String> = mistakes(&run).iter().map(ToString::to_string).collect();
+        assert_eq!(found.len(), 1, "{found:?}");
+        found.join("")
+    };
+    let set = |run: &mut Run, key: &str, value: Value| {
+        let Value::Map(mut entries) = run.job().unwrap().to_value() else {
+            panic!()
+        };
+        entries.push((key.to_owned(), value));
+        run.job = evidence::RunJob::Complete(Box::new(RawJob::from_value(&Value::Map(entries))));
+    };
+    let cases = [
+        (
+            with(|run| run.source = "a log".to_owned()),
+            "source must be the URL where the numbers are published, such as https://",
+        ),
+        (
+            with(|run| run.measured = Measured::default()),
+            "measured must have a number, such as {",
+        ),
+        (
+            with(|run| run.measured.steady_allocated = Some(Bytes(38_171))),
+            "measured.steady_allocated must be in bytes: 38171 is less than 100 MiB. 38171 MiB would be 40025194496",
+        ),
+        (
+            with(|run| run.measured.peak_reserved = Some(Bytes(3_999_999_999))),
+            "measured.peak_reserved must be at least measured.peak_allocated, which is 4000000000",
+        ),
+        (
+            with(|run| run.gpus = Some(16)),
+            "gpus must be the job's world_size 8, not 16",
+        ),
+        (
+            with(|run| run.stage = None),
+            "pp_rank must say which pipeline rank was measured, such as 0",
+        ),
+        (
+            with(|run| run.stage = Some(MeasuredStage::At(2))),
+            "pp_rank must be a pipeline rank of the job: 0 to 1",
+        ),
+    ];
+    for (found, expected) in cases {
+        assert!(found.starts_with(expected), "{found}");
+    }
+    let mut misspelled = complete();
+    set(&mut misspelled, "num_layer", Value::Int(8));
+    let mut refused = complete();
+    set(&mut refused, "tensor_model_parallel_size", Value::Int(3));
+    for (run, expected) in [
+        (
+            misspelled,
+            "job.num_layer is not a field of this calculator",
+        ),
+        (refused, "job is one that Megatron refuses: "),
+    ] {
+        let found = mistakes(&run);
+        assert!(
+            found
+                .iter()
+                .any(|mistake| mistake.to_string().starts_with(expected)),
+            "{found:?}"
+        );
+    }
+}

@@ -24,6 +24,7 @@ mod rank_ranges;
 pub mod raw;
 pub mod relevance;
 mod rules;
+pub mod software;
 pub mod suggest;
 
 pub use check::Checked;

@@ -8,6 +8,7 @@ pub mod buffers;
 mod chunk_profile;
 mod ep_overlap;
 pub mod graph_phase;
+mod job_moment;
 pub mod line;
 pub mod overhead;
 pub mod parameters;
@@ -22,6 +23,7 @@ use core::ops::Range;
 use serde::{Deserialize, Serialize};
 
 pub use assumptions::{assumptions, freezing};
+pub use job_moment::JobMoment;
 pub use ranks::{RankMemory, rank_memory};
 pub use timeline::{Timeline, TimelinePoint, timeline};
 

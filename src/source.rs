@@ -78,6 +78,16 @@ impl Source {
         }
     }
 
+    /// A web page: its address, and what to look for there.
+    #[must_use]
+    pub const fn page(place: &'static str, symbol: &'static str) -> Self {
+        Self {
+            origin: Origin::Page,
+            place,
+            symbol,
+        }
+    }
+
     /// The address to open.
     #[must_use]
     pub fn url(&self) -> Cow<'static, str> {

@@ -14,7 +14,8 @@ use super::choices::{
     CudaGraphModule, DsaKernelBackend, Fp8Format, Fp8Recipe, FrontEnd, HybridStackSpec,
     MainGradsDtype, MainParamsDtype, MomentDtype, Normalization, OffloadModule, OptimizerKind,
     PositionEmbedding, ProjectorKind, ProjectorNorm, RecomputeGranularity, RecomputeMethod,
-    RecomputeModule, RouterDtype, RouterScore, SoftmaxType, TokenDispatcher, TransformerImpl,
+    RecomputeModule, RouterDtype, RouterScore, SoftmaxType, SoftwareFact, SoftwareStack,
+    TokenDispatcher, TransformerImpl,
 };
 use super::condition::Condition::{
     CudaGraphs, DeltaProducts, Encoder as IsEncoder, Experts, FineGrainedOffload, Fp8,
@@ -379,6 +380,11 @@ fields! {
     cuda_graphs_mib: u64 = Field::int(0, 10_000_000, 0).at(Hardware, All, "graphs", "CUDA graphs").unit("MiB").job().own();
     /// GPUs of one node.
     gpus_per_node: u64 = Field::int(1, 65_536, 8).at(Hardware, More, "node", "GPUs per node").job().own();
+
+    /// Versions of the software that trains. megatron_main: what everything here is read from. te_2_18: the fused loss of Transformer Engine keeps an fp32 gradient. core_0_14_te_2_3: Transformer Engine before 2.10 holds no stand-ins for experts' weight gradients. core_0_12_te_2_3: the output layer has none either. core_0_9_te_1_13: no stand-ins at all. core_0_8_te_1: and Q/K norms keep views. megatron_lm_2023: and the loss copies the logits once more. torch_only, rocm_torch_only: neither Transformer Engine nor Apex, so PyTorch's AdamW, which needs 4 bytes a parameter more in its step; on ROCm hipBLASLt's workspaces.
+    software_stack: SoftwareStack = Field::choice(SoftwareStack::NAMES, "megatron_main").at(Hardware, More, "stack", "Software").job().own().also(&["stack", "container", "Transformer Engine version", "Apex", "ROCm"]);
+    /// Single differences from megatron_main, besides those of the chosen software.
+    software_facts: NameSet<SoftwareFact> = Field::set(SoftwareFact::NAMES, "").at(Hardware, All, "facts", "Software differences").job().own();
 
     // CUDA graphs
     /// What captures CUDA graphs: transformer_engine and local capture layer by layer, full_iteration all passes of an iteration.

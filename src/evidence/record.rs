@@ -20,7 +20,8 @@
 //!
 //! Amounts are bytes. `pp_rank` is the pipeline rank of the GPU that was measured, or `"last"`, or `"largest"` where the
 //! source gives the largest number of all ranks. A run whose job is not known or not modeled has `out_of_scope`, the reason,
-//! instead of `job`. The reader refuses keys that a record does not have: a misspelled one would be lost.
+//! instead of `job`. `moment` says when the numbers were printed, such as `first_iteration`, and `stack` with which software,
+//! by the names of the field `software_stack`. The reader refuses keys that a record does not have: a misspelled one would be lost.
 
 mod fields;
 
@@ -30,8 +31,10 @@ pub use fields::FieldError;
 use fields::Fields;
 
 use super::run::{Measured, MeasuredStage, Predicted, Run, RunJob, SOFTWARE};
+use crate::config::choices::SoftwareStack;
 use crate::config::raw::RawJob;
 use crate::formats::{job_json, json};
+use crate::memory::JobMoment;
 use crate::units::Bytes;
 use crate::value::Value;
 
@@ -118,6 +121,23 @@ impl Run {
                 .map(|rank| stage(&fields, rank))
                 .transpose()?,
             job: job(&fields)?,
+            moment: match fields.text("moment", "first_iteration")? {
+                None => JobMoment::default(),
+                Some(name) => JobMoment::named(&name).ok_or_else(|| {
+                    let names: Vec<_> = JobMoment::ALL.iter().map(|moment| moment.name()).collect();
+                    fields.must_be("moment", &format!("one of {}", names.join(", ")))
+                })?,
+            },
+            stack: fields
+                .text("stack", "core_0_14_te_2_3")?
+                .map(|name| {
+                    let wrong = || {
+                        let names = SoftwareStack::NAMES.join(", ");
+                        fields.must_be("stack", &format!("one of {names}"))
+                    };
+                    SoftwareStack::named(&name).ok_or_else(wrong)
+                })
+                .transpose()?,
             stale: fields.text("stale", "The file is a copy of another recording.")?,
             assumed: fields.text("assumed", "The optimizer is Adam.")?,
             peak_not_compared: fields.text("peak_not_compared", "It is that of the validation.")?,
@@ -161,6 +181,9 @@ impl Run {
             RunJob::Complete(job) => put("job", Some(job.to_value())),
             RunJob::OutOfScope(reason) => put("out_of_scope", Some(text_value(reason))),
         }
+        let moment = (self.moment != JobMoment::default()).then(|| text_value(self.moment.name()));
+        put("moment", moment);
+        put("stack", self.stack.map(|stack| text_value(stack.name())));
         put("stale", optional(&self.stale));
         put("assumed", optional(&self.assumed));
         put("peak_not_compared", optional(&self.peak_not_compared));
@@ -174,7 +197,7 @@ impl Run {
 }
 
 /// The keys of a record.
-const KEYS: [&str; 18] = [
+const KEYS: [&str; 20] = [
     "id",
     "group",
     "model",
@@ -188,6 +211,8 @@ const KEYS: [&str; 18] = [
     "pp_rank",
     "job",
     "out_of_scope",
+    "moment",
+    "stack",
     "stale",
     "assumed",
     "peak_not_compared",

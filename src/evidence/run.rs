@@ -2,8 +2,12 @@
 
 use strum::{EnumString, IntoStaticStr};
 
+use crate::config::choices::SoftwareStack;
+use crate::config::fields::FieldId;
 use crate::config::raw::RawJob;
+use crate::memory::JobMoment;
 use crate::units::Bytes;
+use crate::value::Value;
 
 /// How exact a run's numbers are, and how complete its arguments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, EnumString, IntoStaticStr)]
@@ -86,6 +90,10 @@ pub struct Run {
     pub stage: Option<MeasuredStage>,
     /// The job, or why there is no prediction for it.
     pub job: RunJob,
+    /// The moment at which the numbers were printed.
+    pub moment: JobMoment,
+    /// The software of the run; `None` where it is not known, or the same as the estimate's own.
+    pub stack: Option<SoftwareStack>,
     /// Why the published numbers cannot belong to the published arguments; `None` where they can.
     pub stale: Option<String>,
     /// The assumptions of the job beyond the published arguments.
@@ -131,7 +139,18 @@ impl Run {
         }
     }
 
-    /// The complete job; `None` where there is no prediction for it.
+    /// The complete job with the run's software; `None` where there is no prediction for it.
+    #[must_use]
+    pub fn job_with_software(&self) -> Option<RawJob> {
+        let mut job = self.job()?.clone();
+        if let Some(stack) = self.stack {
+            let name = stack.name().to_owned();
+            job.shared.set(FieldId::software_stack, Value::Text(name));
+        }
+        Some(job)
+    }
+
+    /// The complete job as published, without the run's software; `None` where there is no prediction for it.
     #[must_use]
     pub fn job(&self) -> Option<&RawJob> {
         match &self.job {

@@ -6,6 +6,7 @@ use super::run::{Confidence, Measured, MeasuredStage, Predicted, Run, RunJob};
 use crate::config::fields::FieldId;
 use crate::config::raw::RawJob;
 use crate::config::{check, gpus};
+use crate::memory::JobMoment;
 use crate::units::{Bytes, MIB};
 use crate::value::Value;
 
@@ -46,6 +47,8 @@ pub fn submission(job: RawJob, measured: Measured, stage: MeasuredStage) -> Run 
         measured,
         stage: Some(stage),
         job: RunJob::Complete(Box::new(job)),
+        moment: JobMoment::default(),
+        stack: None,
         stale: None,
         assumed: None,
         peak_not_compared: None,

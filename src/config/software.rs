@@ -1,0 +1,261 @@
+//! Stacks of software that differ in the memory that they need: a closed list with dates, and the facts that tell each
+//! from the Megatron-LM revision that everything else is read from.
+
+use super::choices::{SoftwareFact, SoftwareStack};
+use super::fields::Args;
+use crate::source::Source;
+
+/// The versions of a stack, and its facts.
+#[derive(Clone, Copy, Debug)]
+pub struct Versions {
+    /// The stack.
+    pub stack: SoftwareStack,
+    /// When such software was current, as years and months.
+    pub dates: &'static str,
+    /// NVIDIA's or AMD's containers with such software; empty where it is installed without one.
+    pub containers: &'static str,
+    /// Versions of `PyTorch`.
+    pub pytorch: &'static str,
+    /// Versions of Transformer Engine; empty where there is none.
+    pub transformer_engine: &'static str,
+    /// Versions of Megatron-Core.
+    pub megatron_core: &'static str,
+    /// Whether Apex is installed.
+    pub apex: bool,
+    /// What differs from [`SoftwareStack::MegatronMain`].
+    pub facts: &'static [SoftwareFact],
+}
+
+/// A difference in words, with its source.
+#[derive(Clone, Copy, Debug)]
+pub struct FactText {
+    /// The difference.
+    pub fact: SoftwareFact,
+    /// What it does to memory, one sentence.
+    pub text: &'static str,
+    /// The code that shows it.
+    pub source: Source,
+}
+
+/// All stacks, newest first.
+pub const STACKS: &[Versions] = &[
+    Versions {
+        stack: SoftwareStack::MegatronMain,
+        dates: "2025-12 to 2026-08",
+        containers: "NGC PyTorch 25.12 to 26.07",
+        pytorch: "2.9 and later",
+        transformer_engine: "2.10 to 2.17",
+        megatron_core: "0.15 and later",
+        apex: true,
+        facts: &[],
+    },
+    Versions {
+        stack: SoftwareStack::Te218,
+        dates: "from 2026-08",
+        containers: "NGC PyTorch from 26.08",
+        pytorch: "2.12 and later",
+        transformer_engine: "2.18 and later",
+        megatron_core: "0.19 and later",
+        apex: true,
+        facts: &[SoftwareFact::LossGradientInFp32],
+    },
+    Versions {
+        stack: SoftwareStack::Core014Te23,
+        dates: "2025-08 to 2025-11",
+        containers: "NGC PyTorch 25.05 to 25.11",
+        pytorch: "2.8 to 2.9",
+        transformer_engine: "2.3 to 2.9",
+        megatron_core: "0.14 and 0.15",
+        apex: true,
+        facts: &[SoftwareFact::NoExpertStandIns],
+    },
+    Versions {
+        stack: SoftwareStack::Core012Te23,
+        dates: "2025-05 to 2025-08",
+        containers: "NGC PyTorch 25.05 to 25.11",
+        pytorch: "2.8 to 2.9",
+        transformer_engine: "2.3 to 2.9",
+        megatron_core: "0.12 and 0.13",
+        apex: true,
+        facts: &[
+            SoftwareFact::NoExpertStandIns,
+            SoftwareFact::NoOutputStandIn,
+        ],
+    },
+    Versions {
+        stack: SoftwareStack::Core09Te113,
+        dates: "2024-12 to 2025-04",
+        containers: "NGC PyTorch 24.12 to 25.04",
+        pytorch: "2.6 and 2.7",
+        transformer_engine: "1.13 to 2.2.0",
+        megatron_core: "0.9 to 0.12",
+        apex: true,
+        facts: NO_STAND_INS,
+    },
+    Versions {
+        stack: SoftwareStack::Core08Te1,
+        dates: "2024-06 to 2024-11",
+        containers: "NGC PyTorch 24.05 to 24.11",
+        pytorch: "2.4 to 2.6",
+        transformer_engine: "1.0 to 1.12",
+        megatron_core: "0.8 to 0.12",
+        apex: true,
+        facts: &[
+            SoftwareFact::NoLinearStandIns,
+            SoftwareFact::NoExpertStandIns,
+            SoftwareFact::NoOutputStandIn,
+            SoftwareFact::QkNormViews,
+        ],
+    },
+    Versions {
+        stack: SoftwareStack::MegatronLm2023,
+        dates: "2022 to 2024-05",
+        containers: "NGC PyTorch up to 24.04",
+        pytorch: "1.13 to 2.3",
+        transformer_engine: "before 1.13, or none",
+        megatron_core: "before 0.8, or none",
+        apex: true,
+        facts: &[
+            SoftwareFact::NoLinearStandIns,
+            SoftwareFact::NoExpertStandIns,
+            SoftwareFact::NoOutputStandIn,
+            SoftwareFact::QkNormViews,
+            SoftwareFact::LogitsCopied,
+        ],
+    },
+    Versions {
+        stack: SoftwareStack::TorchOnly,
+        dates: "from 2024-08",
+        containers: "",
+        pytorch: "2.4 and later",
+        transformer_engine: "",
+        megatron_core: "0.8 and later, from PyPI",
+        apex: false,
+        facts: &[
+            SoftwareFact::NoLinearStandIns,
+            SoftwareFact::NoExpertStandIns,
+            SoftwareFact::NoOutputStandIn,
+            SoftwareFact::TorchAdamW,
+        ],
+    },
+    Versions {
+        stack: SoftwareStack::RocmTorchOnly,
+        dates: "from 2024-11",
+        containers: "rocm/pytorch",
+        pytorch: "2.6 and later, for ROCm",
+        transformer_engine: "",
+        megatron_core: "0.9 and later",
+        apex: false,
+        facts: &[
+            SoftwareFact::NoLinearStandIns,
+            SoftwareFact::NoExpertStandIns,
+            SoftwareFact::NoOutputStandIn,
+            SoftwareFact::TorchAdamW,
+            SoftwareFact::HipBlasLtWorkspaces,
+        ],
+    },
+];
+
+/// No cached stand-ins for weight gradients at all.
+const NO_STAND_INS: &[SoftwareFact] = &[
+    SoftwareFact::NoLinearStandIns,
+    SoftwareFact::NoExpertStandIns,
+    SoftwareFact::NoOutputStandIn,
+];
+
+/// What each fact does to memory, and where it is to be seen.
+pub const FACTS: &[FactText] = &[
+    FactText {
+        fact: SoftwareFact::NoLinearStandIns,
+        text: "Transformer Engine before 2.2.1 has no get_dummy_wgrad: linear layers cache no stand-ins for weight gradients.",
+        source: Source::page(
+            "https://github.com/NVIDIA/TransformerEngine/commit/ba5dc5dde",
+            "Enable reuse of dummy wgrad tensor, 2025-04-08",
+        ),
+    },
+    FactText {
+        fact: SoftwareFact::NoExpertStandIns,
+        text: "Transformer Engine before 2.10 caches no stand-ins for weight gradients of grouped experts.",
+        source: Source::page(
+            "https://github.com/NVIDIA/TransformerEngine/commit/d2945c6a5",
+            "Use dummy wgrad in GroupedLinear, 2025-10-27",
+        ),
+    },
+    FactText {
+        fact: SoftwareFact::NoOutputStandIn,
+        text: "Megatron-Core before 0.14 makes a new stand-in for the weight gradient of the output layer each time, and keeps none.",
+        source: Source::page(
+            "https://github.com/NVIDIA/Megatron-LM/commit/e7c55de99e",
+            "megatron/core/tensor_parallel/layers.py, 2025-08-01",
+        ),
+    },
+    FactText {
+        fact: SoftwareFact::QkNormViews,
+        text: "Norms of Transformer Engine before 1.13 keep views of queries and keys, not contiguous copies.",
+        source: Source::page(
+            "https://github.com/NVIDIA/TransformerEngine/commit/77c37d49f",
+            "Normalization ops, 2024-11-05",
+        ),
+    },
+    FactText {
+        fact: SoftwareFact::LogitsCopied,
+        text: "Cross-entropy of Megatron-Core before 0.8 subtracts the maximum in a new tensor: one more fp32 copy of the logits.",
+        source: Source::page(
+            "https://github.com/NVIDIA/Megatron-LM/commit/9634c0e4a3",
+            "Reduce logit memory pressure by using in-place operation, 2024-06-13",
+        ),
+    },
+    FactText {
+        fact: SoftwareFact::LossGradientInFp32,
+        text: "The fused loss of Transformer Engine from 2.18 on keeps an fp32 gradient of the logits instead of writing over them.",
+        source: Source::page(
+            "https://github.com/NVIDIA/TransformerEngine/commit/01bbe3eea",
+            "Fix the numerical issue with the Fused CE loss, 2026-07-09",
+        ),
+    },
+    FactText {
+        fact: SoftwareFact::TorchAdamW,
+        text: "Without Transformer Engine and Apex the optimizer is torch.optim.AdamW, whose foreach step holds the square roots of \
+               all second moments: 4 bytes for each element of the shard.",
+        source: Source::megatron("megatron/core/optimizer/__init__.py", "FusedAdam"),
+    },
+    FactText {
+        fact: SoftwareFact::HipBlasLtWorkspaces,
+        text: "PyTorch for ROCm holds a workspace of 76 MiB of hipBLASLt for the forward and for the backward thread, and none \
+               of cuBLAS.",
+        source: Source::page(
+            "https://github.com/pytorch/pytorch/pull/139300",
+            "Increase hipBLASLt default workspace size",
+        ),
+    },
+];
+
+impl SoftwareStack {
+    /// The stack's versions and facts.
+    #[must_use]
+    pub fn versions(self) -> Option<&'static Versions> {
+        STACKS.iter().find(|versions| versions.stack == self)
+    }
+
+    /// The stack of this name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|stack| stack.name() == name)
+    }
+}
+
+impl SoftwareFact {
+    /// The fact in words, with its source.
+    #[must_use]
+    pub fn explained(self) -> Option<&'static FactText> {
+        FACTS.iter().find(|text| text.fact == self)
+    }
+
+    /// Whether a fact holds for a job: as one of its stack, or as one that the job adds.
+    #[must_use]
+    pub fn holds(self, a: &Args) -> bool {
+        let versions = a.software_stack.versions();
+        versions.is_some_and(|versions| versions.facts.contains(&self))
+            || a.software_facts.contains(self)
+    }
+}

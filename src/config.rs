@@ -17,6 +17,7 @@ pub mod layers;
 pub mod modality;
 mod module_links;
 mod nearby;
+pub mod not_modelled;
 pub mod parse;
 pub mod pattern;
 pub mod problem;

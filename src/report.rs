@@ -19,3 +19,4 @@ pub mod scene;
 pub mod summary;
 pub mod table;
 pub mod target;
+pub mod verdict;

@@ -14,11 +14,13 @@ use super::plain_data::ByName;
 use super::{Exact, error, job, to_js, to_ts};
 use crate::config::job::{Config, Module};
 use crate::config::raw::RawJob;
-use crate::config::{Checked, check};
+use crate::config::{Checked, check, not_modelled};
 use crate::memory::bucket::Bucket;
 use crate::memory::parameters;
 use crate::memory::{self, ModuleEstimate as ModuleResult, StageRef};
 use crate::model::tensor::Sharding;
+use crate::report::summary::Summary;
+use crate::report::verdict;
 use crate::units::Bytes;
 use options::EstimateOptions;
 use rank::{RankReport, WorstRank};
@@ -43,10 +45,29 @@ pub struct Estimate {
     /// With the option `ledger`, the memory that each way of recomputing or offloading would save; otherwise `null`.
     ledger: Option<Vec<Saving>>,
     modules: Vec<ModuleEstimate>,
+    /// Whether the job fits its GPU: with the largest overheads (`fits`), only with the smallest (`tight`), or not even with
+    /// those. `not_this_job` where `not_modelled` has an entry: the memory is then that of a job without it. `null` where no GPU
+    /// is chosen.
+    #[tsify(type = "\"fits\" | \"tight\" | \"does_not_fit\" | \"not_this_job\" | null")]
+    verdict: Option<&'static str>,
+    /// The reason of the verdict in words.
+    verdict_reason: String,
+    /// What changes the job's memory by 2 % or more and is not modelled, in the order of the keys. A job has such entries under
+    /// the key `not_modelled`, and for keys such as `use_megatron_fsdp`.
+    not_modelled: Vec<NotModelled>,
     /// Messages about settings that Megatron accepts but that are probably not meant.
     warnings: Vec<String>,
     /// The assumptions that the estimate makes about this job, one sentence each.
     assumptions: Vec<String>,
+}
+
+/// A key that changes memory by 2 % or more and is not modelled.
+#[derive(Clone, Debug, Serialize, Tsify)]
+pub struct NotModelled {
+    /// The key as its source spells it.
+    key: String,
+    /// What of the memory is not followed.
+    reason: String,
 }
 
 /// The memory of one module.
@@ -171,6 +192,7 @@ impl Estimate {
         let modules: Vec<ModuleEstimate> = modules.collect::<Result<_, _>>()?;
         let first_module = modules.first().map(|module| module.results.clone());
         let assumptions = memory::assumptions(config);
+        let summary = Summary::new(config, estimate);
         Ok(Self {
             first_module: first_module.unwrap_or_default(),
             worst_stage: estimate.worst.pp_rank,
@@ -179,6 +201,13 @@ impl Estimate {
             rank: rank.map(|rank| RankReport::new(results, &rank)),
             ledger,
             modules,
+            verdict: summary.verdict.id(),
+            verdict_reason: verdict::reason(config, summary.device),
+            not_modelled: config
+                .not_modelled()
+                .iter()
+                .map(NotModelled::from)
+                .collect(),
             warnings: checked
                 .warnings()
                 .map(|problem| problem.message.clone())
@@ -188,6 +217,15 @@ impl Estimate {
                 .chain(memory::freezing(config, estimate))
                 .collect(),
         })
+    }
+}
+
+impl From<&not_modelled::NotModelled> for NotModelled {
+    fn from(mark: &not_modelled::NotModelled) -> Self {
+        Self {
+            key: mark.key.clone(),
+            reason: mark.reason.clone().into_owned(),
+        }
     }
 }
 

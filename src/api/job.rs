@@ -8,6 +8,7 @@ use super::error::{import, link, type_error};
 use super::plain_data::PlainData;
 use crate::config::canonical::{meaning, normalize_job};
 use crate::config::fields::FieldId;
+use crate::config::not_modelled::NotModelled;
 use crate::config::raw::{RawJob, Settings};
 use crate::formats::state::{PresetRef, Setup, ShareState};
 use crate::formats::{job_json, json, share_url};
@@ -15,9 +16,10 @@ use crate::value::Value;
 
 #[wasm_bindgen(typescript_custom_section)]
 const TYPES: &str = "
-/** A job: values under Megatron-LM's argument names in snake case, and `modules` where it has several. Unknown keys are
- * warnings. */
+/** A job: values under Megatron-LM's argument names in snake case, and `modules` where it has several. Keys that change memory
+ * and are not modelled, such as `use_megatron_fsdp`, become entries of `not_modelled`. Other unknown keys are warnings. */
 export interface Job {
+  not_modelled?: (string | { key: string; reason?: string })[];
   num_layers?: number | string;
   hidden_size?: number | string;
   [argument: string]: unknown;
@@ -121,6 +123,10 @@ pub(super) fn canonical(job: &RawJob) -> PlainData {
         meaning(id, Some(value)) != meaning(id, None)
     });
     entries.extend(job.unknown.iter().cloned());
+    if !job.not_modelled.is_empty() {
+        let marks = job.not_modelled.iter().map(NotModelled::to_value);
+        entries.push(("not_modelled".to_owned(), Value::List(marks.collect())));
+    }
     let modules = job.modules.iter().map(|module| {
         let mut entries = vec![("name".to_owned(), Value::Text(module.name.clone()))];
         let rank_offset = module.rank_offset.iter();

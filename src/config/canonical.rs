@@ -6,6 +6,7 @@ use core::str::FromStr;
 use super::field::{Kind, Scope};
 use super::fields::FieldId;
 use super::hybrid_pattern::HybridPattern;
+use super::not_modelled;
 use super::parse::{Parsed, default_value, parse};
 use super::raw::{RawJob, RawModule, Settings};
 use crate::parallel::stages::PipelineLayout;
@@ -189,6 +190,7 @@ pub fn normalize_job(job: &RawJob, base: &RawJob) -> RawJob {
         shared,
         modules,
         unknown: job.unknown.clone(),
+        not_modelled: not_modelled::canonical(&job.not_modelled),
     }
 }
 

@@ -7,6 +7,7 @@ use super::fields::{Args, FieldId};
 use super::gpus;
 use super::job::{Config, Module};
 use super::module_links::connect;
+use super::not_modelled;
 use super::parse::{Parsed, default_value, parse};
 use super::problem::{Fix, Problem};
 use super::rank_ranges::{RankRange, rank_ranges};
@@ -65,6 +66,7 @@ pub(super) fn validate(raw: &RawJob) -> Checked {
         world_size,
         gpu_memory,
         modules,
+        not_modelled: not_modelled::canonical(&raw.not_modelled),
     });
     Checked { config, problems }
 }

@@ -6,6 +6,7 @@ use super::fields::Args;
 use super::hybrid_pattern::HybridPattern;
 use super::layers::Layers;
 use super::modality::ModuleIo;
+use super::not_modelled::NotModelled;
 use crate::parallel::groups::seeds::SeedRule;
 use crate::parallel::groups::{ModelParallel, RankGrids, RankOrder};
 use crate::parallel::stages::StageLayout;
@@ -21,6 +22,8 @@ pub struct Config {
     pub(crate) gpu_memory: Option<Bytes>,
     /// The modules in order; at least one.
     pub(crate) modules: Vec<Module>,
+    /// What changes the job's memory and is not modelled, in the order of the keys.
+    pub(crate) not_modelled: Vec<NotModelled>,
 }
 
 /// One checked module: a model with its own parallelism on its own span of ranks.
@@ -234,6 +237,12 @@ impl Config {
     #[must_use]
     pub fn gpu_memory(&self) -> Option<Bytes> {
         self.gpu_memory
+    }
+
+    /// What changes the job's memory and is not modelled, in the order of the keys.
+    #[must_use]
+    pub fn not_modelled(&self) -> &[NotModelled] {
+        &self.not_modelled
     }
 }
 

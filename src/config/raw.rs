@@ -2,6 +2,7 @@
 
 use super::field::Scope;
 use super::fields::FieldId;
+use super::not_modelled::{Feature, NotModelled};
 use super::parse::{Parsed, parse};
 use crate::value::Value;
 
@@ -94,11 +95,13 @@ pub struct RawJob {
     pub modules: Vec<RawModule>,
     /// Keys that no field has, with the values they came with.
     pub unknown: Vec<(String, Value)>,
+    /// What changes the job's memory and is not modelled. With a mark, the estimate is that of another job.
+    pub not_modelled: Vec<NotModelled>,
 }
 
 impl RawJob {
     /// Reads the public JSON form: a flat map of field names, with `modules` for several modules.
-    /// Keys that no field has are kept in [`RawJob::unknown`].
+    /// Keys that no field has are kept as [`RawJob::add_other`] says.
     #[must_use]
     pub fn from_value(value: &Value) -> Self {
         let mut job = Self::default();
@@ -109,12 +112,17 @@ impl RawJob {
             match (key.as_str(), value) {
                 ("modules", Value::List(modules)) if !modules.is_empty() => {
                     for module in modules {
-                        let (module, unknown) = RawModule::from_value(module);
-                        job.unknown.extend(unknown);
+                        let (module, others) = RawModule::from_value(module);
+                        for (key, value) in others {
+                            job.add_other(key, value);
+                        }
                         job.modules.push(module);
                     }
                 }
-                (key, value) => put(&mut job.shared, &mut job.unknown, key, value),
+                (key, value) => match FieldId::by_name(key) {
+                    Some(field) => job.shared.set(field, value.clone()),
+                    None => job.add_other(key.to_owned(), value.clone()),
+                },
             }
         }
         job.share();
@@ -131,7 +139,34 @@ impl RawJob {
         if !modules.is_empty() {
             entries.push(("modules".to_owned(), Value::List(modules)));
         }
+        if !self.not_modelled.is_empty() {
+            let marks = self.not_modelled.iter().map(NotModelled::to_value);
+            entries.push(("not_modelled".to_owned(), Value::List(marks.collect())));
+        }
         Value::Map(entries)
+    }
+
+    /// Keeps a key that no field has. The list `not_modelled` and keys of [features](Feature) that are not modelled become
+    /// marks, unless the feature is off; all others are unknown.
+    pub fn add_other(&mut self, key: String, value: Value) {
+        match (key.as_str(), Feature::of_key(&key)) {
+            ("not_modelled", _) => self.not_modelled.extend(NotModelled::from_value(&value)),
+            (_, Some(feature)) if feature.is_off(&value) => {}
+            (_, Some(feature)) => self.mark(NotModelled::new(&key, feature.reason)),
+            _ => self.unknown.push((key, value)),
+        }
+    }
+
+    /// Adds a mark, unless the job has one for this key.
+    pub fn mark(&mut self, mark: NotModelled) {
+        if self.not_modelled.iter().all(|known| known.key != mark.key) {
+            self.not_modelled.push(mark);
+        }
+    }
+
+    /// Removes the mark of a key: the estimate counts as that of the job again.
+    pub fn unmark(&mut self, key: &str) {
+        self.not_modelled.retain(|mark| mark.key != key);
     }
 
     /// Moves what has one value for the whole job out of the modules, but for values that contradict each other.
@@ -221,19 +256,23 @@ impl RawJob {
 }
 
 impl RawModule {
+    /// Reads a module. The second result are the keys that no field has.
     fn from_value(value: &Value) -> (Self, Vec<(String, Value)>) {
-        let (mut module, mut unknown) = (Self::default(), Vec::new());
+        let (mut module, mut others) = (Self::default(), Vec::new());
         let Value::Map(entries) = value else {
-            return (module, unknown);
+            return (module, others);
         };
         for (key, value) in entries {
             match (key.as_str(), value) {
                 ("name", Value::Text(name)) => module.name.clone_from(name),
                 ("rank_offset", offset) => module.rank_offset = Some(offset.clone()),
-                (key, value) => put(&mut module.settings, &mut unknown, key, value),
+                (key, value) => match FieldId::by_name(key) {
+                    Some(field) => module.settings.set(field, value.clone()),
+                    None => others.push((key.to_owned(), value.clone())),
+                },
             }
         }
-        (module, unknown)
+        (module, others)
     }
 
     fn to_value(&self) -> Value {
@@ -242,12 +281,5 @@ impl RawModule {
         entries.extend(offset.map(|offset| ("rank_offset".to_owned(), offset.clone())));
         entries.extend(self.settings.named());
         Value::Map(entries)
-    }
-}
-
-fn put(settings: &mut Settings, unknown: &mut Vec<(String, Value)>, key: &str, value: &Value) {
-    match FieldId::by_name(key) {
-        Some(field) => settings.set(field, value.clone()),
-        None => unknown.push((key.to_owned(), value.clone())),
     }
 }

@@ -5,6 +5,7 @@
 //!   "schema": "megatron-memory/1",
 //!   "preset": "deepseek-v3@1",
 //!   "settings": { "tensor_model_parallel_size": 4 },
+//!   "not_modelled": [ { "key": "use_megatron_fsdp", "reason": "…" } ],
 //!   "modules": [ { "name": "language", "rank_offset": 0, "num_layers": 61 } ],
 //!   "compare": { "preset": "deepseek-v3@1", "settings": {} },
 //!   "view": { "tab": "table", "stage": { "module": 0, "pp_rank": 3 } },
@@ -21,6 +22,7 @@ mod read;
 pub use read::{Document, JobJsonError, read, recognizes};
 
 use crate::config::canonical::{differences, rank_offset};
+use crate::config::not_modelled::NotModelled;
 use crate::config::raw::{RawJob, RawModule};
 use crate::formats::state::{Setup, ShareState, View};
 use crate::value::Value;
@@ -56,9 +58,13 @@ fn setup(setup: &Setup) -> impl Iterator<Item = (String, Value)> + use<> {
     let settings = settings(&setup.job, setup);
     let modules: Vec<Value> = setup.job.modules.iter().map(module).collect();
     let modules = (!modules.is_empty()).then(|| entry("modules", Value::List(modules)));
+    let marks = setup.job.not_modelled.iter().map(NotModelled::to_value);
+    let marks: Vec<Value> = marks.collect();
+    let marks = (!marks.is_empty()).then(|| entry("not_modelled", Value::List(marks)));
     preset
         .into_iter()
         .chain([entry("settings", settings)])
+        .chain(marks)
         .chain(modules)
 }
 

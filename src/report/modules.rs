@@ -37,7 +37,7 @@ pub fn rows(job: &RawJob, outcome: Option<(&Config, &Estimate)>) -> Vec<ModuleRo
                 let stages = &estimate.modules.get(index)?.stages;
                 let most = stages.iter().max_by_key(|stage| stage.total)?;
                 let device = device(config, index, most.total, most.graphs);
-                Some((most.total, Verdict::of(device, config.gpu_memory())))
+                Some((most.total, Verdict::of(config, device)))
             }),
         })
         .collect()

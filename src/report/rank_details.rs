@@ -31,7 +31,7 @@ pub fn sentence(
         text.extend([", ", &scale.amount(memory.total)]);
         let module = places.first().map_or(0, |place| place.stage.module);
         let device = device(config, module, memory.total, memory.graphs);
-        if Verdict::of(device, config.gpu_memory()) == Verdict::DoesNotFit {
+        if Verdict::of(config, device) == Verdict::DoesNotFit {
             text.push_str(", does not fit");
         }
     }

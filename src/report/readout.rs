@@ -57,13 +57,14 @@ pub fn readout(subject: &Subject<'_>, target: &Target) -> Option<Readout> {
 fn whole_stage(subject: &Subject<'_>, place: StageRef, stage: &StageEstimate) -> Readout {
     let gpu = subject.config.gpu_memory();
     let layers = layers(subject.config, place);
-    let room = gpu.map(|gpu| {
+    let room = gpu.and_then(|gpu| {
         let device = device(subject.config, place.module, stage.total, stage.graphs);
         let amount = difference(device, stage.total, gpu);
         let amount = Scale::fine(subject.unit).amount(amount);
-        match Verdict::of(device, Some(gpu)) {
-            Verdict::DoesNotFit => format!("{amount} too much"),
-            _ => format!("{amount} free"),
+        match Verdict::of(subject.config, device) {
+            Verdict::DoesNotFit => Some(format!("{amount} too much")),
+            Verdict::Fits | Verdict::Tight => Some(format!("{amount} free")),
+            Verdict::Unknown | Verdict::NotThisJob => None,
         }
     });
     let chunks = match stage.chunks.len() {

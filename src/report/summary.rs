@@ -1,23 +1,11 @@
-//! The headline of an estimate: whether the job fits the GPU, and by how much.
+//! The headline of an estimate: what the job needs, whether it fits the GPU, and by how much.
 
 use super::amount::Scale;
+pub use super::verdict::Verdict;
 use crate::config::job::Config;
 use crate::memory::overhead::memory_range;
 use crate::memory::{Estimate, StageRef};
 use crate::units::Bytes;
-
-/// Whether the memory that a device shows for a job fits a GPU.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Verdict {
-    /// No GPU is chosen.
-    Unknown,
-    /// It fits even with the largest overheads.
-    Fits,
-    /// It fits with the smallest overheads, but not with the largest.
-    Tight,
-    /// It does not fit even with the smallest overheads.
-    DoesNotFit,
-}
 
 /// The memory that a device shows, from the least to the most, where PyTorch allocates `amount` in a module and CUDA graphs
 /// reserve `graphs` beyond it.
@@ -28,52 +16,6 @@ pub fn device(config: &Config, module: usize, amount: Bytes, graphs: Bytes) -> (
         let range = memory_range(m, amount, graphs);
         (range.low, range.high)
     })
-}
-
-impl Verdict {
-    /// The verdict on the memory that a [`device`] shows, from `low` to `high`.
-    #[must_use]
-    pub fn of((low, high): (Bytes, Bytes), gpu: Option<Bytes>) -> Self {
-        match gpu {
-            None => Self::Unknown,
-            Some(gpu) if low > gpu => Self::DoesNotFit,
-            Some(gpu) if high > gpu => Self::Tight,
-            Some(_) => Self::Fits,
-        }
-    }
-
-    /// The verdict in words.
-    #[must_use]
-    pub const fn words(self) -> &'static str {
-        match self {
-            Self::Unknown => "No GPU chosen",
-            Self::Fits => "Fits",
-            Self::Tight => "Tight",
-            Self::DoesNotFit => "Does not fit",
-        }
-    }
-
-    /// A sign that tells the verdicts apart without color.
-    #[must_use]
-    pub const fn sign(self) -> &'static str {
-        match self {
-            Self::Unknown => "?",
-            Self::Fits => "✓",
-            Self::Tight => "!",
-            Self::DoesNotFit => "✕",
-        }
-    }
-
-    /// The verdict's name in style sheets.
-    #[must_use]
-    pub const fn id(self) -> &'static str {
-        match self {
-            Self::Unknown => "unknown",
-            Self::Fits => "fits",
-            Self::Tight => "tight",
-            Self::DoesNotFit => "over",
-        }
-    }
 }
 
 /// The headline of an estimate.
@@ -104,7 +46,7 @@ impl Summary {
             worst: estimate.worst,
             total,
             gpu,
-            verdict: Verdict::of(device, gpu),
+            verdict: Verdict::of(config, device),
         }
     }
 
@@ -119,10 +61,12 @@ impl Summary {
         )
     }
 
-    /// The memory that stays free, or, where the job does not fit, that is missing; `None` where no GPU is chosen.
+    /// The memory that stays free, or, where the job does not fit, that is missing; `None` where no GPU is chosen, and where the
+    /// estimate is that of another job.
     #[must_use]
     pub fn difference(&self) -> Option<Bytes> {
-        self.gpu.map(|gpu| difference(self.device, self.total, gpu))
+        let gpu = self.gpu.filter(|_| self.verdict != Verdict::NotThisJob);
+        gpu.map(|gpu| difference(self.device, self.total, gpu))
     }
 }
 

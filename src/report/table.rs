@@ -75,10 +75,7 @@ impl Table {
                     bytes,
                     total: stage.total,
                     total_number: scale.number(stage.total),
-                    verdict: Verdict::of(
-                        device(config, module, stage.total, stage.graphs),
-                        config.gpu_memory(),
-                    ),
+                    verdict: Verdict::of(config, device(config, module, stage.total, stage.graphs)),
                 });
             }
         }

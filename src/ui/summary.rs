@@ -70,7 +70,10 @@ impl Headline {
     /// What stays free on the GPU, or what it lacks.
     fn headroom(&self, scale: Scale) -> String {
         let (Some(gpu), Some(difference)) = (self.summary.gpu, self.summary.difference()) else {
-            return String::from("choose one under Hardware");
+            return match self.summary.verdict {
+                Verdict::NotThisJob => String::new(),
+                _ => String::from("choose one under Hardware"),
+            };
         };
         let what = match self.summary.verdict {
             Verdict::DoesNotFit => "too much",

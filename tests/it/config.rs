@@ -4,6 +4,7 @@ mod facts;
 mod fixes;
 mod laws;
 mod megatron;
+mod not_modelled;
 mod step;
 
 use megatron_memory::config::fields::FieldId;

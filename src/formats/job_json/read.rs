@@ -4,6 +4,7 @@ use thiserror::Error;
 
 use super::SCHEMA;
 use crate::config::fields::FieldId;
+use crate::config::not_modelled::{Feature, NotModelled};
 use crate::config::raw::{RawJob, RawModule, Settings};
 use crate::formats::node::{Data, Entry, Node};
 use crate::formats::report::{KeyReport, KeyStatus, shown_data};
@@ -163,22 +164,29 @@ impl Reader {
                 }
                 ("settings", Data::Map(settings)) if !flat => {
                     let path = format!("{path}settings.");
-                    own.unknown
-                        .extend(self.settings(&mut own.shared, settings, &path));
+                    let others = self.settings(&mut own.shared, settings, &path);
+                    add_others(&mut own, others);
+                }
+                ("not_modelled", _) => {
+                    let marks = NotModelled::from_value(&entry.node.to_value());
+                    for mark in marks {
+                        own.mark(mark);
+                    }
+                    self.row(path, entry, KeyStatus::Mapped, None, "");
                 }
                 ("modules", Data::List(modules)) => {
                     self.row(path, entry, KeyStatus::Mapped, None, "");
                     for (index, node) in modules.iter().take(MAX_MODULES).enumerate() {
                         let path = format!("{path}modules[{index}].");
-                        let (module, unknown) = self.module(node, &path);
-                        own.unknown.extend(unknown);
+                        let (module, others) = self.module(node, &path);
+                        add_others(&mut own, others);
                         own.modules.push(module);
                     }
                 }
                 _ if flat => {
                     let one = core::slice::from_ref(entry);
-                    own.unknown
-                        .extend(self.settings(&mut own.shared, one, path));
+                    let others = self.settings(&mut own.shared, one, path);
+                    add_others(&mut own, others);
                 }
                 _ => self.row(path, entry, KeyStatus::Unknown, None, ""),
             }
@@ -189,6 +197,7 @@ impl Reader {
             job.modules = own.modules;
         }
         job.unknown = own.unknown;
+        job.not_modelled = own.not_modelled;
         setup.job = job;
         setup
     }
@@ -237,12 +246,26 @@ impl Reader {
                     self.row(path, entry, KeyStatus::Mapped, field, "");
                 }
                 None => {
+                    let (status, note) = match Feature::of_key(&entry.key) {
+                        None => (KeyStatus::Unknown, ""),
+                        Some(feature) if feature.is_off(&value) => {
+                            (KeyStatus::Ignored, "switched off")
+                        }
+                        Some(feature) => (KeyStatus::NotModelled, feature.reason),
+                    };
                     unknown.push((entry.key.clone(), value));
-                    self.row(path, entry, KeyStatus::Unknown, None, "");
+                    self.row(path, entry, status, None, note);
                 }
             }
         }
         unknown
+    }
+}
+
+/// Adds keys that no field has to a job.
+fn add_others(job: &mut RawJob, others: Vec<(String, Value)>) {
+    for (key, value) in others {
+        job.add_other(key, value);
     }
 }
 

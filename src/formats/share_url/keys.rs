@@ -13,6 +13,8 @@ pub(super) const MODULES: &str = "mod";
 pub(super) const TAB: &str = "tab";
 /// The key of the chosen pipeline stage.
 pub(super) const STAGE: &str = "stage";
+/// The key of the list of what is not modelled.
+pub(super) const NOT_MODELLED: &str = "nm";
 /// The token after which the tokens of the pinned job stand.
 pub(super) const COMPARE: &str = "vs";
 
@@ -21,6 +23,7 @@ pub(super) const COMPARE: &str = "vs";
 pub(super) enum Key {
     Preset,
     Modules,
+    NotModelled,
     Tab,
     Stage,
     Compare,
@@ -42,6 +45,7 @@ pub(super) fn resolve(raw: &str, modules: &[RawModule]) -> Key {
     match text::decode(raw).as_str() {
         PRESET => Key::Preset,
         MODULES => Key::Modules,
+        NOT_MODELLED => Key::NotModelled,
         TAB => Key::Tab,
         STAGE => Key::Stage,
         COMPARE => Key::Compare,

@@ -4,8 +4,9 @@ use std::collections::BTreeSet;
 
 use super::keys::{self, Key};
 use super::notice::clip;
-use super::{MAX_TOKEN, MAX_TOKENS, Notice, notation, text};
+use super::{MAX_TOKEN, MAX_TOKENS, Notice, marks, notation, text};
 use crate::config::canonical::normalize_job;
+use crate::config::not_modelled::Feature;
 use crate::config::raw::{RawJob, RawModule};
 use crate::formats::state::{Place, PresetRef, Setup, ShareState};
 use crate::value::Value;
@@ -79,6 +80,9 @@ impl Reader {
         setup.job.unknown.clear();
         if let Some((_, Some(list))) = last(Key::Modules) {
             setup.job.modules = self.modules(list, &base);
+        }
+        if let Some((_, Some(list))) = last(Key::NotModelled) {
+            setup.job.not_modelled = marks::read(list);
         }
         let keys: Vec<String> = pairs.iter().map(|pair| text::decode(pair.0)).collect();
         let mut seen = BTreeSet::new();
@@ -168,8 +172,12 @@ impl Reader {
                 Some(stage) => self.state.view.stage = Some(stage),
                 None => self.bad(&key, place, "is not a pipeline rank"),
             },
-            (Key::Preset | Key::Modules, Some(_)) => {}
+            (Key::Preset | Key::Modules | Key::NotModelled, Some(_)) => {}
             (Key::Unknown, _) if key.is_empty() => self.bad("", raw, "has no name"),
+            (Key::Unknown, value) if Feature::of_key(&key).is_some() => {
+                let value = value.map(|value| Value::Text(text::decode(value)));
+                job.add_other(key, value.unwrap_or(Value::Bool(true)));
+            }
             (Key::Unknown, value) => {
                 let value = value.map(text::decode).filter(|value| !value.is_empty());
                 let notice = Notice::UnknownKey { key: clip(&key) };

@@ -18,6 +18,14 @@ const VALUE: &AsciiSet = &NON_ALPHANUMERIC
 /// What is escaped in a name that stands in front of `.`, `:`, `,` or after `@`.
 const NAME: &AsciiSet = &VALUE.add(b'.').add(b':').add(b',').add(b'@');
 
+/// What is escaped in an item of a list, which `,` and `:` separate.
+const ITEM: &AsciiSet = &VALUE.add(b':').add(b',');
+
+/// Appends an item of a list, percent-encoded with the characters that separate it from what follows.
+pub(super) fn encode_item(out: &mut String, text: &str) {
+    out.extend(utf8_percent_encode(text, ITEM));
+}
+
 /// Appends `text`, percent-encoded.
 pub(super) fn encode(out: &mut String, text: &str) {
     out.extend(utf8_percent_encode(text, VALUE));

@@ -1,7 +1,7 @@
 //! Writes a state in canonical form as the tokens of a link.
 
 use super::keys::{self, Key};
-use super::{notation, text};
+use super::{marks, notation, text};
 use crate::config::canonical::{Meaning, differences, module_differences, rank_offset};
 use crate::config::fields::FieldId;
 use crate::config::raw::{RawJob, RawModule};
@@ -60,6 +60,10 @@ fn setup(tokens: &mut Vec<String>, setup: &Setup, base: &RawJob) {
             text::encode(&mut token, &value(id, &meaning));
             tokens.push(token);
         }
+    }
+    if job.not_modelled != base.not_modelled {
+        let marks = marks::write(&job.not_modelled);
+        tokens.push(format!("{}={marks}", keys::NOT_MODELLED));
     }
     for (key, value) in &job.unknown {
         let mut token = String::new();

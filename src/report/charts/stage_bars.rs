@@ -179,7 +179,7 @@ fn bar(
 ) -> Mark {
     let scale = Scale::coarse(subject.unit);
     let device = device(subject.config, place.module, stage.total, stage.graphs);
-    let verdict = Verdict::of(device, subject.config.gpu_memory());
+    let verdict = Verdict::of(subject.config, device);
     let gap = Px(column.width.0 / 5).min(Px::of(10));
     let (x, width) = (column.x + gap.over(2), column.width - gap);
     let middle = column.x + column.width.over(2);
@@ -230,7 +230,7 @@ fn bar(
     };
     Mark {
         class: match verdict {
-            Verdict::Unknown | Verdict::Fits => Class::Stage,
+            Verdict::Unknown | Verdict::Fits | Verdict::NotThisJob => Class::Stage,
             Verdict::Tight => Class::StageTight,
             Verdict::DoesNotFit => Class::StageOver,
         },

@@ -26,7 +26,7 @@ pub(super) fn Figures(headline: Memo<Option<Headline>>) -> impl IntoView {
     });
     view! {
         <div class="summary-head">
-            <div data-verdict=move || verdict.get().id()>
+            <div data-verdict=move || verdict.get().style()>
                 <div class="summary-figures">
                     <p class="total">
                         <strong data-testid="total">
@@ -61,7 +61,7 @@ const fn icon(verdict: Verdict) -> &'static str {
         Verdict::Fits => "M3 8.5l3.5 3.5L13 4.5",
         Verdict::Tight => "M8 3v6M8 12v1",
         Verdict::DoesNotFit => "M4 4l8 8M12 4l-8 8",
-        Verdict::Unknown => "M4 8h8",
+        Verdict::Unknown | Verdict::NotThisJob => "M4 8h8",
     }
 }
 

@@ -50,7 +50,7 @@ proptest! {
         let modules = modules.into_iter().map(|(name, offset, settings)| RawModule {
             name, rank_offset: Some(offset), settings: settings.into_iter().collect(),
         });
-        let raw = RawJob { shared: shared.into_iter().collect(), modules: modules.collect(), unknown: Vec::new() };
+        let raw = RawJob { shared: shared.into_iter().collect(), modules: modules.collect(), unknown: Vec::new(), not_modelled: Vec::new() };
         let checked = check(&raw);
         prop_assert_eq!(checked.config.is_none(), checked.errors().next().is_some());
     }

@@ -125,7 +125,13 @@ fn tight_is_what_fits_with_the_least_of_all_allowances_alone() {
         (gib(80), gib(85), None, Verdict::Unknown),
     ] {
         let device = (low, high);
-        assert_eq!(Verdict::of(device, gpu), verdict, "{device:?} of {gpu:?}");
+        let memory = gpu.map(|gpu: Bytes| gpu.0 >> 20);
+        let job = Job::small(json!({"gpu_memory_mib": memory}));
+        assert_eq!(
+            Verdict::of(&job.config, device),
+            verdict,
+            "{device:?} of {gpu:?}"
+        );
     }
     // Free beside PyTorch; where it does not fit, what the device lacks at least.
     assert_eq!(difference((gib(76), gib(82)), gib(73), gib(80)), gib(7));

@@ -47,7 +47,7 @@ fn SweepButton(id: FieldId, point: Point) -> impl IntoView {
             type="button"
             value=value
             aria-pressed=point.is_current.to_string()
-            data-verdict=point.verdict.id()
+            data-verdict=point.verdict.style()
             on:click=move |_| state.set(id, Value::Text(value.to_string()))
         >
             <strong>{value}</strong>

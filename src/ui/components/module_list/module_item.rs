@@ -66,7 +66,7 @@ fn ModuleMemory(row: Memo<Option<ModuleRow>>) -> impl IntoView {
     move || match row.get().and_then(|row| row.memory) {
         Some((most, verdict)) => {
             let amount = Scale::coarse(state.unit.get()).amount(most);
-            let class = format!("module-memory verdict-{}", verdict.id());
+            let class = format!("module-memory verdict-{}", verdict.style());
             view! {
                 <span class=class title=verdict.words()>
                     {format!("{} {amount}", verdict.sign())}

@@ -27,7 +27,7 @@ pub(super) fn StageRow(
         of_row(table, number, |_, row| {
             let shown = if is_shown(row) { " chosen" } else { "" };
             let lit = lit_class(highlight, &Target::stage(row.stage));
-            format!("verdict-{}{shown}{lit}", row.verdict.id())
+            format!("verdict-{}{shown}{lit}", row.verdict.style())
         })
     };
     let cells = move || {

@@ -1,0 +1,300 @@
+//! The features that change memory by 2 % or more and are not modelled. Without its entry here, a feature marks no job.
+
+use super::Feature;
+use crate::source::{Origin, Source};
+
+const TRANSFORMER: &str = "megatron/core/transformer/transformer_config.py";
+const ARGUMENTS: &str = "megatron/training/arguments.py";
+const PARALLEL: &str = "megatron/core/model_parallel_config.py";
+
+const fn feature(
+    id: &'static str,
+    keys: &'static [&'static str],
+    reason: &'static str,
+    source: Source,
+) -> Feature {
+    Feature {
+        id,
+        keys,
+        off: &[],
+        reason,
+        source,
+    }
+}
+
+/// A feature that is off with some values of its keys, too.
+const fn unless(off: &'static [&'static str], feature: Feature) -> Feature {
+    Feature { off, ..feature }
+}
+
+const fn of_transformer(symbol: &'static str) -> Source {
+    Source::megatron(TRANSFORMER, symbol)
+}
+
+const fn of_arguments(symbol: &'static str) -> Source {
+    Source::megatron(ARGUMENTS, symbol)
+}
+
+pub(super) const FEATURES: &[Feature] = &[
+    feature(
+        "mfsdp",
+        &["use_megatron_fsdp", "use_custom_fsdp"],
+        "Megatron FSDP shards parameters, gradients and optimizer states over data-parallel ranks, and gathers them in \
+         buffers of its own",
+        Source::megatron(
+            "megatron/core/distributed/fsdp/src/megatron_fsdp/param_and_grad_buffer.py",
+            "ParamAndGradBuffer",
+        ),
+    ),
+    feature(
+        "fsdp2",
+        &["use_torch_fsdp2"],
+        "PyTorch's FSDP2 shards parameters, gradients and optimizer states over data-parallel ranks",
+        Source::megatron(
+            "megatron/core/distributed/torch_fully_sharded_data_parallel.py",
+            "TorchFullyShardedDataParallel",
+        ),
+    ),
+    unless(
+        &["full"],
+        feature(
+            "lora",
+            &[
+                "lora_rank",
+                "lora_dim",
+                "lora",
+                "use_lora",
+                "peft",
+                "tuner_type",
+                "train_type",
+                "adapters",
+            ],
+            "only adapters are trained: all other weights need no gradients and no optimizer states",
+            Source {
+                origin: Origin::MegatronBridge,
+                place: "src/megatron/bridge/peft/lora.py",
+                symbol: "LoRA",
+            },
+        ),
+    ),
+    unless(
+        &["1"],
+        feature(
+            "gtp",
+            &[
+                "gtp_weight_remat_size",
+                "expert_gtp_weight_remat_size",
+                "tensor_parallel_num_weight_shards",
+                "expert_tensor_parallel_num_weight_shards",
+            ],
+            "generalized tensor parallelism splits weights over more ranks and gathers them for each layer",
+            Source::megatron(
+                PARALLEL,
+                "ModelParallelConfig.tensor_parallel_num_weight_shards",
+            ),
+        ),
+    ),
+    feature(
+        "fp4",
+        &["fp4", "fp4_format", "fp4_param", "fp4_param_gather"],
+        "weights and inputs of linear layers are saved in fp4",
+        of_transformer("TransformerConfig.fp4"),
+    ),
+    feature(
+        "rl",
+        &["perform_rl_step", "train_rl"],
+        "reinforcement learning has an inference engine, its key-value cache and reference log probabilities on the same \
+         GPUs",
+        Source::megatron("megatron/rl/rl_utils.py", "get_environment_rollouts"),
+    ),
+    feature(
+        "stash",
+        &["moe_paged_stash"],
+        "activations of routed experts are kept in a buffer of pages",
+        of_transformer("TransformerConfig.moe_paged_stash"),
+    ),
+    feature(
+        "rankcap",
+        &["moe_expert_rank_capacity_factor"],
+        "tokens of routed experts are kept in buffers of a fixed size",
+        of_transformer("TransformerConfig.moe_expert_rank_capacity_factor"),
+    ),
+    feature(
+        "opfuser",
+        &["use_transformer_engine_op_fuser"],
+        "Transformer Engine's fused operations save other tensors for the backward pass",
+        of_transformer("TransformerConfig.use_transformer_engine_op_fuser"),
+    ),
+    feature(
+        "ckptargs",
+        &["use_checkpoint_args", "use_mp_args_from_checkpoint_args"],
+        "arguments in the checkpoint replace those of the job",
+        Source::megatron(
+            "megatron/training/checkpointing.py",
+            "load_args_from_checkpoint",
+        ),
+    ),
+    feature(
+        "yaml",
+        &["yaml_cfg"],
+        "the settings of the job are in another file",
+        of_arguments("parse_args"),
+    ),
+    feature(
+        "hetero",
+        &[
+            "heterogeneous_layers_config_path",
+            "heterogeneous_layers_config_encoded_json",
+        ],
+        "layers have different sizes",
+        Source::megatron(
+            "megatron/core/transformer/heterogeneous/heterogeneous_config.py",
+            "HeterogeneousTransformerConfig",
+        ),
+    ),
+    feature(
+        "teprec",
+        &["te_precision_config_file"],
+        "a file gives each layer a precision of its own",
+        of_arguments("--te-precision-config-file"),
+    ),
+    feature(
+        "kitchen",
+        &[
+            "use_kitchen",
+            "use_kitchen_attention",
+            "kitchen_config_file",
+            "kitchen_recipe_number",
+        ],
+        "Kitchen's kernels save other tensors for the backward pass",
+        of_transformer("TransformerConfig.use_kitchen"),
+    ),
+    unless(
+        &["1"],
+        feature(
+            "mlpchunks",
+            &["mlp_chunks_for_training"],
+            "MLPs run over parts of the sequence",
+            of_transformer("TransformerConfig.mlp_chunks_for_training"),
+        ),
+    ),
+    feature(
+        "hcp",
+        &["hybrid_context_parallel", "max_seqlen_per_dp_cp_rank"],
+        "ranks hold different numbers of tokens",
+        Source::megatron(PARALLEL, "ModelParallelConfig.hybrid_context_parallel"),
+    ),
+    feature(
+        "logits",
+        &["fp16_lm_cross_entropy", "output_logit_dtype", "logit_dtype"],
+        "the loss is counted with logits in fp32",
+        of_arguments("--fp16-lm-cross-entropy"),
+    ),
+    feature(
+        "gradbuf",
+        &["reuse_grad_buf_for_mxfp8_param_ag"],
+        "gathered parameters share the memory of gradients",
+        Source::megatron(
+            "megatron/core/distributed/param_and_grad_buffer.py",
+            "_ParamAndGradBuffer",
+        ),
+    ),
+    feature(
+        "fp32acc",
+        &["ddp_param_name_patterns_for_fp32_local_accumulation"],
+        "some gradients are accumulated in fp32",
+        Source::megatron(
+            "megatron/core/distributed/distributed_data_parallel_config.py",
+            "DistributedDataParallelConfig.param_name_patterns_for_fp32_local_accumulation",
+        ),
+    ),
+    unless(
+        &["bf16"],
+        feature(
+            "dispatch8",
+            &["moe_dispatch_fwd_dtype", "moe_combine_bwd_dtype"],
+            "tokens of routed experts are sent in another precision",
+            of_transformer("TransformerConfig.moe_dispatch_fwd_dtype"),
+        ),
+    ),
+    unless(
+        &["1", "1.0"],
+        feature(
+            "offloadpart",
+            &["activation_offload_fraction"],
+            "a part of the activations is offloaded",
+            of_transformer("TransformerConfig.activation_offload_fraction"),
+        ),
+    ),
+    feature(
+        "offloaddelta",
+        &["delta_offload_bytes_across_pp_ranks"],
+        "pipeline ranks offload different amounts",
+        of_transformer("TransformerConfig.delta_offload_bytes_across_pp_ranks"),
+    ),
+    unless(
+        &["adam"],
+        feature(
+            "muonscalar",
+            &["muon_scalar_optimizer"],
+            "embeddings and norms have the states of another optimizer",
+            of_arguments("--muon-scalar-optimizer"),
+        ),
+    ),
+    feature(
+        "flextron",
+        &["flextron", "enable_router"],
+        "Flextron's routers and masks are not counted",
+        Source::megatron("megatron/elastification/arguments.py", "add_flextron_args"),
+    ),
+    feature(
+        "teacher",
+        &[
+            "export_kd_teacher_load",
+            "teacher_model",
+            "opd_teacher_load",
+        ],
+        "teacher models are not counted",
+        Source::megatron("megatron/post_training/arguments.py", "add_modelopt_args"),
+    ),
+    feature(
+        "modelopt",
+        &["export_quant_cfg", "export_real_quant_cfg"],
+        "what ModelOpt changes in a model is not counted",
+        Source::megatron("megatron/post_training/arguments.py", "add_modelopt_args"),
+    ),
+    feature(
+        "encoder",
+        &["vision_model_type", "sound_model_type"],
+        "encoders beside the language model are not counted: add them as modules",
+        Source::megatron(
+            "examples/multimodal/multimodal_args.py",
+            "add_multimodal_extra_args",
+        ),
+    ),
+    feature(
+        "program",
+        &[
+            "pretrain_t5",
+            "pretrain_bert",
+            "pretrain_ict",
+            "pretrain_retro",
+            "pretrain_vlm",
+            "pretrain_vision_classify",
+            "pretrain_vision_dino",
+            "pretrain_vision_inpaint",
+        ],
+        "the program trains another kind of model than a GPT",
+        Source::megatron("pretrain_vlm.py", "model_provider"),
+    ),
+    feature(
+        "family",
+        &[],
+        "the family of the model is not known, and was read like Llama",
+        Source {
+            origin: Origin::MegatronBridge,
+            place: "src/megatron/bridge/models/conversion/auto_bridge.py",
+            symbol: "AutoBridge.supports",
+        },
+    ),
+];

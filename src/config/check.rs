@@ -4,7 +4,7 @@ use super::context::{LanguageModel, ModuleContext, knows_item_tokens};
 use super::draft::Draft;
 use super::field::{Default, Scope};
 use super::fields::{Args, FieldId};
-use super::gpus;
+use super::gpus::{self, GpuGeneration};
 use super::job::{Config, Module};
 use super::module_links::connect;
 use super::not_modelled;
@@ -15,6 +15,7 @@ use super::raw::RawJob;
 use super::rules;
 use crate::parallel::mimo::LANGUAGE_MODULE;
 use crate::units::Bytes;
+use crate::value::Value;
 
 /// A longer name or fewer shared letters than this, as a Jaro similarity, is no misspelling.
 const SIMILAR: f64 = 0.9;
@@ -110,22 +111,56 @@ fn validate_module(
 /// The memory that was typed, or else the chosen GPU's.
 fn gpu_memory(raw: &RawJob, problems: &mut Vec<Problem>) -> Option<Bytes> {
     let read = |field: FieldId| parse(field.field(), raw.shared.get(field)?).ok().flatten();
-    if let Some(Parsed::Int(mib)) = read(FieldId::gpu_memory_mib) {
-        return Some(Bytes::mib(mib));
-    }
-    let Some(Parsed::Text(id)) = read(FieldId::gpu) else {
-        return None;
+    let gpu = match read(FieldId::gpu) {
+        Some(Parsed::Text(name)) => {
+            let gpu = gpus::by_name(&name);
+            if gpu.is_none() {
+                let left_open = unknown_gpu(&name, |field| read(field).is_none());
+                problems.extend(left_open);
+            }
+            gpu
+        }
+        _ => None,
     };
-    let gpu = gpus::by_id(&id);
-    if gpu.is_none() {
-        let ids: Vec<&str> = gpus::GPUS.iter().map(|gpu| gpu.id).collect();
-        let message = format!(
-            "gpu knows no “{id}”; use one of {}, or give gpu_memory_mib",
-            ids.join(", ")
-        );
-        problems.push(Problem::warning(0, "gpu", &[FieldId::gpu], message));
+    match read(FieldId::gpu_memory_mib) {
+        Some(Parsed::Int(mib)) => Some(Bytes::mib(mib)),
+        _ => gpu.map(|gpu| Bytes(gpu.memory_bytes())),
     }
-    gpu.map(|gpu| Bytes(gpu.memory_bytes()))
+}
+
+/// The warning about a GPU that is not in the list; `None` where its memory and generation are known all the same.
+fn unknown_gpu(name: &str, absent: impl Fn(FieldId) -> bool) -> Option<Problem> {
+    let memory = absent(FieldId::gpu_memory_mib);
+    let generation = absent(FieldId::gpu_generation) && gpus::generation(name).is_none();
+    let meant: Vec<&str> = gpus::candidates(name).map(|gpu| gpu.id).collect();
+    let ids = if meant.is_empty() {
+        gpus::GPUS.iter().map(|gpu| gpu.id).collect()
+    } else {
+        meant.clone()
+    };
+    let missing = match (memory, generation) {
+        (true, true) => "gpu_memory_mib and gpu_generation",
+        (true, false) => "gpu_memory_mib",
+        (false, true) => "gpu_generation",
+        (false, false) => return None,
+    };
+    let assumed = if generation {
+        format!("; {} is assumed", GpuGeneration::ASSUMED.label())
+    } else {
+        String::new()
+    };
+    let message = format!(
+        "gpu knows no “{name}”{assumed}; use one of {}, or give {missing}",
+        ids.join(", ")
+    );
+    let fixes = meant.into_iter().map(|id| Fix {
+        field: FieldId::gpu,
+        value: Value::Text(id.to_owned()),
+    });
+    Some(Problem {
+        fixes: fixes.collect(),
+        ..Problem::warning(0, "gpu", &[FieldId::gpu], message)
+    })
 }
 
 fn report_unknown_keys(raw: &RawJob, problems: &mut Vec<Problem>) {

@@ -424,6 +424,28 @@ choices! {
         /// One scale a block of 32.
         Mxfp8 = "mxfp8",
     }
+
+    /// A generation of GPUs, as far as it decides which kernels run and how large their workspaces are.
+    GpuGeneration {
+        /// Compute capability 7.0: V100.
+        Volta = "volta",
+        /// Compute capability 8.0 and 8.6: A100, A800.
+        Ampere = "ampere",
+        /// Compute capability 8.9: L40S, RTX 4090.
+        Ada = "ada",
+        /// Compute capability 9.0: H100, H200, H800, H20.
+        Hopper = "hopper",
+        /// Compute capability 10: B200, B300, GB200, GB300.
+        Blackwell = "blackwell",
+        /// Compute capability 12: RTX PRO 6000, GB10.
+        BlackwellSm12x = "blackwell_sm12x",
+        /// Announced: VR200.
+        Rubin = "rubin",
+        /// AMD's gfx942: MI300X, MI325X.
+        Cdna3 = "cdna3",
+        /// AMD's gfx950: MI355X.
+        Cdna4 = "cdna4",
+    }
 }
 
 impl AttentionVariant {

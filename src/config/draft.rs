@@ -3,6 +3,7 @@
 use super::choices::{AttentionVariant, OptimizerKind, RecomputeGranularity, RecomputeModule};
 use super::context::ModuleContext;
 use super::fields::{Args, FieldId};
+use super::gpus::{self, GpuGeneration};
 use super::hybrid_pattern::{HybridPattern, HybridPatternError, LayerSymbol};
 use super::job::{Activation, Boundary, Module, Moe, Precision};
 use super::layers::Layers;
@@ -141,6 +142,7 @@ impl<'a> Draft<'a> {
         if self.pattern().is_none() && mtp_without_decoder(&stages) {
             self.layers.mtp_without_decoder(&self.args);
         }
+        let gpu_generation = self.gpu_generation();
         let a = &self.args;
         let moe = a.num_experts.map(|num_experts| Moe {
             num_experts,
@@ -182,8 +184,15 @@ impl<'a> Draft<'a> {
                 (false, true) => Precision::Fp16,
                 (false, false) => Precision::Fp32,
             },
+            gpu_generation,
             args: self.args,
         }
+    }
+
+    /// The generation of the GPU: the one that was given, or else that of the chosen GPU; `None` where neither is known.
+    pub(super) fn gpu_generation(&self) -> Option<GpuGeneration> {
+        let chosen = || gpus::generation(self.args.gpu.as_deref()?);
+        self.args.gpu_generation.or_else(chosen)
     }
 
     /// TP sizes near the current one that divide the attention heads and pass `test`.

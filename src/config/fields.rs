@@ -11,11 +11,11 @@
 
 use super::choices::{
     AttentionBackend, AttentionVariant, CpCommType, CrossEntropyFusion, CudaGraphImpl,
-    CudaGraphModule, DsaKernelBackend, Fp8Format, Fp8Recipe, FrontEnd, HybridStackSpec,
-    MainGradsDtype, MainParamsDtype, MomentDtype, Normalization, OffloadModule, OptimizerKind,
-    PositionEmbedding, ProjectorKind, ProjectorNorm, RecomputeGranularity, RecomputeMethod,
-    RecomputeModule, RouterDtype, RouterScore, SoftmaxType, SoftwareFact, SoftwareStack,
-    TokenDispatcher, TransformerImpl,
+    CudaGraphModule, DsaKernelBackend, Fp8Format, Fp8Recipe, FrontEnd, GpuGeneration,
+    HybridStackSpec, MainGradsDtype, MainParamsDtype, MomentDtype, Normalization, OffloadModule,
+    OptimizerKind, PositionEmbedding, ProjectorKind, ProjectorNorm, RecomputeGranularity,
+    RecomputeMethod, RecomputeModule, RouterDtype, RouterScore, SoftmaxType, SoftwareFact,
+    SoftwareStack, TokenDispatcher, TransformerImpl,
 };
 use super::condition::Condition::{
     CudaGraphs, DeltaProducts, Encoder as IsEncoder, Experts, FineGrainedOffload, Fp8,
@@ -359,9 +359,11 @@ fields! {
 
     // Hardware
     /// The GPU whose memory the job must fit.
-    gpu: Option<String> = Field::text(40, "no GPU chosen").at(Hardware, Essential, "gpu", "GPU").job().own();
+    gpu: Option<String> = Field::text(80, "no GPU chosen").at(Hardware, Essential, "gpu", "GPU").job().own();
     /// Usable memory of one GPU, as nvidia-smi shows it. Left out, the chosen GPU's.
     gpu_memory_mib: Option<u64> = Field::derived(1, 100_000_000, "of the chosen GPU").at(Hardware, More, "mem", "Usable memory").unit("MiB").job().own();
+    /// The generation of a GPU that is not in the list: it decides which kernels run and how large their workspaces are. Left out, that of the chosen GPU, or Hopper where none is known.
+    gpu_generation: Option<GpuGeneration> = Field::optional_choice(GpuGeneration::NAMES, "of the chosen GPU").at(Hardware, All, "gen", "GPU generation").job().own();
     /// PyTorch's allocator extends its segments (PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True). Without that, a block that would leave 1 MiB or less is not split.
     expandable_segments: bool = Field::flag(false).at(Hardware, All, "expseg", "Expandable segments").job().own();
     /// Workspace of one cuBLAS handle of PyTorch; two handles are in use. CUBLAS_WORKSPACE_CONFIG sets it. Left out, 32 MiB from Hopper on, 8.125 MiB before.

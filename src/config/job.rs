@@ -3,6 +3,7 @@
 use super::choices::{Normalization, OptimizerKind};
 use super::field::Decimal;
 use super::fields::Args;
+use super::gpus::GpuGeneration;
 use super::hybrid_pattern::HybridPattern;
 use super::layers::Layers;
 use super::modality::ModuleIo;
@@ -36,6 +37,8 @@ pub struct Module {
     /// The arguments with defaults filled in. Prefer the derived fields below where there is one. In an
     /// encoder the sequence is one item, and the micro batch counts the items of the fullest one.
     pub(crate) args: Args,
+    /// The generation of the GPU; `None` where it is not known.
+    pub(crate) gpu_generation: Option<GpuGeneration>,
     /// Tensor-parallel size.
     pub(crate) tp: u64,
     /// Pipeline-parallel size.
@@ -151,33 +154,6 @@ pub enum Precision {
     Fp16,
     /// Parameters and activations in bf16.
     Bf16,
-}
-
-/// A generation of GPUs, as far as it decides which kernels run and how large their workspaces are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum GpuGeneration {
-    /// Compute capability 8: A100.
-    Ampere,
-    /// Compute capability 9: H100, H200, and any GPU that is not known.
-    Hopper,
-    /// Compute capability 10: B200, GB200 and later.
-    Blackwell,
-}
-
-impl GpuGeneration {
-    /// The generation of a GPU of this name.
-    #[must_use]
-    pub fn named(name: &str) -> Self {
-        let name = name.to_ascii_lowercase();
-        let has = |part: &str| name.contains(part);
-        if has("a100") || has("a800") || has("a6000") {
-            Self::Ampere
-        } else if has("b200") || has("b300") {
-            Self::Blackwell
-        } else {
-            Self::Hopper
-        }
-    }
 }
 
 impl Precision {
@@ -377,10 +353,17 @@ impl Module {
         }
     }
 
-    /// The generation of the chosen GPU, after its name; Hopper when none was chosen.
+    /// The generation of the GPU: the one that was given, or else that of the chosen GPU, or else
+    /// [`GpuGeneration::ASSUMED`].
     #[must_use]
     pub fn gpu_generation(&self) -> GpuGeneration {
-        GpuGeneration::named(self.args.gpu.as_deref().unwrap_or_default())
+        self.gpu_generation.unwrap_or(GpuGeneration::ASSUMED)
+    }
+
+    /// The generation of the GPU; `None` where it is not known.
+    #[must_use]
+    pub fn known_gpu_generation(&self) -> Option<GpuGeneration> {
+        self.gpu_generation
     }
 
     /// Context-parallel ranks that share a sequence. An encoder on the language model's own ranks sees whole images

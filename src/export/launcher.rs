@@ -1,10 +1,11 @@
 //! Flags and environment variables that do not change memory, but without which Megatron-LM would refuse the job or fail
 //! (`validate_args` in `megatron/training/arguments.py`, unless another place is named).
 
-use crate::config::canonical::{is_on, meaning};
+use crate::config::canonical::{Meaning, is_on, meaning};
 use crate::config::choices::CudaGraphImpl;
 use crate::config::fields::FieldId;
-use crate::config::job::GpuGeneration;
+use crate::config::gpus::{self, GpuGeneration};
+use crate::config::parse::Parsed;
 use crate::config::raw::Settings;
 use crate::formats::environment;
 use crate::value::Value;
@@ -27,21 +28,31 @@ fn number(settings: &Settings, id: FieldId) -> i128 {
     }
 }
 
+/// The generation of the GPU.
+fn gpu_generation(settings: &Settings) -> GpuGeneration {
+    let value = |id| meaning(id, settings.get(id));
+    let given = match value(FieldId::gpu_generation) {
+        Meaning::Is(Parsed::Choice(index)) => GpuGeneration::at(index),
+        _ => None,
+    };
+    let chosen = || match value(FieldId::gpu) {
+        Meaning::Is(Parsed::Text(name)) => gpus::generation(&name),
+        _ => None,
+    };
+    given.or_else(chosen).unwrap_or(GpuGeneration::ASSUMED)
+}
+
 /// The environment variables that the job needs, with their values.
 pub(super) fn variables(settings: &Settings) -> Vec<(&'static str, String)> {
     let mut all = environment::variables(settings);
     let mut one = |name| all.push((name, String::from("1")));
-    let gpu = meaning(FieldId::gpu, settings.get(FieldId::gpu)).to_value(FieldId::gpu);
-    let generation = match &gpu {
-        Some(Value::Text(id)) => GpuGeneration::named(id),
-        _ => GpuGeneration::named(""),
-    };
+    let generation = gpu_generation(settings);
     let sizes = [
         FieldId::tensor_model_parallel_size,
         FieldId::context_parallel_size,
     ];
     if sizes.iter().any(|id| number(settings, *id) > 1)
-        && generation != GpuGeneration::Blackwell
+        && generation.major() < 10
         && !is_on(settings, FieldId::overlap_moe_expert_parallel_comm)
     {
         one("CUDA_DEVICE_MAX_CONNECTIONS");

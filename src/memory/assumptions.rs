@@ -3,7 +3,8 @@
 use super::Estimate;
 use crate::config::choices::{CudaGraphImpl, Fp8Recipe};
 use crate::config::field::Decimal;
-use crate::config::job::{Config, Precision};
+use crate::config::gpus::GpuGeneration;
+use crate::config::job::{Config, Module, Precision};
 use crate::units::Bytes;
 
 /// The assumptions in force for a job.
@@ -67,6 +68,8 @@ pub fn assumptions(config: &Config) -> Vec<String> {
             "MLA without query compression has no norm in linear_q_proj, as in Megatron-Core 0.16; later versions add one.",
         ));
     }
+    let generation = config.modules().first().map(Module::known_gpu_generation);
+    list.extend(generation.and_then(gpu_generation));
     let mut once: Vec<String> = Vec::new();
     for note in list {
         if !once.contains(&note) {
@@ -74,6 +77,23 @@ pub fn assumptions(config: &Config) -> Vec<String> {
         }
     }
     once
+}
+
+/// The generation of GPUs whose kernels and workspaces the estimate takes, where it is not that of the GPU.
+fn gpu_generation(known: Option<GpuGeneration>) -> Option<String> {
+    let taken = known.unwrap_or(GpuGeneration::ASSUMED).stands_for();
+    match known {
+        None => Some(format!(
+            "The GPU is not known: kernels and workspaces are those of {}. gpu_generation says which they are.",
+            taken.label()
+        )),
+        Some(known) if known != taken => Some(format!(
+            "Kernels and workspaces are those of {}: the frameworks at the revisions followed here have none of their own for {}.",
+            taken.label(),
+            known.label()
+        )),
+        Some(_) => None,
+    }
 }
 
 /// The memory that frozen parameters save, one sentence for each module.

@@ -6,7 +6,7 @@ pub(crate) mod graphs;
 mod padding;
 
 use crate::config::choices::{AttentionBackend, RouterDtype, TokenDispatcher, TransformerImpl};
-use crate::config::job::{GpuGeneration, Module};
+use crate::config::job::Module;
 use crate::memory::states::StateRules;
 use crate::model::kernels::rotary;
 use crate::model::sizes::Sizes;
@@ -303,12 +303,11 @@ fn linears(m: &Module, tensors: &[ParamTensor]) -> Vec<(u64, u64)> {
 }
 
 fn workspaces_kib(m: &Module) -> (u64, u64) {
-    let (torch, te) = match m.gpu_generation() {
-        GpuGeneration::Ampere => (8320, 4 * 1024),
-        GpuGeneration::Hopper | GpuGeneration::Blackwell => (32 * 1024, 32 * 1024 + 1),
-    };
+    let generation = m.gpu_generation();
+    let torch = || generation.pytorch_workspace_kib();
+    let te = || generation.te_workspace_kib();
     (
-        m.args.cublas_workspace_kib.unwrap_or(torch),
-        m.args.te_cublas_workspace_kib.unwrap_or(te),
+        m.args.cublas_workspace_kib.unwrap_or_else(torch),
+        m.args.te_cublas_workspace_kib.unwrap_or_else(te),
     )
 }

@@ -3,7 +3,7 @@
 use crate::config::choices::{
     AttentionBackend, AttentionVariant, PositionEmbedding, TransformerImpl,
 };
-use crate::config::job::{GpuGeneration, Module};
+use crate::config::job::Module;
 
 /// What a norm keeps besides its output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -105,12 +105,20 @@ fn attention(m: &Module) -> AttentionKernel {
         AttentionBackend::Unfused | AttentionBackend::Local => AttentionKernel::Unfused,
         AttentionBackend::Flash => AttentionKernel::Flash,
         AttentionBackend::Fused => AttentionKernel::Fused,
-        AttentionBackend::Auto => match m.gpu_generation() {
-            GpuGeneration::Ampere => AttentionKernel::Flash,
-            GpuGeneration::Blackwell if a.deterministic_mode => AttentionKernel::Flash,
-            GpuGeneration::Hopper | GpuGeneration::Blackwell => AttentionKernel::Fused,
+        AttentionBackend::Auto => match m.gpu_generation().major() {
+            ..8 => AttentionKernel::Unfused,
+            8 => AttentionKernel::Flash,
+            10.. if a.deterministic_mode => AttentionKernel::Flash,
+            12 if latent_heads_exceed_128(m) => AttentionKernel::Flash,
+            _ => AttentionKernel::Fused,
         },
     }
+}
+
+/// Whether the query heads of latent attention are wider than cuDNN's backward pass takes on compute capability 12.
+fn latent_heads_exceed_128(m: &Module) -> bool {
+    let a = &m.args;
+    a.multi_latent_attention && a.qk_head_dim + a.qk_pos_emb_head_dim > 128
 }
 
 /// Whether positions enter through rotary embedding.

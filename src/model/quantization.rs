@@ -3,7 +3,7 @@
 use super::tape::{AutogradTape, TensorId};
 use super::tensor::{Shape, factor};
 use crate::config::choices::{Fp8Recipe, TransformerImpl};
-use crate::config::job::{GpuGeneration, Module};
+use crate::config::job::Module;
 
 /// One recipe on one generation of GPUs.
 ///
@@ -35,8 +35,7 @@ impl Fp8 {
         if a.fp8_format.is_none() || a.transformer_impl == TransformerImpl::Local {
             return None;
         }
-        // Blackwell multiplies fp8 in every layout (`is_non_tn_fp8_gemm_supported`).
-        let transposed = 1 + u64::from(m.gpu_generation() != GpuGeneration::Blackwell);
+        let transposed = 1 + u64::from(!m.gpu_generation().multiplies_fp8_in_every_layout());
         let (block, weight_block, scale, both, gathers_rows) = match a.fp8_recipe {
             Fp8Recipe::Delayed | Fp8Recipe::Tensorwise => (0, 0, 4, transposed, true),
             Fp8Recipe::Blockwise => (128, 128 * 128, 4, 2, false),

@@ -1,7 +1,7 @@
 //! Suggestions for a layout that does not fit the GPU.
 
 use super::{Candidate, Space};
-use crate::config::gpus::{GPUS, Gpu};
+use crate::config::gpus::{Certainty, GPUS, Gpu, GpuGeneration};
 use crate::memory::savings::{Choice, savings};
 
 /// Changes with which a layout fits the GPU, each by itself.
@@ -9,7 +9,8 @@ use crate::memory::savings::{Choice, savings};
 pub struct Suggestion {
     /// The way of recomputing or offloading that makes it fit with the least recomputation; `None` where none does.
     pub recompute: Option<Choice>,
-    /// The smallest GPU that holds it as it is; `None` where none does.
+    /// The smallest GPU that holds it as it is, of those that compute in bf16, are sold, and are connected to the others of
+    /// their node; `None` where none does.
     pub gpu: Option<&'static Gpu>,
 }
 
@@ -24,9 +25,12 @@ pub fn suggestion(space: &Space, candidate: &Candidate) -> Suggestion {
         let saved = saving.result.as_ref().ok()?;
         (!saved.too_large).then_some((saved.recomputed_ppm, saving.choice))
     });
-    let holding = GPUS
-        .iter()
-        .filter(|gpu| gpu.memory_bytes() >= candidate.least.0);
+    let holding = GPUS.iter().filter(|gpu| {
+        gpu.connected
+            && gpu.generation >= GpuGeneration::Ampere
+            && gpu.certainty != Certainty::Announced
+            && gpu.memory_bytes() >= candidate.least.0
+    });
     Suggestion {
         recompute: enough
             .min_by_key(|(again, _)| *again)

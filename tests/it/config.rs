@@ -2,6 +2,7 @@
 
 mod facts;
 mod fixes;
+mod gpus;
 mod laws;
 mod megatron;
 mod not_modelled;

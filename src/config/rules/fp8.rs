@@ -5,8 +5,7 @@ use super::rule::{Rule, Violation, rule};
 use crate::config::choices::{Fp8Recipe, OffloadModule, TokenDispatcher, TransformerImpl};
 use crate::config::draft::Draft;
 use crate::config::fields::FieldId as F;
-use crate::config::gpus;
-use crate::config::job::GpuGeneration;
+use crate::config::gpus::GpuGeneration;
 
 pub(super) const RULES: &[Rule] = &[
     rule("fp8", param_gather_needs_fp8),
@@ -22,8 +21,9 @@ pub(super) const RULES: &[Rule] = &[
         bf16_layers_of_a_stage(d, F::num_layers_at_end_in_bf16, layers)
     }),
     rule("fp8", delayed_offload),
-    rule("fp8", fp8_needs_hopper),
+    rule("fp8", fp8_needs_ada),
     rule("fp8", mxfp8_needs_blackwell),
+    rule("fp8", blockwise_needs_hopper),
     rule("fp8", router_padding_needs_fp8),
     rule("fp8", router_padding_dispatcher),
     rule("fp8", input_store_needs_swiglu),
@@ -35,10 +35,9 @@ fn delayed(d: &Draft<'_>) -> bool {
     d.args.fp8_format.is_some() && d.args.fp8_recipe == Fp8Recipe::Delayed
 }
 
-/// Whether the GPU is known, and of this generation.
-fn runs_on(d: &Draft<'_>, generation: GpuGeneration) -> bool {
-    let known = d.args.gpu.as_deref().filter(|id| gpus::by_id(id).is_some());
-    known.map(GpuGeneration::named) == Some(generation)
+/// The known generation of the GPU, where it cannot do something.
+fn without(d: &Draft<'_>, can: fn(GpuGeneration) -> bool) -> Option<GpuGeneration> {
+    d.gpu_generation().filter(|generation| !can(*generation))
 }
 
 fn param_gather_needs_fp8(d: &Draft<'_>) -> Option<Violation> {
@@ -104,24 +103,45 @@ fn delayed_offload(d: &Draft<'_>) -> Option<Violation> {
     })
 }
 
-fn fp8_needs_hopper(d: &Draft<'_>) -> Option<Violation> {
-    (d.args.fp8_format.is_some() && runs_on(d, GpuGeneration::Ampere)).then(|| {
-        Violation::error(
-            &[F::fp8_format, F::gpu],
-            "fp8_format needs a GPU that computes in fp8; Ampere does not",
-        )
-        .fix(F::fp8_format, Default)
+fn fp8_needs_ada(d: &Draft<'_>) -> Option<Violation> {
+    let generation = without(d, GpuGeneration::computes_in_fp8)?;
+    d.args.fp8_format.is_some().then(|| {
+        let message = format!(
+            "fp8_format needs a GPU that computes in fp8; {} does not",
+            generation.label()
+        );
+        Violation::error(&[F::fp8_format, F::gpu, F::gpu_generation], message)
+            .fix(F::fp8_format, Default)
     })
 }
 
 fn mxfp8_needs_blackwell(d: &Draft<'_>) -> Option<Violation> {
-    let mxfp8 = d.args.fp8_format.is_some() && d.args.fp8_recipe == Fp8Recipe::Mxfp8;
-    (mxfp8 && runs_on(d, GpuGeneration::Hopper)).then(|| {
+    let generation = without(d, GpuGeneration::computes_in_mxfp8)?;
+    let recipe = d.args.fp8_format.is_some() && d.args.fp8_recipe == Fp8Recipe::Mxfp8;
+    (recipe && generation.computes_in_fp8()).then(|| {
+        let instead = if generation.computes_in_blockwise_fp8() {
+            "blockwise"
+        } else {
+            "tensorwise"
+        };
         Violation::error(
-            &[F::fp8_recipe, F::gpu],
+            &[F::fp8_recipe, F::gpu, F::gpu_generation],
             "fp8_recipe mxfp8 needs a Blackwell GPU",
         )
-        .fix(F::fp8_recipe, Name("blockwise"))
+        .fix(F::fp8_recipe, Name(instead))
+    })
+}
+
+fn blockwise_needs_hopper(d: &Draft<'_>) -> Option<Violation> {
+    let generation = without(d, GpuGeneration::computes_in_blockwise_fp8)?;
+    let recipe = d.args.fp8_format.is_some() && d.args.fp8_recipe == Fp8Recipe::Blockwise;
+    (recipe && generation.computes_in_fp8()).then(|| {
+        let message = format!(
+            "fp8_recipe blockwise needs a Hopper or Blackwell GPU, not {}",
+            generation.label()
+        );
+        Violation::error(&[F::fp8_recipe, F::gpu, F::gpu_generation], message)
+            .fix(F::fp8_recipe, Name("tensorwise"))
     })
 }
 

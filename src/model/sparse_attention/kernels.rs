@@ -3,7 +3,8 @@
 use super::indexer::{self, Picked};
 use super::{Widths, all_tokens, choices, pairs};
 use crate::config::choices::{AttentionBackend, DsaKernelBackend};
-use crate::config::job::{GpuGeneration, Module};
+use crate::config::gpus::GpuGeneration;
+use crate::config::job::Module;
 use crate::model::sizes::Sizes;
 use crate::model::tape::{AutogradTape, Family, Gradient, TensorId};
 use crate::model::tensor::{Factor, Shape, factor};
@@ -58,10 +59,10 @@ impl Backend {
 fn flash_mla_takes(heads: u64, gpu: GpuGeneration) -> bool {
     let heads = heads.max(1);
     let aligned = |to: u64| heads.is_multiple_of(to) || to.is_multiple_of(heads);
-    match gpu {
-        GpuGeneration::Ampere => false,
-        GpuGeneration::Hopper => aligned(64),
-        GpuGeneration::Blackwell => aligned(64) && heads <= 64 || aligned(128),
+    match gpu.major() {
+        ..9 => false,
+        9 => aligned(64),
+        10.. => aligned(64) && heads <= 64 || aligned(128),
     }
 }
 

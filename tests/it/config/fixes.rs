@@ -227,6 +227,11 @@ fn more_cases() -> Vec<(Json, Json)> {
             json!({"cuda_graph_impl": "local", "recompute_granularity": "selective", "recompute_modules": "core_attn",
             "attention_dropout": 0.1}),
         ),
+        dense(json!({"gpu": "h100-80gb", "gpu_generation": "ampere"})),
+        dense(json!({"gpu": "A100"})),
+        experts(json!({"gpu": "v100-32gb", "moe_grouped_gemm": true})),
+        dense(json!({"gpu": "l40s", "fp8_format": "hybrid", "fp8_recipe": "blockwise"})),
+        dense(json!({"gpu": "l40s", "fp8_format": "hybrid", "fp8_recipe": "mxfp8"})),
         dense(json!({"num_layers": null})),
         dense(json!({"vocab_size": null})),
     ]

@@ -168,6 +168,21 @@ fn count(node: &Node) -> Option<u64> {
     }
 }
 
+/// The id of the preset that is most like a text, where it is like one: `deepseek-v3` for `deepseekv3`.
+#[must_use]
+pub fn nearest(text: &str) -> Option<&'static str> {
+    let wanted = text.to_ascii_lowercase();
+    let jobs = jobs::JOBS.iter().map(|job| job.id);
+    let ids = PRESETS.iter().map(|preset| preset.id).chain(jobs);
+    ids.map(|id| (strsim::normalized_damerau_levenshtein(&wanted, id), id))
+        .filter(|(similarity, _)| *similarity >= SIMILAR)
+        .max_by(|(a, _), (b, _)| a.total_cmp(b))
+        .map(|(_, id)| id)
+}
+
+/// A text less like an id than this, as the part of its letters that need no edit, is no misspelling of it.
+const SIMILAR: f64 = 0.6;
+
 /// Declares the list of presets, one line for each file under `presets/models`.
 macro_rules! presets {
     ($(($id:literal, $version:literal, $name:literal, $organization:literal, $family:literal, $parameters:literal, $active:expr);)+) => {

@@ -90,7 +90,7 @@ impl SearchWorker {
                 options,
                 keep,
             } => {
-                let (share, _) = share_url::visit(&link);
+                let share = share_url::visit(&link).state;
                 self.keep = keep;
                 match Space::new(&share.setup.job, &options) {
                     Ok(space) => self.space = Some(space),

@@ -19,9 +19,12 @@ pub enum Meaning {
     Nothing,
     /// A value, given or by default.
     Is(Parsed),
-    /// A value that the field cannot take.
-    Bad,
+    /// A value that the field cannot take, as text.
+    Bad(String),
 }
+
+/// The longest text of a value that a field cannot take, in characters.
+const LONGEST_BAD: usize = 100;
 
 /// Whether a flag is on, said or by default.
 #[must_use]
@@ -32,31 +35,47 @@ pub fn is_on(settings: &Settings, id: FieldId) -> bool {
 /// The meaning of a field's raw value; `None` where no value was given.
 #[must_use]
 pub fn meaning(id: FieldId, raw: Option<&Value>) -> Meaning {
-    let field = id.field();
-    let given = match raw {
-        Some(value) => parse(field, value),
-        None => Ok(None),
+    let Some(value) = raw else {
+        return default_meaning(id);
     };
-    match given {
-        Ok(None) => default_value(field).map_or(Meaning::Nothing, Meaning::Is),
-        Ok(Some(Parsed::Text(text))) if id == FieldId::pipeline_model_parallel_layout => {
-            match PipelineLayout::from_str(&text) {
-                // A single stage without layers has no spelling of its own.
-                Ok(layout) if layout.layers().next().is_some() => {
-                    Meaning::Is(Parsed::Text(layout.to_string()))
-                }
-                _ => Meaning::Bad,
-            }
+    read(id, value).unwrap_or_else(|| Meaning::Bad(bad_text(id, value)))
+}
+
+/// The meaning of a field that was not given.
+fn default_meaning(id: FieldId) -> Meaning {
+    default_value(id.field()).map_or(Meaning::Nothing, Meaning::Is)
+}
+
+/// The meaning of a raw value; `None` for a value that the field cannot take.
+fn read(id: FieldId, value: &Value) -> Option<Meaning> {
+    let canonical = match parse(id.field(), value).ok()? {
+        None => return Some(default_meaning(id)),
+        Some(Parsed::Text(text)) if id == FieldId::pipeline_model_parallel_layout => {
+            let layout = PipelineLayout::from_str(&text).ok()?;
+            // A single stage without layers has no spelling of its own.
+            layout.layers().next()?;
+            Parsed::Text(layout.to_string())
         }
-        Ok(Some(Parsed::Text(text))) if id == FieldId::hybrid_layer_pattern => {
-            match HybridPattern::from_str(&text) {
-                Ok(pattern) => Meaning::Is(Parsed::Text(pattern.to_string())),
-                Err(_) => Meaning::Bad,
-            }
+        Some(Parsed::Text(text)) if id == FieldId::hybrid_layer_pattern => {
+            Parsed::Text(HybridPattern::from_str(&text).ok()?.to_string())
         }
-        Ok(Some(parsed)) => Meaning::Is(parsed),
-        Err(_) => Meaning::Bad,
-    }
+        Some(parsed) => parsed,
+    };
+    Some(Meaning::Is(canonical))
+}
+
+/// A value that a field cannot take, as text that it cannot take either.
+fn bad_text(id: FieldId, value: &Value) -> String {
+    let text = match value {
+        Value::Text(text) => text.clone(),
+        other => other.to_string(),
+    };
+    let clipped: String = text.trim().chars().take(LONGEST_BAD).collect();
+    let clipped = clipped.trim_end().to_owned();
+    let is_bad = |text: &String| read(id, &Value::Text(text.clone())).is_none();
+    let marked = format!("{clipped}…");
+    let mut candidates = [clipped, marked].into_iter();
+    candidates.find(is_bad).unwrap_or_default()
 }
 
 /// The layers of a hybrid model; `None` where the settings have none, or a text that is no pattern.
@@ -70,14 +89,20 @@ pub fn hybrid_pattern(settings: &Settings) -> Option<HybridPattern> {
 }
 
 impl Meaning {
-    /// The canonical raw value; none for a value that the field cannot take.
+    /// The canonical raw value. A value that the field cannot take is a text that it cannot take.
     #[must_use]
-    pub fn to_value(&self, id: FieldId) -> Option<Value> {
+    pub fn to_value(&self, id: FieldId) -> Value {
         match self {
-            Self::Nothing => Some(Value::Null),
-            Self::Is(parsed) => Some(to_value(id.field().kind, parsed)),
-            Self::Bad => None,
+            Self::Nothing => Value::Null,
+            Self::Is(parsed) => to_value(id.field().kind, parsed),
+            Self::Bad(text) => Value::Text(text.clone()),
         }
+    }
+
+    /// Whether the field cannot take the value.
+    #[must_use]
+    pub const fn is_bad(&self) -> bool {
+        matches!(self, Self::Bad(_))
     }
 }
 
@@ -133,8 +158,8 @@ pub fn set_names(kind: Kind, bits: u32) -> impl Iterator<Item = &'static str> {
         .map(|(name, _)| *name)
 }
 
-/// The fields of `settings` whose meaning differs from that in `base`, in declaration order. Values that a
-/// field cannot take are left out.
+/// The fields of `settings` whose meaning differs from that in `base`, in declaration order. Values that a field cannot take
+/// are among them: without them the settings would be those of another job.
 pub fn differences<'s>(
     settings: &'s Settings,
     base: &'s Settings,
@@ -145,7 +170,7 @@ pub fn differences<'s>(
             return None;
         }
         let meaning = meaning(*id, own);
-        (meaning != Meaning::Bad && meaning != self::meaning(*id, other)).then_some((*id, meaning))
+        (meaning != self::meaning(*id, other)).then_some((*id, meaning))
     })
 }
 
@@ -154,36 +179,25 @@ pub fn differences<'s>(
 pub fn normalize(settings: &Settings, base: &Settings) -> Settings {
     let mut normal = base.clone();
     for (id, meaning) in differences(settings, base) {
-        if let Some(value) = meaning.to_value(id) {
-            normal.set(id, value);
-        }
+        normal.set(id, meaning.to_value(id));
     }
     normal
 }
 
 /// A job in canonical form over its preset's: shared values over those of `base`, each module's values over the
-/// shared ones. Values that a field cannot take give way to those of the preset's module with the name.
+/// shared ones. Values that a field cannot take stay, as text.
 #[must_use]
 pub fn normalize_job(job: &RawJob, base: &RawJob) -> RawJob {
     let shared = normalize(&job.shared, &base.shared);
     let modules = job
         .modules
         .iter()
-        .map(|module| {
-            let mut own = module.settings.clone();
-            for (id, value) in base.settings_of(&module.name).iter() {
-                let given = own.get(id);
-                if given.is_some() && meaning(id, given) == Meaning::Bad {
-                    own.set(id, value.clone());
-                }
-            }
-            RawModule {
-                name: module.name.clone(),
-                rank_offset: rank_offset(module).map(|offset| Value::Int(offset.into())),
-                settings: module_differences(&own, &Settings::default(), &shared)
-                    .filter_map(|(id, meaning)| Some((id, meaning.to_value(id)?)))
-                    .collect(),
-            }
+        .map(|module| RawModule {
+            name: module.name.clone(),
+            rank_offset: canonical_offset(module),
+            settings: module_differences(&module.settings, &Settings::default(), &shared)
+                .map(|(id, meaning)| (id, meaning.to_value(id)))
+                .collect(),
         })
         .collect();
     RawJob {
@@ -208,8 +222,26 @@ pub fn module_differences<'s>(
             return None;
         }
         let meaning = meaning(*id, now);
-        (meaning != Meaning::Bad && meaning != self::meaning(*id, before)).then_some((*id, meaning))
+        (meaning != self::meaning(*id, before)).then_some((*id, meaning))
     })
+}
+
+/// The first rank of a module's span in canonical form. What is no rank stays, as a number or as text.
+#[must_use]
+pub fn canonical_offset(module: &RawModule) -> Option<Value> {
+    if let Some(offset) = rank_offset(module) {
+        return Some(Value::Int(offset.into()));
+    }
+    let text = match module.rank_offset.as_ref()? {
+        Value::Null => return None,
+        Value::Text(text) => text.trim().to_owned(),
+        other => other.to_string(),
+    };
+    if matches!(text.as_str(), "None" | "null") {
+        return None;
+    }
+    let number = text.parse().map(Value::Int);
+    Some(number.unwrap_or_else(|_| Value::Text(text.chars().take(LONGEST_BAD).collect())))
 }
 
 /// The first rank of a module's span, where it is given and can be read.

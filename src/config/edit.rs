@@ -141,9 +141,12 @@ impl RawJob {
         let id = FieldId::cuda_graph_modules;
         let said = settings.get(id).is_some();
         let captured = meaning(id, self.shared.get(id)).to_value(id);
-        let Some(Value::List(names)) = captured.filter(|_| !said) else {
+        let Value::List(names) = captured else {
             return;
         };
+        if said {
+            return;
+        }
         let of_experts =
             |name: &Value| matches!(name, Value::Text(name) if name.starts_with("moe"));
         let others: Vec<Value> = names

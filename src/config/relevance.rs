@@ -40,7 +40,7 @@ fn holds(condition: Condition, job: &RawJob, module: usize) -> bool {
     use FieldId as F;
     let value = |id: F| match meaning(id, job.get(module, id)) {
         Meaning::Is(parsed) => Some(parsed),
-        Meaning::Nothing | Meaning::Bad => None,
+        Meaning::Nothing | Meaning::Bad(_) => None,
     };
     let on = |id: F| value(id) == Some(Parsed::Flag(true));
     let number = |id: F| match value(id) {

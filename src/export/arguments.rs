@@ -32,7 +32,7 @@ pub(super) fn arguments(settings: &Settings, dialect: Dialect) -> Vec<Argument> 
         let default = default.map(python);
         let needed = *id == FieldId::micro_batch_size;
         let same = !needed && means == meaning(*id, default.as_ref());
-        (means != Meaning::Bad && !same).then_some(Argument {
+        (!means.is_bad() && !same).then_some(Argument {
             id: *id,
             destination,
             means,
@@ -51,7 +51,7 @@ impl Argument {
     pub(super) fn words(&self) -> Vec<String> {
         let kind = self.id.field().kind;
         match &self.means {
-            Meaning::Nothing | Meaning::Bad => Vec::new(),
+            Meaning::Nothing | Meaning::Bad(_) => Vec::new(),
             Meaning::Is(Parsed::Set(bits)) => set_names(kind, *bits).map(str::to_owned).collect(),
             Meaning::Is(Parsed::Decimal(decimal)) => vec![decimal.to_string()],
             Meaning::Is(parsed) => match to_value(kind, parsed) {

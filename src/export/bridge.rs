@@ -248,7 +248,7 @@ fn setting(key: &str, argument: &Argument, opposite: bool) -> Option<(String, Ov
     let words = argument.words();
     let joined = words.join(" ");
     let word = match &argument.means {
-        Meaning::Bad => return None,
+        Meaning::Bad(_) => return None,
         Meaning::Nothing => OverrideValue::Nothing,
         Meaning::Is(Parsed::Flag(on)) => OverrideValue::Flag(*on != opposite),
         Meaning::Is(Parsed::Set(_)) => OverrideValue::Names(words),

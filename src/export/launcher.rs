@@ -11,19 +11,19 @@ use crate::formats::environment;
 use crate::value::Value;
 
 /// Whether a field has this value, set or by default.
-fn is(settings: &Settings, id: FieldId, value: Value) -> bool {
-    meaning(id, settings.get(id)).to_value(id) == Some(value)
+fn is(settings: &Settings, id: FieldId, value: &Value) -> bool {
+    meaning(id, settings.get(id)).to_value(id) == *value
 }
 
 /// Whether a field has this choice, set or by default.
 fn has_choice(settings: &Settings, id: FieldId, name: &str) -> bool {
-    is(settings, id, Value::Text(name.to_owned()))
+    is(settings, id, &Value::Text(name.to_owned()))
 }
 
 /// The whole number of a field, set or by default; 1 where it has none.
 fn number(settings: &Settings, id: FieldId) -> i128 {
     match meaning(id, settings.get(id)).to_value(id) {
-        Some(Value::Int(number)) => number,
+        Value::Int(number) => number,
         _ => 1,
     }
 }
@@ -81,7 +81,7 @@ pub(super) fn switches(settings: &Settings) -> impl Iterator<Item = &'static str
         ),
         // A softmax over a single chosen expert has no gradient (`TransformerConfig.__post_init__`).
         (
-            settings.get(experts).is_some() && is(settings, k, Value::Int(1)) && softmax,
+            settings.get(experts).is_some() && is(settings, k, &Value::Int(1)) && softmax,
             "moe-router-pre-softmax",
         ),
         // `WrappedTorchNorm` has no persistent kernel.

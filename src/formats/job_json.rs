@@ -21,7 +21,7 @@ mod read;
 
 pub use read::{Document, JobJsonError, read, recognizes};
 
-use crate::config::canonical::{differences, rank_offset};
+use crate::config::canonical::{canonical_offset, differences};
 use crate::config::not_modelled::NotModelled;
 use crate::config::raw::{RawJob, RawModule};
 use crate::formats::state::{Setup, ShareState, View};
@@ -71,12 +71,12 @@ fn setup(setup: &Setup) -> impl Iterator<Item = (String, Value)> + use<> {
 fn settings(job: &RawJob, setup: &Setup) -> Value {
     let base = setup.base();
     let own = differences(&job.shared, &base.shared)
-        .filter_map(|(id, meaning)| Some(entry(id.field().name, meaning.to_value(id)?)));
+        .map(|(id, meaning)| entry(id.field().name, meaning.to_value(id)));
     Value::Map(own.chain(job.unknown.iter().cloned()).collect())
 }
 
 fn module(module: &RawModule) -> Value {
-    let offset = rank_offset(module).map(|offset| entry("rank_offset", Value::Int(offset.into())));
+    let offset = canonical_offset(module).map(|offset| entry("rank_offset", offset));
     let settings = module.settings.iter();
     let settings = settings.map(|(id, value)| entry(id.field().name, value.clone()));
     let name = entry("name", text(&module.name));

@@ -5,7 +5,7 @@ use super::detect::Format;
 use super::import::{Import, Row};
 use super::report::{KeyStatus, shown};
 use super::state::Setup;
-use crate::config::canonical::{Meaning, is_on, meaning};
+use crate::config::canonical::{is_on, meaning};
 use crate::config::field::{Aspect, Group, Kind};
 use crate::config::fields::FieldId;
 use crate::config::raw::{RawJob, Settings};
@@ -84,8 +84,7 @@ pub(super) fn set_fields(import: &mut Import, onto: &Setup) -> Vec<FieldId> {
     let mut names = setup.job.modules.iter();
     let module = names.position(|module| module.name == LANGUAGE_MODULE);
     let module = module.unwrap_or_default();
-    let usable = |id: &FieldId| meaning(*id, said.get(*id)) != Meaning::Bad;
-    for (id, value) in said.iter().filter(|(id, _)| usable(id)) {
+    for (id, value) in said.iter() {
         setup.job.put(module, id, value.clone());
     }
     let precision = [FieldId::bf16, FieldId::fp16];

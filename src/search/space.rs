@@ -306,7 +306,7 @@ impl Space {
     pub fn settings(&self, index: u64) -> Vec<(FieldId, Value)> {
         let job = self.job(index);
         differences(&job.shared, &self.given.shared)
-            .filter_map(|(id, meaning)| Some((id, meaning.to_value(id)?)))
+            .map(|(id, meaning)| (id, meaning.to_value(id)))
             .collect()
     }
 

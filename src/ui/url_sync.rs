@@ -19,9 +19,9 @@ const MOST_NOTICES: usize = 6;
 
 /// The state of a page that has just been opened, as its link says.
 pub(super) fn open() -> State {
-    let (share, notices) = visit(&browser::fragment());
-    let state = State::new(share);
-    tell(state, &notices);
+    let visit = visit(&browser::fragment());
+    let state = State::new(visit.state);
+    tell(state, &visit.notices);
     state
 }
 
@@ -71,13 +71,13 @@ impl Address {
         if self.fragment == fragment {
             return None;
         }
-        let (share, notices) = visit(&fragment);
+        let visit = visit(&fragment);
         *self = Self {
             fragment,
-            written: share,
+            written: visit.state,
             waiting: None,
         };
-        Some(notices)
+        Some(visit.notices)
     }
 }
 

@@ -242,7 +242,7 @@ fn a_job_whose_layout_is_refused_has_others() {
 
 #[test]
 fn what_varies_or_has_to_agree_with_it_refuses_no_search() {
-    let job = visit("").0.setup.job;
+    let job = visit("").state.setup.job;
     let space = |job: &RawJob, options: &Options| Space::new(job, options);
     let usual = Options::usual(&job);
     let whole = space(&job, &usual).unwrap();

@@ -76,16 +76,24 @@ impl JobDraft {
         status: KeyStatus,
         note: impl Into<Cow<'static, str>>,
     ) {
-        let value = match meaning(id, Some(&value)).to_value(id) {
-            Some(canonical) if value != Value::Null => canonical,
-            Some(_) => value,
-            // It has names for other fields too, which are sorted out at the end.
-            None if id == FieldId::cuda_graph_modules => value,
-            // The rules say where it is wrong, and what would be right.
-            None if id == FieldId::hybrid_layer_pattern => value,
-            None => {
+        let value = match meaning(id, Some(&value)) {
+            _ if value == Value::Null => value,
+            // Graph modules have names for other fields too, which are sorted out at the end. For patterns the rules say where
+            // they are wrong, and what would be right.
+            Meaning::Bad(_)
+                if matches!(
+                    id,
+                    FieldId::cuda_graph_modules | FieldId::hybrid_layer_pattern
+                ) =>
+            {
+                value
+            }
+            means @ (Meaning::Is(_) | Meaning::Nothing) => means.to_value(id),
+            Meaning::Bad(_) => {
                 let why = format!("“{}” is no value for it", shown(&value));
-                return self.add_missing(item, Some(id), why);
+                self.add_missing(item, Some(id), why);
+                self.settings.set(id, value);
+                return;
             }
         };
         let other = self.rows.get(&id).copied();
@@ -148,10 +156,10 @@ impl JobDraft {
             }
             let value = python(text);
             let means = meaning(*id, Some(&value));
-            if self.has(*id) || means == meaning(*id, None) || means == Meaning::Bad {
+            if self.has(*id) || means == meaning(*id, None) || means.is_bad() {
                 continue;
             }
-            let value = means.to_value(*id).unwrap_or(value);
+            let value = means.to_value(*id);
             self.default(*id, value);
         }
     }

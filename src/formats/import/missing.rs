@@ -1,6 +1,7 @@
 //! Keys without a usable value: it depends on a variable that nobody sets, or the field cannot take it.
 
 use super::draft::{JobDraft, KeyValue};
+use crate::config::canonical::meaning;
 use crate::config::field::Default;
 use crate::config::fields::FieldId;
 use crate::formats::report::{KeyStatus, shown};
@@ -54,6 +55,9 @@ impl JobDraft {
     pub(super) fn explain_missing(&mut self, partial: bool) {
         for missing in &self.missing {
             let stands = match missing.field {
+                Some(id) if meaning(id, self.settings.get(id)).is_bad() => {
+                    "the job cannot run with it".to_owned()
+                }
                 _ if partial => "what your job has stays".to_owned(),
                 Some(id) => match (self.settings.get(id), id.field().default) {
                     (Some(Value::Null) | None, default) => match default {

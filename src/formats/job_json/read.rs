@@ -9,6 +9,7 @@ use crate::config::raw::{RawJob, RawModule, Settings};
 use crate::formats::node::{Data, Entry, Node};
 use crate::formats::report::{KeyReport, KeyStatus, shown_data};
 use crate::formats::state::{Place, PresetRef, Setup, ShareState, View};
+use crate::presets;
 use crate::value::Value;
 
 /// The most modules that are read.
@@ -34,6 +35,14 @@ pub enum JobJsonError {
     Newer {
         /// The schema that the document names.
         schema: String,
+    },
+    /// A preset that does not exist. Without it, the settings of the document are those of another job.
+    #[error("there is no preset {name}{}", .nearest.map_or_else(String::new, |id| format!("; did you mean {id}?")))]
+    UnknownPreset {
+        /// The preset that the document names.
+        name: String,
+        /// The id of the preset that was probably meant.
+        nearest: Option<&'static str>,
     },
 }
 
@@ -87,13 +96,20 @@ pub fn read(root: &Node) -> Result<Document, JobJsonError> {
         }
     }
     reader.state.setup = reader.setup(&own, "", false);
+    if let Some(name) = reader.unknown_preset.take() {
+        let id = name.split('@').next().unwrap_or_default();
+        let nearest = presets::nearest(id);
+        let name = name.chars().take(40).collect();
+        return Err(JobJsonError::UnknownPreset { name, nearest });
+    }
     for entry in rest {
         reader.row("", entry, KeyStatus::Mapped, None, "");
         if entry.key == "view" {
             reader.state.view = view(&entry.node);
         } else {
             let pinned = reader.setup(entry.node.entries(), "compare.", false);
-            reader.state.compare = Some(pinned);
+            let is_known = reader.unknown_preset.take().is_none();
+            reader.state.compare = is_known.then_some(pinned);
         }
     }
     Ok(reader.finish())
@@ -122,6 +138,8 @@ fn view(node: &Node) -> View {
 struct Reader {
     state: ShareState,
     report: Vec<KeyReport>,
+    /// The preset of the last job, where it does not exist.
+    unknown_preset: Option<String>,
 }
 
 impl Reader {
@@ -159,6 +177,7 @@ impl Reader {
             match (entry.key.as_str(), &entry.node.data) {
                 ("preset", Data::Text(name)) if !flat => {
                     let (preset, status, note) = preset(name);
+                    self.unknown_preset = preset.is_none().then(|| name.clone());
                     setup.preset = preset;
                     self.row(path, entry, status, None, note);
                 }

@@ -5,8 +5,10 @@
 //! pipeline stages, a number repeats a layer and `~` repeats a stage. In the pattern of a hybrid model commas end
 //! stages, colons begin MTP depths, `a` is attention and `l` is latent attention: `M-Ma-,MEME:aE`.
 
-use crate::config::canonical::{names, set_names};
+use crate::config::canonical::{meaning, names, set_names};
+use crate::config::field::Kind;
 use crate::config::fields::FieldId;
+use crate::config::hybrid_pattern::HybridPattern;
 use crate::config::parse::{Parsed, parse};
 use crate::config::pattern::LayerPattern;
 use crate::parallel::stages::{LayerType, PipelineLayout};
@@ -60,13 +62,48 @@ fn with_letters(text: &str, pair: fn(&(char, char)) -> (char, char)) -> String {
     text.chars().map(replaced).collect()
 }
 
+/// What stands in front of a value that the field cannot take, where the value alone would mean another one.
+const BAD: char = '?';
+
+/// A value that the field cannot take, before percent-encoding.
+pub(super) fn write_bad(id: FieldId, text: &str) -> String {
+    if text.is_empty() {
+        // A link cannot end with `=`.
+        return String::from(" ");
+    }
+    let plain = match id {
+        FieldId::hybrid_layer_pattern => with_letters(text, |(symbol, letter)| (*symbol, *letter)),
+        _ => text.to_owned(),
+    };
+    match read(id, &plain) {
+        Err(bad) if bad.value == text && !plain.starts_with(BAD) => plain,
+        _ => format!("{BAD}{text}"),
+    }
+}
+
+/// A value of a link that the field cannot take.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct BadValue {
+    /// The value in the field's own notation.
+    pub(super) value: String,
+    /// Why the field cannot take it.
+    pub(super) reason: String,
+}
+
 /// The raw value that `text` stands for.
 ///
 /// # Errors
-/// A message that says why the field cannot take it.
-pub(super) fn read(id: FieldId, text: &str) -> Result<Value, String> {
+/// When the field cannot take the value.
+pub(super) fn read(id: FieldId, text: &str) -> Result<Value, BadValue> {
     if text == NULL {
         return Ok(Value::Null);
+    }
+    if let Some(value) = text.strip_prefix(BAD)
+        && !takes_any_text(id)
+        && let Some(reason) = reason(id, value)
+    {
+        let value = value.to_owned();
+        return Err(BadValue { value, reason });
     }
     let full = match id {
         FieldId::hybrid_layer_pattern => {
@@ -74,23 +111,40 @@ pub(super) fn read(id: FieldId, text: &str) -> Result<Value, String> {
         }
         FieldId::moe_layer_freq | FieldId::linear_attention_freq => read_pattern(text),
         FieldId::pipeline_model_parallel_layout => read_layout(text),
-        FieldId::recompute_modules | FieldId::offload_modules | FieldId::cuda_graph_modules
-            if text == EMPTY =>
-        {
-            Some(String::new())
-        }
+        _ if text == EMPTY && matches!(id.field().kind, Kind::Set(_)) => Some(String::new()),
         _ => None,
     };
-    let text = full.unwrap_or_else(|| text.to_owned());
-    if id == FieldId::pipeline_model_parallel_layout {
-        let layout = text.parse::<PipelineLayout>();
-        layout.map_err(|error| error.to_string())?;
+    let value = full.unwrap_or_else(|| text.to_owned());
+    match reason(id, &value) {
+        None => Ok(Value::Text(value)),
+        Some(reason) => Err(BadValue { value, reason }),
     }
-    let value = Value::Text(text);
-    match parse(id.field(), &value) {
-        Ok(_) => Ok(value),
-        Err(error) => Err(error.to_string()),
+}
+
+/// Whether a field takes every text that is not empty.
+fn takes_any_text(id: FieldId) -> bool {
+    let has_notation = matches!(
+        id,
+        FieldId::pipeline_model_parallel_layout | FieldId::hybrid_layer_pattern
+    );
+    matches!(id.field().kind, Kind::Text { .. }) && !has_notation
+}
+
+/// Why a field cannot take a text; `None` where it can.
+fn reason(id: FieldId, text: &str) -> Option<String> {
+    let value = Value::Text(text.to_owned());
+    if let Err(error) = parse(id.field(), &value) {
+        return Some(error.to_string());
     }
+    let found = match id {
+        FieldId::pipeline_model_parallel_layout => {
+            text.parse::<PipelineLayout>().err().map(|e| e.to_string())
+        }
+        FieldId::hybrid_layer_pattern => text.parse::<HybridPattern>().err().map(|e| e.to_string()),
+        _ => None,
+    };
+    let is_bad = meaning(id, Some(&value)).is_bad();
+    found.or_else(|| is_bad.then(|| String::from("has no layers")))
 }
 
 fn write_pattern(list: &[bool]) -> String {

@@ -3,6 +3,7 @@
 use thiserror::Error;
 
 use super::{MAX_LINK, MAX_TOKEN, MAX_TOKENS};
+use crate::presets;
 
 /// Something in a link that was not used, or not as it stands.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -25,11 +26,13 @@ pub enum Notice {
     /// The packed part cannot be read: cut off, changed on the way, or too large.
     #[error("This link is damaged or incomplete, and its settings were ignored.")]
     Damaged,
-    /// There is no such preset.
-    #[error("There is no preset {name}; only the link's own settings were used.")]
+    /// There is no such preset. Without it, the settings of the link are those of another job.
+    #[error("There is no preset {name}{}, and the link was ignored.", did_you_mean(*.nearest))]
     UnknownPreset {
         /// The preset that the link names.
         name: String,
+        /// The id of the preset that was probably meant.
+        nearest: Option<&'static str>,
     },
     /// The preset exists in another version.
     #[error("The preset {name} is not known here; {used} was used instead.")]
@@ -45,8 +48,8 @@ pub enum Notice {
         /// The key.
         key: String,
     },
-    /// The field cannot take the value.
-    #[error("{key}={value} was ignored: {key} {reason}.")]
+    /// The field cannot take the value. The job has it nevertheless, and cannot run with it.
+    #[error("{key}={value} cannot be used: {key} {reason}.")]
     BadValue {
         /// The key.
         key: String,
@@ -68,11 +71,29 @@ pub enum Notice {
         start: String,
     },
     /// The link has too many tokens.
-    #[error("{ignored} settings were ignored: a link may have {MAX_TOKENS}.")]
+    #[error(
+        "This link was ignored: it has {ignored} settings more than the {MAX_TOKENS} that a link may have."
+    )]
     TooManyTokens {
-        /// How many were ignored.
+        /// How many too many.
         ignored: usize,
     },
+}
+
+/// The end of a sentence about an unknown preset.
+fn did_you_mean(nearest: Option<&str>) -> String {
+    nearest.map_or_else(String::new, |id| format!(" (did you mean {id}?)"))
+}
+
+impl Notice {
+    /// The notice about a preset that does not exist.
+    pub(super) fn unknown_preset(name: &str) -> Self {
+        let id = name.split('@').next().unwrap_or_default();
+        Self::UnknownPreset {
+            name: clip(name),
+            nearest: presets::nearest(id),
+        }
+    }
 }
 
 /// The first characters of text from outside.

@@ -8,7 +8,7 @@ use miniz_oxide::inflate::decompress_to_vec_with_limit;
 
 use super::notice::clip;
 use super::{Notice, text};
-use crate::config::canonical::{Meaning, meaning};
+use crate::config::canonical::meaning;
 use crate::config::fields::FieldId;
 use crate::formats::job_json::{self, JobJsonError};
 use crate::formats::json;
@@ -64,6 +64,7 @@ fn unpack(data: &str) -> Result<(ShareState, Vec<Notice>), Notice> {
     let document = job_json::read(&root).map_err(|error| match error {
         JobJsonError::NotAJob => Notice::Damaged,
         JobJsonError::Newer { schema } => Notice::Newer { version: schema },
+        JobJsonError::UnknownPreset { name, .. } => Notice::unknown_preset(&name),
     })?;
     let mut notices = Vec::new();
     for row in &document.report {
@@ -84,7 +85,7 @@ fn unpack(data: &str) -> Result<(ShareState, Vec<Notice>), Notice> {
         .flatten()
     {
         for (id, value) in setup.job.shared.iter() {
-            if meaning(id, Some(value)) == Meaning::Bad {
+            if meaning(id, Some(value)).is_bad() {
                 notices.push(bad_value(id, &value.to_string()));
             }
         }

@@ -1,5 +1,6 @@
 //! Reads the tokens of a link into a state.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use super::keys::{self, Key};
@@ -11,28 +12,30 @@ use crate::config::raw::{RawJob, RawModule};
 use crate::formats::state::{Place, PresetRef, Setup, ShareState};
 use crate::value::Value;
 
-/// Reads the tokens after the version.
+/// Reads the tokens after the version. A link with too many tokens, or with a preset that does not exist, gives an empty state.
 pub(super) fn state(tokens: &str) -> (ShareState, Vec<Notice>) {
     let mut reader = Reader::default();
     let tokens: Vec<&str> = tokens.split(';').filter(|t| !t.is_empty()).collect();
     if tokens.len() > MAX_TOKENS {
         let ignored = tokens.len() - MAX_TOKENS;
-        reader.notices.push(Notice::TooManyTokens { ignored });
+        return (
+            ShareState::default(),
+            vec![Notice::TooManyTokens { ignored }],
+        );
     }
-    let mut kept: Vec<&str> = Vec::new();
-    for token in tokens.into_iter().take(MAX_TOKENS) {
-        if token.len() > MAX_TOKEN {
-            let start = clip(token);
-            reader.notices.push(Notice::TokenTooLong { start });
-        } else {
-            kept.push(token);
-        }
-    }
+    let kept: Vec<Cow<'_, str>> = tokens
+        .into_iter()
+        .filter_map(|token| reader.shortened(token))
+        .collect();
+    let kept: Vec<&str> = kept.iter().map(AsRef::as_ref).collect();
     let mut sections = kept.split(|token| *token == keys::COMPARE);
-    reader.state.setup = reader.section(sections.next().unwrap_or_default(), None);
+    let Some(setup) = reader.section(sections.next().unwrap_or_default(), None) else {
+        return (ShareState::default(), reader.notices);
+    };
+    reader.state.setup = setup;
     if let Some(pinned) = sections.next() {
         let first = reader.state.setup.clone();
-        reader.state.compare = Some(reader.section(pinned, Some(&first)));
+        reader.state.compare = reader.section(pinned, Some(&first));
     }
     for _ in sections {
         let key = keys::COMPARE.to_owned();
@@ -51,8 +54,23 @@ struct Reader {
 type Pair<'t> = (&'t str, Option<&'t str>);
 
 impl Reader {
-    /// Reads one job. `over` is what a pinned job without a preset of its own starts from.
-    fn section(&mut self, tokens: &[&str], over: Option<&Setup>) -> Setup {
+    /// A token that is not too long. A value that is too long becomes one that its field cannot take; without it the job would
+    /// be another one.
+    fn shortened<'t>(&mut self, token: &'t str) -> Option<Cow<'t, str>> {
+        if token.len() <= MAX_TOKEN {
+            return Some(token.into());
+        }
+        let start = clip(token);
+        self.notices.push(Notice::TokenTooLong { start });
+        let (key, value) = token.split_once('=')?;
+        let name = key.rsplit('.').next().unwrap_or_default();
+        let is_field = matches!(keys::resolve(name, &[]), Key::Field(..));
+        is_field.then(|| format!("{key}=%3F{}", clip(value)).into())
+    }
+
+    /// Reads one job; `None` where its preset does not exist. `over` is what a pinned job without a preset of its own starts
+    /// from.
+    fn section(&mut self, tokens: &[&str], over: Option<&Setup>) -> Option<Setup> {
         let pairs: Vec<Pair<'_>> = tokens
             .iter()
             .map(|token| match token.split_once('=') {
@@ -68,7 +86,10 @@ impl Reader {
         let mut setup = match (preset, over) {
             (None, Some(first)) => first.clone(),
             (preset, _) => {
-                let preset = preset.and_then(|name| self.preset(&text::decode(name)));
+                let preset = match preset.map(text::decode) {
+                    Some(name) if name != notation::NULL => Some(self.preset(&name)?),
+                    _ => None,
+                };
                 let reference = Setup {
                     preset,
                     ..Setup::default()
@@ -94,16 +115,12 @@ impl Reader {
             self.token(&mut setup.job, *pair, key.clone());
         }
         setup.job = normalize_job(&setup.job, &base);
-        setup
+        Some(setup)
     }
 
     fn preset(&mut self, name: &str) -> Option<PresetRef> {
-        if name == notation::NULL {
-            return None;
-        }
         let Some((used, exact)) = PresetRef::read(name) else {
-            let name = clip(name);
-            self.notices.push(Notice::UnknownPreset { name });
+            self.notices.push(Notice::unknown_preset(name));
             return None;
         };
         if !exact {
@@ -123,12 +140,13 @@ impl Reader {
                 Some((name, offset)) => (name, Some(offset)),
                 None => (item, None),
             };
-            let offset = offset.and_then(|offset| {
-                let number = offset.parse::<u32>().ok();
-                if number.is_none() {
-                    self.bad(keys::MODULES, item, "wants first ranks as whole numbers");
+            let offset = offset.map(|offset| {
+                if let Ok(number) = offset.parse::<u32>() {
+                    return Value::Int(number.into());
                 }
-                number.map(|n| Value::Int(n.into()))
+                self.bad(keys::MODULES, item, "wants first ranks as whole numbers");
+                let text = text::decode(offset);
+                Value::Text(text.strip_prefix('?').unwrap_or(&text).to_owned())
             });
             let name = match name {
                 "@0" => String::new(),
@@ -153,16 +171,21 @@ impl Reader {
                     Err(_) if once.contains('%') => notation::read(id, &text::decode(&once)).ok(),
                     _ => None,
                 };
-                match again.map_or(read, Ok) {
-                    Ok(value) => match module {
-                        None => job.shared.set(id, value),
-                        Some(index) => {
-                            if let Some(module) = job.modules.get_mut(index) {
-                                module.settings.set(id, value);
-                            }
+                let value = match again.map_or(read, Ok) {
+                    Ok(value) => value,
+                    // Without the value the job would be another one.
+                    Err(bad) => {
+                        self.bad(&key, &once, &bad.reason);
+                        Value::Text(bad.value)
+                    }
+                };
+                match module {
+                    None => job.shared.set(id, value),
+                    Some(index) => {
+                        if let Some(module) = job.modules.get_mut(index) {
+                            module.settings.set(id, value);
                         }
-                    },
-                    Err(reason) => self.bad(&key, &once, &reason),
+                    }
                 }
             }
             (Key::Tab, Some(tab)) => {

@@ -2,7 +2,7 @@
 
 use super::keys::{self, Key};
 use super::{marks, notation, text};
-use crate::config::canonical::{Meaning, differences, module_differences, rank_offset};
+use crate::config::canonical::{Meaning, canonical_offset, differences, module_differences};
 use crate::config::fields::FieldId;
 use crate::config::raw::{RawJob, RawModule};
 use crate::formats::state::{Setup, ShareState};
@@ -90,9 +90,17 @@ fn module_list(modules: &[RawModule]) -> String {
             list.push_str("@0");
         }
         text::encode_name(&mut list, &module.name);
-        if let Some(offset) = rank_offset(module) {
-            list.push(':');
-            list.push_str(&offset.to_string());
+        match canonical_offset(module) {
+            Some(Value::Int(offset)) => {
+                list.push(':');
+                list.push_str(&offset.to_string());
+            }
+            Some(Value::Text(text)) => {
+                // A question mark, so that the list does not end with a colon.
+                list.push_str(":%3F");
+                text::encode_name(&mut list, &text);
+            }
+            _ => {}
         }
     }
     list
@@ -101,7 +109,8 @@ fn module_list(modules: &[RawModule]) -> String {
 fn value(id: FieldId, meaning: &Meaning) -> String {
     match meaning {
         Meaning::Is(parsed) => notation::write(id, parsed),
-        Meaning::Nothing | Meaning::Bad => notation::NULL.to_owned(),
+        Meaning::Nothing => notation::NULL.to_owned(),
+        Meaning::Bad(text) => notation::write_bad(id, text),
     }
 }
 

@@ -27,7 +27,7 @@ fn way(job: &RawJob, field: FieldId, to: Step) -> Vec<u64> {
 
 #[test]
 fn steps_end_at_the_last_legal_value() {
-    let (page, _) = visit("");
+    let page = visit("").state;
     let job = page.setup.job;
     let up = |field| way(&job, field, Step::Up);
     assert_eq!(up(FieldId::pipeline_model_parallel_size), [32]);
@@ -51,7 +51,7 @@ fn steps_end_at_the_last_legal_value() {
 
 #[test]
 fn stages_keep_room_for_the_experts() {
-    let mut job = visit("").0.setup.job;
+    let mut job = visit("").state.setup.job;
     job.put(0, FieldId::world_size, Value::Int(3072));
     // 32 stages of 96 ranks, which 64 experts' ranks do not divide.
     let field = FieldId::pipeline_model_parallel_size;

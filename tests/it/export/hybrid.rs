@@ -1,6 +1,6 @@
 //! Hybrid models in every format that programs read.
 
-use megatron_memory::config::canonical::{Meaning, hybrid_pattern, is_on, meaning};
+use megatron_memory::config::canonical::{hybrid_pattern, is_on, meaning};
 use megatron_memory::config::check;
 use megatron_memory::config::fields::FieldId;
 use megatron_memory::config::raw::RawJob;
@@ -29,7 +29,7 @@ fn jobs() -> Vec<(String, RawJob)> {
         // Values that the calculator does not know are written nowhere.
         .filter(|(_, job)| {
             let mut all = FieldId::ALL.iter();
-            all.all(|id| meaning(*id, job.shared.get(*id)) != Meaning::Bad)
+            all.all(|id| !meaning(*id, job.shared.get(*id)).is_bad())
         })
         .collect();
     assert!(jobs.len() > 50, "{}", jobs.len());

@@ -139,7 +139,7 @@ fn a_key_whose_variable_nobody_sets_says_what_stands_in() {
     );
     assert_eq!(
         row(&import, "--global-batch-size").note,
-        "“lots” is no value for it; the default stands in: micro batch · DP"
+        "“lots” is no value for it; the job cannot run with it"
     );
     assert_eq!(asked(&import), [("GBS", vec!["--global-batch-size"])]);
     let import = read(

@@ -152,7 +152,7 @@ fn the_flat_form_is_read_too() {
 #[test]
 fn what_cannot_be_used_is_reported() {
     let document = read(
-        "{\"schema\": \"megatron-memory/1\", \"preset\": \"nothing@1\", \"other\": 1,\n\"settings\": {\"num_layers\": 2, \"num_layers\": 3}}",
+        "{\"schema\": \"megatron-memory/1\", \"preset\": \"gpt2@99\", \"other\": 1,\n\"settings\": {\"num_layers\": 2, \"num_layers\": 3}}",
     );
     let statuses: Vec<_> = document
         .report

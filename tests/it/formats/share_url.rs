@@ -7,7 +7,7 @@ use megatron_memory::config::field::Kind;
 use megatron_memory::config::fields::FieldId;
 use megatron_memory::config::raw::{RawJob, RawModule, Settings};
 use megatron_memory::formats::share_url::{
-    MAX_LINK, MAX_TOKENS, Notice, decode, encode, recognizes,
+    MAX_LINK, MAX_TOKENS, Notice, decode, encode, recognizes, visit,
 };
 use megatron_memory::formats::state::{Place, PresetRef, Setup, ShareState, View};
 use megatron_memory::formats::{job_json, json};
@@ -198,10 +198,12 @@ fn a_preset_of_several_modules_is_named_and_only_differences_are_written() {
         &state,
         "#v1;m=qwen3.5-vl-27b@1;mod=video:16,language:0;language.tp=8",
     );
-    // What a field cannot take is what the preset has.
-    state.setup.job = start.clone();
+    // What a field cannot take stays: without it the job would be another one.
+    state.setup.job = start;
     state.setup.job.put(0, tp, text("many"));
-    assert_eq!(state.normalize().setup.job, start);
+    let (back, _) = decode(&encode(&state));
+    assert_eq!(back.setup.job.get(0, tp), Some(&text("many")));
+    assert!(check(&back.setup.job).config.is_none());
     // Without modules it has nothing of the preset any more.
     state.setup.job.modules.clear();
     assert_eq!(state.normalize().setup.preset, None);
@@ -276,10 +278,10 @@ fn unknown_keys_are_named_and_stay() {
 }
 
 #[test]
-fn bad_values_are_named_and_the_presets_stay() {
-    let (state, notices) =
-        decode("#v1;m=llama3-70b@1;tp=0;h=abc;bf16=maybe;freq=2~3;layout=Ex;rc=some;pp=2");
-    assert_eq!(encode(&state), "#v1;m=llama3-70b@1;pp=2");
+fn bad_values_are_named_and_the_job_cannot_run_with_them() {
+    let link = "#v1;m=llama3-70b@1;h=abc;freq=2~3;tp=0;layout=Ex;rc=some;bf16=maybe";
+    let (state, notices) = decode(link);
+    assert_eq!(encode(&state), link);
     let keys: Vec<String> = notices
         .iter()
         .map(|notice| match notice {
@@ -287,11 +289,54 @@ fn bad_values_are_named_and_the_presets_stay() {
             other => panic!("{other}"),
         })
         .collect();
-    assert_eq!(keys, ["tp", "h", "bf16", "freq", "layout", "rc"]);
+    assert_eq!(keys, ["h", "freq", "tp", "layout", "rc", "bf16"]);
     assert_eq!(
-        notices[0].to_string(),
-        "tp=0 was ignored: tp must be between 1 and 65536."
+        notices[2].to_string(),
+        "tp=0 cannot be used: tp must be between 1 and 65536."
     );
+    let errors = check(&state.setup.job);
+    assert!(errors.config.is_none());
+    for name in [
+        "hidden_size",
+        "moe_layer_freq",
+        "tensor_model_parallel_size",
+        "bf16",
+    ] {
+        let field = FieldId::by_name(name).unwrap();
+        assert!(errors.errors().any(|p| p.fields.contains(&field)), "{name}");
+    }
+}
+
+#[test]
+fn every_value_that_no_field_can_take_comes_back_as_it_is_written() {
+    let freq = FieldId::moe_layer_freq;
+    let modules = FieldId::recompute_modules;
+    let pattern = FieldId::hybrid_layer_pattern;
+    for (field, value, token) in [
+        // What the notation of links would read as something else stands behind a question mark.
+        (freq, text("0~3"), "freq=%3F0~3"),
+        (modules, text("0"), "rcmod=%3F0"),
+        (FieldId::hidden_size, text("?"), "h=%3F%3F"),
+        (FieldId::hidden_size, text(""), "h=%20"),
+        (FieldId::hidden_size, Value::Float(4.5), "h=4.5"),
+        (FieldId::hidden_size, Value::Int(-3), "h=-3"),
+        (FieldId::hidden_size, Value::List(vec![]), "h=%5B%5D"),
+        (FieldId::gpu, Value::List(vec![text("h100")]), "gpu=%20"),
+        (pattern, text("M-Mx"), "hyb=M-Mx"),
+        (pattern, text("Max"), "hyb=%3FMax"),
+    ] {
+        let link = encode(&plain(&[(field, value)]));
+        assert!(link.contains(token), "{link} has no {token}");
+        let (back, notices) = decode(&link);
+        assert_eq!(encode(&back), link);
+        assert!(matches!(notices[..], [Notice::BadValue { .. }]), "{link}");
+        assert!(
+            check(&back.setup.job)
+                .errors()
+                .any(|p| p.fields.contains(&field)),
+            "{link}"
+        );
+    }
 }
 
 #[test]
@@ -380,6 +425,14 @@ fn too_many_and_too_long_tokens_are_named_and_the_rest_counts() {
     let (state, notices) = decode(&long);
     assert!(matches!(notices[..], [Notice::TokenTooLong { .. }]));
     assert_eq!(encode(&state), "#v1;tp=2");
+    // The value of a field is not dropped: the job would be another one.
+    let long = format!("#v1;m=llama3-8b@1;freq={};tp=2", "1~2,".repeat(200));
+    let (state, notices) = decode(&long);
+    assert!(matches!(
+        notices[..],
+        [Notice::TokenTooLong { .. }, Notice::BadValue { .. }]
+    ));
+    assert!(check(&state.setup.job).config.is_none());
     let (state, notices) = decode("#v1;tp=2;tp=4");
     assert_eq!(
         notices,
@@ -392,14 +445,33 @@ fn too_many_and_too_long_tokens_are_named_and_the_rest_counts() {
 
 #[test]
 fn presets_that_do_not_exist_are_named() {
-    let (state, notices) = decode("#v1;m=nothing@1;tp=2");
-    assert_eq!(
-        notices,
-        [Notice::UnknownPreset {
-            name: "nothing@1".to_owned()
-        }]
-    );
-    assert_eq!(encode(&state), "#v1;tp=2");
+    for (name, nearest) in [
+        ("nothing@1", None),
+        ("deepseekv3", Some("deepseek-v3")),
+        ("DeepSeek_V3@2", Some("deepseek-v3")),
+        ("lama3-8b@1", Some("llama3-8b")),
+    ] {
+        let (state, notices) = decode(&format!("#v1;m={name};tp=2"));
+        let notice = Notice::UnknownPreset {
+            name: name.to_owned(),
+            nearest,
+        };
+        assert_eq!(notices, std::slice::from_ref(&notice));
+        // Settings without their preset are those of another job.
+        assert_eq!(state, ShareState::default());
+        let visit = visit(&format!("#v1;m={name};tp=2"));
+        assert_eq!(visit.broken, Some(notice.clone()));
+        assert_eq!(visit.state.setup, Setup::first());
+        // The job that it is compared with is left out.
+        let (state, notices) = decode(&format!("#v1;m=gpt2@1;vs;m={name}"));
+        assert_eq!(notices, [notice]);
+        assert_eq!(
+            (state.setup, state.compare),
+            (Setup::of_preset(by_id("gpt2").unwrap()), None)
+        );
+    }
+    assert_eq!(visit("#v1;m=gpt2@1").broken, None);
+    assert_eq!(visit("").broken, None);
     let (state, notices) = decode("#v1;m=gpt2@99;tp=2");
     let used = Notice::PresetVersion {
         name: "gpt2@99".to_owned(),
@@ -435,7 +507,10 @@ fn long_states_are_packed_and_come_back() {
 fn field_keys_are_free_of_what_links_reserve() {
     for id in FieldId::ALL {
         let key = id.field().key;
-        assert!(!["m", "mod", "tab", "stage", "vs"].contains(&key), "{key}");
+        assert!(
+            !["m", "mod", "nm", "tab", "stage", "vs"].contains(&key),
+            "{key}"
+        );
         assert!(key.bytes().all(|b| b.is_ascii_alphanumeric()), "{key}");
         assert_eq!(FieldId::by_key(key), Some(*id));
         // A short key may not be another field's long name.
@@ -557,7 +632,7 @@ proptest! {
         prop_assert!(link.ends_with(|c: char| c.is_ascii_alphanumeric()), "{}", link);
         prop_assert!(link[1..].bytes().all(|b| b.is_ascii_alphanumeric() || b"-._~;=:,@%".contains(&b)));
         let (back, notices) = decode(&link);
-        prop_assert!(notices.iter().all(|n| matches!(n, Notice::UnknownKey { .. } | Notice::Repeated { .. })), "{:?}", notices);
+        prop_assert!(notices.iter().all(|n| matches!(n, Notice::UnknownKey { .. } | Notice::Repeated { .. } | Notice::BadValue { .. })), "{:?}", notices);
         prop_assert_eq!(&back, &state.normalize());
         prop_assert_eq!(encode(&back), link);
         prop_assert_eq!(back.normalize(), back);

@@ -244,7 +244,7 @@ mod tests {
 
     fn opened() -> ImportSession {
         let mut session = ImportSession::default();
-        session.open(share_url::visit("#v1;m=llama3-8b@1;tp=2;vs;m=mistral-7b@1").0);
+        session.open(share_url::visit("#v1;m=llama3-8b@1;tp=2;vs;m=mistral-7b@1").state);
         session
     }
 

@@ -191,7 +191,7 @@ mod tests {
     const LINK: &str = "#v1;m=llama3-8b@1;gpus=16;tp=2;cp=1;gbs=64";
 
     fn space(layout: Option<&str>) -> Space {
-        let mut job = share_url::visit(LINK).0.setup.job;
+        let mut job = share_url::visit(LINK).state.setup.job;
         if let Some(layout) = layout {
             let layout = Value::Text(layout.to_owned());
             job.put(0, FieldId::pipeline_model_parallel_layout, layout);

@@ -1,5 +1,6 @@
 //! Configurations in and out of text: every reader reports what it did with every key.
 
+pub mod arguments;
 pub mod detect;
 pub mod dialects;
 pub mod environment;
@@ -14,8 +15,10 @@ mod merge;
 pub mod node;
 pub mod overrides;
 pub mod python;
+pub mod python_literal;
 pub mod report;
 pub mod share_url;
 pub mod shell;
 pub mod state;
+pub mod training_log;
 pub mod yaml;

@@ -2,7 +2,7 @@
 
 use strum::{EnumString, IntoStaticStr, VariantArray};
 
-use super::{overrides, python};
+use super::{arguments, overrides, python, training_log};
 
 /// The formats that are recognised and read.
 #[derive(
@@ -41,6 +41,11 @@ pub enum Format {
     SwiftYaml,
     /// Hydra overrides, alone or after a command.
     Overrides,
+    /// A log of a training run with the arguments that Megatron-LM prints when it starts.
+    #[strum(serialize = "log")]
+    TrainingLog,
+    /// Megatron-LM's arguments after parsing: `Namespace(…)`, a dict of Python's, JSON, flat YAML, or `config.yaml` of wandb.
+    Arguments,
 }
 
 impl Format {
@@ -76,6 +81,8 @@ impl Format {
             Self::SwiftCommand => "an ms-swift command",
             Self::SwiftYaml => "an ms-swift configuration",
             Self::Overrides => "Hydra overrides",
+            Self::TrainingLog => "a training log",
+            Self::Arguments => "Megatron-LM's arguments",
         }
     }
 }
@@ -97,11 +104,23 @@ const MAX_LOOK: usize = 200_000;
 pub fn detect(text: &str) -> Option<Detected> {
     let found = |format, reason| Some(Detected { format, reason });
     let text = text.trim_start_matches('\u{feff}').trim();
+    if training_log::is_log(text) {
+        return found(
+            Format::TrainingLog,
+            "it has the arguments that Megatron-LM prints when it starts",
+        );
+    }
     let text = text
         .get(..text.floor_char_boundary(MAX_LOOK))
         .unwrap_or(text);
     if is_link(text) {
         return found(Format::ShareLink, "it has the mark of a share link");
+    }
+    if arguments::is_namespace(text) {
+        return found(
+            Format::Arguments,
+            "it prints a Namespace with Megatron's arguments",
+        );
     }
     if text.starts_with('{') {
         return json(text);
@@ -148,6 +167,9 @@ pub fn detect(text: &str) -> Option<Detected> {
     if flags {
         return found(Format::MegatronFlags, "it has flags with two dashes");
     }
+    if training_log::has_measurements(text) {
+        return found(Format::TrainingLog, "it has measurements of a training run");
+    }
     if code().any(is_shell) {
         return script();
     }
@@ -185,6 +207,12 @@ fn json(text: &str) -> Option<Detected> {
     }
     if has("model_type") || has("architectures") || has("num_hidden_layers") {
         return found(Format::HfConfig, "it has the keys of a Hugging Face model");
+    }
+    if arguments::is_dict(text, has) {
+        return found(
+            Format::Arguments,
+            "it has the arguments of Megatron's parser",
+        );
     }
     if has("tensor_model_parallel_size") || has("num_layers") {
         return found(Format::OwnJson, "it has Megatron's field names as JSON");
@@ -306,10 +334,10 @@ fn yaml(text: &str) -> Option<Detected> {
             "it has the sections of a Megatron-Bridge configuration",
         );
     }
-    if keys > 2 && text.contains("tensor_model_parallel_size") {
+    if keys > 2 && arguments::names_argument(text) {
         return found(
-            Format::BridgeYaml,
-            "it has Megatron's field names as YAML keys",
+            Format::Arguments,
+            "it has Megatron's arguments as YAML keys",
         );
     }
     None

@@ -3,6 +3,7 @@
 //! One file for each front end, all of one shape: a table of keys, `find` for one key, and `DEFAULTS`. Fields are
 //! Megatron-LM's argparse destinations, as in [`megatron_args`]; values are written the way Python prints them.
 
+mod arguments;
 pub mod bridge;
 mod meaning;
 mod megatron_lm;
@@ -20,6 +21,8 @@ use crate::config::fields::FieldId;
 pub enum Dialect {
     /// Megatron-LM's own flags.
     MegatronLm,
+    /// Megatron-LM's arguments after parsing, by the names under which its parser stores them.
+    Arguments,
     /// slime: Megatron-LM's flags and some of its own.
     Slime,
     /// ms-swift's `megatron` commands.
@@ -35,7 +38,7 @@ impl Dialect {
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
-            Self::MegatronLm => "Megatron-LM",
+            Self::MegatronLm | Self::Arguments => "Megatron-LM",
             Self::Slime => "slime",
             Self::Swift => "ms-swift",
             Self::Bridge => "Megatron-Bridge",
@@ -48,6 +51,7 @@ impl Dialect {
     pub fn find(self, key: &str) -> Option<KeyMeaning> {
         match self {
             Self::MegatronLm => megatron_lm::find(key),
+            Self::Arguments => arguments::find(key).or_else(|| megatron_lm::find(key)),
             Self::Slime => slime::find(key).or_else(|| megatron_lm::find(key)),
             Self::Swift => swift::find(key),
             Self::Bridge => bridge::find(key),
@@ -60,6 +64,7 @@ impl Dialect {
     pub fn default_of(self, destination: &str) -> Option<&'static str> {
         let own = match self {
             Self::MegatronLm => &[],
+            Self::Arguments => arguments::DEFAULTS,
             Self::Slime => slime::DEFAULTS,
             Self::Swift => swift::DEFAULTS,
             Self::Bridge => bridge::DEFAULTS,
@@ -75,7 +80,7 @@ impl Dialect {
     pub fn hybrid_default_of(self, destination: &str) -> Option<&'static str> {
         let own = match self {
             Self::Bridge => bridge::HYBRID_DEFAULTS,
-            Self::MegatronLm | Self::Slime | Self::Swift | Self::Verl => &[],
+            Self::MegatronLm | Self::Arguments | Self::Slime | Self::Swift | Self::Verl => &[],
         };
         let own = own.iter().find(|(field, _)| *field == destination);
         own.map(|(_, value)| *value)

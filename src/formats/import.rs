@@ -4,6 +4,7 @@
 //! is written for, and a report row says so.
 
 mod combined;
+mod derived;
 mod draft;
 mod error;
 mod hybrid;
@@ -23,6 +24,7 @@ pub use missing::GPUS;
 use super::detect::{Format, detect};
 use super::report::KeyStatus;
 use super::state::ShareState;
+use super::training_log::LogMeasurements;
 use super::{overrides, shell, yaml};
 use crate::config::fields::FieldId;
 
@@ -55,6 +57,8 @@ pub struct Import {
     pub report: Vec<Row>,
     /// Questions whose answers the text does not hold.
     pub questions: Vec<Question>,
+    /// What the run measured of itself, where the text is its log.
+    pub measured: Option<LogMeasurements>,
 }
 
 /// One row of the report.
@@ -136,6 +140,8 @@ pub fn import(text: &str, options: &Options<'_>) -> Result<Import, ImportError> 
         }
         Format::Overrides => sources::overrides(text, options),
         Format::BridgePython => sources::python(text, options),
+        Format::TrainingLog => sources::training_log(text, options),
+        Format::Arguments => sources::arguments(text, options),
     }
 }
 
@@ -143,7 +149,11 @@ pub fn import(text: &str, options: &Options<'_>) -> Result<Import, ImportError> 
 const fn most_bytes(format: Format) -> usize {
     match format {
         // Links have a message of their own, with their length in characters.
-        Format::ShareLink | Format::OwnJson | Format::HfConfig => MAX_BYTES,
+        Format::ShareLink
+        | Format::OwnJson
+        | Format::HfConfig
+        | Format::TrainingLog
+        | Format::Arguments => MAX_BYTES,
         Format::MegatronFlags | Format::Script | Format::SwiftCommand => shell::MAX_BYTES,
         Format::Overrides | Format::BridgePython => overrides::MAX_BYTES,
         Format::ModelArgsYaml

@@ -20,4 +20,5 @@ mod python;
 mod share_url;
 mod shell;
 mod tokenizers;
+mod training_log;
 mod yaml;

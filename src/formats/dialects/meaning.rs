@@ -69,6 +69,9 @@ pub enum KeyRule {
     TokenizerModel,
     /// Several keys in one value, as JSON or a map.
     Nested,
+    /// `use_layer_wise_distributed_optimizer`: Megatron-LM turns `use_distributed_optimizer` off where Muon's states are
+    /// sharded layer by layer, which is what `use_distributed_optimizer` asks for.
+    LayerWiseOptimizer,
     /// `hybrid_layer_pattern`: the layers of a hybrid model.
     HybridPattern,
     /// `hybrid_override_pattern`: the older name of `hybrid_layer_pattern`.

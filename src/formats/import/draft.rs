@@ -195,6 +195,7 @@ impl JobDraft {
             },
             report: self.report,
             questions: self.questions,
+            measured: None,
         }
     }
 }

@@ -25,6 +25,11 @@ pub enum ImportError {
     /// It has the form of a format, but none of its keys.
     #[error("No setting of a training job was found in this text.")]
     Nothing,
+    /// A training log without the arguments of the run.
+    #[error(
+        "This is a training log without the arguments that Megatron-LM prints when it starts: paste the log from its beginning."
+    )]
+    NoArguments,
     /// A model configuration that no model can be made of.
     #[error("{0}")]
     Model(HfError),

@@ -121,6 +121,14 @@ fn rule(draft: &mut JobDraft, combined: &mut CombinedKeys, item: &KeyValue, rule
                 "",
             );
         }
+        KeyRule::LayerWiseOptimizer => {
+            let id = FieldId::use_distributed_optimizer;
+            if truth(&item.value) == Some(true) {
+                draft.set(item, id, Value::Bool(true), KeyStatus::Derived, "");
+            } else {
+                draft.row(item, KeyStatus::Ignored, None, "switched off");
+            }
+        }
         KeyRule::VirtualStages => {
             let id = FieldId::virtual_pipeline_model_parallel_size;
             let value = item.value.clone();

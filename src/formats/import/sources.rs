@@ -1,9 +1,11 @@
 //! One reader for each kind of text, from the text to an [`Import`].
 
+mod arguments;
 mod documents;
 mod script;
 mod trees;
 
+pub(super) use arguments::{arguments, training_log};
 pub(super) use documents::{hf_config, link, own_json};
 pub(super) use script::command;
 pub(super) use trees::{model_args, overrides, python, yaml_tree};

@@ -35,6 +35,7 @@ pub(in crate::formats::import) fn link(text: &str) -> Result<Import, ImportError
         report: rows.collect(),
         state,
         questions: Vec::new(),
+        measured: None,
     })
 }
 
@@ -49,6 +50,7 @@ pub(in crate::formats::import) fn own_json(text: &str) -> Result<Import, ImportE
         report: key_rows(document.report),
         state: document.state,
         questions: Vec::new(),
+        measured: None,
     })
 }
 
@@ -74,6 +76,7 @@ pub(in crate::formats::import) fn hf_config(text: &str) -> Result<Import, Import
             ..ShareState::default()
         },
         questions: Vec::new(),
+        measured: None,
     })
 }
 

@@ -16,6 +16,7 @@ pub mod framework_reports;
 pub mod import;
 mod job;
 pub mod links;
+pub mod measured;
 pub mod modules;
 mod plain_data;
 pub mod presets;

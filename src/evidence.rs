@@ -5,6 +5,7 @@
 //! the page `evidence.html`.
 
 mod compare;
+mod log;
 mod markdown;
 mod record;
 mod run;
@@ -12,6 +13,7 @@ mod submission;
 mod summary;
 
 pub use compare::{Comparison, Error, Frameworks, compare};
+pub use log::{LogComparison, Reason, StageComparison, compare_log, submissions};
 pub use markdown::{short_table, table};
 pub use record::{FieldError, ReadError, read, write};
 pub use run::{Confidence, Measured, MeasuredStage, Predicted, Run, RunJob, SOFTWARE};

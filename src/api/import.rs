@@ -5,6 +5,7 @@ use tsify::{Ts, Tsify};
 use wasm_bindgen::prelude::*;
 
 use super::error::{self, type_error};
+use super::measured::LogMeasurement;
 use super::plain_data::{Entries, PlainData};
 use super::{arguments, job, to_ts};
 use crate::config::fields::FieldId;
@@ -19,7 +20,8 @@ const TYPES: &str = r#"
 /** The formats of texts. `importText` recognizes them by itself. */
 export type ImportFormat =
   | "link" | "json" | "hf_config" | "megatron_args" | "script" | "model_args" | "bridge_yaml" | "bridge_python"
-  | "verl_yaml" | "megatron_yaml" | "swift" | "swift_yaml" | "overrides";
+  | "verl_yaml" | "megatron_yaml" | "swift" | "swift_yaml" | "overrides" | "log"
+  | "arguments";
 "#;
 
 /// The options of `importText`.
@@ -70,6 +72,8 @@ pub struct Import {
     /// One row for every key of the text, then one for every default that fills what the text leaves out.
     report: Vec<ImportRow>,
     questions: Vec<ImportQuestion>,
+    /// What the run measured of itself, where the text is its log.
+    measured: Option<LogMeasurement>,
 }
 
 /// How one key of an imported text was used.
@@ -125,7 +129,7 @@ pub enum ImportQuestion {
 }
 
 /// Reads any text that holds a job: a `config.json`, a launch script, flags, YAML, overrides, a recipe in Python, JSON, a
-/// link. Nothing in it is run, and nothing is fetched.
+/// link, a training log. Nothing in it is run, and nothing is fetched.
 ///
 /// # Errors
 /// Throws an `ImportError` where the text holds no job.
@@ -194,6 +198,7 @@ impl From<ImportedText> for Import {
                 .into_iter()
                 .map(ImportQuestion::from)
                 .collect(),
+            measured: import.measured.map(LogMeasurement::from),
         }
     }
 }

@@ -167,16 +167,14 @@ impl Parser<'_> {
             .map_or(self.rest().len(), |end| end + 1);
         let whole = self.rest().get(..end).unwrap_or_default();
         let inside = whole.trim_start_matches('<').trim_end_matches('>');
-        let name = match inside.split_once(": ") {
-            Some((name, _)) => name,
-            None => {
-                let named = inside
-                    .strip_prefix("function ")
-                    .or_else(|| inside.strip_prefix("class "))
-                    .unwrap_or(inside);
-                named.split(' ').next().unwrap_or_default()
-            }
-        };
+        let member = inside.split_once(": ").map(|(name, _)| name);
+        let name = member.unwrap_or_else(|| {
+            let named = inside
+                .strip_prefix("function ")
+                .or_else(|| inside.strip_prefix("class "))
+                .unwrap_or(inside);
+            named.split(' ').next().unwrap_or_default()
+        });
         let name = name.trim_matches(['\'', '"']).to_owned();
         self.advance(end);
         Data::Text(name)

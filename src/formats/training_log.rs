@@ -8,8 +8,7 @@ mod line;
 mod measurements;
 
 pub use measurements::{
-    IterationTimes, LogMeasurements, MemoryReport, Moment, OutOfMemory, ParameterCount,
-    TheoreticalMemory,
+    IterationTimes, LogMeasurements, MemoryReport, OutOfMemory, ParameterCount, TheoreticalMemory,
 };
 
 use line::argument;

@@ -1,16 +1,8 @@
 //! What a training run measures of itself, and says in its log.
 
 use super::line::{after, whole};
+use crate::memory::JobMoment;
 use crate::units::Bytes;
-
-/// When a report of memory was made.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Moment {
-    /// After this iteration, counted from 1. Optimizer states exist after the first one.
-    AfterIteration(u64),
-    /// Any other moment, in the words of the log.
-    Other(String),
-}
 
 /// The memory of one rank at one moment, as PyTorch's allocator counts it. Megatron-LM prints MB of 2²⁰ bytes with two
 /// digits behind the point.
@@ -18,8 +10,12 @@ pub enum Moment {
 pub struct MemoryReport {
     /// The rank in the whole job.
     pub rank: u64,
-    /// When it was made.
-    pub moment: Moment,
+    /// The iteration after which it was made, counted from 1; `None` for reports at other moments.
+    pub iteration: Option<u64>,
+    /// When it was made, as far as that changes memory; `None` where the log does not tell.
+    pub moment: Option<JobMoment>,
+    /// When it was made, in the words of the log.
+    pub words: String,
     /// `torch.cuda.memory_allocated`.
     pub allocated: Bytes,
     /// `torch.cuda.max_memory_allocated` since the start.
@@ -105,6 +101,8 @@ pub struct LogMeasurements {
 
 /// The most reports of one kind that are kept: as many as large jobs have ranks that report.
 const MAX_REPORTS: usize = 10_000;
+/// The most characters that are kept of the words for a moment.
+const MAX_WORDS: usize = 80;
 
 impl LogMeasurements {
     /// Whether the log measured nothing.
@@ -121,6 +119,10 @@ pub(super) struct Reader {
     /// Times of iterations in tenths of milliseconds.
     times: Vec<u64>,
     last_iteration: Option<u64>,
+    /// The iteration of the checkpoint that was loaded.
+    loaded: Option<u64>,
+    /// Iterations whose optimizer step was skipped.
+    skipped: u64,
 }
 
 impl Reader {
@@ -137,6 +139,8 @@ impl Reader {
             after(line, "Theoretical memory footprints: weight and optimizer=")
         {
             self.theoretical(rest);
+        } else if let Some(rest) = after(line, "successfully loaded checkpoint from ") {
+            self.loaded = after(rest, "at iteration ").and_then(whole).or(Some(0));
         } else if line.contains("CUDA out of memory") || line.contains("HIP out of memory") {
             self.out_of_memory(line);
         }
@@ -196,14 +200,15 @@ impl Reader {
                     size(text, 1 << 20).map(Bytes)
                 })
             };
+            let iteration = moment
+                .strip_prefix("after ")
+                .filter(|rest| rest.ends_with(" iterations"))
+                .and_then(whole);
             Some(MemoryReport {
                 rank: whole(rank)?,
-                moment: match moment.strip_prefix("after ") {
-                    Some(rest) if rest.ends_with(" iterations") => {
-                        Moment::AfterIteration(whole(rest)?)
-                    }
-                    _ => Moment::Other(moment.chars().take(80).collect()),
-                },
+                iteration,
+                moment: iteration.map(|iteration| self.moment(iteration)),
+                words: moment.chars().take(MAX_WORDS).collect(),
                 allocated: number("allocated")?,
                 max_allocated: number("max allocated")?,
                 reserved: number("reserved"),
@@ -223,6 +228,23 @@ impl Reader {
         if let (Some(number), Some(tenths)) = (number, size(rest, 10)) {
             self.last_iteration = Some(number);
             self.times.push(tenths);
+            let skipped = after(line, "number of skipped iterations: ").and_then(whole);
+            self.skipped = self.skipped.saturating_add(skipped.unwrap_or_default());
+        }
+    }
+
+    /// The moment after an iteration.
+    fn moment(&self, iteration: u64) -> JobMoment {
+        let before = self.loaded.unwrap_or_default();
+        let done = iteration.saturating_sub(before);
+        if before == 0 && self.skipped >= done.max(1) {
+            JobMoment::SkippedSteps
+        } else if done > 1 {
+            JobMoment::LaterIteration
+        } else if before > 0 {
+            JobMoment::FirstIterationAfterResume
+        } else {
+            JobMoment::FirstIteration
         }
     }
 

@@ -13,7 +13,7 @@ mod submission;
 mod summary;
 
 pub use compare::{Comparison, Error, Frameworks, compare};
-pub use log::{LogComparison, Reason, StageComparison, compare_log, submissions};
+pub use log::{LogComparison, Reason, StageComparison, compare_log, moment, submissions};
 pub use markdown::{short_table, table};
 pub use record::{FieldError, ReadError, read, write};
 pub use run::{Confidence, Measured, MeasuredStage, Predicted, Run, RunJob, SOFTWARE};

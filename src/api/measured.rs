@@ -7,6 +7,7 @@ use wasm_bindgen::prelude::*;
 use super::{Exact, arguments, job, to_js};
 use crate::evidence::{self, StageComparison};
 use crate::formats::training_log::{self, LogMeasurements, MemoryReport, OutOfMemory};
+use crate::memory::JobMoment;
 use crate::units::Bytes;
 
 /// What a run measured of itself, as its log says it.
@@ -169,7 +170,7 @@ impl From<&MemoryReport> for RankReport {
         Self {
             rank: report.rank.into(),
             iteration: report.iteration.map(Exact::from),
-            moment: report.moment.map(crate::memory::JobMoment::name),
+            moment: evidence::moment(report).map(JobMoment::name),
             words: report.words.clone(),
             allocated_bytes: report.allocated.0.into(),
             max_allocated_bytes: report.max_allocated.0.into(),

@@ -89,6 +89,21 @@ impl Reason {
     }
 }
 
+/// When a report of memory was made, as far as that changes memory; `None` where the log does not tell.
+#[must_use]
+pub fn moment(report: &MemoryReport) -> Option<JobMoment> {
+    let done = report.iteration?.saturating_sub(report.resumed_at);
+    Some(if report.resumed_at == 0 && report.skipped >= done.max(1) {
+        JobMoment::SkippedSteps
+    } else if done > 1 {
+        JobMoment::LaterIteration
+    } else if report.resumed_at > 0 {
+        JobMoment::FirstIterationAfterResume
+    } else {
+        JobMoment::FirstIteration
+    })
+}
+
 /// What the log of a run measured, beside the estimate of its job.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LogComparison {
@@ -146,10 +161,11 @@ fn compare_stage(
     }
     if let Some(report) = report {
         let later = JobMoment::LaterIteration;
-        if report.moment.is_some_and(|moment| moment != later) {
+        if moment(report).is_some_and(|moment| moment != later) {
             reasons.push(Reason::Moment);
         }
-        if report.moment.is_none() || log.memory.iter().any(|report| report.iteration.is_none()) {
+        if report.iteration.is_none() || log.memory.iter().any(|report| report.iteration.is_none())
+        {
             reasons.push(Reason::Checkpoint);
         }
         reasons.push(Reason::Software);
@@ -192,7 +208,7 @@ pub fn submissions(job: &RawJob, log: &LogMeasurements) -> Vec<Run> {
     stages
         .filter_map(|stage| {
             let report = stage.report?;
-            let moment = report.moment?;
+            let moment = moment(&report)?;
             let measured = Measured {
                 steady_allocated: Some(report.allocated),
                 peak_allocated: Some(report.max_allocated),

@@ -289,6 +289,7 @@ fn yaml(text: &str) -> Option<Detected> {
     let mut bridge = false;
     let mut swift = false;
     let mut model = false;
+    let mut wandb = false;
     let mut language_model = false;
     for line in text.lines() {
         let indented = line.starts_with([' ', '\t']);
@@ -312,9 +313,18 @@ fn yaml(text: &str) -> Option<Detected> {
             | "tuner_type" => swift = true,
             "_target_" => bridge = bridge || rest.contains("megatron"),
             "language_model" | "model_parallel" if !indented => language_model = true,
-            "model" | "train" | "ddp" | "optimizer" if !indented => model = true,
+            "_wandb" | "wandb_version" if !indented => wandb = true,
+            "model" | "train" | "ddp" | "optimizer" if !indented && rest.trim().is_empty() => {
+                model = true;
+            }
             _ => {}
         }
+    }
+    if wandb && arguments::names_argument(text) {
+        return found(
+            Format::Arguments,
+            "it has Megatron's arguments as wandb keeps them",
+        );
     }
     if bridge {
         return found(Format::BridgeYaml, "it has targets of Megatron-Bridge");

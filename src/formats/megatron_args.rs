@@ -148,10 +148,23 @@ pub fn arity(name: &str) -> Option<Arity> {
     })
 }
 
+/// The first flag of each destination.
+static BY_DESTINATION: LazyLock<BTreeMap<&'static str, &'static FlagSpec>> = LazyLock::new(|| {
+    let mut by_destination = BTreeMap::new();
+    for flag in flags() {
+        by_destination.entry(flag.dest.as_ref()).or_insert(flag);
+    }
+    by_destination
+});
+
+/// The first flag that sets the destination `dest` and matters for memory.
+#[must_use]
+pub fn by_destination(dest: &str) -> Option<&'static FlagSpec> {
+    BY_DESTINATION.get(dest).copied()
+}
+
 /// The default of the field `dest`, as in [`FlagSpec::default`].
 #[must_use]
 pub fn default_of(dest: &str) -> Option<&'static str> {
-    flags()
-        .find(|spec| spec.dest == dest)
-        .map(|spec| spec.default.as_ref())
+    by_destination(dest).map(|spec| spec.default.as_ref())
 }

@@ -63,7 +63,7 @@ pub(super) fn find(name: &str) -> Option<KeyMeaning> {
     if let Some(id) = field {
         return Some(KeyMeaning::Field(id.field().destination()));
     }
-    if let Some(flag) = megatron_args::flags().find(|flag| flag.dest == name) {
+    if let Some(flag) = megatron_args::by_destination(name) {
         return Some(KeyMeaning::Field(&flag.dest));
     }
     if ADDED.contains(&name) {

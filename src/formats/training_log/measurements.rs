@@ -1,7 +1,6 @@
 //! What a training run measures of itself, and says in its log.
 
 use super::line::{after, whole};
-use crate::memory::JobMoment;
 use crate::units::Bytes;
 
 /// The memory of one rank at one moment, as PyTorch's allocator counts it. Megatron-LM prints MB of 2²⁰ bytes with two
@@ -12,8 +11,10 @@ pub struct MemoryReport {
     pub rank: u64,
     /// The iteration after which it was made, counted from 1; `None` for reports at other moments.
     pub iteration: Option<u64>,
-    /// When it was made, as far as that changes memory; `None` where the log does not tell.
-    pub moment: Option<JobMoment>,
+    /// The iteration of the checkpoint that the run started from; 0 for a run that started anew.
+    pub resumed_at: u64,
+    /// Iterations before it whose optimizer step was skipped.
+    pub skipped: u64,
     /// When it was made, in the words of the log.
     pub words: String,
     /// `torch.cuda.memory_allocated`.
@@ -119,8 +120,8 @@ pub(super) struct Reader {
     /// Times of iterations in tenths of milliseconds.
     times: Vec<u64>,
     last_iteration: Option<u64>,
-    /// The iteration of the checkpoint that was loaded.
-    loaded: Option<u64>,
+    /// The iteration of the checkpoint that was loaded, or 0.
+    resumed_at: u64,
     /// Iterations whose optimizer step was skipped.
     skipped: u64,
 }
@@ -140,7 +141,8 @@ impl Reader {
         {
             self.theoretical(rest);
         } else if let Some(rest) = after(line, "successfully loaded checkpoint from ") {
-            self.loaded = after(rest, "at iteration ").and_then(whole).or(Some(0));
+            let iteration = after(rest, "at iteration ").and_then(whole);
+            self.resumed_at = iteration.unwrap_or_default();
         } else if line.contains("CUDA out of memory") || line.contains("HIP out of memory") {
             self.out_of_memory(line);
         }
@@ -207,7 +209,8 @@ impl Reader {
             Some(MemoryReport {
                 rank: whole(rank)?,
                 iteration,
-                moment: iteration.map(|iteration| self.moment(iteration)),
+                resumed_at: self.resumed_at,
+                skipped: self.skipped,
                 words: moment.chars().take(MAX_WORDS).collect(),
                 allocated: number("allocated")?,
                 max_allocated: number("max allocated")?,
@@ -230,21 +233,6 @@ impl Reader {
             self.times.push(tenths);
             let skipped = after(line, "number of skipped iterations: ").and_then(whole);
             self.skipped = self.skipped.saturating_add(skipped.unwrap_or_default());
-        }
-    }
-
-    /// The moment after an iteration.
-    fn moment(&self, iteration: u64) -> JobMoment {
-        let before = self.loaded.unwrap_or_default();
-        let done = iteration.saturating_sub(before);
-        if before == 0 && self.skipped >= done.max(1) {
-            JobMoment::SkippedSteps
-        } else if done > 1 {
-            JobMoment::LaterIteration
-        } else if before > 0 {
-            JobMoment::FirstIterationAfterResume
-        } else {
-            JobMoment::FirstIteration
         }
     }
 

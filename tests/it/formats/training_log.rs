@@ -18,8 +18,11 @@ use serde_json::Value as Json;
 
 use crate::oracle;
 
-/// Every job: its name, flags, GPUs and the arguments that Megatron-LM prints for it, as pairs of name and value.
-fn jobs() -> Vec<(String, String, u64, Vec<(String, String)>)> {
+/// A job: its name, flags, GPUs and the arguments that Megatron-LM prints for it, as pairs of name and value.
+type Job = (String, String, u64, Vec<(String, String)>);
+
+/// Every job whose arguments are known.
+fn jobs() -> Vec<Job> {
     let oracle = oracle::json("printed_arguments.json");
     let text = |value: &Json| value.as_str().unwrap().to_owned();
     let jobs = oracle["jobs"].as_object().unwrap().iter();
@@ -91,8 +94,11 @@ fn read(text: &str) -> Import {
     import(text, &Options::default()).unwrap()
 }
 
+/// A way in which a launcher changes the lines of a log, given each line and its number.
+type Prefix = (&'static str, fn(usize, &str) -> String);
+
 /// Ways in which launchers change the lines of a log.
-fn prefixes() -> [(&'static str, fn(usize, &str) -> String); 8] {
+fn prefixes() -> [Prefix; 8] {
     [
         ("none", |_, line| line.to_owned()),
         ("torchrun", |_, line| format!("[rank0]: {line}")),
@@ -141,22 +147,21 @@ fn printed_arguments_are_the_job_of_their_flags() {
         assert_eq!(checked(&job.shared), expected, "{name}");
         // Every form with many jobs; all forms with all jobs would take minutes.
         let forms = prefixes();
-        for (launcher, prefix) in [forms[at % forms.len()]] {
-            let lines = lines.iter().enumerate();
-            let lines: Vec<_> = lines.map(|(at, line)| prefix(at, line)).collect();
-            let plain = lines.join("\n");
-            let inside = format!("{BEFORE}{plain}\n{AFTER}");
-            for text in [plain, inside] {
-                let import = read(&text);
-                assert_eq!(import.state.setup.job, job, "{name}, {launcher}");
-                let unknown: Vec<_> = import
-                    .report
-                    .iter()
-                    .filter(|row| matches!(row.status, KeyStatus::Unknown | KeyStatus::Missing))
-                    .collect();
-                assert!(unknown.is_empty(), "{name}: {unknown:?}");
-                assert_eq!(import.questions, [], "{name}");
-            }
+        let (launcher, prefix) = forms[at % forms.len()];
+        let lines = lines.iter().enumerate();
+        let lines: Vec<_> = lines.map(|(at, line)| prefix(at, line)).collect();
+        let plain = lines.join("\n");
+        let inside = format!("{BEFORE}{plain}\n{AFTER}");
+        for text in [plain, inside] {
+            let import = read(&text);
+            assert_eq!(import.state.setup.job, job, "{name}, {launcher}");
+            let unknown: Vec<_> = import
+                .report
+                .iter()
+                .filter(|row| matches!(row.status, KeyStatus::Unknown | KeyStatus::Missing))
+                .collect();
+            assert!(unknown.is_empty(), "{name}: {unknown:?}");
+            assert_eq!(import.questions, [], "{name}");
         }
     }
 }
@@ -209,13 +214,12 @@ fn written_arguments_are_the_job_of_printed_ones() {
                 "wandb_version: 1\n\n{wandb}\n_wandb:\n  desc: null\n  value:\n    cli_version: 0.18\n"
             ),
         ];
-        for text in [&forms[at % forms.len()]] {
-            let found = detect(text).unwrap();
-            assert_eq!(found.format, Format::Arguments, "{}", found.reason);
-            let import = import(text, &Options::default()).unwrap();
-            assert_eq!(import.dialect, "Megatron-LM");
-            assert_eq!(import.state.setup.job, expected, "{name}: {text}");
-        }
+        let text = &forms[at % forms.len()];
+        let found = detect(text).unwrap();
+        assert_eq!(found.format, Format::Arguments, "{}", found.reason);
+        let import = import(text, &Options::default()).unwrap();
+        assert_eq!(import.dialect, "Megatron-LM");
+        assert_eq!(import.state.setup.job, expected, "{name}: {text}");
     }
 }
 
@@ -382,9 +386,7 @@ fn measurements_stand_beside_the_prediction_of_their_stage() {
     let estimate = estimate(&config);
     let stages = &estimate.modules[0].stages;
     let per_stage = config.world_size() / stages.len() as u64;
-    let log: String = (0_u64..)
-        .zip(stages)
-        .map(|(pp_rank, stage)| {
+    let log = (0_u64..).zip(stages).map(|(pp_rank, stage)| {
             let parameters: u64 = stage.chunks.iter().map(|c| c.parameters.total()).sum();
             let mib = |bytes: Bytes| bytes.0 / (1 << 20);
             let peak = mib(stage.total) + u64::from(pp_rank == 3) * 1_000;
@@ -394,9 +396,8 @@ fn measurements_stand_beside_the_prediction_of_their_stage() {
                 pp_rank * per_stage,
                 mib(stage.steady)
             )
-        })
-        .collect();
-    let measured = training_log::read(&log).measured;
+        });
+    let measured = training_log::read(&log.collect::<Vec<_>>().join("")).measured;
     let compared = evidence::compare_log(&job, &measured).unwrap();
     assert_eq!(compared.stages.len(), 4);
     for stage in &compared.stages {

@@ -32,9 +32,8 @@ pub(super) fn remove(draft: &mut JobDraft) {
         }
     }
     let rope = FieldId::position_embedding_type;
-    if meaning(rope, draft.settings.get(rope)).to_value(rope)
-        != Some(Value::Text("rope".to_owned()))
-    {
+    let rotary = Value::Text("rope".to_owned());
+    if meaning(rope, draft.settings.get(rope)) != meaning(rope, Some(&rotary)) {
         forget(
             draft,
             FieldId::apply_rope_fusion,

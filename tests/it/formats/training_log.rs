@@ -397,7 +397,7 @@ fn measurements_stand_beside_the_prediction_of_their_stage() {
                 mib(stage.steady)
             )
         });
-    let measured = training_log::read(&log.collect::<Vec<_>>().join("")).measured;
+    let measured = training_log::read(&log.collect::<String>()).measured;
     let compared = evidence::compare_log(&job, &measured).unwrap();
     assert_eq!(compared.stages.len(), 4);
     for stage in &compared.stages {

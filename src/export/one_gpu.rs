@@ -1,9 +1,12 @@
 //! A script that checks the estimate on one GPU: Megatron-LM with `--fake-process-group` runs one rank of the job alone.
+//! It ends in a record of the run ([`crate::evidence`]), to be sent to this project.
 //!
 //! The flag's requirements are in `megatron/training/arguments.py`, `initialize.py` and PyTorch's `FakeProcessGroup`; the
 //! line that is printed is in `report_memory` of `megatron/training/utils/common_utils.py`.
 
 use core::fmt::Write;
+
+mod record;
 
 use super::megatron_args::{array, program};
 use crate::config;
@@ -97,9 +100,16 @@ pub fn script(job: &RawJob, config: &Config, estimated: &Estimate) -> String {
          # Only RANK 0 would build these.\n\
          make -C megatron/core/datasets\n\
          export WORLD_SIZE={world} RANK=${{RANK:-{rank}}} LOCAL_RANK=0\n\
-         python {program} \"${{MEGATRON_ARGS[@]}}\" \"${{CHECK_ARGS[@]}}\"\n"
+         python {program} \"${{MEGATRON_ARGS[@]}}\" \"${{CHECK_ARGS[@]}}\" 2>&1 | tee {}\n",
+        record::LOG
     );
-    out
+    let measured: Vec<_> = stages
+        .stages
+        .iter()
+        .enumerate()
+        .filter_map(|(pp_rank, stage)| Some((first_rank(module, pp_rank)?, stage)))
+        .collect();
+    out + &record::command(job, &measured)
 }
 
 /// A field whose value Megatron-LM refuses with `--fake-process-group`, the value to use instead, and a comment on it.

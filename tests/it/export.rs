@@ -5,14 +5,17 @@ mod export_text;
 mod hybrid;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
-use std::path::Path;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use megatron_memory::config::canonical::meaning;
 use megatron_memory::config::check;
 use megatron_memory::config::field::Group;
 use megatron_memory::config::fields::FieldId;
 use megatron_memory::config::raw::{RawJob, Settings};
+use megatron_memory::evidence::{self, MeasuredStage};
 use megatron_memory::export::{
     EXPORTS, Refusal, bridge, bridge_recipe, links, megatron_args, one_gpu, tables,
 };
@@ -22,6 +25,7 @@ use megatron_memory::formats::state::{Setup, ShareState};
 use megatron_memory::memory::bucket::Bucket;
 use megatron_memory::memory::estimate;
 use megatron_memory::presets::PRESETS;
+use megatron_memory::units::Bytes;
 use megatron_memory::value::Value;
 
 fn state(link: &str) -> ShareState {
@@ -377,6 +381,68 @@ fn a_check_on_one_gpu_names_the_rank_and_both_figures_of_every_stage() {
         "{text}"
     );
     assert!(!text.contains("cross-entropy-fusion-impl te"));
+}
+
+/// The end of the script, run with a log in place of the one that Megatron-LM writes and with stand-ins for PyTorch.
+#[test]
+fn a_check_on_one_gpu_ends_in_a_record() {
+    let job = state("#v1;m=llama3-8b@1;tp=2;pp=4;gpus=32;gpu=h100-80gb")
+        .setup
+        .job;
+    let config = check(&job).config.unwrap();
+    let result = estimate(&config);
+    let script = one_gpu::script(&job, &config, &result);
+    let (_, end) = script.split_once("# A record of the run").unwrap();
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("one_gpu");
+    fs::create_dir_all(folder.join("transformer_engine")).unwrap();
+    let write = |name: &str, text: &str| fs::write(folder.join(name), text).unwrap();
+    write(
+        "torch.py",
+        "from types import SimpleNamespace\n__version__ = \"2.8.0\"\nversion = SimpleNamespace(cuda=\"12.9\")\n\
+         cuda = SimpleNamespace(get_device_name=lambda: \"NVIDIA H100 80GB HBM3\")\n",
+    );
+    write("transformer_engine/__init__.py", "");
+    write(
+        "check_on_one_gpu.log",
+        "iteration 1\n[Rank 16] (after 2 iterations) memory (MB) | allocated: 8123.45 | max allocated: 31234.50 | reserved: \
+         33000.00 | max reserved: 33000.00\n",
+    );
+    write("end.sh", &format!("# A record{end}"));
+    let run = |rank: &str| {
+        let mut bash = Command::new("bash");
+        let bash = bash.arg("end.sh").current_dir(&folder).env("RANK", rank);
+        // The script calls `python`, as the containers do.
+        let path = format!("{}:{}", folder.display(), std::env::var("PATH").unwrap());
+        bash.env("PATH", path).output().unwrap()
+    };
+    let python = folder.join("python");
+    fs::write(&python, "#!/bin/sh\nexec python3 \"$@\"\n").unwrap();
+    fs::set_permissions(&python, Permissions::from_mode(0o755)).unwrap();
+    let output = run("16");
+    assert!(output.status.success(), "{output:?}");
+    let text = fs::read_to_string(folder.join("check_on_one_gpu.json")).unwrap();
+    assert!(String::from_utf8(output.stdout).unwrap().starts_with(&text));
+    let with_source = text.replace(
+        "\"source\": \"\"",
+        "\"source\": \"https://example.com/log\"",
+    );
+    let [record] = &evidence::read(&with_source).unwrap()[..] else {
+        panic!("{text}")
+    };
+    assert_eq!(evidence::mistakes(record), []);
+    assert_eq!(record.job(), Some(&job));
+    assert_eq!(record.stage, Some(MeasuredStage::At(2)));
+    assert_eq!(record.measured.peak_allocated, Some(Bytes(32_751_747_072)));
+    assert_eq!(record.hardware.as_deref(), Some("NVIDIA H100 80GB HBM3"));
+    assert_eq!(
+        record.software,
+        [("cuda", "12.9".to_owned()), ("pytorch", "2.8.0".to_owned())]
+    );
+    assert_eq!(record.predicted, evidence::predicted(record));
+    assert!(
+        !run("17").status.success(),
+        "only first ranks of stages print"
+    );
 }
 
 #[test]

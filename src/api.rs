@@ -10,6 +10,7 @@
 mod arguments;
 mod error;
 pub mod estimate;
+pub mod evidence;
 pub mod exact;
 pub mod export;
 pub mod framework_reports;

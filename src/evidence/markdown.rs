@@ -106,11 +106,13 @@ fn error_size(comparison: &Comparison) -> u64 {
     error.map_or(0, |error| error.ppm.unsigned_abs())
 }
 
-fn in_mib(bytes: Bytes) -> String {
+/// Bytes in whole MiB.
+pub(super) fn in_mib(bytes: Bytes) -> String {
     ((bytes.0 + MIB / 2) / MIB).to_string()
 }
 
-fn percent(ppm: i64) -> String {
+/// Millionths as percent with two decimals and a sign.
+pub(super) fn percent(ppm: i64) -> String {
     let sign = if ppm < 0 { '-' } else { '+' };
     format!("{sign}{}", unsigned_percent(ppm.unsigned_abs()))
 }

@@ -104,7 +104,7 @@ impl Run {
             id: fields.required_text("id", "submitted:llama3-8b-8xh100")?,
             group: fields.required_text("group", "Submitted")?,
             model: fields.required_text("model", "Llama 3 8B")?,
-            source: fields.required_text("source", "https://github.com/someone/logs")?,
+            source: source(&fields)?,
             hardware: fields.text("hardware", "H100")?,
             gpus: fields.count("gpus", "a whole number, such as 8")?,
             gpus_inferred: fields.flag("gpus_inferred")?,
@@ -226,6 +226,13 @@ const STAGE_RULE: &str = "must be the pipeline rank that was measured, such as 0
      largest number of all ranks";
 /// The rule for amounts of memory.
 const BYTES_RULE: &str = "a whole number of bytes, such as 57312500000; 1 MiB is 1048576 bytes";
+
+/// The source. It may be empty: a new record has none until somebody publishes the numbers.
+fn source(fields: &Fields<'_>) -> Result<String, FieldError> {
+    let example = "https://github.com/someone/logs";
+    fields.required("source", &format!("\"{example}\""))?;
+    Ok(fields.text("source", example)?.unwrap_or_default())
+}
 
 fn software(fields: &Fields<'_>) -> Result<Vec<(&'static str, String)>, FieldError> {
     let Some(versions) = fields.get("software") else {

@@ -106,6 +106,27 @@ test("a check on one GPU has what the engine says of every stage", () => {
   assert.equal(again.world_size, job.world_size);
 });
 
+test("a measured run becomes a record with its job and prediction", () => {
+  const { job } = models.find(({ id }) => id === "llama3-8b");
+  const measured = { steady_allocated: 20_000_000_000, peak_allocated: 57_312_500_000 };
+  const fields = { source: "https://example.com/log", pp_rank: 0, software: { pytorch: "2.8.0" }, note: "with a \"quote\"" };
+  const record = JSON.parse(api.evidenceRecord(job, measured, fields));
+  assert.deepEqual(record.measured, measured);
+  assert.equal(record.gpus, job.world_size);
+  const { source, pp_rank, software, note } = record;
+  assert.deepEqual({ source, pp_rank, software, note }, fields);
+  const [stage] = api.estimate(record.job).stages;
+  assert.equal(record.predicted.peak_allocated, Number(stage.peak_bytes));
+  assert.equal(JSON.parse(api.evidenceRecord(job, measured)).source, "");
+  for (const [wrong, message] of [
+    [{ peak: 1 }, /^measured\.peak is not a key here/],
+    [{ peak_allocated: 1.5 }, /^measured\.peak_allocated must be a whole number of bytes/],
+  ]) {
+    assert.throws(() => api.evidenceRecord(job, wrong), { name: "TypeError", message });
+  }
+  assert.throws(() => api.evidenceRecord(job, measured, { confidence: "D" }), { name: "TypeError", message: /^confidence must be A/ });
+});
+
 test("an import says what became of every key, and what is left open", () => {
   const script = "TP=${TP:-2}\ntorchrun --nproc_per_node 8 pretrain_gpt.py --num-layers 4 --hidden-size $HIDDEN \\\n --tensor-model-parallel-size $TP --log-interval 5 --frob\n";
   const { format, dialect, reason, report, questions, link } = api.importText(script);

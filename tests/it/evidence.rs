@@ -1,7 +1,7 @@
 //! Tests of `evidence`.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use megatron_memory::config::check;
 use megatron_memory::config::fields::FieldId;
@@ -17,10 +17,13 @@ use crate::oracle;
 /// Every run of `src/evidence/runs`.
 pub(crate) fn runs() -> Vec<Run> {
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("src/evidence/runs");
-    let mut files: Vec<_> = fs::read_dir(folder)
-        .unwrap()
-        .map(|e| e.unwrap().path())
-        .collect();
+    let entries = |folder: &Path| -> Vec<PathBuf> {
+        let entries = fs::read_dir(folder).unwrap();
+        entries.map(|entry| entry.unwrap().path()).collect()
+    };
+    let (folders, mut files): (Vec<_>, Vec<_>) =
+        entries(&folder).into_iter().partition(|path| path.is_dir());
+    files.extend(folders.iter().flat_map(|folder| entries(folder)));
     files.sort();
     files
         .iter()

@@ -431,6 +431,7 @@ fn a_check_on_one_gpu_ends_in_a_record() {
     };
     assert_eq!(evidence::mistakes(record), []);
     assert_eq!(record.job(), Some(&job));
+    assert_eq!(record.confidence, evidence::Confidence::A);
     assert_eq!(record.stage, Some(MeasuredStage::At(2)));
     assert_eq!(record.measured.peak_allocated, Some(Bytes(32_751_747_072)));
     assert_eq!(record.hardware.as_deref(), Some("NVIDIA H100 80GB HBM3"));

@@ -1,45 +1,45 @@
-//! The measured runs: as one file for the page, and compared with what is predicted for them.
+//! The measured runs: as a page, and compared with what is predicted for them; and the review of submitted ones.
 
 mod chart;
 mod page;
 
-use std::{fs, path::Path};
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
 
-use megatron_memory::evidence::{compare, read, short_table, table};
+use megatron_memory::evidence::{Run, compare, read, review, short_table, table};
 
 use super::{Error, build};
 
-/// Where the runs are: a JSON list in every file.
+/// Where the runs are: a record or a list of them in every file.
 const RUNS: &str = "src/evidence/runs";
+/// Where submitted runs are.
+const SUBMITTED: &str = "src/evidence/runs/submitted";
 /// What stands around the table in the README.
 const MARKERS: [&str; 2] = ["<!-- evidence -->\n", "<!-- /evidence -->\n"];
 
-/// All runs as one JSON list.
-pub(crate) fn data() -> Result<String, Error> {
+/// Every run.
+fn runs() -> Result<Vec<Run>, Error> {
     let folder = Path::new(RUNS);
-    let mut lists = Vec::new();
+    let mut runs = Vec::new();
     for file in build::files(folder)? {
-        let text = fs::read_to_string(folder.join(&file))?;
-        let inner = text
-            .trim()
-            .strip_prefix('[')
-            .and_then(|rest| rest.strip_suffix(']'));
-        let inner = inner.ok_or_else(|| format!("{} is not a list", file.display()))?;
-        lists.push(inner.trim().to_owned());
+        let path = folder.join(file);
+        let read = read(&fs::read_to_string(&path)?);
+        runs.extend(read.map_err(|error| format!("{}: {error}", path.display()))?);
     }
-    Ok(format!("[\n{}\n]\n", lists.join(",\n")))
+    Ok(runs)
 }
 
 /// The page with every run beside its prediction.
 pub(crate) fn html() -> Result<String, Error> {
-    let runs = read(&data()?)?;
+    let runs = runs()?;
     let compared: Vec<_> = runs.iter().map(|run| (run, compare(run))).collect();
     Ok(page::page(&compared))
 }
 
 /// Compares every run, prints the whole table, and brings the README's up to date.
 pub(crate) fn report() -> Result<(), Error> {
-    let runs = read(&data()?)?;
+    let runs = runs()?;
     let compared: Vec<_> = runs.iter().map(|run| (run, compare(run))).collect();
     print!("{}", table(&compared));
     let readme = Path::new("README.md");
@@ -55,4 +55,77 @@ pub(crate) fn report() -> Result<(), Error> {
         fs::write(readme, updated)?;
     }
     Ok(())
+}
+
+/// Checks the records in these files and folders, or the submitted ones: prints what is predicted for them and what is wrong
+/// with them.
+///
+/// # Errors
+///
+/// When a record has a mistake, or a folder has none.
+pub(crate) fn check(paths: &[&str]) -> Result<(), Error> {
+    let usual = [SUBMITTED];
+    let paths = if paths.is_empty() {
+        if !Path::new(SUBMITTED).exists() {
+            println!("No run has been submitted yet: {SUBMITTED} is where records go");
+            return Ok(());
+        }
+        &usual
+    } else {
+        paths
+    };
+    let mut files = Vec::new();
+    for path in paths.iter().map(Path::new) {
+        if path.is_dir() {
+            let inner = build::files(path)?.into_iter().map(|file| path.join(file));
+            files.extend(inner.filter(|file| file.extension().is_some_and(|end| end == "json")));
+        } else {
+            files.push(path.to_owned());
+        }
+    }
+    if files.is_empty() {
+        return Err(format!("there is no record in {}", paths.join(", ")).into());
+    }
+    let mut taken = ids_outside(&files)?;
+    let mut wrong = 0;
+    for file in &files {
+        let text = fs::read_to_string(file);
+        let text = text.map_err(|error| format!("{}: {error}", file.display()))?;
+        let review = review(&text, &taken);
+        println!("{}", file.display());
+        for remark in &review.remarks {
+            println!("  {remark}");
+        }
+        for mistake in &review.mistakes {
+            println!("  error: {mistake}");
+        }
+        wrong += usize::from(!review.mistakes.is_empty());
+        taken.extend(review.accepted);
+    }
+    match wrong {
+        0 => Ok(()),
+        _ => Err(format!(
+            "{wrong} of {} files cannot be taken as they are",
+            files.len()
+        )
+        .into()),
+    }
+}
+
+/// The ids of the runs that are not in these files.
+fn ids_outside(files: &[PathBuf]) -> Result<BTreeSet<String>, Error> {
+    let reviewed: Vec<PathBuf> = files
+        .iter()
+        .filter_map(|file| fs::canonicalize(file).ok())
+        .collect();
+    let folder = Path::new(RUNS);
+    let mut ids = BTreeSet::new();
+    for file in build::files(folder)? {
+        let path = folder.join(file);
+        if !reviewed.contains(&fs::canonicalize(&path)?) {
+            let runs = read(&fs::read_to_string(&path)?)?;
+            ids.extend(runs.into_iter().map(|run| run.id));
+        }
+    }
+    Ok(ids)
 }

@@ -37,6 +37,7 @@ cargo xtask build                          the page and the JavaScript API, in d
 cargo xtask release ADDRESS                the same with a page for every preset, for sites that know oEmbed
 cargo xtask bench                          times and sizes, as Markdown
 cargo xtask evidence                       every measured run beside its prediction; updates README.md
+cargo xtask evidence check [FILE…]         records of runs that were measured and submitted, in these files and folders
 cargo xtask presets                        the fields of every preset, from the presets' files
 cargo xtask svg LINK [--chart NAME]        the picture of a link, for pages without scripts
 cargo xtask fuzz [--millions N] [READER]   every reader, or one, fed with mutations of tests/corpus
@@ -76,6 +77,7 @@ fn run() -> Result<(), Error> {
         }
         ["bench"] => bench::all(&shell),
         ["evidence"] => evidence::report(),
+        ["evidence", "check", ref paths @ ..] => evidence::check(paths),
         ["presets"] => {
             let lines = settings::lines().ok_or("a preset cannot be read")?;
             Ok(fs::write(settings::PATH, lines)?)

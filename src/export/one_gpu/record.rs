@@ -1,7 +1,7 @@
 //! The command that makes a record of the run out of the log of the check.
 
 use crate::config::raw::RawJob;
-use crate::evidence::{Measured, MeasuredStage, submission};
+use crate::evidence::{Confidence, Measured, MeasuredStage, submission};
 use crate::memory::StageEstimate;
 use crate::value::Value;
 
@@ -18,6 +18,7 @@ const PROGRAM: &str = include_str!("record.py");
 pub(super) fn command(job: &RawJob, stages: &[(u64, &StageEstimate)]) -> String {
     let mut run = submission(job.clone(), Measured::default(), MeasuredStage::At(0));
     run.note = Some(NOTE.to_owned());
+    run.confidence = Confidence::A;
     let version = run.predicted.take().map(|predicted| predicted.version);
     let stages = stages.iter().map(|(rank, stage)| {
         let numbers = [*rank, stage.steady.0, stage.total.0];

@@ -2,11 +2,13 @@
 
 use megatron_memory::config::raw::RawJob;
 use megatron_memory::evidence::{
-    self, Measured, MeasuredStage, Run, mistakes, read, submission, write,
+    self, Measured, MeasuredStage, Run, mistakes, read, review, submission, write,
 };
 use megatron_memory::units::Bytes;
 use megatron_memory::value::Value;
 use serde_json::json;
+
+use std::collections::BTreeSet;
 
 use super::runs;
 
@@ -68,7 +70,7 @@ fn errors_name_the_record_the_field_its_rule_and_a_value() {
         ),
         (
             "source",
-            json!(" "),
+            json!(5),
             "source must be text, such as \"https://",
         ),
         (
@@ -217,4 +219,55 @@ fn mistakes_of_a_submission_name_the_field_and_what_would_do() {
             "{found:?}"
         );
     }
+}
+
+#[test]
+fn a_review_recomputes_the_record() {
+    let run = complete();
+    let taken = BTreeSet::from(["another".to_owned()]);
+    let found = review(&write(&run), &taken);
+    assert_eq!(found.mistakes, [""; 0]);
+    assert_eq!(found.accepted, std::slice::from_ref(&run.id));
+    let predicted = run.predicted.clone().unwrap();
+    let mib = |bytes: Bytes| (bytes.0 + (1 << 19)) >> 20;
+    let steady = format!(
+        "{}: steady 2861 MiB measured, {} MiB predicted: ",
+        run.id,
+        mib(predicted.steady_allocated)
+    );
+    assert!(found.remarks[0].starts_with(&steady), "{found:?}");
+    assert_eq!(found.remarks.len(), 2, "{found:?}");
+    // The prediction of another version, or of another job.
+    let mut older = run.clone();
+    older.predicted.as_mut().unwrap().peak_allocated = Bytes(predicted.peak_allocated.0 / 2);
+    let found = review(&write(&older), &taken);
+    let difference = format!(
+        "bytes by version 0.1.0, {} bytes now: +100.00 %",
+        predicted.peak_allocated.0
+    );
+    assert!(found.remarks[2].ends_with(&difference), "{found:?}");
+    assert_eq!(found.mistakes, [""; 0]);
+}
+
+#[test]
+fn a_review_refuses_what_cannot_be_taken() {
+    let run = complete();
+    let list = format!("[{},{}]", write(&run), write(&run));
+    let found = review(&list, &BTreeSet::new());
+    assert_eq!(found.accepted, std::slice::from_ref(&run.id));
+    assert_eq!(found.mistakes.len(), 1);
+    assert!(found.mistakes[0].ends_with(&format!(
+        "there is a run {0} already. {0}-2 would do",
+        run.id
+    )));
+    let taken = BTreeSet::from([run.id.clone()]);
+    assert_eq!(review(&write(&run), &taken).accepted, [""; 0]);
+    let mut unsourced = run.clone();
+    unsourced.source = String::new();
+    let found = review(&write(&unsourced), &BTreeSet::new());
+    assert!(
+        found.mistakes[0]
+            .contains("source must be the URL where the numbers are published, such as https://"),
+        "{found:?}"
+    );
 }

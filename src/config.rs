@@ -28,7 +28,7 @@ mod rules;
 pub mod software;
 pub mod suggest;
 
-pub use check::Checked;
+pub use check::{Checked, validate};
 pub use from_field::NameSet;
 pub use rank_ranges::mimo_input;
 pub use rules::rule_names;

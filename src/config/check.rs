@@ -46,8 +46,10 @@ impl Checked {
 }
 
 /// Checks a raw job: every field on its own, then every rule over several fields. All problems are reported at once;
-/// rules over a field that cannot be read are left out. Problems have the fixes that their rules know.
-pub(super) fn validate(raw: &RawJob) -> Checked {
+/// rules over a field that cannot be read are left out. Problems have the fixes that their rules know;
+/// [`check`](super::check) adds others.
+#[must_use]
+pub fn validate(raw: &RawJob) -> Checked {
     let mut problems = Vec::new();
     report_unknown_keys(raw, &mut problems);
     report_values_of_the_job(raw, &mut problems);

@@ -3,10 +3,12 @@
 mod conflicts;
 mod fixes;
 pub mod step;
+mod ways_out;
 
 pub use conflicts::{Resolution, resolve_conflicts};
 
 use self::fixes::suggest_fixes;
+use self::ways_out::add_ways_out;
 use super::check::{Checked, validate};
 use super::fields::FieldId;
 use super::problem::Problem;
@@ -20,8 +22,18 @@ pub fn check(raw: &RawJob) -> Checked {
     let mut checked = validate(raw);
     if checked.config.is_none() {
         suggest_fixes(raw, &mut checked.problems);
+        add_ways_out(raw, &mut checked.problems);
     }
     checked
+}
+
+/// The problems of a job with the fixes that their rules know.
+fn problems_with_known_fixes(raw: &RawJob) -> Vec<Problem> {
+    let mut checked = validate(raw);
+    if checked.config.is_none() {
+        suggest_fixes(raw, &mut checked.problems);
+    }
+    checked.problems
 }
 
 /// Errors of a job with another value for one field.

@@ -6,9 +6,9 @@ use serde::{Deserialize, Serialize};
 
 use super::axis::{Axis, Pick};
 use super::{Candidate, Space};
-use crate::config::check;
 use crate::config::problem::{Problem, Severity};
 use crate::config::raw::RawJob;
+use crate::config::validate;
 
 /// Rules whose violation is a warning in a job's check, since only Megatron's scheduler refuses it when training starts. A
 /// search refuses such layouts too.
@@ -187,7 +187,7 @@ impl Walk<'_> {
             self.chosen.push(pick);
         }
         self.checks += 1;
-        let checked = check(&self.job);
+        let checked = validate(&self.job);
         let refusing = checked.problems.iter().find(|p| refuses(p));
         match refusing {
             Some(problem) => Trial::Refused(last, problem.rule),
@@ -202,7 +202,7 @@ impl Walk<'_> {
     /// The first of `rules` that the job breaks. Its later axes do not have their values yet, so other rules do not count.
     fn broken_rule(&mut self, rules: &[&'static str]) -> Option<&'static str> {
         self.checks += 1;
-        let problems = check(&self.job).problems;
+        let problems = validate(&self.job).problems;
         let mut refusing = problems.iter().filter(|p| refuses(p)).map(|p| p.rule);
         refusing.find(|rule| rules.contains(rule))
     }

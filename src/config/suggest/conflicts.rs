@@ -1,6 +1,6 @@
 //! Settings that contradict a job's new model, or its new settings: resets or replaces them until nothing is wrong.
 
-use super::{check, count_errors, errors_with};
+use super::{count_errors, errors_with, problems_with_known_fixes};
 use crate::config::canonical::{Meaning, meaning, set_names};
 use crate::config::check::validate;
 use crate::config::field::{Aspect, Kind};
@@ -58,7 +58,7 @@ fn next_resolution(
     module: usize,
     free: &dyn Fn(FieldId) -> bool,
 ) -> Option<Resolution> {
-    let problems = check(job).problems;
+    let problems = problems_with_known_fixes(job);
     let count = count_errors(&problems);
     let own_errors = problems
         .iter()

@@ -340,3 +340,46 @@ fn every_rule_is_broken_by_some_case() {
     }
     assert!(known > 100, "{known}");
 }
+
+#[test]
+fn a_job_on_too_few_gpus_can_have_smaller_sizes_too() {
+    let job = decode("#v1;m=qwen3-235b-a22b@2;gpus=64").0.setup.job;
+    let checked = check(&job);
+    assert!(checked.config.is_none());
+    let mut fixes = checked.errors().flat_map(|problem| &problem.fixes);
+    let first: Vec<(&str, Value)> = fixes
+        .by_ref()
+        .map(|fix| (fix.field.field().name, fix.value.clone()))
+        .collect();
+    for (field, value) in [
+        ("world_size", 128),
+        ("tensor_model_parallel_size", 2),
+        ("pipeline_model_parallel_size", 8),
+        ("context_parallel_size", 1),
+    ] {
+        let wanted = (field, Value::Int(value));
+        assert!(first.contains(&wanted), "{wanted:?} is not in {first:?}");
+    }
+}
+
+#[test]
+fn a_value_that_a_field_cannot_take_comes_with_one_that_it_can() {
+    for (link, field, value) in [
+        (
+            "#v1;m=llama3-8b@2;tp=abc",
+            "tensor_model_parallel_size",
+            Value::Null,
+        ),
+        (
+            "#v1;m=llama3-8b@2;rc=selectiv",
+            "recompute_granularity",
+            Value::Text("selective".to_owned()),
+        ),
+        ("#v1;m=llama3-8b@2;bf16=maybe", "bf16", Value::Bool(true)),
+    ] {
+        let checked = check(&decode(link).0.setup.job);
+        let mut fixes = checked.errors().flat_map(|problem| &problem.fixes);
+        let fits = fixes.any(|fix| fix.field.field().name == field && fix.value == value);
+        assert!(fits, "{link}: {:?}", checked.problems);
+    }
+}

@@ -30,6 +30,7 @@ use crate::config::problem::Problem;
 use crate::config::raw::RawJob;
 use crate::formats::state::ShareState;
 use crate::memory::Estimate;
+use crate::report::amount::Unit;
 use crate::value::Value;
 use provenance::{CommentStyle, with_errors, with_provenance};
 
@@ -58,6 +59,8 @@ enum Writer {
     Job(fn(&ShareState, Option<Outcome<'_>>) -> String),
     /// The result of a job.
     Result(fn(&Config, &Estimate) -> String),
+    /// The result of a job in a unit.
+    ResultInUnit(fn(&Config, &Estimate, Unit) -> String),
     /// The settings of one model.
     Model(fn(&RawJob) -> String),
     /// The settings and the result of a job of one model.
@@ -83,7 +86,8 @@ pub enum Refusal {
 }
 
 impl Export {
-    /// Writes the job in this format. `module` is the index of the module to write, for formats that hold one model.
+    /// Writes the job in this format. `module` is the index of the module to write, for formats that hold one model; `unit`
+    /// is the unit of amounts, for formats that people read.
     ///
     /// # Errors
     /// When the format cannot express the job.
@@ -92,6 +96,7 @@ impl Export {
         state: &ShareState,
         module: Option<usize>,
         result: Option<Outcome<'_>>,
+        unit: Unit,
     ) -> Result<String, Refusal> {
         let job = &state.setup.job;
         match self.writer {
@@ -99,6 +104,10 @@ impl Export {
             Writer::Result(write) => {
                 let (config, estimate) = result.ok_or(Refusal::NoResult)?;
                 Ok(write(config, estimate))
+            }
+            Writer::ResultInUnit(write) => {
+                let (config, estimate) = result.ok_or(Refusal::NoResult)?;
+                Ok(write(config, estimate, unit))
             }
             Writer::ModelWithResult(_) if !job.modules.is_empty() => {
                 Err(Refusal::OneModelOnly(names(job)))
@@ -229,6 +238,6 @@ pub const EXPORTS: &[Export] = &[
         extension: "md",
         complete: false,
         comments: CommentStyle::Markdown,
-        writer: Writer::Result(tables::markdown),
+        writer: Writer::ResultInUnit(tables::markdown),
     },
 ];

@@ -6,6 +6,7 @@
 pub mod amount;
 pub mod charts;
 pub mod explain;
+pub mod headroom;
 pub mod in_flight;
 pub mod markup;
 pub mod modules;

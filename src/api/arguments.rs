@@ -7,6 +7,7 @@ use wasm_bindgen::prelude::*;
 
 use super::error::type_error;
 use super::plain_data::whole_number;
+use crate::report::amount::Unit;
 
 /// Reads an argument of any type that serde reads.
 ///
@@ -73,4 +74,13 @@ pub(super) fn whole(argument: &JsValue, name: &str) -> Result<i128, JsValue> {
     let number = serde_wasm_bindgen::from_value(argument.clone()).ok();
     let number = number.or_else(|| whole_number(argument.as_f64()?));
     number.ok_or_else(|| type_error(&format!("{name} must be a whole number")))
+}
+
+/// Reads the option `unit`; GiB where it is absent.
+pub(super) fn unit(name: Option<&str>) -> Result<Unit, JsValue> {
+    match name {
+        None | Some("GiB") => Ok(Unit::Gib),
+        Some("GB") => Ok(Unit::Gb),
+        Some(_) => Err(type_error("unit must be GiB or GB")),
+    }
 }

@@ -31,6 +31,9 @@ pub struct ExportOptions {
     /// The view of an embed; `compact` by default.
     #[tsify(type = "\"full\" | \"compact\" | \"bar\" | \"table\" | \"timeline\" | null")]
     view: Option<String>,
+    /// The unit of amounts in texts and tables for people; `GiB` by default. Files for programs are in bytes.
+    #[tsify(type = "\"GiB\" | \"GB\" | null")]
+    unit: Option<String>,
 }
 
 /// Writes a job, or the job of a link, as text.
@@ -75,6 +78,7 @@ impl ExportOptions {
             module: self.module,
             label: self.label,
             view: self.view.map(view).transpose()?.unwrap_or_default(),
+            unit: arguments::unit(self.unit.as_deref())?,
         })
     }
 }

@@ -9,7 +9,6 @@ use super::links::StageOption;
 use super::{arguments, job};
 use crate::export::{ChartError, ChartOptions, chart_file};
 use crate::memory::StageRef;
-use crate::report::amount::Unit;
 use crate::report::rank_map::Coloring;
 
 #[wasm_bindgen(typescript_custom_section)]
@@ -62,18 +61,13 @@ impl SvgOptions {
     /// Checks the options and converts them to those of the core.
     fn checked(self) -> Result<ChartOptions, JsValue> {
         let usual = ChartOptions::default();
-        let unit = |unit: String| match unit.as_str() {
-            "GiB" => Ok(Unit::Gib),
-            "GB" => Ok(Unit::Gb),
-            _ => Err(type_error("unit must be GiB or GB")),
-        };
         let coloring = |id: String| {
             let known = Coloring::by_id(&id);
             known.ok_or_else(|| type_error("color must be module, stage or memory"))
         };
         Ok(ChartOptions {
             width: self.width.unwrap_or(usual.width),
-            unit: self.unit.map(unit).transpose()?.unwrap_or(usual.unit),
+            unit: arguments::unit(self.unit.as_deref())?,
             stage: self.stage.map(|stage| StageRef {
                 module: stage.module.into(),
                 pp_rank: stage.pp_rank.into(),

@@ -21,6 +21,8 @@ pub struct ExportOptions {
     pub label: Option<String>,
     /// The view of an embed.
     pub view: EmbedView,
+    /// The unit of amounts in texts and tables for people. Files for programs are in bytes.
+    pub unit: Unit,
 }
 
 /// Why a job was not exported.
@@ -60,7 +62,7 @@ pub fn export_text(
             let module = options.module.as_deref();
             let module = module.map(|name| module_index(share, name)).transpose()?;
             let text = export
-                .write(share, module, result)
+                .write(share, module, result, options.unit)
                 .map_err(|refusal| match refusal {
                     Refusal::NoResult => ExportError::Invalid(checked.problems.clone()),
                     other => ExportError::Refused(other),
@@ -76,10 +78,9 @@ pub fn export_text(
                 return Err(ExportError::Invalid(checked.problems));
             };
             let summary = Summary::new(config, estimate);
-            let amount = Scale::coarse(Unit::Gib).amount(summary.total);
             let stage = stage_name(config, summary.worst);
-            let verdict = summary.verdict.words();
-            let text = format!("{}: {amount} on {stage}. {verdict}.", label());
+            let sentence = summary.sentence(config, Scale::coarse(options.unit));
+            let text = format!("{}, {stage}. {sentence}", label());
             links::with_summary(page, share, &text)
         }
         ExportFormat::Link(LinkForm::Frame) => links::embed(page, share, &label(), view),

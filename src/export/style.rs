@@ -8,7 +8,7 @@ use crate::memory::bucket::Bucket;
 const TOKENS: &str = include_str!("../../styles/tokens.css");
 
 /// The rules of charts: class, CSS property, and name of the page's color.
-const RULES: [(&str, &str, &str); 19] = [
+const RULES: [(&str, &str, &str); 20] = [
     ("scene", "background", "sheet"),
     ("label", "fill", "ink"),
     ("value", "fill", "ink"),
@@ -17,6 +17,7 @@ const RULES: [(&str, &str, &str); 19] = [
     ("free", "fill", "line"),
     ("band", "fill", "edge"),
     ("band", "stroke", "edge"),
+    ("device-range", "stroke", "faint"),
     ("peak", "stroke", "ink"),
     ("gpu", "stroke", "ink"),
     ("gpu-label", "fill", "ink"),

@@ -1,10 +1,12 @@
-//! The result by stage and bucket: CSV in bytes, and a Markdown table in GiB.
+//! The result by stage and bucket: CSV in bytes, and a Markdown table in GiB or GB.
 
 use core::fmt::Write;
 
 use crate::config::job::Config;
 use crate::memory::Estimate;
 use crate::memory::bucket::Bucket;
+use crate::report::amount::{Scale, Unit};
+use crate::units::Bytes;
 
 /// CSV (RFC 4180) with a row for every stage: module, pipeline rank, bytes of every bucket, and their total.
 #[must_use]
@@ -41,9 +43,13 @@ fn cell(text: &str) -> String {
     format!("{guard}{text}")
 }
 
-/// A Markdown table in GiB: a row for every bucket that is not empty, a column for every stage.
+/// A Markdown table: a row for every bucket that is not empty, a column for every stage. A line below says how its numbers
+/// are rounded.
 #[must_use]
-pub fn markdown(config: &Config, estimate: &Estimate) -> String {
+pub fn markdown(config: &Config, estimate: &Estimate, unit: Unit) -> String {
+    let scale = Scale { unit, decimals: 3 };
+    // In Markdown, `<` begins a tag.
+    let number = |bytes: Bytes| scale.number(bytes).replace('<', "&lt;");
     let mut out = String::new();
     for (module, estimate) in config.modules().iter().zip(&estimate.modules) {
         if config.modules().len() > 1 {
@@ -59,7 +65,7 @@ pub fn markdown(config: &Config, estimate: &Estimate) -> String {
         let stages = &estimate.stages;
         row(
             &mut out,
-            "GiB",
+            unit.symbol(),
             &mut (0..stages.len()).map(|rank| format!("stage {rank}")),
         );
         row(
@@ -69,25 +75,19 @@ pub fn markdown(config: &Config, estimate: &Estimate) -> String {
         );
         for bucket in Bucket::ALL {
             if stages.iter().any(|stage| stage.bytes(bucket).0 > 0) {
-                let mut cells = stages.iter().map(|stage| gib(stage.bytes(bucket)));
+                let mut cells = stages.iter().map(|stage| number(stage.bytes(bucket)));
                 row(&mut out, bucket.label(), &mut cells);
             }
         }
         row(
             &mut out,
             "**total**",
-            &mut stages.iter().map(|stage| gib(stage.total)),
+            &mut stages.iter().map(|stage| number(stage.total)),
         );
         out.push('\n');
     }
-    out.truncate(out.trim_end().len());
-    out.push('\n');
+    let _ = writeln!(out, "{}", scale.rounding_note());
     out
-}
-
-fn gib(bytes: crate::units::Bytes) -> String {
-    let thousandths = bytes.gib_thousandths();
-    format!("{}.{:03}", thousandths / 1000, thousandths % 1000)
 }
 
 /// A user's text, escaped for Markdown.

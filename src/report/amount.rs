@@ -1,7 +1,7 @@
 //! Amounts and counts as rounded text. All arithmetic is in whole numbers, so that no text depends on floating-point
 //! rounding.
 
-use core::cmp::{Ordering, Reverse};
+use core::cmp::Ordering;
 
 use crate::units::Bytes;
 
@@ -72,10 +72,14 @@ impl Scale {
         (u128::from(amount.0) * self.steps_per_unit() + unit / 2) / unit
     }
 
-    /// The number without its unit, such as `61.27`.
+    /// The number without its unit, such as `61.27`, rounded to nearest; `<0.01` for an amount that is not zero and would
+    /// print as zero.
     #[must_use]
     pub fn number(self, amount: Bytes) -> String {
-        self.write(self.steps(amount))
+        match self.steps(amount) {
+            0 if amount > Bytes::ZERO => format!("<{}", self.write(1)),
+            steps => self.write(steps),
+        }
     }
 
     /// The number with its unit, such as `61.27 GiB`.
@@ -84,56 +88,49 @@ impl Scale {
         format!("{} {}", self.number(amount), self.unit.symbol())
     }
 
-    /// The numbers of some parts, rounded so that they add up to the number of their sum (the largest remainder method): all
-    /// are rounded down, then the parts with the largest remainders, earlier ones first among equals, get one step more.
+    /// An amount between two bounds with its unit, such as `66.3 to 72.6 GiB`; one amount where both look the same.
     #[must_use]
-    pub fn parts(self, parts: &[Bytes]) -> Vec<String> {
-        self.parts_beside(parts, &[])
-    }
-
-    /// [`parts`](Self::parts), shown beside other parts: a part that is equal to the other part at its place gets the same
-    /// number where the sum allows it.
-    #[must_use]
-    pub fn parts_beside(self, parts: &[Bytes], others: &[Bytes]) -> Vec<String> {
-        let beside = self.rounded(others, &[]);
-        let beside: Vec<(Bytes, u128)> = others.iter().copied().zip(beside).collect();
-        let steps = self.rounded(parts, &beside);
-        steps.into_iter().map(|steps| self.write(steps)).collect()
-    }
-
-    /// The parts in steps, rounded as [`parts_beside`](Self::parts_beside) says. `beside` has the other parts with their
-    /// steps.
-    fn rounded(self, parts: &[Bytes], beside: &[(Bytes, u128)]) -> Vec<u128> {
-        let unit = u128::from(self.unit.bytes());
-        let scaled = |part: &Bytes| u128::from(part.0) * self.steps_per_unit();
-        let mut steps: Vec<u128> = parts.iter().map(|part| scaled(part) / unit).collect();
-        let total: u128 = parts.iter().map(scaled).sum();
-        let missing = (total + unit / 2) / unit - steps.iter().sum::<u128>();
-        let mut by_remainder: Vec<(Ordering, u128, &mut u128)> = parts
-            .iter()
-            .zip(&mut steps)
-            .enumerate()
-            .map(|(i, (part, steps))| {
-                let other = beside.get(i).filter(|(other, _)| other == part);
-                let like = other.map_or(Ordering::Equal, |(_, other)| {
-                    if other > steps {
-                        Ordering::Greater
-                    } else {
-                        Ordering::Less
-                    }
-                });
-                (like, scaled(part) % unit, steps)
-            })
-            .collect();
-        by_remainder.sort_by_key(|(like, remainder, _)| {
-            // A part of 0 bytes stays 0.
-            Reverse((*remainder > 0, *like, *remainder))
-        });
-        let missing = usize::try_from(missing).unwrap_or(usize::MAX);
-        for (.., steps) in by_remainder.into_iter().take(missing) {
-            *steps += 1;
+    pub fn range(self, least: Bytes, most: Bytes) -> String {
+        match (self.number(least), self.number(most)) {
+            (low, high) if low == high => format!("{high} {}", self.unit.symbol()),
+            (low, high) => format!("{low} to {high} {}", self.unit.symbol()),
         }
-        steps
+    }
+
+    /// The difference between two amounts in words, such as `+0.25 GiB (+12.5 %)`; `no change` only where they are equal to
+    /// the byte.
+    #[must_use]
+    pub fn change(self, from: Bytes, to: Bytes) -> String {
+        let off = Bytes(to.0.abs_diff(from.0));
+        let (sign, word) = match to.cmp(&from) {
+            Ordering::Equal => return String::from("no change"),
+            Ordering::Less => ("−", "less"),
+            Ordering::Greater => ("+", "more"),
+        };
+        if self.steps(off) == 0 {
+            return format!("{} {word}", self.amount(off));
+        }
+        let (amount, share) = (self.amount(off), percent(off, from));
+        match share.strip_prefix('<') {
+            // There is no share of nothing.
+            _ if from == Bytes::ZERO => format!("{sign}{amount}"),
+            Some(_) => format!("{sign}{amount} ({share})"),
+            None => format!("{sign}{amount} ({sign}{share})"),
+        }
+    }
+
+    /// How numbers of this scale are rounded, as a footnote of tables and sums.
+    #[must_use]
+    pub fn rounding_note(self) -> String {
+        let (decimals, unit) = (usize::from(self.decimals.min(9)), self.unit.symbol());
+        let (step, half) = match decimals {
+            0 => (String::from("1"), String::from("0.5")),
+            n => (format!("0.{:0>n$}", 1), format!("0.{:0>m$}", 5, m = n + 1)),
+        };
+        format!(
+            "Each number is rounded by itself, to {step} {unit}, so a total may differ from the sum of its parts by up to \
+             {half} {unit} for each number."
+        )
     }
 
     /// The number of an amount in steps.
@@ -189,10 +186,13 @@ pub fn parameters(count: u64) -> String {
     count.to_string()
 }
 
-/// A share of a whole in percent with one decimal, such as `12.5 %`; `0.0 %` where both are 0.
+/// A share of a whole in percent with one decimal, such as `12.5 %`; `<0.1 %` for a share that is not zero and would print as
+/// zero, `0.0 %` where both are 0.
 #[must_use]
 pub fn percent(part: Bytes, whole: Bytes) -> String {
     let whole = u128::from(whole.0.max(1));
-    let tenths = (u128::from(part.0) * 1000 + whole / 2) / whole;
-    format!("{}.{} %", tenths / 10, tenths % 10)
+    match (u128::from(part.0) * 1000 + whole / 2) / whole {
+        0 if part > Bytes::ZERO => String::from("<0.1 %"),
+        tenths => format!("{}.{} %", tenths / 10, tenths % 10),
+    }
 }

@@ -43,7 +43,7 @@ pub enum How {
         /// The symbol, value and meaning of every factor.
         legend: Vec<Factor>,
     },
-    /// A sum of other numbers. Their rounded numbers add up to the rounded sum.
+    /// A sum of other numbers, each rounded by itself.
     Sum(Vec<Term>),
 }
 
@@ -206,18 +206,13 @@ fn explain_total(lines: &[Line], unit: Unit) -> Explanation {
 
 fn sum(parts: impl Iterator<Item = (String, String, Bytes)>, unit: Unit) -> How {
     let parts: Vec<_> = parts.collect();
-    let amounts: Vec<Bytes> = parts.iter().map(|(_, _, bytes)| *bytes).collect();
-    let total = amounts.iter().copied().sum();
-    let numbers = Scale::fine(unit).parts(&amounts);
-    let terms = parts
-        .into_iter()
-        .zip(numbers)
-        .map(|((path, label, bytes), number)| Term {
-            path,
-            label,
-            number,
-            percent: percent(bytes, total),
-        });
+    let total: Bytes = parts.iter().map(|(_, _, bytes)| *bytes).sum();
+    let terms = parts.into_iter().map(|(path, label, bytes)| Term {
+        path,
+        label,
+        number: Scale::fine(unit).number(bytes),
+        percent: percent(bytes, total),
+    });
     How::Sum(terms.collect())
 }
 

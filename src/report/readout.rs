@@ -3,8 +3,9 @@
 use super::amount::{Scale, percent};
 use super::charts::Subject;
 use super::explain::find;
+use super::headroom::Headroom;
 use super::parts::by_component;
-use super::summary::{Verdict, device, difference, stage_name};
+use super::summary::{Verdict, device, stage_name};
 use super::table::layers;
 use super::target::{Target, bucket_of};
 use crate::memory::{StageEstimate, StageRef};
@@ -57,26 +58,21 @@ pub fn readout(subject: &Subject<'_>, target: &Target) -> Option<Readout> {
 fn whole_stage(subject: &Subject<'_>, place: StageRef, stage: &StageEstimate) -> Readout {
     let gpu = subject.config.gpu_memory();
     let layers = layers(subject.config, place);
-    let room = gpu.and_then(|gpu| {
+    let headroom = gpu.and_then(|gpu| {
         let device = device(subject.config, place.module, stage.total, stage.graphs);
-        let amount = difference(device, stage.total, gpu);
-        let amount = Scale::fine(subject.unit).amount(amount);
-        match Verdict::of(subject.config, device) {
-            Verdict::DoesNotFit => Some(format!("{amount} too much")),
-            Verdict::Fits | Verdict::Tight => Some(format!("{amount} free")),
-            Verdict::Unknown | Verdict::NotThisJob => None,
-        }
+        let is_this_job = Verdict::of(subject.config, device) != Verdict::NotThisJob;
+        is_this_job.then(|| Headroom::of(device, gpu).words(Scale::fine(subject.unit)))
     });
     let chunks = match stage.chunks.len() {
         1 => String::new(),
         n => format!(" in {n} chunks"),
     };
-    let room = room.map_or_else(String::new, |room| format!(" · {room}"));
+    let headroom = headroom.map_or_else(String::new, |words| format!(" · {words}"));
     let noun = if layers == "1" { "layer" } else { "layers" };
     Readout {
         name: capitalized(&stage_name(subject.config, place)),
         amount: Scale::fine(subject.unit).amount(stage.total),
-        detail: format!("{layers} {noun}{chunks}{room}"),
+        detail: format!("{layers} {noun}{chunks}{headroom}"),
     }
 }
 

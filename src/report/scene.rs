@@ -143,6 +143,8 @@ pub enum Class {
     Free,
     /// The overheads beyond the prediction.
     Band,
+    /// The bracket around the range of memory that the device shows.
+    DeviceRange,
     /// The line of the peak.
     Peak,
     /// The line of the GPU's memory.
@@ -182,6 +184,7 @@ impl Class {
             Self::Other => "bucket bucket-other",
             Self::Free => "free",
             Self::Band => "band",
+            Self::DeviceRange => "device-range",
             Self::Peak => "peak",
             Self::Gpu => "gpu",
             Self::GpuLabel => "gpu-label",

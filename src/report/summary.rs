@@ -1,7 +1,10 @@
 //! The headline of an estimate: what the job needs, whether it fits the GPU, and by how much.
 
-use super::amount::Scale;
+use super::amount::{Scale, grouped};
+use super::headroom::Headroom;
 pub use super::verdict::Verdict;
+use super::verdict::another_job;
+use crate::config::gpus;
 use crate::config::job::Config;
 use crate::memory::overhead::memory_range;
 use crate::memory::{Estimate, StageRef};
@@ -50,35 +53,61 @@ impl Summary {
         }
     }
 
-    /// The memory that the device may show, in words.
+    /// What the number of allocated memory is compared with, in words that follow it:
+    /// `allocated, 66.3 to 72.6 on the device, of 79.6 GiB`.
     #[must_use]
     pub fn device_words(&self, scale: Scale) -> String {
         let (low, high) = self.device;
-        format!(
-            "{} to {} on the device, with fragmentation, CUDA context, NCCL and CUDA graphs",
-            scale.number(low),
-            scale.amount(high)
-        )
+        match self.gpu {
+            Some(gpu) => {
+                let range = scale.range(low, high);
+                let range = range.strip_suffix(scale.unit.symbol()).unwrap_or(&range);
+                format!("allocated, {range}on the device, of {}", scale.amount(gpu))
+            }
+            None => format!("allocated, {} on the device", scale.range(low, high)),
+        }
     }
 
-    /// The memory that stays free, or, where the job does not fit, that is missing; `None` where no GPU is chosen, and where the
-    /// estimate is that of another job.
+    /// What stays free on the GPU, or is missing; `None` where no GPU is chosen, and where the estimate is that of another job.
     #[must_use]
-    pub fn difference(&self) -> Option<Bytes> {
+    pub fn headroom(&self) -> Option<Headroom> {
         let gpu = self.gpu.filter(|_| self.verdict != Verdict::NotThisJob);
-        gpu.map(|gpu| difference(self.device, self.total, gpu))
+        gpu.map(|gpu| Headroom::of(self.device, gpu))
+    }
+
+    /// The headline in one sentence: `Fits, 7.0 to 13.3 GiB free: 63.9 GiB allocated, 66.3 to 72.6 on the device, of 79.6 GiB.`
+    #[must_use]
+    pub fn sentence(&self, config: &Config, scale: Scale) -> String {
+        let reason = match (self.headroom(), another_job(config)) {
+            (_, Some(reason)) => format!(": {reason}. It needs"),
+            (Some(headroom), None) => format!(", {}:", headroom.words(scale)),
+            (None, None) => String::from(":"),
+        };
+        format!(
+            "{}{reason} {} {}.",
+            self.verdict.words(),
+            scale.amount(self.total),
+            self.device_words(scale)
+        )
     }
 }
 
-/// The memory of a GPU that stays free beside an amount that PyTorch allocates. Where the job does not fit, the memory that
-/// is missing for `low`, the least that the device shows.
+/// What the advertised memory of the chosen GPU is to its driver, in one sentence; `None` where no GPU of a known name is
+/// chosen, or its memory was set by hand.
 #[must_use]
-pub fn difference((low, _): (Bytes, Bytes), amount: Bytes, gpu: Bytes) -> Bytes {
-    if low > gpu {
-        low.saturating_sub(gpu)
-    } else {
-        gpu.saturating_sub(amount)
-    }
+pub fn gpu_words(config: &Config, scale: Scale) -> Option<String> {
+    let name = config.modules().first()?.args().gpu.as_deref()?;
+    let gpu = gpus::by_id(name)?;
+    let memory = Bytes(gpu.memory_bytes());
+    (config.gpu_memory() == Some(memory)).then(|| {
+        format!(
+            "{}: {} GB as sold, {} ({} MiB) as its driver reports.",
+            gpu.name,
+            gpu.advertised_gb,
+            scale.amount(memory),
+            grouped(gpu.memory_mib)
+        )
+    })
 }
 
 /// The GPUs with the largest peak in words, such as `on each GPU of the heaviest of 8 stages, stage 0`. A job with several

@@ -30,7 +30,7 @@ pub struct Row {
     pub layers: String,
     /// The bytes of each of the table's buckets.
     pub bytes: Vec<Bytes>,
-    /// The same as rounded numbers, which add up to `total_number`.
+    /// The same as numbers, each rounded by itself.
     pub numbers: Vec<String>,
     /// The bytes of all buckets together.
     pub total: Bytes,
@@ -71,7 +71,7 @@ impl Table {
                     stage: place,
                     name: stage_name(config, place),
                     layers: layers(config, place),
-                    numbers: scale.parts(&bytes),
+                    numbers: bytes.iter().map(|bytes| scale.number(*bytes)).collect(),
                     bytes,
                     total: stage.total,
                     total_number: scale.number(stage.total),

@@ -9,7 +9,7 @@ use super::browser;
 use super::results::HeadlineBar;
 use super::state::{Outcome, State};
 use crate::memory::bucket::Bucket;
-use crate::report::amount::{Scale, percent};
+use crate::report::amount::Scale;
 use crate::report::summary::{self as report, Verdict};
 use crate::units::Bytes;
 use figures::Figures;
@@ -37,13 +37,11 @@ pub(super) fn sentence(state: State) -> String {
         return String::new();
     };
     let scale = Scale::coarse(state.unit.get());
-    format!(
-        "{}. {} {}. {}.",
-        headline.summary.verdict.words(),
-        scale.amount(headline.summary.total),
-        headline.place,
-        headline.headroom(scale)
-    )
+    let outcome = state.outcome.read();
+    let summary = outcome
+        .as_ref()
+        .map(|outcome| headline.summary.sentence(&outcome.config, scale));
+    format!("{} Needed {}.", summary.unwrap_or_default(), headline.place)
 }
 
 /// All that the headline says.
@@ -52,6 +50,8 @@ struct Headline {
     summary: report::Summary,
     /// Which GPUs need most, in words.
     place: String,
+    /// What the chosen GPU's memory is to its driver, where its name is known.
+    gpu: Option<String>,
     /// What each of them needs, by bucket.
     memory: [Bytes; Bucket::COUNT],
 }
@@ -63,26 +63,20 @@ impl Headline {
         Some(Self {
             summary: report::Summary::new(config, estimate),
             place: report::worst_place(config, estimate),
+            gpu: report::gpu_words(config, Scale::coarse(state.unit.get())),
             memory: estimate.worst_rank.memory,
         })
     }
 
     /// What stays free on the GPU, or what it lacks.
     fn headroom(&self, scale: Scale) -> String {
-        let (Some(gpu), Some(difference)) = (self.summary.gpu, self.summary.difference()) else {
-            return match self.summary.verdict {
-                Verdict::NotThisJob => String::new(),
-                _ => String::from("choose one under Hardware"),
-            };
-        };
-        let what = match self.summary.verdict {
-            Verdict::DoesNotFit => "too much",
-            _ => "free",
-        };
-        format!(
-            "{} {what}, {}",
-            scale.amount(difference),
-            percent(difference, gpu)
-        )
+        match (
+            self.summary.headroom().zip(self.summary.gpu),
+            self.summary.verdict,
+        ) {
+            (Some((headroom, gpu)), _) => headroom.words_with_share(scale, gpu),
+            (None, Verdict::NotThisJob) => String::new(),
+            (None, _) => String::from("choose one under Hardware"),
+        }
     }
 }

@@ -25,6 +25,7 @@ use megatron_memory::formats::state::{Setup, ShareState};
 use megatron_memory::memory::bucket::Bucket;
 use megatron_memory::memory::estimate;
 use megatron_memory::presets::PRESETS;
+use megatron_memory::report::amount::Unit;
 use megatron_memory::units::Bytes;
 use megatron_memory::value::Value;
 
@@ -456,7 +457,7 @@ fn a_check_on_one_gpu_is_for_one_model() {
         .find(|export| export.id == "one_gpu")
         .unwrap();
     let refusal = export
-        .write(&state, Some(0), Some((&config, &result)))
+        .write(&state, Some(0), Some((&config, &result)), Unit::Gib)
         .unwrap_err();
     let Refusal::OneModelOnly(names) = &refusal else {
         panic!("{refusal:?}");
@@ -472,7 +473,7 @@ fn every_export_is_the_same_every_time_and_has_a_name() {
             let config = check(&state.setup.job).config.unwrap();
             let result = estimate(&config);
             let text = export
-                .write(&state, None, Some((&config, &result)))
+                .write(&state, None, Some((&config, &result)), Unit::Gib)
                 .unwrap();
             assert!(
                 !text.is_empty() && text.ends_with('\n'),
@@ -480,7 +481,7 @@ fn every_export_is_the_same_every_time_and_has_a_name() {
                 export.id
             );
             assert_eq!(
-                export.write(&state, None, Some((&config, &result))),
+                export.write(&state, None, Some((&config, &result)), Unit::Gib),
                 Ok(text.clone())
             );
             if export.complete {
@@ -527,8 +528,22 @@ fn tables_have_exact_bytes_and_no_formulas() {
         assert_eq!(*total, stage.total.0);
         assert_eq!(buckets.iter().sum::<u64>(), *total);
     }
-    let markdown = tables::markdown(&config, &result);
+    let markdown = tables::markdown(&config, &result, Unit::Gib);
     assert!(markdown.starts_with("| GiB | stage 0 |"), "{markdown}");
+    assert!(
+        markdown.ends_with("0.0005 GiB for each number.\n"),
+        "{markdown}"
+    );
+    let markdown = tables::markdown(&config, &result, Unit::Gb);
+    assert!(
+        markdown.starts_with("| GB | stage 0 |") && !markdown.contains("GiB"),
+        "{markdown}"
+    );
+    let total = format!("{:.3}", stages[0].total.0 as f64 / 1e9);
+    assert!(
+        markdown.contains(&format!("| **total** | {total} |")),
+        "{markdown}"
+    );
 }
 
 #[test]

@@ -19,8 +19,10 @@ pub const CHART: Chart = Chart {
 const TOP: Px = Px::of(18);
 /// The height of the bar.
 const BAR: Px = Px::of(40);
-/// The height below the bar.
-const BELOW: Px = Px::of(4);
+/// The height by which the line of the GPU's memory extends beyond the bar on either side.
+const BEYOND: Px = Px::of(4);
+/// The height below the bar, for the range that the device shows.
+const BELOW: Px = Px::of(22);
 /// The distance from the top of the bar to the base line of its text.
 const BASE_LINE: Px = Px::of(25);
 /// The gap on each side of a text within the bar.
@@ -35,7 +37,6 @@ fn draw(subject: &Subject<'_>) -> Scene {
         .map(|bucket| (bucket, rank.bytes(bucket)))
         .filter(|(_, bytes)| *bytes > Bytes::ZERO)
         .collect();
-    let amounts: Vec<Bytes> = held.iter().map(|(_, bytes)| *bytes).collect();
     let whole = summary.device.1.max(summary.gpu.unwrap_or(Bytes::ZERO));
     let at = |bytes: Bytes| subject.width.share(bytes.0.into(), whole.0.into());
     let size = |from: Px, to: Px| ((to - from).max(Px::ZERO), BAR);
@@ -47,9 +48,11 @@ fn draw(subject: &Subject<'_>) -> Scene {
     )];
     let (from, to) = (at(summary.total), at(summary.device.1));
     behind.push(Drawing::rect(Class::Band, (from, TOP), size(from, to)));
+    behind.extend(device_range(&summary, scale, subject.width, at));
     let mut marks = Vec::new();
     let mut below = Bytes::ZERO;
-    for ((bucket, bytes), number) in held.iter().zip(scale.parts(&amounts)) {
+    for (bucket, bytes) in &held {
+        let number = scale.number(*bytes);
         let (from, to) = (at(below), at(below + *bytes));
         below += *bytes;
         let target = Target::line(summary.worst, bucket.id());
@@ -83,8 +86,8 @@ fn draw(subject: &Subject<'_>) -> Scene {
         let x = at(gpu);
         before.push(Drawing::line(
             Class::Gpu,
-            (x, TOP - BELOW),
-            (x, TOP + BAR + BELOW),
+            (x, TOP - BEYOND),
+            (x, TOP + BAR + BEYOND),
         ));
         let name = format!("GPU {}", scale.amount(gpu));
         let (place, anchor) = if Px::for_words(&name) > x {
@@ -114,14 +117,42 @@ fn draw(subject: &Subject<'_>) -> Scene {
     }
 }
 
-fn description(summary: &Summary, scale: Scale) -> String {
-    let needs = format!("It needs {}", scale.amount(summary.total));
-    match summary.gpu {
-        None => format!("{needs}; no GPU is chosen."),
-        Some(gpu) => format!(
-            "{needs} of {}: {}.",
-            scale.amount(gpu),
-            summary.verdict.words().to_ascii_lowercase()
+/// The range that the device shows, as a bracket below the bar with its numbers.
+fn device_range(
+    summary: &Summary,
+    scale: Scale,
+    width: Px,
+    at: impl Fn(Bytes) -> Px,
+) -> [Drawing; 4] {
+    let (low, high) = summary.device;
+    let (from, to) = (at(low), at(high));
+    let (top, line) = (TOP + BAR, TOP + BAR + BEYOND);
+    let text = format!("{} on the device", scale.range(low, high));
+    let needed = Px::for_words(&text);
+    let (place, anchor) = if needed <= to {
+        (to, Anchor::End)
+    } else {
+        (from.min((width - needed).max(Px::ZERO)), Anchor::Start)
+    };
+    let side = |x| Drawing::line(Class::DeviceRange, (x, top), (x, line));
+    [
+        side(from),
+        side(to),
+        Drawing::line(Class::DeviceRange, (from, line), (to, line)),
+        Drawing::text(
+            Class::Tick,
+            (place, TOP + BAR + BELOW - Px::of(5)),
+            anchor,
+            text,
         ),
-    }
+    ]
+}
+
+fn description(summary: &Summary, scale: Scale) -> String {
+    format!(
+        "{} {}: {}.",
+        scale.amount(summary.total),
+        summary.device_words(scale),
+        summary.verdict.words().to_lowercase()
+    )
 }

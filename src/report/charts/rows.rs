@@ -67,7 +67,7 @@ impl RowLayout {
     }
 }
 
-/// Draws the rows of a breakdown. Their rounded numbers add up to the stage's rounded total.
+/// Draws the rows of a breakdown.
 pub(super) fn draw(id: &'static str, title: &str, subject: &Subject<'_>, parts: &[Part]) -> Scene {
     let scale = Scale::fine(subject.unit);
     let amounts: Vec<Bytes> = parts.iter().map(|part| part.bytes).collect();
@@ -75,9 +75,8 @@ pub(super) fn draw(id: &'static str, title: &str, subject: &Subject<'_>, parts: 
     let longest = amounts.iter().copied().max().unwrap_or(Bytes::ZERO);
     let at = RowLayout::new(subject);
     let room = (at.right - at.left).max(Px::ZERO);
-    let numbers = scale.parts(&amounts);
     let mut marks = Vec::new();
-    for (i, (part, number)) in parts.iter().zip(&numbers).enumerate() {
+    for (i, part) in parts.iter().enumerate() {
         let top = at.height.times(i);
         let base = top + at.base;
         let mut drawings = vec![
@@ -99,7 +98,7 @@ pub(super) fn draw(id: &'static str, title: &str, subject: &Subject<'_>, parts: 
             drawings.push(Drawing::rect(share.bucket.into(), place, (width, BAR)).about(target));
             x += width;
         }
-        let number = format!("{number} {}", subject.unit.symbol());
+        let number = scale.amount(part.bytes);
         drawings.push(Drawing::text(
             Class::Value,
             (subject.width, base),
@@ -119,15 +118,11 @@ pub(super) fn draw(id: &'static str, title: &str, subject: &Subject<'_>, parts: 
             drawings,
         });
     }
-    let largest = parts
-        .iter()
-        .zip(&numbers)
-        .max_by_key(|(part, _)| part.bytes);
-    let description = largest.map_or_else(String::new, |(part, number)| {
-        let (rows, unit) = (parts.len(), subject.unit.symbol());
-        let total = scale.amount(total);
+    let largest = parts.iter().max_by_key(|part| part.bytes);
+    let description = largest.map_or_else(String::new, |part| {
+        let (rows, number, total) = (parts.len(), scale.amount(part.bytes), scale.amount(total));
         format!(
-            "{} is the largest of {rows} rows: {number} {unit} of {total}.",
+            "{} is the largest of {rows} rows: {number} of {total}.",
             part.label
         )
     });

@@ -23,7 +23,9 @@ pub(super) fn ExportDialog() -> impl IntoView {
     let state: State = expect_context();
     let share = StoredValue::new(state.share_untracked());
     let selection = RwSignal::new(Selection::default());
-    let made = Memo::new(move |_| share.with_value(|share| selection.read().make(share)));
+    let made = Memo::new(move |_| {
+        share.with_value(|share| selection.read().make(share, state.unit.get()))
+    });
     let error = Signal::derive(move || made.read().as_ref().err().cloned().unwrap_or_default());
     let text = Memo::new(move |_| made.read().as_ref().ok().cloned());
     let result = move || {

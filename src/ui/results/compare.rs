@@ -4,13 +4,11 @@ use std::sync::Arc;
 
 use leptos::prelude::*;
 
-use super::frameworks::signed;
 use super::panel::{Panel, PanelHead};
 use super::state::ResultsState;
 use crate::config::check;
 use crate::config::fields::FieldId;
 use crate::formats::state::Setup;
-use crate::memory::StageEstimate;
 use crate::memory::bucket::Bucket;
 use crate::report::amount::Scale;
 use crate::report::summary::stage_name;
@@ -58,7 +56,13 @@ fn BucketTable() -> impl IntoView {
         Comparison::of(now, pinned, Scale::fine(page.unit.get()))
     });
     move || match comparison.get() {
-        Some(comparison) => comparison.view().into_any(),
+        Some(comparison) => view! {
+            {comparison.view()}
+            <p class="panel-note rounding">
+                {Scale::fine(page.unit.get_untracked()).rounding_note()}
+            </p>
+        }
+        .into_any(),
         None => view! { <p>"The pinned job cannot run."</p> }.into_any(),
     }
 }
@@ -83,17 +87,10 @@ impl Comparison {
         let (new, old) = (now.estimate.worst_stage()?, pinned.estimate.worst_stage()?);
         let place = |outcome: &Outcome| stage_name(&outcome.config, outcome.estimate.worst);
         let is_held = |bucket: &Bucket| old.bytes(*bucket).max(new.bytes(*bucket)) > Bytes::ZERO;
-        let held: Vec<Bucket> = Bucket::ALL.into_iter().filter(is_held).collect();
-        // The numbers of a column add up to its total as they are shown.
-        let column = |stage: &StageEstimate| -> Vec<Bytes> {
-            held.iter().map(|bucket| stage.bytes(*bucket)).collect()
-        };
-        let (before, after) = (column(old), column(new));
-        let (before, after) = (scale.parts(&before), scale.parts_beside(&after, &before));
-        let numbers = held.iter().zip(before).zip(after);
-        let buckets = numbers.map(|((bucket, before), after)| {
-            let difference = signed(new.bytes(*bucket), old.bytes(*bucket), scale);
-            (*bucket, [before, after, difference])
+        let buckets = Bucket::ALL.into_iter().filter(is_held).map(|bucket| {
+            let (old, new) = (old.bytes(bucket), new.bytes(bucket));
+            let cells = [scale.number(old), scale.number(new), scale.change(old, new)];
+            (bucket, cells)
         });
         Some(Self {
             places: [place(pinned), place(now)],
@@ -101,7 +98,7 @@ impl Comparison {
             total: [
                 scale.number(old.total),
                 scale.number(new.total),
-                signed(new.total, old.total, scale),
+                scale.change(old.total, new.total),
             ],
         })
     }

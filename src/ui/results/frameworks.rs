@@ -9,7 +9,7 @@ use super::state::ResultsState;
 use crate::framework_reports::differences::{Difference, Effect, differences};
 use crate::framework_reports::job::{Amounts, reports};
 use crate::memory::StageEstimate;
-use crate::report::amount::{Scale, percent};
+use crate::report::amount::Scale;
 use crate::units::Bytes;
 
 /// Both reports on the shown module.
@@ -81,7 +81,7 @@ fn ReportTable(reports: Memo<Option<Reports>>) -> impl IntoView {
 
 fn report_row(report: &Amounts, states: Bytes, scale: Scale) -> impl IntoView + use<> {
     let (amount, difference) = match &report.states {
-        Ok(bytes) => (scale.amount(*bytes), signed(*bytes, states, scale)),
+        Ok(bytes) => (scale.amount(*bytes), scale.change(states, *bytes)),
         Err(error) => (error.to_string(), String::new()),
     };
     let activations = report.activations.map(|bytes| scale.amount(bytes));
@@ -169,15 +169,4 @@ impl Reports {
             states: estimate.stages.iter().map(StageEstimate::states).max()?,
         })
     }
-}
-
-/// How much more or less than another amount, with sign and share.
-pub(super) fn signed(amount: Bytes, than: Bytes, scale: Scale) -> String {
-    let off = Bytes(amount.0.abs_diff(than.0));
-    let sign = match amount.cmp(&than) {
-        _ if scale.steps(off) == 0 => return String::from("the same"),
-        core::cmp::Ordering::Less => "−",
-        _ => "+",
-    };
-    format!("{sign}{} ({sign}{})", scale.amount(off), percent(off, than))
 }

@@ -8,6 +8,7 @@ use leptos::prelude::*;
 use super::deferred::deferred_memo;
 use super::panel::{Panel, PanelHead, SidewaysScroll};
 use super::state::ResultsState;
+use crate::report::amount::Scale;
 use crate::report::table::{Order, Table};
 use crate::ui::browser;
 use row::StageRow;
@@ -44,6 +45,11 @@ pub(in super::super) fn NumbersPanel() -> impl IntoView {
                     </Show>
                 </div>
             </SidewaysScroll>
+            <Show when=move || is_known.get()>
+                <p class="panel-note rounding">
+                    {move || Scale::fine(results.page.unit.get()).rounding_note()}
+                </p>
+            </Show>
         </Panel>
     }
 }

@@ -33,26 +33,24 @@ pub(super) fn Figures(headline: Memo<Option<Headline>>) -> impl IntoView {
                             {move || text(|headline, scale| scale.number(headline.summary.total))}
                         </strong>
                         <span>{move || format!(" {}", unit.get().symbol())}</span>
-                        <span class="of">{move || text(gpu)}</span>
+                        <span class="of" data-testid="device">
+                            {move || text(|headline, scale| {
+                                format!(" {}", headline.summary.device_words(scale))
+                            })}
+                        </span>
                     </p>
                     <p class="verdict">
                         <svg viewBox="0 0 16 16" aria-hidden="true">
                             <path d=move || icon(verdict.get()) />
                         </svg>
                         <strong data-testid="verdict">{move || verdict.get().words()}</strong>
-                        <span class="headroom">{move || text(Headline::headroom)}</span>
+                        <span class="headroom" data-testid="headroom">{move || text(Headline::headroom)}</span>
                     </p>
                 </div>
                 {move || headline.read().as_ref().map(meter)}
             </div>
         </div>
     }
-}
-
-/// The GPU's memory behind the total; empty where no GPU is chosen.
-fn gpu(headline: &Headline, scale: Scale) -> String {
-    let gpu = headline.summary.gpu;
-    gpu.map_or_else(String::new, |gpu| format!(" of {}", scale.amount(gpu)))
 }
 
 /// The outline of a verdict's icon.
@@ -65,10 +63,12 @@ const fn icon(verdict: Verdict) -> &'static str {
     }
 }
 
-/// The buckets of the fullest stage on one line, with the GPU's memory as its end or as a mark in it.
+/// The buckets of the fullest stage on one line, behind them the range that the device shows, and the GPU's memory as its
+/// end or as a mark in it.
 fn meter(headline: &Headline) -> impl IntoView + use<> {
     let gpu = headline.summary.gpu;
-    let full = headline.summary.total.max(gpu.unwrap_or_default()).0.max(1);
+    let (_, device) = headline.summary.device;
+    let full = device.max(gpu.unwrap_or_default()).0.max(1);
     // A thousandth is finer than any screen.
     let share = |part: u64| u128::from(part) * 1000 / u128::from(full);
     let mut end = 0_u64;
@@ -89,11 +89,13 @@ fn meter(headline: &Headline) -> impl IntoView + use<> {
             })
         });
     let parts = parts.flatten().collect_view();
+    let (from, to) = (share(headline.summary.total.0), share(device.0));
     let mark =
         gpu.map(|gpu| view! { <path class="meter-mark" d=format!("M{} -4V14", share(gpu.0)) /> });
     view! {
         <svg class="meter" viewBox="0 0 1000 10" preserveAspectRatio="none" aria-hidden="true">
             {parts}
+            <polygon class="meter-device" points=format!("{from},0 {to},0 {to},10 {from},10") />
             {mark}
         </svg>
     }

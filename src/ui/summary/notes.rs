@@ -4,13 +4,13 @@ use leptos::prelude::*;
 
 use super::Headline;
 use crate::config::problem::Severity;
-use crate::report::amount::Scale;
 use crate::ui::browser;
 use crate::ui::components::form::control_id;
 use crate::ui::state::State;
 
-/// What the total leaves out.
-const MISSING: &str = "The most that PyTorch allocates at any moment of a step";
+/// What allocated memory is, and what the device adds to it.
+const BASIS: &str = "Allocated is the most that PyTorch holds at any moment of a step; the device adds fragmentation, CUDA \
+                     context, NCCL and CUDA graphs, and the verdict counts them.";
 
 /// The lines below the headline.
 #[component]
@@ -22,17 +22,17 @@ pub(super) fn Notes(headline: Memo<Option<Headline>>) -> impl IntoView {
             .as_ref()
             .map(|headline| headline.place.clone())
     };
-    let missing = move || {
-        let scale = Scale::coarse(state.unit.get());
+    let basis = move || {
         let headline = headline.read();
-        headline
-            .as_ref()
-            .map(|headline| format!("{MISSING}; {}.", headline.summary.device_words(scale)))
+        headline.as_ref().map(|headline| match &headline.gpu {
+            Some(gpu) => format!("{BASIS} {gpu}"),
+            None => String::from(BASIS),
+        })
     };
     view! {
         <div class="summary-foot">
             <p class="where">{place}</p>
-            <p class="missing">{missing}</p>
+            <p class="missing">{basis}</p>
             <div class="trouble" hidden=move || !state.stale.get()>
                 <p data-testid="stale">{move || problems(state, headline.read().is_some())}</p>
                 <button type="button" class="link" on:click=move |_| go_to_first_error(state)>

@@ -12,6 +12,7 @@ use megatron_memory::formats::import_text::{ImportOptions, import_text};
 use megatron_memory::formats::state::{Setup, ShareState};
 use megatron_memory::presets::PRESETS;
 use megatron_memory::presets::jobs::JOBS;
+use megatron_memory::report::amount::Unit;
 
 use super::state;
 
@@ -207,7 +208,18 @@ fn links_have_their_forms() {
     );
     let summary = write(LinkForm::Summary);
     assert!(
-        summary.starts_with("GPU memory of Llama 3 8B: ") && summary.contains(" GiB on stage 0. "),
+        summary.starts_with("GPU memory of Llama 3 8B, stage 0. ")
+            && summary.contains(" GiB allocated, ")
+            && summary.contains(" on the device, of 79.6 GiB."),
+        "{summary}"
+    );
+    let gb = ExportOptions {
+        unit: Unit::Gb,
+        ..options.clone()
+    };
+    let summary = export_text(&share, ExportFormat::Link(LinkForm::Summary), &gb).unwrap();
+    assert!(
+        summary.contains(" GB ") && !summary.contains("GiB"),
         "{summary}"
     );
     let frame = format!("src=\"{PAGE}embed.html?view=bar#v1;m=llama3-8b@1;tp=2\"");

@@ -1,5 +1,6 @@
 use megatron_memory::report::amount::{Scale, Unit, exact, grouped, parameters, percent};
-use megatron_memory::report::summary::{Summary, Verdict, difference};
+use megatron_memory::report::headroom::Headroom;
+use megatron_memory::report::summary::{Summary, Verdict};
 use megatron_memory::units::{Bytes, GIB};
 use proptest::prelude::*;
 use serde_json::json;
@@ -26,7 +27,7 @@ fn amounts_carry_their_unit_and_round_to_nearest() {
     }
     assert_eq!(Scale::fine(Unit::Gib).amount(Bytes::ZERO), "0.00 GiB");
     assert_eq!(Scale::fine(Unit::Gib).number(Bytes(GIB / 200 + 1)), "0.01");
-    assert_eq!(Scale::fine(Unit::Gib).number(Bytes(GIB / 200)), "0.00");
+    assert_eq!(Scale::fine(Unit::Gib).number(Bytes(GIB / 200)), "<0.01");
     assert_eq!(
         Scale {
             unit: Unit::Gb,
@@ -38,51 +39,79 @@ fn amounts_carry_their_unit_and_round_to_nearest() {
 }
 
 #[test]
-fn what_rounding_loses_goes_to_the_largest_remainders() {
-    let third = Bytes(GIB / 3);
-    let scale = Scale::coarse(Unit::Gib);
-    // A third is 0.333…; the sum is 1.0 and its last tenth goes to the first of equals.
-    assert_eq!(
-        scale.parts(&[third, third, Bytes(GIB - 2 * third.0)]),
-        ["0.3", "0.3", "0.4"]
-    );
-    assert_eq!(scale.parts(&[third, third, third]), ["0.4", "0.3", "0.3"]);
-    assert_eq!(scale.parts(&[Bytes::ZERO, Bytes(GIB / 2)]), ["0.0", "0.5"]);
-    assert_eq!(scale.parts(&[]), Vec::<String>::new());
-    // What is the same in two jobs looks the same, if its remainder is the smallest or not.
-    let (less, more) = (Bytes(third.0 - 1), Bytes(third.0 + GIB / 50));
-    assert_eq!(scale.parts(&[less, third, third]), ["0.3", "0.4", "0.3"]);
-    let beside = scale.parts_beside(&[less, third, more], &[less, third, third]);
-    assert_eq!(beside, ["0.3", "0.4", "0.3"]);
-    assert_eq!(scale.parts(&[less, third, more]), ["0.3", "0.3", "0.4"]);
+fn only_zero_prints_as_zero_and_only_equal_amounts_are_unchanged() {
+    let scale = Scale::fine(Unit::Gib);
+    let (small, gib) = (Bytes(GIB / 300), Bytes(GIB));
+    for (from, to, words) in [
+        (gib, gib, "no change"),
+        (gib, Bytes(GIB + GIB / 4), "+0.25 GiB (+25.0 %)"),
+        (gib, Bytes(GIB - GIB / 4), "−0.25 GiB (−25.0 %)"),
+        (gib, gib + small, "<0.01 GiB more"),
+        (gib + small, gib, "<0.01 GiB less"),
+        (Bytes::ZERO, gib, "+1.00 GiB"),
+        (
+            Bytes(GIB * 100),
+            Bytes(GIB * 100 + GIB / 50),
+            "+0.02 GiB (<0.1 %)",
+        ),
+    ] {
+        assert_eq!(scale.change(from, to), words);
+    }
+    assert_eq!(scale.range(gib, gib + small), "1.00 GiB");
+    assert_eq!(scale.range(small, gib), "<0.01 to 1.00 GiB");
+    assert_eq!(percent(Bytes(1), gib), "<0.1 %");
+}
+
+/// A printed number in steps of its last decimal, and the most by which it is off in half steps: an amount below half a step
+/// prints as less than one.
+fn printed(text: &str) -> (u128, u128) {
+    match text.strip_prefix('<') {
+        Some(_) => (0, 1),
+        None => (text.replace('.', "").parse().unwrap(), 1),
+    }
 }
 
 proptest! {
     #[test]
-    fn parts_add_up_to_the_total_as_shown(
+    fn numbers_of_equal_bytes_are_equal_and_parts_add_up_within_half_a_step_each(
         parts in prop::collection::vec(prop_oneof![Just(0u64), 0..GIB * 3, 0..1u64 << 58], 0..30),
         unit in prop::sample::select(&Unit::ALL[..]),
         decimals in 0u8..4,
-        beside in prop::bool::ANY,
-        changed in prop::collection::vec(prop::option::of(0..GIB * 3), 0..30),
     ) {
         let scale = Scale { unit, decimals };
         let parts: Vec<Bytes> = parts.into_iter().map(Bytes).collect();
-        let mut others = parts.clone();
-        for (other, changed) in others.iter_mut().zip(changed) {
-            *other = changed.map_or(*other, Bytes);
-        }
-        let digits = |text: &str| text.replace('.', "").parse::<u128>().unwrap();
-        let shown = if beside { scale.parts_beside(&parts, &others) } else { scale.parts(&parts) };
         let total: Bytes = parts.iter().copied().sum();
-        let sum: u128 = shown.iter().map(|text| digits(text)).sum();
-        prop_assert_eq!(sum, digits(&scale.number(total)));
-        // No part is off by a whole step, and nothing stays nothing.
-        for (part, shown) in parts.iter().zip(&shown) {
-            let (exact, shown) = (scale.steps(*part), digits(shown));
-            prop_assert!(exact.abs_diff(shown) <= 1, "{} shown as {}", exact, shown);
-            prop_assert!(part.0 > 0 || shown == 0);
+        let numbers: Vec<String> = parts.iter().map(|part| scale.number(*part)).collect();
+        for (part, number) in parts.iter().zip(&numbers) {
+            for (other, beside) in parts.iter().zip(&numbers) {
+                prop_assert!(part != other || number == beside);
+                prop_assert!(part > other || printed(number).0 <= printed(beside).0);
+            }
+            let is_zero = number.chars().all(|c| c == '0' || c == '.');
+            prop_assert_eq!(is_zero, *part == Bytes::ZERO, "{} bytes print as {}", part.0, number);
+            prop_assert!(scale.amount(*part).starts_with(number.as_str()));
         }
+        let sum: u128 = numbers.iter().map(|number| printed(number).0).sum();
+        let off: u128 = numbers.iter().map(|number| printed(number).1).sum();
+        let all = printed(&scale.number(total)).0;
+        // Half a step for each part, and for the total.
+        prop_assert!(sum.abs_diff(all) * 2 <= off + 1, "{:?} beside {}", numbers, all);
+    }
+}
+
+#[test]
+fn the_footnote_names_the_rounding() {
+    for (decimals, words) in [
+        (0, "to 1 GiB,"),
+        (1, "to 0.1 GiB,"),
+        (2, "up to 0.005 GiB for"),
+    ] {
+        let note = Scale {
+            unit: Unit::Gib,
+            decimals,
+        }
+        .rounding_note();
+        assert!(note.contains(words), "{note}");
     }
 }
 
@@ -133,9 +162,31 @@ fn tight_is_what_fits_with_the_least_of_all_allowances_alone() {
             "{device:?} of {gpu:?}"
         );
     }
-    // Free beside PyTorch; where it does not fit, what the device lacks at least.
-    assert_eq!(difference((gib(76), gib(82)), gib(73), gib(80)), gib(7));
-    assert_eq!(difference((gib(82), gib(88)), gib(79), gib(80)), gib(2));
+}
+
+#[test]
+fn free_memory_is_a_range_on_the_basis_of_the_verdict() {
+    let scale = Scale::coarse(Unit::Gib);
+    let gib = |n: u64| Bytes(n * GIB);
+    for (low, high, words) in [
+        (61, 70, "10.0 to 19.0 GiB free, 12.5 to 23.8 %"),
+        (70, 80, "0.0 to 10.0 GiB free, 0.0 to 12.5 %"),
+        (60, 60, "20.0 GiB free, 25.0 %"),
+        (76, 82, "4.0 GiB free to 2.0 GiB too little"),
+        (80, 82, "0.0 GiB free to 2.0 GiB too little"),
+        (82, 88, "2.0 to 8.0 GiB too little, 2.5 to 10.0 %"),
+    ] {
+        let headroom = Headroom::of((gib(low), gib(high)), gib(80));
+        assert_eq!(headroom.words_with_share(scale, gib(80)), words);
+        let job = Job::small(json!({"gpu_memory_mib": 80 * 1024}));
+        let verdict = Verdict::of(&job.config, (gib(low), gib(high)));
+        let expected = match headroom {
+            Headroom::Free { .. } => Verdict::Fits,
+            Headroom::Uncertain { .. } => Verdict::Tight,
+            Headroom::Missing { .. } => Verdict::DoesNotFit,
+        };
+        assert_eq!(verdict, expected, "{low} to {high}");
+    }
 }
 
 #[test]
@@ -151,6 +202,16 @@ fn the_headline_is_the_fullest_stage_against_the_gpu() {
     assert_eq!(summary.worst.pp_rank, 1);
     assert!(totals[1] > totals[0]);
     assert_eq!(summary.total, Bytes(totals[1]));
-    assert_eq!(summary.difference(), Some(Bytes(8 * GIB - totals[1])));
+    let free = Headroom::Free {
+        least: Bytes(8 * GIB - summary.device.1.0),
+        most: Bytes(8 * GIB - summary.device.0.0),
+    };
+    assert_eq!(summary.headroom(), Some(free));
+    assert!(summary.device.0 > summary.total);
+    let sentence = summary.sentence(&job.config, Scale::coarse(Unit::Gib));
+    assert!(
+        sentence.starts_with("Fits, ") && sentence.ends_with(" of 8.0 GiB."),
+        "{sentence}"
+    );
     assert_eq!(summary.verdict, Verdict::Fits);
 }

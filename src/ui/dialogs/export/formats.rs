@@ -7,6 +7,7 @@ use crate::export::{
     export_text, pictures, rank_map,
 };
 use crate::formats::state::ShareState;
+use crate::report::amount::Unit;
 use crate::report::rank_map::Coloring;
 use crate::ui::browser;
 use crate::ui::dialogs::parts::{Labelled, Menu};
@@ -57,14 +58,15 @@ impl Selection {
         self.export_format().map_or("svg", ExportFormat::extension)
     }
 
-    /// The text of the job in this format.
+    /// The text of the job in this format, with amounts for people in a unit.
     ///
     /// # Errors
     /// Why the format cannot say what the job is.
-    pub(super) fn make(&self, share: &ShareState) -> Result<String, String> {
+    pub(super) fn make(&self, share: &ShareState, unit: Unit) -> Result<String, String> {
         if let Some(chart) = self.chart() {
             let options = ChartOptions {
                 coloring: self.coloring,
+                unit,
                 ..ChartOptions::default()
             };
             return chart_file(share, chart, &options).map_err(|error| error.to_string());
@@ -77,6 +79,7 @@ impl Selection {
             module: Some(self.module.clone()).filter(|name| !name.is_empty()),
             label: None,
             view: self.view,
+            unit,
         };
         export_text(share, format, &options).map_err(|error| error.to_string())
     }

@@ -4,6 +4,7 @@ use leptos::prelude::*;
 
 use super::super::highlight::Highlight;
 use super::super::state::ResultsState;
+use crate::report::amount::Scale;
 use crate::report::explain::{Explanation, How, Term};
 use crate::report::target::Target;
 use crate::ui::browser;
@@ -14,6 +15,7 @@ pub(super) fn Terms(
     /// The explanation of a sum; a product has no terms.
     explanation: Memo<Explanation>,
 ) -> impl IntoView {
+    let unit = expect_context::<ResultsState>().page.unit;
     let count = move || terms(&explanation.read()).len();
     view! {
         <ul class="terms">
@@ -21,6 +23,7 @@ pub(super) fn Terms(
                 <TermItem explanation=explanation number=number />
             </For>
         </ul>
+        <p class="rounding">{move || Scale::fine(unit.get()).rounding_note()}</p>
     }
 }
 

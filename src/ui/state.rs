@@ -41,9 +41,10 @@ pub struct State {
     pub baseline: Memo<Arc<RawJob>>,
     /// The checked settings, with their problems.
     pub checked: Memo<Arc<Checked>>,
-    /// The last valid job with its estimate; `None` before the first valid one.
+    /// The job with its estimate. While the settings cannot run, that of the last ones that could, as long as they are of
+    /// the same model and were set on this page; otherwise `None`.
     pub outcome: Memo<Option<Arc<Outcome>>>,
-    /// Whether the settings are invalid, so that `outcome` is of earlier ones.
+    /// Whether the job cannot run, so that `outcome` is none or that of earlier settings.
     pub stale: Memo<bool>,
     /// Which fields mean something for the edited module.
     pub relevance: Memo<Relevance>,
@@ -63,6 +64,8 @@ pub struct State {
     pub jumps: RwSignal<u32>,
     /// Which sections of the form are open, and how far.
     pub disclosure: RwSignal<Disclosure>,
+    /// How many times the whole job was replaced: by a link, a preset, an import, or a step of undo.
+    replacements: RwSignal<u32>,
     history: RwSignal<History<Snapshot, FieldId>>,
 }
 
@@ -85,13 +88,14 @@ impl State {
             (Arc::new(of_preset.base()), true)
         });
         let checked = Memo::new_owning(move |_| (Arc::new(check(&setup.read().job)), true));
+        let replacements = RwSignal::new(0);
         Self {
             setup,
             module,
             start,
             baseline: baseline(setup, start),
             checked,
-            outcome: outcome(checked, start),
+            outcome: outcome::of_last_valid(setup, checked, replacements),
             stale: Memo::new(move |_| checked.read().config.is_none()),
             relevance: Memo::new(move |_| Relevance::of(&setup.read().job, module.get())),
             compare: RwSignal::new(share.compare),
@@ -102,6 +106,7 @@ impl State {
             toasts: Toasts::default(),
             jumps: RwSignal::new(0),
             disclosure: RwSignal::new(Disclosure::default()),
+            replacements,
             history: RwSignal::new(History::default()),
         }
     }
@@ -144,23 +149,6 @@ fn baseline(setup: RwSignal<Setup>, start: Memo<Arc<RawJob>>) -> Memo<Arc<RawJob
         match last {
             Some(last) if **last == job => Arc::clone(last),
             _ => Arc::new(job),
-        }
-    })
-}
-
-fn outcome(checked: Memo<Arc<Checked>>, start: Memo<Arc<RawJob>>) -> Memo<Option<Arc<Outcome>>> {
-    Memo::new_owning(move |last: Option<Option<Arc<Outcome>>>| {
-        match (&checked.read().config, last.flatten()) {
-            (Some(config), _) => (Some(Arc::new(Outcome::of(config))), true),
-            (None, Some(last)) => (Some(last), false),
-            // A link may open on a job that cannot run: until one can, its preset stands in.
-            (None, None) => {
-                let preset = check(&start.read_untracked()).config;
-                (
-                    preset.as_ref().map(|config| Arc::new(Outcome::of(config))),
-                    true,
-                )
-            }
         }
     })
 }

@@ -2,6 +2,7 @@
 
 mod figures;
 mod notes;
+mod refusal;
 
 use leptos::prelude::*;
 
@@ -14,6 +15,7 @@ use crate::report::summary::{self as report, Verdict};
 use crate::units::Bytes;
 use figures::Figures;
 use notes::Notes;
+use refusal::Refusal;
 
 /// The headline, which stays in sight while the rest of the page scrolls.
 #[component]
@@ -26,13 +28,23 @@ pub(super) fn Summary() -> impl IntoView {
         <section class="summary" aria-label="Memory of one GPU">
             <Figures headline=headline />
             <HeadlineBar />
-            <Notes headline=headline />
+            <div class="summary-foot">
+                <Notes headline=headline />
+                <Refusal />
+            </div>
         </section>
     }
 }
 
-/// The headline as one sentence; empty before the first valid job.
+/// The headline in words.
 pub(super) fn sentence(state: State) -> String {
+    let checked = state.checked.read();
+    if let Some(first) = checked.errors().next() {
+        return match checked.errors().count() {
+            1 => format!("Cannot run. {first}"),
+            count => format!("Cannot run. {count} problems. {first}"),
+        };
+    }
     let Some(headline) = Headline::of(state) else {
         return String::new();
     };

@@ -34,3 +34,4 @@ mod modules;
 mod pattern;
 mod readout;
 mod search;
+mod verdict;

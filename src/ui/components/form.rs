@@ -16,7 +16,7 @@ mod stepping;
 mod sweep;
 
 pub use field_search::SEARCH;
-pub use problem_note::ProblemNote;
+pub use problem_note::{FixButton, ProblemNote};
 
 use super::module_list::ModuleList;
 use crate::config::field::{Field, Group, Kind};

@@ -118,13 +118,7 @@ pub fn Toasts() -> impl IntoView {
 
 /// Announces the verdict, or the problems, once the settings have rested.
 fn announce_verdict(state: State) {
-    let sentence = Memo::new(move |_| {
-        let checked = state.checked.get();
-        match checked.errors().next() {
-            Some(first) => format!("{} problems. {first}", checked.errors().count()),
-            None => summary::sentence(state),
-        }
-    });
+    let sentence = Memo::new(move |_| summary::sentence(state));
     Effect::new(move |waiting: Option<Option<Timeout>>| {
         let sentence = sentence.get();
         // An announcement that still waits is called off. On the first run nobody has changed anything yet.

@@ -16,9 +16,9 @@ pub(super) struct FrameResult<'a> {
 /// What the job needs, in bytes.
 #[derive(Serialize)]
 struct Totals {
-    /// Whether these are the results of the settings as they are, and not of the last valid ones.
+    /// Whether the job can run. One that cannot has no results.
     valid: bool,
-    /// What the fullest stage needs; none before the first valid job.
+    /// What the fullest stage needs.
     #[serde(skip_serializing_if = "Option::is_none")]
     worst: Option<u64>,
     /// What each stage of each module needs.
@@ -27,8 +27,9 @@ struct Totals {
 
 impl<'a> FrameResult<'a> {
     pub(super) fn of(state: State, hash: &'a str) -> Self {
-        let outcome = state.outcome.read();
-        let estimate = outcome.as_ref().map(|outcome| &outcome.estimate);
+        let (outcome, valid) = (state.outcome.read(), !state.stale.get());
+        let outcome = outcome.as_ref().filter(|_| valid);
+        let estimate = outcome.map(|outcome| &outcome.estimate);
         let worst = estimate.and_then(|estimate| estimate.worst_stage());
         let modules = estimate.into_iter().flat_map(|estimate| &estimate.modules);
         let stages = modules.map(|module| {
@@ -38,7 +39,7 @@ impl<'a> FrameResult<'a> {
         Self {
             hash,
             totals: Totals {
-                valid: !state.stale.get(),
+                valid,
                 worst: worst.map(|stage| stage.total.0),
                 stages: stages.collect(),
             },

@@ -29,7 +29,7 @@ pub(super) fn ComparePanel() -> impl IntoView {
     view! {
         <div class="compare-place">
             <Show when=move || is_pinned.get()>
-                <Panel class="frameworks compare" title=TITLE>
+                <Panel class="frameworks compare" title=TITLE needs_result=false>
                     <PanelHead id=TITLE title="Against the pinned job" note="the fullest stage of each">
                         <button type="button" class="link" on:click=move |_| page.swap()>"Swap"</button>
                         <button type="button" class="link" on:click=move |_| page.pin(None)>"Unpin"</button>
@@ -63,6 +63,9 @@ fn BucketTable() -> impl IntoView {
             </p>
         }
         .into_any(),
+        None if page.outcome.read().is_none() => {
+            view! { <p>"The job on the page cannot run."</p> }.into_any()
+        }
         None => view! { <p>"The pinned job cannot run."</p> }.into_any(),
     }
 }

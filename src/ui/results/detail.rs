@@ -78,7 +78,10 @@ fn StageHeading() -> impl IntoView {
     let note = |Readout { amount, detail, .. }| format!("{amount} · {detail}");
     let is_fullest = Memo::new(move |_| stage.read().as_ref().is_some_and(|(_, fullest)| *fullest));
     view! {
-        <Show when=move || stage.read().is_some()>
+        <Show
+            when=move || stage.read().is_some()
+            fallback=|| view! { <h2 id="detail-title">"Stage"</h2> }
+        >
             <h2 id="detail-title" data-testid="stage">{move || data().map(|data| data.name)}</h2>
             <p class="panel-note">{move || data().map(note)}</p>
             <Show

@@ -2,6 +2,8 @@
 
 use leptos::prelude::*;
 
+use crate::ui::state::State;
+
 /// A section of the results. The element with the id `title` names it.
 #[component]
 pub(super) fn Panel(
@@ -10,16 +12,24 @@ pub(super) fn Panel(
     class: &'static str,
     /// The id of the heading inside.
     title: &'static str,
+    /// Whether the section shows results of the job, so that it has nothing but its heading where there are none.
+    #[prop(default = true)]
+    needs_result: bool,
     children: Children,
 ) -> impl IntoView {
+    let outcome = expect_context::<State>().outcome;
+    let is_empty = Memo::new(move |_| needs_result && outcome.read().is_none());
     let class = if class.is_empty() {
         String::from("panel")
     } else {
         format!("panel {class}")
     };
     view! {
-        <section class=class aria-labelledby=title>
+        <section class=class class:no-result=move || is_empty.get() aria-labelledby=title>
             {children()}
+            <Show when=move || is_empty.get()>
+                <p class="panel-note nothing">"No result: the job cannot run."</p>
+            </Show>
         </section>
     }
 }

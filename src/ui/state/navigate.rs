@@ -13,9 +13,15 @@ impl State {
         self.land(setup);
     }
 
+    /// Replaces the whole job: the results of the one before are not shown any more, whether or not this one can run.
+    fn replace(&self, setup: Setup) {
+        self.replacements.update(|count| *count += 1);
+        self.setup.set(setup);
+    }
+
     fn land(&self, setup: Setup) {
         self.toasts.dismiss();
-        self.setup.set(setup);
+        self.replace(setup);
         self.module.set(0);
         self.stage.set(None);
         self.jumps.update(|jumps| *jumps += 1);
@@ -39,7 +45,7 @@ impl State {
     pub fn restore(&self, share: ShareState) {
         self.record();
         self.toasts.dismiss();
-        self.setup.set(share.setup);
+        self.replace(share.setup);
         self.keep_module_in_range();
         self.compare.set(share.compare);
         self.tab.set(share.view.tab);
@@ -99,7 +105,7 @@ impl State {
             return false;
         };
         self.toasts.dismiss();
-        self.setup.set(setup);
+        self.replace(setup);
         self.compare.set(compare);
         self.keep_module_in_range();
         true

@@ -12,23 +12,30 @@ use crate::units::Bytes;
 /// Total, GPU and verdict, and below them the buckets on one line.
 #[component]
 pub(super) fn Figures(headline: Memo<Option<Headline>>) -> impl IntoView {
-    let unit = expect_context::<State>().unit;
+    let state = expect_context::<State>();
+    let unit = state.unit;
     let scale = move || Scale::coarse(unit.get());
     let text = move |of: fn(&Headline, Scale) -> String| {
         let headline = headline.read();
         headline.as_ref().map(|headline| of(headline, scale()))
     };
     let verdict = Memo::new(move |_| {
+        if state.stale.get() {
+            return Pill::CannotRun;
+        }
         let headline = headline.read();
-        headline
-            .as_ref()
-            .map_or(Verdict::Unknown, |headline| headline.summary.verdict)
+        let verdict = headline.as_ref().map(|headline| headline.summary.verdict);
+        Pill::Verdict(verdict.unwrap_or(Verdict::Unknown))
     });
+    let headroom = move || match verdict.get() {
+        Pill::CannotRun => None,
+        Pill::Verdict(_) => text(Headline::headroom),
+    };
     view! {
         <div class="summary-head">
             <div data-verdict=move || verdict.get().style()>
                 <div class="summary-figures">
-                    <p class="total">
+                    <p class="total" hidden=move || headline.read().is_none()>
                         <strong data-testid="total">
                             {move || text(|headline, scale| scale.number(headline.summary.total))}
                         </strong>
@@ -41,10 +48,10 @@ pub(super) fn Figures(headline: Memo<Option<Headline>>) -> impl IntoView {
                     </p>
                     <p class="verdict">
                         <svg viewBox="0 0 16 16" aria-hidden="true">
-                            <path d=move || icon(verdict.get()) />
+                            <path d=move || verdict.get().icon() />
                         </svg>
                         <strong data-testid="verdict">{move || verdict.get().words()}</strong>
-                        <span class="headroom" data-testid="headroom">{move || text(Headline::headroom)}</span>
+                        <span class="headroom" data-testid="headroom">{headroom}</span>
                     </p>
                 </div>
                 {move || headline.read().as_ref().map(meter)}
@@ -53,13 +60,40 @@ pub(super) fn Figures(headline: Memo<Option<Headline>>) -> impl IntoView {
     }
 }
 
-/// The outline of a verdict's icon.
-const fn icon(verdict: Verdict) -> &'static str {
-    match verdict {
-        Verdict::Fits => "M3 8.5l3.5 3.5L13 4.5",
-        Verdict::Tight => "M8 3v6M8 12v1",
-        Verdict::DoesNotFit => "M4 4l8 8M12 4l-8 8",
-        Verdict::Unknown | Verdict::NotThisJob => "M4 8h8",
+/// What the pill beside the total says.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Pill {
+    /// The verdict on a job that can run.
+    Verdict(Verdict),
+    /// The job cannot run, so that there is no verdict on it.
+    CannotRun,
+}
+
+impl Pill {
+    const fn words(self) -> &'static str {
+        match self {
+            Self::Verdict(verdict) => verdict.words(),
+            Self::CannotRun => "Cannot run",
+        }
+    }
+
+    /// The name in style sheets.
+    const fn style(self) -> &'static str {
+        match self {
+            Self::Verdict(verdict) => verdict.style(),
+            Self::CannotRun => "refused",
+        }
+    }
+
+    /// The outline of the icon.
+    const fn icon(self) -> &'static str {
+        match self {
+            Self::Verdict(Verdict::Fits) => "M3 8.5l3.5 3.5L13 4.5",
+            Self::Verdict(Verdict::Tight) => "M8 3v6M8 12v1",
+            Self::Verdict(Verdict::DoesNotFit) | Self::CannotRun => "M4 4l8 8M12 4l-8 8",
+            Self::Verdict(Verdict::NotThisJob) => "M4 6h8M4 10h8M11 3L5 13",
+            Self::Verdict(Verdict::Unknown) => "M4 8h8",
+        }
     }
 }
 

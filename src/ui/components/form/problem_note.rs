@@ -19,20 +19,25 @@ pub fn ProblemNote(
         Severity::Error => "problem problem-error",
         Severity::Warning => "problem problem-warning",
     };
-    let fixes = offered(&problem.fixes).into_iter().map(|fix| {
-        let label = label(&fix);
-        view! {
-            <button type="button" class="fix" on:click=move |_| on_fix.run(fix.clone())>
-                {label}
-            </button>
-        }
-    });
+    let fixes = offered(&problem.fixes).into_iter();
+    let fixes = fixes.map(|fix| view! { <FixButton fix on_fix /> });
     view! {
         <div class=class>
             <p>{problem.message}</p>
             {fixes.collect_view()}
             {children.map(|children| children())}
         </div>
+    }
+}
+
+/// A button for a change that would fix a problem.
+#[component]
+pub fn FixButton(fix: Fix, on_fix: Callback<Fix>) -> impl IntoView {
+    let label = label(&fix);
+    view! {
+        <button type="button" class="fix" on:click=move |_| on_fix.run(fix.clone())>
+            {label}
+        </button>
     }
 }
 

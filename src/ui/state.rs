@@ -116,7 +116,10 @@ impl State {
         let (start, base, module) = (self.start.read(), self.baseline.read(), self.module.get());
         let job = &self.setup.read().job;
         let is_reset = |id: &FieldId| same(id.field(), job.get(module, *id), base.get(module, *id));
-        job.modules == start.modules && job.unknown.is_empty() && FieldId::ALL.iter().all(is_reset)
+        job.modules == start.modules
+            && job.unknown.is_empty()
+            && job.not_modelled == start.not_modelled
+            && FieldId::ALL.iter().all(is_reset)
     }
 
     /// The stage that the results are about: the chosen one, where it exists, or the fullest.

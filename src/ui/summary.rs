@@ -1,6 +1,7 @@
 //! The headline: the memory of the fullest stage against the GPU's, in words, an icon and a color.
 
 mod figures;
+mod marks;
 mod notes;
 mod refusal;
 
@@ -14,6 +15,7 @@ use crate::report::amount::Scale;
 use crate::report::summary::{self as report, Verdict};
 use crate::units::Bytes;
 use figures::Figures;
+use marks::Marks;
 use notes::Notes;
 use refusal::Refusal;
 
@@ -29,8 +31,9 @@ pub(super) fn Summary() -> impl IntoView {
             <Figures headline=headline />
             <HeadlineBar />
             <div class="summary-foot">
-                <Notes headline=headline />
                 <Refusal />
+                <Marks />
+                <Notes headline=headline />
             </div>
         </section>
     }
@@ -62,6 +65,8 @@ struct Headline {
     summary: report::Summary,
     /// Which GPUs need most, in words.
     place: String,
+    /// What changes the job's memory and is not modelled, in a few words.
+    not_modelled: String,
     /// What the chosen GPU's memory is to its driver, where its name is known.
     gpu: Option<String>,
     /// What each of them needs, by bucket.
@@ -75,19 +80,20 @@ impl Headline {
         Some(Self {
             summary: report::Summary::new(config, estimate),
             place: report::worst_place(config, estimate),
+            not_modelled: marks::in_short(config.not_modelled()),
             gpu: report::gpu_words(config, Scale::coarse(state.unit.get())),
             memory: estimate.worst_rank.memory,
         })
     }
 
-    /// What stays free on the GPU, or what it lacks.
+    /// What stays free on the GPU, or what it lacks; what is not modelled where the estimate is that of another job.
     fn headroom(&self, scale: Scale) -> String {
         match (
             self.summary.headroom().zip(self.summary.gpu),
             self.summary.verdict,
         ) {
             (Some((headroom, gpu)), _) => headroom.words_with_share(scale, gpu),
-            (None, Verdict::NotThisJob) => String::new(),
+            (None, Verdict::NotThisJob) => self.not_modelled.clone(),
             (None, _) => String::from("choose one under Hardware"),
         }
     }

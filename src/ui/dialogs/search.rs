@@ -259,6 +259,13 @@ pub(super) fn SearchDialog() -> impl IntoView {
     let one_model = search
         .page
         .with_value(|page| page.setup.job.modules.is_empty());
+    let marks = search.page.with_value(|page| {
+        let marks = page.setup.job.not_modelled.iter();
+        let marks = marks.map(|mark| format!("Estimates of other jobs: {mark}."));
+        marks
+            .map(|mark| view! { <p class="not-this-job">{mark}</p> })
+            .collect_view()
+    });
     let slice = Memo::new(move |_| search.found.read().slice.clone());
     let about = move || search.space().map(|space| about(&space));
     let size = move || search.space().map(|space| size(&space));
@@ -266,6 +273,7 @@ pub(super) fn SearchDialog() -> impl IntoView {
         <Title text="Find layouts" />
         <Alert message=space_error />
         <p hidden=move || !searchable.get()>{about}</p>
+        {marks}
         // Letting something else vary may help; several modules are beyond that.
         {(one_model || searchable.get_untracked()).then(|| view! { <Controls /> })}
         <p class="layouts-space" hidden=move || !searchable.get()>

@@ -3,6 +3,7 @@
 use leptos::prelude::*;
 use serde::Serialize;
 
+use crate::report::summary::Summary;
 use crate::ui::state::State;
 
 /// The result of an embed; `src/web/frame.js` reads it from the root element.
@@ -18,6 +19,12 @@ pub(super) struct FrameResult<'a> {
 struct Totals {
     /// Whether the job can run. One that cannot has no results.
     valid: bool,
+    /// Whether it fits its GPU, by the names that `estimate` has too; none where no GPU is chosen, and for a job that cannot run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    verdict: Option<&'static str>,
+    /// The keys that change memory and are not modelled: with one, these are the results of another job.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    not_modelled: Vec<String>,
     /// What the fullest stage needs.
     #[serde(skip_serializing_if = "Option::is_none")]
     worst: Option<u64>,
@@ -29,6 +36,10 @@ impl<'a> FrameResult<'a> {
     pub(super) fn of(state: State, hash: &'a str) -> Self {
         let (outcome, valid) = (state.outcome.read(), !state.stale.get());
         let outcome = outcome.as_ref().filter(|_| valid);
+        let summary = outcome.map(|outcome| Summary::new(&outcome.config, &outcome.estimate));
+        let marks = outcome
+            .into_iter()
+            .flat_map(|outcome| outcome.config.not_modelled());
         let estimate = outcome.map(|outcome| &outcome.estimate);
         let worst = estimate.and_then(|estimate| estimate.worst_stage());
         let modules = estimate.into_iter().flat_map(|estimate| &estimate.modules);
@@ -40,6 +51,8 @@ impl<'a> FrameResult<'a> {
             hash,
             totals: Totals {
                 valid,
+                verdict: summary.and_then(|summary| summary.verdict.id()),
+                not_modelled: marks.map(|mark| mark.key.clone()).collect(),
                 worst: worst.map(|stage| stage.total.0),
                 stages: stages.collect(),
             },

@@ -8,10 +8,12 @@ use super::panel::{Panel, PanelHead};
 use super::state::ResultsState;
 use crate::config::check;
 use crate::config::fields::FieldId;
+use crate::config::raw::RawJob;
 use crate::formats::state::Setup;
 use crate::memory::bucket::Bucket;
 use crate::report::amount::Scale;
 use crate::report::summary::stage_name;
+use crate::report::verdict::another_job;
 use crate::ui::state::{Outcome, State};
 use crate::ui::values::{same, shown as text_of};
 use crate::units::Bytes;
@@ -79,6 +81,8 @@ fn outcome_of(setup: &Setup) -> Option<Outcome> {
 struct Comparison {
     /// What each job's stage is called: the pinned one's, and that of the job on the page.
     places: [String; 2],
+    /// Why a job's estimate is that of another one, each after the name of its column.
+    remarks: Vec<String>,
     /// For each bucket: the pinned amount, the amount now, and the difference.
     buckets: Vec<(Bucket, [String; 3])>,
     /// The same for all buckets together.
@@ -89,6 +93,11 @@ impl Comparison {
     fn of(now: &Outcome, pinned: &Outcome, scale: Scale) -> Option<Self> {
         let (new, old) = (now.estimate.worst_stage()?, pinned.estimate.worst_stage()?);
         let place = |outcome: &Outcome| stage_name(&outcome.config, outcome.estimate.worst);
+        let remark = |name: &str, outcome: &Outcome| {
+            let reason = another_job(&outcome.config)?;
+            Some(format!("{name}: estimate of another job, {reason}"))
+        };
+        let remarks = [remark("Pinned", pinned), remark("Now", now)];
         let is_held = |bucket: &Bucket| old.bytes(*bucket).max(new.bytes(*bucket)) > Bytes::ZERO;
         let buckets = Bucket::ALL.into_iter().filter(is_held).map(|bucket| {
             let (old, new) = (old.bytes(bucket), new.bytes(bucket));
@@ -97,6 +106,7 @@ impl Comparison {
         });
         Some(Self {
             places: [place(pinned), place(now)],
+            remarks: remarks.into_iter().flatten().collect(),
             buckets: buckets.collect(),
             total: [
                 scale.number(old.total),
@@ -117,9 +127,12 @@ impl Comparison {
             }
         };
         let [pinned, now] = self.places;
+        let remarks = self.remarks.into_iter();
+        let remarks = remarks.map(|remark| view! { <p class="not-this-job">{remark}</p> });
         let buckets = self.buckets.into_iter();
         let buckets = buckets.map(|(bucket, cells)| row(bucket.label(), None, cells));
         view! {
+            {remarks.collect_view()}
             <div class="table-scroll" tabindex="0" role="group" aria-label="Pinned job and this one, by bucket">
                 <table>
                     <thead>
@@ -174,7 +187,17 @@ fn different_settings(page: State) -> Vec<(&'static str, String)> {
         let differs = !same(field, old, new);
         differs.then(|| (field.label, format!("{} → {}", value(old), value(new))))
     });
-    differing.take(MOST).collect()
+    let keys = |job: &RawJob| {
+        let marks = job.not_modelled.iter();
+        let keys: Vec<&str> = marks.map(|mark| mark.key.as_str()).collect();
+        match keys.join(", ") {
+            none if none.is_empty() => String::from("nothing"),
+            keys => keys,
+        }
+    };
+    let (old, new) = (keys(&pinned.job), keys(&setup.job));
+    let marks = (old != new).then(|| ("Not modelled", format!("{old} → {new}")));
+    marks.into_iter().chain(differing.take(MOST)).collect()
 }
 
 /// Pins the job on the page, or takes the pin out.

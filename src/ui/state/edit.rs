@@ -81,6 +81,12 @@ impl State {
         self.keep_module_in_range();
     }
 
+    /// Removes the mark of a key that is not modelled: the estimate is taken as that of the job.
+    pub fn unmark(&self, key: &str) {
+        self.record();
+        self.setup.update(|setup| setup.job.unmark(key));
+    }
+
     /// Lets the form edit another module.
     pub fn edit_module(&self, index: usize) {
         self.module.set(index);

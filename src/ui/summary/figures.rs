@@ -72,6 +72,7 @@ enum Pill {
 impl Pill {
     const fn words(self) -> &'static str {
         match self {
+            Self::Verdict(Verdict::NotThisJob) => "Estimate of another job:",
             Self::Verdict(verdict) => verdict.words(),
             Self::CannotRun => "Cannot run",
         }

@@ -1,0 +1,59 @@
+//! What changes the job's memory and is not modelled, with a control that removes each mark.
+
+use leptos::prelude::*;
+
+use crate::config::not_modelled::NotModelled;
+use crate::ui::browser;
+use crate::ui::dialogs::OpenDialog;
+use crate::ui::state::State;
+
+/// The marks of the job: what the estimate leaves out, and why. Nothing for a job without marks.
+#[component]
+pub(super) fn Marks() -> impl IntoView {
+    let state = expect_context::<State>();
+    // Only the page lets its reader remove marks: an embed's reader sees what its author chose, and has the link below.
+    let removable = use_context::<OpenDialog>().is_some();
+    let marks = Memo::new(move |_| state.setup.read().job.not_modelled.clone());
+    view! {
+        <Show when=move || !marks.read().is_empty()>
+            <ul class="marks" data-testid="not-modelled" aria-label="Not modelled">
+                <For each=move || marks.get() key=|mark| mark.to_string() let:mark>
+                    <li>
+                        <p>{mark.to_string()}</p>
+                        {removable.then(|| view! { <RemoveButton mark=mark.clone() /> })}
+                    </li>
+                </For>
+            </ul>
+        </Show>
+    }
+}
+
+/// Removes a mark, which can be undone.
+#[component]
+fn RemoveButton(mark: NotModelled) -> impl IntoView {
+    let state = expect_context::<State>();
+    let key = mark.key;
+    let label = format!("Estimate without {key}");
+    let remove = move |_| {
+        state.unmark(&key);
+        let said = format!("{key} no longer marks this job: the estimate is taken as its own.");
+        state.toasts.offer_undo(said);
+        // The button goes away with the mark.
+        browser::focus("results");
+    };
+    view! {
+        <button type="button" class="fix" on:click=remove>
+            {label}
+        </button>
+    }
+}
+
+/// The keys of the marks in a few words, such as `use_megatron_fsdp is not modelled`.
+pub(super) fn in_short(marks: &[NotModelled]) -> String {
+    match marks {
+        [] => String::new(),
+        [one] => format!("{} is not modelled", one.key),
+        [one, other] => format!("{} and {} are not modelled", one.key, other.key),
+        [one, others @ ..] => format!("{} and {} others are not modelled", one.key, others.len()),
+    }
+}

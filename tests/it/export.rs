@@ -539,7 +539,8 @@ fn tables_have_exact_bytes_and_no_formulas() {
         markdown.starts_with("| GB | stage 0 |") && !markdown.contains("GiB"),
         "{markdown}"
     );
-    let total = format!("{:.3}", stages[0].total.0 as f64 / 1e9);
+    let megabytes = (stages[0].total.0 + 500_000) / 1_000_000;
+    let total = format!("{}.{:03}", megabytes / 1000, megabytes % 1000);
     assert!(
         markdown.contains(&format!("| **total** | {total} |")),
         "{markdown}"

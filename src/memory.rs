@@ -7,6 +7,7 @@ pub mod bucket;
 pub mod buffers;
 mod chunk_profile;
 mod ep_overlap;
+pub mod fsdp;
 pub mod graph_phase;
 mod job_moment;
 pub mod line;

@@ -148,13 +148,20 @@ pub fn embedding_tape(sizes: &Sizes<'_>) -> AutogradTape {
     tape
 }
 
-/// The tape of what follows the decoder layers of a chunk: MTP depths, and the output layer with its loss.
+/// The tape of what follows the decoder layers of a chunk: MTP depths, and the output layer with its loss. The weight
+/// gradient of the output layer takes `gradient_bucket` bytes of a bucket that holds it until it is reduced.
 #[must_use]
-pub fn head_tape(sizes: &Sizes<'_>, depths: u64, output: bool) -> AutogradTape {
+pub fn head_tape(
+    sizes: &Sizes<'_>,
+    depths: u64,
+    output: bool,
+    gradient_bucket: u64,
+) -> AutogradTape {
     let mut tape = AutogradTape::new(Family::Residual, crate::source::FINAL_NORM);
     let x = tape.tensor("output of the last layer", sizes.residual(), sizes.width());
     if sizes.m.io.is_language() {
-        loss::build(sizes, &mut tape, x, depths, output);
+        let last = output.then_some(gradient_bucket);
+        loss::build(sizes, &mut tape, x, depths, last);
     } else {
         projector::build(sizes, &mut tape, x);
     }

@@ -467,6 +467,21 @@ pub const BUFFER_LAYOUT: Source = Source::megatron(
     "megatron/core/optimizer/distrib_optimizer.py",
     "DistributedOptimizer._compute_per_buffer_param_layout",
 );
+/// The buffers of Megatron FSDP.
+pub const FSDP_BUFFERS: Source = Source::megatron(
+    "megatron/core/distributed/fsdp/src/megatron_fsdp/param_and_grad_buffer.py",
+    "ParamAndGradBuffer",
+);
+/// Parameters that Megatron FSDP gathers for a layer and ahead of it.
+pub const FSDP_GATHER: Source = Source::megatron(
+    "megatron/core/distributed/fsdp/src/megatron_fsdp/param_and_grad_buffer.py",
+    "AllGatherPipeline.all_gather_params",
+);
+/// Gradients that wait to be reduced by Megatron FSDP.
+pub const FSDP_REDUCE: Source = Source::megatron(
+    "megatron/core/distributed/fsdp/src/megatron_fsdp/param_and_grad_buffer.py",
+    "GradReducePipeline.reduce_gradients",
+);
 /// Recompute from kept inputs.
 pub const RECOMPUTE: Source = Source::megatron(
     "megatron/core/tensor_parallel/random.py",

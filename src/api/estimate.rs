@@ -53,7 +53,7 @@ pub struct Estimate {
     /// The reason of the verdict in words.
     verdict_reason: String,
     /// What changes the job's memory by 2 % or more and is not modelled, in the order of the keys. A job has such entries under
-    /// the key `not_modelled`, and for keys such as `use_megatron_fsdp`.
+    /// the key `not_modelled`, and for keys such as `use_torch_fsdp2`.
     not_modelled: Vec<NotModelled>,
     /// Messages about settings that Megatron accepts but that are probably not meant.
     warnings: Vec<String>,

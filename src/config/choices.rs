@@ -331,6 +331,38 @@ choices! {
         Fp16 = "fp16",
     }
 
+    /// `--data-parallel-sharding-strategy`: what Megatron FSDP splits over data-parallel ranks.
+    ShardingStrategy {
+        /// Nothing.
+        NoShard = "no_shard",
+        /// Main parameters and moments.
+        Optim = "optim",
+        /// `Optim` and gradients.
+        OptimGrads = "optim_grads",
+        /// `OptimGrads` and the parameters themselves.
+        OptimGradsParams = "optim_grads_params",
+    }
+
+    /// `--outer-dp-sharding-strategy`: what Megatron FSDP splits between optimizer instances.
+    OuterShardingStrategy {
+        /// Nothing.
+        NoShard = "no_shard",
+        /// Main parameters and moments.
+        Optim = "optim",
+    }
+
+    /// Dtypes of Megatron FSDP's buffers.
+    FsdpDtype {
+        /// 4 bytes.
+        Fp32 = "fp32",
+        /// 2 bytes.
+        Bf16 = "bf16",
+        /// 2 bytes.
+        Fp16 = "fp16",
+        /// That of what the buffer is for.
+        Auto = "auto",
+    }
+
     /// Dtypes of the optimizer's moments.
     MomentDtype {
         /// 4 bytes.

@@ -33,6 +33,8 @@ pub enum Condition {
     SelectiveRecompute,
     /// The optimizer is precision-aware: its states have dtypes of their own.
     PrecisionAware,
+    /// Megatron FSDP splits the model over data-parallel ranks.
+    MegatronFsdp,
     /// Matrix products are in fp8.
     Fp8,
     /// Optimizer states are in host memory.

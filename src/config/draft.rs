@@ -76,6 +76,9 @@ impl<'a> Draft<'a> {
         if let Some(Ok(pattern)) = &hybrid {
             follow_pattern(&mut args, pattern);
         }
+        if args.use_megatron_fsdp {
+            follow_fsdp(&mut args);
+        }
         let a = args;
         let layers = Layers::of(
             &a,
@@ -292,6 +295,12 @@ fn follow_pattern(a: &mut Args, pattern: &HybridPattern) {
     if pattern.has(LayerSymbol::SparseAttention) {
         a.experimental_attention_variant = Some(AttentionVariant::Dsa);
     }
+}
+
+/// Sets the arguments that Megatron FSDP brings with it (`validate_args`).
+fn follow_fsdp(a: &mut Args) {
+    a.use_distributed_optimizer = true;
+    a.fsdp_double_buffer |= a.use_nccl_ub || a.megatron_fsdp_max_pool_double_buffer;
 }
 
 fn activation(a: &Args) -> Activation {

@@ -11,17 +11,17 @@
 
 use super::choices::{
     AttentionBackend, AttentionVariant, CpCommType, CrossEntropyFusion, CudaGraphImpl,
-    CudaGraphModule, DsaKernelBackend, Fp8Format, Fp8Recipe, FrontEnd, GpuGeneration,
+    CudaGraphModule, DsaKernelBackend, Fp8Format, Fp8Recipe, FrontEnd, FsdpDtype, GpuGeneration,
     HybridStackSpec, MainGradsDtype, MainParamsDtype, MomentDtype, Normalization, OffloadModule,
-    OptimizerKind, PositionEmbedding, ProjectorKind, ProjectorNorm, RecomputeGranularity,
-    RecomputeMethod, RecomputeModule, RouterDtype, RouterScore, SoftmaxType, SoftwareFact,
-    SoftwareStack, TokenDispatcher, TransformerImpl,
+    OptimizerKind, OuterShardingStrategy, PositionEmbedding, ProjectorKind, ProjectorNorm,
+    RecomputeGranularity, RecomputeMethod, RecomputeModule, RouterDtype, RouterScore,
+    ShardingStrategy, SoftmaxType, SoftwareFact, SoftwareStack, TokenDispatcher, TransformerImpl,
 };
 use super::condition::Condition::{
     CudaGraphs, DeltaProducts, Encoder as IsEncoder, Experts, FineGrainedOffload, Fp8,
     FullRecompute, FusedLoss, HybridLayers, LatentAttention, LinearAttention, MambaLayers,
-    MtpDepths, OptimizerOffload, OwnKeysAndValues, PipelineStages, PrecisionAware, QueryGroups,
-    SelectiveRecompute, SparseAttention,
+    MegatronFsdp, MtpDepths, OptimizerOffload, OwnKeysAndValues, PipelineStages, PrecisionAware,
+    QueryGroups, SelectiveRecompute, SparseAttention,
 };
 use super::field::Group::{
     Attention, Batch, Encoder, Hardware, Kernels, Model, Moe, Optimizer, Parallelism, Savers,
@@ -511,6 +511,34 @@ fields! {
     dsa_kernel_backend: DsaKernelBackend = Field::choice(DsaKernelBackend::NAMES, "none").at(Kernels, All, "dsakb", "Sparse attention kernels").relevant_if(SparseAttention);
     /// Householder steps that a gated delta product takes for each token.
     gdp_num_householder: u64 = Field::int(1, 1_000, 3).at(Model, More, "gdph", "Householder steps").symbol("k_h").relevant_if(DeltaProducts);
+
+    // Megatron FSDP
+    /// Parameters, gradients and optimizer states are split over data-parallel ranks layer by layer, and gathered where a layer runs. It brings the distributed optimizer with it.
+    use_megatron_fsdp: bool = Field::flag(false).at(Optimizer, More, "fsdp", "Megatron FSDP").also(&["use_custom_fsdp", "FSDP", "ZeRO-3"]);
+    /// What Megatron FSDP splits over data-parallel ranks: nothing, the optimizer states, these and the gradients, or all of them and the parameters.
+    data_parallel_sharding_strategy: ShardingStrategy = Field::choice(ShardingStrategy::NAMES, "optim_grads_params").at(Optimizer, More, "fsdps", "FSDP splits").also(&["ZeRO stage"]).relevant_if(MegatronFsdp);
+    /// With several optimizer instances: whether main parameters and optimizer states are also split between the instances.
+    outer_dp_sharding_strategy: OuterShardingStrategy = Field::choice(OuterShardingStrategy::NAMES, "no_shard").at(Optimizer, All, "fsdpo", "FSDP between instances").also(&["HSDP"]).relevant_if(MegatronFsdp);
+    /// Dtype of main parameters with Megatron FSDP. auto keeps none: the optimizer updates the parameters themselves.
+    megatron_fsdp_main_params_dtype: FsdpDtype = Field::choice(FsdpDtype::NAMES, "fp32").at(Optimizer, More, "fsdpmp", "FSDP main params").relevant_if(MegatronFsdp);
+    /// Dtype of main gradients with Megatron FSDP. auto is the parameters' own, and bf16 for parameters in fp8.
+    megatron_fsdp_main_grads_dtype: FsdpDtype = Field::choice(FsdpDtype::NAMES, "auto").at(Optimizer, More, "fsdpmg", "FSDP main grads").relevant_if(MegatronFsdp);
+    /// Dtype in which Megatron FSDP reduces gradients. auto is that of the main gradients.
+    megatron_fsdp_grad_comm_dtype: FsdpDtype = Field::choice(FsdpDtype::NAMES, "auto").at(Optimizer, All, "fsdpgc", "FSDP gradient reduction").relevant_if(MegatronFsdp);
+    /// Elements of gathered parameters and unreduced gradients that may be in flight. Parameters are gathered ahead up to half of it. Left out, at least a billion.
+    suggested_communication_unit_size: Option<u64> = Field::derived(1, 1_000_000_000_000, "a billion, or two layers where that is more").at(Optimizer, All, "fsdpu", "FSDP communication size").unit("elements").relevant_if(MegatronFsdp);
+    /// Two sets of buffers for gathered parameters and unreduced gradients stay for the whole run, and every layer uses them in turn.
+    fsdp_double_buffer: bool = Field::flag(false).at(Optimizer, All, "fsdpdb", "FSDP double buffer").relevant_if(MegatronFsdp);
+    /// The double buffers are as large as the largest layer needs, so that layers of every kind use them. It turns the double buffer on.
+    megatron_fsdp_max_pool_double_buffer: bool = Field::flag(false).at(Optimizer, All, "fsdpxp", "FSDP buffers for all layers").relevant_if(MegatronFsdp);
+    /// What does not fit the double buffers has buffers of its own that stay, instead of new ones each time.
+    fsdp_db_use_persist_buf_on_alloc_fail: bool = Field::flag(false).at(Optimizer, All, "fsdppb", "FSDP buffers stay").relevant_if(MegatronFsdp);
+    /// Buffers for communication are registered with NCCL. With Megatron FSDP it turns the double buffer on.
+    use_nccl_ub: bool = Field::flag(false).at(Optimizer, All, "ncclub", "NCCL user buffers").relevant_if(MegatronFsdp).stored_as("nccl_ub");
+    /// Megatron FSDP keeps the transposed copies of weights in fp8 instead of dropping them after each layer.
+    keep_fp8_transpose_cache: bool = Field::flag(false).at(Optimizer, All, "fsdptc", "FSDP keeps fp8 transposes").relevant_if(MegatronFsdp);
+    /// Parameters are made layer by layer when they are split, so that the whole model is on no GPU at the start.
+    init_model_with_meta_device: bool = Field::flag(false).at(Optimizer, All, "meta", "Model made on meta device").relevant_if(MegatronFsdp).rarely_counts();
 }
 
 const _: () = assert!(FieldId::ALL.len() <= 255);
@@ -533,6 +561,8 @@ impl FieldId {
             ("num_moe_experts", FieldId::num_experts),
             ("encoder_num_layers", FieldId::num_layers),
             ("encoder_seq_length", FieldId::seq_length),
+            ("nccl_ub", FieldId::use_nccl_ub),
+            ("use_custom_fsdp", FieldId::use_megatron_fsdp),
             (
                 "microbatch_group_size_per_vp_stage",
                 FieldId::microbatch_group_size_per_virtual_pipeline_stage,

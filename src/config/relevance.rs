@@ -95,6 +95,7 @@ fn holds(condition: Condition, job: &RawJob, module: usize) -> bool {
         Condition::FullRecompute => recompute(RecomputeGranularity::Full),
         Condition::SelectiveRecompute => recompute(RecomputeGranularity::Selective),
         Condition::PrecisionAware => on(F::use_precision_aware_optimizer),
+        Condition::MegatronFsdp => on(F::use_megatron_fsdp),
         Condition::Fp8 => choice(F::fp8_format).is_some(),
         Condition::OptimizerOffload => on(F::optimizer_cpu_offload),
         Condition::FineGrainedOffload => on(F::fine_grained_activation_offloading),

@@ -5,6 +5,7 @@ mod batch;
 mod context_parallel;
 mod encoder;
 mod fp8;
+mod fsdp;
 mod gpu;
 mod graphs;
 mod hybrid;
@@ -27,7 +28,7 @@ use super::draft::Draft;
 use super::problem::Problem;
 
 /// Every rule, in the order in which its problems are shown.
-const TABLES: [&[Rule]; 16] = [
+const TABLES: [&[Rule]; 17] = [
     hybrid::RULES,
     model::RULES,
     linear_attention::RULES,
@@ -41,6 +42,7 @@ const TABLES: [&[Rule]; 16] = [
     recompute::RULES,
     overlap::RULES,
     optimizer::RULES,
+    fsdp::RULES,
     fp8::RULES,
     gpu::RULES,
     graphs::RULES,

@@ -47,6 +47,13 @@ impl Overrides {
         self.settings.push((key.to_owned(), word));
     }
 
+    /// Lets a buffer of Megatron FSDP have its own dtype, which `DistributedDataParallelConfig` has no name for.
+    fn own_dtype(&mut self, argument: &Argument) {
+        if let Some((key, _)) = bridge::key_of(argument.destination) {
+            self.add(&key, OverrideValue::Nothing);
+        }
+    }
+
     fn name(&mut self, key: &str, name: &str) {
         self.add(key, OverrideValue::Name(name.to_owned()));
     }
@@ -110,6 +117,16 @@ pub(super) fn comments(settings: &Settings, without_key: &[FieldId]) -> String {
         let _ = writeln!(out, "# Megatron-Bridge has no key for {}.", id.field().name);
     }
     out
+}
+
+/// Whether a field is the dtype of a buffer of Megatron FSDP.
+fn is_fsdp_dtype(id: FieldId) -> bool {
+    matches!(
+        id,
+        FieldId::megatron_fsdp_main_params_dtype
+            | FieldId::megatron_fsdp_main_grads_dtype
+            | FieldId::megatron_fsdp_grad_comm_dtype
+    )
 }
 
 /// The settings that differ from the defaults of Megatron-Bridge's classes.
@@ -205,6 +222,7 @@ pub(super) fn overrides_of(settings: &Settings) -> Overrides {
                     all.settings.extend(setting(key, &argument, false));
                 }
             }
+            id if is_fsdp_dtype(id) && argument.words() == ["auto"] => all.own_dtype(&argument),
             _ => match bridge::key_of(argument.destination) {
                 Some((key, opposite)) => all.settings.extend(setting(&key, &argument, opposite)),
                 None if argument.id.field().group == Group::Hardware => {}

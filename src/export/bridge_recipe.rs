@@ -158,7 +158,12 @@ fn python(key: &str, word: &OverrideValue) -> String {
             ("model.activation_func", "silu" | "gelu") => format!("F.{name}"),
             ("model.activation_func", name) => name.to_owned(),
             ("model.attention_backend", name) => format!("AttnBackend.{name}"),
-            (key, name) if key.starts_with("optimizer.") && key.ends_with("_dtype") => dtype(name),
+            (key, name)
+                if key.ends_with("_dtype")
+                    && (key.starts_with("optimizer.") || key.starts_with("ddp.")) =>
+            {
+                dtype(name)
+            }
             (_, name) => text(name),
         },
         OverrideValue::Text(words) => text(words),

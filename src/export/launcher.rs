@@ -54,6 +54,8 @@ pub(super) fn variables(settings: &Settings) -> Vec<(&'static str, String)> {
     if sizes.iter().any(|id| number(settings, *id) > 1)
         && generation.major() < 10
         && !is_on(settings, FieldId::overlap_moe_expert_parallel_comm)
+        // `validate_args` refuses it.
+        && !is_on(settings, FieldId::use_megatron_fsdp)
     {
         one("CUDA_DEVICE_MAX_CONNECTIONS");
     }

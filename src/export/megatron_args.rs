@@ -4,7 +4,7 @@ use core::fmt::Write;
 
 use super::arguments::{Argument, arguments, quoted};
 use super::launcher;
-use crate::config::canonical::{Meaning, hybrid_pattern, meaning};
+use crate::config::canonical::{Meaning, hybrid_pattern, is_on, meaning};
 use crate::config::choices::HybridStackSpec;
 use crate::config::field::Group;
 use crate::config::fields::FieldId;
@@ -47,7 +47,16 @@ fn flags(settings: &Settings) -> Vec<Flag> {
         .chain(is_hybrid.then(|| spec(settings)))
         .chain(positions(settings))
         .chain(launcher::switches(settings).map(switch))
+        .chain(checkpoints(settings))
         .collect()
+}
+
+/// The only format of checkpoints that Megatron FSDP runs with.
+fn checkpoints(settings: &Settings) -> Option<Flag> {
+    is_on(settings, FieldId::use_megatron_fsdp).then(|| Flag {
+        words: vec!["fsdp_dtensor".to_owned()],
+        ..switch("ckpt-format")
+    })
 }
 
 /// The spec of a hybrid model.

@@ -48,6 +48,16 @@ pub fn assumptions(config: &Config) -> Vec<String> {
                  cuda_graphs_mib is the place for the rest.",
             ),
             (
+                a.use_megatron_fsdp,
+                "Between iterations no layer is gathered, as log_params_norm leaves it; without that, those at the start of \
+                 the model already are for the next iteration.",
+            ),
+            (
+                a.use_megatron_fsdp && !a.init_model_with_meta_device,
+                "What Megatron FSDP needs while it splits the model is not counted: without init_model_with_meta_device \
+                 every GPU holds all parameters of its rank at the start.",
+            ),
+            (
                 m.moe.is_some() && a.expert_load_imbalance == Decimal::ONE,
                 "Every expert-parallel rank gets as many tokens as the others. Real routing is uneven, and peaks grow with \
                  it over training: set the routing imbalance.",

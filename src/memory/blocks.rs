@@ -48,11 +48,13 @@ pub(crate) struct CompiledTapes<'a> {
 }
 
 impl<'a> CompiledTapes<'a> {
-    /// The tapes of a module in this phase.
+    /// The tapes of a module in this phase. The output layer's weight gradient takes `gradient_bucket` bytes of a bucket
+    /// until it is reduced.
     pub(crate) fn new(
         m: &'a Module,
         architecture: &'a Architecture,
         graph_phase: GraphPhase,
+        gradient_bucket: u64,
     ) -> Self {
         let sizes = Sizes::new(m);
         let compiled = |tape: Cow<'a, AutogradTape>| {
@@ -67,7 +69,7 @@ impl<'a> CompiledTapes<'a> {
         for chunk in m.stages.chunks().iter().filter(|chunk| has_head(chunk)) {
             let ends = (chunk.mtp, chunk.output);
             if heads.iter().all(|(other, _)| *other != ends) {
-                let head = head_tape(&sizes, u64::from(chunk.mtp), chunk.output);
+                let head = head_tape(&sizes, u64::from(chunk.mtp), chunk.output, gradient_bucket);
                 heads.push((ends, compiled(Cow::Owned(head))));
             }
         }

@@ -7,6 +7,7 @@ mod padding;
 
 use crate::config::choices::{AttentionBackend, RouterDtype, TokenDispatcher, TransformerImpl};
 use crate::config::job::Module;
+use crate::memory::fsdp::{self, StageFsdp};
 use crate::memory::states::StateRules;
 use crate::model::kernels::rotary;
 use crate::model::sizes::Sizes;
@@ -14,11 +15,12 @@ use crate::model::tape::block;
 use crate::model::tensor::{Component, ParamTensor, Shape, Sharding, factor};
 use crate::model::{Architecture, PartCounts, trained};
 use crate::source::{
-    BUFFER_LAYOUT, CUBLAS_WORKSPACE, DRAINED_WGRAD, DUMMY_WGRAD, MEMORY_BUFFER, ROPE_TABLE,
-    SPLIT_BLOCKS, Source, TE_CUBLAS_WORKSPACE,
+    BUFFER_LAYOUT, CUBLAS_WORKSPACE, DRAINED_WGRAD, DUMMY_WGRAD, FSDP_BUFFERS, MEMORY_BUFFER,
+    ROPE_TABLE, SPLIT_BLOCKS, Source, TE_CUBLAS_WORKSPACE,
 };
 use crate::units::multiply;
 use padding::PartPadding;
+pub(crate) use padding::{Padding, unsplit};
 
 /// The kinds of buffers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -101,6 +103,8 @@ pub(crate) struct Site<'a> {
     /// The parts of each chunk.
     pub(crate) parts: Vec<PartCounts>,
     pub(crate) architecture: &'a Architecture,
+    /// What Megatron FSDP splits; `None` without it.
+    pub(crate) fsdp: Option<StageFsdp>,
 }
 
 impl Site<'_> {
@@ -161,6 +165,15 @@ impl BufferRules {
             self.each_unsplit(site, &mut |term| rest = rest.saturating_add(term.bytes));
             let what = "rests of blocks that the allocator does not split";
             out.add(BufferKind::Unsplit, what, (sum, 1), rest, SPLIT_BLOCKS);
+        }
+        for buffer in site.fsdp.iter().flat_map(fsdp::buffers) {
+            let elements = factor("elements", buffer.elements);
+            let shape = (
+                Shape::of(&[elements]),
+                buffer.bytes / buffer.elements.max(1),
+            );
+            let kind = BufferKind::Tensor;
+            out.add(kind, buffer.what, shape, buffer.bytes, FSDP_BUFFERS);
         }
         let (torch, kib) = self.workspaces;
         let unfused = a.attention_backend == AttentionBackend::Unfused;
@@ -262,7 +275,7 @@ fn shared(sizes: &Sizes<'_>, output: bool, moe: bool, out: &mut List) {
 
 /// Elements of one tensor on this rank, and how many there are: every local expert has its own, and every deepstack
 /// projector.
-fn one_tensor(m: &Module, tensor: &ParamTensor) -> (u64, u64) {
+pub(crate) fn one_tensor(m: &Module, tensor: &ParamTensor) -> (u64, u64) {
     let copies = match &m.moe {
         Some(moe) if tensor.sharding == Sharding::Expert => moe.num_experts / m.ep.max(1),
         _ if tensor.name.starts_with("decoder.deepstack_merger_list") => {

@@ -3,6 +3,7 @@
 use core::ops::Range;
 
 use super::blocks::{Block, BlockKind, CompiledTapes, attention_mask, blocks, deferred_logits};
+use super::fsdp::in_flight::BlockInFlight;
 use super::graph_phase::GraphPhase;
 use crate::config::job::Module;
 use crate::model::tape::liveness::{PassKind, Peak, TRANSIENT, Usage};
@@ -98,17 +99,21 @@ pub(crate) struct ChunkProfile<'t> {
     /// The attention mask, where recompute keeps it, and where it only passes through.
     pub(crate) kept_mask: u64,
     pub(crate) passing_mask: u64,
+    /// What Megatron FSDP has in flight at each block; empty without it.
+    fsdp: Vec<BlockInFlight>,
 }
 
 impl<'t> ChunkProfile<'t> {
     /// Walks through a chunk forwards and backwards. With `retained`, the received output gradient stays alive until the
-    /// next backward pass begins. `prefetched` is what waits for that on the GPU although it is offloaded.
+    /// next backward pass begins. `prefetched` is what waits for that on the GPU although it is offloaded, `fsdp` what
+    /// Megatron FSDP has in flight at each block.
     pub(crate) fn new(
         m: &Module,
         tapes: &'t CompiledTapes<'_>,
         chunk: &Chunk,
         retained: bool,
         prefetched: Option<(BlockKind, u64)>,
+        fsdp: Vec<BlockInFlight>,
     ) -> Self {
         let blocks = blocks(m, tapes, chunk);
         // Graphs are captured without the tensors that stages send each other.
@@ -132,6 +137,7 @@ impl<'t> ChunkProfile<'t> {
             },
             prefetched: prefetched.map(|(kind, _)| kind),
             prefetched_bytes: prefetched.map_or(0, |(_, bytes)| bytes),
+            fsdp,
             ..Self::default()
         };
         let defers = m.io.is_language() && m.args.defer_embedding_wgrad_compute;
@@ -231,6 +237,22 @@ impl<'t> ChunkProfile<'t> {
         self.before.get(index).copied().unwrap_or(self.kept)
     }
 
+    /// What Megatron FSDP has in flight at a block in this pass: bytes of gathered parameters and of unreduced gradients.
+    pub(crate) fn fsdp_in_flight(&self, index: usize, pass: Pass) -> (u64, u64) {
+        let Some(block) = self.fsdp.get(index) else {
+            return (0, 0);
+        };
+        match pass {
+            Pass::Forward => (block.forward, 0),
+            Pass::Backward | Pass::GroupAgain => (block.backward, block.gradients),
+        }
+    }
+
+    fn add_fsdp(&self, usage: &mut Usage, index: usize, pass: Pass) {
+        let (parameters, gradients) = self.fsdp_in_flight(index, pass);
+        usage.add_to(TRANSIENT, parameters.saturating_add(gradients));
+    }
+
     fn forward_peak(&self) -> ChunkPeak {
         let mut best = ChunkPeak::default();
         for index in 0..self.blocks.len() {
@@ -246,6 +268,7 @@ impl<'t> ChunkProfile<'t> {
         };
         let mut usage = self.before(index);
         usage.add_to(TRANSIENT, self.passing_mask);
+        self.add_fsdp(&mut usage, index, Pass::Forward);
         let Some((first, _)) = block.group else {
             usage.add_to(TRANSIENT, self.prefetched_bytes);
             let peak = block.compiled.peak(PassKind::Forward);
@@ -301,6 +324,7 @@ impl<'t> ChunkProfile<'t> {
             usage.add(&peak.usage);
             usage.take(Family::Residual as usize, block.pooled_kept());
             usage.add_to(TRANSIENT, self.prefetched_beside(block));
+            self.add_fsdp(&mut usage, index, Pass::Backward);
             if retained && !holds {
                 usage.add_to(TRANSIENT, self.sent);
             }
@@ -338,6 +362,7 @@ impl<'t> ChunkProfile<'t> {
             let mut usage = base;
             let now = whole(&peak.usage, offset == 0, true).saturating_add(self.residual);
             usage.add_to(TRANSIENT, sum.saturating_add(now));
+            self.add_fsdp(&mut usage, start + offset, Pass::GroupAgain);
             best.offer(ChunkPeak::of(usage, start + offset, peak, Pass::GroupAgain));
             let kept = whole(
                 &block.compiled.kept,
@@ -354,6 +379,7 @@ impl<'t> ChunkProfile<'t> {
             let retained = multiply(self.residual, if last { 1 } else { 2 });
             let mut usage = base;
             usage.add_to(TRANSIENT, sum.saturating_add(now).saturating_add(retained));
+            self.add_fsdp(&mut usage, start + offset, Pass::Backward);
             best.offer(ChunkPeak::of(usage, start + offset, peak, Pass::Backward));
         }
     }

@@ -13,6 +13,7 @@ use super::bucket::Bucket;
 use super::buffers::{Buffer, BufferKind, BufferRules, Site};
 use super::chunk_profile::{ChunkPeak, ChunkProfile, Pass};
 use super::ep_overlap::{OverlapPeak, overlap};
+use super::fsdp::FsdpModel;
 use super::graph_phase::GraphPhase;
 use super::parameters::{Parameters, PartTable};
 use super::states::{Held, StateRules, step_copies};
@@ -35,6 +36,8 @@ pub(crate) struct Stages<'a> {
     /// A cache of the parameters of chunks, by their parts, since most chunks have the same parts.
     parameters: RefCell<Vec<(PartCounts, Parameters)>>,
     pub(crate) buffers: BufferRules,
+    /// What Megatron FSDP splits; `None` without it.
+    fsdp: Option<FsdpModel<'a>>,
     /// A cache of the memory between iterations, by the parts of a stage's chunks and whether it has the output layer, since
     /// most stages have the same.
     standing: RefCell<Vec<(Vec<PartCounts>, bool, Standing)>>,
@@ -62,20 +65,20 @@ pub(crate) struct StageReplay<'t> {
 
 impl<'a> Stages<'a> {
     pub(crate) fn new(m: &'a Module, architecture: &'a Architecture, local: &'a PartTable) -> Self {
+        let fsdp = FsdpModel::new(m, architecture);
+        let bucket = fsdp.as_ref().map_or(0, FsdpModel::output_gradients);
+        let tapes = |graph_phase| CompiledTapes::new(m, architecture, graph_phase, bucket);
         Self {
             m,
-            tapes: CompiledTapes::new(m, architecture, GraphPhase::Plain),
-            graphs: graph_phases::captures(m).then(|| {
-                Box::new(
-                    [GraphPhase::Capture, GraphPhase::Replay]
-                        .map(|graph_phase| CompiledTapes::new(m, architecture, graph_phase)),
-                )
-            }),
+            tapes: tapes(GraphPhase::Plain),
+            graphs: graph_phases::captures(m)
+                .then(|| Box::new([GraphPhase::Capture, GraphPhase::Replay].map(tapes))),
             rules: StateRules::new(m),
             architecture,
             local,
             parameters: RefCell::default(),
             buffers: BufferRules::new(m, architecture),
+            fsdp,
             standing: RefCell::default(),
         }
     }
@@ -115,6 +118,10 @@ impl<'a> Stages<'a> {
             output: output && self.m.io.is_language(),
             parts: chunks.iter().map(|chunk| chunk.parts.clone()).collect(),
             architecture: self.architecture,
+            fsdp: self
+                .fsdp
+                .as_ref()
+                .map(|fsdp| fsdp.stage(self.m.stages.rank(pp_rank))),
         }
     }
 
@@ -165,7 +172,11 @@ impl<'a> Stages<'a> {
             .stages
             .rank(pp_rank)
             .iter()
-            .map(|chunk| ChunkProfile::new(m, tapes, chunk, retained, prefetched))
+            .map(|chunk| {
+                let fsdp = self.fsdp.as_ref().map(|fsdp| fsdp.in_flight(chunk));
+                let fsdp = fsdp.unwrap_or_default();
+                ChunkProfile::new(m, tapes, chunk, retained, prefetched, fsdp)
+            })
             .collect();
         let weights = chunks
             .iter()

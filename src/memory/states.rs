@@ -2,6 +2,7 @@
 //! many bytes each takes, and over how many ranks it is split.
 
 use super::bucket::{Bucket, State};
+use super::fsdp::{self, GradientCopy};
 use super::parameters::{Count, Parameters};
 use crate::config::choices::{
     Fp8Recipe, MainGradsDtype, MainParamsDtype, MomentDtype, OptimizerKind,
@@ -74,7 +75,7 @@ impl StateRule {
             AppliesTo::None => 0,
         };
         let all = self.on_gpu.scale_up(elements.div_ceil(self.shard));
-        let less = multiply(count.quantized, self.fp8_saving);
+        let less = multiply(count.quantized / self.shard, self.fp8_saving);
         Bytes(multiply(all, self.bytes).saturating_sub(less))
     }
 }
@@ -95,8 +96,8 @@ impl StateRules {
     pub fn new(m: &Module) -> Self {
         let may = |component: Component| component != Component::FixedPositions;
         Self {
-            dense: rules(m, m.dense_shard()),
-            expert: rules(m, m.expert_shard()),
+            dense: rules_of(m, View::Dense, m.dense_shard()),
+            expert: rules_of(m, View::Expert, m.expert_shard()),
             trained: Component::ALL.map(|component| trained(m, component)),
             all_trained: Component::ALL.into_iter().all(|c| trained(m, c) || !may(c)),
         }
@@ -225,6 +226,12 @@ impl Held {
     }
 }
 
+/// The rules of one view, whose optimizer states so many ranks share.
+fn rules_of(m: &Module, view: View, shard: u64) -> [StateRule; 5] {
+    let of_fsdp = fsdp::state_rules(m, view, |shard| rules(m, shard));
+    of_fsdp.unwrap_or_else(|| rules(m, shard))
+}
+
 /// Weights, main grads, main params, `exp_avg`, `exp_avg_sq`, in this order.
 fn rules(m: &Module, shard: u64) -> [StateRule; 5] {
     let (a, width) = (&m.args, m.precision.bytes());
@@ -332,11 +339,15 @@ pub(crate) fn step_copies(m: &Module) -> [StepCopy; 2] {
         elements: |count| count.quantized,
         source: FP8_CAST,
     };
+    let copy = fsdp::gradient_copy(m).unwrap_or_else(|| GradientCopy {
+        bytes: gradient_copy_bytes(m),
+        elements: |count| count.elements,
+    });
     let gradients = StepCopy {
         what: "gradients copied to fp32",
-        bytes: gradient_copy_bytes(m),
+        bytes: copy.bytes,
         state: State::MainParams,
-        elements: |count| count.elements,
+        elements: copy.elements,
         source: GRADIENT_COPIES,
     };
     [gradients, if moments.bytes > 0 { moments } else { rounded }]

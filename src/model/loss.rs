@@ -3,7 +3,7 @@
 use super::norm::{FINAL, after_layers, residual_norm};
 use super::sizes::Sizes;
 use super::tape::{AutogradTape, Family, Gradient, TensorId};
-use super::tensor::factor;
+use super::tensor::{Shape, factor};
 use super::{embedding, linear, mtp};
 use crate::config::choices::CrossEntropyFusion;
 use crate::source::{
@@ -19,17 +19,26 @@ pub(crate) fn build(
     tape: &mut AutogradTape,
     x: TensorId,
     depths: u64,
-    output: bool,
+    output: Option<u64>,
 ) {
     tape.input = Some(x);
     let normed = final_norm(sizes, tape, x);
+    let bucket = bucket(tape, output.unwrap_or(0));
+    if bucket.is_some() {
+        // Where the weight gradient is not made in its bucket, it is added to it once the output layer is done.
+        let weight = embedding::output_weight(sizes.m);
+        let gradient = linear::weight_gradient(sizes, tape, weight.shape);
+        tape.backward(bucket.as_slice())
+            .backward(gradient.as_slice());
+    }
     let mut hidden_states = normed;
     let mut predicted = Vec::new();
     for _ in 0..depths {
         hidden_states = mtp::build(sizes, tape, hidden_states);
         predicted.push(hidden_states);
     }
-    if output {
+    let bucket = bucket.filter(|_| sizes.m.args.gradient_accumulation_fusion);
+    if output.is_some() {
         for states in predicted {
             head(
                 sizes,
@@ -37,6 +46,7 @@ pub(crate) fn build(
                 states,
                 ["MTP output_layer", "MTP loss"],
                 ["MTP logits", "MTP loss by token"],
+                bucket,
             );
         }
         head(
@@ -45,6 +55,7 @@ pub(crate) fn build(
             normed,
             ["output_layer", "loss"],
             ["logits", "loss by token"],
+            bucket,
         );
     } else {
         tape.output = Some(hidden_states);
@@ -57,6 +68,16 @@ pub(crate) fn final_norm(sizes: &Sizes<'_>, tape: &mut AutogradTape, x: TensorId
     residual_norm(sizes, tape, &after_layers(sizes.m, FINAL), x)
 }
 
+/// The bucket that the gradients of parameters outside of layers wait in to be reduced, of so many bytes.
+fn bucket(tape: &mut AutogradTape, bytes: u64) -> Option<TensorId> {
+    tape.tensor_if(
+        bytes > 0,
+        "gradients outside of layers before their reduction",
+        Shape::of(&[factor("bytes of buckets", bytes)]),
+        1,
+    )
+}
+
 /// The output layer, whose weight is a part of its own, and the loss.
 fn head(
     sizes: &Sizes<'_>,
@@ -64,6 +85,7 @@ fn head(
     input: TensorId,
     names: [&'static str; 2],
     what: [&'static str; 2],
+    bucket: Option<TensorId>,
 ) {
     let m = sizes.m;
     tape.at(Family::Output, OUTPUT_LAYER);
@@ -81,7 +103,8 @@ fn head(
     tape.op(names[0], &[input], &[logits])
         .saves(&[input])
         .backward(whole.as_slice())
-        .backward(gradient.as_slice());
+        .backward(gradient.as_slice())
+        .backward(bucket.as_slice());
     loss(sizes, tape, logits, names[1], what[1]);
 }
 
@@ -118,6 +141,13 @@ fn loss(
         Some(CrossEntropyFusion::Te) => {
             let gradient = tape.tensor("gradient of the logits in fp32", vocabulary, 4);
             tape.op(name, &[logits], &[per_token]).saves(&[gradient]);
+        }
+        // Logits in fp32 need no copy: the softmax is written over them, and the gradient over the softmax. Recordings
+        // show it with Megatron FSDP; other jobs in fp32 are counted with a copy.
+        None if sizes.width() == 4 && m.args.use_megatron_fsdp => {
+            let op = tape.op(name, &[logits], &[per_token]);
+            op.saves(&[logits, masks])
+                .gradients(&[Gradient::Over(logits)]);
         }
         Some(CrossEntropyFusion::Native) | None => {
             let softmax = tape.tensor("softmax of the logits in fp32", vocabulary, 4);

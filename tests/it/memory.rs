@@ -2,6 +2,7 @@
 
 mod activations;
 mod fp8;
+mod fsdp;
 mod graphs;
 mod jobs;
 mod laws;

@@ -7,9 +7,11 @@ use super::{Parameters, Results, by_bucket};
 use crate::api::Exact;
 use crate::api::plain_data::ByName;
 use crate::config::job::Module;
+use crate::memory::fsdp::{FsdpGroup, stage_groups};
 use crate::memory::overhead::{MemoryRange, memory_range};
 use crate::memory::peak::PeakMoment;
 use crate::memory::{self, ChunkEstimate, StageEstimate, StageRef};
+use crate::parallel::groups::View;
 use crate::parallel::schedule;
 
 /// One pipeline stage of a module. Bytes are those of the rank of the stage that needs most.
@@ -29,9 +31,35 @@ pub struct Stage {
     in_flight: Vec<u32>,
     /// Bytes in use that the driver reports (as `nvidia-smi` does): the prediction and the allowances beside it.
     allowances: Allowances,
+    /// The buffers of Megatron FSDP, in the order of their buckets. Present with `use_megatron_fsdp`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    fsdp: Option<Vec<FsdpBuffer>>,
     /// Present with the option `timeline`, unless the option `rank` is given: then only the rank's stages have timelines.
     #[serde(skip_serializing_if = "Option::is_none")]
     timeline: Option<Timeline>,
+}
+
+/// A buffer of Megatron FSDP: the parameters of one dtype in one layer, or outside of layers.
+#[derive(Debug, Serialize, Tsify)]
+#[tsify(missing_as_null)]
+pub struct FsdpBuffer {
+    /// The layer's name in the model, and what tells the group apart from others of the layer.
+    name: String,
+    /// The index of the layer among those that are gathered as a whole; `null` for parameters outside of layers.
+    unit: Option<u32>,
+    /// Whether it holds routed experts, which expert-data-parallel ranks share.
+    expert: bool,
+    /// Whether its parameters are stored in fp8.
+    fp8: bool,
+    trained: bool,
+    /// Number of parameters.
+    parameters: Exact,
+    elements: Exact,
+    /// No rank's part begins or ends within so many elements.
+    chunk_size_factor: Exact,
+    padded_elements: Exact,
+    /// Elements on one rank where ranks split the buffer; all of them with `no_shard`.
+    shard_elements: Exact,
 }
 
 /// One model chunk: a virtual pipeline stage, with consecutive layers.
@@ -139,7 +167,28 @@ impl Stage {
             peak_moment: Moment::from(&stage.moment),
             in_flight: stage.in_flight.clone(),
             allowances: Allowances::from(&memory_range(m, stage.total, stage.graphs)),
+            fsdp: m.args().use_megatron_fsdp.then(|| {
+                let groups = stage_groups(m, at.pp_rank);
+                groups.iter().map(FsdpBuffer::from).collect()
+            }),
             timeline: Timeline::new(results, at, timelines),
+        }
+    }
+}
+
+impl From<&FsdpGroup> for FsdpBuffer {
+    fn from(group: &FsdpGroup) -> Self {
+        Self {
+            name: group.to_string(),
+            unit: group.unit_index,
+            expert: group.view == View::Expert,
+            fp8: group.fp8,
+            trained: group.trained,
+            parameters: group.parameters.into(),
+            elements: group.elements.into(),
+            chunk_size_factor: group.chunk_size_factor.into(),
+            padded_elements: group.padded_elements.into(),
+            shard_elements: group.shard_elements.into(),
         }
     }
 }

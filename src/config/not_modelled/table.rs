@@ -36,14 +36,16 @@ const fn of_arguments(symbol: &'static str) -> Source {
 }
 
 pub(super) const FEATURES: &[Feature] = &[
-    feature(
-        "mfsdp",
-        &["use_megatron_fsdp", "use_custom_fsdp"],
-        "Megatron FSDP shards parameters, gradients and optimizer states over data-parallel ranks, and gathers them in \
-         buffers of its own",
-        Source::megatron(
-            "megatron/core/distributed/fsdp/src/megatron_fsdp/param_and_grad_buffer.py",
-            "ParamAndGradBuffer",
+    unless(
+        &["1"],
+        feature(
+            "mfsdp2",
+            &["megatron_fsdp_version"],
+            "the second version of Megatron FSDP has other buffers than the first",
+            Source::megatron(
+                "megatron/core/distributed/fsdp/src/megatron_fsdp/experimental/parameter_group.py",
+                "ParameterGroup",
+            ),
         ),
     ),
     feature(

@@ -109,6 +109,7 @@ const SECOND_NAMES: &[(&str, KeyMeaning)] = &[
     ("model.cuda_graph_scope", Field("cuda_graph_modules")),
     ("mixed_precision.fp8_param", Field("fp8_param_gather")),
     ("mixed_precision.fp4_param", Field("fp4_param_gather")),
+    ("ddp.use_megatron_fsdp", Field("use_megatron_fsdp")),
     ("ddp.use_custom_fsdp", Field("use_megatron_fsdp")),
 ];
 
@@ -194,7 +195,11 @@ pub fn key_of(field: &str) -> Option<(String, bool)> {
         | "nccl_ub"
         | "fsdp_double_buffer"
         | "keep_fp8_transpose_cache"
-        | "use_megatron_fsdp"
+        | "megatron_fsdp_main_params_dtype"
+        | "megatron_fsdp_main_grads_dtype"
+        | "megatron_fsdp_grad_comm_dtype"
+        | "megatron_fsdp_max_pool_double_buffer"
+        | "fsdp_db_use_persist_buf_on_alloc_fail"
         | "suggested_communication_unit_size" => "ddp",
         "optimizer"
         | "optimizer_cpu_offload"

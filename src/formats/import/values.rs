@@ -1,6 +1,7 @@
 //! Converts values as front ends write them.
 
 use super::draft::KeyValue;
+use crate::config::choices::FsdpDtype;
 use crate::config::field::Kind;
 use crate::config::fields::FieldId;
 use crate::config::parse::{Parsed, parse};
@@ -27,6 +28,10 @@ pub(super) fn plain(id: FieldId, value: &Value) -> Value {
                 Some(Value::Text(name)) => Value::Text(name.clone()),
                 _ => Value::Text(short(&word(value))),
             }
+        }
+        // Megatron-Bridge has no name for a buffer's own dtype.
+        (Kind::Choice(names), Value::Null) if *names == *FsdpDtype::NAMES => {
+            Value::Text(FsdpDtype::Auto.name().to_owned())
         }
         // One name for each layer; the same for all is one name.
         (Kind::Choice(_), Value::List(items)) => match items.split_first() {

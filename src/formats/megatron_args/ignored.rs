@@ -12,7 +12,7 @@ pub(super) const SWITCHES: &str = "\
     mtp-detach-heads mtp-hsm rotary-interleaved qk-clip dsa-indexer-rope-interleaved \
     no-dsa-indexer-rotate-activation disable-dsa-indexer-rotate-activation \
     no-dsa-indexer-scoring-relu disable-dsa-indexer-scoring-relu dsa-indexer-k-norm-fp32 \
-    init-model-with-meta-device use-mup is-hybrid-model \
+    use-mup is-hybrid-model \
     disable-bf16-reduced-precision-matmul high-priority-a2a-comm-stream \
     moe-enable-routing-replay moe-router-pre-softmax moe-hybridep-pad-uneven-dispatch-inputs \
     moe-per-layer-logging moe-pad-experts-for-cuda-graph-inference moe-ncclep-zero-copy \

@@ -114,7 +114,6 @@ const FLAGS: &[Flag] = &[
     switch("reuse-grad-buf-for-mxfp8-param-ag"),
     one("mamba-training-ssm-states-dtype", "None"),
     // Distribution
-    switch("use-megatron-fsdp"),
     switch("use-torch-fsdp2"),
     switch("use-tp-pp-dp-mapping"),
     one("model-parallel-size", "None"),
@@ -130,17 +129,11 @@ const FLAGS: &[Flag] = &[
         "no-use-layer-wise-param-layout",
         "use_layer_wise_param_layout",
     ),
-    switch("use-nccl-ub").to("nccl_ub"),
     switch("disable-symmetric-registration"),
     switch("gtp-remat-nccl-ub"),
     switch("gtp-expert-remat-nccl-ub"),
     switch("fsdp-manual-registration"),
     switch("create-all-gather-group"),
-    one("data-parallel-sharding-strategy", "optim_grads_params"),
-    one("outer-dp-sharding-strategy", "no_shard"),
-    switch("fsdp-double-buffer"),
-    one("suggested-communication-unit-size", "None"),
-    switch("keep-fp8-transpose-cache"),
     switch("enable-full-sharding-in-hsdp"),
     inverted(
         "torch-fsdp2-no-reshard-after-forward",
@@ -173,12 +166,7 @@ const FLAGS: &[Flag] = &[
     // Experimental
     one("hybrid-override-pattern", "None"),
     one("yaml-cfg", "None"),
-    one("megatron-fsdp-main-params-dtype", "fp32"),
-    one("megatron-fsdp-main-grads-dtype", "auto"),
-    one("megatron-fsdp-grad-comm-dtype", "auto"),
     switch("megatron-fsdp-enable-fine-grained-param-gather"),
-    switch("megatron-fsdp-max-pool-double-buffer"),
-    switch("fsdp-db-use-persist-buf-on-alloc-fail"),
     // sft
     switch("sft"),
 ];

@@ -80,8 +80,10 @@ pub(super) fn buffers(parts: &[Part], site: &Site<'_>, out: &mut List) {
         (false, false) => (fp8.both, all.scales),
         (false, true) => (0, 0),
     };
-    let shape = Shape::of(&[factor("parameters", all.elements)]);
-    let bytes = multiply(all.elements, copies);
+    let split = site.fsdp.as_ref().and_then(|fsdp| fsdp.fp8_copies);
+    let (elements, copies) = split.map_or((all.elements, copies), |elements| (elements, 1));
+    let shape = Shape::of(&[factor("parameters", elements)]);
+    let bytes = multiply(elements, copies);
     let what = "copies of weights in fp8";
     let kind = BufferKind::Tensor;
     out.add(kind, what, (shape, copies), bytes, TE_FP8_WEIGHTS);

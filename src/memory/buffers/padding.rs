@@ -3,6 +3,7 @@
 use super::{BufferRules, Site, one_tensor};
 use crate::config::job::Module;
 use crate::memory::bucket::{Bucket, State};
+use crate::memory::fsdp;
 use crate::memory::parameters::Count;
 use crate::memory::states::{AppliesTo, gradient_copy_bytes};
 use crate::model::tape::block;
@@ -48,6 +49,9 @@ const ALIGNMENT: u64 = 64;
 impl BufferRules {
     /// What padding adds to every bucket of states of every chunk.
     pub(crate) fn each_padding(&self, site: &Site<'_>, add: &mut dyn FnMut(Padding)) {
+        if let Some(stage) = &site.fsdp {
+            return fsdp::padding(stage, site.rules, add);
+        }
         for counts in &site.parts {
             let mut dense = Aligned::default();
             let mut expert = Aligned::default();
@@ -67,6 +71,9 @@ impl BufferRules {
 
     /// What the allocator does not split off behind buffers and optimizer states.
     pub(crate) fn each_unsplit(&self, site: &Site<'_>, add: &mut dyn FnMut(Padding)) {
+        if let Some(stage) = &site.fsdp {
+            return fsdp::unsplit(stage, add);
+        }
         let m = site.sizes.m;
         let distributed = m.args.use_distributed_optimizer;
         for counts in &site.parts {
@@ -248,7 +255,7 @@ const WIDTHS: [u64; 3] = [1, 2, 4];
 
 /// What stays behind a tensor that has a segment of its own: segments come in multiples of 2 MiB, and what would
 /// leave 1 MiB or less is not split. Smaller tensors share segments.
-fn unsplit(bytes: u64) -> u64 {
+pub(crate) fn unsplit(bytes: u64) -> u64 {
     let rest = bytes.next_multiple_of(2 * MIB) - bytes;
     if bytes >= 10 * MIB && rest <= MIB {
         rest

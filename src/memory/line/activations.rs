@@ -19,8 +19,8 @@ use crate::parallel::groups::View;
 use crate::parallel::schedule::Moment;
 use crate::parallel::stages::Chunk;
 use crate::source::{
-    ATTENTION_MASK, BRIDGE_COMMUNICATOR, CUDA_GRAPHS, DEFERRED_WGRAD, INPUT_TENSOR, RECOMPUTE,
-    SCHEDULES, Source,
+    ATTENTION_MASK, BRIDGE_COMMUNICATOR, CUDA_GRAPHS, DEFERRED_WGRAD, FSDP_GATHER, FSDP_REDUCE,
+    INPUT_TENSOR, RECOMPUTE, SCHEDULES, Source,
 };
 use crate::units::{Bytes, multiply};
 use terms::{Term, Terms};
@@ -345,6 +345,23 @@ impl Itemised<'_> {
         let Some(block) = p.blocks.get(peak.block) else {
             return;
         };
+        let (parameters, gradients) = p.fsdp_in_flight(peak.block, peak.pass);
+        for (what, bytes, source) in [
+            ("parameters gathered for layers", parameters, FSDP_GATHER),
+            ("gradients before their reduction", gradients, FSDP_REDUCE),
+        ] {
+            let shape = Shape::of(&[factor("bytes of buckets", bytes)]);
+            terms.push(Term {
+                part: "".into(),
+                what,
+                gradient: false,
+                usage: TRANSIENT,
+                each: bytes,
+                times: 1,
+                formula: Some((shape, 1)),
+                source,
+            });
+        }
         let last = p.blocks.len().saturating_sub(1);
         let forward = peak.pass == Pass::Forward;
         if block.group.is_none() && (forward || p.prefetched_beside(block) > 0) {

@@ -32,6 +32,8 @@ fn more_cases() -> Vec<(Json, Json)> {
         "tensor_model_parallel_size": 1, "pipeline_model_parallel_size": 1, "sequence_parallel": false,
         "position_embedding_type": "rope"});
     let hybrid = |change: Json| (with(dense(), hybrid.clone()), change);
+    let fsdp = json!({"use_megatron_fsdp": true, "pipeline_model_parallel_size": 1});
+    let fsdp = |change: Json| (with(dense(), fsdp.clone()), change);
     let shared = json!({"moe_shared_expert_intermediate_size": 512});
     let dense = |change: Json| (dense(), change);
     let experts = |change: Json| (moe(), change);
@@ -207,6 +209,30 @@ fn more_cases() -> Vec<(Json, Json)> {
         dense(json!({"use_precision_aware_optimizer": true, "use_distributed_optimizer": false})),
         dense(json!({"optimizer_cpu_offload": true})),
         dense(json!({"num_distributed_optimizer_instances": 3})),
+        dense(json!({"use_megatron_fsdp": true, "pipeline_model_parallel_size": 2})),
+        fsdp(json!({"optimizer": "lion"})),
+        fsdp(json!({"outer_dp_sharding_strategy": "optim"})),
+        fsdp(
+            json!({"outer_dp_sharding_strategy": "optim", "num_distributed_optimizer_instances": 2,
+            "data_parallel_sharding_strategy": "optim_grads"}),
+        ),
+        fsdp(
+            json!({"init_model_with_meta_device": true, "data_parallel_sharding_strategy": "no_shard"}),
+        ),
+        fsdp(
+            json!({"fp8_format": "e4m3", "fp8_recipe": "mxfp8", "fp8_param_gather": true, "gpu": "b200", "bf16": true,
+            "megatron_fsdp_main_params_dtype": "auto"}),
+        ),
+        fsdp(json!({"use_nccl_ub": true, "expandable_segments": true})),
+        experts(
+            json!({"use_megatron_fsdp": true, "pipeline_model_parallel_size": 1, "virtual_pipeline_model_parallel_size": null,
+            "bf16": true, "moe_token_dispatcher_type": "alltoall", "overlap_moe_expert_parallel_comm": true, "use_nccl_ub": true}),
+        ),
+        experts(
+            json!({"use_megatron_fsdp": true, "pipeline_model_parallel_size": 1, "virtual_pipeline_model_parallel_size": null,
+            "bf16": true, "moe_token_dispatcher_type": "alltoall", "overlap_moe_expert_parallel_comm": true,
+            "cuda_graph_impl": "transformer_engine"}),
+        ),
         experts(json!({"num_distributed_optimizer_instances": 4})),
         dense(json!({"overlap_param_gather": true})),
         dense(json!({"cuda_graph_impl": "full_iteration", "cuda_graph_modules": "attn"})),

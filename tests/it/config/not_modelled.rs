@@ -15,8 +15,11 @@ use megatron_memory::value::Value;
 
 /// Settings of a job that mark it, as JSON, and the keys of the marks.
 const MARKED: &[(&str, &[&str])] = &[
-    (r#"{"use_megatron_fsdp": true}"#, &["use_megatron_fsdp"]),
-    (r#"{"use-megatron-fsdp": "True"}"#, &["use-megatron-fsdp"]),
+    (
+        r#"{"megatron_fsdp_version": 2}"#,
+        &["megatron_fsdp_version"],
+    ),
+    (r#"{"use-torch-fsdp2": "True"}"#, &["use-torch-fsdp2"]),
     (r#"{"use_torch_fsdp2": 1}"#, &["use_torch_fsdp2"]),
     (r#"{"lora_rank": 16}"#, &["lora_rank"]),
     (r#"{"peft": "lora"}"#, &["peft"]),
@@ -44,15 +47,16 @@ const MARKED: &[(&str, &[&str])] = &[
         &["actor.model.lora_rank", "use_torch_fsdp2"],
     ),
     (
-        r#"{"not_modelled": ["use_megatron_fsdp", {"key": "our,own:kernel", "reason": "it keeps 50 % more"}]}"#,
-        &["our,own:kernel", "use_megatron_fsdp"],
+        r#"{"not_modelled": ["use_torch_fsdp2", {"key": "our,own:kernel", "reason": "it keeps 50 % more"}]}"#,
+        &["our,own:kernel", "use_torch_fsdp2"],
     ),
 ];
 
 /// Settings that turn these keys off.
 const UNMARKED: &[&str] = &[
-    r#"{"use_megatron_fsdp": false}"#,
-    r#"{"use_megatron_fsdp": 0, "lora_rank": 0, "fp4": null, "peft": "none"}"#,
+    r#"{"use_megatron_fsdp": true, "megatron_fsdp_version": 1}"#,
+    r#"{"use_torch_fsdp2": false}"#,
+    r#"{"use_torch_fsdp2": 0, "lora_rank": 0, "fp4": null, "peft": "none"}"#,
     r#"{"tuner_type": "full", "gtp_weight_remat_size": 1, "yaml_cfg": "None"}"#,
     r#"{"activation_offload_fraction": 1.0, "moe_dispatch_fwd_dtype": "bf16"}"#,
     r#"{"not_modelled": []}"#,
@@ -123,8 +127,8 @@ fn keys_that_are_off_mark_nothing_and_are_not_unknown() {
 #[test]
 fn a_mark_can_be_removed_and_the_verdict_is_then_that_of_the_numbers() {
     let plain = judged(&llama("{}").job);
-    let mut job = llama(r#"{"use_megatron_fsdp": true, "peft": "lora"}"#).job;
-    job.unmark("use_megatron_fsdp");
+    let mut job = llama(r#"{"use_torch_fsdp2": true, "peft": "lora"}"#).job;
+    job.unmark("use_torch_fsdp2");
     assert_eq!(keys(&job), ["peft"]);
     job.unmark("peft");
     assert_eq!(judged(&job), plain);
@@ -134,13 +138,10 @@ fn a_mark_can_be_removed_and_the_verdict_is_then_that_of_the_numbers() {
 fn a_link_names_marks_by_their_keys_and_reasons_only_where_keys_do_not_say_them() {
     let family = Feature::by_id("family").unwrap();
     for (mark, token) in [
+        (NotModelled::of_key("use_torch_fsdp2"), "nm=use_torch_fsdp2"),
         (
-            NotModelled::of_key("use_megatron_fsdp"),
-            "nm=use_megatron_fsdp",
-        ),
-        (
-            NotModelled::of_key("ddp.use_megatron_fsdp"),
-            "nm=ddp.use_megatron_fsdp",
+            NotModelled::of_key("ddp.use_torch_fsdp2"),
+            "nm=ddp.use_torch_fsdp2",
         ),
         (
             NotModelled::new("model_type: x", family.reason),
@@ -165,7 +166,7 @@ fn a_link_names_marks_by_their_keys_and_reasons_only_where_keys_do_not_say_them(
 
 #[test]
 fn a_pinned_job_has_marks_of_its_own() {
-    let marked = llama(r#"{"use_megatron_fsdp": true}"#);
+    let marked = llama(r#"{"use_torch_fsdp2": true}"#);
     for (setup, compare) in [(&marked, &llama("{}")), (&llama("{}"), &marked)] {
         let state = ShareState {
             setup: setup.clone(),

@@ -200,7 +200,7 @@ torchrun --nproc_per_node 8 --nnodes 4 pretrain_gpt.py "${ARGS[@]}"
         ("--hidden-size", KeyStatus::Mapped),
         ("--seq-length", KeyStatus::Missing),
         ("--recompute-activations", KeyStatus::Derived),
-        ("--use-megatron-fsdp", KeyStatus::NotModelled),
+        ("--use-megatron-fsdp", KeyStatus::Mapped),
         ("--lr", KeyStatus::Ignored),
         ("--wrong-flag", KeyStatus::Unknown),
     ] {

@@ -14,7 +14,7 @@ use serde_json::json;
 
 use super::jobs::{any_job, config, with};
 
-fn adds_up(line: &Line) {
+pub(super) fn adds_up(line: &Line) {
     if !line.children.is_empty() {
         let sum: Bytes = line.children.iter().map(|child| child.bytes).sum();
         assert_eq!(sum, line.bytes, "{}", line.id);

@@ -1,0 +1,167 @@
+//! The parameters of a part as PyTorch counts them: one tensor each, with its size and the size of one of its rows.
+
+use super::Fsdp;
+use crate::config::job::Module;
+use crate::memory::buffers::one_tensor;
+use crate::model::quantization::Fp8;
+use crate::model::tensor::{Component, ParamTensor};
+use crate::model::{PartKind, trained};
+use crate::parallel::groups::View;
+
+/// One parameter on one rank.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Parameter {
+    pub(super) attributes: Attributes,
+    /// Whether it is a word embedding or output layer that several pipeline stages hold.
+    pub(super) shared: bool,
+    pub(super) size: Size,
+}
+
+/// What parameters of one group have in common.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Attributes {
+    pub(super) view: View,
+    pub(super) fp8: bool,
+    pub(super) trained: bool,
+}
+
+/// The size of a parameter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Size {
+    /// All elements.
+    pub(super) elements: u64,
+    /// The product of all dimensions but the first: what is not torn apart where ranks split a buffer.
+    pub(super) row: u64,
+}
+
+impl Parameter {
+    /// The parameters of a part's tensors, in the order of `named_parameters`.
+    pub(super) fn list(m: &Module, kind: PartKind, tensors: &[ParamTensor]) -> Vec<Self> {
+        let in_fp8 = m.args.fp8_param_gather && Fp8::of(m).is_some() && kind.in_fp8();
+        let mut tensors: Vec<&ParamTensor> = tensors.iter().collect();
+        tensors.sort_by_key(|tensor| place(tensor.name));
+        let mut out = Vec::new();
+        for tensor in tensors {
+            let (each, copies) = one_tensor(m, tensor);
+            let parts = norm_parts(tensor);
+            let elements = each / parts;
+            let one = Self {
+                attributes: Attributes {
+                    view: tensor.sharding.view(),
+                    fp8: in_fp8 && tensor.linear_weight(),
+                    trained: trained(m, tensor.component),
+                },
+                shared: shared(m, kind, tensor.component),
+                size: Size {
+                    elements,
+                    row: row(m, tensor, elements),
+                },
+            };
+            let count = usize::try_from(copies * parts).unwrap_or(usize::MAX);
+            out.extend(core::iter::repeat_n(one, count));
+        }
+        out
+    }
+}
+
+/// Whether a bucket of its own holds a parameter, since another pipeline stage has a copy of it
+/// (`setup_embeddings_and_output_layer`).
+fn shared(m: &Module, kind: PartKind, component: Component) -> bool {
+    let tied = !m.args.untie_embeddings_and_output_weights;
+    let copied = match kind {
+        PartKind::Embedding | PartKind::MtpEmbedding => {
+            component == Component::Embedding && (tied || m.mtp_num_layers > 0)
+        }
+        PartKind::OutputLayer => tied,
+        _ => false,
+    };
+    copied && m.pp > 1 && Fsdp::of(m).is_some_and(|fsdp| fsdp.optimizer_ranks(View::Dense) > 1)
+}
+
+/// 2 for the weight and the bias of a norm, which are listed as one tensor, and otherwise 1.
+fn norm_parts(tensor: &ParamTensor) -> u64 {
+    let mut factors = tensor.shape.factors();
+    let parts = factors.find(|factor| factor.symbol == "(weight + bias)");
+    parts.map_or(1, |parts| parts.value.max(1))
+}
+
+/// Elements of a row of a parameter with so many elements. TP splits the rows of some matrices, and the first
+/// dimension of the others.
+fn row(m: &Module, tensor: &ParamTensor, elements: u64) -> u64 {
+    let factors: Vec<u64> = tensor.shape.factors().map(|factor| factor.value).collect();
+    let from_end = |n: usize| {
+        let at = factors.len().checked_sub(n);
+        at.and_then(|at| factors.get(at)).copied()
+    };
+    let rows = if tensor.dimensions <= 1 {
+        Some(elements)
+    } else if tensor.is_named("linear_proj.weight") || tensor.component == Component::FrontEnd {
+        from_end(1)
+    } else if tensor.is_named("linear_fc2.weight") {
+        from_end(2)
+    } else if tensor.is_named("out_proj.weight") {
+        Some(m.args.hidden_size)
+    } else if tensor.component == Component::ClassToken {
+        Some(1)
+    } else {
+        None
+    };
+    let row = match rows {
+        Some(rows) => Some(elements / rows.max(1)),
+        // Its factors are listed the other way round.
+        None if tensor.component == Component::EhProj => factors.first().copied(),
+        None => from_end(1),
+    };
+    row.unwrap_or(1).max(1)
+}
+
+/// The place of a parameter among those of its layer, in the order in which modules are made.
+fn place(name: &str) -> usize {
+    let before = PLACES.iter().position(|part| name.contains(part));
+    before.unwrap_or(PLACES.len())
+}
+
+/// Parts of names in the order of `named_parameters`; the parameters of a module itself come before those of the modules in
+/// it.
+const PLACES: &[&str] = &[
+    "word_embeddings",
+    "position_embeddings",
+    "enorm",
+    "hnorm",
+    "eh_proj",
+    "mixer.conv1d_weight",
+    "mixer.conv1d_bias",
+    "dt_bias",
+    "A_log",
+    "mixer.D",
+    "input_layernorm",
+    "core_attention",
+    "self_attention.linear_proj",
+    "linear_q_proj",
+    "linear_q_down_proj",
+    "linear_qkv_down_proj",
+    "linear_q_up_proj",
+    "linear_kv_down_proj",
+    "linear_kv_up_proj",
+    "linear_qkv",
+    "q_layernorm",
+    "k_layernorm",
+    "kv_layernorm",
+    "in_proj",
+    "conv1d",
+    "out_norm",
+    "mixer.norm",
+    "out_proj",
+    "pre_mlp_layernorm",
+    "mlp.router",
+    "mlp.fc1_latent_proj",
+    "mlp.fc2_latent_proj",
+    "mlp.experts.linear_fc1",
+    "mlp.experts.linear_fc2",
+    "mlp.shared_experts.gate",
+    "mlp.shared_experts",
+    "mlp.linear_fc1",
+    "mlp.linear_fc2",
+    "final_layernorm",
+    "output_layer",
+];

@@ -67,7 +67,8 @@ pub(super) fn chart(rows: &[Row<'_>]) -> Markup {
         }
         let sum: i64 = counts.iter().sum();
         if sum > 0 {
-            picture = picture.child(label(x + BAR / 2, y - 4, sum.to_string()));
+            let count = label(x + BAR / 2, y - 4, sum.to_string());
+            picture = picture.child(count.class("count"));
         }
         let edge = at.abs() == SIDE;
         if at % 2 == 0 {
@@ -78,7 +79,13 @@ pub(super) fn chart(rows: &[Row<'_>]) -> Markup {
             };
             let beyond = if edge { " …" } else { "" };
             let text = format!("{sign}{}{beyond}", at.abs() / 2);
-            picture = picture.child(label(x + BAR / 2, base + 15, text));
+            let percent = label(x + BAR / 2, base + 15, text);
+            // Where the picture is small there is room for every third label.
+            picture = picture.child(if at % 6 == 0 {
+                percent
+            } else {
+                percent.class("minor")
+            });
         }
     }
     let axis = tag("line")

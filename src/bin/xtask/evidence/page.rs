@@ -1,11 +1,15 @@
-//! The page with every measured run: made once, when the page is built, so that it needs no script to be read.
+//! The page with every measured run, made when the site is built.
+//!
+//! There are thousands of cells, which no browser lays out at once without a pause. So the tables stand in `noscript` inside
+//! of closed `details`: to a browser with scripts they are text, which the page's script turns into rows when a group is
+//! opened or filtered. A browser without scripts has them in the page.
+
+mod row;
 
 use core::cmp::Reverse;
 
-use megatron_memory::evidence::{Comparison, Error, Run, summaries};
-use megatron_memory::formats::share_url;
-use megatron_memory::formats::state::{Place, Setup, ShareState, View};
-use megatron_memory::report::amount::{Scale, Unit, exact};
+use megatron_memory::evidence::{Comparison, Error, Run, Summary, summaries};
+use megatron_memory::report::amount::{Scale, Unit};
 use megatron_memory::report::markup::{Markup, tag};
 use megatron_memory::units::Bytes;
 
@@ -42,12 +46,13 @@ pub(super) fn page(compared: &[Compared<'_>]) -> String {
         let miss = Reverse(row.error.ppm.unsigned_abs());
         (row.run.stale.is_some(), miss, &row.run.id)
     });
+    let summaries = summaries(compared);
     let parts = [
-        ("groups", vec![groups(compared)]),
+        ("groups", vec![groups(&summaries)]),
         ("chart", vec![chart(&rows)]),
         ("filters", vec![filters(&rows)]),
-        ("runs", vec![runs(&rows)]),
-        ("others", vec![others(compared)]),
+        ("runs", runs(&summaries, &rows)),
+        ("others", vec![row::others(compared)]),
     ];
     filled(TEMPLATE, &parts)
 }
@@ -86,8 +91,13 @@ fn rows<'a>((run, comparison): &'a Compared<'_>) -> Vec<Row<'a>> {
     numbers.into_iter().filter_map(row).collect()
 }
 
-fn groups(compared: &[Compared<'_>]) -> Markup {
-    let percent = |ppm: Option<u64>| ppm.map_or_else(String::new, |ppm| signless(ppm.into()));
+/// A share in percent; nothing where there is none.
+fn percent(ppm: Option<u64>) -> String {
+    ppm.map_or_else(String::new, |ppm| signless(ppm.into()))
+}
+
+/// The statistics of every group.
+fn groups(summaries: &[Summary]) -> Markup {
     let headings = [
         "Runs",
         "Published",
@@ -97,7 +107,7 @@ fn groups(compared: &[Compared<'_>]) -> Markup {
         "90 % within",
         "Worst",
     ];
-    let rows = summaries(compared).into_iter().map(|s| {
+    let rows = summaries.iter().map(|s| {
         let steady = match s.steady {
             0 => String::new(),
             all => format!("{} of {all}", s.steady_close),
@@ -110,10 +120,10 @@ fn groups(compared: &[Compared<'_>]) -> Markup {
             percent(s.peak_p90_ppm),
             percent(s.peak_worst_ppm),
         ];
-        let name = tag("th").with("scope", "row").text(s.group);
+        let name = tag("th").with("scope", "row").text(s.group.clone());
         tag("tr").child(name).children(cells.map(number))
     });
-    table("groups-title", &headings, rows.collect())
+    table("groups-title", "groups", &headings, rows.collect())
 }
 
 fn filters(rows: &[Row<'_>]) -> Markup {
@@ -134,24 +144,17 @@ fn filters(rows: &[Row<'_>]) -> Markup {
         .class("filters")
         .with("hidden", "")
         .with("aria-label", "Filters")
-        .child(choice("group", "Source", &|row| row.run.group.clone()))
         .child(choice("measure", "Measured", &|row| row.measure.to_owned()))
         .child(choice("confidence", "Confidence", &|row| {
             row.run.confidence.letter().to_owned()
         }))
-        .child(choice("hardware", "GPU", &hardware))
+        .child(choice("hardware", "GPU", &row::hardware))
         .child(tag("label").child(tag("span").text("Words")).child(words))
         .child(tag("output").with("role", "status"))
 }
 
-fn hardware(row: &Row<'_>) -> String {
-    row.run
-        .hardware
-        .clone()
-        .unwrap_or_else(|| String::from("not said"))
-}
-
-fn runs(rows: &[Row<'_>]) -> Markup {
+/// The rows of every group that has some, each behind a summary.
+fn runs(summaries: &[Summary], rows: &[Row<'_>]) -> Vec<Markup> {
     let headings = [
         "Run",
         "GPUs",
@@ -163,146 +166,53 @@ fn runs(rows: &[Row<'_>]) -> Markup {
         "Error",
         "Megatron-LM",
         "Megatron-Bridge",
-        "Job",
     ];
-    table("runs-title", &headings, rows.iter().map(row).collect())
-}
-
-fn row(row: &Row<'_>) -> Markup {
-    let (run, c) = (row.run, row.comparison);
-    let amount = |bytes: Option<Bytes>| bytes.map_or_else(String::new, |b| SCALE.number(b));
-    let (low, high) = row.predicted;
-    let predicted = if low == high {
-        SCALE.number(low)
-    } else {
-        format!("{}–{}", SCALE.number(low), SCALE.number(high))
-    };
-    let ppm = row.error.ppm;
-    let error = match ppm {
-        0 if low != high => String::from("within"),
-        _ => {
-            let sign = if ppm < 0 { '−' } else { '+' };
-            format!("{sign}{}", signless(ppm.unsigned_abs().into()))
+    let groups = summaries.iter().enumerate().filter_map(|(index, summary)| {
+        let of_group = rows.iter().filter(|row| row.run.group == summary.group);
+        let of_group: Vec<Markup> = of_group.map(row::row).collect();
+        if of_group.is_empty() {
+            return None;
         }
-    };
-    let gpus = run
-        .gpus
-        .map_or_else(String::new, |gpus| format!("{gpus} × "));
-    let open = tag("a")
-        .with("href", format!("./{}", link(run, c)))
-        .text("open");
-    let named = open.with("aria-label", format!("Open the job of {}", run.id));
-    tag("tr")
-        .with("data-group", run.group.clone())
-        .with("data-measure", row.measure)
-        .with("data-confidence", run.confidence.letter())
-        .with("data-hardware", hardware(row))
-        .child(name(run))
-        .child(tag("td").text(format!("{gpus}{}", hardware(row))))
-        .child(number(c.pp_rank.to_string()))
-        .child(tag("td").text(row.measure))
-        .child(tag("td").text(run.confidence.letter()))
-        .child(number(SCALE.number(row.measured)).with("title", exact(row.measured)))
-        .child(number(predicted).with("title", exact(low)))
-        .child(number(error).class(if row.error.is_close() { "close" } else { "far" }))
-        .child(number(amount(c.frameworks.megatron_lm)))
-        .child(number(amount(c.frameworks.megatron_bridge)))
-        .child(tag("td").child(named))
-}
-
-/// The run's name with its source, and what must be known about it.
-fn name(run: &Run) -> Markup {
-    let source = if run.source.starts_with("http") {
-        tag("a")
-            .with("href", run.source.clone())
-            .with("rel", "noreferrer")
-    } else {
-        tag("span")
-    };
-    let mut cell = tag("th")
-        .with("scope", "row")
-        .child(tag("span").class("model").text(run.model.clone()))
-        .child(source.text(run.id.clone()));
-    let inferred = run.gpus_inferred.then(|| {
-        String::from("The number of GPUs is not published and was found by matching the memory after a step.")
+        let id = format!("group-{index}");
+        let note = match (summary.peak_median_ppm, summary.peak_worst_ppm) {
+            (Some(median), Some(worst)) => format!(
+                "{} numbers; peaks: median error {}, worst {}",
+                of_group.len(),
+                signless(median.into()),
+                signless(worst.into())
+            ),
+            _ => format!("{} numbers", of_group.len()),
+        };
+        let table = table(&id, "runs", &headings, of_group);
+        Some(folded(&id, summary.group.clone(), note, table))
     });
-    let stale = run
-        .stale
-        .as_ref()
-        .map(|why| format!("Stale, not counted: {why}"));
-    let remarks: Vec<String> = [stale, inferred, run.assumed.clone(), run.note.clone()]
-        .into_iter()
-        .flatten()
-        .collect();
-    if !remarks.is_empty() {
-        let texts = remarks.into_iter().map(|text| tag("p").text(text));
-        let summary = tag("summary").text("remarks");
-        cell = cell.child(tag("details").child(summary).children(texts));
-    }
-    cell
+    groups.collect()
 }
 
-/// The calculator with a run's job, showing the stage that was measured.
-fn link(run: &Run, comparison: &Comparison) -> String {
-    let state = ShareState {
-        setup: Setup {
-            preset: None,
-            job: run.job().cloned().unwrap_or_default(),
-        },
-        compare: None,
-        view: View {
-            tab: None,
-            stage: u16::try_from(comparison.pp_rank)
-                .ok()
-                .map(|pp_rank| Place { module: 0, pp_rank }),
-        },
-    };
-    share_url::encode(&state)
+/// A table that is read when it is opened.
+fn folded(id: &str, title: String, note: String, table: Markup) -> Markup {
+    let title = tag("strong").with("id", id.to_owned()).text(title);
+    let note = tag("span").class("note").text(note);
+    tag("details")
+        .class("group")
+        .child(tag("summary").child(title).child(note))
+        .child(tag("noscript").child(table))
 }
 
-fn others(compared: &[Compared<'_>]) -> Markup {
-    let missing = compared
-        .iter()
-        .filter(|(run, comparison)| comparison.is_none() || run.peak_not_compared.is_some());
-    let rows = missing.map(|(run, comparison)| {
-        let m = &run.measured;
-        let steady = m.steady_allocated.filter(|_| comparison.is_none());
-        let measured = [
-            (STEADY, steady),
-            (PEAK, m.peak_allocated),
-            (RESERVED, m.peak_reserved),
-            (DEVICE, m.peak_device),
-            ("peak, not said of what", m.peak_unspecified),
-        ];
-        let measured = measured
-            .iter()
-            .filter_map(|(name, bytes)| Some(format!("{name} {}", SCALE.amount((*bytes)?))));
-        let measured: Vec<String> = measured.collect();
-        let why = run.not_compared().unwrap_or("The job is refused");
-        tag("tr")
-            .child(name(run))
-            .child(tag("td").text(measured.join(", ")))
-            .child(tag("td").class("why").text(why.to_owned()))
-    });
-    table(
-        "others-title",
-        &["Run", "Measured", "Why not"],
-        rows.collect(),
-    )
-}
-
-fn table(title: &'static str, headings: &[&'static str], rows: Vec<Markup>) -> Markup {
+/// A table that scrolls where it is too wide. `title` is the id of the element that names it.
+fn table(title: &str, class: &'static str, headings: &[&'static str], rows: Vec<Markup>) -> Markup {
     let heading = |text: &&'static str| tag("th").with("scope", "col").text(*text);
     let head = tag("tr").children(headings.iter().map(heading));
     let table = tag("table")
-        .with("aria-labelledby", title)
+        .class(class)
+        .with("aria-labelledby", title.to_owned())
         .child(tag("thead").child(head))
         .child(tag("tbody").children(rows));
     tag("div")
         .class("table-scroll")
         .with("tabindex", "0")
         .with("role", "group")
-        .with("aria-labelledby", title)
+        .with("aria-labelledby", title.to_owned())
         .child(table)
 }
 

@@ -4,6 +4,7 @@
 //! with the reason why there is no prediction. They are not compiled in: building the site writes them to
 //! the page `evidence.html`.
 
+mod checkpoints;
 mod compare;
 mod log;
 mod markdown;
@@ -13,6 +14,7 @@ mod run;
 mod submission;
 mod summary;
 
+pub use checkpoints::{CHECKPOINTS, Checkpoint};
 pub use compare::{Comparison, Error, Frameworks, compare};
 pub use log::{LogComparison, Reason, StageComparison, compare_log, moment, submissions};
 pub use markdown::{short_table, table};

@@ -459,3 +459,16 @@ fn recomputing_norms_of_moe_layers_saves_what_was_measured() {
 }
 
 mod records;
+
+#[test]
+fn presets_have_the_elements_of_their_checkpoints() {
+    for checkpoint in evidence::CHECKPOINTS {
+        let expected = checkpoint.elements - checkpoint.router_biases;
+        assert_eq!(
+            checkpoint.predicted(),
+            Some(expected),
+            "{}",
+            checkpoint.preset
+        );
+    }
+}

@@ -8,8 +8,9 @@ mod row;
 
 use core::cmp::Reverse;
 
-use megatron_memory::evidence::{Comparison, Error, Run, Summary, summaries};
-use megatron_memory::report::amount::{Scale, Unit};
+use megatron_memory::evidence::{CHECKPOINTS, Comparison, Error, Run, Summary, summaries};
+use megatron_memory::presets;
+use megatron_memory::report::amount::{Scale, Unit, grouped};
 use megatron_memory::report::markup::{Markup, tag};
 use megatron_memory::units::Bytes;
 
@@ -53,6 +54,7 @@ pub(super) fn page(compared: &[Compared<'_>]) -> String {
         ("filters", vec![filters(&rows)]),
         ("runs", runs(&summaries, &rows)),
         ("others", vec![row::others(compared)]),
+        ("checkpoints", vec![checkpoints()]),
     ];
     filled(TEMPLATE, &parts)
 }
@@ -187,6 +189,47 @@ fn runs(summaries: &[Summary], rows: &[Row<'_>]) -> Vec<Markup> {
         Some(folded(&id, summary.group.clone(), note, table))
     });
     groups.collect()
+}
+
+/// The elements of published checkpoints beside the parameters of their presets.
+fn checkpoints() -> Markup {
+    let headings = [
+        "Checkpoint",
+        "Elements",
+        "Biases of routers",
+        "Parameters here",
+        "Difference",
+    ];
+    let rows = CHECKPOINTS.iter().map(|checkpoint| {
+        let preset = presets::by_id(checkpoint.preset);
+        let name = preset.map_or(checkpoint.preset, |preset| preset.name);
+        let model = tag("a")
+            .class("model")
+            .with("href", format!("./#v1;m={}", checkpoint.preset))
+            .text(name);
+        let card = tag("a")
+            .with("href", checkpoint.source())
+            .with("rel", "noreferrer")
+            .text("card");
+        let predicted = checkpoint.predicted().unwrap_or_default();
+        let difference = i128::from(predicted) + i128::from(checkpoint.router_biases)
+            - i128::from(checkpoint.elements);
+        let counts = [checkpoint.elements, checkpoint.router_biases, predicted];
+        tag("tr")
+            .child(tag("th").with("scope", "row").child(model).child(card))
+            .children(counts.map(|count| number(grouped(count))))
+            .child(number(difference.to_string()).class(if difference == 0 {
+                "close"
+            } else {
+                "far"
+            }))
+    });
+    table(
+        "checkpoints-title",
+        "checkpoints",
+        &headings,
+        rows.collect(),
+    )
 }
 
 /// A table that is read when it is opened.

@@ -3,6 +3,7 @@
 use megatron_memory::evidence::{Comparison, Run};
 use megatron_memory::formats::share_url;
 use megatron_memory::formats::state::{Place, Setup, ShareState, View};
+use megatron_memory::memory::JobMoment;
 use megatron_memory::report::amount::exact;
 use megatron_memory::report::markup::{Markup, tag};
 use megatron_memory::units::Bytes;
@@ -74,10 +75,22 @@ fn name(run: &Run, job: Option<String>) -> Markup {
         .stale
         .as_ref()
         .map(|why| format!("Stale, not counted: {why}"));
-    let remarks: Vec<String> = [stale, inferred, run.assumed.clone(), run.note.clone()]
-        .into_iter()
-        .flatten()
-        .collect();
+    let moment =
+        (run.moment != JobMoment::default()).then(|| format!("Printed {}.", run.moment.label()));
+    let stack = run
+        .stack
+        .map(|stack| format!("Software: {}.", stack.name()));
+    let remarks: Vec<String> = [
+        stale,
+        moment,
+        stack,
+        inferred,
+        run.assumed.clone(),
+        run.note.clone(),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
     if !remarks.is_empty() {
         let texts = remarks.into_iter().map(|text| tag("p").text(text));
         let summary = tag("summary").text("remarks");
@@ -91,7 +104,7 @@ fn link(run: &Run, comparison: &Comparison) -> String {
     let state = ShareState {
         setup: Setup {
             preset: None,
-            job: run.job().cloned().unwrap_or_default(),
+            job: run.job_with_software().unwrap_or_default(),
         },
         compare: None,
         view: View {

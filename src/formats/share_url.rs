@@ -74,6 +74,7 @@ fn encode_normal(state: &ShareState) -> String {
 #[must_use]
 pub fn decode(link: &str) -> (ShareState, Vec<Notice>) {
     let link = link.split_once('#').map_or(link, |(_, hash)| hash).trim();
+    let is_empty = link.is_empty();
     // Links never end like this; programs that look for links in text may take such characters along.
     let paired = link.contains('(');
     let link = link.trim_end_matches(|c: char| {
@@ -81,7 +82,12 @@ pub fn decode(link: &str) -> (ShareState, Vec<Notice>) {
     });
     let ignored = |notice| (ShareState::default(), vec![notice]);
     if link.is_empty() {
-        return (ShareState::default(), Vec::new());
+        let notices = if is_empty {
+            Vec::new()
+        } else {
+            vec![Notice::NotALink]
+        };
+        return (ShareState::default(), notices);
     }
     if link.len() > MAX_LINK {
         let length = link.chars().count();

@@ -18,6 +18,8 @@ pub struct Candidate {
     /// The least memory that the device shows at that peak: with the allocator's fragmentation, the CUDA context and CUDA
     /// graphs.
     pub least: Bytes,
+    /// The most memory that the device shows at that peak.
+    pub most: Bytes,
     /// The memory of a GPU; `None` where no GPU is chosen.
     pub gpu: Option<Bytes>,
     /// The stage with the largest peak.
@@ -53,10 +55,12 @@ impl Candidate {
             .num_microbatches
             .saturating_mul(derived.virtual_pipeline_model_parallel_size);
         let bubble = u128::from(m.pp.saturating_sub(1)) * 1_000_000 / u128::from(passes.max(1));
+        let device = memory_range(m, peak, estimate.worst_rank.graphs);
         Some(Self {
             index,
             peak,
-            least: memory_range(m, peak, estimate.worst_rank.graphs).low,
+            least: device.low,
+            most: device.high,
             gpu: config.gpu_memory(),
             worst,
             copy: m.tp * m.pp * m.cp,

@@ -23,6 +23,7 @@ use crate::config::fields::FieldId;
 use crate::config::raw::{RawJob, RawModule};
 pub use crate::config::relevance::Relevance;
 use crate::config::{Checked, check};
+use crate::formats::share_url::Notice;
 use crate::formats::state::{Place, Setup, ShareState};
 use crate::memory::StageRef;
 use crate::report::amount::Unit;
@@ -58,6 +59,8 @@ pub struct State {
     pub unit: RwSignal<Unit>,
     /// Light, dark, or as the system has it.
     pub theme: RwSignal<Theme>,
+    /// Why a demonstration stands in for the job of the link, until the reader changes it or goes elsewhere.
+    pub broken_link: RwSignal<Option<Notice>>,
     /// Passing messages.
     pub toasts: Toasts,
     /// How many deliberate jumps there have been; each is an entry in the browser's history.
@@ -103,6 +106,7 @@ impl State {
             stage: RwSignal::new(share.view.stage.map(stage_at)),
             unit: RwSignal::new(stored_unit()),
             theme: RwSignal::new(Theme::stored()),
+            broken_link: RwSignal::new(None),
             toasts: Toasts::default(),
             jumps: RwSignal::new(0),
             disclosure: RwSignal::new(Disclosure::default()),

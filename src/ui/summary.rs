@@ -1,5 +1,6 @@
 //! The headline: the memory of the fullest stage against the GPU's, in words, an icon and a color.
 
+mod demonstration;
 mod figures;
 mod marks;
 mod notes;
@@ -14,6 +15,8 @@ use crate::memory::bucket::Bucket;
 use crate::report::amount::Scale;
 use crate::report::summary::{self as report, Verdict};
 use crate::units::Bytes;
+pub(super) use demonstration::DEMONSTRATION;
+use demonstration::Demonstration;
 use figures::Figures;
 use marks::Marks;
 use notes::Notes;
@@ -31,6 +34,7 @@ pub(super) fn Summary() -> impl IntoView {
             <Figures headline=headline />
             <HeadlineBar />
             <div class="summary-foot">
+                <Demonstration />
                 <Refusal />
                 <Marks />
                 <Notes headline=headline />

@@ -5,6 +5,7 @@ use std::rc::Rc;
 
 use super::browser;
 use super::state::State;
+use super::summary::DEMONSTRATION;
 use crate::formats::share_url::{Notice, encode, visit};
 use crate::formats::state::ShareState;
 use gloo::timers::callback::Timeout;
@@ -21,12 +22,17 @@ const MOST_NOTICES: usize = 6;
 pub(super) fn open() -> State {
     let visit = visit(&browser::fragment());
     let state = State::new(visit.state);
-    tell(state, &visit.notices);
+    tell(state, visit.broken, &visit.notices);
     state
 }
 
-/// Shows what could not be read of a link.
-fn tell(state: State, notices: &[Notice]) {
+/// Shows what could not be read of a link: in the headline where a demonstration stands in for its job, and otherwise in
+/// passing.
+fn tell(state: State, broken: Option<Notice>, notices: &[Notice]) {
+    state.broken_link.set(broken.clone());
+    if let Some(broken) = broken {
+        return state.toasts.announce(format!("{broken} {DEMONSTRATION}"));
+    }
     if !notices.is_empty() {
         let texts = notices.iter().take(MOST_NOTICES).map(Notice::to_string);
         let texts: Vec<String> = texts.collect();
@@ -65,8 +71,9 @@ impl Address {
         }
     }
 
-    /// What the address says, where somebody else has changed it.
-    fn read(&mut self) -> Option<Vec<Notice>> {
+    /// Follows the address where somebody else has changed it: why a demonstration stands in for its job, and all that could
+    /// not be used of it.
+    fn read(&mut self) -> Option<(Option<Notice>, Vec<Notice>)> {
         let fragment = browser::fragment();
         if self.fragment == fragment {
             return None;
@@ -77,7 +84,7 @@ impl Address {
             written: visit.state,
             waiting: None,
         };
-        Some(visit.notices)
+        Some((visit.broken, visit.notices))
     }
 }
 
@@ -117,10 +124,10 @@ pub(super) fn UrlSync() -> impl IntoView {
     Effect::new(write);
     let follow = move || {
         let notices = address.borrow_mut().read();
-        if let Some(notices) = notices {
+        if let Some((broken, notices)) = notices {
             let share = address.borrow().written.clone();
             state.restore(share);
-            tell(state, &notices);
+            tell(state, broken, &notices);
         }
     };
     let listeners = [
@@ -141,4 +148,16 @@ pub(super) fn UrlSync() -> impl IntoView {
 /// The address of the page as it is now.
 pub(super) fn address(state: State) -> String {
     browser::address(&encode(&untrack(|| state.share())))
+}
+
+/// Opens the link of the address bar with the nearest preset in place of the one that does not exist.
+pub(super) fn open_nearest(state: State, name: &str, nearest: &str) {
+    let fragment = browser::fragment();
+    let meant = visit(&fragment.replacen(&format!("m={name}"), &format!("m={nearest}"), 1));
+    let meant = match meant.broken {
+        None => meant,
+        Some(_) => visit(&format!("#v1;m={nearest}")),
+    };
+    state.open(meant.state);
+    tell(state, meant.broken, &meant.notices);
 }

@@ -49,21 +49,68 @@ fn a_preset_as_it_is_has_the_shortest_link() {
 }
 
 #[test]
-fn a_damaged_newer_or_oversized_link_is_named_and_the_page_works() {
+fn a_broken_link_shows_a_demonstration_and_says_so() {
     let long = format!("v1;m=llama3-8b@1;x={}", "9".repeat(9000));
     for link in [
-        "v1;m=llama3-8b@1;tp=eight",
         "v1;m=no-such-model@1",
         "v9;m=llama3-8b@1",
         "z1:AAAA",
         "hello",
+        "%%%%",
         &long,
     ] {
         let page = Page::open(link);
-        assert!(page.shows(".notice"), "{link}");
+        assert!(
+            page.text("[data-testid=demonstration]")
+                .contains("A demonstration job is shown"),
+            "{link}"
+        );
+        assert_eq!(page.text("[data-testid=verdict]"), "Broken link", "{link}");
+        assert!(
+            page.eval("getComputedStyle(document.querySelector('.total')).filter")
+                .as_str()
+                .unwrap()
+                .contains("grayscale"),
+            "{link}"
+        );
         assert_ne!(page.text("[data-testid=total]"), "", "{link}");
         assert_eq!(page.complaints(), Vec::<String>::new(), "{link}");
+        // The demonstration is the reader's once they change it.
+        page.click("#field-tp");
+        page.press(UP);
+        page.until("!document.querySelector('[data-testid=demonstration]')");
+        assert_ne!(page.text("[data-testid=verdict]"), "Broken link", "{link}");
     }
+}
+
+#[test]
+fn a_broken_link_offers_the_preset_that_was_meant() {
+    for (link, expected) in [
+        ("v1;m=deepseek-v", "v1;m=deepseek-v3@2"),
+        ("v1;m=llama3-8;tp=2", "v1;m=llama3-8b@1;tp=2"),
+    ] {
+        for embed in ["", "embed.html?view=bar"] {
+            let page = Page::blank();
+            page.visit(&Page::address(&format!("{embed}#{link}")));
+            page.until("document.querySelector('[data-testid=nearest]')");
+            let top = "document.querySelector('[data-testid=demonstration]').getBoundingClientRect().top < 300";
+            assert_eq!(page.eval(top), true, "{embed}");
+            page.click("[data-testid=nearest]");
+            page.until("!document.querySelector('[data-testid=demonstration]')");
+            page.until(&format!("location.hash === '#{expected}'"));
+            assert_ne!(page.text("[data-testid=verdict]"), "Broken link");
+        }
+    }
+}
+
+#[test]
+fn a_value_that_cannot_be_used_is_named_and_its_job_cannot_run() {
+    let page = Page::open("v1;m=llama3-8b@1;tp=eight");
+    assert!(page.shows(".notice"));
+    assert_eq!(page.text("[data-testid=verdict]"), "Cannot run");
+    assert!(!page.shows("[data-testid=total]"));
+    assert_eq!(page.value("#field-tp"), "eight");
+    assert_eq!(page.complaints(), Vec::<String>::new());
 }
 
 #[test]

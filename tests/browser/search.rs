@@ -9,7 +9,7 @@ use super::page::Page;
 const LLAMA: &str = "v1;m=llama3-8b@1;gpus=64;tp=2;cp=1;gbs=256";
 /// A model of few layers, whose layouts are soon asked about, with some ten thousands of them.
 const MANY: &str =
-    "v1;m=mixtral-8x7b@1;L=16;E=64;gpus=1024;tp=1;pp=1;vpp=none;cp=1;ep=1;gbs=4096;gpu=h200";
+    "v1;m=mixtral-8x7b@1;L=16;E=64;gpus=1024;tp=1;pp=1;vpp=null;cp=1;ep=1;gbs=4096;gpu=h200";
 const DIALOG: &str = "dialog.modal";
 const TOTAL: &str = "[data-testid=total]";
 /// The part of the page that says how far it is.
@@ -18,7 +18,7 @@ const PROGRESS: &str = "dialog.modal .layouts-progress";
 /// The page with the search open.
 fn open(fragment: &str) -> Page {
     let page = Page::open(fragment);
-    page.until(&format!("document.querySelector('{TOTAL}').innerText"));
+    page.until("document.querySelector('[data-testid=verdict]').innerText");
     show(&page);
     page
 }

@@ -47,7 +47,7 @@ fn an_illegal_link_shows_no_number_but_why_and_the_ways_out() {
     assert_eq!(page.complaints(), Vec::<String>::new());
 
     // A way out leads to a job that runs.
-    page.load(ILLEGAL);
+    let page = Page::open(ILLEGAL);
     page.click(".ways-out .fix");
     page.until(&format!(
         "document.querySelector('{TOTAL}').checkVisibility()"
@@ -204,4 +204,70 @@ fn the_unit_reaches_every_export() {
             assert!(text.contains(&format!("{total} GB allocated")), "{text}");
         }
     }
+}
+
+/// Llama 3 8B with Megatron FSDP, which the estimate does not follow.
+const MARKED: &str = "v1;m=llama3-8b@1;nm=lora_rank,use_torch_fsdp2";
+
+#[test]
+fn a_mark_stands_in_place_of_the_verdict_until_it_is_removed() {
+    let page = Page::open(MARKED);
+    let verdict = |page: &Page| page.text(VERDICT);
+    assert_eq!(verdict(&page), "Estimate of another job:");
+    assert_eq!(
+        page.text("[data-testid=headroom]"),
+        "lora_rank and use_torch_fsdp2 are not modelled"
+    );
+    assert!(
+        page.text("[data-testid=not-modelled]")
+            .contains("lora_rank is not modelled: ")
+    );
+    assert_eq!(page.barriers(), Vec::<String>::new());
+    page.until("document.querySelector('[data-testid=not-modelled] button')");
+    page.click("[data-testid=not-modelled] button");
+    page.until("!location.hash.includes('lora_rank')");
+    page.until("document.getElementById('spoken').innerText.includes('lora_rank no longer marks this job')");
+    assert_eq!(
+        page.text("[data-testid=headroom]"),
+        "use_torch_fsdp2 is not modelled"
+    );
+    page.click("[data-testid=not-modelled] button");
+    page.until(&format!(
+        "document.querySelector('{VERDICT}').innerText === 'Does not fit'"
+    ));
+    assert_eq!(page.count("[data-testid=not-modelled]"), 0);
+    page.click("[data-testid=undo]");
+    page.until("location.hash.includes('use_torch_fsdp2')");
+    assert_eq!(verdict(&page), "Estimate of another job:");
+    assert_eq!(page.complaints(), Vec::<String>::new());
+}
+
+#[test]
+fn a_mark_is_shown_in_embeds_beside_a_pinned_job_and_in_the_search() {
+    for view in ["full", "compact", "bar", "table", "timeline", "sweep"] {
+        let page = embed(view, MARKED);
+        assert_eq!(page.text(VERDICT), "Estimate of another job:", "{view}");
+        assert!(
+            page.text("[data-testid=not-modelled]")
+                .contains("lora_rank is not modelled: "),
+            "{view}"
+        );
+        let totals = page.eval("JSON.parse(document.documentElement.dataset.result).totals");
+        assert_eq!(totals["verdict"], "not_this_job", "{view}");
+        assert_eq!(
+            totals["not_modelled"],
+            json!(["lora_rank", "use_torch_fsdp2"]),
+            "{view}"
+        );
+    }
+    let page = Page::open("v1;m=llama3-8b@1;tp=2;vs;nm=lora_rank");
+    page.until("document.querySelector('.compare table')");
+    let compared = page.text(".compare");
+    assert!(
+        compared.contains("Pinned: estimate of another job, lora_rank is not modelled"),
+        "{compared}"
+    );
+    let page = Page::open(&format!("{MARKED};gpus=64"));
+    page.click("[data-testid=search-layouts]");
+    page.until("document.querySelector('dialog.modal[open]')?.innerText.includes('lora_rank is not modelled')");
 }

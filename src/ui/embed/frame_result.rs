@@ -17,7 +17,7 @@ pub(super) struct FrameResult<'a> {
 /// What the job needs, in bytes.
 #[derive(Serialize)]
 struct Totals {
-    /// Whether the job can run. One that cannot has no results.
+    /// Whether the link can be read and its job can run; otherwise there are no results.
     valid: bool,
     /// Whether it fits its GPU, by the names that `estimate` has too; none where no GPU is chosen, and for a job that cannot run.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -34,7 +34,8 @@ struct Totals {
 
 impl<'a> FrameResult<'a> {
     pub(super) fn of(state: State, hash: &'a str) -> Self {
-        let (outcome, valid) = (state.outcome.read(), !state.stale.get());
+        let outcome = state.outcome.read();
+        let valid = !state.stale.get() && state.broken_link.read().is_none();
         let outcome = outcome.as_ref().filter(|_| valid);
         let summary = outcome.map(|outcome| Summary::new(&outcome.config, &outcome.estimate));
         let marks = outcome

@@ -45,6 +45,7 @@ impl State {
     /// Sets a field in a step that soon following ones in the same field join, as when an arrow key is held down.
     pub fn nudge(&self, id: FieldId, value: Value) {
         self.toasts.withdraw_undo();
+        self.take_over();
         let before = self.snapshot();
         let time = browser::now();
         self.history
@@ -111,8 +112,16 @@ impl State {
     /// Records the settings for undo before they are changed.
     pub(super) fn record(&self) {
         self.toasts.withdraw_undo();
+        self.take_over();
         let before = self.snapshot();
         self.history.update(|history| history.record(before));
+    }
+
+    /// From now on the job is the reader's, and no demonstration for a broken link.
+    pub(super) fn take_over(&self) {
+        if self.broken_link.read_untracked().is_some() {
+            self.broken_link.set(None);
+        }
     }
 
     pub(super) fn snapshot(&self) -> Snapshot {

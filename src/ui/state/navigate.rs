@@ -105,6 +105,7 @@ impl State {
             return false;
         };
         self.toasts.dismiss();
+        self.take_over();
         self.replace(setup);
         self.compare.set(compare);
         self.keep_module_in_range();

@@ -20,6 +20,9 @@ pub(super) fn Figures(headline: Memo<Option<Headline>>) -> impl IntoView {
         headline.as_ref().map(|headline| of(headline, scale()))
     };
     let verdict = Memo::new(move |_| {
+        if state.broken_link.read().is_some() {
+            return Pill::Demonstration;
+        }
         if state.stale.get() {
             return Pill::CannotRun;
         }
@@ -29,6 +32,7 @@ pub(super) fn Figures(headline: Memo<Option<Headline>>) -> impl IntoView {
     });
     let headroom = move || match verdict.get() {
         Pill::CannotRun => None,
+        Pill::Demonstration => Some(String::from("a demonstration is shown")),
         Pill::Verdict(_) => text(Headline::headroom),
     };
     view! {
@@ -65,6 +69,8 @@ pub(super) fn Figures(headline: Memo<Option<Headline>>) -> impl IntoView {
 enum Pill {
     /// The verdict on a job that can run.
     Verdict(Verdict),
+    /// The link is broken, and the verdict would be that on a demonstration.
+    Demonstration,
     /// The job cannot run, so that there is no verdict on it.
     CannotRun,
 }
@@ -74,6 +80,7 @@ impl Pill {
         match self {
             Self::Verdict(Verdict::NotThisJob) => "Estimate of another job:",
             Self::Verdict(verdict) => verdict.words(),
+            Self::Demonstration => "Broken link",
             Self::CannotRun => "Cannot run",
         }
     }
@@ -82,7 +89,7 @@ impl Pill {
     const fn style(self) -> &'static str {
         match self {
             Self::Verdict(verdict) => verdict.style(),
-            Self::CannotRun => "refused",
+            Self::Demonstration | Self::CannotRun => "refused",
         }
     }
 
@@ -91,7 +98,9 @@ impl Pill {
         match self {
             Self::Verdict(Verdict::Fits) => "M3 8.5l3.5 3.5L13 4.5",
             Self::Verdict(Verdict::Tight) => "M8 3v6M8 12v1",
-            Self::Verdict(Verdict::DoesNotFit) | Self::CannotRun => "M4 4l8 8M12 4l-8 8",
+            Self::Verdict(Verdict::DoesNotFit) | Self::Demonstration | Self::CannotRun => {
+                "M4 4l8 8M12 4l-8 8"
+            }
             Self::Verdict(Verdict::NotThisJob) => "M4 6h8M4 10h8M11 3L5 13",
             Self::Verdict(Verdict::Unknown) => "M4 8h8",
         }

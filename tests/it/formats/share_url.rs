@@ -388,6 +388,7 @@ fn what_is_no_link_is_said_to_be_none() {
     let empty = ShareState::default();
     for (link, notice) in [
         ("#hello", Notice::NotALink),
+        ("#%%%%", Notice::NotALink),
         ("#v", Notice::NotALink),
         ("#v1x;tp=2", Notice::NotALink),
         ("#z1:", Notice::NotALink),

@@ -13,7 +13,7 @@ pub(super) enum Column {
     Chunks,
     /// Peak memory of one GPU of the fullest stage.
     Peak,
-    /// Memory that this GPU has left.
+    /// Memory that stays free on this GPU, from the least to the most, as its device shows it.
     Headroom,
     /// The pipeline rank of the fullest stage.
     Stage,
@@ -59,7 +59,7 @@ impl Column {
             Self::Axis(_, axis) => axis.field().field().name,
             Self::Chunks => Axis::Virtual.field().field().name,
             Self::Peak => "peak_bytes",
-            Self::Headroom => "headroom_bytes",
+            Self::Headroom => "free_at_least_bytes",
             Self::Stage => "worst_stage",
             Self::Copy => "gpus_per_copy",
             Self::Dp => "data_parallel_size",
@@ -71,12 +71,12 @@ impl Column {
     }
 
     /// The heading.
-    pub(super) fn label(self) -> &'static str {
-        match self {
+    pub(super) fn label(self, unit: Unit) -> String {
+        let name = match self {
             Self::Axis(_, axis) => axis.symbol(),
             Self::Chunks => Axis::Virtual.symbol(),
-            Self::Peak => "Peak GiB",
-            Self::Headroom => "Free GiB",
+            Self::Peak => return format!("Peak {}", unit.symbol()),
+            Self::Headroom => return format!("Free {}", unit.symbol()),
             Self::Stage => "Stage",
             Self::Copy => "GPUs a copy",
             Self::Dp => "DP",
@@ -84,14 +84,17 @@ impl Column {
             Self::Microbatches => "Micro batches",
             Self::Bubble => "Bubble %",
             Self::Recomputed => "Recomputed %",
-        }
+        };
+        name.to_owned()
     }
 
     /// The number that rows are ordered by.
     pub(super) fn key(self, space: &Space, c: &Candidate) -> i128 {
         match self {
             Self::Axis(level, _) => space.digit(c.index, level).into(),
-            Self::Headroom => c.headroom().unwrap_or(0).into(),
+            Self::Headroom => c
+                .gpu
+                .map_or(0, |gpu| i128::from(gpu.0) - i128::from(c.most.0)),
             _ => self.number(c).into(),
         }
     }
@@ -111,20 +114,20 @@ impl Column {
         }
     }
 
-    /// The text of a cell.
-    pub(super) fn text(self, space: &Space, c: &Candidate) -> String {
+    /// The text of a cell, with amounts in a unit.
+    pub(super) fn text(self, space: &Space, c: &Candidate, unit: Unit) -> String {
         match self {
             Self::Axis(level, _) => space
                 .pick(c.index, level)
                 .map_or(String::new(), Pick::label),
-            Self::Peak => gib(c.peak),
-            Self::Headroom => match (c.headroom(), c.gpu) {
-                (Some(room), Some(_)) if room < 0 => {
-                    format!("−{}", gib(Bytes(room.unsigned_abs())))
-                }
-                (Some(room), _) => gib(Bytes(room.unsigned_abs())),
-                _ => String::new(),
-            },
+            Self::Peak => Scale::fine(unit).number(c.peak),
+            Self::Headroom => c.gpu.map_or_else(String::new, |gpu| {
+                format!(
+                    "{} to {}",
+                    free(gpu, c.most, unit),
+                    free(gpu, c.least, unit)
+                )
+            }),
             Self::Bubble | Self::Recomputed => percent(self.number(c)),
             _ => self.number(c).to_string(),
         }
@@ -133,16 +136,22 @@ impl Column {
     /// The value of a cell in a file: bytes, and millionths.
     pub(super) fn exact(self, space: &Space, c: &Candidate) -> String {
         match self {
-            Self::Axis(..) => self.text(space, c),
-            Self::Headroom => c.headroom().map_or(String::new(), |room| room.to_string()),
+            Self::Axis(..) => self.text(space, c, Unit::Gib),
+            Self::Headroom if c.gpu.is_none() => String::new(),
+            Self::Headroom => self.key(space, c).to_string(),
             _ => self.number(c).to_string(),
         }
     }
 }
 
-/// Bytes in GiB, without the unit.
-pub(super) fn gib(bytes: Bytes) -> String {
-    Scale::fine(Unit::Gib).number(bytes)
+/// What a GPU has left beside the memory that its device shows; negative where it has less.
+fn free(gpu: Bytes, device: Bytes, unit: Unit) -> String {
+    let number = Scale::fine(unit).number(Bytes(gpu.0.abs_diff(device.0)));
+    if device > gpu {
+        format!("−{number}")
+    } else {
+        number
+    }
 }
 
 /// Millionths as a percentage with one decimal, rounded to nearest.

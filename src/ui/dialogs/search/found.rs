@@ -1,9 +1,10 @@
 //! What a search found so far: the layouts, ordered and filtered as the reader wants them.
 
 use super::columns::Column;
+use crate::report::amount::Unit;
 use crate::search::{Axis, Candidate, Pick, Slice, Space};
 use crate::search_worker::SuggestionNames;
-use crate::units::{Bytes, GIB};
+use crate::units::Bytes;
 
 /// One word of the filter.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -117,7 +118,7 @@ impl Found {
             }),
         };
         let has_room = c.gpu.is_none_or(|gpu| {
-            c.peak + self.min_headroom <= gpu || self.min_headroom == Bytes::ZERO
+            c.most + self.min_headroom <= gpu || self.min_headroom == Bytes::ZERO
         });
         has_room && self.filter.iter().all(has)
     }
@@ -140,10 +141,10 @@ impl Found {
         self.order_again(space);
     }
 
-    /// Shows only layouts that leave so many GiB free; all where no number is typed.
-    pub(super) fn set_min_headroom(&mut self, space: &Space, typed: &str) {
-        let gib: u64 = typed.trim().parse().unwrap_or(0);
-        self.min_headroom = Bytes(gib.saturating_mul(GIB));
+    /// Shows only layouts that leave at least so much free; all where no number is typed.
+    pub(super) fn set_min_headroom(&mut self, space: &Space, typed: &str, unit: Unit) {
+        let amount: u64 = typed.trim().parse().unwrap_or(0);
+        self.min_headroom = Bytes(amount.saturating_mul(unit.bytes()));
         self.order_again(space);
     }
 
@@ -240,7 +241,7 @@ mod tests {
         assert!(lines[1].starts_with("2\t4\t"), "{text}");
 
         found.set_filter(&space, "");
-        found.set_min_headroom(&space, "50");
+        found.set_min_headroom(&space, "50", Unit::Gib);
         let roomy = keys(&space, &found, Column::Headroom);
         assert!(!roomy.is_empty() && roomy.len() < best_first.len());
         assert!(roomy.iter().all(|bytes| *bytes >= 50 << 30));
@@ -256,7 +257,7 @@ mod tests {
         assert!(!rows.is_empty());
         for (_, c) in rows {
             // Eight chunks over the pipeline ranks.
-            let cell = |column: Column| column.text(&space, &c).parse::<u64>().unwrap();
+            let cell = |column: Column| column.text(&space, &c, Unit::Gib).parse::<u64>().unwrap();
             assert_eq!(cell(columns[0]) * cell(Column::Chunks), 8);
         }
     }

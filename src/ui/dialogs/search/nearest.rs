@@ -1,26 +1,26 @@
 //! Why a search found nothing, and what would change that.
 
-use super::columns::gib;
 use super::found::Found;
 use crate::config::gpus;
+use crate::report::amount::{Scale, Unit};
 use crate::search::Space;
-use crate::units::Bytes;
 
 /// The sentences under a search that found nothing.
-pub(super) fn nothing_found(found: &Found, space: &Space) -> String {
+pub(super) fn nothing_found(found: &Found, space: &Space, unit: Unit) -> String {
     let Some(nearest) = &found.slice.closest else {
         return "Megatron runs none of these combinations within your bounds. What was left out, and why, is above."
             .to_owned();
     };
     let sizes = space.dimensions().iter().zip(space.picks(nearest.index));
     let sizes = sizes.map(|(d, pick)| format!("{} {}", d.axis.symbol(), pick.label()));
-    let room = nearest.headroom().map_or(0, i64::unsigned_abs);
+    let scale = Scale::fine(unit);
+    let missing = nearest.gpu.map(|gpu| nearest.least.saturating_sub(gpu));
     let nearest = format!(
-        "Nothing fits. Nearest is {} with {} GiB on stage {}, {} GiB more than the GPU has.",
+        "Nothing fits. Nearest is {} with {} allocated on stage {}; the device shows at least {} more than the GPU has.",
         sizes.collect::<Vec<_>>().join(", "),
-        gib(nearest.peak),
+        scale.amount(nearest.peak),
         nearest.worst.pp_rank,
-        gib(Bytes(room))
+        scale.amount(missing.unwrap_or_default())
     );
     let Some(suggestion) = &found.suggestion else {
         return nearest;

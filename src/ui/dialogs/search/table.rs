@@ -7,7 +7,7 @@ use leptos::prelude::*;
 use super::columns::{self, Column};
 use super::nearest::nothing_found;
 use super::{Phase, SearchState};
-use crate::report::amount::grouped;
+use crate::report::amount::{Unit, grouped};
 use crate::search::{Candidate, Space};
 use crate::source::PIPELINE_BUBBLE;
 use crate::ui::dialogs::parts::Labelled;
@@ -26,7 +26,7 @@ pub(super) fn Layouts() -> impl IntoView {
     let is_empty = Memo::new(move |_| search.found.read().slice.candidates.is_empty());
     let nothing = move || match search.space() {
         Some(space) if search.phase.get() == Phase::Done => {
-            nothing_found(&search.found.read(), &space)
+            nothing_found(&search.found.read(), &space, search.state.unit.get())
         }
         _ => String::new(),
     };
@@ -70,11 +70,12 @@ fn Filters() -> impl IntoView {
                 .update(|found| found.set_filter(&space, &typed));
         }
     };
+    let unit = search.state.unit.get_untracked();
     let min_headroom = move |typed: String| {
         if let Some(space) = search.space_untracked() {
             search
                 .found
-                .update(|found| found.set_min_headroom(&space, &typed));
+                .update(|found| found.set_min_headroom(&space, &typed, unit));
         }
     };
     view! {
@@ -87,7 +88,7 @@ fn Filters() -> impl IntoView {
                 />
             </Labelled>
             <Show when=move || has_gpu>
-                <Labelled label="At least free, GiB">
+                <Labelled label=at_least_free(unit)>
                     <input
                         name="room"
                         autocomplete="off"
@@ -96,6 +97,14 @@ fn Filters() -> impl IntoView {
                 </Labelled>
             </Show>
         </div>
+    }
+}
+
+/// The label of the field for the least free memory.
+const fn at_least_free(unit: Unit) -> &'static str {
+    match unit {
+        Unit::Gib => "At least free, GiB",
+        Unit::Gb => "At least free, GB",
     }
 }
 
@@ -196,7 +205,7 @@ fn Head(column: Column) -> impl IntoView {
     view! {
         <th scope="col" aria-sort=sorted>
             <button type="button" name=format!("sort:{}", column.id()) on:click=sort>
-                {column.label()}
+                {move || column.label(search.state.unit.get())}
             </button>
         </th>
     }
@@ -220,9 +229,9 @@ fn Row(
     let cells = move || {
         let space = space.as_ref()?;
         let columns = columns.read();
-        let cells = columns
-            .iter()
-            .map(|column| view! { <td>{column.text(space, &candidate)}</td> });
+        let cells = columns.iter().map(
+            |column| view! { <td>{column.text(space, &candidate, search.state.unit.get())}</td> },
+        );
         Some(cells.collect_view())
     };
     let apply = move |_| {

@@ -1,5 +1,6 @@
 //! Tests of `formats`.
 
+mod bridge_recipes;
 mod bridge_table;
 mod detect;
 mod front_ends;

@@ -14,6 +14,9 @@ use crate::formats::megatron_args::{self, Known};
 /// Why keys are not followed that neither Megatron-LM's flags of that name are.
 const ELSEWHERE: &str = "the estimate does not follow it";
 
+/// What attention in fp8 keeps.
+const FP8_ATTENTION: &str = "what attention in fp8 saves is not counted";
+
 /// Keys that are not simply `section.field`.
 const KEYS: &[(&str, KeyMeaning)] = &[
     // Model.
@@ -41,6 +44,7 @@ const KEYS: &[(&str, KeyMeaning)] = &[
     ("tokenizer.vocab_extra_ids", NotModelled(ELSEWHERE)),
     ("dataset.sequence_length", Field("seq_length")),
     ("tokenizer.tokenizer_model", Rule(KeyRule::TokenizerModel)),
+    ("tokenizer.tokenizer_type", Rule(KeyRule::TokenizerType)),
     ("model.hf_model_id", Rule(KeyRule::HfModel)),
     ("model.params_dtype", Rule(KeyRule::Dtype)),
     (
@@ -61,6 +65,40 @@ const KEYS: &[(&str, KeyMeaning)] = &[
     ("model.pipeline_dtype", Irrelevant),
     ("model.autocast_dtype", Irrelevant),
     ("model.mamba_chunk_size", Rule(KeyRule::MambaChunkSize)),
+    ("model.cpu_offloading", Rule(KeyRule::CpuOffloading)),
+    (
+        "model.cpu_offloading_activations",
+        Field("cpu_offloading_activations"),
+    ),
+    (
+        "model.cpu_offloading_weights",
+        NotModelled("weights are not offloaded"),
+    ),
+    (
+        "model.cpu_offloading_double_buffering",
+        NotModelled("one buffer is counted"),
+    ),
+    (
+        "model.fp8_dot_product_attention",
+        NotModelled(FP8_ATTENTION),
+    ),
+    ("model.fp8_multi_head_attention", NotModelled(FP8_ATTENTION)),
+    (
+        "mixed_precision.fp8_dot_product_attention",
+        NotModelled(FP8_ATTENTION),
+    ),
+    (
+        "mixed_precision.fp8_multi_head_attention",
+        NotModelled(FP8_ATTENTION),
+    ),
+    (
+        "optimizer.store_param_remainders",
+        Field("store_param_remainders"),
+    ),
+    (
+        "optimizer.use_layer_wise_distributed_optimizer",
+        Rule(KeyRule::LayerWiseOptimizer),
+    ),
     ("model.deallocate_pipeline_outputs", Irrelevant),
     // Precision.
     ("mixed_precision", Rule(KeyRule::PrecisionPreset)),
@@ -144,6 +182,53 @@ const IRRELEVANT_SECTIONS: [&str; 16] = [
     "optimizer_config_override_provider",
 ];
 
+/// Keys of these sections that do not change the memory of a training step, and that Megatron-LM's parser does not have.
+const IRRELEVANT: [(&str, &[&str]); 5] = [
+    (
+        "model",
+        &[
+            "batch_p2p_comm",
+            "beta_fast",
+            "beta_slow",
+            "bias_activation_fusion",
+            "bos_token_id",
+            "embedding_init_method_std",
+            "eos_token_id",
+            "hetereogenous_dist_checkpoint",
+            "hf_model_revision",
+            "image_token_id",
+            "keep_mtp_spec_in_bf16",
+            "language_max_sequence_length",
+            "layernorm_epsilon",
+            "parallel_output",
+            "persist_layer_norm",
+            "rope_scaling",
+            "rope_scaling_factor",
+            "use_transformer_engine_full_layer_spec",
+            "variable_seq_lengths",
+            "video_token_id",
+            "vision_end_token_id",
+            "vision_start_token_id",
+        ],
+    ),
+    ("ddp", &["align_param_gather", "gradient_reduce_div_fusion"]),
+    (
+        "dist",
+        &[
+            "enable_megatron_core_experimental",
+            "use_decentralized_pg",
+            "use_gloo_process_groups",
+        ],
+    ),
+    ("train", &["manual_gc_eval"]),
+    ("optimizer", &["timers"]),
+];
+
+/// Whether a key of the model is one of a rotary embedding, or repeats what the Hugging Face model says of itself.
+fn repeats(name: &str) -> bool {
+    name.starts_with("yarn_") || name.starts_with("hf_text_config") || name.starts_with("hf_config")
+}
+
 /// What the dotted key means; none when it is unknown.
 #[must_use]
 pub fn find(key: &str) -> Option<KeyMeaning> {
@@ -159,6 +244,12 @@ pub fn find(key: &str) -> Option<KeyMeaning> {
     }
     if !SECTIONS.contains(&section) {
         return None;
+    }
+    let irrelevant = IRRELEVANT
+        .iter()
+        .any(|(known, names)| *known == section && names.contains(&name));
+    if irrelevant || section == "model" && repeats(name) {
+        return Some(Irrelevant);
     }
     let of_hybrid = (section == "model").then(|| of_hybrid(name)).flatten();
     of_hybrid.or_else(|| same_field(name)).or_else(|| {
@@ -238,6 +329,8 @@ pub const DEFAULTS: &[(&str, &str)] = &[
     ("optimizer_offload_fraction", "0.0"),
     ("q_lora_rank", "512"),
     ("kv_lora_rank", "512"),
+    ("cpu_offloading_activations", "True"),
+    ("store_param_remainders", "True"),
 ];
 
 /// The same for hybrid models: what `HybridModelProvider` has otherwise than `GPTModelProvider`.

@@ -1,11 +1,14 @@
 //! Fields that several keys decide together: batch size, sequence length, activation function, number of GPUs.
 
+use super::bridge;
 use super::draft::{JobDraft, KeyValue};
 use super::hybrid::{self, HybridKeys};
 use super::precision;
 use super::values::{int, truth, word};
 use super::vocabulary::{self, Tokenizer};
 use crate::config::fields::FieldId;
+use crate::config::not_modelled::NotModelled;
+use crate::formats::dialects::Dialect;
 use crate::formats::report::KeyStatus;
 use crate::value::Value;
 
@@ -29,6 +32,8 @@ pub(super) struct CombinedKeys {
     pub(super) steps: Option<KeyValue>,
     pub(super) batch: Option<KeyValue>,
     pub(super) hybrid: HybridKeys,
+    pub(super) layer_wise: Option<KeyValue>,
+    pub(super) offloading: Option<KeyValue>,
 }
 
 /// Sets the fields that several keys decide together.
@@ -40,6 +45,14 @@ pub(super) fn combine(draft: &mut JobDraft, combined: CombinedKeys) {
     {
         let note = "the tokenizer's counts";
         draft.row(item, KeyStatus::Ignored, Some(FieldId::vocab_size), note);
+        let kind = combined.tokenizer.kind.as_ref();
+        if kind.is_some_and(|kind| word(&kind.value) == "NullTokenizer") {
+            let why =
+                "a tokenizer that stands in for the model's own says how large the vocabulary is";
+            draft
+                .marks
+                .push(NotModelled::new("tokenizer.tokenizer_type", why));
+        }
     } else if let Some(item) = combined.vocabulary {
         let id = if combined.pad_vocabulary {
             FieldId::vocab_size
@@ -78,6 +91,17 @@ pub(super) fn combine(draft: &mut JobDraft, combined: CombinedKeys) {
                 "without the other no number of GPUs",
             );
         }
+    }
+    if let Some(item) = combined.layer_wise {
+        let id = FieldId::use_distributed_optimizer;
+        if truth(&item.value) == Some(true) {
+            draft.set(&item, id, Value::Bool(true), KeyStatus::Derived, "");
+        } else {
+            draft.row(&item, KeyStatus::Ignored, None, "switched off");
+        }
+    }
+    if draft.dialect == Dialect::Bridge {
+        bridge::settle(draft, combined.offloading.as_ref());
     }
     sequence(
         draft,

@@ -8,6 +8,7 @@ use super::{Import, Question, Row};
 use crate::config::canonical::{Meaning, hybrid_pattern, meaning};
 use crate::config::fields::FieldId;
 use crate::config::hybrid_pattern::LayerSymbol;
+use crate::config::not_modelled::NotModelled;
 use crate::config::raw::{RawJob, Settings};
 use crate::formats::detect::Format;
 use crate::formats::dialects::{Dialect, destination_of};
@@ -32,6 +33,10 @@ pub(super) struct JobDraft {
     pub(super) questions: Vec<Question>,
     /// The keys that have no usable value.
     pub(super) missing: Vec<Missing>,
+    /// What changes memory and is not modelled.
+    pub(super) marks: Vec<NotModelled>,
+    /// Whether all modules that are offloaded are ones that the estimate does not follow.
+    pub(super) nothing_offloaded: bool,
     /// The index of the report row that set a field.
     rows: BTreeMap<FieldId, usize>,
 }
@@ -44,6 +49,8 @@ impl JobDraft {
             report: Vec::new(),
             questions: Vec::new(),
             missing: Vec::new(),
+            marks: Vec::new(),
+            nothing_offloaded: false,
             rows: BTreeMap::new(),
         }
     }
@@ -188,6 +195,7 @@ impl JobDraft {
                     preset: None,
                     job: RawJob {
                         shared: self.settings,
+                        not_modelled: self.marks,
                         ..RawJob::default()
                     },
                 },

@@ -25,6 +25,9 @@ pub enum ImportError {
     /// It has the form of a format, but none of its keys.
     #[error("No setting of a training job was found in this text.")]
     Nothing,
+    /// It is recognized as this, which is not read.
+    #[error("This is {0}, which is not read.")]
+    NotRead(&'static str),
     /// A training log without the arguments of the run.
     #[error(
         "This is a training log without the arguments that Megatron-LM prints when it starts: paste the log from its beginning."

@@ -21,6 +21,13 @@ pub(super) struct Missing {
     row: usize,
 }
 
+impl Missing {
+    /// Whether the key sets this field.
+    pub(super) fn is_of(&self, id: FieldId) -> bool {
+        self.field == Some(id)
+    }
+}
+
 impl JobDraft {
     /// Adds a key that has no usable value, with its report row.
     pub(super) fn add_missing(&mut self, item: &KeyValue, field: Option<FieldId>, why: String) {

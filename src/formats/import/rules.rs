@@ -121,14 +121,8 @@ fn rule(draft: &mut JobDraft, combined: &mut CombinedKeys, item: &KeyValue, rule
                 "",
             );
         }
-        KeyRule::LayerWiseOptimizer => {
-            let id = FieldId::use_distributed_optimizer;
-            if truth(&item.value) == Some(true) {
-                draft.set(item, id, Value::Bool(true), KeyStatus::Derived, "");
-            } else {
-                draft.row(item, KeyStatus::Ignored, None, "switched off");
-            }
-        }
+        KeyRule::LayerWiseOptimizer => later(|combined| &mut combined.layer_wise),
+        KeyRule::CpuOffloading => later(|combined| &mut combined.offloading),
         KeyRule::VirtualStages => {
             let id = FieldId::virtual_pipeline_model_parallel_size;
             let value = item.value.clone();

@@ -13,6 +13,8 @@ use crate::value::Value;
 pub(super) fn plain(id: FieldId, value: &Value) -> Value {
     let kind = id.field().kind;
     match (kind, value) {
+        // The router computes in the dtype of the parameters where it has none of its own.
+        (_, Value::Text(text)) if text == "bf16" && id == FieldId::moe_router_dtype => Value::Null,
         (Kind::Choice(names), Value::Map(_)) => {
             // An enum written out: its class, and the number or name of its value.
             let first = match value.get("_args_") {

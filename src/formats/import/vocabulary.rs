@@ -31,6 +31,15 @@ const FIXED: [(&str, i128, &str); 2] = [
     ),
 ];
 
+/// Repositories of the Hugging Face Hub that no preset has, by the beginnings of their names in lower case, with the
+/// vocabulary of their `config.json`.
+const REPOSITORIES: [(&str, i128, &str); 4] = [
+    ("nvidia/nemotron-h-", 131_072, "Nemotron-H"),
+    ("nvidia/nvidia-nemotron-nano-", 131_072, "Nemotron Nano"),
+    ("nvidia/nvidia-nemotron-3-", 131_072, "Nemotron 3"),
+    ("nvidia/nvidia-nemotron-3.5-", 131_072, "Nemotron 3.5"),
+];
+
 /// Sets the size of the vocabulary, unless the text gives it.
 pub(super) fn combine(draft: &mut JobDraft, tokenizer: Tokenizer) {
     let sizes = [FieldId::vocab_size, FieldId::padded_vocab_size];
@@ -67,12 +76,18 @@ pub(super) fn combine(draft: &mut JobDraft, tokenizer: Tokenizer) {
 
 /// The vocabulary size and the name of the preset whose model is this repository on the Hub.
 fn of_repository(repository: &str) -> Option<(Value, &'static str)> {
-    let path = format!("huggingface.co/{repository}/").to_ascii_lowercase();
-    presets::PRESETS.iter().find_map(|preset| {
+    let lower = repository.to_ascii_lowercase();
+    let path = format!("huggingface.co/{lower}/");
+    let of_preset = presets::PRESETS.iter().find_map(|preset| {
         let contents = preset.contents()?;
         let matches =
             repository.contains('/') && contents.source_url.to_ascii_lowercase().contains(&path);
         let size = contents.model.get(FieldId::vocab_size)?;
         matches.then(|| (size.clone(), preset.name))
+    });
+    let mut others = REPOSITORIES.iter();
+    of_preset.or_else(|| {
+        let (_, size, name) = others.find(|(start, ..)| lower.starts_with(start))?;
+        Some((Value::Int(*size), *name))
     })
 }

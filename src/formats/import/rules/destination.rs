@@ -1,7 +1,8 @@
 //! Sets the field behind an argparse destination of Megatron-LM, or reports why there is none.
 
 use crate::config::fields::FieldId;
-use crate::formats::dialects::field_of;
+use crate::formats::dialects::{Dialect, field_of};
+use crate::formats::import::bridge;
 use crate::formats::import::draft::{JobDraft, KeyValue, python};
 use crate::formats::import::values::{is_off, plain, truth};
 use crate::formats::report::{KeyStatus, shown};
@@ -64,6 +65,12 @@ const WITHOUT_FIELD: &[(&str, KeyStatus, &str)] = &[
 /// Sets the field behind one of Megatron-LM's destinations.
 pub(super) fn field(draft: &mut JobDraft, item: &KeyValue, destination: &'static str) {
     if let Some(id) = field_of(destination) {
+        if let Some((known, unknown)) = bridge::known_names(id, &item.value)
+            && draft.dialect == Dialect::Bridge
+        {
+            bridge::partly_followed(draft, item, id, known, &unknown);
+            return;
+        }
         let value = plain(id, &item.value);
         return draft.set(item, id, value, KeyStatus::Mapped, "");
     }

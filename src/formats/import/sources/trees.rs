@@ -8,7 +8,7 @@ use crate::formats::detect::Format;
 use crate::formats::dialects::Dialect;
 use crate::formats::import::combined::{self, CombinedKeys};
 use crate::formats::import::draft::{JobDraft, KeyValue};
-use crate::formats::import::{Import, ImportError, Options, rules};
+use crate::formats::import::{Import, ImportError, Options, bridge, rules};
 use crate::formats::megatron_args::{self, Arity};
 use crate::formats::node::{Data, Entry, Node};
 use crate::formats::overrides::{self as hydra, Overrides};
@@ -152,8 +152,15 @@ pub(super) fn read_tree(
     let mut leaves = Vec::new();
     flatten(root, "", &mut leaves);
     limit_keys(leaves.len())?;
+    if dialect == Dialect::Bridge {
+        mark_model_class(root, &mut draft)?;
+    }
     for item in leaves {
-        let name = item.key.clone();
+        // The layers of some models are a part of their own.
+        let name = match item.key.strip_prefix("model.transformer.") {
+            Some(name) if dialect == Dialect::Bridge => format!("model.{name}"),
+            _ => item.key.clone(),
+        };
         let last = name.rsplit('.').next().unwrap_or_default();
         let section = name.split('.').next().unwrap_or_default();
         if last.starts_with('_') {
@@ -201,6 +208,19 @@ pub(super) fn read_tree(
     }
     combined::combine(&mut draft, combined);
     Ok(draft)
+}
+
+/// Marks a job whose model has more than a language model, by the class of the model.
+fn mark_model_class(root: &Node, draft: &mut JobDraft) -> Result<(), ImportError> {
+    let class = root.get("model").and_then(|model| model.get("_target_"));
+    let Some(Data::Text(class)) = class.map(|class| &class.data) else {
+        return Ok(());
+    };
+    if let Some(what) = bridge::other_model(class) {
+        return Err(ImportError::NotRead(what));
+    }
+    draft.marks.extend(bridge::mark_of_class(class));
+    Ok(())
 }
 
 /// The word of a script that sets a key.

@@ -1,0 +1,138 @@
+//! What the settings of a Megatron-Bridge configuration mean together. It writes down every field of its classes, also those
+//! that other fields switch off.
+
+use super::draft::{JobDraft, KeyValue};
+use super::values::{truth, word};
+use crate::config::canonical::{is_on, meaning};
+use crate::config::field::Kind;
+use crate::config::fields::FieldId;
+use crate::config::not_modelled::NotModelled;
+use crate::formats::report::KeyStatus;
+use crate::value::Value;
+
+/// Takes out the fields that others switch off. `offloading` is the key `cpu_offloading`.
+pub(super) fn settle(draft: &mut JobDraft, offloading: Option<&KeyValue>) {
+    if let Some(item) = offloading {
+        let on = truth(&item.value) == Some(true);
+        let note = if on {
+            "as many layers as cpu_offloading_num_layers"
+        } else {
+            forget(
+                draft,
+                FieldId::cpu_offloading_num_layers,
+                "cpu_offloading is off",
+            );
+            "switched off"
+        };
+        let id = FieldId::cpu_offloading_num_layers;
+        draft.row(item, KeyStatus::Derived, Some(id), note);
+    }
+    if is_on(&draft.settings, FieldId::multi_latent_attention) {
+        // Bridge fills in the number of heads.
+        let why = "latent attention has no groups of queries";
+        forget(draft, FieldId::group_query_attention, why);
+        forget(draft, FieldId::num_query_groups, why);
+    }
+    if !is_on(&draft.settings, FieldId::overlap_grad_reduce) {
+        let why = "without overlap_grad_reduce it changes no buffers";
+        forget(draft, FieldId::overlap_param_gather, why);
+    }
+    if draft.nothing_offloaded {
+        let why = "none of its modules is followed";
+        forget(draft, FieldId::fine_grained_activation_offloading, why);
+    }
+    let fp8 = FieldId::fp8_format;
+    if meaning(fp8, draft.settings.get(fp8)) == meaning(fp8, None) {
+        let why = "there is no training in fp8";
+        forget(draft, FieldId::moe_router_padding_for_quantization, why);
+    }
+    if !is_on(&draft.settings, FieldId::defer_embedding_wgrad_compute) {
+        forget(draft, FieldId::wgrad_deferral_limit, "nothing is deferred");
+    }
+}
+
+/// Applies a list of names of which some are not followed: they mark the job, and the others count.
+pub(super) fn partly_followed(
+    draft: &mut JobDraft,
+    item: &KeyValue,
+    id: FieldId,
+    known: Value,
+    unknown: &[String],
+) {
+    let note = format!("{} is not followed", unknown.join(", "));
+    draft.marks.push(NotModelled::new(&item.key, note.clone()));
+    draft.row(item, KeyStatus::NotModelled, Some(id), note);
+    let is_empty = known == Value::List(Vec::new());
+    draft.settings.set(id, known);
+    if is_empty && id == FieldId::offload_modules {
+        draft.nothing_offloaded = true;
+    }
+}
+
+/// Takes a field out; its report row says why.
+fn forget(draft: &mut JobDraft, id: FieldId, why: &'static str) {
+    draft.missing.retain(|missing| !missing.is_of(id));
+    draft.settings.unset(id);
+    for row in draft.report.iter_mut().filter(|row| row.field == Some(id)) {
+        row.status = KeyStatus::Ignored;
+        row.note = why.into();
+    }
+}
+
+/// Parts of a model that Bridge builds around or instead of the language model, told by the model's class.
+const CLASSES: &[(&str, &str)] = &[
+    ("VL", ENCODER),
+    ("Omni", ENCODER),
+    ("Audio", ENCODER),
+    ("Ministral3", ENCODER),
+    ("Exaone45", ENCODER),
+    ("GLM45V", ENCODER),
+    ("Gemma4", ENCODER),
+    ("MiniMaxM3", ENCODER),
+    (
+        "Step37",
+        "encoders beside the language model and the MLP of the MTP block are not counted",
+    ),
+    (
+        "Step35",
+        "the MTP block has a dense MLP, which is not counted",
+    ),
+    (
+        "ExaoneMoe",
+        "the MTP block has a dense MLP, which is not counted",
+    ),
+];
+
+const ENCODER: &str = "encoders and projectors beside the language model are not counted";
+
+/// The mark for the parts of a model that its class has beyond those of a language model.
+pub(super) fn mark_of_class(class: &str) -> Option<NotModelled> {
+    let name = class.rsplit('.').next().unwrap_or_default();
+    let found = CLASSES.iter().find(|(part, _)| name.contains(part));
+    found.map(|(_, reason)| NotModelled::new("model._target_", *reason))
+}
+
+/// The name of a model that is no language model, told by its class.
+pub(super) fn other_model(class: &str) -> Option<&'static str> {
+    let name = class.rsplit('.').next().unwrap_or_default();
+    let others = [
+        ("Wan", "a diffusion model for videos"),
+        ("Flux", "a diffusion model for images"),
+        ("DiT", "a diffusion model"),
+    ];
+    let found = others.iter().find(|(part, _)| name.starts_with(part));
+    found.map(|(_, what)| *what)
+}
+
+/// Names in a list that the field does not know: the rest of the list counts.
+pub(super) fn known_names(id: FieldId, value: &Value) -> Option<(Value, Vec<String>)> {
+    let (Kind::Set(names), Value::List(items)) = (id.field().kind, value) else {
+        return None;
+    };
+    let (known, unknown): (Vec<_>, Vec<_>) = items
+        .iter()
+        .map(word)
+        .partition(|name| names.contains(&name.as_str()));
+    let known = known.into_iter().map(Value::Text).collect();
+    (!unknown.is_empty()).then_some((Value::List(known), unknown))
+}

@@ -4,6 +4,7 @@ pub mod arguments;
 pub mod detect;
 pub mod dialects;
 pub mod environment;
+pub mod frameworks;
 pub mod hf_config;
 pub mod hub;
 pub mod import;

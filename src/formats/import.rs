@@ -26,7 +26,7 @@ use super::detect::{Format, detect};
 use super::report::KeyStatus;
 use super::state::ShareState;
 use super::training_log::LogMeasurements;
-use super::{overrides, shell, yaml};
+use super::{frameworks, overrides, shell, yaml};
 use crate::config::fields::FieldId;
 
 /// Longest text that is read, in bytes.
@@ -122,7 +122,10 @@ pub fn import(text: &str, options: &Options<'_>) -> Result<Import, ImportError> 
     }
     let format = match options.format {
         Some(format) => format,
-        None => detect(text).ok_or(ImportError::NotRecognized)?.format,
+        None => match frameworks::recognize(text) {
+            Some(what) => return Err(ImportError::NotRead(what)),
+            None => detect(text).ok_or(ImportError::NotRecognized)?.format,
+        },
     };
     let most = most_bytes(format);
     if text.len() > most {

@@ -66,10 +66,7 @@ const KEYS: &[(&str, KeyMeaning)] = &[
     ("model.autocast_dtype", Irrelevant),
     ("model.mamba_chunk_size", Rule(KeyRule::MambaChunkSize)),
     ("model.cpu_offloading", Rule(KeyRule::CpuOffloading)),
-    (
-        "model.cpu_offloading_activations",
-        Field("cpu_offloading_activations"),
-    ),
+    ("model.cpu_offloading_activations", Irrelevant),
     (
         "model.cpu_offloading_weights",
         NotModelled("weights are not offloaded"),
@@ -93,7 +90,7 @@ const KEYS: &[(&str, KeyMeaning)] = &[
     ),
     (
         "optimizer.store_param_remainders",
-        Field("store_param_remainders"),
+        NotModelled("counted as true"),
     ),
     (
         "optimizer.use_layer_wise_distributed_optimizer",
@@ -329,8 +326,6 @@ pub const DEFAULTS: &[(&str, &str)] = &[
     ("optimizer_offload_fraction", "0.0"),
     ("q_lora_rank", "512"),
     ("kv_lora_rank", "512"),
-    ("cpu_offloading_activations", "True"),
-    ("store_param_remainders", "True"),
 ];
 
 /// The same for hybrid models: what `HybridModelProvider` has otherwise than `GPTModelProvider`.

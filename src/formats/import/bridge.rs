@@ -33,7 +33,8 @@ pub(super) fn settle(draft: &mut JobDraft, offloading: Option<&KeyValue>) {
         forget(draft, FieldId::group_query_attention, why);
         forget(draft, FieldId::num_query_groups, why);
     }
-    if !is_on(&draft.settings, FieldId::overlap_grad_reduce) {
+    let grad = FieldId::overlap_grad_reduce;
+    if draft.has(grad) && !is_on(&draft.settings, grad) {
         let why = "without overlap_grad_reduce it changes no buffers";
         forget(draft, FieldId::overlap_param_gather, why);
     }
@@ -42,11 +43,12 @@ pub(super) fn settle(draft: &mut JobDraft, offloading: Option<&KeyValue>) {
         forget(draft, FieldId::fine_grained_activation_offloading, why);
     }
     let fp8 = FieldId::fp8_format;
-    if meaning(fp8, draft.settings.get(fp8)) == meaning(fp8, None) {
+    if draft.has(fp8) && meaning(fp8, draft.settings.get(fp8)) == meaning(fp8, None) {
         let why = "there is no training in fp8";
         forget(draft, FieldId::moe_router_padding_for_quantization, why);
     }
-    if !is_on(&draft.settings, FieldId::defer_embedding_wgrad_compute) {
+    let deferred = FieldId::defer_embedding_wgrad_compute;
+    if draft.has(deferred) && !is_on(&draft.settings, deferred) {
         forget(draft, FieldId::wgrad_deferral_limit, "nothing is deferred");
     }
 }
@@ -126,6 +128,10 @@ pub(super) fn other_model(class: &str) -> Option<&'static str> {
 
 /// Names in a list that the field does not know: the rest of the list counts.
 pub(super) fn known_names(id: FieldId, value: &Value) -> Option<(Value, Vec<String>)> {
+    // Names of graphs that belong to other fields are sorted out at the end.
+    if id == FieldId::cuda_graph_modules {
+        return None;
+    }
     let (Kind::Set(names), Value::List(items)) = (id.field().kind, value) else {
         return None;
     };

@@ -1,6 +1,7 @@
 //! What a pasted text is.
 
 use megatron_memory::formats::detect::{Format, detect};
+use megatron_memory::formats::import::{Options, import};
 use proptest::prelude::*;
 
 #[test]
@@ -80,6 +81,38 @@ fn formats_are_told_apart() {
         ("", None),
     ] {
         assert_eq!(detect(text).map(|d| d.format), expected, "{text}");
+    }
+}
+
+#[test]
+fn configurations_that_are_not_read_are_refused_by_name() {
+    for (text, name) in [
+        (
+            "rollout_batch_size: 64\nactor_train:\n  strategy_args:\n    strategy_name: megatron_train\nactor_infer:\n  a: 1\n",
+            "a ROLL configuration",
+        ),
+        (
+            "system:\n  tensor_model_parallel_size: 4\n  precision:\n    bf16: true\nmodel:\n  num_layers: 64\n",
+            "a FlagScale configuration",
+        ),
+        (
+            "policy:\n  model_name: a/b\n  megatron_cfg:\n    tensor_model_parallel_size: 2\n",
+            "a NeMo-RL configuration",
+        ),
+        (
+            "work_group: amd\nmodules:\n  pre_trainer:\n    framework: megatron\n    overrides:\n      seq_length: 1\n",
+            "a Primus configuration",
+        ),
+        (
+            "trainer:\n  num_nodes: 8\nexp_manager:\n  name: x\nmodel:\n  encoder_seq_length: 8192\n  tensor_model_parallel_size: 4\n",
+            "a NeMo 1 configuration",
+        ),
+    ] {
+        let error = import(text, &Options::default()).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            format!("This is {name}, which is not read.")
+        );
     }
 }
 

@@ -1,0 +1,84 @@
+//! Configurations of frameworks around Megatron that are recognized, but not read. Keys of theirs are called like keys of
+//! formats that are read, and would otherwise become a job that nobody wrote.
+
+/// A framework and the keys at the top of its YAML files.
+struct Framework {
+    /// Its kind of file, with an article.
+    what: &'static str,
+    /// Top-level keys that the file has, all of them.
+    all: &'static [&'static str],
+    /// Keys, of which the file has at least one at any depth.
+    any: &'static [&'static str],
+}
+
+const FRAMEWORKS: &[Framework] = &[
+    Framework {
+        what: "a ROLL configuration",
+        all: &["actor_train"],
+        any: &["actor_infer", "strategy_args", "rollout_batch_size"],
+    },
+    Framework {
+        what: "a FlagScale configuration",
+        all: &["system", "model"],
+        any: &[
+            "tensor_model_parallel_size",
+            "precision",
+            "make_vocab_size_divisible_by",
+        ],
+    },
+    Framework {
+        what: "a FlagScale configuration",
+        all: &["experiment", "action"],
+        any: &["defaults"],
+    },
+    Framework {
+        what: "a NeMo-RL configuration",
+        all: &["policy"],
+        any: &["megatron_cfg", "dtensor_cfg"],
+    },
+    Framework {
+        what: "a Primus configuration",
+        all: &["work_group", "modules"],
+        any: &["pre_trainer", "post_trainer", "framework"],
+    },
+    Framework {
+        what: "a NeMo 1 configuration",
+        all: &["trainer", "exp_manager"],
+        any: &["encoder_seq_length", "restore_from_path", "optim", "model"],
+    },
+    Framework {
+        what: "a NeMo Framework Launcher configuration",
+        all: &["run", "trainer", "exp_manager"],
+        any: &["model"],
+    },
+];
+
+/// How much of a text is looked at, in bytes.
+const MAX_LOOK: usize = 200_000;
+
+/// The kind of configuration that a text is, where it is one that is not read.
+#[must_use]
+pub fn recognize(text: &str) -> Option<&'static str> {
+    let look = text.get(..text.floor_char_boundary(MAX_LOOK))?;
+    let key = |line: &str| {
+        let (key, rest) = line.trim().trim_start_matches("- ").split_once(':')?;
+        let is_key = (rest.is_empty() || rest.starts_with(' ')) && !key.contains([' ', '"', '{']);
+        is_key.then(|| key.to_owned())
+    };
+    let indented = |line: &&str| line.starts_with([' ', '\t', '#']);
+    let top: Vec<String> = look
+        .lines()
+        .filter(|line| !indented(line))
+        .filter_map(key)
+        .collect();
+    if top.is_empty() {
+        return None;
+    }
+    let keys: Vec<String> = look.lines().filter_map(key).collect();
+    let has = |keys: &[String], wanted: &str| keys.iter().any(|key| key == wanted);
+    let found = FRAMEWORKS.iter().find(|framework| {
+        framework.all.iter().all(|wanted| has(&top, wanted))
+            && framework.any.iter().any(|wanted| has(&keys, wanted))
+    });
+    found.map(|framework| framework.what)
+}

@@ -88,6 +88,22 @@ pub struct StageEstimate {
     pub moment: PeakMoment,
     /// Micro batches in flight of each chunk, at the peak of the forward and backward passes.
     pub in_flight: Vec<u32>,
+    /// The memory at every moment of the job, in the order of [`JobMoment::EACH`]. `total`, `steady`, `memory` and `moment`
+    /// are those of the moment that was asked for: later iterations, unless another one was.
+    pub moments: [MomentPeak; JobMoment::EACH.len()],
+}
+
+/// The memory of a stage at one moment of the job.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct MomentPeak {
+    /// The moment.
+    pub moment: JobMoment,
+    /// Bytes that are allocated once the moment is over.
+    pub steady: Bytes,
+    /// The peak.
+    pub total: Bytes,
+    /// What the rank does at the peak.
+    pub at: PeakMoment,
 }
 
 /// The estimate of one chunk of a pipeline rank.
@@ -139,10 +155,17 @@ impl Estimate {
     }
 }
 
-/// Estimates a checked job.
+/// Estimates a checked job: its later iterations, beside all states.
 #[must_use]
 pub fn estimate(config: &Config) -> Estimate {
-    let modules: Vec<_> = config.modules().iter().map(estimate_module).collect();
+    estimate_at(config, JobMoment::default())
+}
+
+/// Estimates a checked job at a moment of its life.
+#[must_use]
+pub fn estimate_at(config: &Config, moment: JobMoment) -> Estimate {
+    let modules = config.modules().iter();
+    let modules: Vec<_> = modules.map(|m| estimate_module(m, moment)).collect();
     let first = StageRef {
         module: 0,
         pp_rank: 0,
@@ -167,7 +190,7 @@ pub fn estimate(config: &Config) -> Estimate {
     estimate
 }
 
-fn estimate_module(m: &Module) -> ModuleEstimate {
+fn estimate_module(m: &Module, moment: JobMoment) -> ModuleEstimate {
     let architecture = Architecture::new(m);
     let (local, whole) = (
         PartTable::local(&architecture),
@@ -179,7 +202,7 @@ fn estimate_module(m: &Module) -> ModuleEstimate {
         active_parameters: parameters.active(m),
         parameters,
         stages: (0..m.stages.pp())
-            .map(|pp_rank| stages.estimate(pp_rank))
+            .map(|pp_rank| stages.estimate(pp_rank, moment))
             .collect(),
     }
 }

@@ -427,6 +427,8 @@ pub const CUBLAS_WORKSPACE: Source = Source::pytorch(
     "aten/src/ATen/cuda/CublasHandlePool.cpp",
     "parseChosenWorkspaceSize",
 );
+/// The optimizer step of `PyTorch`'s `AdamW`.
+pub const TORCH_ADAMW: Source = Source::pytorch("torch/optim/adamw.py", "_multi_tensor_adamw");
 /// Workspaces of Transformer Engine.
 pub const TE_CUBLAS_WORKSPACE: Source = Source::transformer_engine(
     "transformer_engine/pytorch/cpp_extensions/gemm.py",

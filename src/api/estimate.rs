@@ -12,12 +12,13 @@ use wasm_bindgen::prelude::*;
 use super::framework_reports::Reports;
 use super::plain_data::ByName;
 use super::{Exact, error, job, to_js, to_ts};
+use crate::config::choices::SoftwareStack;
 use crate::config::job::{Config, Module};
 use crate::config::raw::RawJob;
 use crate::config::{Checked, check, not_modelled};
 use crate::memory::bucket::Bucket;
 use crate::memory::parameters;
-use crate::memory::{self, ModuleEstimate as ModuleResult, StageRef};
+use crate::memory::{self, JobMoment, ModuleEstimate as ModuleResult, StageRef};
 use crate::model::tensor::Sharding;
 use crate::report::summary::Summary;
 use crate::report::verdict;
@@ -45,6 +46,13 @@ pub struct Estimate {
     /// With the option `ledger`, the memory that each way of recomputing or offloading would save; otherwise `null`.
     ledger: Option<Vec<Saving>>,
     modules: Vec<ModuleEstimate>,
+    /// The moment whose memory is reported: the option `moment`, or `later_iteration`. The verdict is that of later iterations,
+    /// whatever the moment.
+    #[tsify(type = "JobMoment")]
+    moment: &'static str,
+    /// The software whose memory is reported: the option `stack`, or the job's `software_stack`.
+    #[tsify(type = "SoftwareStack")]
+    stack: &'static str,
     /// Whether the job fits its GPU: with the largest overheads (`fits`), only with the smallest (`tight`), or not even with
     /// those. `not_this_job` where `not_modelled` has an entry: the memory is then that of a job without it. `null` where no GPU
     /// is chosen.
@@ -142,17 +150,20 @@ pub struct ModelParameters {
 }
 
 /// The memory of every pipeline stage of a job. The options add the memory of one `rank`, the `timeline` of an iteration,
-/// and the `ledger` of what recomputing would save. These keys may also stand in the job itself.
+/// and the `ledger` of what recomputing would save; they set the `moment` whose memory is reported, such as
+/// `first_iteration`, and the software, as `stack`. These keys may also stand in the job itself.
 ///
 /// # Errors
-/// Throws a `ConfigError` whose `problems` lists everything that is wrong with the job.
+/// Throws a `ConfigError` whose `problems` lists everything that is wrong with the job, and a `TypeError` for an option that
+/// does not exist, such as an unknown moment or stack.
 #[wasm_bindgen]
 pub fn estimate(
     #[wasm_bindgen(unchecked_param_type = "Job")] job: &JsValue,
     options: Option<Ts<EstimateOptions>>,
 ) -> Result<Ts<Estimate>, JsValue> {
     let options = EstimateOptions::of(options, job)?;
-    let raw = RawJob::from_value(&options::without(job::read(job)?));
+    let mut raw = RawJob::from_value(&options::without(job::read(job)?));
+    options.set_stack(&mut raw);
     let checked = check(&raw);
     let Some(config) = &checked.config else {
         return Err(error::config(&checked.problems));
@@ -175,7 +186,8 @@ impl Estimate {
         config: &Config,
         options: EstimateOptions,
     ) -> Result<Self, JsValue> {
-        let estimate = &memory::estimate(config);
+        let moment = options.moment.unwrap_or_default();
+        let estimate = &memory::estimate_at(config, moment);
         let results = Results {
             config,
             estimate,
@@ -192,7 +204,14 @@ impl Estimate {
         let modules: Vec<ModuleEstimate> = modules.collect::<Result<_, _>>()?;
         let first_module = modules.first().map(|module| module.results.clone());
         let assumptions = memory::assumptions(config);
-        let summary = Summary::new(config, estimate);
+        // A job has to fit all its iterations.
+        let summary = if moment == JobMoment::default() {
+            Summary::new(config, estimate)
+        } else {
+            Summary::new(config, &memory::estimate(config))
+        };
+        let stack = config.modules().first();
+        let stack = stack.map_or(SoftwareStack::MegatronMain, |m| m.args().software_stack);
         Ok(Self {
             first_module: first_module.unwrap_or_default(),
             worst_stage: estimate.worst.pp_rank,
@@ -201,6 +220,8 @@ impl Estimate {
             rank: rank.map(|rank| RankReport::new(results, &rank)),
             ledger,
             modules,
+            moment: moment.name(),
+            stack: stack.name(),
             verdict: summary.verdict.id(),
             verdict_reason: verdict::reason(config, summary.device),
             not_modelled: config

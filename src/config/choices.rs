@@ -285,7 +285,9 @@ choices! {
         Core012Te23 = "core_0_12_te_2_3",
         /// Megatron-Core 0.9 to 0.12 with Transformer Engine 1.13 to 2.2.
         Core09Te113 = "core_0_9_te_1_13",
-        /// Megatron-Core 0.8 to 0.12 with Transformer Engine before 1.13.
+        /// Megatron-Core 0.10 to 0.12 with Transformer Engine 1.9 to 1.12.
+        Core010Te19 = "core_0_10_te_1_9",
+        /// Megatron-Core 0.8 and 0.9 with Transformer Engine before 1.9.
         Core08Te1 = "core_0_8_te_1",
         /// Megatron-LM before Megatron-Core 0.8 with Transformer Engine before 1.13.
         MegatronLm2023 = "megatron_lm_2023",
@@ -311,6 +313,10 @@ choices! {
         LossGradientInFp32 = "loss_gradient_in_fp32",
         /// Adam is PyTorch's, which needs 4 bytes more for each element of its shard while it steps.
         TorchAdamW = "torch_adamw",
+        /// The all-to-all dispatcher refers to the chosen experts instead of maps over all experts.
+        TopkDispatcher = "topk_dispatcher",
+        /// Grouped experts run on the package grouped_gemm, without workspaces of Transformer Engine.
+        GroupedGemmPackage = "grouped_gemm_package",
         /// hipBLASLt's workspaces in place of cuBLAS's.
         HipBlasLtWorkspaces = "hipblaslt_workspaces",
     }

@@ -93,18 +93,35 @@ pub const STACKS: &[Versions] = &[
         facts: NO_STAND_INS,
     },
     Versions {
-        stack: SoftwareStack::Core08Te1,
-        dates: "2024-06 to 2024-11",
-        containers: "NGC PyTorch 24.05 to 24.11",
+        stack: SoftwareStack::Core010Te19,
+        dates: "2024-08 to 2025-03",
+        containers: "NGC PyTorch 24.08 to 24.11",
         pytorch: "2.4 to 2.6",
-        transformer_engine: "1.0 to 1.12",
-        megatron_core: "0.8 to 0.12",
+        transformer_engine: "1.9 to 1.12",
+        megatron_core: "0.10 to 0.12",
         apex: true,
         facts: &[
             SoftwareFact::NoLinearStandIns,
             SoftwareFact::NoExpertStandIns,
             SoftwareFact::NoOutputStandIn,
             SoftwareFact::QkNormViews,
+        ],
+    },
+    Versions {
+        stack: SoftwareStack::Core08Te1,
+        dates: "2024-06 to 2024-11",
+        containers: "NGC PyTorch 23.12 to 24.07",
+        pytorch: "2.2 to 2.4",
+        transformer_engine: "1.0 to 1.8",
+        megatron_core: "0.8 and 0.9",
+        apex: true,
+        facts: &[
+            SoftwareFact::NoLinearStandIns,
+            SoftwareFact::NoExpertStandIns,
+            SoftwareFact::NoOutputStandIn,
+            SoftwareFact::QkNormViews,
+            SoftwareFact::TopkDispatcher,
+            SoftwareFact::GroupedGemmPackage,
         ],
     },
     Versions {
@@ -120,6 +137,8 @@ pub const STACKS: &[Versions] = &[
             SoftwareFact::NoExpertStandIns,
             SoftwareFact::NoOutputStandIn,
             SoftwareFact::QkNormViews,
+            SoftwareFact::TopkDispatcher,
+            SoftwareFact::GroupedGemmPackage,
             SoftwareFact::LogitsCopied,
         ],
     },
@@ -218,6 +237,24 @@ pub const FACTS: &[FactText] = &[
         text: "Without Transformer Engine and Apex the optimizer is torch.optim.AdamW, whose foreach step holds the square roots of \
                all second moments: 4 bytes for each element of the shard.",
         source: Source::megatron("megatron/core/optimizer/__init__.py", "FusedAdam"),
+    },
+    FactText {
+        fact: SoftwareFact::TopkDispatcher,
+        text: "The all-to-all dispatcher of Megatron-Core before 0.10 refers to the chosen experts of each token, not to maps \
+               over all experts.",
+        source: Source::page(
+            "https://github.com/NVIDIA/Megatron-LM/blob/core_v0.9.0/megatron/core/transformer/moe/token_dispatcher.py",
+            "MoEAlltoAllTokenDispatcher.token_permutation",
+        ),
+    },
+    FactText {
+        fact: SoftwareFact::GroupedGemmPackage,
+        text: "Before Transformer Engine 1.9 grouped experts run on the package grouped_gemm, which has no workspaces of \
+               Transformer Engine.",
+        source: Source::page(
+            "https://github.com/NVIDIA/Megatron-LM/blob/core_v0.9.0/megatron/core/extensions/transformer_engine.py",
+            "TEGroupedLinear",
+        ),
     },
     FactText {
         fact: SoftwareFact::HipBlasLtWorkspaces,

@@ -3,9 +3,10 @@
 use super::run::{MeasuredStage, Run};
 use crate::config::check;
 use crate::config::job::Module;
+use crate::config::raw::RawJob;
 use crate::framework_reports::job::reports;
 use crate::memory::overhead::{MemoryRange, memory_range};
-use crate::memory::{estimate, rank_memory};
+use crate::memory::{JobMoment, estimate_at, rank_memory};
 use crate::units::Bytes;
 
 /// The prediction for the pipeline stage on which a run was measured, and its errors.
@@ -25,6 +26,22 @@ pub struct Comparison {
     pub device: MemoryRange,
     /// What the frameworks' own estimators predict.
     pub frameworks: Frameworks,
+    /// The prediction for the run's arguments alone; `None` where `steady` and `peak` are that.
+    pub unadjusted: Option<Unadjusted>,
+}
+
+/// The prediction for a run without its software and its moment: for the software that everything is read from, and for
+/// later iterations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Unadjusted {
+    /// Predicted allocated memory after an optimizer step.
+    pub steady: Bytes,
+    /// Predicted peak of allocated memory.
+    pub peak: Bytes,
+    /// The error of `steady`; `None` where it was not measured.
+    pub steady_error: Option<Error>,
+    /// The error of `peak`; `None` where it was not measured, or its measurement is not comparable.
+    pub peak_error: Option<Error>,
 }
 
 /// The predictions of the frameworks' own estimators for a job's peak, on the GPU that they take to be the most loaded one;
@@ -60,12 +77,30 @@ impl Error {
     }
 }
 
-/// Compares a run with the estimate of its job; `None` where its job is not known or not modeled, the measured stage is not
-/// known, or Megatron would refuse the job.
+/// Compares a run with the estimate of its job, with its software and at the moment when it was measured; `None` where its
+/// job is not known or not modeled, the measured stage is not known, or Megatron would refuse the job.
 #[must_use]
 pub fn compare(run: &Run) -> Option<Comparison> {
-    let config = check(run.job()?).config?;
-    let estimate = estimate(&config);
+    let compared = compare_with(run, &run.job_with_software()?, run.moment)?;
+    if run.stack.is_none() && run.moment == JobMoment::default() {
+        return Some(compared);
+    }
+    let alone = compare_with(run, run.job()?, JobMoment::default())?;
+    Some(Comparison {
+        unadjusted: Some(Unadjusted {
+            steady: alone.steady,
+            peak: alone.peak,
+            steady_error: alone.steady_error,
+            peak_error: alone.peak_error,
+        }),
+        ..compared
+    })
+}
+
+/// Compares a run with the estimate of a job at a moment.
+fn compare_with(run: &Run, job: &RawJob, moment: JobMoment) -> Option<Comparison> {
+    let config = check(job).config?;
+    let estimate = estimate_at(&config, moment);
     let stages = &estimate.modules.first()?.stages;
     let pp_rank = match run.stage? {
         MeasuredStage::At(pp_rank) => pp_rank,
@@ -92,6 +127,7 @@ pub fn compare(run: &Run) -> Option<Comparison> {
         ),
         device: memory_range(first, needed.total, needed.graphs),
         frameworks: frameworks(first),
+        unadjusted: None,
     })
 }
 

@@ -28,7 +28,7 @@ mod fields;
 use thiserror::Error;
 
 pub use fields::FieldError;
-use fields::Fields;
+pub(super) use fields::Fields;
 
 use super::run::{Measured, MeasuredStage, Predicted, Run, RunJob, SOFTWARE};
 use crate::config::choices::SoftwareStack;

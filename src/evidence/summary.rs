@@ -27,7 +27,8 @@ pub struct Summary {
     pub peak_worst_ppm: Option<u64>,
 }
 
-/// The statistics of every group, in the order in which the groups first occur.
+/// The statistics of every group, in the order in which the groups first occur. A group of runs whose software or moment is
+/// known is followed by the statistics of the same runs without that knowledge.
 #[must_use]
 pub fn summaries(compared: &[(&Run, Option<Comparison>)]) -> Vec<Summary> {
     let mut groups: Vec<&str> = Vec::new();
@@ -37,10 +38,34 @@ pub fn summaries(compared: &[(&Run, Option<Comparison>)]) -> Vec<Summary> {
         }
     }
     let members = |group| compared.iter().filter(move |(run, _)| run.group == group);
-    groups
-        .into_iter()
-        .map(|group| Summary::new(group, members(group)))
-        .collect()
+    let mut all = Vec::new();
+    for group in groups {
+        all.push(Summary::new(group, members(group)));
+        let adjusted = |(_, c): &&(&Run, Option<Comparison>)| {
+            c.as_ref().is_some_and(|c| c.unadjusted.is_some())
+        };
+        if members(group).any(|member| adjusted(&member)) {
+            let alone = members(group)
+                .map(|(run, c)| (*run, c.clone().map(Comparison::without_adjustment)));
+            let alone: Vec<_> = alone.collect();
+            let name = format!("{group}, software and moment not given");
+            all.push(Summary::new(&name, alone.iter()));
+        }
+    }
+    all
+}
+
+impl Comparison {
+    /// The comparison with the prediction for the run's arguments alone.
+    fn without_adjustment(mut self) -> Self {
+        if let Some(alone) = self.unadjusted.take() {
+            self.steady = alone.steady;
+            self.peak = alone.peak;
+            self.steady_error = alone.steady_error;
+            self.peak_error = alone.peak_error;
+        }
+        self
+    }
 }
 
 impl Summary {
@@ -79,7 +104,7 @@ impl Error {
 }
 
 /// A percentile: the smallest of the sorted values that at least `percent` percent of them do not exceed.
-fn quantile(sorted: &[u64], percent: usize) -> Option<u64> {
+pub(super) fn quantile(sorted: &[u64], percent: usize) -> Option<u64> {
     let rank = (sorted.len() * percent).div_ceil(100);
     sorted.get(rank.saturating_sub(1)).copied()
 }

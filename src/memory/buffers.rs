@@ -5,7 +5,9 @@ mod fp8;
 pub(crate) mod graphs;
 mod padding;
 
-use crate::config::choices::{AttentionBackend, RouterDtype, TokenDispatcher, TransformerImpl};
+use crate::config::choices::{
+    AttentionBackend, RouterDtype, SoftwareFact, TokenDispatcher, TransformerImpl,
+};
 use crate::config::job::Module;
 use crate::memory::fsdp::{self, StageFsdp};
 use crate::memory::states::StateRules;
@@ -178,7 +180,11 @@ impl BufferRules {
         let (torch, kib) = self.workspaces;
         let unfused = a.attention_backend == AttentionBackend::Unfused;
         if output || moe || !te || unfused {
-            let what = "cuBLAS workspaces of PyTorch";
+            let what = if SoftwareFact::HipBlasLtWorkspaces.holds(a) {
+                "hipBLASLt workspaces of PyTorch"
+            } else {
+                "cuBLAS workspaces of PyTorch"
+            };
             out.workspaces(what, 2, torch, CUBLAS_WORKSPACE);
         }
         // Routers multiply through Transformer Engine in every implementation (Megatron-LM,
@@ -193,7 +199,7 @@ impl BufferRules {
                 let what = "more of them for products that overlap communication";
                 out.workspaces(what, 3, kib, TE_CUBLAS_WORKSPACE);
             }
-            if moe && a.moe_grouped_gemm {
+            if moe && a.moe_grouped_gemm && !SoftwareFact::GroupedGemmPackage.holds(a) {
                 let what = "more of them for grouped experts";
                 out.workspaces(what, 4, kib, TE_CUBLAS_WORKSPACE);
             }
@@ -213,7 +219,7 @@ impl BufferRules {
         out.0
     }
 
-    /// The distinct shapes of the linear layers' weights.
+    /// The distinct shapes of the weights for which stand-ins are cached.
     pub(crate) fn stand_ins(&self, site: &Site<'_>) -> Vec<(u64, u64)> {
         let m = site.sizes.m;
         let mut shapes: Vec<(u64, u64)> = Vec::new();
@@ -223,7 +229,8 @@ impl BufferRules {
                 shapes.extend_from_slice(linears);
             }
         }
-        if site.output && trained(m, Component::OutputLayer) {
+        let cached = !SoftwareFact::NoOutputStandIn.holds(&m.args);
+        if cached && site.output && trained(m, Component::OutputLayer) {
             shapes.push((m.padded_vocab_size / m.tp.max(1), m.args.hidden_size));
         }
         shapes.sort_unstable();
@@ -287,11 +294,20 @@ pub(crate) fn one_tensor(m: &Module, tensor: &ParamTensor) -> (u64, u64) {
     (tensor.shape.elements() / copies, copies)
 }
 
-/// Rows and columns of every Transformer Engine linear layer's weight.
+/// Rows and columns of the weight of every Transformer Engine linear layer that caches a stand-in for its gradient.
 fn linears(m: &Module, tensors: &[ParamTensor]) -> Vec<(u64, u64)> {
+    let grouped = |t: &ParamTensor| m.args.moe_grouped_gemm && t.sharding == Sharding::Expert;
+    let lacks_stand_in = |t: &ParamTensor| {
+        let fact = if grouped(t) {
+            SoftwareFact::NoExpertStandIns
+        } else {
+            SoftwareFact::NoLinearStandIns
+        };
+        fact.holds(&m.args)
+    };
     tensors
         .iter()
-        .filter(|t| t.linear_weight() && trained(m, t.component))
+        .filter(|t| t.linear_weight() && trained(m, t.component) && !lacks_stand_in(t))
         .map(|tensor| {
             let (each, _) = one_tensor(m, tensor);
             let mut factors = tensor.shape.factors().map(|f| f.value);
@@ -317,7 +333,13 @@ fn linears(m: &Module, tensors: &[ParamTensor]) -> Vec<(u64, u64)> {
 
 fn workspaces_kib(m: &Module) -> (u64, u64) {
     let generation = m.gpu_generation();
-    let torch = || generation.pytorch_workspace_kib();
+    let torch = || {
+        if SoftwareFact::HipBlasLtWorkspaces.holds(&m.args) {
+            76 * 1024
+        } else {
+            generation.pytorch_workspace_kib()
+        }
+    };
     let te = || generation.te_workspace_kib();
     (
         m.args.cublas_workspace_kib.unwrap_or_else(torch),

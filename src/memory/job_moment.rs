@@ -1,12 +1,25 @@
 //! Moments in the life of a job at which memory is printed. What is allocated differs between them, above all by the
 //! optimizer's states, which the first step makes.
 
+use serde::{Deserialize, Serialize};
 use strum::{IntoStaticStr, VariantArray};
 
 /// A moment at which `torch.cuda.memory_allocated` and `torch.cuda.max_memory_allocated` are read.
 #[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, IntoStaticStr, VariantArray,
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    IntoStaticStr,
+    VariantArray,
+    Serialize,
+    Deserialize,
 )]
+#[serde(rename_all = "snake_case")]
 #[strum(serialize_all = "snake_case")]
 pub enum JobMoment {
     /// After the first iteration of a job that starts anew: its passes ran before the optimizer had moments. Megatron-LM
@@ -20,11 +33,23 @@ pub enum JobMoment {
     /// After iterations whose optimizer steps fp16's loss scaling skipped, before the first step that is not: there are no
     /// moments yet.
     SkippedSteps,
+    /// While a checkpoint is saved in Megatron's default format, `torch_dist` with optimizer states as they are sharded: every
+    /// tensor is copied to the host, and nothing is made on the GPU. What `--dist-ckpt-optim-fully-reshardable` gathers is not
+    /// derived.
+    SavingCheckpoint,
 }
 
 impl JobMoment {
-    /// All moments, in the order in which a job meets them.
+    /// All moments.
     pub const ALL: &'static [Self] = <Self as VariantArray>::VARIANTS;
+    /// All moments as an array, in the same order.
+    pub const EACH: [Self; 5] = [
+        Self::FirstIteration,
+        Self::LaterIteration,
+        Self::FirstIterationAfterResume,
+        Self::SkippedSteps,
+        Self::SavingCheckpoint,
+    ];
 
     /// The name in options and files, such as `first_iteration`.
     #[must_use]
@@ -51,18 +76,13 @@ impl JobMoment {
                 "after the first iteration since a checkpoint was loaded"
             }
             Self::SkippedSteps => "after steps that fp16 skipped",
+            Self::SavingCheckpoint => "while a checkpoint is saved",
         }
     }
 
-    /// Whether the optimizer's moments exist during the forward and backward passes.
+    /// Whether the states that the optimizer's first step makes are there during forward and backward passes.
     #[must_use]
-    pub const fn passes_have_moments(self) -> bool {
-        matches!(self, Self::LaterIteration | Self::FirstIterationAfterResume)
-    }
-
-    /// Whether an optimizer step has run.
-    #[must_use]
-    pub const fn steps(self) -> bool {
-        !matches!(self, Self::SkippedSteps)
+    pub const fn passes_beside_all_states(self) -> bool {
+        !matches!(self, Self::FirstIteration | Self::SkippedSteps)
     }
 }

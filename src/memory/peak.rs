@@ -302,6 +302,13 @@ impl StageReplay<'_> {
         Some((forward, backward, self.overlap(forward, backward)))
     }
 
+    /// Bytes that attributes of modules keep between iterations.
+    pub(crate) fn attributes(&self) -> Bytes {
+        let blocks = self.chunks.iter().flat_map(|chunk| &chunk.blocks);
+        let tensors = blocks.flat_map(|block| block.compiled.attributes());
+        tensors.map(|tensor| Bytes(tensor.allocated())).sum()
+    }
+
     /// What chunks hold between steps.
     pub(crate) fn idle(&self) -> Bytes {
         self.weights.iter().map(|w| Bytes(w.idle)).sum()

@@ -5,7 +5,7 @@ use super::bucket::{Bucket, State};
 use super::fsdp::{self, GradientCopy};
 use super::parameters::{Count, Parameters};
 use crate::config::choices::{
-    Fp8Recipe, MainGradsDtype, MainParamsDtype, MomentDtype, OptimizerKind,
+    Fp8Recipe, MainGradsDtype, MainParamsDtype, MomentDtype, OptimizerKind, SoftwareFact,
 };
 use crate::config::field::Decimal;
 use crate::config::fields::Args;
@@ -14,7 +14,7 @@ use crate::model::quantization::Fp8;
 use crate::model::tensor::Component;
 use crate::model::trained;
 use crate::parallel::groups::View;
-use crate::source::{FP8_CAST, GRADIENT_COPIES, MOMENT_COPIES, Source};
+use crate::source::{FP8_CAST, GRADIENT_COPIES, MOMENT_COPIES, Source, TORCH_ADAMW};
 use crate::units::{Bytes, multiply};
 
 /// Which parameters have a state.
@@ -297,6 +297,16 @@ fn rules(m: &Module, shard: u64) -> [StateRule; 5] {
     ]
 }
 
+/// Whether a state is made by the optimizer's first step: moments, and main parameters that the optimizer holds
+/// (`FusedAdam.initialize_state` of Transformer Engine).
+pub(crate) fn made_by_first_step(m: &Module, state: State) -> bool {
+    match state {
+        State::Weights | State::MainGrads => false,
+        State::MainParams => optimizer_holds_main_params(&m.args) && !m.args.optimizer_cpu_offload,
+        State::ExpAvg | State::ExpAvgSq => true,
+    }
+}
+
 /// Whether the precision-aware optimizer holds the main parameters, and not Megatron: with an fp8 recipe
 /// other than delayed scaling it does not, even if training is not in fp8
 /// (`use_precision_aware_optimizer_no_fp8_or_ds_fp8`).
@@ -322,8 +332,8 @@ pub(crate) struct StepCopy {
 }
 
 /// Gradients, whose copies stay until the next step's gradients are zeroed, and what is there while the step runs: moments
-/// in fp32, for Adam; or else the main parameters in 16 bits, of which all weights in fp8 are made at once. These are
-/// smaller than copies of moments, which are gone by then.
+/// in fp32, for Adam; or the square roots of second moments, for `PyTorch`'s `AdamW`; or else the main parameters in 16 bits,
+/// of which all weights in fp8 are made at once. These are smaller than copies of moments, which are gone by then.
 pub(crate) fn step_copies(m: &Module) -> [StepCopy; 2] {
     let moments = StepCopy {
         what: "moments copied to fp32",
@@ -350,7 +360,15 @@ pub(crate) fn step_copies(m: &Module) -> [StepCopy; 2] {
         elements: copy.elements,
         source: GRADIENT_COPIES,
     };
-    [gradients, if moments.bytes > 0 { moments } else { rounded }]
+    let roots = StepCopy {
+        what: "square roots of second moments",
+        bytes: if is_torch_adamw(m) { 4 } else { 0 },
+        state: State::ExpAvgSq,
+        elements: |count| count.elements,
+        source: TORCH_ADAMW,
+    };
+    let during = [moments, roots].into_iter().find(|copy| copy.bytes > 0);
+    [gradients, during.unwrap_or(rounded)]
 }
 
 /// Bytes of fp32 copies that the optimizer step makes of gradients in 2 bytes, for each element of its shard.
@@ -372,6 +390,14 @@ fn moment_copy_bytes(m: &Module) -> u64 {
     let aware = a.use_precision_aware_optimizer && a.optimizer == OptimizerKind::Adam;
     let moments = u64::from(copied(a.exp_avg_dtype)) + u64::from(copied(a.exp_avg_sq_dtype));
     if aware { 4 * moments } else { 0 }
+}
+
+/// Whether the optimizer is `PyTorch`'s `AdamW`, whose multi-tensor step (`_multi_tensor_adamw`) makes the square roots of all
+/// second moments before it updates any parameter.
+fn is_torch_adamw(m: &Module) -> bool {
+    let a = &m.args;
+    let on_gpu = a.optimizer == OptimizerKind::Adam && !a.optimizer_cpu_offload;
+    on_gpu && SoftwareFact::TorchAdamW.holds(a)
 }
 
 /// Bytes of main parameters as weights in fp8 are made of them. Those in mxfp8 are gathered in bf16, in the gradient

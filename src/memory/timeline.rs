@@ -1,10 +1,10 @@
 //! Memory over the steps of one iteration.
 
-use super::StageRef;
 use super::bucket::Bucket;
 use super::graph_phase::GraphPhase;
 use super::parameters::PartTable;
 use super::peak::{PeakMoment, Stages};
+use super::{JobMoment, StageRef};
 use crate::config::job::Config;
 use crate::model::Architecture;
 use crate::model::tape::liveness::{TRANSIENT, Usage};
@@ -51,7 +51,7 @@ pub fn timeline(config: &Config, stage: StageRef, points: u32) -> Option<Timelin
     let architecture = Architecture::new(m);
     let local = PartTable::local(&architecture);
     let stages = Stages::new(m, &architecture, &local);
-    let held = stages.estimate(pp_rank);
+    let held = stages.estimate(pp_rank, JobMoment::default());
     // Captures are no iteration.
     let graph_phase = match held.moment.graph_phase {
         GraphPhase::Capture => GraphPhase::Replay,
@@ -60,7 +60,9 @@ pub fn timeline(config: &Config, stage: StageRef, points: u32) -> Option<Timelin
     let of_phase = if graph_phase == held.moment.graph_phase {
         held.memory
     } else {
-        stages.need(pp_rank, graph_phase).memory
+        stages
+            .need(pp_rank, graph_phase, JobMoment::default())
+            .memory
     };
     let replay = stages.replay(pp_rank, graph_phase);
     let moments = replay.timeline(points.min(MAX_POINTS));
@@ -91,7 +93,10 @@ pub fn timeline(config: &Config, stage: StageRef, points: u32) -> Option<Timelin
         .collect();
     let copies = stages.optimizer_copies(&stages.rules.held(&held.parameters()));
     let mut step = Usage::default();
-    step.add_to(TRANSIENT, (replay.idle() + copies.kept + copies.during).0);
+    step.add_to(
+        TRANSIENT,
+        (replay.idle() + replay.attributes() + copies.kept + copies.during).0,
+    );
     Some(Timeline {
         steps: replay.schedule.len(),
         points,

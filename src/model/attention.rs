@@ -225,7 +225,7 @@ fn qk_norm(sizes: &Sizes<'_>, tape: &mut AutogradTape, qkv: TensorId) -> (Tensor
         let shape = both.tokens(sizes, head);
         tape.keeps("queries and keys in fp32", shape, 4);
         tape.keeps("normalized queries and keys in fp32", shape, 4);
-    } else if sizes.kernels.values_copied {
+    } else if sizes.kernels.values_copied && !sizes.kernels.qk_norm_views {
         tape.keeps(of_queries, queries.tokens(sizes, head), bytes);
         let of_keys = "copy of keys for their norm";
         tape.keeps(of_keys, groups.tokens(sizes, head), bytes);

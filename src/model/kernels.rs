@@ -1,7 +1,7 @@
 //! Which kernels run, as far as they decide what autograd keeps.
 
 use crate::config::choices::{
-    AttentionBackend, AttentionVariant, PositionEmbedding, TransformerImpl,
+    AttentionBackend, AttentionVariant, PositionEmbedding, SoftwareFact, TransformerImpl,
 };
 use crate::config::job::Module;
 
@@ -44,6 +44,8 @@ pub struct Kernels {
     pub rope_fused: bool,
     /// Attention gets a copy of the values instead of a view of the whole fused projection.
     pub values_copied: bool,
+    /// Norms on queries and keys keep views of the fused projection instead of contiguous copies.
+    pub qk_norm_views: bool,
     /// Softmax in PyTorch, which keeps its fp32 result, instead of one fused kernel.
     pub softmax_in_torch: bool,
     /// The router keeps full score matrices for its load balancing loss.
@@ -67,6 +69,7 @@ impl Kernels {
                 && a.position_embedding_type == PositionEmbedding::Rope
                 && a.experimental_attention_variant != Some(AttentionVariant::Dsa),
             values_copied: te,
+            qk_norm_views: te && SoftwareFact::QkNormViews.holds(a),
             softmax_in_torch: !te && !a.masked_softmax_fusion,
             balancing_loss: true,
             counts_arguments: false,
@@ -81,6 +84,7 @@ impl Kernels {
         attention: AttentionKernel::Fused,
         rope_fused: false,
         values_copied: false,
+        qk_norm_views: false,
         softmax_in_torch: false,
         balancing_loss: false,
         counts_arguments: true,

@@ -5,7 +5,7 @@ use super::sizes::Sizes;
 use super::tape::{AutogradTape, Family, Gradient, TensorId};
 use super::tensor::{Shape, factor};
 use super::{embedding, linear, mtp};
-use crate::config::choices::CrossEntropyFusion;
+use crate::config::choices::{CrossEntropyFusion, SoftwareFact};
 use crate::source::{
     CROSS_ENTROPY, FINAL_NORM, FUSED_CROSS_ENTROPY, FUSED_CROSS_ENTROPY_RUNS, OUTPUT_LAYER,
     TE_CROSS_ENTROPY,
@@ -133,7 +133,10 @@ fn loss(
     let per_token = tape.tensor(what, sizes.tokens(&[]), 4);
     let masks = tape.tensor("target masks and indices", sizes.tokens(&[]), 9);
     match fusion {
-        Some(CrossEntropyFusion::Te) if m.args.te_cross_entropy_in_place => {
+        Some(CrossEntropyFusion::Te)
+            if m.args.te_cross_entropy_in_place
+                && !SoftwareFact::LossGradientInFp32.holds(&m.args) =>
+        {
             // The gradient is written over the logits.
             let op = tape.op(name, &[logits], &[per_token]);
             op.saves(&[logits]).gradients(&[Gradient::Over(logits)]);
@@ -159,9 +162,16 @@ fn loss(
                 vocabulary,
                 4,
             );
+            let subtracted = tape.tensor_if(
+                fusion.is_none() && SoftwareFact::LogitsCopied.holds(&m.args),
+                "logits less their maximum in fp32",
+                vocabulary,
+                4,
+            );
             tape.op(name, &[logits], &[per_token])
                 .saves(&[softmax, masks])
-                .forward(copy.as_slice());
+                .forward(copy.as_slice())
+                .forward(subtracted.as_slice());
         }
     }
     tape.is_root();

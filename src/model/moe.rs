@@ -13,7 +13,9 @@ use super::tape::{AutogradTape, Family, Gradient, Point, TensorId};
 use super::tensor::{Component, Factor, Shape, factor};
 use super::weights::Weights;
 use super::{hidden, shared_expert};
-use crate::config::choices::{OffloadModule, RecomputeModule, RouterDtype, TokenDispatcher};
+use crate::config::choices::{
+    CudaGraphImpl, OffloadModule, RecomputeModule, RouterDtype, SoftwareFact, TokenDispatcher,
+};
 use crate::config::job::Module;
 use crate::source::{LATENT, ROUTER, SHARED_EXPERTS, TE_LAYERNORM_LINEAR};
 use crate::units::multiply;
@@ -105,7 +107,7 @@ pub(crate) fn build(
     tape.offload(OffloadModule::MlpNorm, before_norm);
     let start = tape.here();
     let ends_at = tape.ends_at();
-    router(sizes, tape, moe, normed);
+    let routed = router(sizes, tape, moe, normed);
     // A graph ends before shared experts that run while tokens travel.
     let late = m.args.moe_shared_expert_overlap && ends_at.is_some();
     let shared = |tape: &mut AutogradTape| shared_expert::build(sizes, tape, moe, normed);
@@ -137,6 +139,17 @@ pub(crate) fn build(
         input = output;
     }
     let way = Way::dispatch(sizes, tape, moe, input, inner);
+    // `MoEAlltoAllTokenDispatcher` has attributes `probs`, `routing_map` and `reversed_local_input_permutation_mapping`. What
+    // the static tensors of graphs are is not its own.
+    let a = &m.args;
+    if a.moe_token_dispatcher_type == TokenDispatcher::AllToAll
+        && a.cuda_graph_impl == CudaGraphImpl::None
+    {
+        tape.attributes.push(way.table());
+        if !SoftwareFact::TopkDispatcher.holds(a) {
+            tape.attributes.extend(routed);
+        }
+    }
     let shared = if late { shared(tape) } else { before };
     let (arrived, arrived_rows) = way.arrived();
     let results = experts::build(sizes, tape, moe, arrived_rows, arrived, inner);
@@ -177,8 +190,14 @@ pub(crate) fn build(
     output
 }
 
-/// The router. The bias of loss-free load balancing is a buffer and no parameter.
-fn router(sizes: &Sizes<'_>, tape: &mut AutogradTape, moe: Experts, normed: TensorId) {
+/// The router. The bias of loss-free load balancing is a buffer and no parameter. Gives the routing map and the
+/// probabilities.
+fn router(
+    sizes: &Sizes<'_>,
+    tape: &mut AutogradTape,
+    moe: Experts,
+    normed: TensorId,
+) -> [TensorId; 2] {
     tape.at(Family::Experts, ROUTER);
     let (experts, k) = (factor("E", moe.num_experts), factor("k", moe.topk));
     let scores = sizes.own_tokens(&[experts]);
@@ -187,16 +206,11 @@ fn router(sizes: &Sizes<'_>, tape: &mut AutogradTape, moe: Experts, normed: Tens
         Some(RouterDtype::Fp32) => 4,
         None => sizes.width(),
     };
-    let mut saved = vec![
-        normed,
-        tape.tensor(
-            "scores of the chosen experts in fp32",
-            sizes.own_tokens(&[k]),
-            4,
-        ),
-        tape.tensor("indices of the chosen experts", sizes.own_tokens(&[k]), 8),
-        tape.tensor("routing map", scores, 1),
-    ];
+    let chosen = sizes.own_tokens(&[k]);
+    let chosen_scores = tape.tensor("scores of the chosen experts in fp32", chosen, 4);
+    let indices = tape.tensor("indices of the chosen experts", chosen, 8);
+    let map = tape.tensor("routing map", scores, 1);
+    let mut saved = vec![normed, chosen_scores, indices, map];
     if sizes.kernels.balancing_loss {
         saved.push(tape.tensor("router scores in fp32", scores, 4));
         saved.push(tape.tensor("router scores for the balancing loss in fp32", scores, 4));
@@ -212,4 +226,5 @@ fn router(sizes: &Sizes<'_>, tape: &mut AutogradTape, moe: Experts, normed: Tens
     tape.op("router", &[normed], &[])
         .saves(&saved)
         .gradients(&[Gradient::New]);
+    [map, probabilities]
 }

@@ -172,6 +172,8 @@ pub struct AutogradTape {
     begun: usize,
     /// Tensors that are not the tape's to count: static inputs of graphs, and what lies in the graphs' pool.
     pub(crate) elsewhere: Vec<TensorId>,
+    /// Tensors that attributes of modules refer to: those of the last micro batch stay until the next forward pass.
+    pub(crate) attributes: Vec<TensorId>,
     /// What comes in from the part before.
     pub input: Option<TensorId>,
     /// What goes out to the part after.
@@ -195,6 +197,7 @@ impl AutogradTape {
             capture: None,
             begun: 0,
             elsewhere: Vec::new(),
+            attributes: Vec::new(),
             input: None,
             output: None,
             family,

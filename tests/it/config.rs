@@ -6,6 +6,7 @@ mod gpus;
 mod laws;
 mod megatron;
 mod not_modelled;
+mod software;
 mod step;
 
 use megatron_memory::config::fields::FieldId;

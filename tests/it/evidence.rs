@@ -163,7 +163,7 @@ fn peaks_that_say_nothing_about_training_are_listed_with_the_reason() {
         assert!(others.contains(&format!(", peak | {why} |")), "{}", run.id);
         seen += 1;
     }
-    assert_eq!(seen, 3);
+    assert_eq!(seen, 4);
 }
 
 #[test]
@@ -329,7 +329,7 @@ fn jobs_in_fp8_need_what_was_measured() {
             (ppm(compared.steady_error), ppm(compared.peak_error))
         })
         .collect();
-    assert_eq!(errors.len(), 5);
+    assert_eq!(errors.len(), 6);
     assert!(
         errors.iter().all(|(steady, _)| *steady < 10_000),
         "{errors:?}"
@@ -459,6 +459,7 @@ fn recomputing_norms_of_moe_layers_saves_what_was_measured() {
 }
 
 mod records;
+mod unseen;
 
 #[test]
 fn presets_have_the_elements_of_their_checkpoints() {

@@ -1,10 +1,15 @@
 //! The options of `estimate`.
 
-use serde::Deserialize;
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer};
 use tsify::{Ts, Tsify};
-use wasm_bindgen::JsValue;
+use wasm_bindgen::prelude::*;
 
 use crate::api::arguments;
+use crate::config::choices::SoftwareStack;
+use crate::config::fields::FieldId;
+use crate::config::raw::RawJob;
+use crate::memory::JobMoment;
 use crate::value::Value;
 
 /// The most points that all timelines of one result may have together. More would fill the page's memory.
@@ -25,7 +30,81 @@ pub struct EstimateOptions {
     /// Whether to report what each way of recomputing would save: on the first stage of `rank`, or without a rank on the
     /// stage with the largest peak.
     pub(super) ledger: Option<bool>,
+    /// The moment whose memory `peak_bytes`, `steady_bytes`, `memory` and all that follows from them report; without it,
+    /// `later_iteration`. Give `first_iteration` to compare with a line that a job printed after its first iteration.
+    #[tsify(type = "JobMoment | null")]
+    pub(super) moment: Option<JobMoment>,
+    /// The versions of the software that trains; without it, the job's `software_stack`, which is `megatron_main` by default.
+    #[serde(deserialize_with = "stack")]
+    #[tsify(type = "SoftwareStack | null")]
+    stack: Option<SoftwareStack>,
 }
+
+/// Reads the name of a software stack.
+fn stack<'d, D: Deserializer<'d>>(name: D) -> Result<Option<SoftwareStack>, D::Error> {
+    let Some(name) = Option::<String>::deserialize(name)? else {
+        return Ok(None);
+    };
+    let found = SoftwareStack::named(&name);
+    found.map(Some).ok_or_else(|| {
+        let names = SoftwareStack::NAMES.join(", ");
+        D::Error::custom(format!("unknown stack {name}; the stacks are {names}"))
+    })
+}
+
+#[wasm_bindgen(typescript_custom_section)]
+const TYPES: &str = r#"
+/**
+ * A moment in the life of a job at which `torch.cuda.memory_allocated` and `torch.cuda.max_memory_allocated` are read.
+ *
+ * - `first_iteration`: during the first iteration of a job that starts anew. The optimizer's states do not exist in its
+ *   passes; its first step makes them. Megatron-LM prints this peak with `--log-interval 1`.
+ * - `later_iteration`: during any later iteration, beside all states.
+ * - `first_iteration_after_resume`: during the first iteration after a checkpoint was loaded, with its optimizer states.
+ * - `skipped_steps`: in fp16 training while its loss scaling has skipped every step so far: there are no moments yet.
+ * - `saving_checkpoint`: while a checkpoint is saved in the format `torch_dist`, which copies states to the host one by one.
+ *   What `--dist-ckpt-optim-fully-reshardable` gathers is not derived.
+ */
+export type JobMoment =
+  | "first_iteration"
+  | "later_iteration"
+  | "first_iteration_after_resume"
+  | "skipped_steps"
+  | "saving_checkpoint";
+
+/**
+ * Versions of the software that trains, as far as they differ in memory. The default is `megatron_main`.
+ *
+ * - `megatron_main`: Megatron-LM of 2026-08-22, Transformer Engine 2.10 to 2.17 (2025-12 to 2026-08).
+ * - `te_2_18`: Transformer Engine 2.18 and later (from 2026-08): its fused loss keeps a gradient in fp32.
+ * - `core_0_14_te_2_3`: Megatron-Core 0.14 and later, Transformer Engine 2.3 to 2.9 (2025-08 to 2025-11): no cached stand-ins
+ *   for weight gradients of grouped experts.
+ * - `core_0_12_te_2_3`: Megatron-Core 0.12 and 0.13, Transformer Engine 2.3 to 2.9 (2025-05 to 2025-08): nor for the output layer.
+ * - `core_0_9_te_1_13`: Megatron-Core 0.9 to 0.12, Transformer Engine 1.13 to 2.2 (2024-12 to 2025-04): no cached stand-ins.
+ * - `core_0_10_te_1_9`: Megatron-Core 0.10 to 0.12, Transformer Engine 1.9 to 1.12 (2024-08 to 2025-03): no cached stand-ins,
+ *   and norms on queries and keys keep views.
+ * - `core_0_8_te_1`: Megatron-Core 0.8 and 0.9, Transformer Engine before 1.9 (2024-06 to 2024-11): the same; grouped experts run
+ *   on the package grouped_gemm, and the all-to-all dispatcher refers to no maps over all experts.
+ * - `megatron_lm_2023`: Megatron-LM before Megatron-Core 0.8 (up to 2024-05), with Transformer Engine before 1.13 or none: the
+ *   same, and the loss has one more fp32 copy of the logits.
+ * - `torch_only`: Megatron-Core with neither Transformer Engine nor Apex: `torch.optim.AdamW`, whose step needs 4 bytes more
+ *   for each element of its shard.
+ * - `rocm_torch_only`: the same on AMD GPUs, with hipBLASLt's workspaces.
+ *
+ * Single differences are in the job's `software_facts`.
+ */
+export type SoftwareStack =
+  | "megatron_main"
+  | "te_2_18"
+  | "core_0_14_te_2_3"
+  | "core_0_12_te_2_3"
+  | "core_0_9_te_1_13"
+  | "core_0_10_te_1_9"
+  | "core_0_8_te_1"
+  | "megatron_lm_2023"
+  | "torch_only"
+  | "rocm_torch_only";
+"#;
 
 /// Whether stages have timelines, or the most points of each.
 #[derive(Clone, Copy, Debug, Deserialize, Tsify)]
@@ -50,7 +129,17 @@ impl EstimateOptions {
             rank: options.rank.or(own.rank),
             timeline: options.timeline.or(own.timeline),
             ledger: options.ledger.or(own.ledger),
+            moment: options.moment.or(own.moment),
+            stack: options.stack.or(own.stack),
         })
+    }
+
+    /// Sets the software that the option `stack` names.
+    pub(super) fn set_stack(&self, job: &mut RawJob) {
+        if let Some(stack) = self.stack {
+            let name = Value::Text(stack.name().to_owned());
+            job.shared.set(FieldId::software_stack, name);
+        }
     }
 
     /// The most points of each timeline where `stages` stages have one; 0 where no timelines are wanted.
@@ -69,7 +158,12 @@ impl EstimateOptions {
 /// The job without the keys that are options of `estimate`.
 pub(super) fn without(mut job: Value) -> Value {
     if let Value::Map(entries) = &mut job {
-        entries.retain(|(key, _)| !matches!(key.as_str(), "rank" | "timeline" | "ledger"));
+        entries.retain(|(key, _)| {
+            !matches!(
+                key.as_str(),
+                "rank" | "timeline" | "ledger" | "moment" | "stack"
+            )
+        });
     }
     job
 }

@@ -10,7 +10,7 @@ use crate::config::job::Module;
 use crate::memory::fsdp::{FsdpGroup, stage_groups};
 use crate::memory::overhead::{MemoryRange, memory_range};
 use crate::memory::peak::PeakMoment;
-use crate::memory::{self, ChunkEstimate, StageEstimate, StageRef};
+use crate::memory::{self, ChunkEstimate, MomentPeak, StageEstimate, StageRef};
 use crate::parallel::groups::View;
 use crate::parallel::schedule;
 
@@ -27,6 +27,8 @@ pub struct Stage {
     /// The peak, as `torch.cuda.max_memory_allocated` reports it. The same as `memory.total`.
     peak_bytes: Exact,
     peak_moment: Moment,
+    /// The peak of every moment of the job: of its first iteration, of later ones, and so on.
+    peaks: Peaks,
     /// Micro batches in flight of each chunk, at the peak of the forward and backward passes.
     in_flight: Vec<u32>,
     /// Bytes in use that the driver reports (as `nvidia-smi` does): the prediction and the allowances beside it.
@@ -62,6 +64,33 @@ pub struct FsdpBuffer {
     shard_elements: Exact,
 }
 
+/// The memory of a stage at every moment of the job. `peak_bytes`, `steady_bytes` and `memory` of the stage are those of the
+/// moment that the option `moment` names, or of `later_iteration`. What a job prints as its `max allocated` is the largest peak
+/// of all moments that it has been through.
+#[derive(Debug, Serialize, Tsify)]
+pub struct Peaks {
+    /// The first iteration: the optimizer's states do not exist in its passes, its first step makes them.
+    first_iteration: MomentMemory,
+    /// Any later iteration: all states are there.
+    later_iteration: MomentMemory,
+    /// The first iteration after a checkpoint was loaded: all states are there in its first forward pass.
+    first_iteration_after_resume: MomentMemory,
+    /// fp16 training whose loss scaling has skipped every step so far: there are no moments yet.
+    skipped_steps: MomentMemory,
+    /// Saving a checkpoint in the format `torch_dist`, which makes nothing on the GPU.
+    saving_checkpoint: MomentMemory,
+}
+
+/// The memory of a stage at one moment of the job.
+#[derive(Debug, Serialize, Tsify)]
+pub struct MomentMemory {
+    /// Bytes that are allocated at its end, as `torch.cuda.memory_allocated` reports them.
+    steady_bytes: Exact,
+    /// The peak, as `torch.cuda.max_memory_allocated` would report it if it were reset before.
+    peak_bytes: Exact,
+    peak_moment: Moment,
+}
+
 /// One model chunk: a virtual pipeline stage, with consecutive layers.
 #[derive(Debug, Serialize, Tsify)]
 pub struct Chunk {
@@ -80,7 +109,7 @@ pub struct Moment {
     /// The moment in words.
     description: String,
     #[tsify(
-        type = "\"forward pass\" | \"backward pass\" | \"recompute in the backward pass\" | \"optimizer step\""
+        type = "\"forward pass\" | \"backward pass\" | \"recompute in the backward pass\" | \"optimizer step\" | \"between iterations\""
     )]
     pass: &'static str,
     /// The phase of the pipeline schedule; `null` in the optimizer step.
@@ -165,6 +194,7 @@ impl Stage {
             steady_bytes: stage.steady.into(),
             peak_bytes: stage.total.into(),
             peak_moment: Moment::from(&stage.moment),
+            peaks: Peaks::new(stage),
             in_flight: stage.in_flight.clone(),
             allowances: Allowances::from(&memory_range(m, stage.total, stage.graphs)),
             fsdp: m.args().use_megatron_fsdp.then(|| {
@@ -189,6 +219,29 @@ impl From<&FsdpGroup> for FsdpBuffer {
             chunk_size_factor: group.chunk_size_factor.into(),
             padded_elements: group.padded_elements.into(),
             shard_elements: group.shard_elements.into(),
+        }
+    }
+}
+
+impl Peaks {
+    fn new(stage: &StageEstimate) -> Self {
+        let [first, later, resumed, skipped, saving] = &stage.moments;
+        Self {
+            first_iteration: first.into(),
+            later_iteration: later.into(),
+            first_iteration_after_resume: resumed.into(),
+            skipped_steps: skipped.into(),
+            saving_checkpoint: saving.into(),
+        }
+    }
+}
+
+impl From<&MomentPeak> for MomentMemory {
+    fn from(of: &MomentPeak) -> Self {
+        Self {
+            steady_bytes: of.steady.into(),
+            peak_bytes: of.total.into(),
+            peak_moment: Moment::from(&of.at),
         }
     }
 }

@@ -15,7 +15,7 @@ pub struct FieldError {
 }
 
 /// The fields of one object of a record.
-pub(super) struct Fields<'v> {
+pub(in crate::evidence) struct Fields<'v> {
     entries: &'v Value,
     /// The name of the object; empty for the record itself.
     path: &'static str,
@@ -23,7 +23,7 @@ pub(super) struct Fields<'v> {
 
 impl<'v> Fields<'v> {
     /// The fields of an object that may have these keys.
-    pub(super) fn of(
+    pub(in crate::evidence) fn of(
         value: &'v Value,
         path: &'static str,
         keys: &[&str],
@@ -52,18 +52,26 @@ impl<'v> Fields<'v> {
     }
 
     /// The value under a key; `None` where there is none, or null.
-    pub(super) fn get(&self, key: &str) -> Option<&'v Value> {
+    pub(in crate::evidence) fn get(&self, key: &str) -> Option<&'v Value> {
         self.entries.get(key).filter(|value| **value != Value::Null)
     }
 
     /// The value under a key that must be there.
-    pub(super) fn required(&self, key: &str, example: &str) -> Result<&'v Value, FieldError> {
+    pub(in crate::evidence) fn required(
+        &self,
+        key: &str,
+        example: &str,
+    ) -> Result<&'v Value, FieldError> {
         let missing = || self.error(key, &format!("is missing; it is something like {example}"));
         self.get(key).ok_or_else(missing)
     }
 
     /// The text under a key.
-    pub(super) fn text(&self, key: &str, example: &str) -> Result<Option<String>, FieldError> {
+    pub(in crate::evidence) fn text(
+        &self,
+        key: &str,
+        example: &str,
+    ) -> Result<Option<String>, FieldError> {
         match self.get(key) {
             None => Ok(None),
             Some(Value::Text(text)) => Ok(Some(text.clone())),
@@ -72,7 +80,11 @@ impl<'v> Fields<'v> {
     }
 
     /// The text under a key that must be there, and not be empty.
-    pub(super) fn required_text(&self, key: &str, example: &str) -> Result<String, FieldError> {
+    pub(in crate::evidence) fn required_text(
+        &self,
+        key: &str,
+        example: &str,
+    ) -> Result<String, FieldError> {
         self.required(key, &format!("\"{example}\""))?;
         let text = self
             .text(key, example)?
@@ -81,7 +93,11 @@ impl<'v> Fields<'v> {
     }
 
     /// The number under a key, which is whole and not negative.
-    pub(super) fn count(&self, key: &str, rule: &str) -> Result<Option<u64>, FieldError> {
+    pub(in crate::evidence) fn count(
+        &self,
+        key: &str,
+        rule: &str,
+    ) -> Result<Option<u64>, FieldError> {
         match self.get(key) {
             None => Ok(None),
             Some(Value::Int(count)) => match u64::try_from(*count) {
@@ -93,7 +109,7 @@ impl<'v> Fields<'v> {
     }
 
     /// The truth value under a key; false where there is none.
-    pub(super) fn flag(&self, key: &str) -> Result<bool, FieldError> {
+    pub(in crate::evidence) fn flag(&self, key: &str) -> Result<bool, FieldError> {
         match self.get(key) {
             None => Ok(false),
             Some(Value::Bool(flag)) => Ok(*flag),
@@ -102,12 +118,12 @@ impl<'v> Fields<'v> {
     }
 
     /// The error of a key whose value breaks a rule that says what the value is.
-    pub(super) fn must_be(&self, key: &str, rule: &str) -> FieldError {
+    pub(in crate::evidence) fn must_be(&self, key: &str, rule: &str) -> FieldError {
         self.error(key, &format!("must be {rule}"))
     }
 
     /// The error of a key.
-    pub(super) fn error(&self, key: &str, rule: &str) -> FieldError {
+    pub(in crate::evidence) fn error(&self, key: &str, rule: &str) -> FieldError {
         let field = match self.path {
             "" => key.to_owned(),
             path => format!("{path}.{key}"),

@@ -34,7 +34,10 @@ pub(super) fn lines(stages: &Stages<'_>, pp_rank: u32, held: &StageEstimate) -> 
         all: Vec::new(),
         stream: (sizes.residual(), sizes.width()),
     };
-    if held.moment.pass == peak::PassName::OptimizerStep {
+    if matches!(
+        held.moment.pass,
+        peak::PassName::OptimizerStep | peak::PassName::BetweenIterations
+    ) {
         optimizer_step(stages, &replay, held, &mut terms);
     } else {
         let moment = replay.peak();
@@ -69,6 +72,11 @@ fn optimizer_step(
 ) {
     let what = "last input of each chunk and its gradient";
     terms.plain(what, TRANSIENT, replay.idle().0, 1, INPUT_TENSOR);
+    for block in replay.chunks.iter().flat_map(|chunk| &chunk.blocks) {
+        for tensor in block.compiled.attributes() {
+            terms.tensor("token dispatcher", tensor, TRANSIENT, false, 1);
+        }
+    }
     let held = stages.rules.held(&held.parameters());
     for copy in step_copies(stages.m) {
         for (view, part, symbol) in [

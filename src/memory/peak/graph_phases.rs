@@ -1,33 +1,169 @@
 //! What a stage needs before CUDA graphs are captured, while they are, and after. The largest of these is what
 //! `torch.cuda.max_memory_allocated` shows: nothing resets it.
 
-use super::{Copies, PeakMoment, Stages};
+use super::{Copies, PassName, PeakMoment, Stages};
 use crate::config::choices::CudaGraphImpl;
 use crate::config::job::Module;
-use crate::memory::StageEstimate;
-use crate::memory::bucket::{Bucket, State};
+use crate::memory::bucket::Bucket;
 use crate::memory::buffers::{Buffer, graphs};
 use crate::memory::graph_phase::GraphPhase;
+use crate::memory::states::made_by_first_step;
+use crate::memory::{JobMoment, MomentPeak, StageEstimate};
 use crate::model::LayerSpec;
 use crate::model::tape::Capture;
 use crate::model::tape::liveness::{TRANSIENT, Usage};
 use crate::units::Bytes;
 
-impl Stages<'_> {
-    /// One stage's estimate.
-    pub(crate) fn estimate(&self, pp_rank: u32) -> StageEstimate {
-        if self.graphs.is_none() {
-            return self.need(pp_rank, GraphPhase::Plain);
+/// What a stage needs in one part of the job's life, from which its memory at every moment of the job follows.
+struct PhaseMemory<'s> {
+    m: &'s Module,
+    graph_phase: GraphPhase,
+    /// Bytes of states and buffers by bucket, with all states of the optimizer.
+    standing: [Bytes; Bucket::COUNT],
+    /// Bytes of the passes at their peak, and the same by use.
+    passes: Bytes,
+    usage: Usage,
+    at: PeakMoment,
+    /// Bytes that lie between iterations beside states and buffers.
+    between: Bytes,
+    /// Bytes of the copies that only the optimizer step holds.
+    during_step: Bytes,
+}
+
+/// The memory of a stage at a moment of the job.
+struct AtMoment {
+    memory: [Bytes; Bucket::COUNT],
+    total: Bytes,
+    steady: Bytes,
+    at: PeakMoment,
+}
+
+impl PhaseMemory<'_> {
+    /// The memory at a moment of the job.
+    fn at(&self, moment: JobMoment) -> AtMoment {
+        let captures = self.graph_phase == GraphPhase::Capture;
+        // The first step comes after a capture without iterations before it.
+        let cold = captures && self.m.args.cuda_graph_warmup_steps == 0;
+        let stepped = moment != JobMoment::SkippedSteps && !cold;
+        let states: Bytes = self.standing.iter().copied().sum();
+        let made_by_step = states.saturating_sub(sum(&self.without_first_step()));
+        let missing = if stepped && !moment.passes_beside_all_states() {
+            made_by_step
+        } else {
+            Bytes::ZERO
+        };
+        let during = match moment {
+            JobMoment::SkippedSteps | JobMoment::SavingCheckpoint => Bytes::ZERO,
+            _ => self.during_step,
+        };
+        let step = self.between + during;
+        let saves = moment == JobMoment::SavingCheckpoint;
+        let in_step = saves || !captures && step + missing >= self.passes;
+        let all_states = stepped && (in_step || moment.passes_beside_all_states());
+        let mut memory = if all_states {
+            self.standing
+        } else {
+            self.without_first_step()
+        };
+        let mut of_step = Usage::default();
+        of_step.add_to(TRANSIENT, step.0);
+        let usage = if in_step { &of_step } else { &self.usage };
+        let persistent = if stepped {
+            states
+        } else {
+            sum(&self.without_first_step())
+        };
+        for (bucket, slot) in Bucket::ALL.into_iter().zip(&mut memory) {
+            if let Some(index) = bucket.usage() {
+                *slot = Bytes(usage.0.get(index).copied().unwrap_or(0));
+            }
         }
-        let mut most = self.need(pp_rank, GraphPhase::Replay);
-        let capture = self.need(pp_rank, GraphPhase::Capture);
+        let at = match (in_step, saves) {
+            (true, true) => PeakMoment {
+                pass: PassName::BetweenIterations,
+                ..PeakMoment::default()
+            },
+            (true, false) => PeakMoment::default(),
+            (false, _) => self.at,
+        };
+        AtMoment {
+            total: sum(&memory),
+            memory,
+            steady: persistent + self.between,
+            at: PeakMoment {
+                graph_phase: self.graph_phase,
+                ..at
+            },
+        }
+    }
+
+    /// `standing` without the states that the optimizer's first step makes.
+    fn without_first_step(&self) -> [Bytes; Bucket::COUNT] {
+        let mut memory = self.standing;
+        for (bucket, slot) in Bucket::ALL.into_iter().zip(&mut memory) {
+            let state = bucket.state();
+            if state.is_some_and(|(state, _)| made_by_first_step(self.m, state)) {
+                *slot = Bytes::ZERO;
+            }
+        }
+        memory
+    }
+}
+
+fn sum(memory: &[Bytes; Bucket::COUNT]) -> Bytes {
+    memory.iter().copied().sum()
+}
+
+impl Stages<'_> {
+    /// One stage's estimate at a moment of the job.
+    pub(crate) fn estimate(&self, pp_rank: u32, moment: JobMoment) -> StageEstimate {
+        if self.graphs.is_none() {
+            return self.need(pp_rank, GraphPhase::Plain, moment);
+        }
+        let replays = matches!(
+            moment,
+            JobMoment::LaterIteration
+                | JobMoment::FirstIterationAfterResume
+                | JobMoment::SavingCheckpoint
+        );
+        let later = self.with_graphs(pp_rank, JobMoment::LaterIteration);
+        let before = self.need(pp_rank, GraphPhase::BeforeCapture, moment);
+        let mut estimate = match moment {
+            JobMoment::SavingCheckpoint => self.need(pp_rank, GraphPhase::Replay, moment),
+            _ if replays || !self.warms_up() => later.clone(),
+            _ => before.clone(),
+        };
+        for (slot, early) in estimate.moments.iter_mut().zip(&before.moments) {
+            let captured = match slot.moment {
+                JobMoment::FirstIteration | JobMoment::SkippedSteps => !self.warms_up(),
+                JobMoment::SavingCheckpoint => continue,
+                JobMoment::LaterIteration | JobMoment::FirstIterationAfterResume => true,
+            };
+            *slot = if captured {
+                MomentPeak {
+                    moment: slot.moment,
+                    steady: later.steady,
+                    total: later.total,
+                    at: later.moment,
+                }
+            } else {
+                *early
+            };
+        }
+        estimate
+    }
+
+    /// The estimate of one stage whose layers are captured, over the whole life of the job.
+    fn with_graphs(&self, pp_rank: u32, moment: JobMoment) -> StageEstimate {
+        let mut most = self.need(pp_rank, GraphPhase::Replay, moment);
+        let capture = self.need(pp_rank, GraphPhase::Capture, moment);
         let steady = most.steady;
         let device = most.total + capture.graphs;
         if capture.total > most.total {
             most = capture;
         }
         if self.warms_up() {
-            let before = self.need(pp_rank, GraphPhase::BeforeCapture);
+            let before = self.need(pp_rank, GraphPhase::BeforeCapture, moment);
             if before.total >= most.total {
                 most = before;
             }
@@ -43,7 +179,12 @@ impl Stages<'_> {
     }
 
     /// What a stage needs in one part of the job's life. Of the capture, `graphs` is the whole pool.
-    pub(crate) fn need(&self, pp_rank: u32, graph_phase: GraphPhase) -> StageEstimate {
+    pub(crate) fn need(
+        &self,
+        pp_rank: u32,
+        graph_phase: GraphPhase,
+        job_moment: JobMoment,
+    ) -> StageEstimate {
         let mut chunks = self.chunks(pp_rank);
         let standing = self.standing(pp_rank, &chunks);
         let copies = standing.copies;
@@ -54,54 +195,51 @@ impl Stages<'_> {
         let moment = replay.peak();
         let passes = Bytes(u64::try_from(moment.bytes).unwrap_or(u64::MAX));
         let beside = self.beside(pp_rank, graph_phase, &copies);
-        let between = replay.idle() + copies.kept;
-        let mut usage = Usage::default();
-        let mut at = PeakMoment::default();
-        if graph_phase != GraphPhase::Capture && between + copies.during >= passes {
-            usage.add_to(TRANSIENT, (between + copies.during).0);
-        } else {
-            usage = replay.usage(&moment);
-            usage.add_to(TRANSIENT, beside.0);
-            at = replay.moment(&moment);
-        }
-        let mut memory = standing.memory;
+        let mut usage = replay.usage(&moment);
+        usage.add_to(TRANSIENT, beside.0);
         let buffers = self.graph_buffers(pp_rank, graph_phase);
-        let buffers: Bytes = buffers.iter().map(|b| Bytes(b.bytes)).sum();
-        // Adam has no moments before its first step.
-        let cold = graph_phase == GraphPhase::Capture && !self.warms_up();
-        let mut persistent = Bytes::ZERO;
-        for (bucket, slot) in Bucket::ALL.into_iter().zip(&mut memory) {
-            if let Some(index) = bucket.usage() {
-                *slot = Bytes(usage.0.get(index).copied().unwrap_or(0));
-                continue;
-            }
-            match bucket.state() {
-                None => *slot += buffers,
-                Some((State::ExpAvg | State::ExpAvgSq, _)) if cold => *slot = Bytes::ZERO,
-                Some(_) => {}
-            }
-            persistent += *slot;
+        let mut memory = standing.memory;
+        if let Some(slot) = memory.get_mut(Bucket::Buffers as usize) {
+            *slot += buffers.iter().map(|b| Bytes(b.bytes)).sum();
         }
-        let total: Bytes = memory.iter().copied().sum();
-        let steady = persistent + between;
+        let phase = PhaseMemory {
+            m: self.m,
+            graph_phase,
+            standing: memory,
+            passes,
+            usage,
+            at: replay.moment(&moment),
+            between: replay.idle() + replay.attributes() + copies.kept,
+            during_step: copies.during,
+        };
+        let at = phase.at(job_moment);
         let graphs = match (graph_phase, self.m.args.cuda_graph_impl) {
             (GraphPhase::Capture, _) => passes,
             // One graph of all passes leaves all that they need in its pool.
             (_, CudaGraphImpl::FullIteration) => {
-                (steady + copies.during + passes).saturating_sub(total)
+                (at.steady + copies.during + passes).saturating_sub(at.total)
             }
             _ => Bytes::ZERO,
         };
         StageEstimate {
             chunks,
-            memory,
-            total,
-            steady,
+            memory: at.memory,
+            total: at.total,
+            steady: at.steady,
             workspaces: standing.workspaces,
             saved_by_freezing: standing.saved_by_freezing,
             graphs,
-            moment: PeakMoment { graph_phase, ..at },
+            moment: at.at,
             in_flight: moment.live,
+            moments: JobMoment::EACH.map(|moment| {
+                let at = phase.at(moment);
+                MomentPeak {
+                    moment,
+                    steady: at.steady,
+                    total: at.total,
+                    at: at.at,
+                }
+            }),
         }
     }
 

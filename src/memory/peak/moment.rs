@@ -18,6 +18,8 @@ pub enum PassName {
     /// The optimizer step.
     #[default]
     OptimizerStep,
+    /// Nothing: an iteration has ended.
+    BetweenIterations,
 }
 
 /// When a stage needs most.
@@ -52,6 +54,7 @@ impl PassName {
             Self::Backward => "backward pass",
             Self::Recompute => "recompute in the backward pass",
             Self::OptimizerStep => "optimizer step",
+            Self::BetweenIterations => "between iterations",
         }
     }
 }
@@ -59,7 +62,10 @@ impl PassName {
 impl fmt::Display for PeakMoment {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let pass = self.pass.label();
-        if self.pass == PassName::OptimizerStep {
+        if matches!(
+            self.pass,
+            PassName::OptimizerStep | PassName::BetweenIterations
+        ) {
             f.write_str(pass)?;
             return f.write_str(self.graph_phase.suffix());
         }

@@ -15,6 +15,8 @@ pub(crate) struct Way<'a> {
     /// Width of a token on the way.
     inner: Factor,
     current: TensorId,
+    /// Where the permutation puts each token.
+    table: TensorId,
     exchanged: bool,
     gathered: bool,
     sorted: bool,
@@ -62,6 +64,7 @@ impl<'a> Way<'a> {
             rows: rows_of,
             inner,
             current: permuted,
+            table,
             exchanged: alltoall && m.ep > 1,
             gathered: alltoall && m.etp > 1,
             sorted: alltoall && moe.num_experts / m.ep.max(1) > 1,
@@ -90,6 +93,11 @@ impl<'a> Way<'a> {
             );
         }
         way
+    }
+
+    /// Where the permutation puts each token.
+    pub(crate) fn table(&self) -> TensorId {
+        self.table
     }
 
     /// The tokens as the experts get them, and how many.

@@ -61,6 +61,13 @@ pub(crate) enum PassKind {
 }
 
 impl<'t> CompiledTape<'t> {
+    /// The tensors that attributes of modules refer to.
+    pub(crate) fn attributes(&self) -> impl Iterator<Item = &ActivationTensor> {
+        let tape = &self.tape;
+        let ids = tape.attributes.iter();
+        ids.filter_map(|id| tape.tensors.get(id.0 as usize))
+    }
+
     /// What these options make of a tape.
     pub(crate) fn new(tape: Cow<'t, AutogradTape>, recompute_options: RecomputeOptions) -> Self {
         let plan = Plan::new(&tape, recompute_options);

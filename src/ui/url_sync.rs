@@ -6,7 +6,7 @@ use std::rc::Rc;
 use super::browser;
 use super::state::State;
 use super::summary::DEMONSTRATION;
-use crate::formats::share_url::{Notice, encode, visit};
+use crate::formats::share_url::{Notice, Visit, encode, visit};
 use crate::formats::state::ShareState;
 use gloo::timers::callback::Timeout;
 use leptos::ev;
@@ -45,15 +45,15 @@ fn tell(state: State, broken: Option<Notice>, notices: &[Notice]) {
 struct Address {
     /// The fragment as it was last read or written.
     fragment: String,
-    /// The state that it stands for.
-    written: ShareState,
+    /// The state that it stands for; `None` for a broken link, for which a demonstration is shown.
+    written: Option<ShareState>,
     /// A newer state that waits for the end of typing, and the timer that ends the wait.
     waiting: Option<(ShareState, Timeout)>,
 }
 
 impl Address {
     fn write(&mut self, share: ShareState, entry: browser::HistoryEntry) {
-        if self.written == share {
+        if self.written.as_ref() == Some(&share) {
             return;
         }
         let fragment = encode(&share);
@@ -61,7 +61,7 @@ impl Address {
             browser::write_fragment(&fragment, entry);
         }
         self.fragment = fragment;
-        self.written = share;
+        self.written = Some(share);
     }
 
     /// Writes the state that waits.
@@ -71,9 +71,8 @@ impl Address {
         }
     }
 
-    /// Follows the address where somebody else has changed it: why a demonstration stands in for its job, and all that could
-    /// not be used of it.
-    fn read(&mut self) -> Option<(Option<Notice>, Vec<Notice>)> {
+    /// What the address says, where somebody else has changed it.
+    fn read(&mut self) -> Option<Visit> {
         let fragment = browser::fragment();
         if self.fragment == fragment {
             return None;
@@ -81,10 +80,10 @@ impl Address {
         let visit = visit(&fragment);
         *self = Self {
             fragment,
-            written: visit.state,
+            written: visit.broken.is_none().then(|| visit.state.clone()),
             waiting: None,
         };
-        Some((visit.broken, visit.notices))
+        Some(visit)
     }
 }
 
@@ -94,7 +93,7 @@ pub(super) fn UrlSync() -> impl IntoView {
     let state = expect_context::<State>();
     let address = Rc::new(RefCell::new(Address {
         fragment: browser::fragment(),
-        written: untrack(|| state.share()),
+        written: untrack(|| state.broken_link.read().is_none().then(|| state.share())),
         waiting: None,
     }));
     let flush = {
@@ -106,6 +105,8 @@ pub(super) fn UrlSync() -> impl IntoView {
         move |jumps: Option<u32>| {
             let (share, now) = (state.share(), state.jumps.get());
             match jumps {
+                // A broken link stays in the address as long as its demonstration is shown.
+                Some(_) if state.broken_link.read_untracked().is_some() => {}
                 // Back must lead to what was there before the jump, keystrokes included.
                 Some(before) if before != now => {
                     flush();
@@ -123,11 +124,10 @@ pub(super) fn UrlSync() -> impl IntoView {
     };
     Effect::new(write);
     let follow = move || {
-        let notices = address.borrow_mut().read();
-        if let Some((broken, notices)) = notices {
-            let share = address.borrow().written.clone();
-            state.restore(share);
-            tell(state, broken, &notices);
+        let visit = address.borrow_mut().read();
+        if let Some(visit) = visit {
+            state.restore(visit.state);
+            tell(state, visit.broken, &visit.notices);
         }
     };
     let listeners = [

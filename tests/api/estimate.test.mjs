@@ -47,6 +47,26 @@ test("parameters are exact on every rank of every case", () => {
   assert.ok(ranks > 300, `${ranks}`);
 });
 
+test("the buffers of Megatron FSDP are exact in every case", () => {
+  const files = readdirSync(new URL("fsdp/", oracle));
+  assert.ok(files.length > 10, `${files.length}`);
+  for (const file of files) {
+    const { config, buffers } = json(`fsdp/${file}`);
+    const expected = [];
+    let layers = 0;
+    for (const { units, groups } of buffers) {
+      for (let i = 0; i < (units ?? 1); i += 1) {
+        const unit = units === null ? null : layers;
+        expected.push(...groups.map((group) => ({ unit, fp8: false, trained: true, ...group })));
+        layers += units === null ? 0 : 1;
+      }
+    }
+    const [stage] = api.estimate(config).stages;
+    assert.deepEqual(stage.fsdp.map(({ name, ...group }) => group), expected, file);
+    assert.equal(new Set(stage.fsdp.map(({ name }) => name)).size, expected.length, file);
+  }
+});
+
 const dense = {
   num_layers: 16, hidden_size: 1024, num_attention_heads: 16, vocab_size: 50257, max_position_embeddings: 4096,
   seq_length: 4096, world_size: 8, pipeline_model_parallel_size: 4, bf16: true,
@@ -57,6 +77,10 @@ test("the buckets of a stage add up to its total", () => {
     const { total, ...buckets } = memory;
     assert.equal(Object.values(buckets).reduce((sum, bytes) => sum + bytes, 0), total);
   }
+});
+
+test("only jobs with Megatron FSDP have its buffers", () => {
+  for (const stage of api.estimate(dense).stages) assert.ok(!("fsdp" in stage));
 });
 
 test("an invalid job throws one error with every problem", () => {

@@ -262,12 +262,12 @@ fn jobs_with_megatron_fsdp_need_what_was_measured() {
         .filter(sets)
         .map(|run| (run, compare(run).unwrap()))
         .collect();
-    assert_eq!(compared.len(), 10);
+    assert_eq!(compared.len(), 12);
     let steady = |error: evidence::Error| error.is_close();
     assert!(
         compared
             .iter()
-            .all(|(_, c)| c.steady_error.is_some_and(steady))
+            .all(|(_, c)| c.steady_error.is_none_or(steady))
     );
     let far: Vec<&str> = compared
         .iter()

@@ -15,6 +15,7 @@ mod embed;
 pub mod preferences;
 mod results;
 pub mod state;
+mod steps;
 mod summary;
 mod url_sync;
 mod values;

@@ -10,6 +10,7 @@ use super::components::toasts::Toasts;
 use super::dialogs::{Dialogs, OpenDialog};
 use super::embed::Embed;
 use super::results::{Results, ResultsState};
+use super::steps::{Step, Steps};
 use super::summary::Summary;
 use super::url_sync::UrlSync;
 use super::{browser, url_sync};
@@ -33,6 +34,7 @@ pub fn App() -> impl IntoView {
 #[component]
 fn Page() -> impl IntoView {
     ResultsState::provide();
+    Steps::provide();
     // An embed has no dialogs.
     provide_context(OpenDialog::default());
     view! {
@@ -42,11 +44,15 @@ fn Page() -> impl IntoView {
             <Form />
             <div class="results-pane" id="results" tabindex="-1" role="region" aria-label="Results">
                 <Results />
-                <Footer />
+                <Step>
+                    <Footer />
+                </Step>
             </div>
         </main>
         <Toasts />
-        <HelpDialog />
-        <Dialogs />
+        <Step>
+            <HelpDialog />
+            <Dialogs />
+        </Step>
     }
 }

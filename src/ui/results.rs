@@ -20,6 +20,7 @@ mod state;
 
 use leptos::prelude::*;
 
+use super::steps::Step;
 use crate::report::charts::bucket_bar;
 use chart::{Chart, Purpose};
 use compare::ComparePanel;
@@ -39,12 +40,24 @@ pub(super) fn Results() -> impl IntoView {
     view! {
         <div class="results">
             <ComparePanel />
-            <StagesPanel />
-            <DetailPanel />
-            <SavingsPanel />
-            <FrameworksPanel />
-            <NumbersPanel />
-            <RanksPanel />
+            <Step>
+                <StagesPanel />
+            </Step>
+            <Step>
+                <DetailPanel />
+            </Step>
+            <Step>
+                <SavingsPanel />
+            </Step>
+            <Step>
+                <FrameworksPanel />
+            </Step>
+            <Step>
+                <NumbersPanel />
+            </Step>
+            <Step>
+                <RanksPanel />
+            </Step>
         </div>
     }
 }

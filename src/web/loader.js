@@ -37,8 +37,8 @@
   addEventListener("unhandledrejection", (event) => stopped(event.reason));
 
   const start = async () => {
-    const { default: init } = await import(beside("megatron-memory.js"));
-    await init({ module_or_path: beside("megatron-memory_bg.wasm") });
+    const { default: init } = await import(beside("page.js"));
+    await init({ module_or_path: beside("page_bg.wasm") });
     clearTimeout(waiting);
   };
   if (typeof WebAssembly === "undefined") {

@@ -124,8 +124,8 @@ fn nothing_is_loaded_before_the_element_is_near() {
         "embed.js",
         "frame.js",
         "loader.js",
-        "megatron-memory.js",
-        "megatron-memory_bg.wasm",
+        "page.js",
+        "page_bg.wasm",
         "style.css",
     ];
     assert_eq!(
@@ -142,7 +142,7 @@ fn downloads(page: &Page, calculator: &Site) -> [usize; 2] {
     );
     let requests = calculator.requests();
     let count = |name: &str| requests.iter().filter(|path| path.ends_with(name)).count();
-    [count(".wasm"), count("megatron-memory.js")]
+    [count(".wasm"), count("page.js")]
 }
 
 #[test]

@@ -76,7 +76,7 @@ fn every_address_is_relative_and_works_in_any_folder_of_any_host() {
 fn nothing_that_is_built_names_a_place_of_the_machine() {
     let root = env!("CARGO_MANIFEST_DIR");
     let home = std::env::home_dir().unwrap();
-    for name in ["megatron-memory_bg.wasm", "api/megatron_memory_bg.wasm"] {
+    for name in ["page_bg.wasm", "api/megatron_memory_bg.wasm"] {
         let wasm = fs::read(Path::new(root).join("dist").join(name)).unwrap();
         for place in [root.to_owned(), format!("{}/", home.display())] {
             let found = wasm

@@ -36,7 +36,7 @@ fn it_loads_seven_files_at_most_and_all_of_them_its_own() {
 #[test]
 fn before_the_calculator_is_there_the_page_says_what_it_is() {
     let page = Page::blank();
-    page.block(&["*.wasm*", "*megatron-memory.js*"]);
+    page.block(&["*.wasm*", "*page.js*"]);
     page.go("");
     assert!(page.text("#app").contains("How much GPU memory"));
 }

@@ -12,8 +12,8 @@ const PAGE: [&str; 6] = [
     "style.css",
     "theme.js",
     "loader.js",
-    "megatron-memory.js",
-    "megatron-memory_bg.wasm",
+    "page.js",
+    "page_bg.wasm",
 ];
 
 /// What else is measured.

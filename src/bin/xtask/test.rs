@@ -110,7 +110,7 @@ fn quick(shell: &Shell, report: &mut Report) {
     );
     report.step(
         "clippy, for browsers",
-        cmd!(shell, "cargo {clippy...} --target {WASM} --features api --lib --bins --test wasm -- --deny warnings"),
+        cmd!(shell, "cargo {clippy...} --target {WASM} --no-default-features --features app,api --lib --bins --test wasm -- --deny warnings"),
     );
     // Without the page: a core module that needs the browser fails here.
     report.step(
@@ -134,7 +134,10 @@ pub(crate) fn all(shell: &Shell) -> Result<(), Error> {
     );
     report.step(
         "unit tests of the page and the API",
-        cmd!(shell, "cargo test --features api --lib"),
+        cmd!(
+            shell,
+            "cargo test --no-default-features --features app,api --lib"
+        ),
     );
     report.step(
         "tests in wasm",
@@ -196,7 +199,7 @@ fn serves_a_clone(shell: &Shell) -> Result<Vec<String>, Error> {
         }
         match get(&address, "/") {
             Ok(page) if page.contains("loader.js") => {
-                break get(&address, "/megatron-memory_bg.wasm");
+                break get(&address, "/page_bg.wasm");
             }
             _ if start.elapsed() > PATIENCE => break Err("trunk serve does not answer".into()),
             _ => {}

@@ -21,6 +21,7 @@ pub use problem_note::{FixButton, ProblemNote};
 use super::module_list::ModuleList;
 use crate::config::field::{Field, Group, Kind};
 use crate::config::fields::FieldId;
+use crate::ui::steps::Step;
 use field_row::FieldRow;
 use field_search::FieldSearch;
 use leptos::prelude::*;
@@ -32,8 +33,10 @@ use sweep::Sweep;
 pub fn Form() -> impl IntoView {
     view! {
         <div class="form" id="settings" tabindex="-1" role="region" aria-label="Settings">
-            <FieldSearch />
-            <ModuleList />
+            <Step>
+                <FieldSearch />
+                <ModuleList />
+            </Step>
             <FormSections />
         </div>
     }
@@ -42,7 +45,13 @@ pub fn Form() -> impl IntoView {
 /// All sections.
 #[component]
 pub fn FormSections() -> impl IntoView {
-    let sections = Group::ALL.map(|group| view! { <FormSection group /> });
+    let sections = Group::ALL.map(|group| {
+        view! {
+            <Step>
+                <FormSection group />
+            </Step>
+        }
+    });
     view! { <div class="sections">{sections}</div> }
 }
 

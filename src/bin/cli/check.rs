@@ -1,0 +1,209 @@
+//! `check`: whether jobs fit the GPU.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use megatron_memory::config;
+use megatron_memory::formats::share_url;
+use megatron_memory::memory;
+use megatron_memory::report::amount::{Scale, Unit};
+use megatron_memory::report::summary::{Summary, Verdict, stage_name};
+use megatron_memory::units::Bytes;
+use serde::Serialize;
+
+use super::amount::amount;
+use super::exit::{Failure, Status};
+use super::job::JobOptions;
+use super::output;
+
+/// Arguments of `check`.
+#[derive(Debug, Args)]
+pub(crate) struct Check {
+    /// The jobs: files of any kind that the page imports, - for the standard input, links, or presets
+    #[arg(value_name = "JOB", required = true)]
+    jobs: Vec<String>,
+    #[command(flatten)]
+    options: JobOptions,
+    /// The most that the device may show, in place of the GPU's memory, such as 76GiB
+    #[arg(long, value_name = "AMOUNT", value_parser = amount)]
+    max: Option<Bytes>,
+    /// Refuse jobs that fit only with the smallest overheads
+    #[arg(long)]
+    strict: bool,
+    /// Print a list of results as JSON
+    #[arg(long)]
+    json: bool,
+    /// A file to write the results to as a Markdown table, such as a comment on a change
+    #[arg(long, value_name = "FILE")]
+    markdown: Option<PathBuf>,
+}
+
+/// The result for one job. Amounts are in bytes.
+#[derive(Debug, Serialize)]
+struct Report {
+    /// Where the job is.
+    job: String,
+    /// The verdict, as the exit status has it.
+    verdict: &'static str,
+    /// The verdict in words.
+    reason: String,
+    /// The exit status that this job alone would have.
+    exit_status: u8,
+    /// The part of the result that a job with problems does not have.
+    #[serde(flatten)]
+    memory: Option<Memory>,
+    /// What keeps the job from running, or what the text leaves open.
+    problems: Vec<String>,
+    /// The job as a link: the part of the calculator's address from the #.
+    link: Option<String>,
+}
+
+/// The memory of a job, in bytes.
+#[derive(Debug, Serialize)]
+struct Memory {
+    /// The largest peak of a rank, as `torch.cuda.max_memory_allocated` reports it.
+    peak_bytes: u64,
+    /// The least that the device may show at that peak.
+    device_bytes_low: u64,
+    /// The most that the device may show.
+    device_bytes_high: u64,
+    /// The most that it may show: the GPU's memory, or `--max`.
+    limit_bytes: Option<u64>,
+    /// The stage with the largest peak.
+    worst_stage: String,
+}
+
+impl Check {
+    /// Checks every job.
+    pub(crate) fn run(self) -> Result<Status, Failure> {
+        let reports: Vec<(Status, Report)> = self.jobs.iter().map(|job| self.check(job)).collect();
+        if let Some(file) = &self.markdown {
+            output::write(&markdown(&reports), Some(file))?;
+        }
+        if self.json {
+            output::json(&reports.iter().map(|(_, report)| report).collect::<Vec<_>>())?;
+        } else {
+            let reports = reports.iter().map(|(_, report)| report);
+            let lines: Vec<String> = reports.map(Report::text).collect();
+            output::print(&lines.concat());
+        }
+        let worst = reports.iter().map(|(status, _)| *status).max();
+        Ok(worst.unwrap_or(Status::Success))
+    }
+
+    fn check(&self, job: &str) -> (Status, Report) {
+        let report = |status: Status, verdict, reason: String| Report {
+            job: job.to_owned(),
+            verdict,
+            reason,
+            exit_status: status as u8,
+            memory: None,
+            problems: Vec::new(),
+            link: None,
+        };
+        let loaded = match self.options.load(job) {
+            Ok(loaded) => loaded,
+            Err(failure) => {
+                let unread = report(failure.status, "unreadable", failure.message);
+                return (failure.status, unread);
+            }
+        };
+        let link = Some(share_url::encode(&loaded.share));
+        let problems = loaded.open_questions();
+        if !problems.is_empty() {
+            let reason = "The text leaves questions open".to_owned();
+            let report = report(Status::Unreadable, "open_questions", reason);
+            return (Status::Unreadable, Report { problems, ..report });
+        }
+        let checked = config::check(&loaded.share.setup.job);
+        let Some(config) = &checked.config else {
+            let errors = checked.problems.iter().filter(|problem| problem.is_error());
+            let problems = errors.map(ToString::to_string).collect();
+            let report = report(Status::CannotRun, "cannot_run", "Cannot run".to_owned());
+            return (
+                Status::CannotRun,
+                Report {
+                    problems,
+                    link,
+                    ..report
+                },
+            );
+        };
+        let estimate = memory::estimate(config);
+        let summary = Summary::new(config, &estimate);
+        let limit = self.max.or(summary.gpu);
+        let (status, verdict) = match Verdict::of(summary.device, limit) {
+            Verdict::DoesNotFit => (Status::DoesNotFit, "does_not_fit"),
+            Verdict::Tight if self.strict => (Status::DoesNotFit, "tight"),
+            Verdict::Tight => (Status::Success, "tight"),
+            Verdict::Fits => (Status::Success, "fits"),
+            Verdict::Unknown => (Status::Usage, "unknown"),
+        };
+        let scale = Scale::coarse(Unit::Gib);
+        let (low, high) = summary.device;
+        let of = limit.map_or_else(
+            || "; --gpu or --max says what it may be".to_owned(),
+            |limit| format!(", of {}", scale.amount(limit)),
+        );
+        let reason = format!(
+            "{}: {} allocated, {} to {} on the device{of}",
+            Verdict::of(summary.device, limit).words(),
+            scale.amount(summary.total),
+            scale.number(low),
+            scale.amount(high),
+        );
+        let memory = Memory {
+            peak_bytes: summary.total.0,
+            device_bytes_low: low.0,
+            device_bytes_high: high.0,
+            limit_bytes: limit.map(|limit| limit.0),
+            worst_stage: stage_name(config, summary.worst),
+        };
+        let memory = Some(memory);
+        (
+            status,
+            Report {
+                memory,
+                link,
+                ..report(status, verdict, reason)
+            },
+        )
+    }
+}
+
+impl Report {
+    /// The result in words, with a line for each problem.
+    fn text(&self) -> String {
+        let lines = [format!("{}: {}", self.job, self.reason)];
+        let problems = self.problems.iter().map(|problem| format!("  {problem}"));
+        let lines: Vec<String> = lines.into_iter().chain(problems).collect();
+        lines.join("\n") + "\n"
+    }
+}
+
+/// The results as a table in Markdown.
+fn markdown(reports: &[(Status, Report)]) -> String {
+    let mut text =
+        "| Job | Verdict | Peak | On the device | Stage |\n| --- | --- | ---: | ---: | --- |\n"
+            .to_owned();
+    let scale = Scale::coarse(Unit::Gib);
+    for (_, report) in reports {
+        let job = report.job.replace('|', "\\|");
+        let verdict = report.verdict.replace('_', " ");
+        let row = match &report.memory {
+            Some(memory) => format!(
+                "| `{job}` | {verdict} | {} | {} to {} | {} |\n",
+                scale.amount(Bytes(memory.peak_bytes)),
+                scale.number(Bytes(memory.device_bytes_low)),
+                scale.amount(Bytes(memory.device_bytes_high)),
+                memory.worst_stage,
+            ),
+            None => format!(
+                "| `{job}` | {verdict}: {} | | | |\n",
+                report.problems.join("; ").replace(['|', '\n'], " ")
+            ),
+        };
+        text.push_str(&row);
+    }
+    text
+}

@@ -1,0 +1,115 @@
+//! `estimate`: the memory of every pipeline stage.
+
+use clap::{Args, ValueEnum};
+use megatron_memory::config;
+use megatron_memory::config::job::Config;
+use megatron_memory::export::{ExportFormat, ExportOptions, export_text};
+use megatron_memory::memory::{self, Estimate};
+use megatron_memory::report::amount::{Scale, Unit};
+use megatron_memory::report::summary::Summary;
+use megatron_memory::report::table::{Order, Table};
+
+use super::exit::{Failure, Status};
+use super::job::JobArgument;
+use super::output;
+
+/// Arguments of `estimate`.
+#[derive(Debug, Args)]
+pub(crate) struct EstimateJob {
+    #[command(flatten)]
+    job: JobArgument,
+    /// The form of the result
+    #[arg(long, value_enum, default_value_t = Form::Text)]
+    format: Form,
+    /// Decimal gigabytes instead of GiB, in text and in TSV
+    #[arg(long)]
+    gb: bool,
+}
+
+/// The forms of the result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Form {
+    /// Lines for people.
+    Text,
+    /// The job with its result, in bytes.
+    Json,
+    /// Every stage and bucket as a table, in bytes.
+    Csv,
+    /// The result as Markdown.
+    Markdown,
+    /// Every stage and bucket, separated by tabs.
+    Tsv,
+}
+
+impl EstimateJob {
+    /// Prints the estimate.
+    pub(crate) fn run(self) -> Result<Status, Failure> {
+        let loaded = self.job.load()?;
+        loaded.complete()?;
+        let checked = config::check(&loaded.share.setup.job);
+        let Some(config) = &checked.config else {
+            return Err(Failure::cannot_run(&checked.problems));
+        };
+        let estimate = memory::estimate(config);
+        let unit = if self.gb { Unit::Gb } else { Unit::Gib };
+        let text = match self.format {
+            Form::Text => text(config, &estimate, unit),
+            Form::Tsv => Table::new(config, &estimate, unit).tsv(),
+            Form::Json => exported(&loaded.share, "json")?,
+            Form::Csv => exported(&loaded.share, "csv")?,
+            Form::Markdown => exported(&loaded.share, "markdown")?,
+        };
+        output::write(&text, None)?;
+        Ok(Status::Success)
+    }
+}
+
+/// The job with its result in a format of the export.
+fn exported(
+    share: &megatron_memory::formats::state::ShareState,
+    id: &str,
+) -> Result<String, Failure> {
+    let format = ExportFormat::by_id(id)
+        .ok_or_else(|| Failure::usage(format!("there is no format {id}")))?;
+    let text = export_text(share, format, &ExportOptions::default());
+    text.map_err(|error| Failure::usage(error.to_string()))
+}
+
+/// The headline, and a line for every stage with its largest buckets.
+fn text(config: &Config, estimate: &Estimate, unit: Unit) -> String {
+    /// How many buckets a line names.
+    const LARGEST: usize = 4;
+    let summary = Summary::new(config, estimate);
+    let (coarse, fine) = (Scale::coarse(unit), Scale::fine(unit));
+    let mut lines = vec![
+        format!(
+            "{}: {} allocated on the fullest GPU; {}.",
+            summary.verdict.words(),
+            coarse.amount(summary.total),
+            summary.device_words(coarse)
+        ),
+        String::new(),
+    ];
+    let table = Table::new(config, estimate, unit).sorted(Order::Stage);
+    let width = table
+        .rows
+        .iter()
+        .map(|row| row.name.chars().count())
+        .max()
+        .unwrap_or_default();
+    for row in &table.rows {
+        let mut parts: Vec<_> = table.buckets.iter().zip(&row.bytes).collect();
+        parts.sort_by_key(|(_, bytes)| core::cmp::Reverse(**bytes));
+        let parts = parts.into_iter().take(LARGEST);
+        let parts: Vec<String> = parts
+            .map(|(bucket, bytes)| format!("{} {}", bucket.label(), fine.number(*bytes)))
+            .collect();
+        lines.push(format!(
+            "{:width$}  {:>12}  {}",
+            row.name,
+            fine.amount(row.total),
+            parts.join(", ")
+        ));
+    }
+    lines.join("\n") + "\n"
+}

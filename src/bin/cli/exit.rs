@@ -1,0 +1,73 @@
+//! Exit statuses, and failures that carry one.
+
+use std::process::ExitCode;
+
+use megatron_memory::config::problem::Problem;
+
+/// How the program ends. With several jobs the worst counts: the one with the largest number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Status {
+    /// Everything was done; for `check`: every job fits.
+    Success = 0,
+    /// A job does not fit, or, with `--strict`, is tight.
+    DoesNotFit = 1,
+    /// The arguments cannot be read. The argument parser's own status.
+    Usage = 2,
+    /// Megatron refuses a job.
+    CannotRun = 3,
+    /// A job has settings whose memory is not modelled: the numbers are those of another job.
+    NotThisJob = 4,
+    /// A text cannot be read, or leaves questions open without whose answers there is no job.
+    Unreadable = 5,
+}
+
+/// What `--help` says about exit statuses.
+pub(crate) const HELP: &str = "\
+Exit status:
+  0  done; check: every job fits
+  1  check: a job does not fit (with --strict also: is tight)
+  2  the arguments cannot be read
+  3  Megatron refuses the job
+  4  the job has settings that are not modelled, so the numbers are another job's
+  5  a text cannot be read, or leaves questions open";
+
+impl From<Status> for ExitCode {
+    fn from(status: Status) -> Self {
+        Self::from(status as u8)
+    }
+}
+
+/// Why a command ended early.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    /// The exit status.
+    pub(crate) status: Status,
+    /// The reason in words.
+    pub(crate) message: String,
+}
+
+impl Failure {
+    /// Arguments that do not make sense.
+    pub(crate) fn usage(message: impl Into<String>) -> Self {
+        Self {
+            status: Status::Usage,
+            message: message.into(),
+        }
+    }
+
+    /// A text that cannot be read.
+    pub(crate) fn unreadable(message: impl Into<String>) -> Self {
+        Self {
+            status: Status::Unreadable,
+            message: message.into(),
+        }
+    }
+
+    /// A job that Megatron refuses.
+    pub(crate) fn cannot_run(problems: &[Problem]) -> Self {
+        Self {
+            status: Status::CannotRun,
+            message: format!("Cannot run: {}", super::output::lines(problems)),
+        }
+    }
+}

@@ -1,0 +1,239 @@
+//! Jobs as arguments: a file, the standard input, a link or a preset, with what the command line adds.
+
+use std::fs;
+use std::io::Read;
+
+use clap::Args;
+use megatron_memory::config::fields::FieldId;
+use megatron_memory::config::raw::RawJob;
+use megatron_memory::formats::detect::Format;
+use megatron_memory::formats::import::{Import, Question};
+use megatron_memory::formats::import_text::{ImportOptions, import_text};
+use megatron_memory::formats::share_url;
+use megatron_memory::formats::state::{PresetRef, Setup, ShareState};
+use megatron_memory::presets;
+use megatron_memory::value::Value;
+
+use super::exit::Failure;
+use super::output;
+
+/// What all commands say about a job beside where it is.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct JobOptions {
+    /// The model, where a text only names one: a preset, or the path of a config.json
+    #[arg(long, value_name = "PRESET|FILE")]
+    model: Option<String>,
+    /// The number of GPUs, in place of what the text says
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    gpus: Option<u64>,
+    /// The type of the GPUs, such as h100-80gb
+    #[arg(long, value_name = "GPU")]
+    gpu: Option<String>,
+    /// An argument of Megatron-LM, in place of what the text says
+    #[arg(long, value_name = "ARGUMENT=VALUE")]
+    set: Vec<String>,
+    /// A variable that the script reads
+    #[arg(long, value_name = "NAME=VALUE")]
+    var: Vec<String>,
+    /// The format of the text, where it should not be recognized from the text itself
+    #[arg(long, value_name = "FORMAT", value_parser = format)]
+    from: Option<Format>,
+}
+
+/// A job as an argument.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct JobArgument {
+    /// The job: a file of any kind that the page imports, - for the standard input, a link, or a preset
+    #[arg(value_name = "JOB", allow_hyphen_values = true)]
+    pub(crate) place: String,
+    #[command(flatten)]
+    pub(crate) options: JobOptions,
+}
+
+/// A job, and what became of the text that it comes from.
+#[derive(Debug)]
+pub(crate) struct Loaded {
+    /// The job.
+    pub(crate) share: ShareState,
+    /// The import of the text; `None` for presets.
+    pub(crate) import: Option<Import>,
+}
+
+impl JobArgument {
+    /// Reads the job.
+    ///
+    /// # Errors
+    /// When it cannot be read, or when an option has no place in it.
+    pub(crate) fn load(&self) -> Result<Loaded, Failure> {
+        self.options.load(&self.place)
+    }
+}
+
+impl JobOptions {
+    /// Reads the job at a place.
+    ///
+    /// # Errors
+    /// When it cannot be read, or when an option has no place in it.
+    pub(crate) fn load(&self, place: &str) -> Result<Loaded, Failure> {
+        let mut loaded = match preset(place) {
+            Some(share) => Loaded {
+                share,
+                import: None,
+            },
+            None => self.import(&text(place)?)?,
+        };
+        self.change(&mut loaded.share.setup.job)?;
+        Ok(loaded)
+    }
+
+    fn import(&self, text: &str) -> Result<Loaded, Failure> {
+        let pair = |argument: &String| {
+            let pair = argument.split_once('=');
+            pair.map(|(name, value)| (name.to_owned(), value.to_owned()))
+                .ok_or_else(|| Failure::usage(format!("--var {argument}: write NAME=VALUE")))
+        };
+        let options = ImportOptions {
+            format: self.from,
+            variables: self.var.iter().map(pair).collect::<Result<_, _>>()?,
+            gpus: self.gpus,
+            model: self.model.as_deref().map(model).transpose()?,
+            ..ImportOptions::default()
+        };
+        let import = import_text(text, &options)
+            .map_err(|error| Failure::unreadable(error.to_string()))?
+            .import;
+        Ok(Loaded {
+            share: import.state.clone(),
+            import: Some(import),
+        })
+    }
+
+    /// Puts the options' settings into the job.
+    fn change(&self, job: &mut RawJob) -> Result<(), Failure> {
+        let mut put = |field: FieldId, value: Value| {
+            for module in 0..job.module_count() {
+                job.put(module, field, value.clone());
+            }
+        };
+        if let Some(gpus) = self.gpus {
+            put(FieldId::world_size, Value::Int(gpus.into()));
+        }
+        if let Some(gpu) = &self.gpu {
+            put(FieldId::gpu, Value::Text(gpu.clone()));
+            put(FieldId::gpu_memory_mib, Value::Null);
+        }
+        for setting in &self.set {
+            let (name, value) = setting
+                .split_once('=')
+                .ok_or_else(|| Failure::usage(format!("--set {setting}: write ARGUMENT=VALUE")))?;
+            put(field(name)?, Value::Text(value.to_owned()));
+        }
+        Ok(())
+    }
+}
+
+impl Loaded {
+    /// Checks that the text leaves no question open.
+    ///
+    /// # Errors
+    /// When it does: the message has every question with the option that answers it.
+    pub(crate) fn complete(&self) -> Result<(), Failure> {
+        let questions = self.open_questions();
+        if questions.is_empty() {
+            return Ok(());
+        }
+        let questions = output::listed(&questions);
+        Err(Failure::unreadable(format!(
+            "The text leaves questions open:{questions}"
+        )))
+    }
+
+    /// Questions without whose answers the job is incomplete, one line each.
+    pub(crate) fn open_questions(&self) -> Vec<String> {
+        let questions = self.import.iter().flat_map(|import| &import.questions);
+        questions.filter_map(open).collect()
+    }
+}
+
+/// A question in words, with the option that answers it; `None` where the job is complete without an answer.
+fn open(question: &Question) -> Option<String> {
+    match question {
+        Question::Variable { keys, .. } if keys.is_empty() => None,
+        Question::Variable { name, keys, .. } => Some(format!(
+            "{} need ${name}: --var {name}=VALUE",
+            keys.join(", ")
+        )),
+        Question::Branch { taken: Some(_), .. } => None,
+        Question::Branch { line, .. } => Some(format!(
+            "the branch on line {line} depends on variables that are not set: --var NAME=VALUE"
+        )),
+        Question::Gpus => Some("how many GPUs: --gpus N".to_owned()),
+        Question::Model { name } => Some(format!(
+            "the model {name}: --model PRESET or --model config.json"
+        )),
+    }
+}
+
+/// The preset with a name, as a job.
+fn preset(name: &str) -> Option<ShareState> {
+    let (preset, _) = PresetRef::read(name)?;
+    let setup = Setup {
+        preset: Some(preset),
+        ..Setup::default()
+    };
+    Some(ShareState {
+        setup: setup.start(),
+        ..ShareState::default()
+    })
+}
+
+/// The text at a place.
+fn text(place: &str) -> Result<String, Failure> {
+    if share_url::recognizes(place) {
+        return Ok(place.to_owned());
+    }
+    let mut bytes = Vec::new();
+    let read = if place == "-" {
+        std::io::stdin().read_to_end(&mut bytes).map(|_| bytes)
+    } else {
+        fs::read(place)
+    };
+    let bytes = read.map_err(|error| {
+        Failure::unreadable(format!(
+            "{place}: {error}; `megatron-memory presets` lists presets"
+        ))
+    })?;
+    String::from_utf8(bytes).map_err(|_| Failure::unreadable(format!("{place} is no text")))
+}
+
+/// A model as the import takes it: the name of a preset, or the text of a `config.json`.
+fn model(place: &str) -> Result<String, Failure> {
+    match presets::by_id(place) {
+        Some(preset) => Ok(preset.id.to_owned()),
+        None => text(place),
+    }
+}
+
+/// The field with a name of Megatron-LM, with or without dashes.
+fn field(name: &str) -> Result<FieldId, Failure> {
+    let name = name.trim_start_matches('-').replace('-', "_");
+    let known = || FieldId::ALL.iter().copied();
+    let named = |id: FieldId| id.field().name;
+    known().find(|id| named(*id) == name).ok_or_else(|| {
+        let nearest = known()
+            .map(named)
+            .min_by_key(|known| strsim::osa_distance(known, &name));
+        let hint = nearest.map(|known| format!("; did you mean {known}?"));
+        Failure::usage(format!(
+            "--set: there is no argument {name}{}",
+            hint.unwrap_or_default()
+        ))
+    })
+}
+
+fn format(id: &str) -> Result<Format, String> {
+    Format::by_id(id).ok_or_else(|| {
+        let known: Vec<&str> = Format::ALL.iter().map(|format| format.id()).collect();
+        format!("the formats are {}", known.join(", "))
+    })
+}

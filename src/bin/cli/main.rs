@@ -1,0 +1,70 @@
+//! The command line: `megatron-memory`. It reads what the page's import reads, and answers from the same core.
+//!
+//! Results go to the standard output, all else to the standard error, and the exit status is the verdict
+//! ([`exit::Status`]), so that a script can ask whether a changed job still fits.
+#![allow(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a command-line tool talks to its user"
+)]
+
+mod amount;
+mod check;
+mod estimate;
+mod exit;
+mod export;
+mod import;
+mod job;
+mod output;
+mod presets;
+mod search;
+mod svg;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+use exit::Failure;
+
+/// How much GPU memory a Megatron training job needs, on every pipeline stage, in every bucket, and why.
+#[derive(Debug, Parser)]
+#[command(version, after_help = exit::HELP)]
+struct CommandLine {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Say whether jobs fit the GPU; the exit status is the verdict.
+    Check(check::Check),
+    /// Print the memory of every pipeline stage.
+    Estimate(estimate::EstimateJob),
+    /// Print a text as a job in JSON, and what became of each of its keys.
+    Import(import::ImportText),
+    /// Write a job in another form: flags, YAML, a recipe, a link, an embed.
+    Export(export::ExportJob),
+    /// List the parallel layouts of a job, the best first.
+    Search(search::SearchLayouts),
+    /// Draw a chart of a job as SVG.
+    Svg(svg::DrawChart),
+    /// List the presets.
+    Presets,
+}
+
+fn main() -> ExitCode {
+    let done = match CommandLine::parse().command {
+        Command::Check(command) => command.run(),
+        Command::Estimate(command) => command.run(),
+        Command::Import(command) => command.run(),
+        Command::Export(command) => command.run(),
+        Command::Search(command) => command.run(),
+        Command::Svg(command) => command.run(),
+        Command::Presets => presets::run(),
+    };
+    let status = done.unwrap_or_else(|Failure { status, message }| {
+        eprintln!("{message}");
+        status
+    });
+    status.into()
+}

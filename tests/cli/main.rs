@@ -1,0 +1,336 @@
+//! The command line, as a user calls it: what it prints, and the exit status.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    missing_docs,
+    reason = "a test that meets a surprise should stop there and say so"
+)]
+
+use std::fs;
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use serde_json::Value;
+
+/// How a call ended.
+struct Ended {
+    status: i32,
+    output: String,
+    errors: String,
+}
+
+/// Runs the command line in the folder of the tests' jobs.
+fn run(arguments: &[&str], input: &str) -> Ended {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_megatron-memory"))
+        .args(arguments)
+        .current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/cli/jobs"))
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    // A call that fails early reads nothing.
+    let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
+    let ended = child.wait_with_output().unwrap();
+    Ended {
+        status: ended.status.code().unwrap(),
+        output: String::from_utf8(ended.stdout).unwrap(),
+        errors: String::from_utf8(ended.stderr).unwrap(),
+    }
+}
+
+/// A file's text.
+fn job(name: &str) -> String {
+    fs::read_to_string(format!(
+        "{}/tests/cli/jobs/{name}",
+        env!("CARGO_MANIFEST_DIR")
+    ))
+    .unwrap()
+}
+
+/// A file for a test's output.
+fn scratch(name: &str) -> PathBuf {
+    PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name)
+}
+
+#[test]
+fn the_exit_status_of_check_is_the_verdict() {
+    let cases: &[(&[&str], i32, &str)] = &[
+        (&["deepseek-v3"], 0, "Fits: 63.9 GiB allocated"),
+        (&["deepseek-v3", "--max", "70GiB"], 0, "Tight"),
+        (&["deepseek-v3", "--max", "70GiB", "--strict"], 1, "Tight"),
+        (&["deepseek-v3", "--max", "60GB"], 1, "Does not fit"),
+        (&["#v1;m=llama3-8b@1"], 1, "82.5 to 88.2 GiB on the device"),
+        (
+            &["#v1;m=qwen3-235b-a22b@2;gpus=64"],
+            3,
+            "world_size 64 is less than one copy of the model",
+        ),
+        (&["megatron_lm.sh", "--gpu", "h100-80gb"], 0, "Fits"),
+        (&["megatron_lm.sh", "--gpu", "a100-40gb"], 1, "Does not fit"),
+        (&["megatron_lm.sh"], 2, "--gpu or --max says what it may be"),
+        (
+            &["illegal.sh", "--gpu", "h100-80gb"],
+            3,
+            "num_attention_heads 32 must be a multiple of tensor_model_parallel_size 3",
+        ),
+        (
+            &["open.sh", "--gpu", "h100-80gb"],
+            5,
+            "--var NODES_OF_THE_CLUSTER=VALUE",
+        ),
+        (
+            &[
+                "open.sh",
+                "--gpu",
+                "h100-80gb",
+                "--var",
+                "NODES_OF_THE_CLUSTER=2",
+            ],
+            0,
+            "Fits",
+        ),
+        (
+            &["open.sh", "--gpu", "h100-80gb", "--gpus", "16"],
+            0,
+            "Fits",
+        ),
+        (
+            &["overrides.txt", "--gpu", "h100-80gb"],
+            5,
+            "how many GPUs: --gpus N",
+        ),
+        (
+            &[
+                "overrides.txt",
+                "--gpu",
+                "h100-80gb",
+                "--gpus",
+                "8",
+                "--set",
+                "bf16=true",
+            ],
+            1,
+            "Does not fit",
+        ),
+        (
+            &[
+                "megatron_lm.sh",
+                "--gpu",
+                "h100-80gb",
+                "--set",
+                "micro-batch-size=8",
+            ],
+            1,
+            "Does not fit",
+        ),
+        (
+            &["megatron_lm.sh", "--set", "micro_batch=8"],
+            2,
+            "did you mean micro_batch_size?",
+        ),
+        (
+            &["no_such_file.sh"],
+            5,
+            "`megatron-memory presets` lists presets",
+        ),
+        // The worst of several counts.
+        (
+            &["deepseek-v3", "illegal.sh", "--gpu", "h100-80gb"],
+            3,
+            "illegal.sh: Cannot run",
+        ),
+    ];
+    for (arguments, status, text) in cases {
+        let ended = run(&[&["check"], *arguments].concat(), "");
+        let said = format!("{arguments:?}: {} {}", ended.output, ended.errors);
+        assert_eq!(ended.status, *status, "{said}");
+        assert!(ended.output.contains(text), "{said}");
+    }
+}
+
+#[test]
+fn a_job_may_come_from_the_standard_input() {
+    let ended = run(
+        &["check", "-", "--gpu", "h100-80gb"],
+        &job("megatron_lm.sh"),
+    );
+    assert_eq!(ended.status, 0, "{}", ended.errors);
+    let of_file = run(&["check", "megatron_lm.sh", "--gpu", "h100-80gb"], "");
+    assert_eq!(
+        ended.output.trim_start_matches("-: "),
+        of_file.output.trim_start_matches("megatron_lm.sh: ")
+    );
+}
+
+#[test]
+fn a_job_without_a_result_has_no_number_in_json() {
+    let ended = run(
+        &["check", "--json", "deepseek-v3", "illegal.sh", "open.sh"],
+        "",
+    );
+    let reports: Vec<Value> = serde_json::from_str(&ended.output).unwrap();
+    assert_eq!(reports[0]["verdict"], "fits");
+    assert_eq!(reports[0]["peak_bytes"], 68_653_249_536_u64);
+    assert_eq!(reports[0]["link"], "#v1;m=deepseek-v3@2");
+    for (report, verdict, status) in [
+        (&reports[1], "cannot_run", 3),
+        (&reports[2], "open_questions", 5),
+    ] {
+        assert_eq!(report["verdict"], verdict);
+        assert_eq!(report["exit_status"], status);
+        assert!(report.get("peak_bytes").is_none());
+        assert!(!report["problems"].as_array().unwrap().is_empty());
+    }
+}
+
+#[test]
+fn what_check_found_is_a_table_for_a_comment() {
+    let file = scratch("check.md");
+    let ended = run(
+        &[
+            "check",
+            "deepseek-v3",
+            "illegal.sh",
+            "--markdown",
+            file.to_str().unwrap(),
+        ],
+        "",
+    );
+    assert_eq!(ended.status, 3);
+    let table = fs::read_to_string(file).unwrap();
+    assert!(
+        table.contains("| `deepseek-v3` | fits | 63.9 GiB | 66.3 to 72.6 GiB | stage 1 |"),
+        "{table}"
+    );
+    assert!(
+        table.contains("| `illegal.sh` | cannot run: num_attention_heads 32"),
+        "{table}"
+    );
+}
+
+#[test]
+fn every_export_of_the_command_line_comes_back_to_the_same_memory() {
+    let peak = |place: &str, input: &str| {
+        let ended = run(
+            &[
+                "check",
+                "--json",
+                place,
+                "--gpu",
+                "h100-80gb",
+                "--gpus",
+                "8",
+            ],
+            input,
+        );
+        let reports: Vec<Value> = serde_json::from_str(&ended.output).unwrap();
+        reports[0]["peak_bytes"].clone()
+    };
+    let expected = peak("megatron_lm.sh", "");
+    assert!(expected.is_u64());
+    for form in ["json", "megatron_args", "link"] {
+        let ended = run(&["export", "megatron_lm.sh", "--to", form], "");
+        assert_eq!(ended.status, 0, "{form}: {}", ended.errors);
+        assert_eq!(peak("-", &ended.output), expected, "{form}");
+    }
+}
+
+#[test]
+fn an_estimate_is_printed_in_every_form() {
+    for (form, text) in [
+        ("text", "Fits: 63.9 GiB allocated on the fullest GPU"),
+        ("csv", "68653249536"),
+        ("markdown", "| stage 1 |"),
+        ("tsv", "stage 1\t"),
+        ("json", "\"bytes\": 68653249536"),
+    ] {
+        let ended = run(&["estimate", "deepseek-v3", "--format", form], "");
+        assert_eq!(ended.status, 0, "{form}: {}", ended.errors);
+        assert!(ended.output.contains(text), "{form}: {}", ended.output);
+    }
+    let ended = run(&["estimate", "illegal.sh"], "");
+    assert_eq!(ended.status, 3);
+    assert!(ended.output.is_empty() && ended.errors.starts_with("Cannot run"));
+}
+
+#[test]
+fn an_import_reports_every_key_and_asks_what_is_open() {
+    let ended = run(&["import", "open.sh", "--report"], "");
+    assert_eq!(ended.status, 5);
+    assert!(
+        ended
+            .output
+            .contains("--num-layers\t32\tmapped\tnum_layers"),
+        "{}",
+        ended.output
+    );
+    assert!(
+        ended.errors.contains("$NODES_OF_THE_CLUSTER"),
+        "{}",
+        ended.errors
+    );
+}
+
+#[test]
+fn a_search_lists_layouts_that_fit() {
+    let ended = run(&["search", "llama3-8b", "--json", "--limit", "3"], "");
+    assert_eq!(ended.status, 0, "{}", ended.errors);
+    let layouts: Vec<Value> = serde_json::from_str(&ended.output).unwrap();
+    assert_eq!(layouts.len(), 3);
+    for layout in &layouts {
+        assert!(
+            layout["device_bytes"].as_u64().unwrap() <= 81_559 << 20,
+            "{layout}"
+        );
+    }
+    let ended = run(&["search", "llama3-8b", "--vary", "width"], "");
+    assert_eq!(ended.status, 2);
+    assert!(
+        ended.errors.contains("the sizes are pp, vpp, tp"),
+        "{}",
+        ended.errors
+    );
+}
+
+#[test]
+fn a_chart_is_an_svg_file() {
+    let file = scratch("stages.svg");
+    let ended = run(
+        &[
+            "svg",
+            "deepseek-v3",
+            "--chart",
+            "stage_bars",
+            "-o",
+            file.to_str().unwrap(),
+        ],
+        "",
+    );
+    assert_eq!(ended.status, 0, "{}", ended.errors);
+    assert!(fs::read_to_string(file).unwrap().starts_with("<svg"));
+    let ended = run(&["svg", "deepseek-v3", "--chart", "pie"], "");
+    assert_eq!(ended.status, 2);
+    assert!(ended.errors.contains("stage_bars"), "{}", ended.errors);
+}
+
+#[test]
+fn every_preset_is_listed_and_can_be_checked() {
+    let ended = run(&["presets"], "");
+    let names: Vec<&str> = ended
+        .output
+        .lines()
+        .filter_map(|line| line.split_whitespace().next())
+        .collect();
+    assert!(names.len() >= 40);
+    let ended = run(
+        &[&["check", "--json", "--gpu", "b300"], names.as_slice()].concat(),
+        "",
+    );
+    let reports: Vec<Value> = serde_json::from_str(&ended.output).unwrap();
+    for report in &reports {
+        assert!(report["peak_bytes"].is_u64(), "{report}");
+    }
+}

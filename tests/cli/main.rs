@@ -136,6 +136,11 @@ fn the_exit_status_of_check_is_the_verdict() {
             5,
             "`megatron-memory presets` lists presets",
         ),
+        (
+            &["#v1;m=llama3-8b;nm=use_transformer_engine_op_fuser"],
+            4,
+            "use_transformer_engine_op_fuser is not modelled",
+        ),
         // The worst of several counts.
         (
             &["deepseek-v3", "illegal.sh", "--gpu", "h100-80gb"],

@@ -4,11 +4,13 @@ use std::path::PathBuf;
 
 use clap::Args;
 use megatron_memory::config;
+use megatron_memory::config::fields::FieldId;
 use megatron_memory::formats::share_url;
 use megatron_memory::memory;
 use megatron_memory::report::amount::{Scale, Unit};
 use megatron_memory::report::summary::{Summary, Verdict, stage_name};
-use megatron_memory::units::Bytes;
+use megatron_memory::units::{Bytes, MIB};
+use megatron_memory::value::Value;
 use serde::Serialize;
 
 use super::amount::amount;
@@ -52,7 +54,7 @@ struct Report {
     /// The part of the result that a job with problems does not have.
     #[serde(flatten)]
     memory: Option<Memory>,
-    /// What keeps the job from running, or what the text leaves open.
+    /// What keeps the job from running, what of it is not modelled, or what the text leaves open.
     problems: Vec<String>,
     /// The job as a link: the part of the calculator's address from the #.
     link: Option<String>,
@@ -108,14 +110,19 @@ impl Check {
                 return (failure.status, unread);
             }
         };
-        let link = Some(share_url::encode(&loaded.share));
+        let mut share = loaded.share.clone();
+        if let Some(max) = self.max {
+            let job = &mut share.setup.job.shared;
+            job.set(FieldId::gpu_memory_mib, Value::Int((max.0 / MIB).into()));
+        }
+        let link = Some(share_url::encode(&share));
         let problems = loaded.open_questions();
         if !problems.is_empty() {
             let reason = "The text leaves questions open".to_owned();
             let report = report(Status::Unreadable, "open_questions", reason);
             return (Status::Unreadable, Report { problems, ..report });
         }
-        let checked = config::check(&loaded.share.setup.job);
+        let checked = config::check(&share.setup.job);
         let Some(config) = &checked.config else {
             let errors = checked.problems.iter().filter(|problem| problem.is_error());
             let problems = errors.map(ToString::to_string).collect();
@@ -131,41 +138,45 @@ impl Check {
         };
         let estimate = memory::estimate(config);
         let summary = Summary::new(config, &estimate);
-        let limit = self.max.or(summary.gpu);
-        let (status, verdict) = match Verdict::of(summary.device, limit) {
-            Verdict::DoesNotFit => (Status::DoesNotFit, "does_not_fit"),
-            Verdict::Tight if self.strict => (Status::DoesNotFit, "tight"),
-            Verdict::Tight => (Status::Success, "tight"),
-            Verdict::Fits => (Status::Success, "fits"),
-            Verdict::Unknown => (Status::Usage, "unknown"),
+        let verdict = summary.verdict;
+        let status = match verdict {
+            Verdict::NotThisJob => Status::NotThisJob,
+            Verdict::DoesNotFit => Status::DoesNotFit,
+            Verdict::Tight if self.strict => Status::DoesNotFit,
+            Verdict::Fits | Verdict::Tight => Status::Success,
+            Verdict::Unknown => Status::Usage,
         };
         let scale = Scale::coarse(Unit::Gib);
         let (low, high) = summary.device;
-        let of = limit.map_or_else(
+        let limit = summary.gpu.map_or_else(
             || "; --gpu or --max says what it may be".to_owned(),
-            |limit| format!(", of {}", scale.amount(limit)),
+            |gpu| format!(", of {}", scale.amount(gpu)),
         );
         let reason = format!(
-            "{}: {} allocated, {} to {} on the device{of}",
-            Verdict::of(summary.device, limit).words(),
+            "{}: {} allocated, {} to {} on the device{limit}",
+            verdict.words(),
             scale.amount(summary.total),
             scale.number(low),
             scale.amount(high),
         );
+        let marks = config.not_modelled().iter();
+        let problems = marks.map(ToString::to_string).collect();
         let memory = Memory {
             peak_bytes: summary.total.0,
             device_bytes_low: low.0,
             device_bytes_high: high.0,
-            limit_bytes: limit.map(|limit| limit.0),
+            limit_bytes: summary.gpu.map(|gpu| gpu.0),
             worst_stage: stage_name(config, summary.worst),
         };
+        let report = report(status, verdict.id().unwrap_or("unknown"), reason);
         let memory = Some(memory);
         (
             status,
             Report {
                 memory,
+                problems,
                 link,
-                ..report(status, verdict, reason)
+                ..report
             },
         )
     }

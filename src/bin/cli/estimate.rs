@@ -60,7 +60,15 @@ impl EstimateJob {
             Form::Markdown => exported(&loaded.share, "markdown")?,
         };
         output::write(&text, None)?;
-        Ok(Status::Success)
+        for mark in config.not_modelled() {
+            eprintln!("Estimate of another job: {mark}");
+        }
+        let is_this_job = config.not_modelled().is_empty();
+        Ok(if is_this_job {
+            Status::Success
+        } else {
+            Status::NotThisJob
+        })
     }
 }
 

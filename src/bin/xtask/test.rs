@@ -114,8 +114,8 @@ fn quick(shell: &Shell, report: &mut Report) {
     );
     // Without the page: a core module that needs the browser fails here.
     report.step(
-        "core tests",
-        cmd!(shell, "cargo test --no-default-features"),
+        "tests of the core and of the command line",
+        cmd!(shell, "cargo test"),
     );
 }
 

@@ -141,6 +141,17 @@ fn the_exit_status_of_check_is_the_verdict() {
             4,
             "use_transformer_engine_op_fuser is not modelled",
         ),
+        (&["megatron_lm.sh", "--gpu", "h100"], 0, "of 79.6 GiB"),
+        (
+            &["megatron_lm.sh", "--gpu", "NVIDIA A100-SXM4-40GB"],
+            1,
+            "of 40.0 GiB",
+        ),
+        (
+            &["megatron_lm.sh", "--gpu", "h10"],
+            2,
+            "there is no GPU h10",
+        ),
         // The worst of several counts.
         (
             &["deepseek-v3", "illegal.sh", "--gpu", "h100-80gb"],

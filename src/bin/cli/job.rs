@@ -5,6 +5,7 @@ use std::io::Read;
 
 use clap::Args;
 use megatron_memory::config::fields::FieldId;
+use megatron_memory::config::gpus::{self, GPUS, Gpu};
 use megatron_memory::config::raw::RawJob;
 use megatron_memory::formats::detect::Format;
 use megatron_memory::formats::import::{Import, Question};
@@ -26,7 +27,7 @@ pub(crate) struct JobOptions {
     /// The number of GPUs, in place of what the text says
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     gpus: Option<u64>,
-    /// The type of the GPUs, such as h100-80gb
+    /// The type of the GPUs, such as h100-80gb or "NVIDIA H200"
     #[arg(long, value_name = "GPU")]
     gpu: Option<String>,
     /// An argument of Megatron-LM, in place of what the text says
@@ -118,8 +119,8 @@ impl JobOptions {
         if let Some(gpus) = self.gpus {
             put(FieldId::world_size, Value::Int(gpus.into()));
         }
-        if let Some(gpu) = &self.gpu {
-            put(FieldId::gpu, Value::Text(gpu.clone()));
+        if let Some(name) = &self.gpu {
+            put(FieldId::gpu, Value::Text(gpu(name)?.id.to_owned()));
             put(FieldId::gpu_memory_mib, Value::Null);
         }
         for setting in &self.set {
@@ -212,6 +213,26 @@ fn model(place: &str) -> Result<String, Failure> {
         Some(preset) => Ok(preset.id.to_owned()),
         None => text(place),
     }
+}
+
+/// The GPU with a name. Where the name leaves its memory open, the smallest: what fits there fits the others too.
+fn gpu(name: &str) -> Result<&'static Gpu, Failure> {
+    if let Some(gpu) = gpus::by_name(name) {
+        return Ok(gpu);
+    }
+    let smallest = gpus::candidates(name).min_by_key(|gpu| gpu.memory_mib);
+    let smallest = smallest.ok_or_else(|| {
+        let known: Vec<&str> = GPUS.iter().map(|gpu| gpu.id).collect();
+        Failure::usage(format!(
+            "--gpu: there is no GPU {name}; the GPUs are {}",
+            known.join(", ")
+        ))
+    })?;
+    eprintln!(
+        "--gpu {name} is taken for {}, the smallest of that name",
+        smallest.id
+    );
+    Ok(smallest)
 }
 
 /// The field with a name of Megatron-LM, with or without dashes.

@@ -3,6 +3,7 @@
     clippy::unwrap_used,
     clippy::panic,
     clippy::indexing_slicing,
+    clippy::too_many_lines,
     missing_docs,
     reason = "a test that meets a surprise should stop there and say so"
 )]

@@ -26,13 +26,14 @@ use thiserror::Error;
 
 use crate::config::fields::FieldId;
 use crate::config::job::Config;
+use crate::config::not_modelled::NotModelled;
 use crate::config::problem::Problem;
 use crate::config::raw::RawJob;
 use crate::formats::state::ShareState;
 use crate::memory::Estimate;
 use crate::report::amount::Unit;
 use crate::value::Value;
-use provenance::{CommentStyle, with_errors, with_provenance};
+use provenance::{CommentStyle, with_errors, with_marks, with_provenance};
 
 /// A checked job with its estimate.
 pub type Outcome<'r> = (&'r Config, &'r Estimate);
@@ -140,6 +141,13 @@ impl Export {
         with_errors(self.comments, text, problems)
     }
 
+    /// A text of this format after a comment that names what of the job is not modelled. Formats without comments stay as they
+    /// are.
+    #[must_use]
+    pub fn with_marks(&self, text: &str, marks: &[NotModelled]) -> String {
+        with_marks(self.comments, text, marks)
+    }
+
     /// A text of this format with a comment that names the version that made it and the link of the job. Formats without
     /// comments stay as they are.
     #[must_use]
@@ -170,6 +178,7 @@ fn job_of_module(job: &RawJob, index: usize, ranks: Option<u64>) -> Option<RawJo
     }
     Some(RawJob {
         shared,
+        not_modelled: job.not_modelled.clone(),
         ..RawJob::default()
     })
 }

@@ -9,6 +9,7 @@ use super::measured::LogMeasurement;
 use super::plain_data::{Entries, PlainData};
 use super::{arguments, job, to_ts};
 use crate::config::fields::FieldId;
+use crate::config::not_modelled::MemoryEffect;
 use crate::formats::detect::{Format, detect};
 use crate::formats::import::{Question, Row};
 use crate::formats::import_text::{self, ImportedText};
@@ -88,6 +89,10 @@ pub struct ImportRow {
         type = "\"mapped\" | \"defaulted\" | \"derived\" | \"ignored\" | \"not_modelled\" | \"conflicting\" | \"unknown\" | \"missing\""
     )]
     fate: &'static str,
+    /// How much the key changes memory, where its fate is `not_modelled`: nothing, by less than 2 %, or by more. With `more` it is
+    /// an entry of the job's `not_modelled`.
+    #[tsify(type = "\"nothing\" | \"below_two_percent\" | \"more\" | null")]
+    effect: Option<&'static str>,
     /// The argument that the key sets, alone or with other keys.
     field: Option<&'static str>,
     note: String,
@@ -214,6 +219,11 @@ impl From<Row> for ImportRow {
             value: row.value,
             line: row.line,
             fate: row.status.id(),
+            effect: row.effect.map(|effect| match effect {
+                MemoryEffect::Nothing => "nothing",
+                MemoryEffect::BelowTwoPercent => "below_two_percent",
+                MemoryEffect::More => "more",
+            }),
             field: row.field.map(field_name),
             note: row.note.into_owned(),
         }

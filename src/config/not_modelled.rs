@@ -61,7 +61,8 @@ impl Feature {
     /// `dist.use_torch_fsdp2`. Programs may have their extension.
     #[must_use]
     pub fn of_key(key: &str) -> Option<&'static Self> {
-        let key = key.trim_start_matches(['-', '+']).replace('-', "_");
+        let key = key.trim_start_matches(['-', '+']);
+        let key = key.replace('-', "_").to_ascii_lowercase();
         let key = key.strip_suffix(".py").unwrap_or(&key);
         let name = key.rsplit(['.', '/']).next().unwrap_or_default();
         let mut all = Self::ALL.iter();

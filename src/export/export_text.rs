@@ -3,12 +3,13 @@
 use thiserror::Error;
 
 use super::{EmbedView, ExportFormat, LinkForm, Refusal, links};
-use crate::config::check;
 use crate::config::problem::Problem;
+use crate::config::{check, not_modelled};
 use crate::formats::state::{PresetRef, Setup, ShareState};
 use crate::memory::estimate;
 use crate::report::amount::{Scale, Unit};
 use crate::report::summary::{Summary, stage_name};
+use crate::report::verdict;
 
 /// The options of [`export_text`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -52,9 +53,11 @@ pub fn export_text(
     let checked = check(&share.setup.job);
     let estimate = checked.config.as_ref().map(estimate);
     let result = checked.config.as_ref().zip(estimate.as_ref());
+    let marks = not_modelled::canonical(&share.setup.job.not_modelled);
+    let marks = marks.as_slice();
     let label = || {
         let label = options.label.clone();
-        label.unwrap_or_else(|| default_label(&share.setup))
+        label.unwrap_or_else(|| default_label(&share.setup, checked.config.is_some()))
     };
     let view = options.view.id();
     Ok(match format {
@@ -67,6 +70,7 @@ pub fn export_text(
                     Refusal::NoResult => ExportError::Invalid(checked.problems.clone()),
                     other => ExportError::Refused(other),
                 })?;
+            let text = export.with_marks(&text, marks);
             let text = export.with_errors(&text, &checked.problems);
             export.with_provenance(&text, &links::plain(page, share))
         }
@@ -80,7 +84,9 @@ pub fn export_text(
             let summary = Summary::new(config, estimate);
             let stage = stage_name(config, summary.worst);
             let sentence = summary.sentence(config, Scale::coarse(options.unit));
-            let text = format!("{}, {stage}. {sentence}", label());
+            let name = options.label.clone();
+            let name = name.unwrap_or_else(|| preset_label(&share.setup));
+            let text = format!("{name}, {stage}. {sentence}");
             links::with_summary(page, share, &text)
         }
         ExportFormat::Link(LinkForm::Frame) => links::embed(page, share, &label(), view),
@@ -95,8 +101,18 @@ fn module_index(share: &ShareState, name: &str) -> Result<usize, ExportError> {
     found.ok_or_else(|| ExportError::UnknownModule(name.to_owned()))
 }
 
-/// The default of [`ExportOptions::label`].
-fn default_label(setup: &Setup) -> String {
+/// The default of [`ExportOptions::label`]. It says where the job has no number, or only that of another job.
+fn default_label(setup: &Setup, is_legal: bool) -> String {
+    let name = preset_label(setup);
+    match verdict::headline(&setup.job.not_modelled) {
+        _ if !is_legal => format!("{name}: cannot run"),
+        Some(headline) => format!("{name}. {headline}"),
+        None => name,
+    }
+}
+
+/// What a link leads to, by the preset's name.
+fn preset_label(setup: &Setup) -> String {
     let preset = setup.preset.as_ref().and_then(PresetRef::label);
     let model = preset.unwrap_or("a Megatron training job");
     format!("GPU memory of {model}")

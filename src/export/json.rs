@@ -2,18 +2,30 @@
 
 use super::provenance::made_by;
 use crate::config::job::Config;
+use crate::config::problem::Problem;
+use crate::config::validate;
 use crate::formats::job_json;
 use crate::formats::state::ShareState;
 use crate::memory::bucket::Bucket;
 use crate::memory::{Estimate, ModuleEstimate, StageEstimate};
+use crate::report::verdict::another_job;
 use crate::value::Value;
 
 /// The text of the file: the document of [`job_json`], with the result where the job has one.
 #[must_use]
 pub fn write(state: &ShareState, result: Option<(&Config, &Estimate)>) -> String {
     let mut document = job_json::document(state);
+    let errors = match result {
+        Some(_) => Vec::new(),
+        None => validate(&state.setup.job).problems,
+    };
+    let errors = errors.into_iter().filter(Problem::is_error);
+    let errors: Vec<Value> = errors.map(|problem| text(&problem.message)).collect();
     if let Value::Map(entries) = &mut document {
         entries.push(entry("made_by", text(&made_by())));
+        if !errors.is_empty() {
+            entries.push(entry("cannot_run", Value::List(errors)));
+        }
         entries.extend(
             result.map(|(config, estimate)| entry("result", self::result(config, estimate))),
         );
@@ -27,7 +39,7 @@ fn result(config: &Config, estimate: &Estimate) -> Value {
     let bytes = estimate.worst_stage().map_or(0, |stage| stage.total.0);
     let modules = config.modules().iter().zip(&estimate.modules);
     let modules = modules.map(|(module, estimate)| result_of_module(module.name(), estimate));
-    Value::Map(vec![
+    let mut entries = vec![
         entry(
             "worst",
             Value::Map(vec![
@@ -37,7 +49,11 @@ fn result(config: &Config, estimate: &Estimate) -> Value {
             ]),
         ),
         entry("modules", Value::List(modules.collect())),
-    ])
+    ];
+    if let Some(reason) = another_job(config) {
+        entries.insert(0, entry("not_this_job", text(&reason)));
+    }
+    Value::Map(entries)
 }
 
 fn result_of_module(name: &str, estimate: &ModuleEstimate) -> Value {

@@ -4,6 +4,7 @@ use super::{rank_map, style, svg};
 use crate::report::charts::{CHARTS, Subject};
 use crate::report::markup::Markup;
 use crate::report::rank_map::Coloring;
+use crate::report::verdict;
 
 /// The ids and titles of all pictures.
 pub fn names() -> impl Iterator<Item = (&'static str, &'static str)> {
@@ -18,7 +19,11 @@ pub fn draw(name: &str, subject: &Subject<'_>, coloring: Coloring) -> Option<Mar
         return Some(rank_map::picture(subject, coloring));
     }
     let chart = CHARTS.iter().find(|chart| chart.id == name)?;
-    Some(svg::picture(&(chart.draw)(subject), &style::standalone()))
+    let mut scene = (chart.draw)(subject);
+    if let Some(note) = verdict::headline(subject.config.not_modelled()) {
+        scene = scene.with_note(&note);
+    }
+    Some(svg::picture(&scene, &style::standalone()))
 }
 
 /// The message for an unknown id.

@@ -3,7 +3,9 @@
 
 use core::fmt::Write as _;
 
+use crate::config::not_modelled::NotModelled;
 use crate::config::problem::{Problem, Severity};
+use crate::report::verdict;
 use crate::source::{MEGATRON_BRIDGE_REVISION, MEGATRON_LM_REVISION};
 
 /// The version of this calculator.
@@ -38,14 +40,62 @@ pub fn with_errors(comments: CommentStyle, text: &str, problems: &[Problem]) -> 
     if comments != CommentStyle::Hash || errors.clone().next().is_none() {
         return text.to_owned();
     }
-    let mut out = String::from("# Megatron refuses this job as it is:\n");
+    let mut out = String::from("# Cannot run: Megatron refuses this job as it is:\n");
     for problem in errors {
-        // Messages quote what was typed. A line break in it would end the comment.
-        let words = problem.message.chars();
-        let words = words.filter(|c| !c.is_control() && !matches!(c, '\u{2028}' | '\u{2029}'));
-        let _ = writeln!(out, "# - {}", words.collect::<String>());
+        let _ = writeln!(out, "# - {}", on_one_line(&problem.message));
     }
     out + text
+}
+
+/// The text after a comment that names what of the job is not modelled, for formats with comments.
+#[must_use]
+pub fn with_marks(comments: CommentStyle, text: &str, marks: &[NotModelled]) -> String {
+    let Some(headline) = verdict::headline(marks) else {
+        return text.to_owned();
+    };
+    let headline = on_one_line(&headline);
+    match comments {
+        CommentStyle::Hash => {
+            let mut out = format!("# {headline}:\n");
+            for mark in marks {
+                let _ = writeln!(out, "# - {}", on_one_line(&mark.to_string()));
+            }
+            out + text
+        }
+        CommentStyle::Markdown => {
+            let mut out = format!("**{}**\n\n", markdown(&headline));
+            for mark in marks {
+                let _ = writeln!(out, "- {}", markdown(&on_one_line(&mark.to_string())));
+            }
+            format!("{out}\n{text}")
+        }
+        CommentStyle::None => text.to_owned(),
+    }
+}
+
+/// A text without line breaks and control characters, which would end a comment. Keys and messages quote what was typed.
+fn on_one_line(text: &str) -> String {
+    let words = text.chars();
+    let words = words.filter(|c| !c.is_control() && !matches!(c, '\u{2028}' | '\u{2029}'));
+    words.collect()
+}
+
+/// A text in Markdown, in which underscores and other punctuation of keys stay as they are.
+fn markdown(text: &str) -> String {
+    let special = |c: char| {
+        matches!(
+            c,
+            '\\' | '`' | '*' | '_' | '[' | ']' | '<' | '>' | '|' | '#'
+        )
+    };
+    let mut out = String::new();
+    for c in text.chars() {
+        if special(c) {
+            out.push('\\');
+        }
+        out.push(c);
+    }
+    out
 }
 
 /// The text with a comment that states its provenance. `link` is the link of the job.

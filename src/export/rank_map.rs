@@ -7,6 +7,7 @@ use crate::report::markup::{Markup, tag};
 use crate::report::rank_map::{Cells, ColoredCells, Coloring};
 use crate::report::scene::Px;
 use crate::report::summary::{Summary, stage_name};
+use crate::report::verdict;
 
 /// The picture's id.
 pub const ID: &str = "rank_map";
@@ -74,11 +75,22 @@ pub fn picture(subject: &Subject<'_>, coloring: Coloring) -> Markup {
         stage_name(subject.config, summary.worst),
         scale.amount(summary.total)
     );
+    let note = verdict::headline(subject.config.not_modelled());
+    let description = match &note {
+        Some(note) => format!("{note}. {description}"),
+        None => description,
+    };
+    let below_legend = below + LINE.times(lines);
+    let height = note.as_ref().map_or(below_legend, |_| below_legend + LINE);
+    let note = note.map(|note| {
+        tag("text")
+            .class("label")
+            .with("x", EDGE)
+            .with("y", below_legend + LINE - Px::of(6))
+            .text(note)
+    });
     let title = format!("Ranks by {}", coloring.id());
-    let (width, height) = (
-        subject.width.to_string(),
-        (below + LINE.times(lines)).to_string(),
-    );
+    let (width, height) = (subject.width.to_string(), height.to_string());
     tag("svg")
         .with("xmlns", "http://www.w3.org/2000/svg")
         .class("scene")
@@ -91,6 +103,7 @@ pub fn picture(subject: &Subject<'_>, coloring: Coloring) -> Markup {
         .child(tag("style").text(style::of_ranks()))
         .child(cells)
         .children(legend)
+        .children(note)
 }
 
 /// A path that is filled with a color.

@@ -8,7 +8,8 @@ use crate::memory::bucket::Bucket;
 use crate::report::amount::{Scale, Unit};
 use crate::units::Bytes;
 
-/// CSV (RFC 4180) with a row for every stage: module, pipeline rank, bytes of every bucket, and their total.
+/// CSV (RFC 4180) with a row for every stage: module, pipeline rank, bytes of every bucket, their total, and
+/// what is not modelled.
 #[must_use]
 pub fn csv(config: &Config, estimate: &Estimate) -> String {
     let mut out = String::from("module,pp_rank");
@@ -16,7 +17,19 @@ pub fn csv(config: &Config, estimate: &Estimate) -> String {
         out.push(',');
         out.push_str(bucket.id());
     }
-    out.push_str(",total\r\n");
+    out.push_str(",total");
+    let marks = config.not_modelled().iter();
+    let marks: Vec<String> = marks.map(ToString::to_string).collect();
+    // The last column is there only where something is not modelled.
+    let last = match marks.as_slice() {
+        [] => String::new(),
+        marks => format!(",{}", cell(&marks.join("; "))),
+    };
+    out.push_str(if last.is_empty() {
+        "\r\n"
+    } else {
+        ",not_modelled\r\n"
+    });
     for (module, estimate) in config.modules().iter().zip(&estimate.modules) {
         for (pp_rank, stage) in estimate.stages.iter().enumerate() {
             out.push_str(&cell(module.name()));
@@ -24,7 +37,7 @@ pub fn csv(config: &Config, estimate: &Estimate) -> String {
             for bucket in Bucket::ALL {
                 let _ = write!(out, ",{}", stage.bytes(bucket).0);
             }
-            let _ = write!(out, ",{}\r\n", stage.total.0);
+            let _ = write!(out, ",{}{last}\r\n", stage.total.0);
         }
     }
     out

@@ -25,6 +25,7 @@ use self::source::Source;
 use super::json;
 use super::node::{Data, Entry, Node};
 use super::report::{KeyReport, KeyStatus, Setting, shown_data};
+use crate::config::not_modelled::MemoryEffect;
 
 /// A `config.json` as Megatron fields.
 #[derive(Clone, Debug, PartialEq)]
@@ -122,6 +123,26 @@ pub fn read(root: &Node) -> Result<HfImport, HfError> {
         settings,
         report,
     })
+}
+
+/// How much a key changes memory that is reported as not modelled, by its name and by what is not followed.
+pub(crate) fn effect(key: &str, reason: &str) -> MemoryEffect {
+    let key = key.rsplit('.').next().unwrap_or_default();
+    match key {
+        "torch_dtype" | "dtype" | "scoring_func" => MemoryEffect::Nothing,
+        "attention_out_bias"
+        | "use_bias"
+        | "mamba_proj_bias"
+        | "residual_multiplier"
+        | "attention_multiplier"
+        | "embedding_multiplier"
+        | "logits_scaling"
+        | "indexer_types"
+        | "conv_kernel"
+        | "position_embedding_type" => MemoryEffect::BelowTwoPercent,
+        "model_type" if reason.contains("one head wide") => MemoryEffect::BelowTwoPercent,
+        _ => MemoryEffect::More,
+    }
 }
 
 fn whole_file(root: &Node, kind: HfProblemKind) -> HfError {

@@ -28,6 +28,7 @@ use super::state::ShareState;
 use super::training_log::LogMeasurements;
 use super::{frameworks, overrides, shell, yaml};
 use crate::config::fields::FieldId;
+use crate::config::not_modelled::MemoryEffect;
 
 /// Longest text that is read, in bytes.
 pub const MAX_BYTES: usize = 5_000_000;
@@ -77,6 +78,8 @@ pub struct Row {
     pub field: Option<FieldId>,
     /// Why, in a few words; may be empty.
     pub note: Cow<'static, str>,
+    /// How much the key changes memory, where the status is [`KeyStatus::NotModelled`].
+    pub effect: Option<MemoryEffect>,
 }
 
 /// A question that the text leaves open.

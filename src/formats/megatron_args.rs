@@ -5,6 +5,7 @@
 //! revision, with the flags that it generates from dataclasses, and from the parsers of its other programs. Flags
 //! that cannot change memory are known by name and arity only, so that an import can tell them from misspelled ones.
 
+mod effects;
 mod elsewhere;
 mod ignored;
 mod without_field;
@@ -12,6 +13,8 @@ mod without_field;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
+
+pub use effects::effect;
 
 pub use crate::config::field::Arity;
 use crate::config::field::{Default, Field};

@@ -69,6 +69,9 @@ pub(super) fn replace_model(import: &mut Import, job: &RawJob) {
     joined.overlay(&kept);
     let own = &mut import.state.setup.job;
     own.shared = joined;
+    for mark in &job.not_modelled {
+        own.mark(mark.clone());
+    }
     let free = |id: FieldId| {
         let group = id.field().group;
         trains(id) && group != Group::Hardware && id != FieldId::world_size
@@ -80,7 +83,11 @@ pub(super) fn replace_model(import: &mut Import, job: &RawJob) {
 /// Sets the imported values in the current job, and drops what contradicts them there. Returns the fields that change.
 pub(super) fn set_fields(import: &mut Import, onto: &Setup) -> Vec<FieldId> {
     let said = core::mem::take(&mut import.state.setup.job.shared);
+    let marks = core::mem::take(&mut import.state.setup.job.not_modelled);
     let mut setup = onto.clone();
+    for mark in marks {
+        setup.job.mark(mark);
+    }
     let mut names = setup.job.modules.iter();
     let module = names.position(|module| module.name == LANGUAGE_MODULE);
     let module = module.unwrap_or_default();
@@ -123,6 +130,7 @@ fn report(import: &mut Import, gone: Vec<Resolution>) {
             status: KeyStatus::Conflicting,
             field: Some(change.field),
             note: format!("of your job, {now}: {}", change.why).into(),
+            effect: None,
         }
     }));
 }

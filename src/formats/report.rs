@@ -82,7 +82,7 @@ pub enum KeyStatus {
     Derived,
     /// It does not change the memory of a training job.
     Ignored,
-    /// It changes memory, but the estimate does not follow it.
+    /// The estimate does not follow it. The row says how much it changes memory.
     NotModelled,
     /// It contradicts another key or the model family, and the other one counts.
     Conflicting,

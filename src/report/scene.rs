@@ -399,3 +399,21 @@ pub struct Scene {
     /// Drawings in front of the marks.
     pub before: Vec<Drawing>,
 }
+
+/// The height of a note below a scene.
+const NOTE: Px = Px::of(20);
+
+impl Scene {
+    /// The scene with a line of text below it. Where the line has no room, only its description has the whole text.
+    #[must_use]
+    pub fn with_note(mut self, note: &str) -> Self {
+        let mut shown = note.to_owned();
+        while Px::of_text(&shown) > self.width && shown.pop().is_some() {}
+        let base = (Px::ZERO, self.height + NOTE - Px::of(6));
+        let drawing = Drawing::text(Class::Alarm, base, Anchor::Start, shown);
+        self.before.push(drawing);
+        self.height += NOTE;
+        self.description = format!("{note}. {}", self.description);
+        self
+    }
+}

@@ -3,6 +3,7 @@
 
 use super::amount::{Scale, Unit};
 use crate::config::job::Config;
+use crate::config::not_modelled::NotModelled;
 use crate::units::Bytes;
 
 /// The verdict on a job that Megatron runs.
@@ -107,4 +108,18 @@ pub fn another_job(config: &Config) -> Option<String> {
     let marks = config.not_modelled().iter();
     let reasons: Vec<String> = marks.map(ToString::to_string).collect();
     (!reasons.is_empty()).then(|| reasons.join("; "))
+}
+
+/// The headline of a job with marks, such as `Estimate of another job: use_megatron_fsdp is not modelled`; `None` for jobs
+/// without marks.
+#[must_use]
+pub fn headline(marks: &[NotModelled]) -> Option<String> {
+    let keys: Vec<&str> = marks.iter().map(|mark| mark.key.as_str()).collect();
+    let (last, others) = keys.split_last()?;
+    let (keys, verb) = match others {
+        [] => ((*last).to_owned(), "is"),
+        _ => (format!("{} and {last}", others.join(", ")), "are"),
+    };
+    let words = Verdict::NotThisJob.words();
+    Some(format!("{words}: {keys} {verb} not modelled"))
 }

@@ -3,6 +3,7 @@
 mod facts;
 mod fixes;
 mod gpus;
+mod illegal;
 mod laws;
 mod megatron;
 mod not_modelled;

@@ -3,6 +3,7 @@
 mod chart_file;
 mod export_text;
 mod hybrid;
+mod not_modelled;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, Permissions};

@@ -15,6 +15,7 @@ mod job_json;
 mod json;
 mod keys;
 mod megatron_args;
+mod not_modelled;
 mod overrides;
 mod precision;
 mod python;

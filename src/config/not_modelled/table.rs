@@ -98,7 +98,7 @@ pub(super) const FEATURES: &[Feature] = &[
     ),
     feature(
         "fp4",
-        &["fp4", "fp4_format", "fp4_param", "fp4_param_gather"],
+        &["fp4", "fp4_format"],
         "weights and inputs of linear layers are saved in fp4",
         of_transformer("TransformerConfig.fp4"),
     ),
@@ -193,15 +193,6 @@ pub(super) const FEATURES: &[Feature] = &[
         of_arguments("--fp16-lm-cross-entropy"),
     ),
     feature(
-        "gradbuf",
-        &["reuse_grad_buf_for_mxfp8_param_ag"],
-        "gathered parameters share the memory of gradients",
-        Source::megatron(
-            "megatron/core/distributed/param_and_grad_buffer.py",
-            "_ParamAndGradBuffer",
-        ),
-    ),
-    feature(
         "fp32acc",
         &["ddp_param_name_patterns_for_fp32_local_accumulation"],
         "some gradients are accumulated in fp32",
@@ -275,6 +266,27 @@ pub(super) const FEATURES: &[Feature] = &[
         ),
     ),
     feature(
+        "mimo",
+        &["llm_tp", "encoder_tp"],
+        "the ranks of modules, whose encoder stands in the program and in no flag: add the modules, each with its own sizes",
+        Source::megatron("examples/mimo/training/args.py", "add_mimo_args"),
+    ),
+    feature(
+        "frozen",
+        &["freeze_lm", "freeze_model", "freeze_base_for_mtp"],
+        "frozen parameters need no gradients and no optimizer states",
+        Source::megatron(
+            "examples/multimodal/multimodal_args.py",
+            "add_multimodal_extra_args",
+        ),
+    ),
+    feature(
+        "t5",
+        &["decoder_seq_length", "decoder_num_layers"],
+        "models with an encoder and a decoder have a second stack of layers",
+        of_arguments("--decoder-seq-length"),
+    ),
+    feature(
         "program",
         &[
             "pretrain_t5",
@@ -292,7 +304,7 @@ pub(super) const FEATURES: &[Feature] = &[
     feature(
         "family",
         &[],
-        "the family of the model is not known, and was read like Llama",
+        "not a known family: read like Llama; check normalization, activation, biases and experts",
         Source {
             origin: Origin::MegatronBridge,
             place: "src/megatron/bridge/models/conversion/auto_bridge.py",

@@ -53,10 +53,13 @@ pub(super) fn find(name: &str) -> Option<KeyMeaning> {
             let defaults = DEFAULTS.iter().find(|(known, _)| *known == name);
             return defaults.map(|(name, _)| KeyMeaning::Field(name));
         }
-        // They are computed from the sizes of the other axes.
-        "tensor_parallel_num_weight_shards" | "expert_tensor_parallel_num_weight_shards" => {
-            return Some(KeyMeaning::Irrelevant);
-        }
+        // The first two are computed from the sizes of the other axes. For the others, arguments of checkpoints and files have
+        // replaced those of the command line.
+        "tensor_parallel_num_weight_shards"
+        | "expert_tensor_parallel_num_weight_shards"
+        | "use_checkpoint_args"
+        | "use_mp_args_from_checkpoint_args"
+        | "yaml_cfg" => return Some(KeyMeaning::Irrelevant),
         _ => {}
     }
     let field = FieldId::by_destination(name).filter(|id| id.field().megatron);
@@ -78,7 +81,7 @@ pub(super) fn find(name: &str) -> Option<KeyMeaning> {
     };
     match megatron_args::find(name).or_else(opposite)? {
         Known::Irrelevant(_) | Known::Relevant(_) => Some(KeyMeaning::Irrelevant),
-        Known::Elsewhere { what, .. } => Some(KeyMeaning::NotModelled(what)),
+        Known::Elsewhere { what, .. } => Some(KeyMeaning::less(what)),
         Known::Retired { successor, .. } => Some(KeyMeaning::Retired(successor)),
     }
 }

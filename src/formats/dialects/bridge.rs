@@ -6,13 +6,14 @@
 pub mod precision;
 
 use super::meaning::{
-    KeyMeaning::{self, Field, Irrelevant, NotModelled, Opposite, Rule},
+    KeyMeaning::{self, Field, Irrelevant, Opposite, Rule},
     KeyRule, look_up, of_hybrid, same_field,
 };
 use crate::formats::megatron_args::{self, Known};
 
-/// Why keys are not followed that neither Megatron-LM's flags of that name are.
-const ELSEWHERE: &str = "the estimate does not follow it";
+/// What is not followed of adapters.
+const ADAPTERS: &str =
+    "only adapters are trained: all other weights need no gradients and no optimizer states";
 
 /// What attention in fp8 keeps.
 const FP8_ATTENTION: &str = "what attention in fp8 saves is not counted";
@@ -39,9 +40,18 @@ const KEYS: &[(&str, KeyMeaning)] = &[
     ),
     ("rng.seed", Field("seed")),
     ("model.deterministic_mode", Field("deterministic_mode")),
-    ("dataset.reset_position_ids", NotModelled(ELSEWHERE)),
-    ("checkpoint.use_checkpoint_args", NotModelled(ELSEWHERE)),
-    ("tokenizer.vocab_extra_ids", NotModelled(ELSEWHERE)),
+    (
+        "dataset.reset_position_ids",
+        KeyMeaning::nothing("positions start anew within a sample of the same length"),
+    ),
+    (
+        "checkpoint.use_checkpoint_args",
+        KeyMeaning::more("arguments in the checkpoint replace those of the job"),
+    ),
+    (
+        "tokenizer.vocab_extra_ids",
+        KeyMeaning::less("the vocabulary has some more tokens"),
+    ),
     ("dataset.sequence_length", Field("seq_length")),
     ("tokenizer.tokenizer_model", Rule(KeyRule::TokenizerModel)),
     ("tokenizer.tokenizer_type", Rule(KeyRule::TokenizerType)),
@@ -69,28 +79,31 @@ const KEYS: &[(&str, KeyMeaning)] = &[
     ("model.cpu_offloading_activations", Irrelevant),
     (
         "model.cpu_offloading_weights",
-        NotModelled("weights are not offloaded"),
+        KeyMeaning::more("weights are not offloaded"),
     ),
     (
         "model.cpu_offloading_double_buffering",
-        NotModelled("one buffer is counted"),
+        KeyMeaning::less("one buffer is counted"),
     ),
     (
         "model.fp8_dot_product_attention",
-        NotModelled(FP8_ATTENTION),
+        KeyMeaning::more(FP8_ATTENTION),
     ),
-    ("model.fp8_multi_head_attention", NotModelled(FP8_ATTENTION)),
+    (
+        "model.fp8_multi_head_attention",
+        KeyMeaning::more(FP8_ATTENTION),
+    ),
     (
         "mixed_precision.fp8_dot_product_attention",
-        NotModelled(FP8_ATTENTION),
+        KeyMeaning::more(FP8_ATTENTION),
     ),
     (
         "mixed_precision.fp8_multi_head_attention",
-        NotModelled(FP8_ATTENTION),
+        KeyMeaning::more(FP8_ATTENTION),
     ),
     (
         "optimizer.store_param_remainders",
-        NotModelled("counted as true"),
+        KeyMeaning::less("counted as true"),
     ),
     (
         "optimizer.use_layer_wise_distributed_optimizer",
@@ -130,10 +143,7 @@ const KEYS: &[(&str, KeyMeaning)] = &[
     ("ddp.check_for_nan_in_grad", Irrelevant),
     ("optimizer.params_dtype", Rule(KeyRule::Dtype)),
     // Sections.
-    (
-        "peft",
-        NotModelled("adapters change which parameters are trained"),
-    ),
+    ("peft", KeyMeaning::more(ADAPTERS)),
     ("comm_overlap.tp_comm_overlap_cfg", Irrelevant),
 ];
 

@@ -1,5 +1,6 @@
 //! What a key of a front end means for Megatron-LM: the values of the key tables.
 
+use crate::config::not_modelled::MemoryEffect;
 use crate::formats::megatron_args;
 
 /// What a key of a front end means for Megatron-LM. Fields are named by Megatron-LM's argparse destinations.
@@ -11,12 +12,37 @@ pub enum KeyMeaning {
     Opposite(&'static str),
     /// The value has to be converted, or decides a field only together with other keys.
     Rule(KeyRule),
-    /// The key changes memory, but not in a way that the estimate follows; the text says why.
-    NotModelled(&'static str),
+    /// The estimate does not follow the key.
+    NotModelled {
+        /// How much the key changes memory where it is not switched off.
+        effect: MemoryEffect,
+        /// What of the memory is not followed.
+        reason: &'static str,
+    },
     /// The key does not change the memory of a training step.
     Irrelevant,
     /// A flag that the pinned version of Megatron-LM no longer has, and the flag that replaces it, if any.
     Retired(Option<&'static str>),
+}
+
+impl KeyMeaning {
+    /// A key that changes memory by 2 % or more.
+    pub(super) const fn more(reason: &'static str) -> Self {
+        let effect = MemoryEffect::More;
+        Self::NotModelled { effect, reason }
+    }
+
+    /// A key that changes memory by less than 2 %.
+    pub(super) const fn less(reason: &'static str) -> Self {
+        let effect = MemoryEffect::BelowTwoPercent;
+        Self::NotModelled { effect, reason }
+    }
+
+    /// A key that changes no memory of a training step, although it might seem so.
+    pub(super) const fn nothing(reason: &'static str) -> Self {
+        let effect = MemoryEffect::Nothing;
+        Self::NotModelled { effect, reason }
+    }
 }
 
 /// How a key is converted that is not just another name of a field.

@@ -2,6 +2,7 @@
 
 use super::meaning::{KeyMeaning, KeyRule, of_hybrid};
 use crate::config::fields::FieldId;
+use crate::config::not_modelled::Feature;
 use crate::formats::megatron_args::{self, Arity, Known};
 
 /// What a flag means; given without its dashes, with dashes or underscores inside.
@@ -28,7 +29,10 @@ pub(super) fn find(name: &str) -> Option<KeyMeaning> {
         }
         Known::Relevant(spec) => KeyMeaning::Field(&spec.dest),
         Known::Irrelevant(_) => KeyMeaning::Irrelevant,
-        Known::Elsewhere { what, .. } => KeyMeaning::NotModelled(what),
+        Known::Elsewhere { what, .. } => match Feature::of_key(name) {
+            Some(feature) => KeyMeaning::more(feature.reason),
+            None => KeyMeaning::less(what),
+        },
         Known::Retired { successor, .. } => KeyMeaning::Retired(successor),
     })
 }

@@ -4,7 +4,7 @@
 //! set anew. Only the training actor is meant: rollout engines are not.
 
 use super::meaning::{
-    KeyMeaning::{self, Field, Irrelevant, NotModelled, Rule},
+    KeyMeaning::{self, Field, Irrelevant, Rule},
     KeyRule, look_up,
 };
 use crate::formats::megatron_args::Arity;
@@ -23,82 +23,88 @@ const KEYS: &[(&str, KeyMeaning)] = &[
     ("use-gated-attention", Field("attention_output_gate")),
     (
         "colocate",
-        NotModelled("rollout engines on the same GPUs are not counted"),
+        KeyMeaning::nothing("rollout engines on the same GPUs sleep while the model is trained"),
     ),
     (
         "offload",
-        NotModelled("moves between phases, not during training"),
+        KeyMeaning::nothing("moves between phases, not during training"),
     ),
     (
         "offload-train",
-        NotModelled("moves between phases, not during training"),
+        KeyMeaning::nothing("moves between phases, not during training"),
     ),
     (
         "offload-rollout",
-        NotModelled("moves between phases, not during training"),
+        KeyMeaning::nothing("moves between phases, not during training"),
     ),
     (
         "freeze-params-name-list",
-        NotModelled("frozen parameters have no gradients"),
+        KeyMeaning::more("frozen parameters have no gradients"),
     ),
     (
         "only-train-params-name-list",
-        NotModelled("frozen parameters have no gradients"),
+        KeyMeaning::more("frozen parameters have no gradients"),
     ),
     (
         "freeze-indexer",
-        NotModelled("frozen parameters have no gradients"),
+        KeyMeaning::less("frozen parameters have no gradients"),
     ),
     (
         "log-probs-chunk-size",
-        NotModelled("the chunks of the loss are not followed"),
+        KeyMeaning::more("the chunks of the loss are not followed"),
     ),
     (
         "recompute-loss-function",
-        NotModelled("the chunks of the loss are not followed"),
+        KeyMeaning::more("the chunks of the loss are not followed"),
     ),
-    ("ref-load", NotModelled("reference models are not counted")),
+    (
+        "ref-load",
+        KeyMeaning::nothing("reference models wait in the memory of the host"),
+    ),
     (
         "post-self-attn-layernorm",
-        NotModelled("norms after attention are not counted"),
+        KeyMeaning::more("norms after attention are not counted"),
     ),
     (
         "post-mlp-layernorm",
-        NotModelled("norms after the MLP are not counted"),
+        KeyMeaning::more("norms after the MLP are not counted"),
     ),
     ("num-steps-per-rollout", Rule(KeyRule::StepsPerRollout)),
     (
         "keep-old-actor",
-        NotModelled("copies of the model between phases are not counted"),
+        KeyMeaning::nothing("copies of the model wait in the memory of the host"),
     ),
-    ("use-opd", NotModelled("teacher models are not counted")),
+    (
+        "use-opd",
+        KeyMeaning::less("teacher models are not counted"),
+    ),
     (
         "opd-teacher-load",
-        NotModelled("teacher models are not counted"),
+        KeyMeaning::more("teacher models are not counted"),
     ),
     (
         "enable-mtp-training",
-        NotModelled("whether multi-token prediction trains is not followed"),
+        KeyMeaning::nothing("multi-token prediction is counted as trained"),
     ),
     (
         "allgather-cp",
-        NotModelled("another kind of context parallelism"),
+        KeyMeaning::more("another kind of context parallelism"),
     ),
     (
         "use-stateless-adam",
-        NotModelled("an optimizer without moments is not followed"),
+        KeyMeaning::more("an optimizer without moments is not followed"),
     ),
     (
         "custom-model-provider-path",
-        NotModelled("code of its own is not read"),
+        KeyMeaning::more("code of its own is not read"),
     ),
     (
         "custom-loss-function-path",
-        NotModelled("code of its own is not read"),
+        KeyMeaning::more("code of its own is not read"),
     ),
     (
         "custom-megatron-init-path",
-        NotModelled("code of its own is not read"),
+        KeyMeaning::less("code of its own is not read"),
     ),
 ];
 

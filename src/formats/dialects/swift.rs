@@ -5,11 +5,17 @@
 //! written out, and several defaults are its own.
 
 use super::meaning::{
-    KeyMeaning::{self, Field, Irrelevant, NotModelled, Opposite, Rule},
+    KeyMeaning::{self, Field, Irrelevant, Opposite, Rule},
     KeyRule, look_up, of_hybrid, same_field,
 };
 use super::megatron_lm;
 use crate::formats::megatron_args::{self, Known};
+
+/// What is not followed of adapters.
+const ADAPTERS: &str =
+    "only adapters are trained: all other weights need no gradients and no optimizer states";
+/// Why settings of adapters change nothing by themselves.
+const OF_ADAPTERS: &str = "only with adapters, which tuner_type asks for";
 
 /// Arguments that are not called like Megatron-LM's fields.
 const KEYS: &[(&str, KeyMeaning)] = &[
@@ -26,65 +32,65 @@ const KEYS: &[(&str, KeyMeaning)] = &[
         Rule(KeyRule::VirtualStages),
     ),
     ("megatron_extra_kwargs", Rule(KeyRule::Nested)),
-    (
-        "tuner_type",
-        NotModelled("adapters change which parameters are trained"),
-    ),
-    (
-        "train_type",
-        NotModelled("adapters change which parameters are trained"),
-    ),
-    (
-        "lora_rank",
-        NotModelled("adapters change which parameters are trained"),
-    ),
-    (
-        "target_modules",
-        NotModelled("adapters change which parameters are trained"),
-    ),
+    ("tuner_type", KeyMeaning::more(ADAPTERS)),
+    ("train_type", KeyMeaning::more(ADAPTERS)),
+    ("lora_rank", KeyMeaning::nothing(OF_ADAPTERS)),
+    ("target_modules", KeyMeaning::nothing(OF_ADAPTERS)),
     (
         "freeze_llm",
-        NotModelled("frozen parameters have no gradients"),
+        KeyMeaning::more("frozen parameters have no gradients"),
     ),
-    ("freeze_vit", NotModelled("the vision tower is not counted")),
+    (
+        "freeze_vit",
+        KeyMeaning::more("the vision tower is not counted"),
+    ),
     (
         "freeze_aligner",
-        NotModelled("the vision tower is not counted"),
+        KeyMeaning::nothing("the vision tower is not counted"),
     ),
     (
         "freeze_parameters",
-        NotModelled("frozen parameters have no gradients"),
+        KeyMeaning::more("frozen parameters have no gradients"),
     ),
     (
         "freeze_parameters_ratio",
-        NotModelled("frozen parameters have no gradients"),
+        KeyMeaning::more("frozen parameters have no gradients"),
     ),
     (
         "rlhf_type",
-        NotModelled("reference models and rollouts are not counted"),
+        KeyMeaning::more("reference models and rollouts are not counted"),
     ),
-    ("ref_model", NotModelled("reference models are not counted")),
+    (
+        "ref_model",
+        KeyMeaning::more("reference models are not counted"),
+    ),
     (
         "teacher_model",
-        NotModelled("teacher models are not counted"),
+        KeyMeaning::more("teacher models are not counted"),
     ),
-    ("use_vllm", NotModelled("rollout engines are not counted")),
-    ("vllm_mode", NotModelled("rollout engines are not counted")),
+    (
+        "use_vllm",
+        KeyMeaning::nothing("rollout engines sleep while the model is trained"),
+    ),
+    (
+        "vllm_mode",
+        KeyMeaning::nothing("rollout engines sleep while the model is trained"),
+    ),
     (
         "vllm_gpu_memory_utilization",
-        NotModelled("rollout engines are not counted"),
+        KeyMeaning::nothing("rollout engines sleep while the model is trained"),
     ),
     (
         "offload_model",
-        NotModelled("moves between phases, not during training"),
+        KeyMeaning::nothing("moves between phases, not during training"),
     ),
     (
         "offload_optimizer",
-        NotModelled("moves between phases, not during training"),
+        KeyMeaning::nothing("moves between phases, not during training"),
     ),
     (
         "sleep_level",
-        NotModelled("rollout engines are not counted"),
+        KeyMeaning::nothing("rollout engines sleep while the model is trained"),
     ),
     ("mtp_shared_weights", Field("mtp_use_repeated_layer")),
 ];
@@ -92,7 +98,7 @@ const KEYS: &[(&str, KeyMeaning)] = &[
 /// Arguments of one meaning, separated by blanks.
 const GROUPS: &[(KeyMeaning, &str)] = &[
     (
-        NotModelled("adapters change which parameters are trained"),
+        KeyMeaning::nothing(OF_ADAPTERS),
         "\
             adalora_beta1 adalora_beta2 adalora_deltaT adalora_init_r adalora_orth_reg_weight adalora_target_r \
             adalora_tfinal adalora_tinit adapter_act adapter_length boft_block_num boft_block_size boft_dropout \
@@ -104,42 +110,56 @@ const GROUPS: &[(KeyMeaning, &str)] = &[
             vera_projection_prng_key vera_rank mcore_adapter adapters",
     ),
     (
-        NotModelled("frozen parameters have no gradients"),
+        KeyMeaning::more("frozen parameters have no gradients"),
         "\
             freeze_parameters_regex trainable_parameters trainable_parameters_regex",
     ),
     (
-        NotModelled("reference, reward and teacher models are not counted"),
+        KeyMeaning::more("reference, reward and teacher models are not counted"),
+        "mcore_ref_model reward_model",
+    ),
+    (
+        KeyMeaning::nothing(
+            "about reference, reward and teacher models, which other arguments name",
+        ),
         "\
-            mcore_ref_adapter mcore_ref_model offload_teacher_model ref_adapters ref_model_revision \
-            ref_model_type reward_adapters reward_model reward_model_plugin reward_model_revision \
+            mcore_ref_adapter offload_teacher_model ref_adapters ref_model_revision \
+            ref_model_type reward_adapters reward_model_plugin reward_model_revision \
             reward_model_type teacher_adapters teacher_deepspeed teacher_kl_coef teacher_model_revision \
             teacher_model_server teacher_model_type teacher_tag_key",
     ),
     (
-        NotModelled("quantized weights are not counted as such"),
-        "\
-            bnb_4bit_compute_dtype bnb_4bit_quant_storage bnb_4bit_quant_type bnb_4bit_use_double_quant hqq_axis \
-            quant_bits quant_method",
+        KeyMeaning::more("quantized weights are not counted as such"),
+        "quant_bits quant_method",
     ),
     (
-        NotModelled("the vision tower is not counted"),
+        KeyMeaning::nothing("about quantized weights, which quant_method asks for"),
+        "\
+            bnb_4bit_compute_dtype bnb_4bit_quant_storage bnb_4bit_quant_type bnb_4bit_use_double_quant hqq_axis",
+    ),
+    (
+        KeyMeaning::less("the vision tower is not counted"),
         "\
             aligner_lr vit_attn_impl vit_gradient_checkpointing vit_gradient_checkpointing_kwargs vit_lr",
     ),
     (
-        NotModelled("heads other than that of a language model are not counted"),
-        "\
-            num_labels task_type",
+        KeyMeaning::more("heads other than that of a language model are not counted"),
+        "num_labels",
     ),
     (
-        NotModelled("the estimate does not follow it"),
-        "\
-            apply_dsa_kernel_fusion csa_dense_mode linear_decoupled_in_proj mtp_decoder_input_detach \
-            use_fused_mhc",
+        KeyMeaning::less("heads other than that of a language model are not counted"),
+        "task_type",
     ),
     (
-        NotModelled(
+        KeyMeaning::more("kernels of sparse attention save other tensors for the backward pass"),
+        "apply_dsa_kernel_fusion csa_dense_mode",
+    ),
+    (
+        KeyMeaning::less("small tensors are saved otherwise"),
+        "linear_decoupled_in_proj mtp_decoder_input_detach use_fused_mhc",
+    ),
+    (
+        KeyMeaning::more(
             "packed and generated samples have a length of their own: set seq_length to it",
         ),
         "\

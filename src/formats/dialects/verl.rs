@@ -7,7 +7,7 @@
 
 use super::bridge;
 use super::meaning::{
-    KeyMeaning::{self, Field, Irrelevant, NotModelled, Rule},
+    KeyMeaning::{self, Field, Irrelevant, Rule},
     KeyRule, look_up, same_field,
 };
 
@@ -28,15 +28,17 @@ const ENGINE: &[(&str, KeyMeaning)] = &[
     ("dtype", Rule(KeyRule::Dtype)),
     (
         "param_offload",
-        NotModelled("parameters move to the host between phases, not during training"),
+        KeyMeaning::nothing("parameters move to the host between phases, not during training"),
     ),
     (
         "grad_offload",
-        NotModelled("gradients move to the host between phases, not during training"),
+        KeyMeaning::nothing("gradients move to the host between phases, not during training"),
     ),
     (
         "optimizer_offload",
-        NotModelled("optimizer states move to the host between phases, not during training"),
+        KeyMeaning::nothing(
+            "optimizer states move to the host between phases, not during training",
+        ),
     ),
     ("override_ddp_config", Rule(KeyRule::Nested)),
     ("override_transformer_config", Rule(KeyRule::Nested)),
@@ -137,17 +139,20 @@ const SECTIONS: &[(&str, KeyMeaning)] = &[
     ("critic.megatron", OTHER_MODELS),
     ("critic.model", OTHER_MODELS),
     ("reward_model.enable", OTHER_MODELS),
-    ("actor_rollout_ref.model.lora", ADAPTERS),
+    ("actor_rollout_ref.model.lora.rank", ADAPTERS),
+    ("actor_rollout_ref.model.lora", OF_ADAPTERS),
     ("actor_rollout_ref.model.lora_rank", ADAPTERS),
-    ("actor_rollout_ref.model.target_modules", ADAPTERS),
-    ("actor_rollout_ref.model.exclude_modules", ADAPTERS),
+    ("model.lora.rank", ADAPTERS),
+    ("model.lora_rank", ADAPTERS),
+    ("actor_rollout_ref.model.target_modules", OF_ADAPTERS),
+    ("actor_rollout_ref.model.exclude_modules", OF_ADAPTERS),
     (
         "actor_rollout_ref.model.mtp",
-        NotModelled("whether multi-token prediction trains is not followed"),
+        KeyMeaning::less("whether multi-token prediction trains is not followed"),
     ),
     (
         "actor_rollout_ref.model.override_config",
-        NotModelled("changes to the model's config.json are not followed"),
+        KeyMeaning::more("changes to the model's config.json are not followed"),
     ),
     ("actor_rollout_ref.model.use_fused_kernels", LOSS),
     ("actor_rollout_ref.actor.use_fused_kernels", LOSS),
@@ -162,7 +167,7 @@ const SECTIONS: &[(&str, KeyMeaning)] = &[
     ),
     (
         "actor_rollout_ref.actor.freeze_vision_tower",
-        NotModelled("the vision tower is not counted"),
+        KeyMeaning::more("the vision tower is not counted"),
     ),
     ("actor_rollout_ref.actor.fsdp_config", FSDP),
     ("actor_rollout_ref.actor.optim", Irrelevant),
@@ -197,11 +202,17 @@ const SECTIONS: &[(&str, KeyMeaning)] = &[
     ("transfer_queue", Irrelevant),
 ];
 
-const ROLLOUT: KeyMeaning = NotModelled("rollout engines on the same GPUs are not counted");
-const OTHER_MODELS: KeyMeaning = NotModelled("reference, reward and value models are not counted");
-const ADAPTERS: KeyMeaning = NotModelled("adapters change which parameters are trained");
-const LOSS: KeyMeaning = NotModelled("the loss is counted as Megatron's cross entropy");
-const FSDP: KeyMeaning = NotModelled("FSDP is not modeled");
+const ROLLOUT: KeyMeaning =
+    KeyMeaning::nothing("rollout engines on the same GPUs sleep while the model is trained");
+const OTHER_MODELS: KeyMeaning =
+    KeyMeaning::nothing("reference, reward and value models are not of the training of the actor");
+const ADAPTERS: KeyMeaning = KeyMeaning::more(
+    "only adapters are trained: all other weights need no gradients and no optimizer states",
+);
+const OF_ADAPTERS: KeyMeaning = KeyMeaning::nothing("only with adapters, whose rank is not 0");
+const LOSS: KeyMeaning = KeyMeaning::more("the loss is counted as Megatron's cross entropy");
+const FSDP: KeyMeaning =
+    KeyMeaning::more("the FSDP engine shards parameters, gradients and optimizer states");
 
 /// What the dotted key means; none when it is unknown.
 #[must_use]

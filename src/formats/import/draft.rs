@@ -8,7 +8,7 @@ use super::{Import, Question, Row};
 use crate::config::canonical::{Meaning, hybrid_pattern, meaning};
 use crate::config::fields::FieldId;
 use crate::config::hybrid_pattern::LayerSymbol;
-use crate::config::not_modelled::NotModelled;
+use crate::config::not_modelled::{self, MemoryEffect, NotModelled};
 use crate::config::raw::{RawJob, Settings};
 use crate::formats::detect::Format;
 use crate::formats::dialects::{Dialect, destination_of};
@@ -33,7 +33,7 @@ pub(super) struct JobDraft {
     pub(super) questions: Vec<Question>,
     /// The keys that have no usable value.
     pub(super) missing: Vec<Missing>,
-    /// What changes memory and is not modelled.
+    /// What changes memory by 2 % or more and is not modelled.
     pub(super) marks: Vec<NotModelled>,
     /// Whether all modules that are offloaded are ones that the estimate does not follow.
     pub(super) nothing_offloaded: bool,
@@ -70,7 +70,30 @@ impl JobDraft {
             status,
             field,
             note: note.into(),
+            effect: None,
         });
+    }
+
+    /// Adds the report row of a key that the estimate does not follow, and marks the job where the key changes memory by 2 % or
+    /// more.
+    pub(super) fn not_modelled(
+        &mut self,
+        item: &KeyValue,
+        effect: MemoryEffect,
+        reason: &'static str,
+    ) {
+        self.row(item, KeyStatus::NotModelled, None, reason);
+        if let Some(row) = self.report.last_mut() {
+            row.effect = Some(effect);
+        }
+        if effect == MemoryEffect::More {
+            // All settings of adapters in Megatron-Bridge make one mark.
+            let key = match item.key.split_once('.') {
+                Some(("peft", _)) => "peft",
+                _ => item.key.trim_start_matches(['-', '+']),
+            };
+            self.marks.push(NotModelled::new(key, reason));
+        }
     }
 
     /// Sets a field from a key and adds the report row. A row that set the field before becomes conflicting; a value that
@@ -180,6 +203,7 @@ impl JobDraft {
             status: KeyStatus::Defaulted,
             field: Some(id),
             note: format!("default of {}", self.dialect.name()).into(),
+            effect: None,
         });
         self.settings.set(id, value);
     }
@@ -195,7 +219,7 @@ impl JobDraft {
                     preset: None,
                     job: RawJob {
                         shared: self.settings,
-                        not_modelled: self.marks,
+                        not_modelled: not_modelled::canonical(&self.marks),
                         ..RawJob::default()
                     },
                 },

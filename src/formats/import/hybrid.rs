@@ -5,6 +5,7 @@ use super::draft::{JobDraft, KeyValue};
 use super::values::is_off;
 use crate::config::fields::FieldId;
 use crate::config::hybrid_pattern::HybridPattern;
+use crate::config::not_modelled::MemoryEffect;
 use crate::formats::dialects::Dialect;
 use crate::formats::report::{KeyStatus, shown};
 use crate::value::Value;
@@ -194,7 +195,7 @@ pub(super) fn spec(draft: &mut JobDraft, item: &KeyValue) {
         "gated_delta_product_stack_spec" | "gdp_stack_spec" => "gated_delta_product_stack_spec",
         _ => {
             let note = "layers of a specification that the estimate does not follow";
-            return draft.row(item, KeyStatus::NotModelled, None, note);
+            return draft.not_modelled(item, MemoryEffect::More, note);
         }
     };
     let value = Value::Text(name.to_owned());

@@ -14,6 +14,7 @@ use super::hybrid;
 use super::precision;
 use super::values::{is_off, truth, word};
 use crate::config::fields::FieldId;
+use crate::config::not_modelled::{Feature, MemoryEffect};
 use crate::formats::dialects::{Dialect, KeyMeaning, KeyRule, field_of};
 use crate::formats::report::{KeyStatus, shown};
 use crate::formats::{json, megatron_args};
@@ -26,7 +27,18 @@ pub(super) fn apply(
     item: &KeyValue,
     name: &str,
 ) {
-    match draft.dialect.find(name) {
+    let meaning = draft.dialect.find(name);
+    let follows = match meaning {
+        Some(KeyMeaning::Field(destination) | KeyMeaning::Opposite(destination)) => {
+            field_of(destination).is_some()
+        }
+        Some(_) => true,
+        None => false,
+    };
+    if let Some(feature) = Feature::of_key(name).filter(|_| !follows) {
+        return self::feature(draft, item, feature);
+    }
+    match meaning {
         None => {
             let dialect = draft.dialect.name();
             let note = format!("no setting of {dialect} in the modeled version");
@@ -37,13 +49,26 @@ pub(super) fn apply(
             draft.row(item, KeyStatus::Ignored, None, "does not change memory");
         }
         // Training of all parameters is a kind of adapter to ms-swift.
-        Some(KeyMeaning::NotModelled(_)) if is_off(&item.value) || word(&item.value) == "full" => {
+        Some(KeyMeaning::NotModelled { .. })
+            if is_off(&item.value) || matches!(word(&item.value).as_str(), "full" | "0") =>
+        {
             draft.row(item, KeyStatus::Ignored, None, "switched off");
         }
-        Some(KeyMeaning::NotModelled(why)) => draft.row(item, KeyStatus::NotModelled, None, why),
+        Some(KeyMeaning::NotModelled { effect, reason }) => {
+            draft.not_modelled(item, effect, reason);
+        }
         Some(KeyMeaning::Field(destination)) => field(draft, item, destination),
         Some(KeyMeaning::Opposite(destination)) => opposite(draft, item, destination),
         Some(KeyMeaning::Rule(rule)) => self::rule(draft, combined, item, rule),
+    }
+}
+
+/// Applies a key of a feature that is not modelled.
+fn feature(draft: &mut JobDraft, item: &KeyValue, feature: &Feature) {
+    if feature.is_off(&item.value) {
+        draft.row(item, KeyStatus::Ignored, None, "switched off");
+    } else {
+        draft.not_modelled(item, MemoryEffect::More, feature.reason);
     }
 }
 
@@ -52,6 +77,9 @@ fn retired(draft: &mut JobDraft, item: &KeyValue, successor: Option<&'static str
         let note = "this version of Megatron-LM does not have it";
         return draft.row(item, KeyStatus::Ignored, None, note);
     };
+    if let Some(feature) = Feature::of_key(successor) {
+        return self::feature(draft, item, feature);
+    }
     match draft.dialect.find(successor) {
         Some(KeyMeaning::Field(destination)) if field_of(destination).is_some() => {
             field(draft, item, destination);
@@ -133,7 +161,7 @@ fn rule(draft: &mut JobDraft, combined: &mut CombinedKeys, item: &KeyValue, rule
                 draft.questions.push(Question::Model { name: name.clone() });
             }
             let note = "the architecture is in the model's config.json";
-            draft.row(item, KeyStatus::NotModelled, None, note);
+            draft.not_modelled(item, MemoryEffect::Nothing, note);
         }
         KeyRule::Nested => nested(draft, combined, item),
         KeyRule::GatedLinearUnit => later(|combined| &mut combined.gated),
@@ -162,7 +190,7 @@ fn rule(draft: &mut JobDraft, combined: &mut CombinedKeys, item: &KeyValue, rule
         }
         KeyRule::MambaChunkSize => {
             let note = "the scan is counted with blocks of 128 tokens";
-            draft.row(item, KeyStatus::NotModelled, None, note);
+            draft.not_modelled(item, MemoryEffect::BelowTwoPercent, note);
         }
     }
 }
@@ -195,6 +223,6 @@ pub(super) fn is_slime(name: &str) -> bool {
     megatron_args::find(name).is_none()
         && matches!(
             Dialect::Slime.find(name),
-            Some(KeyMeaning::Rule(_) | KeyMeaning::NotModelled(_))
+            Some(KeyMeaning::Rule(_) | KeyMeaning::NotModelled { .. })
         )
 }

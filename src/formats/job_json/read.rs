@@ -87,7 +87,7 @@ pub fn read(root: &Node) -> Result<Document, JobJsonError> {
         match entry.key.as_str() {
             "schema" => reader.row("", entry, KeyStatus::Ignored, None, "the form of this file"),
             "made_by" => reader.row("", entry, KeyStatus::Ignored, None, "what wrote this file"),
-            "result" => {
+            "result" | "cannot_run" => {
                 let note = "computed again from the settings";
                 reader.row("", entry, KeyStatus::Ignored, None, note);
             }

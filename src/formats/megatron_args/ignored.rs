@@ -26,7 +26,7 @@ pub(super) const SWITCHES: &str = "\
     record-shapes nvtx-ranges exit-signal-handler exit-signal-handler-for-dataloader \
     exit-signal-handler-for-training manual-gc no-manual-gc-eval disable-manual-gc-eval \
     no-check-for-nan-in-loss-and-grad check-for-large-grads no-pin-cpu-grads no-pin-cpu-params \
-    perform-rl-step rl-durable-rollout-bank grpo-filter-groups-with-same-reward \
+    rl-durable-rollout-bank grpo-filter-groups-with-same-reward \
     rl-offload-optimizer-during-inference rl-persist-cuda-graphs no-rl-persist-cuda-graphs \
     rl-partial-rollouts no-rl-partial-rollouts rl-inference-logprobs-is-correction \
     no-rl-inference-logprobs-is-correction rl-use-sequence-packing no-rl-use-sequence-packing \
@@ -37,7 +37,7 @@ pub(super) const SWITCHES: &str = "\
     te-rng-tracker inference-rng-tracker init-method-xavier-uniform \
     override-opt_param-scheduler override-opt-param-scheduler \
     use-checkpoint-opt_param-scheduler use-checkpoint-opt-param-scheduler freeze-all-layers \
-    finetune use-mp-args-from-checkpoint-args no-use-tokenizer-model-from-checkpoint-args \
+    finetune no-use-tokenizer-model-from-checkpoint-args \
     disable-use-tokenizer-model-from-checkpoint-args exit-on-missing-checkpoint \
     auto-detect-ckpt-format ckpt-convert-update-legacy-dist-opt-format \
     no-ckpt-fully-parallel-save async-save use-persistent-ckpt-worker async-ckpt-use-cpu-shm \

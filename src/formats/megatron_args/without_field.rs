@@ -105,9 +105,12 @@ const FLAGS: &[Flag] = &[
     switch("overlap-cpu-optimizer-d2h-h2d"),
     switch("no-persist-layer-norm"),
     switch("use-mcore-models").to("deprecated_use_mcore_models"),
+    // Reinforcement learning
+    switch("perform-rl-step"),
     // Checkpointing
     switch("load-main-params-from-ckpt"),
     switch("use-checkpoint-args"),
+    switch("use-mp-args-from-checkpoint-args"),
     // Mixed precision
     switch("fp16-lm-cross-entropy"),
     one("output-logit-dtype", "None").to("logit_dtype"),

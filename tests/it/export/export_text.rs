@@ -154,7 +154,7 @@ fn a_job_with_problems_is_exported_with_them() {
         let written = export_text(&share, file(format), &options).unwrap();
         let lines: Vec<&str> = written.lines().collect();
         assert_eq!(
-            lines[2], "# Megatron refuses this job as it is:",
+            lines[2], "# Cannot run: Megatron refuses this job as it is:",
             "{format}"
         );
         for (line, problem) in lines[3..].iter().zip(checked.errors()) {

@@ -152,5 +152,6 @@ fn published_recipes_are_the_models_that_they_build() {
     };
     assert_eq!(count(Outcome::Silent), 0, "{}", list(Outcome::Silent));
     assert!(count(Outcome::Refused) <= 10, "{}", list(Outcome::Refused));
-    assert!(count(Outcome::Right) >= 332, "{}", count(Outcome::Right));
+    // The others have marks: adapters, encoders, fp4, attention in fp8.
+    assert!(count(Outcome::Right) >= 218, "{}", count(Outcome::Right));
 }

@@ -1,5 +1,6 @@
 //! The key tables of Megatron-Bridge, verl, ms-swift and slime.
 
+use megatron_memory::config::not_modelled::MemoryEffect;
 use megatron_memory::formats::dialects::{KeyMeaning, KeyRule, bridge, slime, swift, verl};
 use megatron_memory::formats::megatron_args::default_of;
 
@@ -115,7 +116,10 @@ fn bridge_keys_with_other_names() {
     assert_eq!(bridge::key_of("nonsense"), None);
     assert!(matches!(
         bridge::find("peft.dim"),
-        Some(KeyMeaning::NotModelled(_))
+        Some(KeyMeaning::NotModelled {
+            effect: MemoryEffect::More,
+            ..
+        })
     ));
 }
 
@@ -199,9 +203,10 @@ fn verl_keys_are_found_under_the_actor() {
         ("trainer.nnodes", Some(KeyMeaning::Rule(KeyRule::Nodes))),
         (
             "actor_rollout_ref.ref.megatron.tensor_model_parallel_size",
-            Some(KeyMeaning::NotModelled(
-                "reference, reward and value models are not counted",
-            )),
+            Some(KeyMeaning::NotModelled {
+                effect: MemoryEffect::Nothing,
+                reason: "reference, reward and value models are not of the training of the actor",
+            }),
         ),
         ("algorithm.adv_estimator", Some(KeyMeaning::Irrelevant)),
         ("trainer.save_freq", Some(KeyMeaning::Irrelevant)),

@@ -23,7 +23,7 @@ pub(in crate::formats::import) fn decides(dialect: Dialect, name: &str) -> Decid
     };
     match meaning {
         None
-        | Some(KeyMeaning::Retired(_) | KeyMeaning::Irrelevant | KeyMeaning::NotModelled(_)) => {
+        | Some(KeyMeaning::Retired(_) | KeyMeaning::Irrelevant | KeyMeaning::NotModelled { .. }) => {
             Decides::Nothing
         }
         Some(KeyMeaning::Field(destination) | KeyMeaning::Opposite(destination)) => {

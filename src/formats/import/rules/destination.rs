@@ -1,10 +1,12 @@
 //! Sets the field behind an argparse destination of Megatron-LM, or reports why there is none.
 
 use crate::config::fields::FieldId;
+use crate::config::not_modelled::{Feature, MemoryEffect};
 use crate::formats::dialects::{Dialect, field_of};
 use crate::formats::import::bridge;
 use crate::formats::import::draft::{JobDraft, KeyValue, python};
 use crate::formats::import::values::{is_off, plain, truth};
+use crate::formats::megatron_args::{self, Known};
 use crate::formats::report::{KeyStatus, shown};
 use crate::value::Value;
 
@@ -117,9 +119,11 @@ pub(super) fn field(draft: &mut JobDraft, item: &KeyValue, destination: &'static
                 draft.row(item, *status, None, *note);
             } else if default.is_some_and(|default| shown(&default) == shown(&item.value)) {
                 draft.row(item, KeyStatus::Ignored, None, "the default");
+            } else if let Some(feature) = Feature::of_key(destination) {
+                super::feature(draft, item, feature);
             } else {
-                let note = "the estimate does not follow it";
-                draft.row(item, KeyStatus::NotModelled, None, note);
+                let (effect, reason) = effect_of(destination);
+                draft.not_modelled(item, effect, reason);
             }
         }
     }
@@ -149,10 +153,9 @@ pub(super) fn opposite(draft: &mut JobDraft, item: &KeyValue, destination: &'sta
                         "the vocabulary as it is",
                     );
                 }
-                None => draft.row(
+                None => draft.not_modelled(
                     item,
-                    KeyStatus::NotModelled,
-                    None,
+                    MemoryEffect::BelowTwoPercent,
                     "the vocabulary's size is not known",
                 ),
             }
@@ -160,12 +163,22 @@ pub(super) fn opposite(draft: &mut JobDraft, item: &KeyValue, destination: &'sta
         // On by default, and switched off here.
         (None, _) if on => {
             let known = WITHOUT_FIELD.iter().find(|(name, ..)| *name == destination);
-            let (status, note) = known.map_or(
-                (KeyStatus::NotModelled, "the estimate does not follow it"),
-                |(_, status, note)| (*status, *note),
-            );
-            draft.row(item, status, None, note);
+            if let Some((_, status, note)) = known {
+                draft.row(item, *status, None, *note);
+            } else {
+                let (effect, reason) = effect_of(destination);
+                draft.not_modelled(item, effect, reason);
+            }
         }
         (None, _) => draft.row(item, KeyStatus::Ignored, None, "the default"),
     }
+}
+
+/// How much a destination without a field changes memory, and why.
+fn effect_of(destination: &str) -> (MemoryEffect, &'static str) {
+    let unknown = match megatron_args::find(destination) {
+        Some(Known::Irrelevant(_)) => (MemoryEffect::Nothing, "does not change memory"),
+        _ => (MemoryEffect::More, "the estimate does not follow it"),
+    };
+    megatron_args::effect(destination).unwrap_or(unknown)
 }

@@ -2,6 +2,7 @@
 
 use super::limit_keys;
 use crate::config::fields::FieldId;
+use crate::config::not_modelled::{MemoryEffect, NotModelled};
 use crate::config::raw::RawJob;
 use crate::formats::detect::Format;
 use crate::formats::import::{Import, ImportError, Row};
@@ -28,6 +29,7 @@ pub(in crate::formats::import) fn link(text: &str) -> Result<Import, ImportError
         },
         field: None,
         note: notice.to_string().into(),
+        effect: None,
     });
     Ok(Import {
         format: Format::ShareLink,
@@ -63,14 +65,30 @@ pub(in crate::formats::import) fn hf_config(text: &str) -> Result<Import, Import
     let shared = settings
         .filter_map(|setting| Some((FieldId::by_name(setting.field)?, setting.value)))
         .collect();
-    let job = RawJob {
+    let mut job = RawJob {
         shared,
         ..RawJob::default()
     };
+    let mut report = key_rows(model.report);
+    for row in &mut report {
+        if row.status != KeyStatus::NotModelled {
+            continue;
+        }
+        let effect = hf::effect(&row.key, &row.note);
+        row.effect = Some(effect);
+        if effect == MemoryEffect::More {
+            let key = row.key.rsplit('.').next().unwrap_or_default();
+            let key = match key {
+                "model_type" => format!("{key}={}", row.value),
+                _ => key.to_owned(),
+            };
+            job.mark(NotModelled::new(&key, row.note.clone()));
+        }
+    }
     Ok(Import {
         format: Format::HfConfig,
         dialect: model.family,
-        report: key_rows(model.report),
+        report,
         state: ShareState {
             setup: Setup { preset: None, job },
             ..ShareState::default()
@@ -88,6 +106,7 @@ fn key_rows(report: Vec<KeyReport>) -> Vec<Row> {
         line: row.line,
         status: row.status,
         field: row.field.and_then(FieldId::by_name),
+        effect: (row.status == KeyStatus::NotModelled).then_some(MemoryEffect::More),
         note: row.note,
     };
     report.into_iter().map(row).collect()

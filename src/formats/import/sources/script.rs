@@ -3,6 +3,7 @@
 use super::trees::{dialect_of_keys, read_tree};
 use super::{finish, limit_keys};
 use crate::config::fields::FieldId;
+use crate::config::not_modelled::{Feature, MemoryEffect};
 use crate::formats::detect::Format;
 use crate::formats::dialects::{Dialect, arity};
 use crate::formats::import::combined::{self, CombinedKeys};
@@ -52,12 +53,29 @@ pub(in crate::formats::import) fn command(
     let mut draft = JobDraft::new(dialect);
     let mut combined = CombinedKeys::default();
     combined.hybrid.entry_point = hybrid_entry_point(&script);
+    entry_point(&mut draft, &script);
     for flag in flags {
         self::flag(&mut draft, &mut combined, flag, &script);
     }
     combined::combine(&mut draft, combined);
     add_questions(&mut draft, &script);
     finish(draft, format, options)
+}
+
+/// Marks the job where the program of the script trains something that is not modelled.
+fn entry_point(draft: &mut JobDraft, script: &ShellImport) {
+    let Some(program) = &script.command.program else {
+        return;
+    };
+    let name = program.text.rsplit('/').next().unwrap_or_default();
+    if let Some(feature) = Feature::of_key(name) {
+        let item = KeyValue {
+            key: name.to_owned(),
+            value: Value::Text(program.text.clone()),
+            line: program.line,
+        };
+        draft.not_modelled(&item, MemoryEffect::More, feature.reason);
+    }
 }
 
 /// The program of the script, where it trains hybrid models alone.
@@ -203,6 +221,7 @@ fn add_questions(draft: &mut JobDraft, script: &ShellImport) {
             status: KeyStatus::Ignored,
             field: None,
             note: note.kind.to_string().into(),
+            effect: None,
         });
     }
 }

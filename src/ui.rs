@@ -15,7 +15,6 @@ mod embed;
 pub mod preferences;
 mod results;
 pub mod state;
-mod steps;
 mod summary;
 mod url_sync;
 mod values;

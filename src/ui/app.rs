@@ -10,7 +10,6 @@ use super::components::toasts::Toasts;
 use super::dialogs::{Dialogs, OpenDialog};
 use super::embed::Embed;
 use super::results::{Results, ResultsState};
-use super::steps::{Step, Steps};
 use super::summary::Summary;
 use super::url_sync::UrlSync;
 use super::{browser, url_sync};
@@ -34,7 +33,6 @@ pub fn App() -> impl IntoView {
 #[component]
 fn Page() -> impl IntoView {
     ResultsState::provide();
-    Steps::provide();
     // An embed has no dialogs.
     provide_context(OpenDialog::default());
     view! {
@@ -44,15 +42,11 @@ fn Page() -> impl IntoView {
             <Form />
             <div class="results-pane" id="results" tabindex="-1" role="region" aria-label="Results">
                 <Results />
-                <Step>
-                    <Footer />
-                </Step>
+                <Footer />
             </div>
         </main>
         <Toasts />
-        <Step>
-            <HelpDialog />
-            <Dialogs />
-        </Step>
+        <HelpDialog />
+        <Dialogs />
     }
 }

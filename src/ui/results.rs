@@ -20,7 +20,6 @@ mod state;
 
 use leptos::prelude::*;
 
-use super::steps::Step;
 use crate::report::charts::bucket_bar;
 use chart::{Chart, Purpose};
 use compare::ComparePanel;
@@ -40,24 +39,12 @@ pub(super) fn Results() -> impl IntoView {
     view! {
         <div class="results">
             <ComparePanel />
-            <Step>
-                <StagesPanel />
-            </Step>
-            <Step>
-                <DetailPanel />
-            </Step>
-            <Step>
-                <SavingsPanel />
-            </Step>
-            <Step>
-                <FrameworksPanel />
-            </Step>
-            <Step>
-                <NumbersPanel />
-            </Step>
-            <Step>
-                <RanksPanel />
-            </Step>
+            <StagesPanel />
+            <DetailPanel />
+            <SavingsPanel />
+            <FrameworksPanel />
+            <NumbersPanel />
+            <RanksPanel />
         </div>
     }
 }

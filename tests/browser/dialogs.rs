@@ -316,7 +316,7 @@ fn the_problems_of_a_job_stand_beside_its_export() {
     );
     assert!(
         page.text(&format!("{DIALOG} pre"))
-            .contains("# Megatron refuses this job as it is:\n# - ")
+            .contains("# Cannot run: Megatron refuses this job as it is:\n# - ")
     );
     assert!(page.shows(&format!("{DIALOG} .modal-error li")));
     assert_eq!(page.complaints(), Vec::<String>::new());

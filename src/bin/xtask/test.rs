@@ -147,10 +147,10 @@ pub(crate) fn all(shell: &Shell) -> Result<(), Error> {
         ),
     );
     report.work("release build", || build::build(shell).map(|()| Vec::new()));
-    let node = ["estimate", "modules", "texts"].map(|name| format!("tests/api/{name}.test.mjs"));
+    // `node --test` looks for files named like these in the folder.
     report.step(
         "the built JavaScript API in Node",
-        cmd!(shell, "node --test {node...}"),
+        cmd!(shell, "node --test tests/api/"),
     );
     report.work("the built page in Chromium and Firefox", || {
         let axe = tools::axe(shell)?;

@@ -21,7 +21,6 @@ pub use problem_note::{FixButton, ProblemNote};
 use super::module_list::ModuleList;
 use crate::config::field::{Field, Group, Kind};
 use crate::config::fields::FieldId;
-use crate::ui::steps::Step;
 use field_row::FieldRow;
 use field_search::FieldSearch;
 use leptos::prelude::*;
@@ -33,10 +32,8 @@ use sweep::Sweep;
 pub fn Form() -> impl IntoView {
     view! {
         <div class="form" id="settings" tabindex="-1" role="region" aria-label="Settings">
-            <Step>
-                <FieldSearch />
-                <ModuleList />
-            </Step>
+            <FieldSearch />
+            <ModuleList />
             <FormSections />
         </div>
     }
@@ -45,13 +42,7 @@ pub fn Form() -> impl IntoView {
 /// All sections.
 #[component]
 pub fn FormSections() -> impl IntoView {
-    let sections = Group::ALL.map(|group| {
-        view! {
-            <Step>
-                <FormSection group />
-            </Step>
-        }
-    });
+    let sections = Group::ALL.map(|group| view! { <FormSection group /> });
     view! { <div class="sections">{sections}</div> }
 }
 

@@ -10,6 +10,7 @@ pub mod headroom;
 pub mod in_flight;
 pub mod markup;
 pub mod modules;
+pub mod moments;
 pub mod parts;
 pub mod rank_details;
 pub mod rank_map;

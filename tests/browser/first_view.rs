@@ -50,11 +50,11 @@ fn the_first_view_is_what_the_calculator_draws() {
     }
 }
 
-/// Where the parts are that both views have, in CSS pixels, rounded.
+/// Left, top and width of the parts that both views have, in CSS pixels.
 const PLACES: &str = "
     ['.header', '.total', '.verdict', '.summary-foot', '.form'].map((selector) => {
       const { left, top, width } = document.querySelector(`#app ${selector}`).getBoundingClientRect();
-      return [selector, left, top, width].map((n) => typeof n === 'number' ? Math.round(n) : n).join(' ');
+      return [left, top, width];
     })";
 
 #[test]
@@ -65,10 +65,18 @@ fn the_calculator_takes_the_place_of_the_first_view() {
         page.block(&["*.wasm*"]);
         page.go("");
         assert_eq!(page.count("#app > .shell"), 1);
-        let first = page.eval(PLACES);
+        let places = || -> Vec<[f64; 3]> { serde_json::from_value(page.eval(PLACES)).unwrap() };
+        let first = places();
         page.block(&[]);
         page.load("");
-        assert_eq!(page.eval(PLACES), first, "at {width}");
+        let then = places();
+        // A text in several pieces may be a fraction of a pixel wider than in one.
+        let moved = |(a, b): (&f64, &f64)| (a - b).abs() > 1.0;
+        for (first, then) in first.iter().zip(&then) {
+            let is_moved = first.iter().zip(then).any(moved);
+            assert!(!is_moved, "at {width}: {first:?}, {then:?}");
+        }
+        assert_eq!(first.len(), then.len());
     }
 }
 

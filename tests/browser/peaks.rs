@@ -44,6 +44,12 @@ fn a_stage_says_what_is_in_flight_and_what_comes_on_top() {
     let alive = page.text(".peaks tbody tr td:nth-child(3)");
     assert_eq!(alive, "4");
     assert!(page.text(".peaks p").contains("Heaviest moment"));
+    let moments = page.text("[data-testid=moments]");
+    assert!(
+        moments.starts_with("after the first iteration"),
+        "{moments}"
+    );
+    assert!(moments.contains("while a checkpoint is saved"), "{moments}");
     page.click(".peaks [aria-label='Set CUDA context']");
     page.until("document.activeElement.id === 'field-cudactx'");
     let before = page.text(".peaks table:last-of-type tbody tr:last-child");

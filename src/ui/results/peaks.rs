@@ -1,4 +1,4 @@
-//! When a stage needs most, what is in flight then, and what comes on top.
+//! When a stage needs most, what is in flight then, what is printed at which moment, and what comes on top.
 
 use leptos::html::Div;
 use leptos::prelude::*;
@@ -10,8 +10,8 @@ use crate::config::fields::FieldId;
 use crate::memory::overhead::{self, memory_range};
 use crate::report::amount::Scale;
 use crate::report::charts::Subject;
-use crate::report::in_flight;
 use crate::report::scene::Px;
+use crate::report::{in_flight, moments};
 use crate::source::Source;
 use crate::ui::browser;
 use crate::ui::components::form::control_id;
@@ -23,6 +23,8 @@ struct Peak {
     moment: String,
     /// The chunks of the stage with their micro batches.
     chunks: Vec<in_flight::Row>,
+    /// What is printed at the moments of the job.
+    moments: Vec<moments::Row>,
     /// What comes on top of the prediction.
     overheads: Vec<Overhead>,
     /// The prediction with the least and with the most of all overheads.
@@ -54,6 +56,7 @@ pub(super) fn PeakFacts() -> impl IntoView {
             <Show when=move || is_known.get()>
                 <p>{move || of_peak(peak, |peak| peak.moment.clone())}</p>
                 <InFlightTable peak=peak />
+                <MomentTable peak=peak />
                 <OverheadTable peak=peak />
             </Show>
         </div>
@@ -78,6 +81,32 @@ fn InFlightTable(peak: Memo<Option<Peak>>) -> impl IntoView {
                 {column_headings(["Chunk", "Layers", "In flight", "Each keeps", "Together"])}
                 <tbody>
                     {move || of_peak(peak, |peak| peak.chunks.iter().map(row).collect_view())}
+                </tbody>
+            </table>
+        </div>
+    }
+}
+
+/// What a log says at which moment of the job: Megatron-LM prints its line after the first iteration with
+/// `--log-interval 1`, before the optimizer has moments in the passes.
+#[component]
+fn MomentTable(peak: Memo<Option<Peak>>) -> impl IntoView {
+    let row = |row: &moments::Row| {
+        view! {
+            <tr>
+                <td>{row.moment}</td>
+                <td>{row.steady.clone()}</td>
+                <td>{row.peak.clone()}</td>
+            </tr>
+        }
+    };
+    view! {
+        <div class="table-scroll moments">
+            <table>
+                <caption>"What a log prints"</caption>
+                {column_headings(["When", "Allocated", "Max allocated"])}
+                <tbody data-testid="moments">
+                    {move || of_peak(peak, |peak| peak.moments.iter().map(row).collect_view())}
                 </tbody>
             </table>
         </div>
@@ -164,6 +193,7 @@ impl Peak {
                 scale.amount(stage.steady)
             ),
             chunks: in_flight::rows(subject),
+            moments: moments::rows(subject),
             overheads: overheads.map(|one| Overhead::of(one, scale)).collect(),
             device: format!(
                 "{} to {}",

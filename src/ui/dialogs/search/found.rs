@@ -186,6 +186,7 @@ mod tests {
     use super::Found;
     use crate::config::fields::FieldId;
     use crate::formats::share_url;
+    use crate::report::amount::Unit;
     use crate::search::{Keep, Options, Space, search};
     use crate::value::Value;
 

@@ -8,7 +8,9 @@ mod row;
 
 use core::cmp::Reverse;
 
-use megatron_memory::evidence::{CHECKPOINTS, Comparison, Error, Run, Summary, summaries};
+use megatron_memory::evidence::{
+    CHECKPOINTS, Comparison, Error, Run, Summary, read_repeats, spread, summaries,
+};
 use megatron_memory::presets;
 use megatron_memory::report::amount::{Scale, Unit, grouped};
 use megatron_memory::report::markup::{Markup, tag};
@@ -17,6 +19,8 @@ use megatron_memory::units::Bytes;
 use super::chart::chart;
 use crate::html::filled;
 
+/// Recordings of jobs that were run twice.
+const REPEATS: &str = include_str!("../../../evidence/repeats.json");
 const TEMPLATE: &str = include_str!("page.html");
 const SCALE: Scale = Scale::fine(Unit::Gib);
 
@@ -54,6 +58,7 @@ pub(super) fn page(compared: &[Compared<'_>]) -> String {
         ("filters", vec![filters(&rows)]),
         ("runs", runs(&summaries, &rows)),
         ("others", vec![row::others(compared)]),
+        ("repeats", vec![repeats()]),
         ("checkpoints", vec![checkpoints()]),
     ];
     filled(TEMPLATE, &parts)
@@ -230,6 +235,33 @@ fn checkpoints() -> Markup {
         &headings,
         rows.collect(),
     )
+}
+
+/// How far two runs of one job differ.
+fn repeats() -> Markup {
+    let headings = [
+        "Measures",
+        "Pairs",
+        "Median difference",
+        "90 % within",
+        "Worst",
+    ];
+    let repeats = read_repeats(REPEATS).unwrap_or_default();
+    let steady = spread(&repeats, |repeat| repeat.steady);
+    let peak = spread(&repeats, |repeat| repeat.peak);
+    let rows = [(STEADY, steady), (PEAK, peak)];
+    let rows = rows.into_iter().filter_map(|(measure, spread)| {
+        let spread = spread?;
+        let differences = [spread.median_ppm, spread.p90_ppm, spread.worst_ppm];
+        let name = tag("th").with("scope", "row").text(measure);
+        Some(
+            tag("tr")
+                .child(name)
+                .child(number(repeats.len().to_string()))
+                .children(differences.map(|ppm| number(signless(ppm.into())))),
+        )
+    });
+    table("repeats-title", "groups", &headings, rows.collect())
 }
 
 /// A table that is read when it is opened.

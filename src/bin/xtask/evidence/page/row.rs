@@ -25,10 +25,7 @@ pub(super) fn row(row: &Row<'_>) -> Markup {
     let ppm = row.error.ppm;
     let error = match ppm {
         0 if low != high => String::from("within"),
-        _ => {
-            let sign = if ppm < 0 { '−' } else { '+' };
-            format!("{sign}{}", signless(ppm.unsigned_abs().into()))
-        }
+        _ => signed(ppm),
     };
     let gpus = run
         .gpus
@@ -37,7 +34,7 @@ pub(super) fn row(row: &Row<'_>) -> Markup {
         .with("data-measure", row.measure)
         .with("data-confidence", run.confidence.letter())
         .with("data-hardware", hardware(row))
-        .child(name(run, Some(link(run, c))))
+        .child(name(run, Some(link(run, c)), unadjusted(row)))
         .child(tag("td").text(format!("{gpus}{}", hardware(row))))
         .child(number(c.pp_rank.to_string()))
         .child(tag("td").text(row.measure))
@@ -49,8 +46,29 @@ pub(super) fn row(row: &Row<'_>) -> Markup {
         .child(number(amount(c.frameworks.megatron_bridge)))
 }
 
+/// Millionths as percent with a sign.
+fn signed(ppm: i64) -> String {
+    let sign = if ppm < 0 { '−' } else { '+' };
+    format!("{sign}{}", signless(ppm.unsigned_abs().into()))
+}
+
+/// What the prediction would be without the run's software and moment; `None` where the run gives neither.
+fn unadjusted(row: &Row<'_>) -> Option<String> {
+    let alone = row.comparison.unadjusted?;
+    let (predicted, error) = match row.measure {
+        STEADY => (alone.steady, alone.steady_error?),
+        PEAK => (alone.peak, alone.peak_error?),
+        _ => return None,
+    };
+    let (predicted, error) = (SCALE.amount(predicted), signed(error.ppm));
+    Some(format!(
+        "Without its software and moment: {predicted}, {error}."
+    ))
+}
+
 /// The run's model, which opens its job, the run's name, which opens its source, and what must be known about it.
-fn name(run: &Run, job: Option<String>) -> Markup {
+/// `unadjusted` is a remark on one of its numbers.
+fn name(run: &Run, job: Option<String>, unadjusted: Option<String>) -> Markup {
     let source = if run.source.starts_with("http") {
         tag("a")
             .with("href", run.source.clone())
@@ -84,6 +102,7 @@ fn name(run: &Run, job: Option<String>) -> Markup {
         stale,
         moment,
         stack,
+        unadjusted,
         inferred,
         run.assumed.clone(),
         run.note.clone(),
@@ -148,7 +167,7 @@ pub(super) fn others(compared: &[Compared<'_>]) -> Markup {
             let job = comparison.as_ref().map(|comparison| link(run, comparison));
             let why = run.not_compared().unwrap_or("The job is refused");
             tag("tr")
-                .child(name(run, job))
+                .child(name(run, job, None))
                 .child(tag("td").text(measured.join(", ")))
                 .child(tag("td").class("why").text(why.to_owned()))
         })

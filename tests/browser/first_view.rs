@@ -70,8 +70,8 @@ fn the_calculator_takes_the_place_of_the_first_view() {
         page.block(&[]);
         page.load("");
         let then = places();
-        // A text in several pieces may be a fraction of a pixel wider than in one.
-        let moved = |(a, b): (&f64, &f64)| (a - b).abs() > 1.0;
+        // The same text is a little narrower in more pieces.
+        let moved = |(a, b): (&f64, &f64)| (a - b).abs() > 2.0;
         for (first, then) in first.iter().zip(&then) {
             let is_moved = first.iter().zip(then).any(moved);
             assert!(!is_moved, "at {width}: {first:?}, {then:?}");

@@ -145,9 +145,9 @@ fn loss(
             let gradient = tape.tensor("gradient of the logits in fp32", vocabulary, 4);
             tape.op(name, &[logits], &[per_token]).saves(&[gradient]);
         }
-        // Logits in fp32 need no copy: the softmax is written over them, and the gradient over the softmax. Recordings
-        // show it with Megatron FSDP; other jobs in fp32 are counted with a copy.
-        None if sizes.width() == 4 && m.args.use_megatron_fsdp => {
+        // `float()` copies no logits that are in fp32 already: the softmax is written over them, and the gradient over the
+        // softmax.
+        None if sizes.width() == 4 && !SoftwareFact::LogitsCopied.holds(&m.args) => {
             let op = tape.op(name, &[logits], &[per_token]);
             op.saves(&[logits, masks])
                 .gradients(&[Gradient::Over(logits)]);

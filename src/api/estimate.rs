@@ -60,8 +60,8 @@ pub struct Estimate {
     verdict: Option<&'static str>,
     /// The reason of the verdict in words.
     verdict_reason: String,
-    /// What changes the job's memory by 2 % or more and is not modelled, in the order of the keys. A job has such entries under
-    /// the key `not_modelled`, and for keys such as `use_torch_fsdp2`.
+    /// Settings that the estimate leaves out although they change the job's memory by 2 % or more, sorted by key: those listed
+    /// under `not_modelled` in the job, and arguments of the job such as `use_torch_fsdp2`.
     not_modelled: Vec<NotModelled>,
     /// Messages about settings that Megatron accepts but that are probably not meant.
     warnings: Vec<String>,
@@ -74,7 +74,7 @@ pub struct Estimate {
 pub struct NotModelled {
     /// The key as its source spells it.
     key: String,
-    /// What of the memory is not followed.
+    /// The part of the memory that the estimate leaves out, in words.
     reason: String,
 }
 

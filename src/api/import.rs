@@ -73,7 +73,7 @@ pub struct Import {
     /// One row for every key of the text, then one for every default that fills what the text leaves out.
     report: Vec<ImportRow>,
     questions: Vec<ImportQuestion>,
-    /// What the run measured of itself, where the text is its log.
+    /// The measurements in the text, where it is a training log.
     measured: Option<LogMeasurement>,
 }
 

@@ -1,4 +1,4 @@
-//! What the log of a run measured, and `compareLog`, which sets it beside the estimate of a job.
+//! The measurements in a training log, and `compareLog`, which puts them beside the estimate of a job.
 
 use serde::Serialize;
 use tsify::Tsify;
@@ -10,13 +10,13 @@ use crate::formats::training_log::{self, LogMeasurements, MemoryReport, OutOfMem
 use crate::memory::JobMoment;
 use crate::units::Bytes;
 
-/// What a run measured of itself, as its log says it.
+/// The measurements that a training log contains.
 #[derive(Debug, Serialize, Tsify)]
 #[tsify(missing_as_null)]
 pub struct LogMeasurement {
     /// The parameters that ranks counted when they built the model.
     parameters: Vec<RankParameters>,
-    /// What Megatron-LM's own estimator printed.
+    /// The lines of Megatron-LM's own estimator (`theoretical memory footprints`).
     theoretical: Option<Theoretical>,
     /// Reports of memory, in the order of the log.
     memory: Vec<RankReport>,
@@ -93,7 +93,7 @@ pub struct OutOfMemoryError {
     unallocated_bytes: Option<Exact>,
 }
 
-/// What a log measured on one pipeline stage, beside the prediction for it. What was not measured is `null`.
+/// The measurements of one pipeline stage beside their predictions. A quantity that the log does not have is `null`.
 #[derive(Debug, Serialize, Tsify)]
 #[tsify(missing_as_null)]
 pub struct MeasuredStage {
@@ -107,11 +107,11 @@ pub struct MeasuredStage {
     /// Predicted minus measured, in bytes.
     steady_error_bytes: Option<Exact>,
     peak_error_bytes: Option<Exact>,
-    /// What may explain a difference.
+    /// Possible reasons for a difference.
     reasons: Vec<DifferenceReason>,
 }
 
-/// What may explain a difference between a measured and a predicted number.
+/// A possible reason for a difference between a measured and a predicted number.
 #[derive(Debug, Serialize, Tsify)]
 pub struct DifferenceReason {
     #[tsify(

@@ -27,7 +27,7 @@ pub enum MemoryEffect {
 pub struct NotModelled {
     /// The key as its source spells it, such as `use_torch_fsdp2` or `actor.model.lora_rank`.
     pub key: String,
-    /// What of the memory is not followed.
+    /// The part of the memory that the estimate leaves out, in words.
     pub reason: Cow<'static, str>,
 }
 
@@ -41,7 +41,7 @@ pub struct Feature {
     pub keys: &'static [&'static str],
     /// Values of these keys, beside those that mean "off" for any key, with which the feature is off.
     pub off: &'static [&'static str],
-    /// What of the memory is not followed.
+    /// The part of the memory that the estimate leaves out, in words.
     pub reason: &'static str,
     /// The source of the reason.
     pub source: Source,

@@ -12,7 +12,7 @@ use crate::formats::training_log::{LogMeasurements, MemoryReport};
 use crate::memory::{Estimate, JobMoment, estimate, rank_memory};
 use crate::units::Bytes;
 
-/// What a log measured on one pipeline stage, beside the prediction for it.
+/// The measurements of one pipeline stage beside their predictions.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StageComparison {
     /// The pipeline rank.
@@ -31,7 +31,7 @@ pub struct StageComparison {
     pub steady_error: Option<Error>,
     /// The error of the latter; `None` where it was not measured.
     pub peak_error: Option<Error>,
-    /// What may explain a difference.
+    /// Possible reasons for a difference.
     pub reasons: Vec<Reason>,
 }
 
@@ -104,7 +104,7 @@ pub fn moment(report: &MemoryReport) -> Option<JobMoment> {
     })
 }
 
-/// What the log of a run measured, beside the estimate of its job.
+/// The measurements in a training log beside the estimate of its job, a list of stages.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LogComparison {
     /// The stages for which the log has a number, in order.

@@ -59,7 +59,7 @@ pub struct Import {
     pub report: Vec<Row>,
     /// Questions whose answers the text does not hold.
     pub questions: Vec<Question>,
-    /// What the run measured of itself, where the text is its log.
+    /// The measurements in the text, where it is a training log.
     pub measured: Option<LogMeasurements>,
 }
 

@@ -54,7 +54,7 @@ struct Report {
     /// The part of the result that a job with problems does not have.
     #[serde(flatten)]
     memory: Option<Memory>,
-    /// What keeps the job from running, what of it is not modelled, or what the text leaves open.
+    /// Messages: the rules that the job breaks, its settings that are not modelled, or open questions of the text.
     problems: Vec<String>,
     /// The job as a link: the part of the calculator's address from the #.
     link: Option<String>,

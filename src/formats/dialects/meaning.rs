@@ -16,7 +16,7 @@ pub enum KeyMeaning {
     NotModelled {
         /// How much the key changes memory where it is not switched off.
         effect: MemoryEffect,
-        /// What of the memory is not followed.
+        /// The part of the memory that the estimate leaves out, in words.
         reason: &'static str,
     },
     /// The key does not change the memory of a training step.

@@ -13,8 +13,8 @@ use super::{
     Answers, Choice, Command, Note, NoteKind, ShellImport, Variable, arithmetic, launch, parser,
 };
 
-/// The most text that expansion may produce, in bytes, so that no script fills the memory. Every piece of text counts a
-/// few bytes more.
+/// The most text that expansion may produce, in bytes, so that no script fills the memory. An empty piece of text counts
+/// too, since storing it takes memory.
 const MAX_EXPANSION: usize = 8_000_000;
 /// Most statements that are followed, loops counted in.
 const MAX_STATEMENTS: u32 = 300_000;

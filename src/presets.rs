@@ -35,6 +35,8 @@ pub struct Preset {
     pub parameters: u64,
     /// The published number of parameters that are active for one token, for a mixture of experts.
     pub active_parameters: Option<u64>,
+    /// When it was published, as year and month.
+    pub released: &'static str,
 }
 
 /// The contents of a preset's file.
@@ -185,7 +187,7 @@ const SIMILAR: f64 = 0.6;
 
 /// Declares the list of presets, one line for each file under `presets/models`.
 macro_rules! presets {
-    ($(($id:literal, $version:literal, $name:literal, $organization:literal, $family:literal, $parameters:literal, $active:expr);)+) => {
+    ($(($id:literal, $version:literal, $name:literal, $organization:literal, $family:literal, $parameters:literal, $active:expr, $released:literal);)+) => {
         /// Every preset, in the order of the menu.
         pub static PRESETS: &[Preset] = &[$(Preset {
             id: $id,
@@ -195,6 +197,7 @@ macro_rules! presets {
             family: $family,
             parameters: $parameters,
             active_parameters: $active,
+            released: $released,
         }),+];
 
         /// Their files.
@@ -203,53 +206,53 @@ macro_rules! presets {
 }
 
 presets! {
-    ("gpt3-175b", 1, "GPT-3 175B", "OpenAI", "GPT", 175_000_000_000, None);
-    ("llama2-7b", 1, "Llama 2 7B", "Meta", "Llama 2", 6_738_415_616, None);
-    ("llama2-70b", 1, "Llama 2 70B", "Meta", "Llama 2", 68_976_648_192, None);
-    ("llama3-8b", 2, "Llama 3 8B", "Meta", "Llama 3", 8_030_261_248, None);
-    ("llama3-70b", 1, "Llama 3 70B", "Meta", "Llama 3", 70_553_706_496, None);
-    ("llama3.1-8b", 2, "Llama 3.1 8B", "Meta", "Llama 3", 8_030_261_248, None);
-    ("llama3.1-70b", 1, "Llama 3.1 70B", "Meta", "Llama 3", 70_553_706_496, None);
-    ("llama3.1-405b", 1, "Llama 3.1 405B", "Meta", "Llama 3", 405_853_388_800, None);
-    ("llama3.2-1b", 1, "Llama 3.2 1B", "Meta", "Llama 3", 1_235_814_400, None);
-    ("llama3.2-3b", 1, "Llama 3.2 3B", "Meta", "Llama 3", 3_212_749_824, None);
-    ("qwen2.5-7b", 1, "Qwen2.5 7B", "Alibaba", "Qwen2.5", 7_615_616_512, None);
-    ("qwen2.5-32b", 1, "Qwen2.5 32B", "Alibaba", "Qwen2.5", 32_763_876_352, None);
-    ("qwen2.5-72b", 1, "Qwen2.5 72B", "Alibaba", "Qwen2.5", 72_706_203_648, None);
-    ("qwen3-8b", 1, "Qwen3 8B", "Alibaba", "Qwen3", 8_190_735_360, None);
-    ("qwen3-14b", 1, "Qwen3 14B", "Alibaba", "Qwen3", 14_768_307_200, None);
-    ("qwen3-32b", 1, "Qwen3 32B", "Alibaba", "Qwen3", 32_762_123_264, None);
-    ("qwen3-30b-a3b", 2, "Qwen3 30B-A3B", "Alibaba", "Qwen3", 30_532_122_624, Some(3_300_000_000));
-    ("qwen3-235b-a22b", 2, "Qwen3 235B-A22B", "Alibaba", "Qwen3", 235_093_634_560, Some(22_000_000_000));
-    ("mixtral-8x7b", 2, "Mixtral 8x7B", "Mistral AI", "Mixtral", 46_702_792_704, Some(12_900_000_000));
-    ("mixtral-8x22b", 2, "Mixtral 8x22B", "Mistral AI", "Mixtral", 140_630_071_296, Some(39_000_000_000));
-    ("mistral-7b", 1, "Mistral 7B v0.1", "Mistral AI", "Mistral", 7_241_732_096, None);
-    ("deepseek-v2", 2, "DeepSeek-V2", "DeepSeek", "DeepSeek", 235_741_434_880, Some(21_000_000_000));
-    ("deepseek-v2-lite", 2, "DeepSeek-V2-Lite", "DeepSeek", "DeepSeek", 15_706_484_224, Some(2_400_000_000));
-    ("deepseek-v3", 2, "DeepSeek-V3", "DeepSeek", "DeepSeek", 671_000_000_000, Some(37_000_000_000));
-    ("deepseek-r1", 2, "DeepSeek-R1", "DeepSeek", "DeepSeek", 671_000_000_000, Some(37_000_000_000));
-    ("moonlight-16b-a3b", 2, "Moonlight 16B-A3B", "Moonshot AI", "Moonlight", 15_961_088_640, Some(3_000_000_000));
-    ("kimi-k2", 2, "Kimi K2", "Moonshot AI", "Kimi", 1_000_000_000_000, Some(32_000_000_000));
-    ("gpt-oss-20b", 2, "GPT-OSS 20B", "OpenAI", "GPT-OSS", 20_914_757_184, Some(3_600_000_000));
-    ("gpt-oss-120b", 2, "GPT-OSS 120B", "OpenAI", "GPT-OSS", 116_829_156_672, Some(5_100_000_000));
-    ("glm-4.5", 2, "GLM-4.5", "Z.ai", "GLM", 356_785_884_416, Some(32_000_000_000));
-    ("glm-4.5-air", 2, "GLM-4.5-Air", "Z.ai", "GLM", 109_227_304_960, Some(12_000_000_000));
-    ("gemma-2b", 1, "Gemma 2B", "Google", "Gemma", 2_506_172_416, None);
-    ("gemma-7b", 1, "Gemma 7B", "Google", "Gemma", 8_537_680_896, None);
-    ("nemotron-4-15b", 1, "Nemotron-4 15B", "NVIDIA", "Nemotron", 15_700_000_000, None);
-    ("nemotron-4-340b", 1, "Nemotron-4 340B", "NVIDIA", "Nemotron", 341_000_000_000, None);
-    ("nemotron-h-8b", 1, "Nemotron-H 8B", "NVIDIA", "Nemotron", 8_000_000_000, None);
-    ("nemotron-h-47b", 1, "Nemotron-H 47B", "NVIDIA", "Nemotron", 47_000_000_000, None);
-    ("nemotron-h-56b", 1, "Nemotron-H 56B", "NVIDIA", "Nemotron", 56_000_000_000, None);
-    ("nemotron-3-nano-30b-a3b", 1, "Nemotron 3 Nano 30B-A3B", "NVIDIA", "Nemotron", 31_600_000_000, Some(3_600_000_000));
-    ("nemotron-3.5-lightning-30b-a3b", 1, "Nemotron 3.5 Lightning 30B-A3B", "NVIDIA", "Nemotron", 32_913_266_240, Some(3_600_000_000));
-    ("nemotron-3-super-120b-a12b", 1, "Nemotron 3 Super 120B-A12B", "NVIDIA", "Nemotron", 123_611_033_088, Some(12_700_000_000));
-    ("qwen1.5-moe-a2.7b", 2, "Qwen1.5-MoE-A2.7B", "Alibaba", "Qwen1.5", 14_315_784_192, Some(2_700_000_000));
-    ("qwen2.5-0.5b", 1, "Qwen2.5 0.5B", "Alibaba", "Qwen2.5", 494_032_768, None);
-    ("qwen3-0.6b", 1, "Qwen3 0.6B", "Alibaba", "Qwen3", 596_049_920, None);
-    ("qwen3-4b", 1, "Qwen3 4B", "Alibaba", "Qwen3", 4_022_468_096, None);
-    ("gpt2", 1, "GPT-2 124M", "OpenAI", "GPT", 124_439_808, None);
-    ("deepseek-v3.2", 1, "DeepSeek-V3.2", "DeepSeek", "DeepSeek", 671_877_929_216, Some(37_000_000_000));
-    ("glm-5", 1, "GLM-5", "Z.ai", "GLM", 743_911_199_232, Some(40_000_000_000));
-    ("glm-5.2", 1, "GLM-5.2", "Z.ai", "GLM", 743_377_000_704, Some(40_000_000_000));
+    ("gpt3-175b", 1, "GPT-3 175B", "OpenAI", "GPT", 175_000_000_000, None, "2020-05");
+    ("llama2-7b", 1, "Llama 2 7B", "Meta", "Llama 2", 6_738_415_616, None, "2023-07");
+    ("llama2-70b", 1, "Llama 2 70B", "Meta", "Llama 2", 68_976_648_192, None, "2023-07");
+    ("llama3-8b", 2, "Llama 3 8B", "Meta", "Llama 3", 8_030_261_248, None, "2024-04");
+    ("llama3-70b", 1, "Llama 3 70B", "Meta", "Llama 3", 70_553_706_496, None, "2024-04");
+    ("llama3.1-8b", 2, "Llama 3.1 8B", "Meta", "Llama 3", 8_030_261_248, None, "2024-07");
+    ("llama3.1-70b", 1, "Llama 3.1 70B", "Meta", "Llama 3", 70_553_706_496, None, "2024-07");
+    ("llama3.1-405b", 1, "Llama 3.1 405B", "Meta", "Llama 3", 405_853_388_800, None, "2024-07");
+    ("llama3.2-1b", 1, "Llama 3.2 1B", "Meta", "Llama 3", 1_235_814_400, None, "2024-09");
+    ("llama3.2-3b", 1, "Llama 3.2 3B", "Meta", "Llama 3", 3_212_749_824, None, "2024-09");
+    ("qwen2.5-7b", 1, "Qwen2.5 7B", "Alibaba", "Qwen2.5", 7_615_616_512, None, "2024-09");
+    ("qwen2.5-32b", 1, "Qwen2.5 32B", "Alibaba", "Qwen2.5", 32_763_876_352, None, "2024-09");
+    ("qwen2.5-72b", 1, "Qwen2.5 72B", "Alibaba", "Qwen2.5", 72_706_203_648, None, "2024-09");
+    ("qwen3-8b", 1, "Qwen3 8B", "Alibaba", "Qwen3", 8_190_735_360, None, "2025-04");
+    ("qwen3-14b", 1, "Qwen3 14B", "Alibaba", "Qwen3", 14_768_307_200, None, "2025-04");
+    ("qwen3-32b", 1, "Qwen3 32B", "Alibaba", "Qwen3", 32_762_123_264, None, "2025-04");
+    ("qwen3-30b-a3b", 2, "Qwen3 30B-A3B", "Alibaba", "Qwen3", 30_532_122_624, Some(3_300_000_000), "2025-04");
+    ("qwen3-235b-a22b", 2, "Qwen3 235B-A22B", "Alibaba", "Qwen3", 235_093_634_560, Some(22_000_000_000), "2025-04");
+    ("mixtral-8x7b", 2, "Mixtral 8x7B", "Mistral AI", "Mixtral", 46_702_792_704, Some(12_900_000_000), "2023-12");
+    ("mixtral-8x22b", 2, "Mixtral 8x22B", "Mistral AI", "Mixtral", 140_630_071_296, Some(39_000_000_000), "2024-04");
+    ("mistral-7b", 1, "Mistral 7B v0.1", "Mistral AI", "Mistral", 7_241_732_096, None, "2023-09");
+    ("deepseek-v2", 2, "DeepSeek-V2", "DeepSeek", "DeepSeek", 235_741_434_880, Some(21_000_000_000), "2024-05");
+    ("deepseek-v2-lite", 2, "DeepSeek-V2-Lite", "DeepSeek", "DeepSeek", 15_706_484_224, Some(2_400_000_000), "2024-05");
+    ("deepseek-v3", 2, "DeepSeek-V3", "DeepSeek", "DeepSeek", 671_000_000_000, Some(37_000_000_000), "2024-12");
+    ("deepseek-r1", 2, "DeepSeek-R1", "DeepSeek", "DeepSeek", 671_000_000_000, Some(37_000_000_000), "2025-01");
+    ("moonlight-16b-a3b", 2, "Moonlight 16B-A3B", "Moonshot AI", "Moonlight", 15_961_088_640, Some(3_000_000_000), "2025-02");
+    ("kimi-k2", 2, "Kimi K2", "Moonshot AI", "Kimi", 1_000_000_000_000, Some(32_000_000_000), "2025-07");
+    ("gpt-oss-20b", 2, "GPT-OSS 20B", "OpenAI", "GPT-OSS", 20_914_757_184, Some(3_600_000_000), "2025-08");
+    ("gpt-oss-120b", 2, "GPT-OSS 120B", "OpenAI", "GPT-OSS", 116_829_156_672, Some(5_100_000_000), "2025-08");
+    ("glm-4.5", 2, "GLM-4.5", "Z.ai", "GLM", 356_785_884_416, Some(32_000_000_000), "2025-07");
+    ("glm-4.5-air", 2, "GLM-4.5-Air", "Z.ai", "GLM", 109_227_304_960, Some(12_000_000_000), "2025-07");
+    ("gemma-2b", 1, "Gemma 2B", "Google", "Gemma", 2_506_172_416, None, "2024-02");
+    ("gemma-7b", 1, "Gemma 7B", "Google", "Gemma", 8_537_680_896, None, "2024-02");
+    ("nemotron-4-15b", 1, "Nemotron-4 15B", "NVIDIA", "Nemotron", 15_700_000_000, None, "2024-02");
+    ("nemotron-4-340b", 1, "Nemotron-4 340B", "NVIDIA", "Nemotron", 341_000_000_000, None, "2024-06");
+    ("nemotron-h-8b", 1, "Nemotron-H 8B", "NVIDIA", "Nemotron", 8_000_000_000, None, "2025-03");
+    ("nemotron-h-47b", 1, "Nemotron-H 47B", "NVIDIA", "Nemotron", 47_000_000_000, None, "2025-03");
+    ("nemotron-h-56b", 1, "Nemotron-H 56B", "NVIDIA", "Nemotron", 56_000_000_000, None, "2025-03");
+    ("nemotron-3-nano-30b-a3b", 1, "Nemotron 3 Nano 30B-A3B", "NVIDIA", "Nemotron", 31_600_000_000, Some(3_600_000_000), "2025-12");
+    ("nemotron-3.5-lightning-30b-a3b", 1, "Nemotron 3.5 Lightning 30B-A3B", "NVIDIA", "Nemotron", 32_913_266_240, Some(3_600_000_000), "2026-08");
+    ("nemotron-3-super-120b-a12b", 1, "Nemotron 3 Super 120B-A12B", "NVIDIA", "Nemotron", 123_611_033_088, Some(12_700_000_000), "2026-03");
+    ("qwen1.5-moe-a2.7b", 2, "Qwen1.5-MoE-A2.7B", "Alibaba", "Qwen1.5", 14_315_784_192, Some(2_700_000_000), "2024-03");
+    ("qwen2.5-0.5b", 1, "Qwen2.5 0.5B", "Alibaba", "Qwen2.5", 494_032_768, None, "2024-09");
+    ("qwen3-0.6b", 1, "Qwen3 0.6B", "Alibaba", "Qwen3", 596_049_920, None, "2025-04");
+    ("qwen3-4b", 1, "Qwen3 4B", "Alibaba", "Qwen3", 4_022_468_096, None, "2025-04");
+    ("gpt2", 1, "GPT-2 124M", "OpenAI", "GPT", 124_439_808, None, "2019-02");
+    ("deepseek-v3.2", 1, "DeepSeek-V3.2", "DeepSeek", "DeepSeek", 671_877_929_216, Some(37_000_000_000), "2025-12");
+    ("glm-5", 1, "GLM-5", "Z.ai", "GLM", 743_911_199_232, Some(40_000_000_000), "2026-02");
+    ("glm-5.2", 1, "GLM-5.2", "Z.ai", "GLM", 743_377_000_704, Some(40_000_000_000), "2026-06");
 }

@@ -32,6 +32,8 @@ pub struct ModelPreset {
     /// The published number of parameters.
     parameters: Exact,
     active_parameters: Option<Exact>,
+    /// When it was published, as year and month.
+    released: &'static str,
     /// The model with the settings of a known training run.
     #[tsify(type = "Job")]
     job: PlainData,
@@ -43,6 +45,9 @@ pub struct ModulesPreset {
     id: &'static str,
     version: u32,
     name: &'static str,
+    family: &'static str,
+    /// When the model was published, as year and month.
+    released: &'static str,
     source: String,
     #[tsify(type = "Job")]
     job: PlainData,
@@ -69,6 +74,7 @@ impl From<&presets::Preset> for Preset {
             family: preset.family,
             parameters: preset.parameters.into(),
             active_parameters: preset.active_parameters.map(Exact::from),
+            released: preset.released,
             job: job::canonical(&Setup::of_preset(preset).job),
         })
     }
@@ -81,6 +87,8 @@ impl Preset {
             id: preset.id,
             version: preset.version,
             name: preset.name,
+            family: preset.family,
+            released: preset.released,
             source: contents.source.clone(),
             job: job::canonical(&contents.job),
         }))

@@ -18,6 +18,10 @@ pub struct JobPreset {
     pub version: u32,
     /// Name for people.
     pub name: &'static str,
+    /// The series that its language model belongs to.
+    pub family: &'static str,
+    /// When the model was published, as year and month.
+    pub released: &'static str,
 }
 
 /// The contents of a job's file.
@@ -89,9 +93,15 @@ pub fn by_id(id: &str) -> Option<&'static JobPreset> {
 }
 
 macro_rules! jobs {
-    ($(($id:literal, $name:literal);)+) => {
+    ($(($id:literal, $name:literal, $family:literal, $released:literal);)+) => {
         /// Every job, in the order of the menu.
-        pub static JOBS: &[JobPreset] = &[$(JobPreset { id: $id, version: 1, name: $name }),+];
+        pub static JOBS: &[JobPreset] = &[$(JobPreset {
+            id: $id,
+            version: 1,
+            name: $name,
+            family: $family,
+            released: $released,
+        }),+];
 
         /// Their files.
         static FILES: &[&str] = &[$(include_str!(concat!("jobs/", $id, ".json"))),+];
@@ -99,10 +109,10 @@ macro_rules! jobs {
 }
 
 jobs! {
-    ("llava-7b", "LLaVA 7B: CLIP ViT-L/14 and Vicuna 7B");
-    ("llava-audio-7b", "LLaVA 7B with sound: CLIP, Whisper base and Vicuna 7B");
-    ("qwen2.5-vl-7b", "Qwen2.5-VL 7B");
-    ("qwen3-vl-8b", "Qwen3-VL 8B");
-    ("internvl3-8b", "InternVL3 8B: InternViT 300M and Qwen2.5 7B");
-    ("qwen3.5-vl-27b", "Qwen3.5-VL 27B");
+    ("llava-7b", "LLaVA 7B: CLIP ViT-L/14 and Vicuna 7B", "LLaVA", "2023-10");
+    ("llava-audio-7b", "LLaVA 7B with sound: CLIP, Whisper base and Vicuna 7B", "LLaVA", "2023-10");
+    ("qwen2.5-vl-7b", "Qwen2.5-VL 7B", "Qwen2.5", "2025-01");
+    ("qwen3-vl-8b", "Qwen3-VL 8B", "Qwen3", "2025-10");
+    ("internvl3-8b", "InternVL3 8B: InternViT 300M and Qwen2.5 7B", "InternVL", "2025-04");
+    ("qwen3.5-vl-27b", "Qwen3.5-VL 27B", "Qwen3.5", "2026-02");
 }

@@ -55,13 +55,14 @@ fn the_list_says_what_the_files_say() {
         let file = file(preset);
         let said = |key: &str| file[key].as_str().unwrap().to_owned();
         assert_eq!(
-            (preset.id, preset.name, preset.organization, preset.family),
-            (
-                &*said("id"),
-                &*said("name"),
-                &*said("organization"),
-                &*said("family")
-            )
+            [
+                preset.id,
+                preset.name,
+                preset.organization,
+                preset.family,
+                preset.released
+            ],
+            ["id", "name", "organization", "family", "released"].map(said)
         );
         assert_eq!(u64::from(preset.version), file["version"].as_u64().unwrap());
         let published = contents(preset).published;

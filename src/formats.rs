@@ -15,6 +15,7 @@ pub mod megatron_args;
 mod merge;
 pub mod node;
 pub mod overrides;
+pub mod paste;
 pub mod python;
 pub mod python_literal;
 pub mod report;

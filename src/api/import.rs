@@ -20,7 +20,7 @@ use crate::value::Value;
 const TYPES: &str = r#"
 /** The formats of texts. `importText` recognizes them by itself. */
 export type ImportFormat =
-  | "link" | "json" | "hf_config" | "megatron_args" | "script" | "model_args" | "bridge_yaml" | "bridge_python"
+  | "link" | "json" | "hub" | "hf_config" | "megatron_args" | "script" | "model_args" | "bridge_yaml" | "bridge_python"
   | "verl_yaml" | "megatron_yaml" | "swift" | "swift_yaml" | "overrides" | "log"
   | "arguments";
 "#;

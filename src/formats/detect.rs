@@ -2,7 +2,7 @@
 
 use strum::{EnumString, IntoStaticStr, VariantArray};
 
-use super::{arguments, overrides, python, training_log};
+use super::{arguments, hub, overrides, paste, python, training_log};
 
 /// The formats that are recognised and read.
 #[derive(
@@ -16,6 +16,9 @@ pub enum Format {
     /// A configuration that this calculator wrote as JSON.
     #[strum(serialize = "json")]
     OwnJson,
+    /// The name or address of a model on the Hugging Face Hub, or the id of a preset.
+    #[strum(serialize = "hub")]
+    HubModel,
     /// A model's `config.json`.
     HfConfig,
     /// Flags or a command of Megatron-LM.
@@ -70,6 +73,7 @@ impl Format {
         match self {
             Self::ShareLink => "a link to this calculator",
             Self::OwnJson => "a job saved as JSON",
+            Self::HubModel => "the name of a model",
             Self::HfConfig => "a model's config.json",
             Self::MegatronFlags => "Megatron-LM flags",
             Self::Script => "a launch script",
@@ -99,9 +103,14 @@ pub struct Detected {
 /// How much of a text is looked at, in bytes. The marks of a format stand near its beginning.
 const MAX_LOOK: usize = 200_000;
 
-/// The format of `text`, or `None` where it has the marks of no format.
+/// The format of a pasted text, or `None` where it has the marks of no format.
 #[must_use]
 pub fn detect(text: &str) -> Option<Detected> {
+    recognize(&paste::clean(text))
+}
+
+/// The format of a text that has nothing around it, or `None` where it has the marks of no format.
+pub(super) fn recognize(text: &str) -> Option<Detected> {
     let found = |format, reason| Some(Detected { format, reason });
     let text = text.trim_start_matches('\u{feff}').trim();
     if training_log::is_log(text) {
@@ -115,6 +124,9 @@ pub fn detect(text: &str) -> Option<Detected> {
         .unwrap_or(text);
     if is_link(text) {
         return found(Format::ShareLink, "it has the mark of a share link");
+    }
+    if hub::is_named(text) {
+        return found(Format::HubModel, "it names a model");
     }
     if arguments::is_namespace(text) {
         return found(
@@ -176,7 +188,8 @@ pub fn detect(text: &str) -> Option<Detected> {
     None
 }
 
-fn is_link(text: &str) -> bool {
+/// Whether a text is a link of this calculator.
+pub(super) fn is_link(text: &str) -> bool {
     let one_word = !text.contains(char::is_whitespace);
     let Some((_, hash)) = text.split_once('#') else {
         return false;

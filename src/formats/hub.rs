@@ -1,5 +1,9 @@
 //! Models on the Hugging Face Hub: reads the name of a repository, and builds the address of its `config.json`.
 
+pub mod known;
+
+use crate::presets;
+
 /// The Hub's address: besides its own, the only one that the page sends requests to.
 const HUB: &str = "https://huggingface.co/";
 /// The longest name of a repository, as the Hub has it.
@@ -60,6 +64,14 @@ impl Repository {
         let revision = self.revision.replace('/', "%2F");
         format!("{HUB}{}/raw/{revision}/config.json", self.name)
     }
+}
+
+/// Whether a text is nothing but the name of a model: `org/model`, an address of the Hub, or the id of a preset.
+pub(super) fn is_named(text: &str) -> bool {
+    let is_word = !text.is_empty() && !text.contains(char::is_whitespace);
+    is_word
+        && (presets::by_id(text).is_some()
+            || (text.contains('/') && Repository::read(text).is_ok()))
 }
 
 /// The repository's name and the revision in the path of an address of the Hub.

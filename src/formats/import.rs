@@ -22,11 +22,11 @@ pub(crate) use draft::python;
 pub use error::ImportError;
 pub use missing::GPUS;
 
-use super::detect::{Format, detect};
+use super::detect::{Format, recognize};
 use super::report::KeyStatus;
 use super::state::ShareState;
 use super::training_log::LogMeasurements;
-use super::{frameworks, overrides, shell, yaml};
+use super::{frameworks, overrides, paste, shell, yaml};
 use crate::config::fields::FieldId;
 use crate::config::not_modelled::MemoryEffect;
 
@@ -123,11 +123,12 @@ pub fn import(text: &str, options: &Options<'_>) -> Result<Import, ImportError> 
     if text.len() > MAX_BYTES {
         return Err(ImportError::TooLarge(MAX_BYTES));
     }
+    let text = &*paste::clean(text);
     let format = match options.format {
         Some(format) => format,
         None => match frameworks::recognize(text) {
             Some(what) => return Err(ImportError::NotRead(what)),
-            None => detect(text).ok_or(ImportError::NotRecognized)?.format,
+            None => recognize(text).ok_or(ImportError::NotRecognized)?.format,
         },
     };
     let most = most_bytes(format);
@@ -137,6 +138,7 @@ pub fn import(text: &str, options: &Options<'_>) -> Result<Import, ImportError> 
     match format {
         Format::ShareLink => sources::link(text),
         Format::OwnJson => sources::own_json(text),
+        Format::HubModel => sources::hub_model(text),
         Format::HfConfig => sources::hf_config(text),
         Format::MegatronFlags | Format::Script | Format::SwiftCommand => {
             sources::command(text, format, options)
@@ -158,6 +160,7 @@ const fn most_bytes(format: Format) -> usize {
         // Links have a message of their own, with their length in characters.
         Format::ShareLink
         | Format::OwnJson
+        | Format::HubModel
         | Format::HfConfig
         | Format::TrainingLog
         | Format::Arguments => MAX_BYTES,

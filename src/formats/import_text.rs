@@ -68,10 +68,21 @@ pub fn import_text(text: &str, options: &ImportOptions) -> Result<ImportedText, 
         import::import(text, &options).map_err(ImportTextError::Text)
     };
     let mut import = read(false)?;
-    let model = options.model.as_deref().filter(|model| !model.is_empty());
+    let mut model = options.model.as_deref().filter(|model| !model.is_empty());
     let mut changes = None;
+    if import.format == Format::HubModel
+        && let Some(model) = model.take()
+    {
+        let settings = model_settings(model).map_err(ImportTextError::Model)?;
+        add_model(&mut import, settings);
+    }
     match &options.onto {
-        Some(onto) if import.format == Format::HfConfig => {
+        // Of a model that is only named, nothing is known yet.
+        Some(onto) if import.format == Format::HubModel && !merge::has_model(&import) => {
+            import.state.setup = onto.clone();
+            changes = Some(Vec::new());
+        }
+        Some(onto) if is_model(import.format) => {
             merge::replace_model(&mut import, &onto.job);
         }
         Some(_) if merge::is_complete(import.format) => {}
@@ -90,6 +101,11 @@ pub fn import_text(text: &str, options: &ImportOptions) -> Result<ImportedText, 
     Ok(ImportedText { import, changes })
 }
 
+/// Whether texts of a format are a model without a job.
+fn is_model(format: Format) -> bool {
+    matches!(format, Format::HfConfig | Format::HubModel)
+}
+
 /// Sets the number of GPUs where the user gives one, and asks for it only where nobody does.
 fn set_gpus(import: &mut Import, gpus: Option<u64>) {
     let shared = &mut import.state.setup.job.shared;
@@ -98,7 +114,7 @@ fn set_gpus(import: &mut Import, gpus: Option<u64>) {
         forget_missing_gpus(import);
     } else if shared.get(FieldId::world_size).is_some() {
         import.questions.retain(|asked| *asked != Question::Gpus);
-    } else if import.format == Format::HfConfig {
+    } else if is_model(import.format) {
         import.questions.push(Question::Gpus);
     }
 }

@@ -17,6 +17,7 @@ mod keys;
 mod megatron_args;
 mod not_modelled;
 mod overrides;
+mod paste;
 mod precision;
 mod python;
 mod share_url;

@@ -6,7 +6,7 @@ mod script;
 mod trees;
 
 pub(super) use arguments::{arguments, training_log};
-pub(super) use documents::{hf_config, link, own_json};
+pub(super) use documents::{hf_config, hub_model, link, own_json};
 pub(super) use script::command;
 pub(super) use trees::{model_args, overrides, python, yaml_tree};
 

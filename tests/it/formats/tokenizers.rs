@@ -50,6 +50,27 @@ fn a_known_tokenizer_gives_the_vocabulary() {
             129_280,
             "--tokenizer-model",
         ),
+        // A variant of a preset's model, a copy of it, and a folder with its name.
+        (
+            "--tokenizer-model meta-llama/Llama-3.1-8B-Instruct",
+            128_256,
+            "--tokenizer-model",
+        ),
+        (
+            "--tokenizer-model unsloth/Qwen3-30B-A3B-Instruct-2507",
+            151_936,
+            "--tokenizer-model",
+        ),
+        (
+            "--tokenizer-model /data/models/Qwen2.5-7B-Instruct/",
+            152_064,
+            "--tokenizer-model",
+        ),
+        (
+            "--tokenizer-model Qwen/Qwen3.5-27B",
+            248_320,
+            "--tokenizer-model",
+        ),
     ] {
         let import = read(flags);
         assert_eq!(vocabulary(&import), Some(Value::Int(size)), "{flags}");
@@ -70,9 +91,8 @@ fn a_given_vocabulary_counts_and_an_unknown_tokenizer_says_nothing() {
     assert_eq!(vocabulary(&padded), None);
     for model in [
         "Qwen/Qwen3",
-        "Qwen3-8B",
         "Qwen",
-        "/data/Qwen/Qwen3-8B",
+        "/data/Qwen3-8B/tokenizer",
         "",
         "blob/main",
     ] {

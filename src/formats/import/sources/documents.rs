@@ -5,11 +5,13 @@ use crate::config::fields::FieldId;
 use crate::config::not_modelled::{MemoryEffect, NotModelled};
 use crate::config::raw::RawJob;
 use crate::formats::detect::Format;
-use crate::formats::import::{Import, ImportError, Row};
+use crate::formats::hub::{Repository, known};
+use crate::formats::import::{Import, ImportError, Question, Row};
 use crate::formats::node::{Data, Node};
 use crate::formats::report::{KeyReport, KeyStatus};
 use crate::formats::state::{Setup, ShareState};
 use crate::formats::{hf_config as hf, job_json, json, share_url};
+use crate::presets;
 
 /// A share link.
 pub(in crate::formats::import) fn link(text: &str) -> Result<Import, ImportError> {
@@ -54,6 +56,43 @@ pub(in crate::formats::import) fn own_json(text: &str) -> Result<Import, ImportE
         questions: Vec::new(),
         measured: None,
     })
+}
+
+/// The name of a model: that of a preset, or one whose `config.json` is to be asked for.
+pub(in crate::formats::import) fn hub_model(text: &str) -> Result<Import, ImportError> {
+    let text = text.trim();
+    let named = match presets::by_id(text) {
+        Some(preset) => Some((preset, text.to_owned())),
+        None => Repository::read(text)
+            .ok()
+            .and_then(|named| Some((known::preset_of(named.name())?, named.name().to_owned()))),
+    };
+    let mut import = Import {
+        format: Format::HubModel,
+        dialect: "this calculator",
+        state: ShareState::default(),
+        report: Vec::new(),
+        questions: Vec::new(),
+        measured: None,
+    };
+    let contents = named.and_then(|(preset, name)| Some((preset, preset.contents()?, name)));
+    let Some((preset, contents, name)) = contents else {
+        let named = Repository::read(text).map_err(|_| ImportError::NotRecognized)?;
+        let name = named.name().to_owned();
+        import.questions.push(Question::Model { name });
+        return Ok(import);
+    };
+    import.state.setup.job.shared = contents.model;
+    import.report.push(Row {
+        key: "model".to_owned(),
+        value: name,
+        line: Some(1),
+        status: KeyStatus::Derived,
+        field: None,
+        note: format!("the model of the preset {}", preset.name).into(),
+        effect: None,
+    });
+    Ok(import)
 }
 
 /// The `config.json` of a Hugging Face model.

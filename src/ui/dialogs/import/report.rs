@@ -76,7 +76,7 @@ pub(super) fn understood_as(read: &ImportedText) -> String {
     let format = import.format.label();
     let kind = match import.format {
         Format::ShareLink | Format::OwnJson => format.to_owned(),
-        Format::HfConfig => format!(
+        Format::HfConfig | Format::HubModel if changes.is_none() => format!(
             "{format} ({}); parallelism, batch and precision stay{}",
             import.dialect,
             conflicts(&import.report)

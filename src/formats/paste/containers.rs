@@ -128,8 +128,8 @@ impl Manifest {
         line.skip_to(first);
         if self.gpus > 0 {
             let Self { pods, gpus, .. } = self;
-            line.text
-                .push_str(&format!("srun --nodes={pods} --gpus-per-node={gpus} "));
+            let launcher = format!("srun --nodes={pods} --gpus-per-node={gpus} ");
+            line.text.push_str(&launcher);
         }
         for (word, at) in &self.command {
             line.put(&expanded(word), *at);

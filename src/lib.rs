@@ -25,6 +25,7 @@
 //!         |                                  |
 //!     memory::estimate                   bytes by stage and bucket; itemised on demand
 //!         |                              search: the same for every layout of a job
+//!         |                              fit: changes with which a job fits, and what they cost
 //!     report, export                     scenes, tables, texts; no page in them
 //!         |
 //!     ui, api                            the page, and the JavaScript API
@@ -50,6 +51,7 @@ pub mod source;
 pub mod units;
 
 pub mod evidence;
+pub mod fit;
 pub mod framework_reports;
 pub mod search;
 

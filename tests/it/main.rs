@@ -15,6 +15,7 @@
 mod config;
 mod evidence;
 mod export;
+mod fit;
 mod formats;
 mod framework_reports;
 mod memory;

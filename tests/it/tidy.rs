@@ -77,7 +77,7 @@ fn arrows_point_down() {
             "formats" | "presets" => {
                 vec!["ui", "api", "search_worker", "report", "memory", "model"]
             }
-            "search" => vec![
+            "search" | "fit" => vec![
                 "ui",
                 "api",
                 "search_worker",

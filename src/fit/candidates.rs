@@ -1,0 +1,70 @@
+//! The changes that are tried, kind by kind.
+
+mod activations;
+mod layout;
+mod states;
+
+use super::moves::Change;
+use super::price::{MoveKind, Price};
+use crate::config::fields::FieldId;
+use crate::config::job::Module;
+use crate::config::raw::RawJob;
+use crate::memory::StageRef;
+use crate::value::Value;
+
+pub(super) use layout::replica_gpus;
+
+/// The changes of every kind for a module of a job, cheapest first, where `worst` is the fullest stage.
+pub(super) fn candidates(job: &RawJob, m: &Module, worst: StageRef) -> Vec<Vec<Change>> {
+    let mut kinds = vec![
+        states::free(m),
+        layout::micro_batches(m),
+        activations::offload(m),
+        activations::recompute(m, worst.pp_rank),
+        states::fsdp(m),
+        states::precision(m),
+        states::optimizer_offload(m),
+    ];
+    kinds.extend(layout::layouts(job));
+    for kind in &mut kinds {
+        kind.sort_by_key(|change| change.price);
+    }
+    kinds
+}
+
+/// A change of these settings.
+fn change(
+    kind: MoveKind,
+    label: impl Into<String>,
+    price: Price,
+    settings: impl IntoIterator<Item = (FieldId, Value)>,
+) -> Change {
+    Change {
+        kind,
+        label: label.into(),
+        price,
+        settings: settings.into_iter().collect(),
+    }
+}
+
+fn on(field: FieldId) -> (FieldId, Value) {
+    (field, Value::Bool(true))
+}
+
+fn named(field: FieldId, name: &str) -> (FieldId, Value) {
+    (field, Value::Text(name.to_owned()))
+}
+
+/// The subsets of up to 16 items, but for the empty one.
+fn subsets<T: Copy>(items: &[T]) -> Vec<Vec<T>> {
+    let items = items.get(..items.len().min(16)).unwrap_or_default();
+    (1_u32..1 << items.len())
+        .map(|bits| {
+            let chosen = items
+                .iter()
+                .enumerate()
+                .filter(|(at, _)| bits >> at & 1 == 1);
+            chosen.map(|(_, item)| *item).collect()
+        })
+        .collect()
+}

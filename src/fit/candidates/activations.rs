@@ -1,0 +1,120 @@
+//! Keeping fewer activations: recomputing them, or moving them to the host.
+
+use super::{change, on, subsets};
+use crate::config::NameSet;
+use crate::config::choices::{
+    OffloadModule, RecomputeGranularity, RecomputeModule, TransformerImpl,
+};
+use crate::config::fields::FieldId as F;
+use crate::config::job::Module;
+use crate::fit::moves::Change;
+use crate::fit::price::{MoveKind, Price};
+use crate::memory::savings::{Choice, choice_of, choices, recomputed};
+use crate::value::Value;
+
+/// The most kinds of modules of which all subsets are tried: each one more doubles their number.
+const MOST_MODULES: usize = 8;
+
+/// Selective recompute of every set of modules that contains those of the job, and full recompute of layers.
+pub(super) fn recompute(m: &Module, pp_rank: usize) -> Vec<Change> {
+    let known = choices(m);
+    let mut modules: Vec<RecomputeModule> = Vec::new();
+    for choice in &known {
+        if let Choice::Selective(set) = choice {
+            modules.extend(set.iter());
+        }
+    }
+    modules.sort_unstable_by_key(|module| module.name());
+    modules.dedup();
+    modules.truncate(MOST_MODULES);
+    let now = choice_of(m);
+    let kept: Vec<RecomputeModule> = match now {
+        Choice::Selective(set) => set.iter().collect(),
+        _ => Vec::new(),
+    };
+    let extends = |set: &Vec<RecomputeModule>| kept.iter().all(|module| set.contains(module));
+    let sets = subsets(&modules).into_iter().filter(extends);
+    let mut tried: Vec<Choice> = match m.args().recompute_granularity {
+        Some(RecomputeGranularity::Full) => Vec::new(),
+        _ => sets
+            .map(|set| Choice::Selective(NameSet::of(&set)))
+            .collect(),
+    };
+    let chunks = m.stages().chunks().iter();
+    let chunk = chunks.map(|chunk| u64::from(chunk.num_layers())).max();
+    for layers in 1..=chunk.unwrap_or(1).max(1) {
+        tried.extend([Choice::Block(layers), Choice::Uniform(layers)]);
+    }
+    let tried = tried.into_iter().filter(|choice| *choice != now);
+    let changes = tried.map(|choice| {
+        let price = Price::Recomputed(recomputed(m, pp_rank, choice).ppm);
+        let label = match choice {
+            Choice::Uniform(_) | Choice::Block(_) => {
+                choice.label().replacen("full", "full recompute", 1)
+            }
+            _ => format!("recompute {}", choice.label()),
+        };
+        change(
+            MoveKind::Recompute,
+            label,
+            price,
+            recompute_settings(choice),
+        )
+    });
+    changes.collect()
+}
+
+/// The settings of a way of recomputing. What is offloaded stays.
+fn recompute_settings(choice: Choice) -> Vec<(F, Value)> {
+    let of_recompute = [
+        F::recompute_granularity,
+        F::recompute_method,
+        F::recompute_num_layers,
+        F::recompute_modules,
+    ];
+    let settings = choice.settings().into_iter();
+    settings
+        .filter(|(field, _)| of_recompute.contains(field))
+        .collect()
+}
+
+/// Offloading of every set of modules that contains those of the job.
+pub(super) fn offload(m: &Module) -> Vec<Change> {
+    let a = m.args();
+    if a.transformer_impl != TransformerImpl::TransformerEngine {
+        return Vec::new();
+    }
+    let kept: Vec<OffloadModule> = if a.fine_grained_activation_offloading {
+        a.offload_modules.iter().collect()
+    } else {
+        Vec::new()
+    };
+    let of_experts = [OffloadModule::ExpertFc1, OffloadModule::MoeAct];
+    let of_hybrid = |module: &OffloadModule| module.name().starts_with("gdp");
+    let sensible = |module: &OffloadModule| {
+        (m.moe.is_some() || !of_experts.contains(module))
+            && (m.hybrid().is_some() || !of_hybrid(module))
+    };
+    let modules: Vec<OffloadModule> = OffloadModule::ALL
+        .iter()
+        .copied()
+        .filter(sensible)
+        .collect();
+    let extends = |set: &Vec<OffloadModule>| {
+        set.len() > kept.len() && kept.iter().all(|module| set.contains(module))
+    };
+    let sets = subsets(&modules).into_iter().filter(extends);
+    let changes = sets.map(|set| {
+        let names: Vec<&str> = set.iter().map(|module| module.name()).collect();
+        let price = Price::OffloadedModules(u64::try_from(set.len()).unwrap_or(u64::MAX));
+        let list = names.iter().map(|name| Value::Text((*name).to_owned()));
+        let settings = [
+            on(F::fine_grained_activation_offloading),
+            (F::offload_modules, Value::List(list.collect())),
+            (F::cpu_offloading_num_layers, Value::Null),
+        ];
+        let label = format!("offload {}", names.join(" + "));
+        change(MoveKind::Offload, label, price, settings)
+    });
+    changes.collect()
+}

@@ -1,0 +1,173 @@
+//! Weights, gradients and optimizer states in less memory, and settings that cost nothing.
+
+use super::{change, named, on};
+use crate::config::choices::{MainGradsDtype, MainParamsDtype, MomentDtype, OptimizerKind};
+use crate::config::fields::FieldId as F;
+use crate::config::job::{Module, Precision};
+use crate::fit::moves::Change;
+use crate::fit::price::{MoveKind, Price};
+use crate::value::Value;
+
+/// Settings that cost nothing, one by one and all together.
+pub(super) fn free(m: &Module) -> Vec<Change> {
+    let a = m.args();
+    let mut settings: Vec<(&str, Vec<(F, Value)>)> = Vec::new();
+    let adam = a.optimizer == OptimizerKind::Adam;
+    if !a.use_distributed_optimizer && !a.use_megatron_fsdp && adam {
+        settings.push((
+            "distributed optimizer",
+            vec![on(F::use_distributed_optimizer)],
+        ));
+    }
+    if !a.sequence_parallel && m.tp > 1 {
+        settings.push(("sequence parallel", vec![on(F::sequence_parallel)]));
+    }
+    if !a.cross_entropy_loss_fusion {
+        settings.push((
+            "fused cross-entropy",
+            vec![on(F::cross_entropy_loss_fusion)],
+        ));
+    }
+    if !a.expandable_segments {
+        settings.push(("expandable segments", vec![on(F::expandable_segments)]));
+    }
+    if a.create_attention_mask_in_dataloader {
+        let off = (F::create_attention_mask_in_dataloader, Value::Bool(false));
+        settings.push(("no mask from the data loader", vec![off]));
+    }
+    if m.moe.is_some() && !a.moe_permute_fusion {
+        settings.push(("fused permutation", vec![on(F::moe_permute_fusion)]));
+    }
+    let whole = a.main_params_dtype == MainParamsDtype::Fp32;
+    if adam && whole && m.precision == Precision::Bf16 && !a.use_megatron_fsdp {
+        // The main parameter is the bf16 parameter and 16 more bits: no bit is lost.
+        settings.push((
+            "main params as bf16 plus 16 bits",
+            vec![
+                on(F::use_distributed_optimizer),
+                on(F::use_precision_aware_optimizer),
+                named(F::main_params_dtype, MainParamsDtype::Fp16.name()),
+            ],
+        ));
+    }
+    if settings.len() > 1 {
+        let labels: Vec<&str> = settings.iter().map(|(label, _)| *label).collect();
+        let mut all: Vec<(F, Value)> = Vec::new();
+        for (field, value) in settings.iter().flat_map(|(_, settings)| settings) {
+            if all.iter().all(|(known, _)| known != field) {
+                all.push((*field, value.clone()));
+            }
+        }
+        let all = change(MoveKind::Free, labels.join(" + "), Price::Nothing, all);
+        let mut changes = one_by_one(settings);
+        changes.push(all);
+        return changes;
+    }
+    one_by_one(settings)
+}
+
+fn one_by_one(settings: Vec<(&str, Vec<(F, Value)>)>) -> Vec<Change> {
+    let changes = settings
+        .into_iter()
+        .map(|(label, settings)| change(MoveKind::Free, label, Price::Nothing, settings));
+    changes.collect()
+}
+
+/// Megatron FSDP, which splits everything over data-parallel ranks.
+pub(super) fn fsdp(m: &Module) -> Vec<Change> {
+    if m.args().use_megatron_fsdp || m.pp > 1 || m.dp * m.cp < 2 {
+        return Vec::new();
+    }
+    let settings = [
+        on(F::use_megatron_fsdp),
+        on(F::use_distributed_optimizer),
+        (F::data_parallel_sharding_strategy, Value::Null),
+        (F::gradient_accumulation_fusion, Value::Bool(false)),
+    ];
+    vec![change(
+        MoveKind::Fsdp,
+        "Megatron FSDP",
+        Price::Gathers,
+        settings,
+    )]
+}
+
+/// Gradients and moments in every combination of dtypes that are smaller than those of the job.
+pub(super) fn precision(m: &Module) -> Vec<Change> {
+    let a = m.args();
+    if a.optimizer != OptimizerKind::Adam || m.precision != Precision::Bf16 || a.use_megatron_fsdp {
+        return Vec::new();
+    }
+    let grads = [MainGradsDtype::Fp32, MainGradsDtype::Bf16];
+    let moments = [MomentDtype::Fp32, MomentDtype::Bf16, MomentDtype::Fp8];
+    let mut changes = Vec::new();
+    for grad in grads {
+        for exp_avg in moments {
+            for exp_avg_sq in moments {
+                let now = [
+                    a.main_grads_dtype.bytes(),
+                    a.exp_avg_dtype.bytes(),
+                    a.exp_avg_sq_dtype.bytes(),
+                ];
+                let then = [grad.bytes(), exp_avg.bytes(), exp_avg_sq.bytes()];
+                let grows = now.iter().zip(then).any(|(now, then)| then > *now);
+                if grows || now == then {
+                    continue;
+                }
+                let lost = now.iter().sum::<u64>() - then.iter().sum::<u64>();
+                let mut settings = vec![
+                    on(F::use_distributed_optimizer),
+                    on(F::use_precision_aware_optimizer),
+                ];
+                let mut labels = Vec::new();
+                let fields = [
+                    (F::main_grads_dtype, grad.name(), "main grads"),
+                    (F::exp_avg_dtype, exp_avg.name(), "exp_avg"),
+                    (F::exp_avg_sq_dtype, exp_avg_sq.name(), "exp_avg_sq"),
+                ];
+                for ((field, name, label), (now, then)) in
+                    fields.into_iter().zip(now.into_iter().zip(then))
+                {
+                    if then < now {
+                        settings.push(named(field, name));
+                        labels.push(format!("{label} in {name}"));
+                    }
+                }
+                let label = labels.join(" + ");
+                changes.push(change(
+                    MoveKind::Precision,
+                    label,
+                    Price::LostBytes(lost),
+                    settings,
+                ));
+            }
+        }
+    }
+    changes
+}
+
+/// Optimizer states in host memory, in steps of 5 percent.
+pub(super) fn optimizer_offload(m: &Module) -> Vec<Change> {
+    let a = m.args();
+    if a.optimizer_cpu_offload || a.use_megatron_fsdp || a.optimizer != OptimizerKind::Adam {
+        return Vec::new();
+    }
+    let parts = (1..=20_u64).map(|twentieths| {
+        let percent = twentieths * 5;
+        let part = format!("{}.{:02}", percent / 100, percent % 100);
+        let settings = [
+            on(F::use_distributed_optimizer),
+            on(F::use_precision_aware_optimizer),
+            on(F::optimizer_cpu_offload),
+            (F::optimizer_offload_fraction, Value::Text(part)),
+        ];
+        let label = format!("{percent} % of the optimizer on the host");
+        change(
+            MoveKind::OptimizerOffload,
+            label,
+            Price::OnHost(percent),
+            settings,
+        )
+    });
+    parts.collect()
+}

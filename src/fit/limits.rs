@@ -1,0 +1,148 @@
+//! The largest sequence length and micro batch, and the fewest GPUs, with which a job fits while all else stays as it is.
+
+use super::measure::Measured;
+use crate::config::fields::FieldId as F;
+use crate::config::job::Config;
+use crate::config::raw::RawJob;
+use crate::config::validate;
+use crate::parallel::mimo::LANGUAGE_MODULE;
+use crate::value::Value;
+
+/// The step of sequence lengths, in tokens, where parallel sizes do not ask for a larger one.
+const SEQUENCE_STEP: u64 = 128;
+/// The longest sequence that is tried, in tokens.
+const LONGEST: u64 = 1 << 27;
+/// Steps above the first length that does not fit which are tried too: an allocator's rounding can make a longer sequence
+/// need less.
+const BEYOND: u64 = 8;
+/// The most values of DP, or of a micro batch, that are tried one after the other.
+const MOST_TRIED: u64 = 4096;
+
+/// The longest sequence with which a job fits its GPU even with the largest overheads, in steps of 128 tokens, or of what CP
+/// and TP divide; `None` where even the shortest does not fit, or no GPU is chosen. It sets the sequence length of the
+/// language model, and its largest position where that is less.
+#[must_use]
+pub fn longest_sequence(job: &RawJob) -> Option<u64> {
+    let (module, config) = language(job)?;
+    let m = config.modules().get(module)?;
+    let parts = m.tp.saturating_mul(m.cp).saturating_mul(2);
+    let step = least_common_multiple(SEQUENCE_STEP, parts)?;
+    let fits = |steps: u64| {
+        let length = steps.saturating_mul(step);
+        length <= LONGEST && fits_with(job, &sequence_settings(job, module, length), module)
+    };
+    // The last length that fits of a doubling series, the largest below the next one by bisection, and then those beyond.
+    let mut known = 0_u64;
+    let mut tried = 1_u64;
+    while tried.saturating_mul(step) <= LONGEST {
+        if fits(tried) {
+            known = tried;
+        } else if known > 0 {
+            break;
+        }
+        tried = tried.saturating_mul(2);
+    }
+    let mut over = known.saturating_mul(2);
+    loop {
+        while over.saturating_sub(known) > 1 {
+            let middle = known + (over - known) / 2;
+            if fits(middle) {
+                known = middle;
+            } else {
+                over = middle;
+            }
+        }
+        match (over..=over + BEYOND).rev().find(|steps| fits(*steps)) {
+            Some(further) if known > 0 => (known, over) = (further, further + 1),
+            _ => break,
+        }
+    }
+    (known > 0).then(|| known.saturating_mul(step))
+}
+
+/// The settings of a sequence length.
+pub(super) fn sequence_settings(job: &RawJob, module: usize, length: u64) -> Vec<(F, Value)> {
+    let mut settings = vec![(F::seq_length, Value::Int(length.into()))];
+    if job
+        .number(module, F::max_position_embeddings)
+        .is_some_and(|longest| longest < length)
+    {
+        settings.push((F::max_position_embeddings, Value::Int(length.into())));
+    }
+    settings
+}
+
+/// The largest micro batch with which a job fits its GPU even with the largest overheads, with the same global batch;
+/// `None` where none does, or no GPU is chosen.
+#[must_use]
+pub fn largest_micro_batch(job: &RawJob) -> Option<u64> {
+    let (module, config) = language(job)?;
+    let m = config.modules().get(module)?;
+    let samples = m.derived().global_batch_size / m.dp.max(1);
+    let sizes = divisors(samples);
+    let mut sizes = sizes.into_iter().rev();
+    sizes.find(|size| {
+        let settings = [(F::micro_batch_size, Value::Int((*size).into()))];
+        fits_with(job, &settings, module)
+    })
+}
+
+/// The fewest GPUs with which a job fits even with the largest overheads, with the same layout of a replica and the same
+/// global batch; `None` where none do, no GPU is chosen, or the job has several modules.
+#[must_use]
+pub fn fewest_gpus(job: &RawJob) -> Option<u64> {
+    if !job.modules.is_empty() {
+        return None;
+    }
+    let config = validate(job).config?;
+    let m = config.modules().first()?;
+    let copy = m.tp.saturating_mul(m.pp).saturating_mul(m.cp);
+    let batch = m.derived().global_batch_size;
+    let mut sizes = divisors(batch / m.args().micro_batch_size.max(1)).into_iter();
+    let gpus = sizes.find(|dp| {
+        let settings = [
+            (F::world_size, Value::Int(copy.saturating_mul(*dp).into())),
+            (F::global_batch_size, Value::Int(batch.into())),
+            (F::data_parallel_size, Value::Null),
+        ];
+        fits_with(job, &settings, 0)
+    });
+    gpus.map(|dp| copy.saturating_mul(dp))
+}
+
+fn language(job: &RawJob) -> Option<(usize, Config)> {
+    let config = validate(job).config?;
+    config.gpu_memory()?;
+    let mut modules = config.modules().iter();
+    let module = modules.position(|m| m.name() == LANGUAGE_MODULE);
+    Some((module.unwrap_or(0), config))
+}
+
+fn fits_with(job: &RawJob, settings: &[(F, Value)], module: usize) -> bool {
+    let mut other = job.clone();
+    for (field, value) in settings {
+        other.put(module, *field, value.clone());
+    }
+    Measured::of(&other).is_some_and(|measured| measured.fits)
+}
+
+/// The divisors of a number up to [`MOST_TRIED`] and their counterparts, ascending.
+fn divisors(number: u64) -> Vec<u64> {
+    let small: Vec<u64> = (1..=MOST_TRIED)
+        .take_while(|d| d.saturating_mul(*d) <= number)
+        .filter(|d| number.is_multiple_of(*d))
+        .collect();
+    let large: Vec<u64> = small.iter().rev().map(|d| number / d).collect();
+    let mut all = small;
+    all.extend(large);
+    all.dedup();
+    all
+}
+
+fn least_common_multiple(a: u64, b: u64) -> Option<u64> {
+    let (mut x, mut y) = (a, b);
+    while y > 0 {
+        (x, y) = (y, x % y);
+    }
+    a.checked_div(x)?.checked_mul(b)
+}

@@ -1,0 +1,244 @@
+//! The search for changes that make a job fit. It goes step by step, so that a page can do other work in between.
+
+use std::vec;
+
+use super::candidates::{candidates, replica_gpus};
+use super::measure::Measured;
+use super::moves::{Change, Move};
+use super::price::{MoveKind, Price};
+use crate::config::raw::RawJob;
+use crate::config::validate;
+use crate::units::Bytes;
+
+/// The most changes of one kind that pairs are made of.
+const PAIRED: usize = 4;
+/// The most pairs that are offered.
+const MOST_PAIRS: usize = 3;
+
+/// A search for the cheapest change of every kind with which a job fits, and for pairs of changes that do not fit alone.
+#[derive(Clone, Debug)]
+pub struct MoveSearch {
+    job: RawJob,
+    /// The module of the fullest stage, which changes are made in.
+    module: usize,
+    now: Measured,
+    /// GPUs of one model replica of the job as it is.
+    replica: u64,
+    kinds: Vec<Kind>,
+    /// Pairs that are still to be tried; `None` until all single changes have been.
+    pairs: Option<vec::IntoIter<[Change; 2]>>,
+    found: Vec<Move>,
+    /// The change with the smallest peak among those that are not enough.
+    closest: Option<Move>,
+}
+
+/// The changes of one kind.
+#[derive(Clone, Debug)]
+struct Kind {
+    /// Changes that are still to be tried, cheapest first.
+    rest: vec::IntoIter<Change>,
+    best: Option<Move>,
+    /// Changes that save memory, but not enough.
+    insufficient: Vec<(Change, Measured)>,
+}
+
+impl MoveSearch {
+    /// The search for a job that does not fit its GPU with the largest overheads; `None` for any other job.
+    #[must_use]
+    pub fn new(job: &RawJob) -> Option<Self> {
+        let config = validate(job).config?;
+        config.gpu_memory()?;
+        let now = Measured::new(&config)?;
+        if now.fits {
+            return None;
+        }
+        let module = now.worst.module;
+        let m = config.modules().get(module)?;
+        let kinds = candidates(job, m, now.worst)
+            .into_iter()
+            .map(|changes| Kind {
+                rest: changes.into_iter(),
+                best: None,
+                insufficient: Vec::new(),
+            });
+        Some(Self {
+            job: job.clone(),
+            module,
+            now,
+            replica: replica_gpus(job, module),
+            kinds: kinds.collect(),
+            pairs: None,
+            found: Vec::new(),
+            closest: None,
+        })
+    }
+
+    /// Tries up to this many changes. Returns whether the search has ended.
+    pub fn advance(&mut self, changes: u32) -> bool {
+        (0..changes).any(|_| !self.step())
+    }
+
+    /// The memory of the job as it is.
+    #[must_use]
+    pub fn now(&self) -> Measured {
+        self.now
+    }
+
+    /// The changes found so far with which the job fits: single ones first, then pairs, each from those that cost least.
+    #[must_use]
+    pub fn moves(&self) -> Vec<Move> {
+        let singles = self.kinds.iter().filter_map(|kind| kind.best.clone());
+        let mut singles: Vec<Move> = singles.collect();
+        singles.sort_by_key(|found| self.cost(found));
+        let mut pairs = self.found.clone();
+        pairs.sort_by_key(|found| self.cost(found));
+        let mut kinds: Vec<Vec<MoveKind>> = Vec::new();
+        pairs.retain(|pair| {
+            let of: Vec<MoveKind> = pair.changes.iter().map(|change| change.kind).collect();
+            let first = !kinds.contains(&of);
+            kinds.push(of);
+            first
+        });
+        pairs.truncate(MOST_PAIRS);
+        singles.extend(pairs);
+        singles
+    }
+
+    /// The change with the smallest peak among those that are not enough.
+    #[must_use]
+    pub fn closest(&self) -> Option<&Move> {
+        self.closest.as_ref()
+    }
+
+    /// A key by which changes that cost less come first.
+    fn cost(&self, found: &Move) -> (u16, Vec<Price>, u64) {
+        let ranks = found
+            .changes
+            .iter()
+            .map(|c| u16::from(c.price.rank(self.replica)));
+        let prices = found.changes.iter().map(|c| c.price).collect();
+        (ranks.sum(), prices, found.measured.peak.0)
+    }
+
+    /// Tries one change; `false` where none is left.
+    fn step(&mut self) -> bool {
+        if let Some(at) = self.kinds.iter().position(Kind::is_open) {
+            let Some(change) = self.kinds.get_mut(at).and_then(|kind| kind.rest.next()) else {
+                return false;
+            };
+            self.try_single(at, change);
+            return true;
+        }
+        if self.pairs.is_none() {
+            self.pairs = Some(self.all_pairs().into_iter());
+        }
+        let Some(pair) = self.pairs.as_mut().and_then(Iterator::next) else {
+            return false;
+        };
+        if let Some(found) = self.measure(pair.to_vec()) {
+            if found.measured.fits {
+                self.found.push(found);
+            } else {
+                self.offer_closest(found);
+            }
+        }
+        true
+    }
+
+    fn try_single(&mut self, at: usize, change: Change) {
+        let Some(found) = self.measure(vec![change.clone()]) else {
+            return;
+        };
+        let measured = found.measured;
+        let Some(kind) = self.kinds.get_mut(at) else {
+            return;
+        };
+        if measured.fits {
+            // The fewest settings of one price, then the smallest peak.
+            let key = |m: &Move| {
+                let change = m.changes.first();
+                (change.map(|c| (c.price, c.settings.len())), m.measured.peak)
+            };
+            if kind
+                .best
+                .as_ref()
+                .is_none_or(|best| key(&found) < key(best))
+            {
+                kind.best = Some(found);
+            }
+        } else if measured.peak < self.now.peak {
+            kind.insufficient.push((change, measured));
+            self.offer_closest(found);
+        }
+    }
+
+    fn measure(&self, changes: Vec<Change>) -> Option<Move> {
+        let mut job = self.job.clone();
+        for change in &changes {
+            change.apply(&mut job, self.module);
+        }
+        let measured = Measured::of(&job)?;
+        let signed = |bytes: Bytes| i64::try_from(bytes.0).unwrap_or(i64::MAX);
+        Some(Move {
+            changes,
+            module: self.module,
+            measured,
+            saves: signed(self.now.peak).saturating_sub(signed(measured.peak)),
+        })
+    }
+
+    fn offer_closest(&mut self, found: Move) {
+        let peak = |known: &Move| known.measured.peak;
+        if self
+            .closest
+            .as_ref()
+            .is_none_or(|known| peak(&found) < peak(known))
+        {
+            self.closest = Some(found);
+        }
+    }
+
+    /// Pairs of changes of two kinds, neither of which is enough alone.
+    fn all_pairs(&self) -> Vec<[Change; 2]> {
+        let worthwhile: Vec<Vec<Change>> = self.kinds.iter().map(Kind::worthwhile).collect();
+        let mut pairs = Vec::new();
+        for (at, first) in worthwhile.iter().enumerate() {
+            for second in worthwhile.iter().skip(at + 1) {
+                for a in first {
+                    pairs.extend(second.iter().map(|b| [a.clone(), b.clone()]));
+                }
+            }
+        }
+        pairs
+    }
+}
+
+impl Kind {
+    /// Whether a change that is still to be tried may be cheaper than the best one, or as cheap with a smaller peak.
+    fn is_open(&self) -> bool {
+        let price = |found: &Move| found.changes.first().map(|change| change.price);
+        let best = self.best.as_ref().and_then(price);
+        let next = self.rest.as_slice().first();
+        next.is_some_and(|next| best.is_none_or(|best| next.price <= best))
+    }
+
+    /// Changes that are not enough and save more than any cheaper one, spread over their range of prices.
+    fn worthwhile(&self) -> Vec<Change> {
+        let mut kept: Vec<&(Change, Measured)> = Vec::new();
+        let mut sorted: Vec<_> = self.insufficient.iter().collect();
+        sorted.sort_by_key(|(change, measured)| (change.price, measured.peak));
+        for entry in sorted {
+            if kept.last().is_none_or(|last| entry.1.peak < last.1.peak) {
+                kept.push(entry);
+            }
+        }
+        let last = kept.len().saturating_sub(1);
+        let spread = (0..PAIRED).map(|place| last * place / (PAIRED - 1).max(1));
+        let mut places: Vec<usize> = spread.collect();
+        places.dedup();
+        places
+            .into_iter()
+            .filter_map(|place| Some(kept.get(place)?.0.clone()))
+            .collect()
+    }
+}

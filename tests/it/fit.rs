@@ -1,0 +1,306 @@
+//! Changes that make a job fit, and the largest sizes that fit, against trying all values one by one.
+
+use megatron_memory::config::choices::{
+    MainGradsDtype, MomentDtype, OffloadModule, RecomputeModule,
+};
+use megatron_memory::config::fields::FieldId as F;
+use megatron_memory::config::raw::RawJob;
+use megatron_memory::config::{NameSet, check};
+use megatron_memory::fit::{
+    Move, MoveKind, MoveSearch, Price, fewest_gpus, largest_micro_batch, longest_sequence,
+};
+use megatron_memory::formats::state::Setup;
+use megatron_memory::memory::estimate;
+use megatron_memory::memory::savings::{Choice, recomputed};
+use megatron_memory::presets::PRESETS;
+use megatron_memory::report::summary::{Summary, Verdict};
+use megatron_memory::value::Value;
+
+/// The headline of a job; `None` where Megatron refuses it, also when its schedule starts.
+fn summary(job: &RawJob) -> Option<Summary> {
+    let checked = check(job);
+    let unscheduled = |rule: &str| ["microbatches_fill_group", "last_group"].contains(&rule);
+    let refused = checked.warnings().any(|p| unscheduled(p.rule));
+    let config = checked.config.filter(|_| !refused)?;
+    Some(Summary::new(&config, &estimate(&config)))
+}
+
+fn fits(job: &RawJob) -> bool {
+    summary(job).is_some_and(|summary| summary.verdict == Verdict::Fits)
+}
+
+/// Jobs of presets on GPUs that have a part, in percent, of the memory that the job may need.
+fn jobs_over_the_limit() -> Vec<(String, RawJob)> {
+    let parts = [92, 70, 50].into_iter().cycle();
+    let again = PRESETS.iter().step_by(8);
+    let jobs = PRESETS.iter().take(46).chain(again).zip(parts);
+    let jobs = jobs.filter_map(|(preset, percent)| {
+        let mut job = Setup::of_preset(preset).job;
+        let most = summary(&job)?.device.1;
+        let mib = (most.0 >> 20) * percent / 100;
+        job.put(0, F::gpu_memory_mib, Value::Int(mib.into()));
+        Some((format!("{} at {percent} %", preset.id), job))
+    });
+    jobs.collect()
+}
+
+fn moves(job: &RawJob) -> Vec<Move> {
+    let mut search = MoveSearch::new(job).unwrap();
+    while !search.advance(64) {}
+    search.moves()
+}
+
+fn int(value: u64) -> Value {
+    Value::Int(value.into())
+}
+
+fn with(job: &RawJob, settings: &[(F, Value)]) -> RawJob {
+    let mut job = job.clone();
+    for (field, value) in settings {
+        job.put(0, *field, value.clone());
+    }
+    job
+}
+
+fn name(name: &str) -> Value {
+    Value::Text(name.to_owned())
+}
+
+fn names<T: Copy>(all: &[T], bits: u32, text: impl Fn(T) -> &'static str) -> Value {
+    let chosen = all.iter().enumerate().filter(|(at, _)| bits >> at & 1 == 1);
+    Value::List(chosen.map(|(_, item)| name(text(*item))).collect())
+}
+
+/// The cheapest price of every kind with which a job fits, of all values of each setting.
+fn brute_force(job: &RawJob) -> Vec<(MoveKind, Price)> {
+    let config = check(job).config.unwrap();
+    let stage = estimate(&config).worst.pp_rank;
+    let m = &config.modules()[0];
+    let (a, derived) = (m.args(), m.derived());
+    let mut fitting = Vec::new();
+    let mut offer = |kind, price, settings: Vec<(F, Value)>| {
+        if fits(&with(job, &settings)) {
+            fitting.push((kind, price));
+        }
+    };
+    let batch = [
+        (F::world_size, int(config.world_size())),
+        (F::global_batch_size, int(derived.global_batch_size)),
+    ];
+    if a.recompute_granularity.is_none() {
+        let all: Vec<RecomputeModule> = RecomputeModule::ALL.to_vec();
+        for bits in 1..1_u32 << all.len() {
+            if bits.count_ones() > 2 {
+                continue;
+            }
+            let chosen = all.iter().enumerate().filter(|(at, _)| bits >> at & 1 == 1);
+            let set: Vec<RecomputeModule> = chosen.map(|(_, module)| *module).collect();
+            let choice = Choice::Selective(NameSet::of(&set));
+            let price = Price::Recomputed(recomputed(m, stage, choice).ppm);
+            let settings = vec![
+                (F::recompute_granularity, name("selective")),
+                (
+                    F::recompute_modules,
+                    names(&all, bits, RecomputeModule::name),
+                ),
+            ];
+            offer(MoveKind::Recompute, price, settings);
+        }
+    }
+    for layers in 1..=a.num_layers.min(24) {
+        let choice = Choice::Block(layers);
+        let price = Price::Recomputed(recomputed(m, stage, choice).ppm);
+        let settings = vec![
+            (F::recompute_granularity, name("full")),
+            (F::recompute_method, name("block")),
+            (F::recompute_num_layers, int(layers)),
+        ];
+        offer(MoveKind::Recompute, price, settings);
+    }
+    for size in 1..a.micro_batch_size {
+        let count = derived.global_batch_size / size / derived.data_parallel_size.max(1);
+        let mut settings = batch.to_vec();
+        settings.push((F::micro_batch_size, int(size)));
+        offer(MoveKind::MicroBatch, Price::MicroBatches(count), settings);
+    }
+    if !a.fine_grained_activation_offloading {
+        let all = OffloadModule::ALL;
+        for bits in 1..1_u32 << all.len() {
+            if bits.count_ones() > 2 {
+                continue;
+            }
+            let settings = vec![
+                (F::fine_grained_activation_offloading, Value::Bool(true)),
+                (F::offload_modules, names(all, bits, OffloadModule::name)),
+            ];
+            let price = Price::OffloadedModules(bits.count_ones().into());
+            offer(MoveKind::Offload, price, settings);
+        }
+    }
+    for grads in [MainGradsDtype::Fp32, MainGradsDtype::Bf16] {
+        for [avg, sq] in [
+            [MomentDtype::Bf16, MomentDtype::Bf16],
+            [MomentDtype::Bf16, MomentDtype::Fp32],
+            [MomentDtype::Fp32, MomentDtype::Bf16],
+            [MomentDtype::Fp8, MomentDtype::Fp8],
+            [MomentDtype::Fp32, MomentDtype::Fp32],
+        ] {
+            let now = [
+                a.main_grads_dtype.bytes(),
+                a.exp_avg_dtype.bytes(),
+                a.exp_avg_sq_dtype.bytes(),
+            ];
+            let then = [grads.bytes(), avg.bytes(), sq.bytes()];
+            if now == then || now.iter().zip(then).any(|(now, then)| then > *now) {
+                continue;
+            }
+            let lost = now.iter().sum::<u64>() - then.iter().sum::<u64>();
+            let settings = vec![
+                (F::use_distributed_optimizer, Value::Bool(true)),
+                (F::use_precision_aware_optimizer, Value::Bool(true)),
+                (F::main_grads_dtype, name(grads.name())),
+                (F::exp_avg_dtype, name(avg.name())),
+                (F::exp_avg_sq_dtype, name(sq.name())),
+            ];
+            offer(MoveKind::Precision, Price::LostBytes(lost), settings);
+        }
+    }
+    for (kind, field) in [
+        (MoveKind::Tensor, F::tensor_model_parallel_size),
+        (MoveKind::Pipeline, F::pipeline_model_parallel_size),
+        (MoveKind::Expert, F::expert_model_parallel_size),
+        (MoveKind::Context, F::context_parallel_size),
+    ] {
+        for size in 1..=64_u64 {
+            if kind == MoveKind::Tensor && size > 8 || job.number(0, field) == Some(size) {
+                continue;
+            }
+            let mut settings = batch.to_vec();
+            settings.push((field, int(size)));
+            if kind == MoveKind::Tensor && size > 1 {
+                settings.push((F::sequence_parallel, Value::Bool(true)));
+            }
+            let other = with(job, &settings);
+            let Some(config) = check(&other).config else {
+                continue;
+            };
+            let layout = &config.modules()[0];
+            let derived = layout.derived();
+            let dense = config.world_size() / derived.data_parallel_size;
+            let expert = match derived.experts_per_rank {
+                0 => 0,
+                _ => config.world_size() / derived.expert_data_parallel_size,
+            };
+            offer(kind, Price::ReplicaGpus(dense.max(expert)), settings);
+        }
+    }
+    fitting
+}
+
+#[test]
+fn offered_changes_fit_and_none_of_their_kind_is_cheaper() {
+    let jobs = jobs_over_the_limit();
+    let (mut offered, mut helped) = (0, 0);
+    for (name, job) in &jobs {
+        assert!(!fits(job), "{name}");
+        let found = moves(job);
+        helped += usize::from(!found.is_empty());
+        for found in &found {
+            let mut other = job.clone();
+            found.apply(&mut other);
+            assert!(fits(&other), "{name}: {}", found.label());
+            assert_eq!(
+                summary(&other).unwrap().total,
+                found.measured.peak,
+                "{name}"
+            );
+            offered += 1;
+        }
+        for (kind, price) in brute_force(job) {
+            let single = found
+                .iter()
+                .find(|m| m.changes.len() == 1 && m.changes[0].kind == kind);
+            let single = single.unwrap_or_else(|| panic!("{name}: {kind:?} {price:?} is missed"));
+            assert!(
+                single.changes[0].price <= price,
+                "{name}: {} costs more than {price:?}",
+                single.label()
+            );
+        }
+    }
+    assert!(jobs.len() >= 50, "{}", jobs.len());
+    assert!(helped * 10 >= jobs.len() * 9, "{helped} of {}", jobs.len());
+    assert!(offered > jobs.len() * 4, "{offered}");
+}
+
+#[test]
+fn a_job_that_fits_needs_no_change() {
+    let llama = PRESETS.iter().find(|p| p.id == "llama3.2-1b").unwrap();
+    let job = Setup::of_preset(llama).job;
+    assert!(fits(&job));
+    assert!(MoveSearch::new(&job).is_none());
+    // Neither does one without a GPU.
+    let job = with(&job, &[(F::gpu, Value::Null)]);
+    assert!(MoveSearch::new(&job).is_none());
+    assert_eq!(longest_sequence(&job), None);
+}
+
+const SOME: [&str; 8] = [
+    "gpt3-175b",
+    "llama3-8b",
+    "llama3.2-1b",
+    "qwen3-30b-a3b",
+    "qwen3-235b-a22b",
+    "mixtral-8x22b",
+    "deepseek-v2-lite",
+    "nemotron-h-8b",
+];
+
+#[test]
+fn largest_sizes_are_those_of_trying_all() {
+    for preset in PRESETS.iter().filter(|p| SOME.contains(&p.id)) {
+        let job = Setup::of_preset(preset).job;
+        let id = preset.id;
+        let config = check(&job).config.unwrap();
+        let d = config.modules()[0].derived();
+        let a = config.modules()[0].args();
+        let copy = config.world_size() / d.data_parallel_size;
+
+        let length = longest_sequence(&job).unwrap();
+        let lengths = |length: u64| {
+            let positions = (F::max_position_embeddings, int(length.max(1 << 20)));
+            let learned = preset.id == "gpt3-175b";
+            let positions = if learned {
+                (positions.0, int(length))
+            } else {
+                positions
+            };
+            with(&job, &[(F::seq_length, int(length)), positions])
+        };
+        assert!(fits(&lengths(length)), "{id} with {length}");
+        for further in 1..=24 {
+            let longer = length + further * 128;
+            assert!(
+                !fits(&lengths(longer)),
+                "{id}: {longer} fits, not only {length}"
+            );
+        }
+        for times in [2, 3, 4, 8, 16] {
+            assert!(!fits(&lengths(length * times)), "{id}: {times} · {length}");
+        }
+
+        let samples = d.global_batch_size / d.data_parallel_size;
+        let all =
+            (1..=samples).filter(|size| fits(&with(&job, &[(F::micro_batch_size, int(*size))])));
+        assert_eq!(largest_micro_batch(&job), all.max(), "{id}");
+
+        let all = (1..=d.global_batch_size / a.micro_batch_size).find(|dp| {
+            let world = (F::world_size, int(copy * dp));
+            fits(&with(
+                &job,
+                &[world, (F::global_batch_size, int(d.global_batch_size))],
+            ))
+        });
+        assert_eq!(fewest_gpus(&job), all.map(|dp| dp * copy), "{id}");
+    }
+}

@@ -18,6 +18,7 @@ pub mod modality;
 mod module_links;
 mod nearby;
 pub mod not_modelled;
+pub mod packing;
 pub mod parse;
 pub mod pattern;
 pub mod problem;

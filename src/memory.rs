@@ -44,6 +44,20 @@ pub struct Estimate {
     pub worst: StageRef,
     /// The rank with the largest peak. Modules may share ranks, so its total can be more than any stage's.
     pub worst_rank: RankMemory,
+    /// The memory with average micro batches of packed samples, beside that with the fullest one; `None` where samples are not
+    /// packed, every micro batch is full, or the average sample is not known.
+    pub average_batch: Option<AverageBatch>,
+}
+
+/// The memory of a job with average micro batches of packed samples.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AverageBatch {
+    /// Tokens of the average micro batch over context-parallel ranks, padding included.
+    pub tokens: u64,
+    /// Tokens of the fullest micro batch, which the estimate is of.
+    pub fullest: u64,
+    /// The peak of the rank that needs most.
+    pub total: Bytes,
 }
 
 /// A pipeline stage of a module.
@@ -174,6 +188,7 @@ pub fn estimate_at(config: &Config, moment: JobMoment) -> Estimate {
         modules,
         worst: first,
         worst_rank: RankMemory::default(),
+        average_batch: average_batch(config, moment),
     };
     if let Some(worst) = ranks::worst_rank(config, &estimate) {
         let total = |at: &StageRef| estimate.stage(*at).map(|stage| stage.total);
@@ -188,6 +203,20 @@ pub fn estimate_at(config: &Config, moment: JobMoment) -> Estimate {
         estimate.worst_rank = worst;
     }
     estimate
+}
+
+/// The memory with average micro batches.
+fn average_batch(config: &Config, moment: JobMoment) -> Option<AverageBatch> {
+    let average = config.with_average_batch()?;
+    let tokens = |config: &Config| {
+        let mut modules = config.modules().iter();
+        modules.find_map(|m| Some(m.packing()?.batch().tokens))
+    };
+    Some(AverageBatch {
+        tokens: tokens(&average)?,
+        fullest: tokens(config)?,
+        total: estimate_at(&average, moment).worst_rank.total,
+    })
 }
 
 fn estimate_module(m: &Module, moment: JobMoment) -> ModuleEstimate {

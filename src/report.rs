@@ -11,6 +11,7 @@ pub mod in_flight;
 pub mod markup;
 pub mod modules;
 pub mod moments;
+pub mod packing;
 pub mod parts;
 pub mod rank_details;
 pub mod rank_map;

@@ -454,6 +454,14 @@ pub const ROPE_TABLE: Source = Source::megatron(
     "megatron/core/models/common/embeddings/rotary_pos_embedding.py",
     "RotaryEmbedding.forward",
 );
+/// The rotary tables of samples of different lengths.
+pub const ROPE_TABLE_CACHE: Source = Source::megatron(
+    "megatron/core/models/common/embeddings/rotary_pos_embedding.py",
+    "RotaryEmbedding.get_rotary_seq_len",
+);
+/// Where each packed sample starts.
+pub const CU_SEQLENS: Source =
+    Source::megatron("megatron/core/packed_seq_params.py", "PackedSeqParams");
 /// The input that a stage holds on to.
 pub const INPUT_TENSOR: Source = Source::megatron(
     "megatron/core/transformer/transformer_block.py",

@@ -46,6 +46,9 @@ pub struct Estimate {
     /// With the option `ledger`, the memory that each way of recomputing or offloading would save; otherwise `null`.
     ledger: Option<Vec<Saving>>,
     modules: Vec<ModuleEstimate>,
+    /// The memory with average micro batches of packed samples. Everything else is of the fullest one, which is the one that
+    /// runs out of memory. `null` where samples are not packed, every micro batch is full, or `mean_sample_length` is not given.
+    average_batch: Option<AverageBatch>,
     /// The moment whose memory is reported: the option `moment`, or `later_iteration`. The verdict is that of later iterations,
     /// whatever the moment.
     #[tsify(type = "JobMoment")]
@@ -76,6 +79,27 @@ pub struct NotModelled {
     key: String,
     /// The part of the memory that the estimate leaves out, in words.
     reason: String,
+}
+
+/// The memory with average micro batches of packed samples.
+#[derive(Clone, Copy, Debug, Serialize, Tsify)]
+pub struct AverageBatch {
+    /// Tokens of the average micro batch over context-parallel ranks, with the padding of its samples.
+    tokens: Exact,
+    /// Tokens of the fullest micro batch.
+    fullest_tokens: Exact,
+    /// The peak of the rank that needs most, in bytes.
+    total: Exact,
+}
+
+impl From<memory::AverageBatch> for AverageBatch {
+    fn from(average: memory::AverageBatch) -> Self {
+        Self {
+            tokens: average.tokens.into(),
+            fullest_tokens: average.fullest.into(),
+            total: average.total.into(),
+        }
+    }
 }
 
 /// The memory of one module.
@@ -220,6 +244,7 @@ impl Estimate {
             rank: rank.map(|rank| RankReport::new(results, &rank)),
             ledger,
             modules,
+            average_batch: estimate.average_batch.map(AverageBatch::from),
             moment: moment.name(),
             stack: stack.name(),
             verdict: summary.verdict.id(),

@@ -27,6 +27,8 @@ pub enum Condition {
     MtpDepths,
     /// There is more than one pipeline stage.
     PipelineStages,
+    /// Samples are packed.
+    PackedSamples,
     /// Whole layers are recomputed.
     FullRecompute,
     /// Chosen modules are recomputed.

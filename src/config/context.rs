@@ -35,9 +35,25 @@ impl LanguageModel {
         let dp = ranks.map(|ranks| (ranks / copy).max(1));
         Self {
             hidden_size: raw.number(index, FieldId::hidden_size),
-            samples: dp.map(|dp| dp.saturating_mul(size(FieldId::micro_batch_size))),
+            samples: dp.map(|dp| dp.saturating_mul(samples(raw, index))),
         }
     }
+}
+
+/// Samples of a micro batch of the module at `index`: those that are packed into it where it has a budget of tokens.
+fn samples(raw: &RawJob, index: usize) -> u64 {
+    let number = |field| raw.number(index, field);
+    let cp = number(FieldId::context_parallel_size).unwrap_or(1);
+    let Some(budget) = number(FieldId::max_seqlen_per_dp_cp_rank) else {
+        return number(FieldId::micro_batch_size).unwrap_or(1);
+    };
+    let lengths = [
+        FieldId::mean_sample_length,
+        FieldId::longest_sample_length,
+        FieldId::seq_length,
+    ];
+    let sample = lengths.into_iter().find_map(number).unwrap_or(1);
+    (budget.saturating_mul(cp) / sample.max(1)).max(1)
 }
 
 /// A module among the others of its job.

@@ -9,6 +9,7 @@ use super::job::{Activation, Boundary, Module, Moe, Precision};
 use super::layers::Layers;
 use super::modality::ModuleIo;
 use super::nearby::near_matches;
+use super::packing::{Packing, is_packed};
 use super::rank_ranges::RankRange;
 use crate::parallel::stages::StageLayout;
 
@@ -60,6 +61,8 @@ pub(super) struct Draft<'a> {
     pub(super) global_batch_size: u64,
     /// Micro batches of one optimizer step on each rank, rounded down, at least 1.
     pub(super) num_microbatches: u64,
+    /// The micro batches of packed samples; `None` where samples are not packed.
+    pub(super) packing: Option<Packing>,
 }
 
 impl<'a> Draft<'a> {
@@ -78,6 +81,9 @@ impl<'a> Draft<'a> {
         }
         if args.use_megatron_fsdp {
             follow_fsdp(&mut args);
+        }
+        if is_packed(&args) && io.is_language() {
+            follow_packing(&mut args);
         }
         let a = args;
         let layers = Layers::of(
@@ -106,7 +112,7 @@ impl<'a> Draft<'a> {
         let padded = a
             .vocab_size
             .map_or(1, |v| v.div_ceil(multiple).saturating_mul(multiple));
-        Self {
+        let mut draft = Self {
             context,
             io,
             hybrid,
@@ -135,13 +141,25 @@ impl<'a> Draft<'a> {
             mtp_num_layers: a.mtp_num_layers.unwrap_or(0),
             global_batch_size,
             num_microbatches: (global_batch_size / samples).max(1),
+            packing: None,
             args: a,
+        };
+        if let Some((packing, count)) = Packing::new(&draft) {
+            draft.packing = Some(packing);
+            draft.num_microbatches = count;
         }
+        draft
     }
 
     /// The checked module, once no rule is broken and its layers are split into stages.
     pub(super) fn into_module(mut self, name: String, stages: StageLayout) -> Module {
         self.io.count_items(&mut self.args);
+        let longest_position = self.args.seq_length;
+        if let Some(packing) = &self.packing {
+            // A pack is one long sample to everything but attention.
+            self.args.seq_length = packing.batch.tokens;
+            self.args.micro_batch_size = 1;
+        }
         if self.pattern().is_none() && mtp_without_decoder(&stages) {
             self.layers.mtp_without_decoder(&self.args);
         }
@@ -171,7 +189,7 @@ impl<'a> Draft<'a> {
             num_query_groups: self.num_query_groups,
             vocab_size: a.vocab_size,
             padded_vocab_size: self.padded_vocab_size,
-            max_position_embeddings: a.max_position_embeddings.unwrap_or(a.seq_length),
+            max_position_embeddings: a.max_position_embeddings.unwrap_or(longest_position),
             io: self.io,
             boundary: Boundary::default(),
             moe,
@@ -180,6 +198,7 @@ impl<'a> Draft<'a> {
             mtp_num_layers: self.mtp_num_layers,
             global_batch_size: self.global_batch_size,
             num_microbatches: self.num_microbatches,
+            packing: self.packing,
             stages,
             whole_sequences: self.context.colocated && !self.io.is_language(),
             precision: match (a.bf16, a.fp16) {
@@ -301,6 +320,15 @@ fn follow_pattern(a: &mut Args, pattern: &HybridPattern) {
 fn follow_fsdp(a: &mut Args) {
     a.use_distributed_optimizer = true;
     a.fsdp_double_buffer |= a.use_nccl_ub || a.megatron_fsdp_max_pool_double_buffer;
+}
+
+/// Sets the arguments that follow from packed samples: a budget of tokens takes the place of a number of samples, and no data
+/// loader makes an attention mask (`SFTDataset.__getitem__`).
+fn follow_packing(a: &mut Args) {
+    a.create_attention_mask_in_dataloader = false;
+    if a.max_seqlen_per_dp_cp_rank.is_some() {
+        a.micro_batch_size = 1;
+    }
 }
 
 fn activation(a: &Args) -> Activation {

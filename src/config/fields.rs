@@ -20,8 +20,8 @@ use super::choices::{
 use super::condition::Condition::{
     CudaGraphs, DeltaProducts, Encoder as IsEncoder, Experts, FineGrainedOffload, Fp8,
     FullRecompute, FusedLoss, HybridLayers, LatentAttention, LinearAttention, MambaLayers,
-    MegatronFsdp, MtpDepths, OptimizerOffload, OwnKeysAndValues, PipelineStages, PrecisionAware,
-    QueryGroups, SelectiveRecompute, SparseAttention,
+    MegatronFsdp, MtpDepths, OptimizerOffload, OwnKeysAndValues, PackedSamples, PipelineStages,
+    PrecisionAware, QueryGroups, SelectiveRecompute, SparseAttention,
 };
 use super::field::Group::{
     Attention, Batch, Encoder, Hardware, Kernels, Model, Moe, Optimizer, Parallelism, Savers,
@@ -235,6 +235,16 @@ fields! {
     micro_batch_size: u64 = Field::int(1, 1_000_000, 1).at(Batch, Essential, "mbs", "Micro batch").symbol("b").unit("samples").also(&["mbs"]).parsed_as_none();
     /// Samples of one optimizer step over all ranks. Left out, micro batch times DP.
     global_batch_size: Option<u64> = Field::derived(1, 1_000_000_000, "micro batch · DP").at(Batch, Essential, "gbs", "Global batch").symbol("GBS").unit("samples").job().also(&["gbs"]);
+    /// Samples are packed into sequences of this job's length, with cu_seqlens in place of an attention mask. Megatron-LM packs conversations so; Megatron-Bridge's packed_sequence_specs and ms-swift's packing are the same to memory.
+    sft: bool = Field::flag(false).at(Batch, More, "sft", "Packed samples").also(&["packing", "packed_sequence", "padding_free", "THD", "cu_seqlens", "dataloader_inter_document_masking"]);
+    /// Tokens that a GPU gets in one micro batch, in place of samples: samples are packed until TP ranks hold this many, times CP. Then seq_length is the longest sample.
+    max_seqlen_per_dp_cp_rank: Option<u64> = Field::derived(1, 100_000_000, "micro batch · sequence length").at(Batch, More, "tokgpu", "Tokens per GPU").unit("tokens").also(&["max_tokens_per_gpu", "ppo_max_token_len_per_gpu", "dynamic batch size", "token budget"]);
+    /// Tokens of an average sample. With it, the average micro batch is estimated beside the fullest one. Left out, samples are as long as the longest.
+    mean_sample_length: Option<u64> = Field::derived(1, 100_000_000, "the longest sample").at(Batch, More, "meanseq", "Average sample").unit("tokens").own().relevant_if(PackedSamples);
+    /// Tokens of the longest sample. Left out, the sequence length.
+    longest_sample_length: Option<u64> = Field::derived(1, 100_000_000, "the sequence length").at(Batch, All, "longseq", "Longest sample").unit("tokens").own().relevant_if(PackedSamples);
+    /// Each sample runs on as many data- and context-parallel ranks as its length needs (dynamic context parallelism). It needs a number of tokens per GPU.
+    hybrid_context_parallel: bool = Field::flag(false).at(Batch, All, "hcp", "Dynamic context parallelism").also(&["dynamic_context_parallel"]);
 
     /// The data loader makes an attention mask of s × s bytes a sample, which lives through each forward pass.
     create_attention_mask_in_dataloader: bool = Field::flag(true).at(Batch, All, "dlmask", "Mask from the data loader").also(&["no_create_attention_mask_in_dataloader"]).turned_off_by("no-create-attention-mask-in-dataloader");

@@ -8,6 +8,7 @@ use super::hybrid_pattern::HybridPattern;
 use super::layers::Layers;
 use super::modality::ModuleIo;
 use super::not_modelled::NotModelled;
+use super::packing::Packing;
 use crate::parallel::groups::seeds::SeedRule;
 use crate::parallel::groups::{ModelParallel, RankGrids, RankOrder};
 use crate::parallel::stages::StageLayout;
@@ -81,6 +82,9 @@ pub struct Module {
     pub(crate) global_batch_size: u64,
     /// Micro batches of one optimizer step on each rank.
     pub(crate) num_microbatches: u64,
+    /// The micro batches of packed samples; `None` where samples are not packed. The fullest one is then the only sample of
+    /// the micro batch, and its tokens are the sequence length.
+    pub(crate) packing: Option<Packing>,
     /// What the module reads and puts out.
     pub(crate) io: ModuleIo,
     /// The data that passes between this module and others.
@@ -215,6 +219,20 @@ impl Config {
         self.gpu_memory
     }
 
+    /// The same job with average micro batches of packed samples in place of the fullest; `None` where samples are not packed
+    /// or the average sample is not known.
+    #[must_use]
+    pub fn with_average_batch(&self) -> Option<Self> {
+        let mut job = self.clone();
+        let batches = job.modules.iter_mut().filter_map(|module| {
+            let packing = module.packing.as_mut()?;
+            packing.batch = packing.average.take()?;
+            module.args.seq_length = packing.batch.tokens;
+            Some(())
+        });
+        (batches.count() > 0).then_some(job)
+    }
+
     /// What changes the job's memory and is not modelled, in the order of the keys.
     #[must_use]
     pub fn not_modelled(&self) -> &[NotModelled] {
@@ -233,6 +251,19 @@ impl Module {
     #[must_use]
     pub fn args(&self) -> &Args {
         &self.args
+    }
+
+    /// The micro batches of packed samples; `None` where samples are not packed.
+    #[must_use]
+    pub fn packing(&self) -> Option<&Packing> {
+        self.packing.as_ref()
+    }
+
+    /// Tokens that attend to each other: a sample's, and those of the longest one where samples are packed.
+    pub(crate) fn attention_length(&self) -> u64 {
+        let length = self.args.seq_length;
+        self.packing
+            .map_or(length, |packing| packing.longest.min(length))
     }
 
     /// What each layer is.

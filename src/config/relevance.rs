@@ -92,6 +92,7 @@ fn holds(condition: Condition, job: &RawJob, module: usize) -> bool {
         }
         Condition::MtpDepths => number(F::mtp_num_layers) > 0 || pattern_mtp(pattern.as_deref()),
         Condition::PipelineStages => number(F::pipeline_model_parallel_size) > 1,
+        Condition::PackedSamples => on(F::sft) || number(F::max_seqlen_per_dp_cp_rank) > 0,
         Condition::FullRecompute => recompute(RecomputeGranularity::Full),
         Condition::SelectiveRecompute => recompute(RecomputeGranularity::Selective),
         Condition::PrecisionAware => on(F::use_precision_aware_optimizer),

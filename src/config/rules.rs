@@ -15,6 +15,7 @@ mod model;
 mod moe;
 mod optimizer;
 mod overlap;
+mod packing;
 mod parallelism;
 mod recompute;
 mod rule;
@@ -28,7 +29,7 @@ use super::draft::Draft;
 use super::problem::Problem;
 
 /// Every rule, in the order in which its problems are shown.
-const TABLES: [&[Rule]; 17] = [
+const TABLES: [&[Rule]; 18] = [
     hybrid::RULES,
     model::RULES,
     linear_attention::RULES,
@@ -39,6 +40,7 @@ const TABLES: [&[Rule]; 17] = [
     moe::RULES,
     parallelism::RULES,
     batch::RULES,
+    packing::RULES,
     recompute::RULES,
     overlap::RULES,
     optimizer::RULES,

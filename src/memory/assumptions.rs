@@ -48,6 +48,10 @@ pub fn assumptions(config: &Config) -> Vec<String> {
                  cuda_graphs_mib is the place for the rest.",
             ),
             (
+                m.packing().is_some(),
+                "The fullest micro batch of packed samples holds all tokens that its budget or its length allows, and the                  samples of average length that fit into it.",
+            ),
+            (
                 a.use_megatron_fsdp,
                 "Between iterations no layer is gathered, as log_params_norm leaves it; without that, those at the start of \
                  the model already are for the next iteration.",

@@ -3,6 +3,7 @@
 
 mod fp8;
 pub(crate) mod graphs;
+mod packed;
 mod padding;
 
 use crate::config::choices::{
@@ -243,7 +244,8 @@ impl BufferRules {
 fn shared(sizes: &Sizes<'_>, output: bool, moe: bool, out: &mut List) {
     let (m, a) = (sizes.m, &sizes.m.args);
     let (cp, sequence) = (factor("CP", m.sequence_parts()), factor("s", a.seq_length));
-    if rotary(m) {
+    packed::buffers(sizes, out);
+    if rotary(m) && m.packing.is_none() {
         let width = if a.multi_latent_attention {
             factor("d_rope", a.qk_pos_emb_head_dim)
         } else {

@@ -65,10 +65,14 @@ impl<'a> Sizes<'a> {
     fn shape<const N: usize>(&self, widths: &[Factor; N]) -> Shape {
         const { assert!(N <= 2, "a token has at most two widths") };
         let mut factors = [Factor::NONE; 4];
-        let all = [
-            factor("s", self.m.args.seq_length),
-            factor("b", self.m.args.micro_batch_size),
-        ];
+        let all = if self.m.packing.is_some() {
+            [factor("T", self.m.args.seq_length), Factor::NONE]
+        } else {
+            [
+                factor("s", self.m.args.seq_length),
+                factor("b", self.m.args.micro_batch_size),
+            ]
+        };
         for (slot, from) in factors.iter_mut().zip(all.iter().chain(widths)) {
             *slot = *from;
         }

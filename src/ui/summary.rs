@@ -13,6 +13,7 @@ use super::results::HeadlineBar;
 use super::state::{Outcome, State};
 use crate::memory::bucket::Bucket;
 use crate::report::amount::Scale;
+use crate::report::packing;
 use crate::report::summary::{self as report, Verdict};
 use crate::units::Bytes;
 pub(super) use demonstration::DEMONSTRATION;
@@ -73,6 +74,8 @@ struct Headline {
     not_modelled: String,
     /// What the chosen GPU's memory is to its driver, where its name is known.
     gpu: Option<String>,
+    /// How full the micro batches of packed samples are.
+    batches: Option<String>,
     /// What each of them needs, by bucket.
     memory: [Bytes; Bucket::COUNT],
 }
@@ -86,6 +89,7 @@ impl Headline {
             place: report::worst_place(config, estimate),
             not_modelled: marks::in_short(config.not_modelled()),
             gpu: report::gpu_words(config, Scale::coarse(state.unit.get())),
+            batches: packing::batches(config, estimate, Scale::coarse(state.unit.get())),
             memory: estimate.worst_rank.memory,
         })
     }

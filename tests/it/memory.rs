@@ -8,6 +8,7 @@ mod jobs;
 mod laws;
 mod mamba;
 mod offload;
+mod packed;
 mod pairs;
 mod savings;
 mod states;

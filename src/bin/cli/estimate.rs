@@ -6,6 +6,7 @@ use megatron_memory::config::job::Config;
 use megatron_memory::export::{ExportFormat, ExportOptions, export_text};
 use megatron_memory::memory::{self, Estimate};
 use megatron_memory::report::amount::{Scale, Unit};
+use megatron_memory::report::packing;
 use megatron_memory::report::summary::Summary;
 use megatron_memory::report::table::{Order, Table};
 
@@ -89,15 +90,14 @@ fn text(config: &Config, estimate: &Estimate, unit: Unit) -> String {
     const LARGEST: usize = 4;
     let summary = Summary::new(config, estimate);
     let (coarse, fine) = (Scale::coarse(unit), Scale::fine(unit));
-    let mut lines = vec![
-        format!(
-            "{}: {} allocated on the fullest GPU; {}.",
-            summary.verdict.words(),
-            coarse.amount(summary.total),
-            summary.device_words(coarse)
-        ),
-        String::new(),
-    ];
+    let mut lines = vec![format!(
+        "{}: {} allocated on the fullest GPU; {}.",
+        summary.verdict.words(),
+        coarse.amount(summary.total),
+        summary.device_words(coarse)
+    )];
+    lines.extend(packing::batches(config, estimate, coarse));
+    lines.push(String::new());
     let table = Table::new(config, estimate, unit).sorted(Order::Stage);
     let width = table
         .rows

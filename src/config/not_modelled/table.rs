@@ -181,12 +181,6 @@ pub(super) const FEATURES: &[Feature] = &[
         ),
     ),
     feature(
-        "hcp",
-        &["hybrid_context_parallel", "max_seqlen_per_dp_cp_rank"],
-        "ranks hold different numbers of tokens",
-        Source::megatron(PARALLEL, "ModelParallelConfig.hybrid_context_parallel"),
-    ),
-    feature(
         "logits",
         &["fp16_lm_cross_entropy", "output_logit_dtype", "logit_dtype"],
         "the loss is counted with logits in fp32",

@@ -125,9 +125,14 @@ fn expert_grid(d: &Draft<'_>) -> Option<Violation> {
     )
 }
 
+/// Whether every sample is padded to a length that context and sequence parallelism can split.
+fn pads_samples(d: &Draft<'_>) -> bool {
+    d.packing.is_some() && d.args.max_seqlen_per_dp_cp_rank.is_some()
+}
+
 fn sequence_by_cp(d: &Draft<'_>) -> Option<Violation> {
     let (length, parts) = (d.args.seq_length, 2 * d.cp);
-    if !d.splits_sequences() || length.is_multiple_of(parts) {
+    if !d.splits_sequences() || pads_samples(d) || length.is_multiple_of(parts) {
         return None;
     }
     let near = near_matches(d.cp, 4096, 3, &|cp| length.is_multiple_of(2 * cp));
@@ -149,7 +154,7 @@ fn sequence_parallel_needs_tp(d: &Draft<'_>) -> Option<Violation> {
 
 fn sequence_by_tp(d: &Draft<'_>) -> Option<Violation> {
     let length = d.args.seq_length;
-    if !d.args.sequence_parallel || (length / d.cp).is_multiple_of(d.tp) {
+    if !d.args.sequence_parallel || pads_samples(d) || (length / d.cp).is_multiple_of(d.tp) {
         return None;
     }
     let message = format!(

@@ -38,6 +38,16 @@ const KEYS: &[(&str, KeyMeaning)] = &[
         "dataset.skip_getting_attention_mask_from_dataset",
         Opposite("create_attention_mask_in_dataloader"),
     ),
+    // The samples of a micro batch in one row, and datasets that are packed before training.
+    ("dataset.enable_in_batch_packing", Field("sft")),
+    (
+        "dataset.offline_packing_specs.packed_sequence_size",
+        Rule(KeyRule::PackLength),
+    ),
+    (
+        "dataset.packed_sequence_specs.packed_sequence_size",
+        Rule(KeyRule::PackLength),
+    ),
     ("rng.seed", Field("seed")),
     ("model.deterministic_mode", Field("deterministic_mode")),
     (
@@ -149,6 +159,7 @@ const KEYS: &[(&str, KeyMeaning)] = &[
 
 /// Second names of fields: read, never written.
 const SECOND_NAMES: &[(&str, KeyMeaning)] = &[
+    ("dataset.pack_sequences_in_batch", Field("sft")),
     ("model.fp8_param", Field("fp8_param_gather")),
     ("model.fp4_param", Field("fp4_param_gather")),
     ("model.cuda_graph_scope", Field("cuda_graph_modules")),

@@ -79,6 +79,8 @@ pub enum KeyRule {
     ResponseLength,
     /// Tokens that one GPU gets in one micro-batch, in place of a sequence length and a micro-batch size.
     TokensPerGpu,
+    /// Tokens that samples are packed to. Then the sequence length is that of the longest sample.
+    PackLength,
     /// Whether [`KeyRule::TokensPerGpu`] is in force.
     DynamicBatch,
     /// Prompts of one batch.

@@ -92,6 +92,10 @@ const KEYS: &[(&str, KeyMeaning)] = &[
         "sleep_level",
         KeyMeaning::nothing("rollout engines sleep while the model is trained"),
     ),
+    // Samples of a micro batch in one row.
+    ("packing", Field("sft")),
+    ("padding_free", Field("sft")),
+    ("packing_length", Rule(KeyRule::PackLength)),
     ("mtp_shared_weights", Field("mtp_use_repeated_layer")),
 ];
 
@@ -159,11 +163,8 @@ const GROUPS: &[(KeyMeaning, &str)] = &[
         "linear_decoupled_in_proj mtp_decoder_input_detach use_fused_mhc",
     ),
     (
-        KeyMeaning::more(
-            "packed and generated samples have a length of their own: set seq_length to it",
-        ),
-        "\
-            max_completion_length packing_length",
+        KeyMeaning::more("generated samples have a length of their own: set seq_length to it"),
+        "max_completion_length",
     ),
     (
         Irrelevant,
@@ -191,7 +192,7 @@ const GROUPS: &[(KeyMeaning, &str)] = &[
             mrl_dims multi_turn_scheduler muon_use_nesterov nccl_comm_warmup new_special_tokens norm_bbox \
             num_beams num_generations num_generations_eval num_iterations num_mini_batches num_ppo_epochs \
             num_sample_generations num_train_epochs off_policy_sequence_mask_delta offload_bridge output_dir \
-            overlong_filter packing packing_num_proc packing_strategy padding_free padding_side \
+            overlong_filter packing_num_proc packing_strategy padding_side \
             perform_initialization preserve_thinking problem_type real_tau ref_model_mixup_alpha \
             ref_model_sync_steps reference_free remove_unused_columns repetition_max_penalty repetition_n_grams \
             repetition_penalty report_to response_length response_prefix reward_funcs reward_template \

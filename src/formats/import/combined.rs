@@ -27,6 +27,7 @@ pub(super) struct CombinedKeys {
     pub(super) response: Option<KeyValue>,
     pub(super) tokens: Option<KeyValue>,
     pub(super) dynamic: Option<KeyValue>,
+    pub(super) pack_length: Option<KeyValue>,
     pub(super) prompts: Option<KeyValue>,
     pub(super) samples: Option<KeyValue>,
     pub(super) steps: Option<KeyValue>,
@@ -110,6 +111,9 @@ pub(super) fn combine(draft: &mut JobDraft, combined: CombinedKeys) {
         combined.tokens,
         combined.dynamic,
     );
+    if let Some(item) = combined.pack_length {
+        pack(draft, &item);
+    }
     batch(
         draft,
         combined.prompts,
@@ -188,6 +192,62 @@ fn batch(
     }
 }
 
+/// Sets the length that samples are packed to. ms-swift has one only with `packing`, and the same number of tokens as
+/// `max_length` where it has none.
+fn pack(draft: &mut JobDraft, item: &KeyValue) {
+    let (packed, id) = (FieldId::sft, FieldId::seq_length);
+    let on = draft.settings.get(packed) == Some(&Value::Bool(true));
+    let length = int(item).filter(|length| *length > 0);
+    let Some(length) = length.filter(|_| on || draft.dialect != Dialect::Swift) else {
+        return draft.row(item, KeyStatus::Ignored, None, "samples are not packed");
+    };
+    draft.settings.set(packed, Value::Bool(true));
+    if let Some(longest) = draft.number(id).filter(|longest| *longest < length) {
+        let longest = Value::Int(longest.into());
+        draft.settings.set(FieldId::longest_sample_length, longest);
+    }
+    let note = "samples are packed to this length";
+    draft.set(
+        item,
+        id,
+        Value::Int(length.into()),
+        KeyStatus::Derived,
+        note,
+    );
+}
+
+/// Sets the tokens that a GPU gets in one micro batch, where micro batches are filled up to a number of tokens. verl has a
+/// default for it (`ppo_max_token_len_per_gpu` and `max_token_len_per_gpu` in its `trainer/config`).
+fn token_budget(
+    draft: &mut JobDraft,
+    tokens: Option<&KeyValue>,
+    dynamic: Option<&KeyValue>,
+) -> Option<u64> {
+    let id = FieldId::max_seqlen_per_dp_cp_rank;
+    let dynamic = dynamic?;
+    let (item, count, note) = match tokens.and_then(|item| Some((item, int(item)?))) {
+        Some((item, count)) => (item, count, "tokens of a micro batch on each GPU"),
+        None if draft.dialect == Dialect::Verl => {
+            let (count, note) = if dynamic.key.starts_with("data.") {
+                (
+                    8192,
+                    "verl's default: 8192 tokens of a micro batch on each GPU",
+                )
+            } else {
+                (
+                    16_384,
+                    "verl's default: 16384 tokens of a micro batch on each GPU",
+                )
+            };
+            (dynamic, count, note)
+        }
+        None => return None,
+    };
+    draft.settings.set(FieldId::micro_batch_size, Value::Int(1));
+    draft.set(item, id, Value::Int(count.into()), KeyStatus::Derived, note);
+    Some(count)
+}
+
 fn sequence(
     draft: &mut JobDraft,
     prompt: Option<KeyValue>,
@@ -196,19 +256,17 @@ fn sequence(
     dynamic: Option<KeyValue>,
 ) {
     let id = FieldId::seq_length;
-    let is_dynamic = dynamic
+    // verl's fine-tuning fills micro batches up to a number of tokens unless it is told otherwise.
+    let is_default = draft.dialect == Dialect::Verl && dynamic.is_none();
+    let by_default = tokens
+        .clone()
+        .filter(|item| is_default && item.key.starts_with("data."));
+    let switch = dynamic
         .as_ref()
-        .is_some_and(|item| truth(&item.value) == Some(true));
-    if let (Some(item), true) = (&tokens, is_dynamic)
-        && let Some(count) = int(item)
-    {
-        // Each rank of a context-parallel group takes its part of the tokens.
-        let cp = draft.number(FieldId::context_parallel_size).unwrap_or(1);
-        let value = Value::Int(count.saturating_mul(cp).into());
-        let note = "packed to this many tokens per GPU · CP, as one sample";
-        draft.settings.set(FieldId::micro_batch_size, Value::Int(1));
-        draft.set(item, id, value, KeyStatus::Derived, note);
-    } else if let (Some(p), Some(r)) = (
+        .filter(|item| truth(&item.value) == Some(true));
+    let switch = switch.or(by_default.as_ref());
+    let budget = token_budget(draft, tokens.as_ref(), switch);
+    if let (Some(p), Some(r)) = (
         prompt.as_ref().and_then(int),
         response.as_ref().and_then(int),
     ) && let Some(item) = &response
@@ -216,6 +274,14 @@ fn sequence(
     {
         let value = Value::Int(p.saturating_add(r).into());
         draft.set(item, id, value, KeyStatus::Derived, "prompt + response");
+    } else if let Some(budget) = budget
+        && !draft.has(id)
+    {
+        // Nothing says how long a prompt is: the longest sample may fill a micro batch.
+        let cp = draft.number(FieldId::context_parallel_size).unwrap_or(1);
+        let response = response.as_ref().and_then(int).unwrap_or(0);
+        let longest = budget.saturating_mul(cp).max(response);
+        draft.settings.set(id, Value::Int(longest.into()));
     }
     let decided = draft.has(id);
     for item in [prompt, response, tokens, dynamic].into_iter().flatten() {

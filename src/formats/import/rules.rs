@@ -172,6 +172,7 @@ fn rule(draft: &mut JobDraft, combined: &mut CombinedKeys, item: &KeyValue, rule
         KeyRule::PromptLength => later(|combined| &mut combined.prompt),
         KeyRule::ResponseLength => later(|combined| &mut combined.response),
         KeyRule::TokensPerGpu => later(|combined| &mut combined.tokens),
+        KeyRule::PackLength => later(|combined| &mut combined.pack_length),
         KeyRule::DynamicBatch => later(|combined| &mut combined.dynamic),
         KeyRule::PromptBatch => later(|combined| &mut combined.prompts),
         KeyRule::SamplesPerPrompt => later(|combined| &mut combined.samples),

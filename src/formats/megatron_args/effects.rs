@@ -211,7 +211,6 @@ const LESS: &[(&str, &str)] = &[
         "fine_grained_offloading_max_inflight_offloads",
         "activations on their way to the host",
     ),
-    ("sft", "samples are packed"),
 ];
 
 /// How much a destination changes memory, and why; `None` for destinations that nothing is known of.

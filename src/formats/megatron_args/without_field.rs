@@ -171,5 +171,4 @@ const FLAGS: &[Flag] = &[
     one("yaml-cfg", "None"),
     switch("megatron-fsdp-enable-fine-grained-param-gather"),
     // sft
-    switch("sft"),
 ];

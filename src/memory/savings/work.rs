@@ -63,7 +63,7 @@ fn attention(m: &Module, out: &mut Layer) {
     let gate = if a.attention_output_gate { heads } else { 0 };
     out.projections =
         wide(a.hidden_size) * width * (2 * heads + gate + 2 * wide(m.num_query_groups));
-    out.scores = 2 * wide(a.seq_length) * heads * width;
+    out.scores = 2 * wide(m.attention_length()) * heads * width;
 }
 
 fn latent_attention(m: &Module, out: &mut Layer) {
@@ -76,7 +76,7 @@ fn latent_attention(m: &Module, out: &mut Layer) {
     out.up = heads * query * a.q_lora_rank.map_or(hidden, wide)
         + heads * (wide(a.qk_head_dim) + value) * rank;
     out.projections = down + out.up + heads * value * hidden;
-    out.scores = wide(a.seq_length) * heads * (query + value);
+    out.scores = wide(m.attention_length()) * heads * (query + value);
 }
 
 /// Absorbed multi-latent attention: queries go into the latent space of keys and values, and the output comes back.
@@ -85,7 +85,7 @@ fn sparse_attention(m: &Module, indexer: bool, out: &mut Layer) {
     latent_attention(m, out);
     let heads = wide(a.num_attention_heads);
     let (rank, rotary) = (wide(a.kv_lora_rank), wide(a.qk_pos_emb_head_dim));
-    let length = wide(a.seq_length);
+    let length = wide(m.attention_length());
     let picked = wide(a.dsa_indexer_topk.unwrap_or(a.seq_length)).min(length);
     out.scores = picked * heads * (2 * rank + rotary);
     if indexer {

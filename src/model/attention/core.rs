@@ -117,11 +117,19 @@ fn unfused(sizes: &Sizes<'_>, tape: &mut AutogradTape, inputs: &Inputs) -> Tenso
             UNFUSED_ATTENTION
         },
     );
+    // Packed samples are padded to the longest one (`convert_thd_to_bshd`).
+    let (batch, length) = match &m.packing {
+        Some(packing) => (
+            factor("samples", packing.batch.samples),
+            m.attention_length(),
+        ),
+        None => (factor("b", m.args.micro_batch_size), m.args.seq_length),
+    };
     let scores = Shape::of(&[
-        factor("b", m.args.micro_batch_size),
+        batch,
         factor("n_q", m.args.num_attention_heads),
-        factor("s", m.args.seq_length),
-        factor("s", m.args.seq_length),
+        factor("s", length),
+        factor("s", length),
     ])
     .over(factor("CP", m.sequence_parts()))
     .over(tp(m));

@@ -27,8 +27,15 @@ pub(super) fn Notes(headline: Memo<Option<Headline>>) -> impl IntoView {
             None => String::from(BASIS),
         })
     };
+    let batches = move || {
+        let headline = headline.read();
+        headline
+            .as_ref()
+            .and_then(|headline| headline.batches.clone())
+    };
     view! {
         <p class="where">{place}</p>
+        {move || batches().map(|batches| view! { <p class="where">{batches}</p> })}
         <p class="missing">{basis}</p>
         {move || warnings_without_field(state)}
     }

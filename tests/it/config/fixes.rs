@@ -59,6 +59,16 @@ fn more_cases() -> Vec<(Json, Json)> {
             with(super::dense(), mla),
             json!({"mla_down_proj_fusion": true, "q_lora_rank": 64, "kv_lora_rank": 63, "tensor_model_parallel_size": 2}),
         ),
+        dense(json!({"max_seqlen_per_dp_cp_rank": 16})),
+        dense(json!({"sft": true, "mean_sample_length": 10_000_000})),
+        dense(json!({"sft": true, "transformer_impl": "local"})),
+        dense(json!({"hybrid_context_parallel": true, "pipeline_model_parallel_size": 1})),
+        dense(
+            json!({"hybrid_context_parallel": true, "pipeline_model_parallel_size": 1, "max_seqlen_per_dp_cp_rank": 8}),
+        ),
+        dense(
+            json!({"hybrid_context_parallel": true, "max_seqlen_per_dp_cp_rank": 100_000, "pipeline_model_parallel_size": 2}),
+        ),
         dense(json!({"mla_down_proj_fusion": true})),
         dense(json!({"experimental_attention_variant": "dsa"})),
         sparse(json!({"dsa_indexer_n_heads": null})),

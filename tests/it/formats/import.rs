@@ -375,10 +375,10 @@ fn verl_counts_tokens_prompts_and_gpus() {
         "actor_rollout_ref.actor.ppo_max_token_len_per_gpu=16384 actor_rollout_ref.actor.use_dynamic_bsz=True \
          actor_rollout_ref.actor.megatron.context_parallel_size=2",
     );
-    assert_eq!(
-        settings(&dynamic).get(FieldId::seq_length),
-        Some(&Value::Int(32_768))
-    );
+    let dynamic = settings(&dynamic);
+    let budget = FieldId::max_seqlen_per_dp_cp_rank;
+    assert_eq!(dynamic.get(budget), Some(&Value::Int(16_384)));
+    assert_eq!(dynamic.get(FieldId::seq_length), Some(&Value::Int(32_768)));
 }
 
 #[test]
@@ -595,5 +595,96 @@ fn gathering_over_context_parallel_ranks_is_read_in_both_spellings() {
         assert_eq!(means["cp_comm_type"], "Text(\"all_gather\")");
         let written = megatron_args::script(&read.state.setup.job);
         assert!(written.contains("--cp-comm-type all_gather"), "{written}");
+    }
+}
+
+#[test]
+fn packed_samples_are_read_from_every_front_end() {
+    /// A field with its value, if it has one.
+    type Field = (&'static str, Option<&'static str>);
+    let verl =
+        "actor_rollout_ref.model.path=x data.max_prompt_length=1024 data.max_response_length=8192";
+    let slime =
+        "python3 train.py --hf-checkpoint /m --actor-num-nodes 1 --actor-num-gpus-per-node 8";
+    let swift = "megatron sft --model Qwen/Qwen3-8B --max_length 4096";
+    let bridge = "dataset.seq_length=4096 model.num_layers=4";
+    let cases: &[(String, &[Field])] = &[
+        // verl's default of 16384 tokens counts where nothing else is said.
+        (
+            format!("{verl} actor_rollout_ref.actor.use_dynamic_bsz=True"),
+            &[
+                ("max_seqlen_per_dp_cp_rank", Some("Int(16384)")),
+                ("seq_length", Some("Int(9216)")),
+            ],
+        ),
+        (
+            format!("{verl} actor_rollout_ref.actor.use_dynamic_bsz=False"),
+            &[
+                ("max_seqlen_per_dp_cp_rank", None),
+                ("seq_length", Some("Int(9216)")),
+            ],
+        ),
+        // verl's fine-tuning fills micro batches up by itself.
+        (
+            "data.max_token_len_per_gpu=4096 data.max_length=2048 engine=megatron".to_owned(),
+            &[
+                ("max_seqlen_per_dp_cp_rank", Some("Int(4096)")),
+                ("seq_length", Some("Int(2048)")),
+            ],
+        ),
+        (
+            format!(
+                "{slime} --max-tokens-per-gpu 9216 --use-dynamic-batch-size --rollout-max-response-len 32768"
+            ),
+            &[
+                ("max_seqlen_per_dp_cp_rank", Some("Int(9216)")),
+                ("seq_length", Some("Int(32768)")),
+            ],
+        ),
+        (
+            format!("{swift} --packing true"),
+            &[
+                ("sft", Some("Bool(true)")),
+                ("seq_length", Some("Int(4096)")),
+            ],
+        ),
+        (
+            format!("{swift} --packing true --packing_length 16384"),
+            &[
+                ("seq_length", Some("Int(16384)")),
+                ("longest_sample_length", Some("Int(4096)")),
+            ],
+        ),
+        (
+            format!("{swift} --packing_length 16384"),
+            &[("sft", None), ("seq_length", Some("Int(4096)"))],
+        ),
+        (
+            format!("{bridge} dataset.packed_sequence_specs.packed_sequence_size=8192"),
+            &[
+                ("sft", Some("Bool(true)")),
+                ("seq_length", Some("Int(8192)")),
+            ],
+        ),
+        (
+            format!("{bridge} dataset.enable_in_batch_packing=true"),
+            &[
+                ("sft", Some("Bool(true)")),
+                ("seq_length", Some("Int(4096)")),
+            ],
+        ),
+        (
+            "python pretrain_gpt.py --num-layers 4 --sft --seq-length 4096".to_owned(),
+            &[("sft", Some("Bool(true)"))],
+        ),
+    ];
+    for (text, fields) in cases {
+        let import = read(text);
+        let settings = settings(&import);
+        for (field, value) in *fields {
+            let found = settings.get(FieldId::by_name(field).unwrap());
+            let found = found.map(|value| format!("{value:?}"));
+            assert_eq!(found.as_deref(), *value, "{field} of {text}");
+        }
     }
 }

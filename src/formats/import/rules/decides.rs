@@ -45,10 +45,10 @@ fn of_rule(rule: KeyRule) -> Decides {
         KeyRule::Gradients => Some(FieldId::accumulate_allreduce_grads_in_fp32),
         KeyRule::PaddedVocabulary | KeyRule::PadVocabulary => Some(FieldId::padded_vocab_size),
         KeyRule::Nodes | KeyRule::GpusPerNode => Some(FieldId::world_size),
-        KeyRule::PromptLength
-        | KeyRule::ResponseLength
-        | KeyRule::TokensPerGpu
-        | KeyRule::DynamicBatch => Some(FieldId::seq_length),
+        KeyRule::PromptLength | KeyRule::ResponseLength | KeyRule::PackLength => {
+            Some(FieldId::seq_length)
+        }
+        KeyRule::TokensPerGpu | KeyRule::DynamicBatch => Some(FieldId::max_seqlen_per_dp_cp_rank),
         KeyRule::PromptBatch
         | KeyRule::SamplesPerPrompt
         | KeyRule::StepsPerRollout

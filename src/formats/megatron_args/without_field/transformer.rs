@@ -5,8 +5,6 @@ use super::{Flag, inverted, many, one, switch};
 pub(super) const FLAGS: &[Flag] = &[
     one("tensor-parallel-num-weight-shards", "None"),
     many("hierarchical-context-parallel-sizes", "None"),
-    one("max-seqlen-per-dp-cp-rank", "None"),
-    switch("hybrid-context-parallel"),
     one("expert-tensor-parallel-num-weight-shards", "None"),
     switch("delay-wgrad-compute"),
     switch("overlap-dispatch-backward-with-experts-wgrad"),

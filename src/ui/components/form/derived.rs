@@ -67,7 +67,14 @@ fn chips(group: Group, module: &Module) -> Vec<Chip> {
             chips
         }
         Group::Batch => {
-            let tokens = d.global_batch_size.saturating_mul(args.seq_length);
+            let tokens = match module.packing() {
+                Some(packing) => {
+                    let batch = packing.average().unwrap_or(packing.batch());
+                    let ranks = d.num_microbatches.saturating_mul(d.data_parallel_size);
+                    ranks.saturating_mul(batch.tokens)
+                }
+                None => d.global_batch_size.saturating_mul(args.seq_length),
+            };
             vec![
                 ("micro batches", d.num_microbatches.to_string()),
                 ("tokens in a step", parameters(tokens)),

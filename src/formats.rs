@@ -9,6 +9,7 @@ pub mod hf_config;
 pub mod hub;
 pub mod import;
 pub mod import_text;
+pub mod interpolation;
 pub mod job_json;
 pub mod json;
 pub mod megatron_args;

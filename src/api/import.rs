@@ -11,7 +11,7 @@ use super::{arguments, job, to_ts};
 use crate::config::fields::FieldId;
 use crate::config::not_modelled::MemoryEffect;
 use crate::formats::detect::{Format, detect};
-use crate::formats::import::{Question, Row};
+use crate::formats::import::{Choice, Question, Row};
 use crate::formats::import_text::{self, ImportedText};
 use crate::formats::share_url;
 use crate::value::Value;
@@ -41,6 +41,9 @@ pub struct ImportOptions {
     branches: Option<Entries<u32>>,
     /// The number of GPUs.
     gpus: Option<u64>,
+    /// Values of the arguments that questions of the kind `field` ask for, by their names. They replace what the text says.
+    #[tsify(type = "Record<string, number> | null")]
+    fields: Option<Entries<Value>>,
     /// For a text that only names its model: the text of the model's `config.json`, or the id of a preset.
     model: Option<String>,
     /// A job, or a link to one, that the text changes. A `config.json` replaces the job's model; its parallelism, batch and
@@ -131,6 +134,21 @@ pub enum ImportQuestion {
         /// The model's name or path.
         name: String,
     },
+    /// An argument that a job needs and the text does not give. `fields` answers it.
+    Field {
+        /// The argument's name, such as `vocab_size`.
+        field: &'static str,
+        /// Values that jobs often have.
+        choices: Vec<ImportChoice>,
+    },
+}
+
+/// A value that a question offers.
+#[derive(Debug, Serialize, Tsify)]
+pub struct ImportChoice {
+    /// The models that have it; empty where the value says enough.
+    label: String,
+    value: u64,
 }
 
 /// Reads any text that holds a job: a `config.json`, a launch script, flags, YAML, overrides, a recipe in Python, JSON, a
@@ -170,6 +188,12 @@ impl ImportOptions {
             let line = line.parse().map_err(wrong)?;
             Ok((line, usize::try_from(side).unwrap_or(usize::MAX)))
         });
+        let fields = self.fields.unwrap_or_default().0.into_iter();
+        let fields = fields.map(|(name, value)| {
+            let unknown = || type_error(&format!("fields: there is no argument {name}"));
+            let id = FieldId::by_name(&name).ok_or_else(unknown)?;
+            Ok((id, value))
+        });
         let onto = Some(self.onto).filter(|onto| !onto.is_null() && !onto.is_undefined());
         let onto = onto.map(|onto| Ok::<_, JsValue>(job::read_state(&onto, None)?.setup));
         Ok(import_text::ImportOptions {
@@ -177,6 +201,7 @@ impl ImportOptions {
             variables: variables.collect(),
             branches: branches.collect::<Result<_, JsValue>>()?,
             gpus: self.gpus,
+            fields: fields.collect::<Result<_, JsValue>>()?,
             model: self.model,
             onto: onto.transpose()?,
         })
@@ -204,6 +229,15 @@ impl From<ImportedText> for Import {
                 .map(ImportQuestion::from)
                 .collect(),
             measured: import.measured.map(LogMeasurement::from),
+        }
+    }
+}
+
+impl From<Choice> for ImportChoice {
+    fn from(choice: Choice) -> Self {
+        Self {
+            label: choice.label,
+            value: choice.value,
         }
     }
 }
@@ -255,6 +289,10 @@ impl From<Question> for ImportQuestion {
             },
             Question::Gpus => Self::Gpus,
             Question::Model { name } => Self::Model { name },
+            Question::Field { field, choices } => Self::Field {
+                field: field_name(field),
+                choices: choices.into_iter().map(ImportChoice::from).collect(),
+            },
         }
     }
 }

@@ -37,7 +37,7 @@ macro_rules! fields {
     ($($(#[doc = $help:literal])+ $name:ident: $type:ty = $declaration:expr;)+) => {
         /// The identity of an input field; the variants are Megatron-LM's argument names.
         #[allow(non_camel_case_types, reason = "Megatron's names, letter for letter")]
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, VariantArray)]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, VariantArray)]
         #[repr(u8)]
         pub enum FieldId { $($(#[doc = $help])+ $name),+ }
 

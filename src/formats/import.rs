@@ -112,6 +112,22 @@ pub enum Question {
         /// Its name or path.
         name: String,
     },
+    /// The value of a field that a job needs and the text does not give.
+    Field {
+        /// The field.
+        field: FieldId,
+        /// Values that jobs often have.
+        choices: Vec<Choice>,
+    },
+}
+
+/// A value that a question offers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Choice {
+    /// The models or jobs that have it, in words; empty where the value says enough.
+    pub label: String,
+    /// The value.
+    pub value: u64,
 }
 
 /// Reads a text. Nothing in it is executed, and nothing is fetched.

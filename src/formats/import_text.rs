@@ -1,6 +1,8 @@
 //! Imports a text with everything that a user may say about it: answers to its questions, a model that it only names, and
 //! the current job that it changes.
 
+mod missing_fields;
+
 use thiserror::Error;
 
 use super::detect::Format;
@@ -24,6 +26,8 @@ pub struct ImportOptions {
     pub branches: Vec<(u32, usize)>,
     /// The number of GPUs. It replaces what the text says.
     pub gpus: Option<u64>,
+    /// Answers to [`Question::Field`]: fields and values. They replace what the text says.
+    pub fields: Vec<(FieldId, Value)>,
     /// The model, where the text only names one: the text of its `config.json`, or the id of a preset.
     pub model: Option<String>,
     /// The current job, which the text changes. A `config.json` replaces its model and keeps its training settings; a text
@@ -98,6 +102,10 @@ pub fn import_text(text: &str, options: &ImportOptions) -> Result<ImportedText, 
         add_model(&mut import, settings);
     }
     set_gpus(&mut import, options.gpus);
+    missing_fields::answer(&mut import, &options.fields);
+    if changes.is_none() {
+        missing_fields::ask(&mut import);
+    }
     Ok(ImportedText { import, changes })
 }
 

@@ -17,7 +17,7 @@ mod unquoted;
 pub use error::{YamlError, YamlErrorKind};
 pub use note::{YamlNote, YamlNoteKind};
 
-use super::node::Node;
+use super::node::{Data, Node};
 
 /// Longest text that [`parse`] looks at, in bytes.
 pub const MAX_BYTES: usize = 400_000;
@@ -35,6 +35,12 @@ pub struct Yaml {
     pub root: Node,
     /// What is worth knowing about it, in order of lines.
     pub notes: Vec<YamlNote>,
+}
+
+/// The value of an unquoted scalar.
+#[must_use]
+pub fn plain_scalar(text: &str) -> Data {
+    scalar::resolve(text).0
 }
 
 /// Reads the first document of a text.

@@ -41,7 +41,7 @@ test("every preset's config.json is the preset's model", () => {
     const text = JSON.stringify(source.config);
     const { format, job: model, report, questions } = api.importText(text);
     assert.equal(format, "hf_config", id);
-    assert.deepEqual(questions, [{ kind: "gpus" }], id);
+    assert.deepEqual(questions.map(({ kind, field }) => field ?? kind), ["gpus", "seq_length"], id);
     assert.ok(report.every(({ fate }) => fate !== "unknown"), `${id}: ${JSON.stringify(report.filter(({ fate }) => fate === "unknown"))}`);
     same({ ...model, ...source.job.settings }, job, id);
     // The same model over the preset's own job changes nothing.

@@ -20,6 +20,7 @@ mod overrides;
 mod paste;
 mod precision;
 mod python;
+mod questions;
 mod share_url;
 mod shell;
 mod tokenizers;

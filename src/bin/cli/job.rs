@@ -151,8 +151,17 @@ impl Loaded {
 
     /// Questions without whose answers the job is incomplete, one line each.
     pub(crate) fn open_questions(&self) -> Vec<String> {
+        let shared = &self.share.setup.job.shared;
         let questions = self.import.iter().flat_map(|import| &import.questions);
-        questions.filter_map(open).collect()
+        // What `--set` gives is no question any more.
+        let is_set = |question: &&Question| match question {
+            Question::Field { field, .. } => shared.get(*field).is_some(),
+            _ => false,
+        };
+        questions
+            .filter(|question| !is_set(question))
+            .filter_map(open)
+            .collect()
     }
 }
 
@@ -172,6 +181,14 @@ fn open(question: &Question) -> Option<String> {
         Question::Model { name } => Some(format!(
             "the model {name}: --model PRESET or --model config.json"
         )),
+        Question::Field { field, choices } => {
+            let name = field.field().name;
+            let example = choices.iter().map(|choice| choice.value).max();
+            Some(format!(
+                "the text does not give {name}: --set {name}={}",
+                example.unwrap_or(1)
+            ))
+        }
     }
 }
 

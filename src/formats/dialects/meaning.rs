@@ -95,6 +95,10 @@ pub enum KeyRule {
     TokenizerType,
     /// A tokenizer's file or repository on the Hub; the model of a preset has a vocabulary of a known size.
     TokenizerModel,
+    /// Tokens that are added to those of the tokenizer.
+    ExtraVocabulary,
+    /// The class of the tokenizer in Pai-Megatron-Patch, whose vocabulary is not padded any further.
+    PatchTokenizer,
     /// Several keys in one value, as JSON or a map.
     Nested,
     /// `use_layer_wise_distributed_optimizer`: Megatron-LM turns `use_distributed_optimizer` off where Muon's states are

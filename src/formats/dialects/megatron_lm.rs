@@ -14,6 +14,9 @@ pub(super) fn find(name: &str) -> Option<KeyMeaning> {
     match underscored.as_str() {
         "tokenizer_type" => return Some(KeyMeaning::Rule(KeyRule::TokenizerType)),
         "tokenizer_model" => return Some(KeyMeaning::Rule(KeyRule::TokenizerModel)),
+        // Of Pai-Megatron-Patch, and of others that took them over.
+        "patch_tokenizer_type" => return Some(KeyMeaning::Rule(KeyRule::PatchTokenizer)),
+        "extra_vocab_size" => return Some(KeyMeaning::Rule(KeyRule::ExtraVocabulary)),
         _ => {}
     }
     let known = megatron_args::find(name);

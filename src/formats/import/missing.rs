@@ -1,11 +1,15 @@
 //! Keys without a usable value: it depends on a variable that nobody sets, or the field cannot take it.
 
+use super::combined::CombinedKeys;
 use super::draft::{JobDraft, KeyValue};
+use super::rules::{self, Decides};
+use super::{Question, Row};
 use crate::config::canonical::meaning;
 use crate::config::field::Default;
 use crate::config::fields::FieldId;
+use crate::formats::interpolation::open_names;
 use crate::formats::report::{KeyStatus, shown};
-use crate::formats::shell::{ShellImport, Word};
+use crate::formats::shell::{ShellImport, Variable, Word};
 use crate::value::Value;
 
 /// The key of the report row for the number of GPUs, which no flag of a training program gives.
@@ -46,6 +50,52 @@ impl JobDraft {
         for missing in self.missing.iter_mut().skip(known) {
             let names = words.iter().flat_map(|word| &word.variables);
             missing.variables = names.cloned().collect();
+        }
+    }
+
+    /// Applies a key whose value may have references to variables of the environment. With a variable that has no value the key
+    /// is missing, where it decides a setting.
+    pub(super) fn apply_referring(
+        &mut self,
+        combined: &mut CombinedKeys,
+        item: &KeyValue,
+        name: &str,
+    ) {
+        let known = self.missing.len();
+        let names: Vec<String> = match &item.value {
+            Value::Text(text) => open_names(text).into_iter().map(str::to_owned).collect(),
+            _ => Vec::new(),
+        };
+        match rules::decides(self.dialect, name) {
+            Decides::Setting(field) if !names.is_empty() => {
+                let dollars: Vec<String> = names.iter().map(|name| format!("${name}")).collect();
+                self.add_missing(item, field, not_set(&dollars));
+            }
+            _ => rules::apply(self, combined, item, name),
+        }
+        for missing in self.missing.iter_mut().skip(known) {
+            missing.variables.clone_from(&names);
+        }
+    }
+
+    /// Asks for the variables of the environment that decide settings: those without a value, and those that have a default.
+    pub(super) fn ask_for(&mut self, variables: Vec<Variable>) {
+        for variable in variables {
+            let keys = self.keys_of(&variable.name);
+            let decides = |row: &Row| {
+                row.field.is_some() && row.line.is_some_and(|line| variable.lines.contains(&line))
+            };
+            let is_open = variable.answer.is_none()
+                && variable.default.is_some()
+                && self.report.iter().any(decides);
+            if is_open || !keys.is_empty() {
+                self.questions.push(Question::Variable {
+                    name: variable.name,
+                    lines: variable.lines,
+                    default: variable.default,
+                    keys,
+                });
+            }
         }
     }
 
@@ -95,7 +145,12 @@ pub(super) fn unset(words: &[Word], script: &ShellImport) -> String {
         .filter(|name| read(name))
         .map(|name| format!("${name}"))
         .collect();
-    match open.as_slice() {
+    not_set(&open)
+}
+
+/// The reason why a value is missing, with the variables in it that nobody sets.
+fn not_set(variables: &[String]) -> String {
+    match variables {
         [] => "its value is missing: only running the script would tell".to_owned(),
         [one] => format!("its value is missing: {one} is not set"),
         several => format!(

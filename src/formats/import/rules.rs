@@ -179,6 +179,8 @@ fn rule(draft: &mut JobDraft, combined: &mut CombinedKeys, item: &KeyValue, rule
         KeyRule::StepsPerRollout => later(|combined| &mut combined.steps),
         KeyRule::TokenizerType => later(|combined| &mut combined.tokenizer.kind),
         KeyRule::TokenizerModel => later(|combined| &mut combined.tokenizer.model),
+        KeyRule::ExtraVocabulary => later(|combined| &mut combined.tokenizer.extra),
+        KeyRule::PatchTokenizer => later(|combined| &mut combined.tokenizer.patch),
         KeyRule::TrainBatch => later(|combined| &mut combined.batch),
         KeyRule::HybridPattern => later(|combined| &mut combined.hybrid.pattern),
         KeyRule::OlderHybridPattern => later(|combined| &mut combined.hybrid.older_pattern),

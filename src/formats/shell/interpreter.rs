@@ -66,6 +66,14 @@ pub(super) struct Machine<'a> {
 
 pub(super) fn run(text: &str, answers: Answers<'_>) -> ShellImport {
     let (statements, notes) = parser::parse(text, 1, Vec::new());
+    let directives = launch::batch_directives(text);
+    // What the user says counts: the last value of a name does.
+    let mut variables = launch::slurm_variables(&directives);
+    variables.extend_from_slice(answers.variables);
+    let answers = Answers {
+        variables: &variables,
+        ..answers
+    };
     let mut machine = Machine {
         answers,
         variables: BTreeMap::new(),
@@ -86,7 +94,7 @@ pub(super) fn run(text: &str, answers: Answers<'_>) -> ShellImport {
         line: 1,
     };
     machine.all(&statements);
-    machine.finish(&launch::batch_directives(text))
+    machine.finish(&directives)
 }
 
 impl Machine<'_> {

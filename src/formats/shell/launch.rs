@@ -122,6 +122,33 @@ pub(super) fn batch_directives(text: &str) -> Vec<Flag> {
     flags
 }
 
+/// The variables that Slurm sets for the processes of a job, as far as `#SBATCH` lines say them: names and values.
+pub(super) fn slurm_variables(directives: &[Flag]) -> Vec<(String, String)> {
+    let mut launch = Launch::default();
+    launch.learn(directives);
+    let tasks = directives.iter().rev().find_map(|flag| {
+        let is_tasks = same_name(&flag.name, "ntasks-per-node");
+        is_tasks.then(|| flag.values.first().cloned()).flatten()
+    });
+    let set = [
+        ("SLURM_NNODES", &launch.nodes),
+        ("SLURM_JOB_NUM_NODES", &launch.nodes),
+        ("SLURM_GPUS_PER_NODE", &launch.gpus_per_node),
+        ("SLURM_GPUS_ON_NODE", &launch.gpus_per_node),
+        ("SLURM_NTASKS_PER_NODE", &tasks),
+        ("SLURM_NTASKS", &launch.processes),
+        ("SLURM_NPROCS", &launch.processes),
+    ];
+    let number = |word: &Word| {
+        let text = word.text.trim();
+        let is_number = !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+        is_number.then(|| text.to_owned())
+    };
+    let set = set.into_iter();
+    set.filter_map(|(name, word)| Some((name.to_owned(), word.as_ref().and_then(number)?)))
+        .collect()
+}
+
 /// Flags with one or two dashes, each with at most one value.
 fn launcher_flags(words: &[Word]) -> Vec<Flag> {
     let mut flags: Vec<Flag> = Vec::new();

@@ -188,6 +188,10 @@ fn questions_are_answered_by_options() {
     assert!(open.import.questions.contains(&Question::Gpus));
     let mut options = variables(&[("TP_SIZE", "4"), ("FAST", "1")]);
     options.gpus = Some(16);
+    options.fields = vec![
+        (FieldId::vocab_size, Value::Int(1_000)),
+        (FieldId::seq_length, Value::Int(1_024)),
+    ];
     let closed = read(script, &options);
     assert_eq!(closed.import.questions, []);
     let job = job(&closed);
@@ -207,6 +211,7 @@ fn a_model_that_is_only_named_is_given_as_a_preset_or_as_its_file() {
     let model = |model: &str| ImportOptions {
         model: Some(model.to_owned()),
         gpus: Some(8),
+        fields: vec![(FieldId::seq_length, Value::Int(1_024))],
         ..ImportOptions::default()
     };
     let open = read(command, &alone());

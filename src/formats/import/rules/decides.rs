@@ -38,6 +38,7 @@ fn of_rule(rule: KeyRule) -> Decides {
         KeyRule::HfModel | KeyRule::TokenizerType | KeyRule::TokenizerModel => {
             return Decides::Nothing;
         }
+        KeyRule::ExtraVocabulary | KeyRule::PatchTokenizer => Some(FieldId::padded_vocab_size),
         KeyRule::QueryGroups => Some(FieldId::num_query_groups),
         KeyRule::CpuOffloading => Some(FieldId::cpu_offloading_num_layers),
         KeyRule::LayerWiseOptimizer => Some(FieldId::use_distributed_optimizer),

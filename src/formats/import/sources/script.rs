@@ -13,7 +13,7 @@ use crate::formats::import::rules::{self, Decides};
 use crate::formats::import::{Import, ImportError, Options, Question, Row};
 use crate::formats::megatron_args::Arity;
 use crate::formats::report::KeyStatus;
-use crate::formats::shell::{self, Answers, Flag, ShellImport, Word};
+use crate::formats::shell::{self, Answers, Assignment, Choice, Flag, ShellImport, Variable, Word};
 use crate::formats::{environment, overrides};
 use crate::value::Value;
 
@@ -197,7 +197,9 @@ fn add_questions(draft: &mut JobDraft, script: &ShellImport) {
     }
     for variable in &script.variables {
         let keys = draft.keys_of(&variable.name);
-        if variable.answer.is_none() || !keys.is_empty() {
+        let is_open =
+            variable.answer.is_none() && decides_something(draft.dialect, variable, script);
+        if is_open || !keys.is_empty() {
             draft.questions.push(Question::Variable {
                 name: variable.name.clone(),
                 lines: variable.lines.clone(),
@@ -224,6 +226,47 @@ fn add_questions(draft: &mut JobDraft, script: &ShellImport) {
             effect: None,
         });
     }
+}
+
+/// Whether a variable of a script occurs in a setting, in the launch, or in a choice that sets something.
+fn decides_something(dialect: Dialect, variable: &Variable, script: &ShellImport) -> bool {
+    let name = &variable.name;
+    let reads = |word: &Word| word.variables.contains(name);
+    let is_setting = |key: &str| !matches!(rules::decides(dialect, key), Decides::Nothing);
+    let in_flag = |flag: &Flag| is_setting(&flag.name) && flag.values.iter().any(reads);
+    let in_argument = |word: &Word| {
+        let (key, _) = word.text.split_once('=').unwrap_or((&word.text, ""));
+        let key = key.trim_start_matches('+');
+        // What is made of variables may be any key, or several.
+        reads(word) && (key.contains('$') || is_setting(key) || is_setting(&format!("model.{key}")))
+    };
+    let launch = &script.launch;
+    let mut launched = [
+        &launch.nodes,
+        &launch.processes_per_node,
+        &launch.gpus_per_node,
+        &launch.processes,
+    ]
+    .into_iter()
+    .flatten();
+    let in_choice = |choice: &Choice| {
+        let mut branches = choice.branches.iter();
+        choice.variables.contains(name)
+            && branches.any(|branch| {
+                let mut flags = branch.flags.iter();
+                !branch.assignments.is_empty() || flags.any(|flag| is_setting(&flag.name))
+            })
+    };
+    let is_exported = |set: &Assignment| {
+        set.exported
+            && environment::field(&set.name, &set.value.text).is_some()
+            && reads(&set.value)
+    };
+    launched.any(reads)
+        || script.flags().iter().any(in_flag)
+        || script.command.arguments.iter().any(in_argument)
+        || script.choices.iter().any(in_choice)
+        || script.assignments.iter().any(is_exported)
 }
 
 /// Reports that the number of GPUs is missing, where the launch computes it from variables that nobody sets.

@@ -8,7 +8,8 @@ use crate::formats::detect::Format;
 use crate::formats::dialects::Dialect;
 use crate::formats::import::combined::{self, CombinedKeys};
 use crate::formats::import::draft::{JobDraft, KeyValue};
-use crate::formats::import::{Import, ImportError, Options, bridge, rules};
+use crate::formats::import::{Import, ImportError, Options, bridge};
+use crate::formats::interpolation;
 use crate::formats::megatron_args::{self, Arity};
 use crate::formats::node::{Data, Entry, Node};
 use crate::formats::overrides::{self as hydra, Overrides};
@@ -22,13 +23,14 @@ pub(in crate::formats::import) fn model_args(
     text: &str,
     options: &Options<'_>,
 ) -> Result<Import, ImportError> {
-    let root = yaml::parse(text).map_err(ImportError::Yaml)?.root;
+    let mut root = yaml::parse(text).map_err(ImportError::Yaml)?.root;
+    let variables = interpolation::resolve(&mut root, options.variables);
     let mut draft = JobDraft::new(Dialect::MegatronLm);
     let mut combined = CombinedKeys::default();
     for section in root.entries() {
         let item_of = |entry: &Entry| KeyValue {
             key: entry.key.clone(),
-            value: entry.node.to_value(),
+            value: unquoted(entry.node.to_value()),
             line: entry.line,
         };
         if section.key == "ENV_VARS" {
@@ -57,12 +59,25 @@ pub(in crate::formats::import) fn model_args(
             if switch && matches!(entry.node.data, Data::Bool(false) | Data::Null) {
                 draft.row(&item, KeyStatus::Ignored, None, "switched off");
             } else {
-                rules::apply(&mut draft, &mut combined, &item, name);
+                draft.apply_referring(&mut combined, &item, name);
             }
         }
     }
     combined::combine(&mut draft, combined);
+    draft.ask_for(variables);
     finish(draft, Format::ModelArgsYaml, options)
+}
+
+/// A value that was quoted once more for a shell.
+fn unquoted(value: Value) -> Value {
+    let Value::Text(text) = &value else {
+        return value;
+    };
+    let inner = ['\'', '"'].into_iter().find_map(|quote| {
+        let inner = text.strip_prefix(quote)?.strip_suffix(quote)?;
+        (!inner.contains(quote)).then_some(inner)
+    });
+    inner.map_or(value.clone(), |inner| Value::Text(inner.to_owned()))
 }
 
 /// A configuration of a front end as YAML.
@@ -71,14 +86,17 @@ pub(in crate::formats::import) fn yaml_tree(
     format: Format,
     options: &Options<'_>,
 ) -> Result<Import, ImportError> {
-    let root = yaml::parse(text).map_err(ImportError::Yaml)?.root;
+    let mut root = yaml::parse(text).map_err(ImportError::Yaml)?.root;
+    let variables = interpolation::resolve(&mut root, options.variables);
     let dialect = match format {
         Format::VerlYaml => Dialect::Verl,
         Format::MegatronYaml => Dialect::MegatronLm,
         Format::SwiftYaml => Dialect::Swift,
         _ => Dialect::Bridge,
     };
-    finish(read_tree(&root, dialect, None)?, format, options)
+    let mut draft = read_tree(&root, dialect, None)?;
+    draft.ask_for(variables);
+    finish(draft, format, options)
 }
 
 /// Hydra overrides without the program that they belong to.
@@ -181,7 +199,7 @@ pub(super) fn read_tree(
             );
         } else if matches!(dialect, Dialect::MegatronLm | Dialect::Swift) {
             // Their sections only group what flags say as well.
-            rules::apply(&mut draft, &mut combined, &item, last);
+            draft.apply_referring(&mut combined, &item, last);
         } else {
             // Without sections, as on its own, a key belongs to the model.
             let name = match (dialect, name.contains('.')) {
@@ -202,7 +220,7 @@ pub(super) fn read_tree(
                         script,
                     );
                 }
-                None => rules::apply(&mut draft, &mut combined, &item, &name),
+                None => draft.apply_referring(&mut combined, &item, &name),
             }
         }
     }

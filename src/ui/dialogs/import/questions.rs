@@ -1,11 +1,13 @@
-//! What a text leaves open: variables, branches, the number of GPUs and the model.
+//! What a text leaves open: variables, branches, the number of GPUs, the model, and fields that a job needs.
 
 use leptos::prelude::*;
 
 use super::hub::{HubOffer, Purpose};
 use super::session::{ImportSession, QuestionKey};
+use crate::config::fields::FieldId;
 use crate::formats::hub::Repository;
-use crate::formats::import::Question;
+use crate::formats::import::{Choice, Question};
+use crate::formats::report::shown;
 use crate::presets::{self, PRESETS};
 use crate::ui::dialogs::parts::{Alert, Labelled};
 
@@ -26,6 +28,7 @@ pub(super) fn Questions(session: RwSignal<ImportSession>) -> impl IntoView {
                     QuestionKey::Branch(line) => view! { <BranchField session line /> }.into_any(),
                     QuestionKey::Gpus => view! { <GpusField session /> }.into_any(),
                     QuestionKey::Model(name) => view! { <ModelField session name /> }.into_any(),
+                    QuestionKey::Field(field) => view! { <NumberField session field /> }.into_any(),
                 }
             />
         </div>
@@ -131,6 +134,47 @@ fn BranchField(session: RwSignal<ImportSession>, line: u32) -> impl IntoView {
                 {sides}
             </select>
         </Labelled>
+    }
+}
+
+/// Asks for a field that the text does not give, and offers values that jobs often have.
+#[component]
+fn NumberField(session: RwSignal<ImportSession>, field: FieldId) -> impl IntoView {
+    let question = question(session, QuestionKey::Field(field));
+    let given = {
+        let session = session.read_untracked();
+        let mut fields = session.options().fields.iter();
+        let given = fields.find(|(known, _)| *known == field);
+        given.map_or(String::new(), |(_, value)| shown(value))
+    };
+    let choices = move || {
+        let choices = match question.get() {
+            Some(Question::Field { choices, .. }) => choices,
+            _ => Vec::new(),
+        };
+        let choice = |choice: Choice| {
+            view! { <option value=choice.value>{choice.label}</option> }
+        };
+        choices.into_iter().map(choice).collect_view()
+    };
+    let list = format!("choices-{}", field.field().name);
+    let offered = list.clone();
+    view! {
+        <div>
+            <Labelled label=format!("The text does not give it: {}", field.field().label)>
+                <input
+                    name=format!("field:{}", field.field().name)
+                    autocomplete="off"
+                    inputmode="numeric"
+                    list=offered
+                    value=given
+                    on:input:target=move |event| {
+                        session.update(|session| session.set_field(field, &event.target().value()));
+                    }
+                />
+            </Labelled>
+            <datalist id=list>{choices}</datalist>
+        </div>
     }
 }
 

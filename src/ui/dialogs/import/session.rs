@@ -1,8 +1,10 @@
 //! What the import dialog knows: the text, the reader's answers to its questions, and the job that both make.
 
+use crate::config::fields::FieldId;
 use crate::formats::import::{Import, Question};
 use crate::formats::import_text::{ImportOptions, ImportedText, import_text};
 use crate::formats::state::ShareState;
+use crate::value::Value;
 
 /// The message for a number of GPUs that is none.
 const NO_GPUS: &str = "A whole number above zero.";
@@ -37,6 +39,8 @@ pub(super) enum QuestionKey {
     Gpus,
     /// A model, by its name.
     Model(String),
+    /// A field that the text does not give.
+    Field(FieldId),
 }
 
 impl QuestionKey {
@@ -46,6 +50,7 @@ impl QuestionKey {
             Question::Branch { line, .. } => Self::Branch(*line),
             Question::Gpus => Self::Gpus,
             Question::Model { name } => Self::Model(name.clone()),
+            Question::Field { field, .. } => Self::Field(*field),
         }
     }
 }
@@ -112,6 +117,18 @@ impl ImportSession {
         let typed = typed.trim();
         self.options.gpus = typed.parse().ok().filter(|gpus| *gpus > 0);
         self.wrong_gpus = !typed.is_empty() && self.options.gpus.is_none();
+        self.read();
+    }
+
+    /// Answers what a field is that the text does not give; an empty answer takes it back.
+    pub(super) fn set_field(&mut self, field: FieldId, typed: &str) {
+        let typed = typed.trim();
+        self.options.fields.retain(|(known, _)| *known != field);
+        if !typed.is_empty() {
+            self.options
+                .fields
+                .push((field, Value::Text(typed.to_owned())));
+        }
         self.read();
     }
 
@@ -229,15 +246,14 @@ fn is_answered(question: &Question, options: &ImportOptions) -> bool {
         Question::Branch { line, .. } => options.branches.iter().any(|(known, _)| known == line),
         Question::Gpus => options.gpus.is_some(),
         Question::Model { .. } => options.model.is_some(),
+        Question::Field { field, .. } => options.fields.iter().any(|(known, _)| known == field),
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{ImportSession, QuestionKey};
-    use crate::config::fields::FieldId;
+    use super::{FieldId, ImportSession, QuestionKey, Value};
     use crate::formats::share_url;
-    use crate::value::Value;
 
     const SCRIPT: &str = "torchrun --nproc_per_node 8 pretrain_gpt.py --num-layers 32 --hidden-size 4096 --num-attention-heads 32 \
         --seq-length 4096 --vocab-size 32000 --micro-batch-size $MBS --global-batch-size ${GBS} --save $OUT";

@@ -136,19 +136,16 @@ impl Pass<'_> {
         let mut answers = self.answers.iter().rev();
         let answer = answers.find(|(known, _)| known == name);
         let answer = answer.map(|(_, value)| value.clone());
-        let at = match self.variables.iter().position(|known| known.name == name) {
-            Some(at) => at,
-            None => {
-                self.variables.push(Variable {
-                    name: name.to_owned(),
-                    lines: Vec::new(),
-                    default: None,
-                    answer: answer.clone(),
-                });
-                self.variables.len() - 1
-            }
-        };
-        if let Some(known) = self.variables.get_mut(at) {
+        if !self.variables.iter().any(|known| known.name == name) {
+            self.variables.push(Variable {
+                name: name.to_owned(),
+                lines: Vec::new(),
+                default: None,
+                answer: answer.clone(),
+            });
+        }
+        let mut known = self.variables.iter_mut();
+        if let Some(known) = known.find(|known| known.name == name) {
             if !known.lines.contains(&line) {
                 known.lines.push(line);
             }

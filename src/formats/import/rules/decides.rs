@@ -38,13 +38,15 @@ fn of_rule(rule: KeyRule) -> Decides {
         KeyRule::HfModel | KeyRule::TokenizerType | KeyRule::TokenizerModel => {
             return Decides::Nothing;
         }
-        KeyRule::ExtraVocabulary | KeyRule::PatchTokenizer => Some(FieldId::padded_vocab_size),
         KeyRule::QueryGroups => Some(FieldId::num_query_groups),
         KeyRule::CpuOffloading => Some(FieldId::cpu_offloading_num_layers),
         KeyRule::LayerWiseOptimizer => Some(FieldId::use_distributed_optimizer),
         KeyRule::VirtualStages => Some(FieldId::virtual_pipeline_model_parallel_size),
         KeyRule::Gradients => Some(FieldId::accumulate_allreduce_grads_in_fp32),
-        KeyRule::PaddedVocabulary | KeyRule::PadVocabulary => Some(FieldId::padded_vocab_size),
+        KeyRule::PaddedVocabulary
+        | KeyRule::PadVocabulary
+        | KeyRule::ExtraVocabulary
+        | KeyRule::PatchTokenizer => Some(FieldId::padded_vocab_size),
         KeyRule::Nodes | KeyRule::GpusPerNode => Some(FieldId::world_size),
         KeyRule::PromptLength | KeyRule::ResponseLength | KeyRule::PackLength => {
             Some(FieldId::seq_length)

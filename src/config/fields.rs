@@ -452,7 +452,7 @@ fields! {
     /// Every layer scales its attention's and its MLP's output by a learned vector.
     layer_scaling: bool = Field::flag(false).at(Encoder, All, "lscale", "Layer scaling").own().relevant_if(IsEncoder);
     /// The norms on queries and keys span all heads of a rank instead of one head.
-    qk_layernorm_all_heads: bool = Field::flag(false).at(Encoder, All, "qknall", "Q/K norm over all heads").own().relevant_if(IsEncoder);
+    qk_layernorm_all_heads: bool = Field::flag(false).at(Attention, All, "qknall", "Q/K norm over all heads").own().relevant_if(OwnKeysAndValues);
     /// Items such as images or sounds in one sample, on average.
     items_per_sample: Decimal = Field::decimal(1, 100_000_000_000, 1_000_000).at(Encoder, More, "items", "Items per sample").unit("items").own().relevant_if(IsEncoder);
     /// Tokens of the fullest micro batch over the mean. Images differ in size and number, and the fullest micro batch is what runs out of memory.
@@ -549,6 +549,10 @@ fields! {
     keep_fp8_transpose_cache: bool = Field::flag(false).at(Optimizer, All, "fsdptc", "FSDP keeps fp8 transposes").relevant_if(MegatronFsdp);
     /// Parameters are made layer by layer when they are split, so that the whole model is on no GPU at the start.
     init_model_with_meta_device: bool = Field::flag(false).at(Optimizer, All, "meta", "Model made on meta device").relevant_if(MegatronFsdp).rarely_counts();
+
+    // MTP
+    /// The layer of an MTP depth has a dense MLP although the last layer of the model has experts. Megatron-Bridge builds K-EXAONE and Step-3.5 so.
+    mtp_dense: bool = Field::flag(false).at(Model, All, "mtpdense", "MTP layers without experts").own().relevant_if(MtpDepths);
 }
 
 const _: () = assert!(FieldId::ALL.len() <= 255);

@@ -162,7 +162,17 @@ impl Layers {
         }
         let decoder: Vec<Layer> = (0..a.num_layers).map(|index| of_gpt(a, index)).collect();
         // Every MTP depth of a `GPTModel` repeats its last layer, with a number of its own.
-        let mtp = decoder.last().map(|layer| layer.numbered(a, 1));
+        let mtp = decoder.last().map(|layer| {
+            let layer = layer.numbered(a, 1);
+            if a.mtp_dense {
+                Layer {
+                    mlp: Some(MlpKind::Dense),
+                    ..layer
+                }
+            } else {
+                layer
+            }
+        });
         let mtp = mtp.into_iter().collect();
         Self { decoder, mtp }
     }
@@ -181,7 +191,7 @@ impl Layers {
                 } else {
                     Mixer::Attention
                 }),
-                mlp: Some(if a.num_experts.is_some() {
+                mlp: Some(if a.num_experts.is_some() && !a.mtp_dense {
                     MlpKind::Moe
                 } else {
                     MlpKind::Dense

@@ -9,11 +9,13 @@ mod error;
 mod experts;
 mod families;
 mod family;
+mod gated_delta_net;
 mod hybrid;
 mod keys;
 mod pattern;
 mod source;
 mod translate;
+mod unsupported;
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -105,6 +107,11 @@ pub fn read(root: &Node) -> Result<HfImport, HfError> {
     if let Some((entry, outer)) = named_by {
         source.named_by(entry, outer);
     }
+    if let Some(problem) = unsupported::find(&mut source) {
+        return Err(HfError {
+            problems: vec![problem],
+        });
+    }
     translate::translate(&mut source);
     if !source.problems.is_empty() {
         return Err(HfError {
@@ -112,6 +119,13 @@ pub fn read(root: &Node) -> Result<HfImport, HfError> {
         });
     }
     report_the_rest(&mut source);
+    if family.name == family::UNKNOWN.name
+        && let Some(problem) = unsupported::unlike_llama(&source)
+    {
+        return Err(HfError {
+            problems: vec![problem],
+        });
+    }
     let Source {
         settings,
         mut report,
@@ -252,6 +266,9 @@ fn status_of_unused(
     let key = entry.key.as_str();
     if key == "model_type" {
         return (KeyStatus::Mapped, family.name);
+    }
+    if keys::is_map(key) {
+        return (KeyStatus::Mapped, "the keys in it");
     }
     if keys::OTHER_TOWERS.contains(&key) {
         return (KeyStatus::NotModelled, "only the language model is read");

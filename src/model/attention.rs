@@ -208,8 +208,16 @@ fn qk_norm(sizes: &Sizes<'_>, tape: &mut AutogradTape, qkv: TensorId) -> (Tensor
     if m.args.qk_layernorm_all_heads {
         let weights = Weights::of(m, Component::QkLayernorm, INTERNVIT_ATTENTION);
         let parts = factor("(weight + bias)", m.norm_parts());
-        let n_q = factor("n_q", m.args.num_attention_heads);
-        tape.declare(names.map(|name| weights.split(name, &[parts, n_q, head], 1)));
+        let heads = [
+            factor("n_q", m.args.num_attention_heads),
+            factor("n_kv", m.num_query_groups),
+        ];
+        let [queries, keys] = names;
+        let [n_q, n_kv] = heads;
+        tape.declare([
+            weights.split(queries, &[parts, n_q, head], 1),
+            weights.split(keys, &[parts, n_kv, head], 1),
+        ]);
     } else {
         let weights = Weights::of(m, Component::QkLayernorm, SELF_ATTENTION);
         tape.declare(names.map(|name| weights.norm(name, head)));

@@ -7,6 +7,7 @@ mod front_ends;
 mod graphs;
 mod hf_config;
 mod hf_hybrid;
+mod hf_totals;
 mod hub;
 mod hybrid;
 mod import;

@@ -42,6 +42,18 @@ pub enum HfProblemKind {
         /// Why.
         reason: &'static str,
     },
+    /// The family can be estimated, but not with this value of the key.
+    #[error("asks for {what}")]
+    Unsupported {
+        /// What is missing.
+        what: &'static str,
+    },
+    /// The file names no known family, and the key says that the model is not like Llama.
+    #[error("says that this is not like Llama, and the family is not known")]
+    NotLikeLlama,
+    /// The layers of the model have different values, where the estimate takes one.
+    #[error("has different values for different layers, and the estimate takes one for all")]
+    PerLayer,
     /// A key that the family cannot do without, and for which its software has no default.
     #[error("is missing")]
     Missing,

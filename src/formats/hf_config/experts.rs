@@ -20,12 +20,27 @@ pub(super) fn translate(source: &mut Source<'_>, layers: Option<i128>) {
     }
     source.map(&found, "num_experts", Value::Int(experts));
     source.required("num_experts_per_tok", "moe_router_topk");
-    let width = source.required(source.family.experts.width, "moe_ffn_hidden_size");
+    let width = width(source);
     shared(source, width);
     router(source);
     if let Some(layers) = layers.and_then(|layers| usize::try_from(layers).ok()) {
         pattern::translate(source, layers);
     }
+}
+
+/// The width of a routed expert.
+fn width(source: &mut Source<'_>) -> Option<i128> {
+    let family = source.family;
+    let (key, field) = (family.experts.width, "moe_ffn_hidden_size");
+    if family.experts.width_may_be_dense
+        && source.find(key).is_none()
+        && let Some((found, width)) = source.count(family.dense_width, 1)
+    {
+        let note = "the file names no other width for experts";
+        source.derive(&found, field, Value::Int(width), note);
+        return Some(width);
+    }
+    source.required(key, field)
 }
 
 fn shared(source: &mut Source<'_>, width: Option<i128>) {

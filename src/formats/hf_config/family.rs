@@ -18,7 +18,11 @@ pub(super) struct Family {
     pub(super) defaults: &'static str,
     /// Why no estimate is possible, if so.
     pub(super) refused: Option<&'static str>,
+    /// Values of keys that ask for something that Megatron-Core does not build, and what that is.
+    pub(super) unsupported: &'static [(&'static str, Is, &'static str)],
     pub(super) attention: Attention,
+    /// Whether layers are gated delta nets except those that the file lists as full attention, whose output has a gate.
+    pub(super) gated_delta_net: bool,
     pub(super) qk_norm: Switch,
     pub(super) qkv_bias: Switch,
     pub(super) linear_bias: Switch,
@@ -26,6 +30,8 @@ pub(super) struct Family {
     /// Key of the width of a dense MLP.
     pub(super) dense_width: &'static str,
     pub(super) experts: Experts,
+    /// Whether the layer of an MTP depth has a dense MLP although the last layer of the model has experts.
+    pub(super) dense_mtp: bool,
     pub(super) vocab_multiple: VocabMultiple,
     /// How the file lists layers of several kinds; `None` where each layer has attention and an MLP.
     pub(super) hybrid: Option<HybridLayers>,
@@ -34,6 +40,13 @@ pub(super) struct Family {
     /// Keys that change memory in a way that the estimate does not follow, and why. `model_type` stands for the family
     /// as a whole.
     pub(super) not_modelled: &'static [(&'static str, &'static str)],
+}
+
+/// What the value of a key is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Is {
+    On,
+    Off,
 }
 
 /// How keys and values are projected.
@@ -64,6 +77,8 @@ pub(super) enum Activation {
     Plain,
     /// The key is not used: the family always has a gated quick GELU.
     QuickGated,
+    /// SiLU is applied to the gate of a gated MLP, and any other function to the only input projection.
+    GatedIfSilu,
 }
 
 /// The experts of a family; nothing here counts for a file without experts.
@@ -71,6 +86,8 @@ pub(super) enum Activation {
 pub(super) struct Experts {
     /// Key of the width of a routed expert.
     pub(super) width: &'static str,
+    /// Whether a file without that key has experts as wide as a dense MLP.
+    pub(super) width_may_be_dense: bool,
     pub(super) shared: Shared,
     pub(super) layers: MoeLayers,
     /// Whether the router adds a learned bias per expert.
@@ -136,13 +153,16 @@ pub(super) const LLAMA_LIKE: Family = Family {
     architectures: &[],
     defaults: "{}",
     refused: None,
+    unsupported: &[],
     attention: Attention::Grouped,
+    gated_delta_net: false,
     qk_norm: Switch::Off,
     qkv_bias: Switch::Off,
     linear_bias: Switch::Off,
     activation: Activation::Gated,
     dense_width: "intermediate_size",
     experts: NO_SHARED,
+    dense_mtp: false,
     vocab_multiple: VocabMultiple::PowerOfTwo,
     hybrid: None,
     fixed: RMS_ROPE,
@@ -152,11 +172,31 @@ pub(super) const LLAMA_LIKE: Family = Family {
 /// Routed experts of their own width in all layers, softmax router.
 pub(super) const NO_SHARED: Experts = Experts {
     width: "moe_intermediate_size",
+    width_may_be_dense: false,
     shared: Shared::None,
     layers: MoeLayers::All,
     bias: false,
     score: "softmax",
 };
+
+/// [`RMS_ROPE`] with norms on queries and keys that span all heads at once.
+pub(super) const RMS_ROPE_NORM_OVER_HEADS: &[(&str, Fixed)] = &[
+    ("normalization", Fixed::Text("RMSNorm")),
+    ("position_embedding_type", Fixed::Text("rope")),
+    ("qk_layernorm_all_heads", Fixed::Bool(true)),
+];
+
+/// Norms with biases and rotary positions.
+pub(super) const LAYER_NORM_ROPE: &[(&str, Fixed)] = &[
+    ("normalization", Fixed::Text("LayerNorm")),
+    ("position_embedding_type", Fixed::Text("rope")),
+];
+
+/// Norms with biases and a table of learned positions.
+pub(super) const LAYER_NORM_LEARNED: &[(&str, Fixed)] = &[
+    ("normalization", Fixed::Text("LayerNorm")),
+    ("position_embedding_type", Fixed::Text("learned_absolute")),
+];
 
 /// The fixed fields of most families: RMS norms and rotary positions.
 pub(super) const RMS_ROPE: &[(&str, Fixed)] = &[
@@ -177,7 +217,9 @@ pub(super) const UNKNOWN: Family = Family {
     qk_norm: Switch::Key("use_qk_norm"),
     qkv_bias: Switch::Key("attention_bias"),
     linear_bias: Switch::Key("mlp_bias"),
+    activation: Activation::GatedIfSilu,
     experts: Experts {
+        width_may_be_dense: true,
         shared: Shared::Count,
         layers: MoeLayers::AfterFirst,
         ..NO_SHARED

@@ -5,18 +5,35 @@
 /// They come from the alias tables of transformers, under which one family can be saved either way, and
 /// from files older than those.
 const ALIASES: &[(&str, &[&str])] = &[
-    ("num_hidden_layers", &["n_layer"]),
-    ("hidden_size", &["n_embd"]),
-    ("num_attention_heads", &["n_head"]),
-    ("num_key_value_heads", &["num_attention_groups"]),
-    ("head_dim", &["attention_head_dim"]),
-    ("intermediate_size", &["n_inner"]),
-    ("max_position_embeddings", &["n_positions", "n_ctx"]),
+    ("num_hidden_layers", &["n_layer", "num_layers", "n_layers"]),
+    ("hidden_size", &["n_embd", "d_model"]),
+    ("num_attention_heads", &["n_head", "n_heads"]),
+    (
+        "num_key_value_heads",
+        &[
+            "num_attention_groups",
+            "multi_query_group_num",
+            "kv_n_heads",
+        ],
+    ),
+    ("head_dim", &["attention_head_dim", "kv_channels"]),
+    (
+        "intermediate_size",
+        &["n_inner", "ffn_dim", "ffn_hidden_size"],
+    ),
+    (
+        "max_position_embeddings",
+        &["n_positions", "n_ctx", "seq_length", "max_seq_len"],
+    ),
+    ("vocab_size", &["padded_vocab_size"]),
     (
         "hidden_act",
         &["hidden_activation", "activation_function", "mlp_hidden_act"],
     ),
-    ("hidden_dropout", &["resid_pdrop", "residual_dropout"]),
+    (
+        "hidden_dropout",
+        &["resid_pdrop", "residual_dropout", "dropout"],
+    ),
     ("attention_dropout", &["attn_pdrop"]),
     ("torch_dtype", &["dtype"]),
     (
@@ -36,12 +53,17 @@ const ALIASES: &[(&str, &[&str])] = &[
     ),
     (
         "num_experts_per_tok",
-        &["moe_k", "moe_top_k", "num_experts_per_token"],
+        &["moe_k", "moe_top_k", "moe_topk", "num_experts_per_token"],
     ),
     (
         "n_shared_experts",
-        &["num_shared_experts", "moe_num_shared_experts"],
+        &[
+            "num_shared_experts",
+            "num_shared_expert",
+            "moe_num_shared_experts",
+        ],
     ),
+    ("first_k_dense_replace", &["num_dense_layers"]),
     ("share_expert_dim", &["share_expert_dims"]),
     (
         "shared_expert_intermediate_size",
@@ -53,6 +75,25 @@ const ALIASES: &[(&str, &[&str])] = &[
         &["num_mtp_layers", "mtp_num_hidden_layers"],
     ),
 ];
+
+/// Keys that a family keeps in a map: the key, the map and the key in it.
+const INNER: &[(&str, &str, &str)] = &[
+    ("num_key_value_heads", "attn_config", "kv_n_heads"),
+    ("num_experts", "ffn_config", "moe_num_experts"),
+    ("num_experts_per_tok", "ffn_config", "moe_top_k"),
+    ("intermediate_size", "ffn_config", "ffn_hidden_size"),
+];
+
+/// The map that may hold `key`, and the key in it.
+pub(super) fn inner(key: &str) -> Option<(&'static str, &'static str)> {
+    let entry = INNER.iter().find(|(outer, ..)| *outer == key);
+    entry.map(|(_, map, inner)| (*map, *inner))
+}
+
+/// Whether some keys are looked for in the map under `key`.
+pub(super) fn is_map(key: &str) -> bool {
+    INNER.iter().any(|(_, map, _)| *map == key)
+}
 
 /// Keys that a multimodal file may state outside its text part and that hold for the text part too.
 pub(super) const SHARED_WITH_OUTER: &[&str] = &["torch_dtype", "tie_word_embeddings"];
@@ -133,7 +174,28 @@ const IGNORED: &[(&[&str], &str)] = &[
     ),
     (
         &[
+            "bad_words_ids",
+            "begin_suppress_tokens",
             "cache_implementation",
+            "diversity_penalty",
+            "do_sample",
+            "early_stopping",
+            "encoder_no_repeat_ngram_size",
+            "exponential_decay_length_penalty",
+            "forced_bos_token_id",
+            "forced_eos_token_id",
+            "length_penalty",
+            "min_length",
+            "no_repeat_ngram_size",
+            "num_beam_groups",
+            "num_beams",
+            "num_return_sequences",
+            "output_scores",
+            "remove_invalid_values",
+            "repetition_penalty",
+            "return_dict_in_generate",
+            "suppress_tokens",
+            "typical_p",
             "initial_context_length",
             "max_length",
             "num_logits_to_keep",
@@ -200,7 +262,6 @@ const IGNORED: &[(&[&str], &str)] = &[
             "no_rope_layers",
             "no_rope_layer_interval",
             "yarn_only_types",
-            "max_seq_len",
         ],
         "rotary positions have no parameters",
     ),
@@ -251,6 +312,8 @@ const IGNORED: &[(&[&str], &str)] = &[
     (
         &[
             "chunk_size",
+            "mamba_ssm_dtype",
+            "output_gate_type",
             "expand",
             "keep_mtp_spec_in_bf16",
             "mamba_chunk_size",
@@ -294,6 +357,10 @@ const IGNORED: &[(&[&str], &str)] = &[
             "summary_type",
             "summary_use_proj",
             "add_cross_attention",
+            "cross_attention_hidden_size",
+            "finetuning_task",
+            "prefix",
+            "tie_encoder_decoder",
             "n_special",
             "predict_special_tokens",
             "is_decoder",

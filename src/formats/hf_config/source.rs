@@ -71,6 +71,16 @@ impl<'a> Source<'a> {
         if let Some(found) = self.find_in(self.entries, key, false) {
             return Some(found);
         }
+        if let Some((map, inner)) = keys::inner(key)
+            && let Some(entry) = last(self.entries, map)
+            && let Some(entry) = last(entry.node.entries(), inner)
+        {
+            return Some(KeyedValue {
+                data: &entry.node.data,
+                key: self.path(&format!("{map}.{inner}"), false),
+                line: Some(entry.line),
+            });
+        }
         if keys::SHARED_WITH_OUTER.contains(&key)
             && let Some(found) = self.find_in(self.outer, key, true)
         {
@@ -247,9 +257,23 @@ impl<'a> Source<'a> {
         });
     }
 
-    /// The whole number in `found`, between `min` and `max`; null counts as nothing.
+    /// The whole number in `found`, between `min` and `max`; null counts as nothing. A list has a number for every layer:
+    /// it counts as that number where all are the same.
     pub(super) fn integer(&mut self, found: &KeyedValue<'_>, min: i128, max: i128) -> Option<i128> {
-        match found.data {
+        let data = match found.data {
+            Data::List(items) => match items.split_first() {
+                Some((first, rest)) if rest.iter().all(|item| item.data == first.data) => {
+                    &first.data
+                }
+                Some((first, _)) if matches!(first.data, Data::Int(_)) => {
+                    self.problem(found, HfProblemKind::PerLayer);
+                    return None;
+                }
+                _ => found.data,
+            },
+            data => data,
+        };
+        match data {
             Data::Int(i) if (min..=max).contains(i) => Some(*i),
             Data::Int(_) => {
                 self.problem(found, HfProblemKind::OutOfRange { min, max });

@@ -3,6 +3,7 @@
 use super::error::HfProblemKind;
 use super::experts;
 use super::family::{Activation, Attention, Switch, VocabMultiple};
+use super::gated_delta_net;
 use super::hybrid;
 use super::source::Source;
 use crate::config::hybrid_pattern::{HybridPattern, LayerSymbol};
@@ -27,7 +28,12 @@ pub(super) fn translate(source: &mut Source<'_>) {
     let pattern = hybrid.and_then(|style| hybrid::translate(source, style, hidden));
     let heads = source.required("num_attention_heads", "num_attention_heads");
     match source.family.attention {
-        Attention::Grouped => grouped_attention(source, hidden, heads),
+        Attention::Grouped => {
+            grouped_attention(source, hidden, heads);
+            if source.family.gated_delta_net {
+                gated_delta_net::translate(source, layers);
+            }
+        }
         Attention::Latent => latent_attention(source),
         Attention::Sparse => {
             latent_attention(source);
@@ -269,15 +275,20 @@ fn activation(source: &mut Source<'_>) {
         "gelu" | "gelu_new" | "gelu_fast" | "gelu_pytorch_tanh" | "gelu_python"
     );
     // The one switch among Megatron-LM's four that is on; GELU without a gate needs none.
-    let (on, sure) = match (source.family.activation, name) {
+    let family = match (source.family.activation, name) {
+        (Activation::GatedIfSilu, "silu" | "swish") => Activation::Gated,
+        (Activation::GatedIfSilu, _) => Activation::Plain,
+        (activation, _) => activation,
+    };
+    let (on, sure) = match (family, name) {
         (Activation::QuickGated, _) | (Activation::Gated, "quick_gelu") => {
             (Some("quick_geglu"), true)
         }
         (Activation::Gated, "silu" | "swish") => (Some("swiglu"), true),
         (Activation::Gated, _) if is_gelu => (Some("geglu"), true),
         (Activation::Gated, _) => (Some("swiglu"), false),
-        (Activation::Plain, "relu2" | "squared_relu") => (Some("squared_relu"), true),
-        (Activation::Plain, _) => (None, is_gelu),
+        (_, "relu2" | "squared_relu") => (Some("squared_relu"), true),
+        (Activation::Plain | Activation::GatedIfSilu, _) => (None, is_gelu),
     };
     if on != Some("swiglu") {
         source.derive(&found, "swiglu", Value::Bool(false), "");
@@ -364,6 +375,9 @@ fn prediction_layers(source: &mut Source<'_>) {
             source.row(&found, KeyStatus::Mapped, Some("mtp_num_layers"), "none");
         } else {
             source.map(&found, "mtp_num_layers", Value::Int(depth));
+            if source.family.dense_mtp {
+                source.derive_from_family("mtp_dense", Value::Bool(true), "");
+            }
         }
     } else if let Some(found) = source.find("num_nextn_predict_layers") {
         source.row(&found, KeyStatus::Mapped, Some("mtp_num_layers"), "none");

@@ -313,11 +313,105 @@ fn the_report_tells_what_is_not_followed() {
     );
     let off = statuses(&bias("false"), KeyStatus::Ignored);
     assert_eq!(off, ["attention_out_bias: switched off"]);
-    let linear = statuses(
-        r#"{"model_type": "qwen3_next", "linear_num_key_heads": 16}"#,
-        KeyStatus::NotModelled,
+}
+
+#[test]
+fn linear_attention_is_a_gated_delta_net() {
+    let fields = "experimental_attention_variant linear_attention_freq linear_num_value_heads attention_output_gate";
+    for (keys, expected) in [
+        ("", r#""gated_delta_net" 4 32 true"#),
+        (
+            r#", "full_attention_interval": 6, "attn_output_gate": false"#,
+            r#""gated_delta_net" 6 32 false"#,
+        ),
+        (
+            r#", "num_hidden_layers": 4, "linear_num_value_heads": 48,
+            "layer_types": ["linear_attention", "full_attention", "linear_attention", "full_attention"]"#,
+            r#""gated_delta_net" 2 48 true"#,
+        ),
+        (
+            r#", "num_hidden_layers": 3,
+            "layer_types": ["linear_attention", "linear_attention", "full_attention"]"#,
+            r#""gated_delta_net" 3 32 true"#,
+        ),
+        (
+            r#", "num_hidden_layers": 3,
+            "layer_types": ["full_attention", "linear_attention", "linear_attention"]"#,
+            r#""gated_delta_net" [0,1,1] 32 true"#,
+        ),
+    ] {
+        let text = format!(r#"{{"model_type": "qwen3_next"{keys}}}"#);
+        assert_eq!(settings(&text, fields), expected, "{text}");
+        assert_eq!(statuses(&text, KeyStatus::NotModelled), [""; 0], "{text}");
+    }
+    let text = r#"{"model_type": "qwen3_5_text", "num_hidden_layers": 2, "layer_types": ["linear_attention"]}"#;
+    assert_eq!(
+        error(text),
+        "line 1: `layer_types` must be a list with linear_attention or full_attention for each layer"
     );
-    assert_eq!(linear.len(), 2, "{linear:?}");
+}
+
+#[test]
+fn parts_that_megatron_core_lacks_are_named() {
+    for (text, expected) in [
+        (
+            r#"{"model_type": "gpt_neox"}"#,
+            "`use_parallel_residual` asks for attention and MLP side by side",
+        ),
+        (
+            r#"{"model_type": "opt", "do_layer_norm_before": false}"#,
+            "line 1: `do_layer_norm_before` asks for norms after attention and MLP",
+        ),
+        (r#"{"model_type": "falcon"}"#, "Falcon cannot be estimated"),
+        (r#"{"model_type": "bloom"}"#, "ALiBi"),
+        (r#"{"model_type": "phi"}"#, "side by side"),
+        (r#"{"model_type": "cohere2"}"#, "side by side"),
+        (r#"{"model_type": "apertus"}"#, "xIELU"),
+        (r#"{"model_type": "longcat_flash"}"#, "two attentions"),
+        (r#"{"model_type": "jamba"}"#, "Mamba-1"),
+        (r#"{"model_type": "bailing_hybrid"}"#, "linear attention"),
+    ] {
+        let message = error(text);
+        assert!(message.contains(expected), "{text}: {message}");
+    }
+    let sequential = r#"{"model_type": "gpt_neox", "use_parallel_residual": false}"#;
+    assert_eq!(
+        settings(sequential, "swiglu add_bias_linear normalization"),
+        r#"false true "LayerNorm""#
+    );
+}
+
+#[test]
+fn an_unknown_family_is_read_like_llama_only_where_nothing_says_otherwise() {
+    let with = |keys: &str| {
+        format!(
+            r#"{{"model_type": "novel", "num_hidden_layers": 2, "hidden_size": 8, "num_attention_heads": 2,
+            "intermediate_size": 16, "vocab_size": 256, {keys}}}"#
+        )
+    };
+    for key in [
+        r#""linear_num_heads": 4"#,
+        r#""kv_lora_rank": 4"#,
+        r#""use_parallel_residual": true"#,
+        r#""mamba_d_state": 16"#,
+        r#""alibi": true"#,
+    ] {
+        let message = error(&with(key));
+        assert!(message.contains("not like Llama"), "{key}: {message}");
+    }
+    for (key, expected) in [
+        (r#""use_parallel_residual": false"#, "true - 16"),
+        (r#""hidden_act": "gelu""#, "false - 16"),
+        (r#""hidden_act": "relu2""#, "false true 16"),
+    ] {
+        let shown = settings(&with(key), "swiglu squared_relu ffn_hidden_size");
+        assert_eq!(shown, expected, "{key}");
+    }
+    let experts = with(r#""num_experts": 4, "num_experts_per_tok": 2"#);
+    assert_eq!(
+        settings(&experts, "num_experts moe_ffn_hidden_size"),
+        "4 16"
+    );
 }
 
 #[test]
@@ -384,9 +478,9 @@ fn refuses_with_every_reason() {
             "Llama-Nemotron (architecture search) cannot be estimated: its layers have different shapes, and the estimate takes one shape for all",
         ),
         (
-            "{\"num_hidden_layers\": 0,\n\"hidden_size\": \"big\",\n\"num_attention_heads\": [8, 8],\n\"vocab_size\": 1.5}",
+            "{\"num_hidden_layers\": 0,\n\"hidden_size\": \"big\",\n\"num_attention_heads\": [8, 9],\n\"vocab_size\": 1.5}",
             "line 1: `num_hidden_layers` must be between 1 and 1099511627776\nline 2: `hidden_size` must be a whole number\n\
-             line 3: `num_attention_heads` must be a whole number\n`intermediate_size` is missing\n\
+             line 3: `num_attention_heads` has different values for different layers, and the estimate takes one for all\n`intermediate_size` is missing\n\
              line 4: `vocab_size` must be a whole number",
         ),
         (
@@ -421,7 +515,14 @@ fn every_family_has_readable_class_defaults() {
         "bailing_moe_v2",
         "sarvam_mla",
         "step3p5",
+        "step3p7",
+        "step3p7_text",
         "deepseek_v2",
+        "dots1",
+        "chatglm",
+        "exaone",
+        "exaone4_5",
+        "exaone4_5_text",
     ];
     let mut read_families = 0;
     for (model_type, family) in hf_config::model_types() {
@@ -440,6 +541,8 @@ fn every_family_has_readable_class_defaults() {
                 read_families += 1;
             }
             Err(error) if error.to_string().contains("cannot be estimated") => {}
+            // Its class asks for something that Megatron-Core does not build, and files may say otherwise.
+            Err(error) if error.to_string().contains("asks for") => {}
             Err(error) => assert!(without.contains(&model_type), "{model_type}: {error}"),
         }
     }

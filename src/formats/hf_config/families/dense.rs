@@ -1,6 +1,6 @@
 //! Dense decoders like Llama.
 
-use crate::formats::hf_config::family::{Family, LLAMA_LIKE, Switch};
+use crate::formats::hf_config::family::{Family, Is, LLAMA_LIKE, Switch};
 
 pub(super) const FAMILIES: &[Family] = &[
     Family {
@@ -93,6 +93,85 @@ pub(super) const FAMILIES: &[Family] = &[
             "model_type",
             "two more norms after each layer's attention and MLP are not counted",
         )],
+        ..LLAMA_LIKE
+    },
+    Family {
+        name: "GLM-4 (9B)",
+        model_types: &["glm"],
+        architectures: &["GlmForCausalLM"],
+        defaults: r#"{"vocab_size": 151552, "hidden_size": 4096, "intermediate_size": 13696, "num_hidden_layers": 40,
+            "num_attention_heads": 32, "num_key_value_heads": 2, "head_dim": 128, "hidden_act": "silu",
+            "max_position_embeddings": 131072, "tie_word_embeddings": false, "attention_bias": true,
+            "attention_dropout": 0.0}"#,
+        qkv_bias: Switch::Key("attention_bias"),
+        ..LLAMA_LIKE
+    },
+    Family {
+        // The class comes with the files, which hold all sizes.
+        name: "ChatGLM",
+        model_types: &["chatglm"],
+        architectures: &["ChatGLMModel", "ChatGLMForConditionalGeneration"],
+        defaults: r#"{"hidden_act": "silu", "tie_word_embeddings": false, "add_qkv_bias": false,
+            "add_bias_linear": false, "attention_dropout": 0.0, "hidden_dropout": 0.0}"#,
+        unsupported: &[(
+            "position_encoding_2d",
+            Is::On,
+            "positions in two dimensions, which Megatron-Core does not have",
+        )],
+        qkv_bias: Switch::Key("add_qkv_bias"),
+        linear_bias: Switch::Key("add_bias_linear"),
+        ..LLAMA_LIKE
+    },
+    Family {
+        name: "Hunyuan (dense)",
+        model_types: &["hunyuan_v1_dense"],
+        architectures: &["HunYuanDenseV1ForCausalLM"],
+        defaults: r#"{"vocab_size": 290943, "hidden_size": 4096, "intermediate_size": 11008, "num_hidden_layers": 32,
+            "num_attention_heads": 32, "hidden_act": "silu", "max_position_embeddings": 2048,
+            "tie_word_embeddings": false, "attention_bias": false, "attention_dropout": 0.0}"#,
+        qk_norm: Switch::On,
+        qkv_bias: Switch::Key("attention_bias"),
+        ..LLAMA_LIKE
+    },
+    Family {
+        // The class comes with the files.
+        name: "InternLM2",
+        model_types: &["internlm2"],
+        architectures: &["InternLM2ForCausalLM"],
+        defaults: r#"{"vocab_size": 103168, "hidden_size": 4096, "intermediate_size": 11008, "num_hidden_layers": 32,
+            "num_attention_heads": 32, "hidden_act": "silu", "max_position_embeddings": 2048,
+            "tie_word_embeddings": false, "bias": true}"#,
+        qkv_bias: Switch::Key("bias"),
+        ..LLAMA_LIKE
+    },
+    Family {
+        name: "InternLM3",
+        model_types: &["internlm3"],
+        architectures: &["InternLM3ForCausalLM"],
+        defaults: r#"{"vocab_size": 128512, "hidden_size": 4096, "intermediate_size": 10240, "num_hidden_layers": 48,
+            "num_attention_heads": 32, "num_key_value_heads": 2, "head_dim": 128, "hidden_act": "silu",
+            "max_position_embeddings": 32768, "tie_word_embeddings": false, "qkv_bias": false, "bias": false,
+            "attention_dropout": 0.0}"#,
+        qkv_bias: Switch::Key("qkv_bias"),
+        linear_bias: Switch::Key("bias"),
+        ..LLAMA_LIKE
+    },
+    Family {
+        // The class comes with the files.
+        name: "EXAONE 3",
+        model_types: &["exaone"],
+        architectures: &["ExaoneForCausalLM"],
+        defaults: r#"{"hidden_act": "silu", "max_position_embeddings": 2048, "tie_word_embeddings": true,
+            "attention_dropout": 0.0}"#,
+        ..LLAMA_LIKE
+    },
+    Family {
+        name: "EXAONE 4.5",
+        model_types: &["exaone4_5", "exaone4_5_text"],
+        architectures: &["Exaone4_5_ForConditionalGeneration"],
+        defaults: r#"{"hidden_act": "silu", "tie_word_embeddings": false, "attention_dropout": 0.0,
+            "num_nextn_predict_layers": 0}"#,
+        qk_norm: Switch::On,
         ..LLAMA_LIKE
     },
     Family {

@@ -115,6 +115,20 @@ pub(super) const FAMILIES: &[Family] = &[
         ..SPARSE
     },
     Family {
+        name: "Mistral 4",
+        model_types: &["mistral4"],
+        architectures: &["Mistral4ForCausalLM"],
+        defaults: r#"{"vocab_size": 131072, "hidden_size": 4096, "intermediate_size": 12288, "num_hidden_layers": 36,
+            "num_attention_heads": 32, "hidden_act": "silu", "max_position_embeddings": 1048576,
+            "tie_word_embeddings": false, "attention_dropout": 0.0, "first_k_dense_replace": 0,
+            "q_lora_rank": 1024, "kv_lora_rank": 256, "qk_nope_head_dim": 64, "qk_rope_head_dim": 64,
+            "v_head_dim": 128, "num_experts": 128, "n_shared_experts": 1, "moe_intermediate_size": 2048,
+            "num_experts_per_tok": 4}"#,
+        experts: V2,
+        vocab_multiple: VocabMultiple::PowerOfTwo,
+        ..LATENT
+    },
+    Family {
         name: "Sarvam MLA",
         model_types: &["sarvam_mla"],
         architectures: &["SarvamMLAForCausalLM"],

@@ -1,11 +1,12 @@
 //! Mixtures of experts with grouped-query attention.
 
 use crate::formats::hf_config::family::{
-    Activation, Experts, Family, LLAMA_LIKE, MoeLayers, NO_SHARED, Shared, Switch,
+    Activation, Experts, Family, LLAMA_LIKE, MoeLayers, NO_SHARED, RMS_ROPE_NORM_OVER_HEADS,
+    Shared, Switch,
 };
 
 /// Routed experts whose width is the only one in the file.
-const ONLY_EXPERTS: Experts = Experts {
+pub(super) const ONLY_EXPERTS: Experts = Experts {
     width: "intermediate_size",
     ..NO_SHARED
 };
@@ -21,7 +22,7 @@ pub(super) const GATED_SHARED: Experts = Experts {
 };
 
 /// A sigmoid router with a bias per expert, as DeepSeek-V3 introduced it.
-const SIGMOID: Experts = Experts {
+pub(super) const SIGMOID: Experts = Experts {
     bias: true,
     score: "sigmoid",
     ..NO_SHARED
@@ -120,10 +121,7 @@ pub(super) const FAMILIES: &[Family] = &[
         qk_norm: Switch::On,
         qkv_bias: Switch::Key("attention_bias"),
         experts: ONLY_EXPERTS,
-        not_modelled: &[(
-            "model_type",
-            "query and key norms over all heads at once are counted as one head wide",
-        )],
+        fixed: RMS_ROPE_NORM_OVER_HEADS,
         ..LLAMA_LIKE
     },
     Family {
@@ -139,11 +137,8 @@ pub(super) const FAMILIES: &[Family] = &[
             width: "intermediate_size",
             ..SIGMOID
         },
+        fixed: RMS_ROPE_NORM_OVER_HEADS,
         not_modelled: &[
-            (
-                "model_type",
-                "query and key norms over all heads at once are counted as one head wide",
-            ),
             ("use_mtp", NO_PREDICTION),
             ("shared_intermediate_size", "shared experts are not counted"),
             ("num_mtp_modules", NO_PREDICTION),
@@ -170,7 +165,7 @@ pub(super) const FAMILIES: &[Family] = &[
     },
     Family {
         name: "EXAONE MoE",
-        model_types: &["exaone_moe"],
+        model_types: &["exaone_moe", "exaone_moe_text"],
         architectures: &["ExaoneMoEForCausalLM", "ExaoneMoeForCausalLM"],
         defaults: r#"{"vocab_size": 102400, "hidden_size": 4096, "intermediate_size": 16384, "num_hidden_layers": 32,
             "num_attention_heads": 32, "num_key_value_heads": 32, "hidden_act": "silu",
@@ -183,6 +178,7 @@ pub(super) const FAMILIES: &[Family] = &[
             layers: MoeLayers::AfterFirst,
             ..SIGMOID
         },
+        dense_mtp: true,
         ..LLAMA_LIKE
     },
     Family {
@@ -242,11 +238,15 @@ pub(super) const FAMILIES: &[Family] = &[
         ..LLAMA_LIKE
     },
     Family {
-        name: "Step-3.5",
-        model_types: &["step3p5"],
-        architectures: &["Step3p5ForCausalLM"],
-        defaults: r#"{"hidden_act": "silu", "tie_word_embeddings": false, "use_qk_norm": false}"#,
-        qk_norm: Switch::Key("use_qk_norm"),
+        name: "Step-3.5 and 3.7",
+        model_types: &["step3p5", "step3p7", "step3p7_text"],
+        architectures: &[
+            "Step3p5ForCausalLM",
+            "Step3p7FlashForCausalLM",
+            "Step3p7ForConditionalGeneration",
+        ],
+        defaults: r#"{"hidden_act": "silu", "tie_word_embeddings": false}"#,
+        qk_norm: Switch::On,
         experts: Experts {
             shared: Shared::Key {
                 key: "share_expert_dim",
@@ -257,6 +257,7 @@ pub(super) const FAMILIES: &[Family] = &[
             bias: true,
             ..NO_SHARED
         },
+        dense_mtp: true,
         not_modelled: &[
             (
                 "attention_other_setting",

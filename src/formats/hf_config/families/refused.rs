@@ -5,6 +5,8 @@ use crate::formats::hf_config::family::{Family, LLAMA_LIKE};
 const PER_LAYER: &str =
     "its layers have different shapes, and the estimate takes one shape for all";
 
+const SIDE_BY_SIDE: &str = "in its layers attention and MLP stand side by side on the same input, and layers of Megatron-Core have the MLP after attention";
+
 pub(super) const FAMILIES: &[Family] = &[
     Family {
         name: "Nemotron-H (architecture search)",
@@ -90,6 +92,126 @@ pub(super) const FAMILIES: &[Family] = &[
         refused: Some(
             "layers with a sliding window have other heads than the rest, and the estimate takes one shape for all",
         ),
+        ..LLAMA_LIKE
+    },
+    Family {
+        name: "Apertus",
+        model_types: &["apertus"],
+        architectures: &["ApertusForCausalLM"],
+        refused: Some(
+            "its activation is xIELU, whose two numbers a layer are learned; Megatron-Core has no such activation, only the authors' own version of it",
+        ),
+        ..LLAMA_LIKE
+    },
+    Family {
+        name: "Command-R, Command-A and Aya (Cohere)",
+        model_types: &["cohere", "cohere2", "cohere2_moe", "cohere2_vision"],
+        architectures: &["CohereForCausalLM", "Cohere2ForCausalLM"],
+        refused: Some(SIDE_BY_SIDE),
+        ..LLAMA_LIKE
+    },
+    Family {
+        name: "Phi-1 and Phi-2",
+        model_types: &["phi", "phi-msft"],
+        architectures: &["PhiForCausalLM"],
+        refused: Some(SIDE_BY_SIDE),
+        ..LLAMA_LIKE
+    },
+    Family {
+        name: "Falcon",
+        model_types: &["falcon", "RefinedWeb", "RefinedWebModel"],
+        architectures: &["FalconForCausalLM"],
+        refused: Some(
+            "in its layers attention and MLP stand side by side, or positions are ALiBi; Megatron-Core builds neither",
+        ),
+        ..LLAMA_LIKE
+    },
+    Family {
+        name: "GPT-J and CodeGen",
+        model_types: &["gptj", "codegen"],
+        architectures: &["GPTJForCausalLM", "CodeGenForCausalLM"],
+        refused: Some(SIDE_BY_SIDE),
+        ..LLAMA_LIKE
+    },
+    Family {
+        name: "BLOOM",
+        model_types: &["bloom"],
+        architectures: &["BloomForCausalLM"],
+        refused: Some(
+            "its positions are ALiBi and a norm stands after the embedding; Megatron-Core builds neither",
+        ),
+        ..LLAMA_LIKE
+    },
+    Family {
+        name: "MPT",
+        model_types: &["mpt"],
+        architectures: &["MPTForCausalLM", "MptForCausalLM"],
+        refused: Some(
+            "its positions are ALiBi and its norms have no bias; Megatron-Core builds neither",
+        ),
+        ..LLAMA_LIKE
+    },
+    Family {
+        name: "LongCat-Flash",
+        model_types: &["longcat_flash", "longcat"],
+        architectures: &["LongcatFlashForCausalLM", "LongcatCausalLM"],
+        refused: Some(
+            "its layers have two attentions and two MLPs beside their experts, and experts that compute nothing; Megatron-Core builds no such layer",
+        ),
+        ..LLAMA_LIKE
+    },
+    Family {
+        name: "MiniMax-01 and MiniMax-M1",
+        model_types: &["minimax", "minimax_text_01", "minimax_m1", "minimax_vl_01"],
+        architectures: &[
+            "MiniMaxText01ForCausalLM",
+            "MiniMaxM1ForCausalLM",
+            "MiniMaxForCausalLM",
+        ],
+        refused: Some(
+            "most of its layers have lightning attention, which Megatron-Core does not build",
+        ),
+        ..LLAMA_LIKE
+    },
+    Family {
+        name: "Ling 2.5 and 3 (Bailing hybrid)",
+        model_types: &["bailing_hybrid", "bailing_moe_linear", "bailing_moe_v2_5"],
+        architectures: &["BailingHybridForCausalLM", "BailingMoeLinearV2ForCausalLM"],
+        refused: Some(
+            "most of its layers have linear attention of a kind that Megatron-Core does not build",
+        ),
+        ..LLAMA_LIKE
+    },
+    Family {
+        name: "ERNIE 4.5 VL",
+        model_types: &["ernie4_5_moe_vl", "ernie4_5_vl_moe", "ernie4_5_vl_moe_text"],
+        architectures: &["Ernie4_5_VLMoeForConditionalGeneration"],
+        refused: Some(
+            "its experts for text and for images have different widths, and the estimate takes one for all",
+        ),
+        ..LLAMA_LIKE
+    },
+    Family {
+        name: "JetMoE",
+        model_types: &["jetmoe"],
+        architectures: &["JetMoeForCausalLM"],
+        refused: Some("its attention is a mixture of experts, which Megatron-Core does not build"),
+        ..LLAMA_LIKE
+    },
+    Family {
+        name: "LFM2",
+        model_types: &["lfm2", "lfm2_moe", "lfm2-vl"],
+        architectures: &["Lfm2ForCausalLM", "Lfm2MoeForCausalLM"],
+        refused: Some(
+            "most of its layers are short convolutions, which Megatron-Core does not build",
+        ),
+        ..LLAMA_LIKE
+    },
+    Family {
+        name: "Laguna",
+        model_types: &["laguna"],
+        architectures: &["LagunaForCausalLM"],
+        refused: Some(PER_LAYER),
         ..LLAMA_LIKE
     },
     Family {

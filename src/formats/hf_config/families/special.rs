@@ -2,7 +2,7 @@
 
 use super::moe::GATED_SHARED;
 use crate::formats::hf_config::family::{
-    Activation, Family, Fixed, LLAMA_LIKE, RMS_1P_ROPE, Switch, VocabMultiple,
+    Activation, Family, Fixed, LLAMA_LIKE, RMS_1P_ROPE, Switch,
 };
 
 /// GPT-OSS learns one attention sink per head.
@@ -12,47 +12,16 @@ pub(super) const GPT_OSS_FIXED: &[(&str, Fixed)] = &[
     ("softmax_type", Fixed::Text("learnable")),
 ];
 
-const LINEAR: &str = "layers with linear attention are counted as layers with full attention";
-const GATED: &str =
-    "linear attention and the gate on the attention output are counted as plain full attention";
-
-/// Qwen3-Next and its successors: three of four layers have linear attention.
+/// Qwen3-Next and its successors: three of four layers are gated delta nets.
 const LINEAR_QWEN: Family = Family {
+    gated_delta_net: true,
     qk_norm: Switch::On,
     qkv_bias: Switch::Key("attention_bias"),
     fixed: RMS_1P_ROPE,
-    not_modelled: &[
-        ("model_type", GATED),
-        ("full_attention_interval", LINEAR),
-        ("layer_types", LINEAR),
-        ("linear_conv_kernel_dim", LINEAR),
-        ("linear_key_head_dim", LINEAR),
-        ("linear_value_head_dim", LINEAR),
-        ("linear_num_key_heads", LINEAR),
-        ("linear_num_value_heads", LINEAR),
-        ("attn_output_gate", GATED),
-    ],
     ..LLAMA_LIKE
 };
 
 pub(super) const FAMILIES: &[Family] = &[
-    Family {
-        name: "GPT-2",
-        model_types: &["gpt2"],
-        architectures: &["GPT2LMHeadModel"],
-        defaults: r#"{"vocab_size": 50257, "hidden_size": 768, "num_hidden_layers": 12, "num_attention_heads": 12,
-            "hidden_act": "gelu_new", "max_position_embeddings": 1024, "tie_word_embeddings": true,
-            "attention_dropout": 0.1, "hidden_dropout": 0.1}"#,
-        qkv_bias: Switch::On,
-        linear_bias: Switch::On,
-        activation: Activation::Plain,
-        vocab_multiple: VocabMultiple::Unset,
-        fixed: &[
-            ("normalization", Fixed::Text("LayerNorm")),
-            ("position_embedding_type", Fixed::Text("learned_absolute")),
-        ],
-        ..LLAMA_LIKE
-    },
     Family {
         name: "Nemotron",
         model_types: &["nemotron"],
@@ -78,7 +47,9 @@ pub(super) const FAMILIES: &[Family] = &[
             "max_position_embeddings": 32768, "tie_word_embeddings": false, "attention_bias": false,
             "attention_dropout": 0.0, "num_experts": 512, "num_experts_per_tok": 10,
             "moe_intermediate_size": 512, "shared_expert_intermediate_size": 512, "decoder_sparse_step": 1,
-            "mlp_only_layers": []}"#,
+            "mlp_only_layers": [], "full_attention_interval": 4, "linear_conv_kernel_dim": 4,
+            "linear_key_head_dim": 128, "linear_value_head_dim": 128, "linear_num_key_heads": 16,
+            "linear_num_value_heads": 32}"#,
         experts: GATED_SHARED,
         ..LINEAR_QWEN
     },
@@ -89,7 +60,9 @@ pub(super) const FAMILIES: &[Family] = &[
         defaults: r#"{"vocab_size": 248320, "hidden_size": 4096, "intermediate_size": 12288, "num_hidden_layers": 32,
             "num_attention_heads": 16, "num_key_value_heads": 4, "head_dim": 256, "hidden_act": "silu",
             "max_position_embeddings": 32768, "tie_word_embeddings": false, "attention_bias": false,
-            "attention_dropout": 0.0}"#,
+            "attention_dropout": 0.0, "full_attention_interval": 4, "linear_conv_kernel_dim": 4,
+            "linear_key_head_dim": 128, "linear_value_head_dim": 128, "linear_num_key_heads": 16,
+            "linear_num_value_heads": 32}"#,
         ..LINEAR_QWEN
     },
     Family {
@@ -103,7 +76,9 @@ pub(super) const FAMILIES: &[Family] = &[
             "num_key_value_heads": 2, "head_dim": 256, "hidden_act": "silu", "max_position_embeddings": 32768,
             "tie_word_embeddings": false, "attention_bias": false, "attention_dropout": 0.0, "num_experts": 256,
             "num_experts_per_tok": 8, "moe_intermediate_size": 512, "shared_expert_intermediate_size": 512,
-            "decoder_sparse_step": 1, "mlp_only_layers": []}"#,
+            "decoder_sparse_step": 1, "mlp_only_layers": [], "full_attention_interval": 4, "linear_conv_kernel_dim": 4,
+            "linear_key_head_dim": 128, "linear_value_head_dim": 128, "linear_num_key_heads": 16,
+            "linear_num_value_heads": 32}"#,
         // The file names no dense width, as no layer is dense.
         dense_width: "moe_intermediate_size",
         experts: GATED_SHARED,

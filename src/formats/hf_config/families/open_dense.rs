@@ -8,7 +8,7 @@ const MULTIPLIER: &str =
     "Megatron-LM does not scale by it; what that keeps for the backward pass is not counted";
 pub(super) const NORMS_AFTER: &str = "its norms stand after attention and MLP; Megatron-Core builds and the estimate counts as many before them";
 
-/// OLMo 2 and its successors.
+/// `OLMo` 2 and its successors.
 const OLMO2: Family = Family {
     qk_norm: Switch::On,
     qkv_bias: Switch::Key("attention_bias"),

@@ -314,6 +314,10 @@ fields! {
     num_layers_at_end_in_bf16: u64 = Field::int(0, 10_000, 1).at(Optimizer, All, "bfe", "Layers in bf16 at the end").relevant_if(Fp8);
     /// Weights are turned into fp8 again for every micro batch, which keeps them until its backward pass.
     disable_parameter_transpose_cache: bool = Field::flag(false).at(Optimizer, All, "nowc", "No cache of fp8 weights").relevant_if(Fp8).without_flag();
+    /// Core attention in fp8: it keeps queries, keys and values in fp8. The blockwise recipe has none.
+    fp8_dot_product_attention: bool = Field::flag(false).at(Optimizer, All, "fp8dpa", "Attention in fp8").also(&["fp8_dpa"]).relevant_if(Fp8).without_flag();
+    /// Core attention in fp8 that also gives its output in fp8. Only the delayed recipe has it.
+    fp8_multi_head_attention: bool = Field::flag(false).at(Optimizer, All, "fp8mha", "Attention in fp8 with output").also(&["fp8_mha"]).relevant_if(Fp8).without_flag();
     /// Past maxima from which the delayed recipe takes its scales.
     fp8_amax_history_len: u64 = Field::int(1, 1_000_000, 1).at(Optimizer, All, "amax", "fp8 history").relevant_if(Fp8);
     /// Gradient reduction starts during the backward pass; buffers are then cut into buckets.

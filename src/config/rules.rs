@@ -5,6 +5,7 @@ mod batch;
 mod context_parallel;
 mod encoder;
 mod fp8;
+mod fp8_attention;
 mod fsdp;
 mod gpu;
 mod graphs;
@@ -29,7 +30,7 @@ use super::draft::Draft;
 use super::problem::Problem;
 
 /// Every rule, in the order in which its problems are shown.
-const TABLES: [&[Rule]; 18] = [
+const TABLES: [&[Rule]; 19] = [
     hybrid::RULES,
     model::RULES,
     linear_attention::RULES,
@@ -46,6 +47,7 @@ const TABLES: [&[Rule]; 18] = [
     optimizer::RULES,
     fsdp::RULES,
     fp8::RULES,
+    fp8_attention::RULES,
     gpu::RULES,
     graphs::RULES,
 ];

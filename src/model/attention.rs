@@ -1,6 +1,7 @@
 //! Multi-head, grouped-query and multi-query attention: projections, norms on queries and keys, rotary embedding.
 
 pub(crate) mod core;
+mod fp8;
 pub(crate) mod heads;
 
 use self::core::Inputs;

@@ -15,9 +15,6 @@ use crate::formats::megatron_args::{self, Known};
 const ADAPTERS: &str =
     "only adapters are trained: all other weights need no gradients and no optimizer states";
 
-/// What attention in fp8 keeps.
-const FP8_ATTENTION: &str = "what attention in fp8 saves is not counted";
-
 /// Keys that are not simply `section.field`.
 const KEYS: &[(&str, KeyMeaning)] = &[
     // Model.
@@ -96,20 +93,12 @@ const KEYS: &[(&str, KeyMeaning)] = &[
         KeyMeaning::less("one buffer is counted"),
     ),
     (
-        "model.fp8_dot_product_attention",
-        KeyMeaning::more(FP8_ATTENTION),
-    ),
-    (
-        "model.fp8_multi_head_attention",
-        KeyMeaning::more(FP8_ATTENTION),
-    ),
-    (
         "mixed_precision.fp8_dot_product_attention",
-        KeyMeaning::more(FP8_ATTENTION),
+        Field("fp8_dot_product_attention"),
     ),
     (
         "mixed_precision.fp8_multi_head_attention",
-        KeyMeaning::more(FP8_ATTENTION),
+        Field("fp8_multi_head_attention"),
     ),
     (
         "optimizer.store_param_remainders",
@@ -159,6 +148,14 @@ const KEYS: &[(&str, KeyMeaning)] = &[
 
 /// Second names of fields: read, never written.
 const SECOND_NAMES: &[(&str, KeyMeaning)] = &[
+    (
+        "model.fp8_dot_product_attention",
+        Field("fp8_dot_product_attention"),
+    ),
+    (
+        "model.fp8_multi_head_attention",
+        Field("fp8_multi_head_attention"),
+    ),
     ("dataset.pack_sequences_in_batch", Field("sft")),
     ("model.fp8_param", Field("fp8_param_gather")),
     ("model.fp4_param", Field("fp4_param_gather")),

@@ -1,5 +1,6 @@
 //! What core attention keeps, kernel by kernel.
 
+use super::fp8::AttentionFp8;
 use super::heads::Heads;
 use crate::config::choices::{CpCommType, OffloadModule, RecomputeModule, SoftmaxType};
 use crate::model::kernels::AttentionKernel;
@@ -62,11 +63,16 @@ fn fused(sizes: &Sizes<'_>, tape: &mut AutogradTape, inputs: &Inputs) -> TensorI
     );
     let context = inputs.queries.tokens(sizes, inputs.v_width);
     let output = tape.tensor("attention output", context, bytes);
-    let sum = tape.tensor(
-        "log-sum-exp of each row in fp32",
-        inputs.queries.tokens(sizes, Factor::NONE),
-        4,
-    );
+    let fp8 = AttentionFp8::of(m);
+    let rows = inputs.queries.tokens(sizes, Factor::NONE);
+    let sum = match &fp8 {
+        Some(fp8) => tape.tensor(
+            "sums of each row in fp32",
+            rows.times(factor("sums", fp8.sums)),
+            4,
+        ),
+        None => tape.tensor("log-sum-exp of each row in fp32", rows, 4),
+    };
     let work = inputs.queries.tokens(sizes, inputs.qk_width);
     let work = tape.tensor("query gradient accumulated in fp32", work, 4);
     tape.op("core_attention", &inputs.reads, &[output]);
@@ -99,6 +105,8 @@ fn fused(sizes: &Sizes<'_>, tape: &mut AutogradTape, inputs: &Inputs) -> TensorI
         for (what, shape) in copies.into_iter().zip(shapes) {
             tape.keeps(what, shape, bytes);
         }
+    } else if let Some(fp8) = fp8 {
+        fp8.saves(sizes, tape, inputs, output);
     } else {
         tape.saves(&inputs.saves).saves(&[output]);
     }

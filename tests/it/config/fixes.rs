@@ -60,6 +60,19 @@ fn more_cases() -> Vec<(Json, Json)> {
             json!({"mla_down_proj_fusion": true, "q_lora_rank": 64, "kv_lora_rank": 63, "tensor_model_parallel_size": 2}),
         ),
         dense(json!({"max_seqlen_per_dp_cp_rank": 16})),
+        dense(json!({"fp8_dot_product_attention": true})),
+        dense(
+            json!({"fp8_multi_head_attention": true, "fp8_format": "hybrid", "fp8_recipe": "tensorwise"}),
+        ),
+        dense(
+            json!({"fp8_dot_product_attention": true, "fp8_format": "hybrid", "attention_backend": "flash"}),
+        ),
+        dense(
+            json!({"fp8_dot_product_attention": true, "fp8_format": "hybrid", "fp8_recipe": "tensorwise", "gpu": "h100-80gb"}),
+        ),
+        dense(
+            json!({"fp8_dot_product_attention": true, "fp8_format": "hybrid", "fp8_recipe": "mxfp8", "gpu": "b200", "sft": true}),
+        ),
         dense(json!({"sft": true, "mean_sample_length": 10_000_000})),
         dense(json!({"sft": true, "transformer_impl": "local"})),
         dense(json!({"hybrid_context_parallel": true, "pipeline_model_parallel_size": 1})),

@@ -296,3 +296,41 @@ fn main_parameters_are_rounded_all_at_once_before_they_become_weights_in_fp8() {
     assert_eq!(line.unwrap().bytes.0, 2 * weights / 2);
     assert_eq!(stage.total.0, stage.steady.0 + 2 * weights / 2);
 }
+
+#[test]
+fn attention_in_fp8_keeps_queries_keys_and_values_in_fp8() {
+    let tokens = i128::from(T);
+    let (width, heads) = (i128::from(H), 8);
+    for (recipe, gpu, change) in [
+        // Queries, keys, values and the output in one byte, and a second number for each row.
+        (
+            "delayed",
+            "h100-80gb",
+            -4 * tokens * width + 4 * tokens * heads,
+        ),
+        // The output stays in bf16.
+        (
+            "tensorwise",
+            "b200",
+            -3 * tokens * width + 4 * tokens * heads,
+        ),
+        // Two copies of one byte, each with a scale for 32 elements.
+        ("mxfp8", "b200", 6 * tokens * width / 32),
+        // Blockwise scaling has no attention in fp8.
+        ("blockwise", "h100-80gb", 0),
+    ] {
+        let plain = fp8(recipe, gpu);
+        let (_, before) = kept(&job(&plain), "");
+        let attention = with(&plain, &json!({"fp8_dot_product_attention": true}));
+        let (_, after) = kept(&job(&attention), "");
+        assert_eq!(
+            i128::from(after) - i128::from(before),
+            change,
+            "{recipe} on {gpu}"
+        );
+        let whole = with(&plain, &json!({"fp8_multi_head_attention": true}));
+        let (_, whole) = kept(&job(&whole), "");
+        let expected = if recipe == "delayed" { after } else { before };
+        assert_eq!(whole, expected, "{recipe} on {gpu}");
+    }
+}

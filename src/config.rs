@@ -1,5 +1,6 @@
 //! What a user may set, and how raw values become a checked configuration.
 
+pub mod adapters;
 pub mod canonical;
 mod check;
 pub mod choices;

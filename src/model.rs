@@ -1,5 +1,6 @@
 //! A model as a list of parts, each with its parameters under Megatron's own names.
 
+pub(crate) mod adapter;
 pub mod architecture;
 pub mod attention;
 pub mod embedding;
@@ -41,7 +42,8 @@ pub fn trained(m: &Module, component: Component) -> bool {
     match component {
         Component::FixedPositions => false,
         Component::Projector => !m.args.projector_frozen,
-        _ => !m.args.frozen,
+        Component::Adapters => true,
+        _ => !m.is_frozen(),
     }
 }
 
@@ -63,6 +65,8 @@ pub(crate) fn build_layer(
     spec: LayerSpec,
     x: TensorId,
 ) -> TensorId {
+    let adapters = spec.adapters.map(|adapters| adapters.modules);
+    let sizes = &sizes.with_adapters(adapters.unwrap_or_default());
     let first = tape.parameters.len();
     tape.capture = Capture::of(sizes.m, spec);
     tape.reaches(Point::Start);
@@ -125,12 +129,15 @@ pub fn layer_tape(sizes: &Sizes<'_>, spec: LayerSpec) -> AutogradTape {
     if detached(sizes.m) {
         tape.detach();
     }
+    if let Some(adapters) = spec.adapters {
+        tape.without_gradients(adapters.input_has_gradient);
+    }
     tape
 }
 
 /// Whether nothing in a module is trained before its projector, so that autograd has no part in it.
 fn detached(m: &Module) -> bool {
-    m.args.frozen && !m.io.is_language()
+    m.args.frozen && m.adapters.is_none() && !m.io.is_language()
 }
 
 /// The tape of the embedding or of an encoder's front end.
@@ -144,6 +151,9 @@ pub fn embedding_tape(sizes: &Sizes<'_>) -> AutogradTape {
     }
     if detached(sizes.m) {
         tape.detach();
+    }
+    if sizes.m.adapters().is_some() {
+        tape.without_gradients(sizes.m.boundary.received > 0);
     }
     tape
 }
@@ -165,5 +175,19 @@ pub fn head_tape(
     } else {
         projector::build(sizes, &mut tape, x);
     }
+    if sizes.m.adapters().is_some() {
+        tape.without_gradients(gradient_reaches_head(sizes.m));
+    }
     tape
+}
+
+/// Whether the output of the last layer has a gradient: it comes from another stage, or some layer has adapters.
+fn gradient_reaches_head(m: &Module) -> bool {
+    let with_adapters = |spec: &LayerSpec| {
+        let adapters = spec.adapters;
+        adapters.is_none_or(|adapters| adapters.input_has_gradient || !adapters.modules.is_empty())
+    };
+    m.embedding_has_gradient()
+        || m.stages().chunks().len() > 1
+        || LayerSpec::all(m).last().is_some_and(with_adapters)
 }

@@ -477,6 +477,24 @@ pub const BUFFER_LAYOUT: Source = Source::megatron(
     "megatron/core/optimizer/distrib_optimizer.py",
     "DistributedOptimizer._compute_per_buffer_param_layout",
 );
+/// Adapters beside linear layers.
+pub const ADAPTERS: Source = Source {
+    origin: Origin::MegatronBridge,
+    place: "src/megatron/bridge/peft/utils.py",
+    symbol: "ParallelLinearAdapter",
+};
+/// Adapters of grouped experts, each expert with its own.
+pub const EXPERT_ADAPTERS: Source = Source {
+    origin: Origin::MegatronBridge,
+    place: "src/megatron/bridge/peft/utils.py",
+    symbol: "GroupedExpertLinearAdapter",
+};
+/// The lengths of rows that `DoRA` learns.
+pub const DORA: Source = Source {
+    origin: Origin::MegatronBridge,
+    place: "src/megatron/bridge/peft/dora_layers.py",
+    symbol: "DoRALinear",
+};
 /// The buffers of Megatron FSDP.
 pub const FSDP_BUFFERS: Source = Source::megatron(
     "megatron/core/distributed/fsdp/src/megatron_fsdp/param_and_grad_buffer.py",

@@ -153,6 +153,10 @@ pub struct Derived {
 #[derive(Clone, Debug, Serialize, Tsify)]
 pub struct Parameters {
     total: Exact,
+    /// Elements that are trained. Without adapters and frozen modules these are all.
+    trainable: Exact,
+    /// Elements that are not trained.
+    frozen: Exact,
     /// Elements of parameters that tensor parallelism splits.
     tp_sharded: Exact,
     /// Elements of parameters that every tensor-parallel rank holds in full.
@@ -288,7 +292,7 @@ impl ModuleEstimate {
             .collect();
         let parameters = ModelParameters {
             active: estimate.active_parameters.into(),
-            all: Parameters::from(&estimate.parameters),
+            all: Parameters::new(m, &estimate.parameters),
         };
         Ok(Self {
             name: m.name().to_owned(),
@@ -326,12 +330,16 @@ impl Derived {
     }
 }
 
-impl From<&parameters::Parameters> for Parameters {
-    fn from(parameters: &parameters::Parameters) -> Self {
+impl Parameters {
+    /// Those of a module, counted somewhere.
+    fn new(m: &Module, parameters: &parameters::Parameters) -> Self {
+        let trainable = parameters.trainable(m);
         let components = parameters.components();
         let components = components.map(|(of, mtp, elements)| (of.id(mtp), elements.into()));
         Self {
             total: parameters.total().into(),
+            trainable: trainable.into(),
+            frozen: parameters.total().saturating_sub(trainable).into(),
             tp_sharded: parameters.held(Sharding::TpSharded).into(),
             replicated: parameters.held(Sharding::Replicated).into(),
             expert: parameters.held(Sharding::Expert).into(),

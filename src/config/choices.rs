@@ -349,6 +349,26 @@ choices! {
         OptimGradsParams = "optim_grads_params",
     }
 
+    /// `peft.type`: which adapters Megatron-Bridge puts beside linear layers.
+    AdapterType {
+        /// None.
+        None = "none",
+        /// Two low-rank matrices beside each linear layer.
+        Lora = "lora",
+        /// The same with separate matrices for queries, keys and values, and for gate and up projection.
+        CanonicalLora = "canonical_lora",
+        /// Low-rank matrices, and a learned length of every row of the weight.
+        Dora = "dora",
+    }
+
+    /// `peft.dropout_position`: where adapters drop values.
+    AdapterDropout {
+        /// Before the first matrix.
+        Pre = "pre",
+        /// After the second one.
+        Post = "post",
+    }
+
     /// `--outer-dp-sharding-strategy`: what Megatron FSDP splits between optimizer instances.
     OuterShardingStrategy {
         /// Nothing.

@@ -37,6 +37,10 @@ pub enum Condition {
     PrecisionAware,
     /// Megatron FSDP splits the model over data-parallel ranks.
     MegatronFsdp,
+    /// Adapters are trained instead of the model's own parameters.
+    Adapters,
+    /// Adapters are trained, and there are routed experts.
+    ExpertAdapters,
     /// Matrix products are in fp8.
     Fp8,
     /// Optimizer states are in host memory.

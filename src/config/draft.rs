@@ -1,6 +1,9 @@
 //! One module's arguments, parsed and with every derived size, before any rule has been asked.
 
-use super::choices::{AttentionVariant, OptimizerKind, RecomputeGranularity, RecomputeModule};
+use super::adapters::Adapters;
+use super::choices::{
+    AdapterType, AttentionVariant, OptimizerKind, RecomputeGranularity, RecomputeModule,
+};
 use super::context::ModuleContext;
 use super::fields::{Args, FieldId};
 use super::gpus::{self, GpuGeneration};
@@ -85,6 +88,8 @@ impl<'a> Draft<'a> {
         if is_packed(&args) && io.is_language() {
             follow_packing(&mut args);
         }
+        // Megatron-Bridge, whose adapters these are, builds MLA of the pinned revision.
+        args.mla_q_proj_layernorm |= args.peft_type != AdapterType::None;
         let a = args;
         let layers = Layers::of(
             &a,
@@ -194,6 +199,7 @@ impl<'a> Draft<'a> {
             boundary: Boundary::default(),
             moe,
             hybrid: self.hybrid.and_then(Result::ok),
+            adapters: Adapters::of(&self.args, &self.layers, stages.chunks()),
             layers: self.layers,
             mtp_num_layers: self.mtp_num_layers,
             global_batch_size: self.global_batch_size,

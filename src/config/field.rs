@@ -22,6 +22,8 @@ pub enum Group {
     Savers,
     /// Training precision and optimizer states.
     Optimizer,
+    /// Small matrices that are trained beside a model that is not.
+    Adapters,
     /// Kernels and fusions, which decide what autograd keeps.
     Kernels,
     /// The GPU, and what sits outside the allocator.
@@ -32,7 +34,7 @@ pub enum Group {
 
 impl Group {
     /// All groups in form order.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::Model,
         Self::Attention,
         Self::Moe,
@@ -40,6 +42,7 @@ impl Group {
         Self::Batch,
         Self::Savers,
         Self::Optimizer,
+        Self::Adapters,
         Self::Kernels,
         Self::Hardware,
         Self::Encoder,
@@ -56,6 +59,7 @@ impl Group {
             Self::Batch => "Batch and sequence",
             Self::Savers => "Memory savers",
             Self::Optimizer => "Optimizer and precision",
+            Self::Adapters => "Adapters",
             Self::Kernels => "Kernels",
             Self::Hardware => "Hardware",
             Self::Encoder => "Encoder",

@@ -10,21 +10,24 @@
 )]
 
 use super::choices::{
-    AttentionBackend, AttentionVariant, CpCommType, CrossEntropyFusion, CudaGraphImpl,
-    CudaGraphModule, DsaKernelBackend, Fp8Format, Fp8Recipe, FrontEnd, FsdpDtype, GpuGeneration,
-    HybridStackSpec, MainGradsDtype, MainParamsDtype, MomentDtype, Normalization, OffloadModule,
-    OptimizerKind, OuterShardingStrategy, PositionEmbedding, ProjectorKind, ProjectorNorm,
-    RecomputeGranularity, RecomputeMethod, RecomputeModule, RouterDtype, RouterScore,
-    ShardingStrategy, SoftmaxType, SoftwareFact, SoftwareStack, TokenDispatcher, TransformerImpl,
+    AdapterDropout, AdapterType, AttentionBackend, AttentionVariant, CpCommType,
+    CrossEntropyFusion, CudaGraphImpl, CudaGraphModule, DsaKernelBackend, Fp8Format, Fp8Recipe,
+    FrontEnd, FsdpDtype, GpuGeneration, HybridStackSpec, MainGradsDtype, MainParamsDtype,
+    MomentDtype, Normalization, OffloadModule, OptimizerKind, OuterShardingStrategy,
+    PositionEmbedding, ProjectorKind, ProjectorNorm, RecomputeGranularity, RecomputeMethod,
+    RecomputeModule, RouterDtype, RouterScore, ShardingStrategy, SoftmaxType, SoftwareFact,
+    SoftwareStack, TokenDispatcher, TransformerImpl,
 };
 use super::condition::Condition::{
-    CudaGraphs, DeltaProducts, Encoder as IsEncoder, Experts, FineGrainedOffload, Fp8,
-    FullRecompute, FusedLoss, HybridLayers, LatentAttention, LinearAttention, MambaLayers,
-    MegatronFsdp, MtpDepths, OptimizerOffload, OwnKeysAndValues, PackedSamples, PipelineStages,
-    PrecisionAware, QueryGroups, SelectiveRecompute, SparseAttention,
+    Adapters as HasAdapters, CudaGraphs, DeltaProducts, Encoder as IsEncoder, ExpertAdapters,
+    Experts, FineGrainedOffload, Fp8, FullRecompute, FusedLoss, HybridLayers, LatentAttention,
+    LinearAttention, MambaLayers, MegatronFsdp, MtpDepths, OptimizerOffload, OwnKeysAndValues,
+    PackedSamples, PipelineStages, PrecisionAware, QueryGroups, SelectiveRecompute,
+    SparseAttention,
 };
 use super::field::Group::{
-    Attention, Batch, Encoder, Hardware, Kernels, Model, Moe, Optimizer, Parallelism, Savers,
+    Adapters, Attention, Batch, Encoder, Hardware, Kernels, Model, Moe, Optimizer, Parallelism,
+    Savers,
 };
 use super::field::Level::{All, Essential, More};
 use super::field::{Decimal, Field, dashed};
@@ -557,6 +560,32 @@ fields! {
     // MTP
     /// The layer of an MTP depth has a dense MLP although the last layer of the model has experts. Megatron-Bridge builds K-EXAONE and Step-3.5 so.
     mtp_dense: bool = Field::flag(false).at(Model, All, "mtpdense", "MTP layers without experts").own().relevant_if(MtpDepths);
+
+    // Adapters
+    /// Adapters that are trained while the model's own parameters are frozen: LoRA, LoRA with separate matrices for queries, keys and values (canonical_lora), or DoRA, as Megatron-Bridge builds them.
+    peft_type: AdapterType = Field::choice(AdapterType::NAMES, "none").at(Adapters, Essential, "peft", "Adapters").own().also(&["peft", "lora", "dora", "tuner_type", "train_type", "parameter-efficient fine-tuning"]);
+    /// Rank of the adapters: columns of the first matrix and rows of the second. With 0 nothing is trained.
+    peft_dim: u64 = Field::int(0, 100_000, 32).at(Adapters, Essential, "pdim", "Adapter rank").symbol("r").own().also(&["lora_rank", "rank"]).relevant_if(HasAdapters);
+    /// Weight of the adapters' output, which is multiplied by alpha over the rank. It changes no sizes.
+    peft_alpha: Option<u64> = Field::derived(0, 1_000_000_000, "32, or 64 with DoRA").at(Adapters, All, "palpha", "Adapter alpha").own().also(&["lora_alpha"]).relevant_if(HasAdapters);
+    /// Probability of dropping values in adapters; above 0 a mask is kept.
+    peft_dropout: Decimal = Field::decimal(0, 999_999, 0).at(Adapters, More, "pdrop", "Adapter dropout").own().also(&["lora_dropout"]).relevant_if(HasAdapters);
+    /// Whether adapters drop values of their input or of their output.
+    peft_dropout_position: AdapterDropout = Field::choice(AdapterDropout::NAMES, "pre").at(Adapters, All, "pdropat", "Adapter dropout position").own().relevant_if(HasAdapters);
+    /// Linear layers that get adapters, separated by commas: names such as linear_qkv, or full names with *, such as *.layers.0.*.linear_qkv. Left out: linear_qkv, linear_proj, linear_fc1 and linear_fc2; with canonical_lora, linear_q, linear_k, linear_v, linear_proj, linear_fc1_up, linear_fc1_gate and linear_fc2.
+    peft_target_modules: Option<String> = Field::text(20_000, "the projections of attention, MLPs and experts").at(Adapters, Essential, "ptarget", "Adapted layers").own().also(&["target_modules", "lora_modules"]).relevant_if(HasAdapters);
+    /// In place of adapted layers: all linear layers get adapters but these. Names or full names with *, separated by commas.
+    peft_exclude_modules: Option<String> = Field::text(20_000, "only the adapted layers have adapters").at(Adapters, All, "pexclude", "Layers without adapters").own().also(&["exclude_modules"]).relevant_if(HasAdapters);
+    /// With sequence parallelism, adapters of linear_qkv and linear_fc1 keep this rank's part of their input and gather it again in the backward pass.
+    peft_sequence_parallel_input_regather: bool = Field::flag(false).at(Adapters, More, "pregather", "Adapters gather their input again").own().also(&["sequence_parallel_input_regather"]).relevant_if(HasAdapters);
+    /// Adapters of row-parallel layers exchange their output instead of gathering it, with sequence parallelism.
+    peft_a2a_experimental: bool = Field::flag(false).at(Adapters, All, "pa2a", "Adapters exchange their output").own().also(&["a2a_experimental"]).relevant_if(HasAdapters);
+    /// Adapters of routed experts have the rank divided by the number of experts that each token visits.
+    peft_normalize_moe_lora: bool = Field::flag(false).at(Adapters, More, "pnorm", "Rank over top k for experts").own().also(&["normalize_moe_lora"]).relevant_if(ExpertAdapters);
+    /// All routed experts of a rank share one adapter. Otherwise each has its own.
+    peft_share_expert_adapters: bool = Field::flag(true).at(Adapters, More, "pshare", "One adapter for all experts").own().also(&["share_expert_adapters"]).relevant_if(ExpertAdapters);
+    /// Routed experts share the first matrix of linear_fc1 and the second of linear_fc2, and each has the other two of its own.
+    peft_experts_shared_outer_loras: bool = Field::flag(false).at(Adapters, All, "pouter", "Experts share outer matrices").own().also(&["experts_shared_outer_loras"]).relevant_if(ExpertAdapters);
 }
 
 const _: () = assert!(FieldId::ALL.len() <= 255);

@@ -1,6 +1,7 @@
 //! A checked job: every value typed, every default filled in, every derived size computed.
 
-use super::choices::{Normalization, OptimizerKind};
+use super::adapters::Adapters;
+use super::choices::{Normalization, OptimizerKind, RecomputeGranularity};
 use super::field::Decimal;
 use super::fields::Args;
 use super::gpus::GpuGeneration;
@@ -76,6 +77,8 @@ pub struct Module {
     pub(crate) hybrid: Option<HybridPattern>,
     /// What each layer is.
     pub(crate) layers: Layers,
+    /// The adapters that are trained in place of the module's own parameters.
+    pub(crate) adapters: Option<Adapters>,
     /// MTP depths.
     pub(crate) mtp_num_layers: u64,
     /// Samples of one optimizer step.
@@ -304,6 +307,27 @@ impl Module {
     #[must_use]
     pub fn has_bf16_layers(&self) -> bool {
         self.args.fp8_format.is_some() && self.args.first_last_layers_bf16
+    }
+
+    /// The adapters that are trained in place of the module's own parameters; none without.
+    #[must_use]
+    pub fn adapters(&self) -> Option<&Adapters> {
+        self.adapters.as_ref()
+    }
+
+    /// Whether the module's own parameters, other than its projector's, are not trained: it is frozen, or adapters are
+    /// trained instead.
+    #[must_use]
+    pub fn is_frozen(&self) -> bool {
+        self.args.frozen || self.adapters.is_some()
+    }
+
+    /// Whether the embedding's output has a gradient: the embedding is trained, or an encoder before it; or full recompute
+    /// has turned it on for the sake of adapters.
+    pub(crate) fn embedding_has_gradient(&self) -> bool {
+        self.adapters.is_none()
+            || self.boundary.received > 0
+            || self.args.recompute_granularity == Some(RecomputeGranularity::Full)
     }
 
     /// What the module reads and puts out.

@@ -1,5 +1,6 @@
 //! A job as it arrives: plain values by field, nothing checked yet, nothing lost.
 
+use super::adapters::{PeftSetting, read_peft};
 use super::field::Scope;
 use super::fields::FieldId;
 use super::not_modelled::{Feature, NotModelled};
@@ -35,6 +36,22 @@ impl Settings {
             }
             Err(at) => self.0.insert(at, (field, value)),
         }
+    }
+
+    /// Sets the fields of adapters from a map of Megatron-Bridge's names. Returns entries that no field has.
+    pub fn set_peft(&mut self, peft: &Value) -> Vec<(String, Value)> {
+        let mut others = Vec::new();
+        for (key, setting) in read_peft(peft) {
+            match setting {
+                PeftSetting::Field(field, value) => self.set(field, value),
+                PeftSetting::Ignored => {}
+                PeftSetting::Unknown => {
+                    let value = peft.get(&key).cloned().unwrap_or_default();
+                    others.push((["peft.", &key].concat(), value));
+                }
+            }
+        }
+        others
     }
 
     /// Goes back to the default.
@@ -117,6 +134,12 @@ impl RawJob {
                             job.add_other(key, value);
                         }
                         job.modules.push(module);
+                    }
+                }
+                ("peft", value) => {
+                    let others = job.shared.set_peft(value);
+                    for (key, value) in others {
+                        job.add_other(key, value);
                     }
                 }
                 (key, value) => match FieldId::by_name(key) {
@@ -266,6 +289,7 @@ impl RawModule {
             match (key.as_str(), value) {
                 ("name", Value::Text(name)) => module.name.clone_from(name),
                 ("rank_offset", offset) => module.rank_offset = Some(offset.clone()),
+                ("peft", value) => others.extend(module.settings.set_peft(value)),
                 (key, value) => match FieldId::by_name(key) {
                     Some(field) => module.settings.set(field, value.clone()),
                     None => others.push((key.to_owned(), value.clone())),

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::canonical::{Meaning, meaning};
 use super::choices::{
-    AttentionVariant, CudaGraphImpl, FrontEnd, HybridStackSpec, RecomputeGranularity,
+    AdapterType, AttentionVariant, CudaGraphImpl, FrontEnd, HybridStackSpec, RecomputeGranularity,
 };
 use super::condition::Condition;
 use super::fields::FieldId;
@@ -71,6 +71,7 @@ fn holds(condition: Condition, job: &RawJob, module: usize) -> bool {
                 LayerSymbol::SparseAttention,
             ])
     };
+    let adapters = || choice(F::peft_type).is_some_and(|kind| kind != AdapterType::None as u8);
     let variant = || choice(F::experimental_attention_variant).and_then(AttentionVariant::at);
     match condition {
         Condition::Experts => number(F::num_experts) > 0,
@@ -97,6 +98,8 @@ fn holds(condition: Condition, job: &RawJob, module: usize) -> bool {
         Condition::SelectiveRecompute => recompute(RecomputeGranularity::Selective),
         Condition::PrecisionAware => on(F::use_precision_aware_optimizer),
         Condition::MegatronFsdp => on(F::use_megatron_fsdp),
+        Condition::Adapters => adapters(),
+        Condition::ExpertAdapters => adapters() && number(F::num_experts) > 0,
         Condition::Fp8 => choice(F::fp8_format).is_some(),
         Condition::OptimizerOffload => on(F::optimizer_cpu_offload),
         Condition::FineGrainedOffload => on(F::fine_grained_activation_offloading),

@@ -1,6 +1,7 @@
 //! Rules over several fields: what Megatron refuses, with its reason and what would work instead,
 //! and what it accepts but a planner should know.
 
+mod adapters;
 mod batch;
 mod context_parallel;
 mod encoder;
@@ -30,7 +31,7 @@ use super::draft::Draft;
 use super::problem::Problem;
 
 /// Every rule, in the order in which its problems are shown.
-const TABLES: [&[Rule]; 19] = [
+const TABLES: [&[Rule]; 20] = [
     hybrid::RULES,
     model::RULES,
     linear_attention::RULES,
@@ -50,6 +51,7 @@ const TABLES: [&[Rule]; 19] = [
     fp8_attention::RULES,
     gpu::RULES,
     graphs::RULES,
+    adapters::RULES,
 ];
 
 /// The violations of every rule that a module breaks.

@@ -266,7 +266,8 @@ fn shared(sizes: &Sizes<'_>, output: bool, moe: bool, out: &mut List) {
         let what = "buffers for gathered inputs of the deferred output layer";
         out.tensor(what, shape, sizes.width(), DRAINED_WGRAD);
     }
-    if m.sequence_parallel && output {
+    // A frozen output layer gathers its input into a tensor of its own (`linear_with_frozen_weight`).
+    if m.sequence_parallel && output && m.adapters().is_none() {
         let what = "buffer for the gathered input of the output layer";
         out.tensor(what, sizes.gathered(), sizes.width(), MEMORY_BUFFER);
     }
@@ -285,8 +286,12 @@ fn shared(sizes: &Sizes<'_>, output: bool, moe: bool, out: &mut List) {
 /// Elements of one tensor on this rank, and how many there are: every local expert has its own, and every deepstack
 /// projector.
 pub(crate) fn one_tensor(m: &Module, tensor: &ParamTensor) -> (u64, u64) {
+    // Adapters of grouped experts are one tensor, whether experts share it or not.
+    let grouped_adapters = tensor.component == Component::Adapters && m.args.moe_grouped_gemm;
     let copies = match &m.moe {
-        Some(moe) if tensor.sharding == Sharding::Expert => moe.num_experts / m.ep.max(1),
+        Some(moe) if tensor.sharding == Sharding::Expert && !grouped_adapters => {
+            moe.num_experts / m.ep.max(1)
+        }
         _ if tensor.name.starts_with("decoder.deepstack_merger_list") => {
             m.args.deepstack_projectors
         }

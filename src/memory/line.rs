@@ -241,7 +241,8 @@ fn part_symbol(kind: PartKind) -> Cow<'static, str> {
         | PartKind::FinalNorm
         | PartKind::OutputLayer
         | PartKind::MtpEmbedding
-        | PartKind::Projector => "copies".into(),
+        | PartKind::Projector
+        | PartKind::OutputAdapter => "copies".into(),
     }
 }
 
@@ -255,6 +256,7 @@ fn part_id(kind: PartKind) -> Cow<'static, str> {
         PartKind::MtpEmbedding => "mtp_embedding".into(),
         PartKind::MtpDepth => "mtp".into(),
         PartKind::Projector => "projector".into(),
+        PartKind::OutputAdapter => "output_adapter".into(),
     }
 }
 
@@ -266,7 +268,8 @@ fn prefix(kind: PartKind) -> &'static str {
         PartKind::Embedding
         | PartKind::OutputLayer
         | PartKind::MtpEmbedding
-        | PartKind::Projector => "",
+        | PartKind::Projector
+        | PartKind::OutputAdapter => "",
     }
 }
 

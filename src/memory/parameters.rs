@@ -4,7 +4,7 @@ use core::iter::Sum;
 
 use crate::config::job::Module;
 use crate::model::tensor::{Component, ParamTensor, Sharding};
-use crate::model::{Architecture, PartKind};
+use crate::model::{Architecture, PartKind, trained};
 use crate::units::add_times;
 
 /// Elements of one component in one sharding.
@@ -75,10 +75,28 @@ impl Parameters {
         self.held.iter().map(|c| c.elements).sum()
     }
 
+    /// Elements that are trained.
+    #[must_use]
+    pub fn trainable(&self, m: &Module) -> u64 {
+        let counts = self.components();
+        let trained = counts.filter(|(component, ..)| trained(m, *component));
+        trained.map(|(.., elements)| elements).sum()
+    }
+
     /// Elements that one token meets, when these are the counts of a whole model.
     #[must_use]
     pub fn active(&self, m: &Module) -> u64 {
-        let experts = self.held(Sharding::Expert);
+        // Adapters that experts share serve every token.
+        let adapters = |mtp| {
+            self.count(Component::Adapters, mtp, Sharding::Expert)
+                .elements
+        };
+        let shared = if m.args.peft_share_expert_adapters {
+            adapters(false) + adapters(true)
+        } else {
+            0
+        };
+        let experts = self.held(Sharding::Expert) - shared;
         let chosen = m.moe.as_ref().map_or(0, |moe| {
             let share = u128::from(experts) * u128::from(moe.topk.min(moe.num_experts))
                 / u128::from(moe.num_experts);

@@ -4,7 +4,8 @@ use super::layer_spec::{LayerPrecision, LayerSpec};
 use super::sizes::Sizes;
 use super::tape::{AutogradTape, Family, TensorId};
 use super::tensor::ParamTensor;
-use super::{embedding_tape, layer_tape, loss, mtp, projector};
+use super::{adapter, embedding_tape, layer_tape, loss, mtp, projector};
+use crate::config::adapters::LinearModule;
 use crate::config::job::Module;
 use crate::parallel::stages::Chunk;
 use crate::source::FINAL_NORM;
@@ -26,6 +27,8 @@ pub enum PartKind {
     MtpDepth,
     /// The layers between an encoder and the language model.
     Projector,
+    /// The adapter beside the output layer.
+    OutputAdapter,
 }
 
 impl PartKind {
@@ -45,7 +48,8 @@ impl PartKind {
             | Self::FinalNorm
             | Self::OutputLayer
             | Self::MtpEmbedding
-            | Self::Projector => None,
+            | Self::Projector
+            | Self::OutputAdapter => None,
         }
     }
 
@@ -59,7 +63,8 @@ impl PartKind {
             | Self::FinalNorm
             | Self::OutputLayer
             | Self::MtpEmbedding
-            | Self::Projector => false,
+            | Self::Projector
+            | Self::OutputAdapter => false,
         }
     }
 }
@@ -100,6 +105,7 @@ impl Architecture {
         let place = |spec: &LayerSpec| specs.partition_point(|other| other < spec);
         let layers = layers.iter().map(place).collect();
         let mtp = (m.mtp_num_layers > 0).then_some(PartKind::MtpDepth);
+        let adapted_output = sizes.adapted.has(LinearModule::OutputLayer);
         let kinds = [PartKind::Embedding]
             .into_iter()
             .chain(specs.iter().copied().map(PartKind::Layer))
@@ -109,7 +115,8 @@ impl Architecture {
                 PartKind::MtpEmbedding,
             ])
             .chain(mtp)
-            .chain([PartKind::Projector]);
+            .chain([PartKind::Projector])
+            .chain(adapted_output.then_some(PartKind::OutputAdapter));
         let embedding = embedding_tape(&sizes);
         let tapes = specs.iter().map(|spec| layer_tape(&sizes, *spec));
         let layer_tapes: Vec<AutogradTape> = tapes.collect();
@@ -130,6 +137,11 @@ impl Architecture {
                 PartKind::Projector => after_layers(&sizes, |tape, x| match &m.io.projector {
                     Some(projector) => projector::project(&sizes, tape, projector, x),
                     None => x,
+                }),
+                PartKind::OutputAdapter => after_layers(&sizes, |tape, x| {
+                    let linear = super::embedding::output_linear(m, x, x);
+                    adapter::declare(&sizes, tape, &linear);
+                    x
                 }),
                 PartKind::OutputLayer => vec![super::embedding::output_weight(m)],
                 PartKind::MtpEmbedding => vec![super::embedding::word_weight(m)],
@@ -190,6 +202,7 @@ impl Architecture {
                 PartKind::MtpEmbedding => u64::from(chunk.word_embedding_copy_for_mtp()),
                 PartKind::MtpDepth => built_depths(m, u64::from(chunk.mtp)),
                 PartKind::Projector => u64::from(chunk.output && m.io.projector.is_some()),
+                PartKind::OutputAdapter => u64::from(chunk.output && m.io.is_language()),
             },
         )
     }
@@ -204,6 +217,7 @@ impl Architecture {
             PartKind::OutputLayer => u64::from(own_output_weight),
             PartKind::MtpDepth => built_depths(m, m.mtp_num_layers),
             PartKind::Projector => u64::from(m.io.projector.is_some()),
+            PartKind::OutputAdapter => u64::from(m.io.is_language()),
         })
     }
 

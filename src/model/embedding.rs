@@ -1,6 +1,7 @@
 //! Word embedding, learned positions, and the weight of the output layer.
 
 use super::hidden;
+use super::linear::Linear;
 use super::sizes::Sizes;
 use super::tape::{AutogradTape, Family, TensorId};
 use super::tensor::{Component, ParamTensor, factor};
@@ -21,6 +22,18 @@ pub(crate) fn output_weight(m: &Module) -> ParamTensor {
     let vocabulary = factor("V", m.padded_vocab_size);
     let name = "output_layer.weight";
     Weights::of(m, Component::OutputLayer, OUTPUT_LAYER).split(name, &[vocabulary, hidden(m)], 2)
+}
+
+/// The output layer between these tensors.
+pub(crate) fn output_linear(m: &Module, input: TensorId, output: TensorId) -> Linear {
+    Linear {
+        name: "output_layer",
+        input,
+        width: hidden(m),
+        output,
+        weight: output_weight(m),
+        bias: None,
+    }
 }
 
 /// The embedding of the first stage. It keeps token numbers, which are too small to list, and with
@@ -84,7 +97,7 @@ pub(crate) fn lookup(
     );
     let weight = word_weight(m).shape;
     let gradient = tape.tensor_if(
-        !m.args.frozen,
+        !m.is_frozen(),
         "gradient of the word embedding",
         weight,
         sizes.width(),

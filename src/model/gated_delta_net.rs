@@ -161,6 +161,7 @@ pub(crate) fn build(
     tape.op("out_norm", &[out], &[normed]).saves(&[out, stats]);
     tape.op("gate", &[normed, all], &[gated])
         .saves(&[normed, gate]);
+    let gated_norm = after..tape.here();
     tape.at(Family::Attention, TE_LINEAR);
     row(
         sizes,
@@ -178,7 +179,6 @@ pub(crate) fn build(
             bias: None,
         },
     );
-    let gated_norm = after..tape.here() - 1;
     tape.discarding_section(
         RecomputeModule::GdnNormOut,
         gated_norm,

@@ -2,6 +2,7 @@
 
 use core::fmt;
 
+use crate::config::adapters::LinearModules;
 use crate::config::field::Decimal;
 use crate::config::job::{Module, Moe};
 use crate::config::layers::Layer;
@@ -19,6 +20,17 @@ pub struct LayerSpec {
     pub mixer: Option<Mixer>,
     /// What works on each token by itself; `None` for a layer that is only a mixer.
     pub mlp: Option<Mlp>,
+    /// Its adapters, in a module whose own parameters are frozen.
+    pub adapters: Option<LayerAdapters>,
+}
+
+/// The adapters of a layer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct LayerAdapters {
+    /// The linear modules that have one.
+    pub modules: LinearModules,
+    /// Whether its input has a gradient: something that is trained comes before it, or another pipeline stage.
+    pub input_has_gradient: bool,
 }
 
 /// The precision in which the linear layers of a layer compute.
@@ -66,18 +78,68 @@ impl From<&Moe> for Experts {
     }
 }
 
+impl LayerAdapters {
+    /// Those of every decoder layer; none without adapters.
+    ///
+    /// Frozen embeddings have no gradient, so that on the first stage nothing has one before the first adapter. With full
+    /// recompute Megatron-Bridge gives the input of the first layer one (`maybe_enable_recompute_inputs_grad`).
+    fn all(m: &Module) -> Vec<Self> {
+        let Some(adapters) = m.adapters() else {
+            return Vec::new();
+        };
+        let mut chunks = m.stages().chunks().iter();
+        let embedded = chunks.find(|chunk| chunk.embedding);
+        let embedded = embedded.map_or(0..0, |chunk| chunk.layers.clone());
+        let mut starts = m.embedding_has_gradient();
+        let of_layer = |index: usize| {
+            let modules = adapters.in_layer(index);
+            let without = u32::try_from(index).is_ok_and(|index| embedded.contains(&index));
+            let input_has_gradient = starts || !without;
+            starts |= !modules.is_empty();
+            Self {
+                modules,
+                input_has_gradient,
+            }
+        };
+        (0..m.layers().decoder().len()).map(of_layer).collect()
+    }
+
+    /// What tells it apart in paths from layers in which gradients go all the way.
+    fn id(self) -> Option<&'static str> {
+        match (self.input_has_gradient, self.modules.is_empty()) {
+            (true, _) => None,
+            (false, false) => Some("first_adapters"),
+            (false, true) => Some("before_adapters"),
+        }
+    }
+
+    /// The same in words.
+    fn remark(self) -> &'static str {
+        match (self.input_has_gradient, self.modules.is_empty()) {
+            (true, false) => "",
+            (true, true) => " without adapters",
+            (false, false) => " with the first adapters",
+            (false, true) => " before the first adapters",
+        }
+    }
+}
+
 impl LayerSpec {
     /// The layers of a module, first to last.
     #[must_use]
     pub fn all(m: &Module) -> Vec<Self> {
         let layers = (0..).zip(m.layers().decoder());
+        let mut adapters = LayerAdapters::all(m).into_iter();
         let specs = layers.map(|(index, layer)| {
             let precision = if m.is_bf16_layer(index) {
                 LayerPrecision::Bf16
             } else {
                 LayerPrecision::Module
             };
-            Self::from_layer(m, *layer, precision)
+            Self {
+                adapters: adapters.next(),
+                ..Self::from_layer(m, *layer, precision)
+            }
         });
         specs.collect()
     }
@@ -86,7 +148,14 @@ impl LayerSpec {
     #[must_use]
     pub fn of_mtp(m: &Module) -> Vec<Self> {
         let layers = m.layers().mtp().iter();
-        let specs = layers.map(|layer| Self::from_layer(m, *layer, LayerPrecision::Module));
+        let adapters = m.adapters().map(|adapters| LayerAdapters {
+            modules: adapters.in_mtp(),
+            input_has_gradient: true,
+        });
+        let specs = layers.map(|layer| Self {
+            adapters,
+            ..Self::from_layer(m, *layer, LayerPrecision::Module)
+        });
         specs.collect()
     }
 
@@ -100,6 +169,7 @@ impl LayerSpec {
                 (MlpKind::Moe, Some(moe)) => Mlp::Moe(Experts::from(moe)),
                 (MlpKind::Moe, None) | (MlpKind::Dense, _) => Mlp::Dense,
             }),
+            adapters: None,
         }
     }
 
@@ -130,7 +200,10 @@ impl LayerSpec {
             (Mlp::Dense, None) => "mlp",
             (Mlp::Moe(_), _) => "moe",
         });
-        let words: Vec<&str> = [precision, mixer, mlp].into_iter().flatten().collect();
+        let words = [precision, mixer, mlp].into_iter().flatten();
+        let words: Vec<&str> = words
+            .chain(self.adapters.and_then(LayerAdapters::id))
+            .collect();
         words.join("_")
     }
 
@@ -156,7 +229,8 @@ impl LayerSpec {
             LayerPrecision::Module => "",
             LayerPrecision::Bf16 => " in bf16",
         };
-        [kind, " ", noun, with, remark, precision].concat()
+        let adapters = self.adapters.map_or("", LayerAdapters::remark);
+        [kind, " ", noun, with, remark, precision, adapters].concat()
     }
 }
 

@@ -1,5 +1,6 @@
 //! Linear layers: what they keep, and what sequence parallelism gathers around them.
 
+use super::adapter::{self, AdapterInput};
 use super::norm;
 use super::norm::NormNames;
 use super::quantization::Fp8;
@@ -26,8 +27,19 @@ pub(crate) fn weight_gradient(
     tape: &mut AutogradTape,
     weight: Shape,
 ) -> Option<TensorId> {
-    let separate = !sizes.m.args.gradient_accumulation_fusion && !sizes.m.args.frozen;
+    let separate = !sizes.m.args.gradient_accumulation_fusion && !sizes.m.is_frozen();
     tape.tensor_if(separate, "weight gradient", weight, sizes.width())
+}
+
+/// The same for one matrix of an adapter.
+pub(crate) fn weight_gradient_of_adapter(
+    sizes: &Sizes<'_>,
+    tape: &mut AutogradTape,
+    weight: Shape,
+) {
+    let separate = !sizes.m.args.gradient_accumulation_fusion;
+    let gradient = tape.tensor_if(separate, "adapter: weight gradient", weight, sizes.width());
+    tape.backward(gradient.as_slice());
 }
 
 /// The latest operation has the tensors around a linear layer's matrix products, besides its output and the gradient
@@ -43,14 +55,16 @@ pub(crate) fn products(
     if let Some(fp8) = sizes.fp8 {
         products_in_fp8(sizes, tape, fp8, linear, gathered, gradient);
     } else {
-        if !sizes.m.args.frozen {
+        if !sizes.m.is_frozen() {
             tape.saves(&[linear.input]);
         }
         if let Some(whole) = gathered {
             let width = sizes.width();
             let once = tape.tensor("gathered input", whole, width);
-            let again = tape.tensor("input gathered again", whole, width);
-            tape.forward(&[once]).backward(&[again]);
+            // Only the weight's gradient needs it again.
+            let trains = !sizes.m.is_frozen();
+            let again = tape.tensor_if(trains, "input gathered again", whole, width);
+            tape.forward(&[once]).backward(again.as_slice());
         }
     }
     let gradient = weight_gradient(sizes, tape, linear.weight.shape);
@@ -65,12 +79,12 @@ fn products_in_fp8(
     gathered: Option<Shape>,
     gradient: Shape,
 ) {
-    let a = &sizes.m.args;
+    let (a, frozen) = (&sizes.m.args, sizes.m.is_frozen());
     let own = tape.get(linear.input).map_or(gradient, |input| input.shape);
     // What is kept by rows to be gathered serves both passes.
     let rows = gathered.is_some() && fp8.gathers_rows;
-    if fp8.original || a.frozen {
-        if !a.frozen {
+    if fp8.original || frozen {
+        if !frozen {
             tape.saves(&[linear.input]);
         }
         let quantized = tape.tensor("input in fp8", own, 1);
@@ -93,8 +107,8 @@ fn products_in_fp8(
         } else {
             1 + u64::from(fp8.reorders())
         };
-        let again = tape.tensor("input in fp8 gathered again", whole, copies);
-        tape.forward(&[once]).backward(&[again]);
+        let again = tape.tensor_if(!frozen, "input in fp8 gathered again", whole, copies);
+        tape.forward(&[once]).backward(again.as_slice());
     } else if fp8.original {
         let copies = if fp8.gathers_rows { fp8.both } else { 1 };
         let again = tape.tensor("input in fp8 for its weight", own, copies);
@@ -112,20 +126,32 @@ fn products_in_fp8(
 
 /// Keeps its input as it is, on every rank the whole of it.
 pub(crate) fn plain(sizes: &Sizes<'_>, tape: &mut AutogradTape, linear: &Linear) {
-    let gradient = shape_of(tape, linear.output);
-    linear.op(tape);
-    products(sizes, tape, linear, None, gradient);
+    adapter::beside(sizes, tape, linear, |tape, linear| {
+        let gradient = shape_of(tape, linear.output);
+        linear.op(tape);
+        products(sizes, tape, linear, None, gradient);
+        AdapterInput {
+            tensor: linear.input,
+            in_parts: false,
+        }
+    });
 }
 
 /// Column-parallel: with sequence parallelism it gathers its input, keeps only this rank's part and
 /// gathers once more in the backward pass.
 pub(crate) fn column(sizes: &Sizes<'_>, tape: &mut AutogradTape, linear: &Linear) {
-    let whole = sizes.tokens(&[linear.width]);
-    let gathered = sizes.m.sequence_parallel.then_some(whole);
-    let gradient = shape_of(tape, linear.output);
-    linear.op(tape);
-    products(sizes, tape, linear, gathered, gradient);
-    input_gradient(sizes, tape, whole);
+    adapter::beside(sizes, tape, linear, |tape, linear| {
+        let whole = sizes.tokens(&[linear.width]);
+        let gathered = sizes.m.sequence_parallel.then_some(whole);
+        let gradient = shape_of(tape, linear.output);
+        linear.op(tape);
+        products(sizes, tape, linear, gathered, gradient);
+        input_gradient(sizes, tape, whole);
+        AdapterInput {
+            tensor: linear.input,
+            in_parts: sizes.m.sequence_parallel,
+        }
+    });
 }
 
 /// With sequence parallelism the gradient of a gathered input is whole before it is scattered.
@@ -160,43 +186,97 @@ pub(crate) fn norm_column(
     }
     let whole = sizes.tokens(&[normed]);
     let gathered = sizes.m.sequence_parallel.then_some(whole);
-    let gradient = shape_of(tape, linear.output);
-    linear.op(tape);
-    tape.saves(&[saved.input]);
-    products(sizes, tape, &of_norm, gathered, gradient);
-    saved.rest_by(tape);
-    let sum = tape.tensor("gradient of the norm's output", whole, sizes.width());
-    tape.backward(&[sum]);
+    adapter::beside(sizes, tape, &of_norm, |tape, of_norm| {
+        let gradient = shape_of(tape, of_norm.output);
+        let for_adapter = adapter::has(sizes, of_norm).then(|| {
+            let in_parts = gathered.is_some() && adapter::asks_for_parts(sizes);
+            let whole = gathered.filter(|_| !in_parts);
+            // What goes to the adapter is gathered already (`return_layernorm_output_gathered`).
+            let what = "gathered norm output for an adapter";
+            let tensor = whole.map_or(output, |whole| tape.tensor(what, whole, sizes.width()));
+            AdapterInput { tensor, in_parts }
+        });
+        let base = Linear {
+            input: linear.input,
+            ..*of_norm
+        };
+        let outputs = for_adapter.map(|input| input.tensor);
+        base.op_with(tape, outputs);
+        tape.saves(&[saved.input]);
+        if for_adapter.is_some() {
+            keep_norm_output(sizes, tape, output);
+        }
+        // Unless it is quantized, the gathered input is the same tensor.
+        let returned = for_adapter.is_some_and(|input| !input.in_parts) && sizes.fp8.is_none();
+        products(
+            sizes,
+            tape,
+            of_norm,
+            gathered.filter(|_| !returned),
+            gradient,
+        );
+        saved.rest_by(tape);
+        let sum = tape.tensor("gradient of the norm's output", whole, sizes.width());
+        tape.backward(&[sum]);
+        for_adapter.unwrap_or(AdapterInput {
+            tensor: output,
+            in_parts: gathered.is_some(),
+        })
+    });
     output
+}
+
+/// Transformer Engine keeps the norm's output although the weight is frozen, because an adapter gets it as well
+/// (`_LayerNormLinear.forward`); in fp8 it is quantized.
+fn keep_norm_output(sizes: &Sizes<'_>, tape: &mut AutogradTape, output: TensorId) {
+    if sizes.fp8.is_none() {
+        tape.saves(&[output]);
+    } else {
+        let shape = shape_of(tape, output);
+        tape.keeps("norm output in fp8", shape, 1);
+    }
 }
 
 /// Row-parallel: ranks sum up their results; with sequence parallelism each has the whole before it is scattered,
 /// and the backward pass gathers the gradient.
 pub(crate) fn row(sizes: &Sizes<'_>, tape: &mut AutogradTape, linear: &Linear) {
-    let parallel = sizes.m.sequence_parallel;
-    let whole = sizes.gathered();
-    let (what, width) = ("output before reduce-scatter", sizes.width());
-    linear.op(tape);
-    let sum = tape.tensor_if(parallel, what, whole, width);
-    let plain = parallel && sizes.fp8.is_none();
-    let gathered = tape.tensor_if(plain, "gathered output gradient", whole, width);
-    products(sizes, tape, linear, None, whole);
-    if let Some(fp8) = sizes.fp8.filter(|_| parallel) {
-        let copies = if fp8.gathers_rows { 1 } else { fp8.both };
-        let own = "output gradient in fp8 before it is gathered";
-        let own = tape.tensor(own, sizes.residual(), copies);
-        let order = "columns of the output gradient before they are put into order";
-        let order = tape.tensor_if(fp8.reorders(), order, whole, 1);
-        tape.backward(&[own]).backward(order.as_slice());
-    }
-    tape.forward(sum.as_slice()).backward(gathered.as_slice());
+    adapter::beside(sizes, tape, linear, |tape, linear| {
+        let parallel = sizes.m.sequence_parallel;
+        let whole = sizes.gathered();
+        let (what, width) = ("output before reduce-scatter", sizes.width());
+        linear.op(tape);
+        let sum = tape.tensor_if(parallel, what, whole, width);
+        let plain = parallel && sizes.fp8.is_none();
+        let gathered = tape.tensor_if(plain, "gathered output gradient", whole, width);
+        products(sizes, tape, linear, None, whole);
+        if let Some(fp8) = sizes.fp8.filter(|_| parallel) {
+            let copies = if fp8.gathers_rows { 1 } else { fp8.both };
+            let own = "output gradient in fp8 before it is gathered";
+            let own = tape.tensor(own, sizes.residual(), copies);
+            let order = "columns of the output gradient before they are put into order";
+            let order = tape.tensor_if(fp8.reorders(), order, whole, 1);
+            tape.backward(&[own]).backward(order.as_slice());
+        }
+        tape.forward(sum.as_slice()).backward(gathered.as_slice());
+        AdapterInput {
+            tensor: linear.input,
+            in_parts: false,
+        }
+    });
 }
 
 impl Linear {
     /// Its operation with its parameters, without what its products need.
     pub(crate) fn op(&self, tape: &mut AutogradTape) {
+        self.op_with(tape, None);
+    }
+
+    /// The same where it puts out another tensor as well.
+    fn op_with(&self, tape: &mut AutogradTape, other: Option<TensorId>) {
         tape.declare([self.weight].into_iter().chain(self.bias));
-        tape.op(self.name, &[self.input], &[self.output]);
+        let outputs = [Some(self.output), other];
+        let outputs: Vec<TensorId> = outputs.into_iter().flatten().collect();
+        tape.op(self.name, &[self.input], &outputs);
     }
 }
 

@@ -1,5 +1,6 @@
 //! Final norm, output layer and loss: what the last stage does after its layers.
 
+use super::adapter::{self, AdapterInput};
 use super::norm::{FINAL, after_layers, residual_norm};
 use super::sizes::Sizes;
 use super::tape::{AutogradTape, Family, Gradient, TensorId};
@@ -92,19 +93,36 @@ fn head(
     let vocabulary = factor("V", m.padded_vocab_size);
     let logits = tape.tensor(what[0], sizes.columns(&[vocabulary]), sizes.width());
     let parallel = m.sequence_parallel;
-    let whole = tape.tensor_if(
-        parallel,
-        "input gathered again",
-        sizes.gathered(),
-        sizes.width(),
-    );
-    let weight = embedding::output_weight(m);
-    let gradient = linear::weight_gradient(sizes, tape, weight.shape);
-    tape.op(names[0], &[input], &[logits])
-        .saves(&[input])
-        .backward(whole.as_slice())
-        .backward(gradient.as_slice())
-        .backward(bucket.as_slice());
+    let linear = embedding::output_linear(m, input, logits);
+    adapter::beside(sizes, tape, &linear, |tape, linear| {
+        let width = sizes.width();
+        let frozen = m.adapters().is_some();
+        let what = if frozen {
+            "gradient of the gathered input"
+        } else {
+            "input gathered again"
+        };
+        let whole = tape.tensor_if(parallel, what, sizes.gathered(), width);
+        let once = tape.tensor_if(
+            parallel && frozen,
+            "gathered input",
+            sizes.gathered(),
+            width,
+        );
+        let gradient = linear::weight_gradient(sizes, tape, linear.weight.shape);
+        tape.op(names[0], &[input], &[linear.output]);
+        if !frozen {
+            tape.saves(&[input]);
+        }
+        tape.forward(once.as_slice())
+            .backward(whole.as_slice())
+            .backward(gradient.as_slice())
+            .backward(bucket.as_slice());
+        AdapterInput {
+            tensor: input,
+            in_parts: parallel,
+        }
+    });
     loss(sizes, tape, logits, names[1], what[1]);
 }
 

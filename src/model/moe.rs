@@ -4,6 +4,7 @@ pub(crate) mod dispatch;
 pub(crate) mod experts;
 
 use self::dispatch::Way;
+use super::adapter::{self, AdapterInput};
 use super::layer_spec::Experts;
 use super::linear::{Linear, plain};
 use super::norm::{self, residual_norm};
@@ -219,12 +220,35 @@ fn router(
     saved.push(probabilities);
     let weights = Weights::of(sizes.m, Component::Router, ROUTER);
     let hidden = hidden(sizes.m);
-    tape.declare([weights.whole("mlp.router.weight", &[experts, hidden], 2)]);
+    let weight = weights.whole("mlp.router.weight", &[experts, hidden], 2);
+    tape.declare([weight]);
     if sizes.m.args.add_bias_linear {
         tape.declare([weights.whole("mlp.router.bias", &[experts], 1)]);
     }
-    tape.op("router", &[normed], &[])
-        .saves(&saved)
-        .gradients(&[Gradient::New]);
+    let linear = Linear {
+        name: "router.gating",
+        input: normed,
+        width: hidden,
+        output: probabilities,
+        weight,
+        bias: None,
+    };
+    let mut reads = vec![normed];
+    if adapter::has(sizes, &linear) {
+        let logits = tape.tensor("router logits with its adapter's", scores, width);
+        let linear = Linear {
+            output: logits,
+            ..linear
+        };
+        adapter::beside(sizes, tape, &linear, |tape, linear| {
+            tape.op(linear.name, &[normed], &[linear.output]);
+            AdapterInput {
+                tensor: normed,
+                in_parts: false,
+            }
+        });
+        reads.push(logits);
+    }
+    tape.op("router", &reads, &[]).saves(&saved);
     [map, probabilities]
 }

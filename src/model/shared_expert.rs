@@ -1,5 +1,6 @@
 //! Shared experts, which every token visits, and their gate.
 
+use super::adapter::{self, AdapterInput};
 use super::hidden;
 use super::layer_spec::Experts;
 use super::linear::{Linear, column, input_gradient, products, row, shape_of};
@@ -49,15 +50,21 @@ pub(crate) fn build(
     if m.args.moe_shared_expert_overlap && m.sequence_parallel {
         // While tokens travel, the gathered input is at hand, and autograd keeps that instead of this rank's part.
         let whole = tape.tensor("shared experts: gathered input", sizes.gathered(), bytes);
-        let gathered = Linear {
-            input: whole,
-            ..linear
-        };
-        let gradient = shape_of(tape, inner);
-        linear.op(tape);
-        products(sharing, tape, &gathered, None, gradient);
-        input_gradient(sizes, tape, sizes.gathered());
-        tape.forward(&[whole]);
+        adapter::beside(sizes, tape, &linear, |tape, linear| {
+            let gathered = Linear {
+                input: whole,
+                ..*linear
+            };
+            let gradient = shape_of(tape, linear.output);
+            linear.op(tape);
+            products(sharing, tape, &gathered, None, gradient);
+            input_gradient(sizes, tape, sizes.gathered());
+            tape.forward(&[whole]);
+            AdapterInput {
+                tensor: whole,
+                in_parts: false,
+            }
+        });
     } else {
         column(sharing, tape, &linear);
     }

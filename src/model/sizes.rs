@@ -4,6 +4,7 @@ use super::kernels::{Kernels, NormKernel};
 use super::quantization::Fp8;
 use super::tape::recompute::RecomputeOptions;
 use super::tensor::{Factor, Shape, factor};
+use crate::config::adapters::{Adapters, LinearModules};
 use crate::config::choices::{Normalization, RecomputeModule};
 use crate::config::job::Module;
 
@@ -18,6 +19,8 @@ pub struct Sizes<'a> {
     pub fp8: Option<Fp8>,
     /// What is recomputed or offloaded, as far as it changes what linear layers keep.
     pub recompute_options: RecomputeOptions,
+    /// The linear modules of the layer at hand that have adapters, or of those outside of layers.
+    pub adapted: LinearModules,
 }
 
 impl<'a> Sizes<'a> {
@@ -29,7 +32,18 @@ impl<'a> Sizes<'a> {
             kernels: Kernels::of(m),
             fp8: Fp8::of(m),
             recompute_options: RecomputeOptions::of(m),
+            adapted: m
+                .adapters()
+                .map(Adapters::outside_of_layers)
+                .unwrap_or_default(),
         }
+    }
+
+    /// The same where these linear modules have adapters.
+    #[must_use]
+    pub fn with_adapters(mut self, adapted: LinearModules) -> Self {
+        self.adapted = adapted;
+        self
     }
 
     /// The same where a linear layer keeps its input as it is, if the recipe can do that.

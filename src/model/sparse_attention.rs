@@ -5,6 +5,7 @@
 mod indexer;
 mod kernels;
 
+use super::adapter;
 use super::attention::rope_tables;
 use super::linear::{Linear, column, row};
 use super::mla;
@@ -50,7 +51,7 @@ impl Widths {
     /// Gradients of the up projection's weight. Its halves are used as they are, outside of any linear layer, so that
     /// each half's gradient is first a tensor of its own and then a part of a whole one.
     fn weight_gradients(&self, sizes: &Sizes<'_>, tape: &mut AutogradTape) -> Vec<TensorId> {
-        if sizes.m.args.frozen {
+        if sizes.m.is_frozen() {
             return Vec::new();
         }
         let whole = [self.heads, self.key_value, self.latent];
@@ -204,11 +205,22 @@ fn absorb(
 ) -> (TensorId, TensorId) {
     let (m, bytes) = (sizes.m, sizes.width());
     let weights = Weights::of(m, Component::Attention, ABSORBED_MLA);
-    tape.declare([weights.split(
+    let weight = weights.split(
         "self_attention.linear_kv_up_proj.weight",
         &[widths.heads, widths.key_value, widths.latent],
         2,
-    )]);
+    );
+    tape.declare([weight]);
+    // Its weight is used with an adapter's product added (`LoRALinear.weight`).
+    let linear = Linear {
+        name: "linear_kv_up_proj",
+        input: q,
+        width: widths.latent,
+        output: q,
+        weight,
+        bias: None,
+    };
+    adapter::declare(sizes, tape, &linear);
     let latent = sizes.columns(&[widths.heads, widths.latent]);
     let by_head = tape.tensor("queries in the latent space by head", latent, bytes);
     let absorbed = tape.tensor("queries in the latent space", latent, bytes);

@@ -131,6 +131,8 @@ pub struct Op {
     pub name: &'static str,
     /// Whether its backward pass starts here, as a loss's does.
     pub root: bool,
+    /// Whether it has trained parameters among frozen ones: those of an adapter.
+    pub adapter: bool,
     /// Where its tensors start in the tape's list; they end where the next operation's start.
     links: usize,
 }
@@ -178,6 +180,8 @@ pub struct AutogradTape {
     pub input: Option<TensorId>,
     /// What goes out to the part after.
     pub output: Option<TensorId>,
+    /// Whether the backward pass begins with a gradient of the output.
+    pub(crate) output_has_gradient: bool,
     family: Family,
     source: Source,
 }
@@ -200,6 +204,7 @@ impl AutogradTape {
             attributes: Vec::new(),
             input: None,
             output: None,
+            output_has_gradient: true,
             family,
             source,
         }
@@ -251,6 +256,7 @@ impl AutogradTape {
         self.ops.push(Op {
             name,
             root: false,
+            adapter: false,
             links: self.links.len(),
         });
         self.link(UseKind::Input(Gradient::New), inputs);
@@ -312,6 +318,19 @@ impl AutogradTape {
         if let Some(last) = self.ops.last_mut() {
             last.root = true;
         }
+    }
+
+    /// It has the trained parameters of an adapter.
+    pub(crate) fn is_adapter(&mut self) -> &mut Self {
+        if let Some(last) = self.ops.last_mut() {
+            last.adapter = true;
+        }
+        self
+    }
+
+    /// What tensors that follow are about, and where they are made.
+    pub(crate) fn about(&self) -> (Family, Source) {
+        (self.family, self.source)
     }
 
     /// Its output goes elsewhere, besides the tape's own: its gradient comes from there.
@@ -411,6 +430,58 @@ impl AutogradTape {
         self.sections.clear();
         self.offloads.clear();
         self.graphs.clear();
+    }
+
+    /// Takes operations out of autograd whose inputs have no gradient and whose parameters are frozen: all but those of
+    /// adapters and what follows them. `of_input` says whether the tape's input has a gradient.
+    pub(crate) fn without_gradients(&mut self, of_input: bool) {
+        let mut has = vec![false; self.tensors.len()];
+        let put = |has: &mut Vec<bool>, id: TensorId, to: bool| {
+            if let Some(slot) = has.get_mut(id.0 as usize) {
+                *slot |= to;
+            }
+        };
+        if let Some(input) = self.input {
+            put(&mut has, input, of_input);
+        }
+        let mut runs = vec![false; self.ops.len()];
+        let mut links = Vec::with_capacity(self.links.len());
+        for op in 0..self.ops.len() {
+            let first = links.len();
+            let with = |id: TensorId| has.get(id.0 as usize) == Some(&true);
+            let reached = self.links(op).iter().any(|link| {
+                matches!(link.role, UseKind::Input(gradient) if gradient != Gradient::None)
+                    && with(link.tensor)
+            });
+            let reached = reached || self.ops.get(op).is_some_and(|op| op.adapter);
+            for link in self.links(op) {
+                let role = match link.role {
+                    UseKind::Saved | UseKind::Backward if !reached => continue,
+                    UseKind::Input(_) if !with(link.tensor) => UseKind::Input(Gradient::None),
+                    role => role,
+                };
+                links.push(TensorUse { role, ..*link });
+            }
+            let outputs: Vec<TensorId> = self.of(op, UseKind::Output).collect();
+            for output in outputs {
+                put(&mut has, output, reached);
+            }
+            if let Some(runs) = runs.get_mut(op) {
+                *runs = reached;
+            }
+            if let Some(op) = self.ops.get_mut(op) {
+                op.links = first;
+                op.root &= reached;
+            }
+        }
+        self.links = links;
+        let any = |ops: &Range<usize>| ops.clone().any(|op| runs.get(op) == Some(&true));
+        self.sections.retain(|section| any(&section.ops));
+        self.offloads.retain(|(_, op)| runs.get(*op) == Some(&true));
+        self.graphs.retain(any);
+        self.output_has_gradient = self
+            .output
+            .is_none_or(|output| has.get(output.0 as usize) == Some(&true));
     }
 
     /// The inputs of an operation have no gradient.

@@ -284,11 +284,13 @@ pub enum Component {
     MambaOutProj,
     /// The indexer of sparse attention.
     DsaIndexer,
+    /// Adapters beside frozen linear layers.
+    Adapters,
 }
 
 impl Component {
     /// How many components there are.
-    pub const COUNT: usize = 40;
+    pub const COUNT: usize = 41;
     /// All components, in the order in which they are listed.
     pub const ALL: [Self; Self::COUNT] = [
         Self::Embedding,
@@ -331,6 +333,7 @@ impl Component {
         Self::MambaNorm,
         Self::MambaOutProj,
         Self::DsaIndexer,
+        Self::Adapters,
     ];
 
     /// The component's id, for the decoder or for the MTP block.
@@ -407,6 +410,8 @@ impl Component {
             (Self::MambaOutProj, true) => "mtp_mamba_out_proj",
             (Self::DsaIndexer, false) => "dsa_indexer",
             (Self::DsaIndexer, true) => "mtp_dsa_indexer",
+            (Self::Adapters, false) => "adapters",
+            (Self::Adapters, true) => "mtp_adapters",
         }
     }
 
@@ -454,6 +459,7 @@ impl Component {
             Self::MambaNorm => "Mamba gated norm",
             Self::MambaOutProj => "Mamba out_proj",
             Self::DsaIndexer => "Sparse attention indexer",
+            Self::Adapters => "Adapters",
         }
     }
 }
@@ -487,6 +493,7 @@ impl ParamTensor {
                 | Component::PositionEmbedding
                 | Component::FixedPositions
                 | Component::OutputLayer
+                | Component::Adapters
         );
         self.dimensions == 2 && !other && self.is_named("weight")
     }

@@ -214,3 +214,30 @@ fn dense_models_written_as_patterns_have_the_same_states() {
     }
     assert!(compared > 25, "{compared}");
 }
+
+/// Trained and frozen parameters of models with the adapters that Megatron-Bridge puts on them, on every rank.
+#[test]
+fn every_adapter_is_exact_on_every_rank() {
+    let files = oracle::files("peft");
+    assert!(files.len() >= 15, "{} cases", files.len());
+    for file in files {
+        let case = oracle::json(&file);
+        let mut job = case["config"].clone();
+        job["peft"] = case["peft"].clone();
+        let job: Value = serde_json::from_value(job).unwrap();
+        let checked = check(&RawJob::from_value(&job));
+        let Some(config) = checked.config else {
+            panic!("{file}: {:?}", checked.problems)
+        };
+        let m = &config.modules()[0];
+        let estimate = estimate(&config);
+        for rank in case["ranks"].as_array().unwrap() {
+            let pp_rank = usize::try_from(rank["pp_rank"].as_u64().unwrap()).unwrap();
+            let parameters = estimate.modules[0].stages[pp_rank].parameters();
+            let trained = parameters.trainable(m);
+            let counts = [trained, parameters.total() - trained];
+            let expected = ["trainable", "frozen"].map(|key| rank[key].as_u64().unwrap());
+            assert_eq!(counts, expected, "{file} pp_rank {pp_rank}");
+        }
+    }
+}

@@ -18,6 +18,8 @@ use crate::parallel::schedule;
 #[derive(Debug, Serialize, Tsify)]
 pub struct Stage {
     pp_rank: usize,
+    /// Parameters of all chunks on one rank.
+    parameters: Parameters,
     chunks: Vec<Chunk>,
     /// Bytes by bucket at the peak, and their `total`.
     #[tsify(type = "Record<string, Exact>")]
@@ -187,8 +189,9 @@ impl Stage {
         let chunks = stage.chunks.iter().enumerate();
         Self {
             pp_rank: at.pp_rank,
+            parameters: Parameters::new(m, &stage.parameters()),
             chunks: chunks
-                .map(|(vp_stage, chunk)| Chunk::new(vp_stage, chunk))
+                .map(|(vp_stage, chunk)| Chunk::new(m, vp_stage, chunk))
                 .collect(),
             memory: by_bucket(&stage.memory, stage.total),
             steady_bytes: stage.steady.into(),
@@ -247,11 +250,11 @@ impl From<&MomentPeak> for MomentMemory {
 }
 
 impl Chunk {
-    fn new(vp_stage: usize, chunk: &ChunkEstimate) -> Self {
+    fn new(m: &Module, vp_stage: usize, chunk: &ChunkEstimate) -> Self {
         Self {
             vp_stage,
             layers: chunk.layers.clone().collect(),
-            parameters: Parameters::from(&chunk.parameters),
+            parameters: Parameters::new(m, &chunk.parameters),
             kept_bytes: chunk.kept.into(),
         }
     }

@@ -254,6 +254,17 @@ impl Reader {
         for entry in entries {
             let field = FieldId::by_name(&entry.key);
             let value = entry.node.to_value();
+            if entry.key == "peft" {
+                let others = settings.set_peft(&value);
+                let status = if others.is_empty() {
+                    KeyStatus::Mapped
+                } else {
+                    KeyStatus::Unknown
+                };
+                unknown.extend(others);
+                self.row(path, entry, status, Some(FieldId::peft_type), "");
+                continue;
+            }
             match field {
                 Some(id) if settings.get(id).is_some() => {
                     settings.set(id, value);

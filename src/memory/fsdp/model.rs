@@ -164,6 +164,7 @@ impl<'a> FsdpModel<'a> {
             out.push(Segment::Outside(&self.mtp_norm));
         }
         out.extend(self.part(&counts, PartKind::OutputLayer).1);
+        out.extend(self.part(&counts, PartKind::OutputAdapter).1);
         out.extend(self.part(&counts, PartKind::Projector).1);
         out
     }

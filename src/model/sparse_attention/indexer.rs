@@ -3,6 +3,8 @@
 
 use super::kernels::Backend;
 use super::{Inputs, all_tokens, choices, pairs};
+use crate::config::adapters::LinearModules;
+use crate::model::adapter;
 use crate::model::attention::rope_tables;
 use crate::model::hidden;
 use crate::model::linear::{Linear, plain};
@@ -252,8 +254,14 @@ fn project(
             weight,
             bias: None,
         };
-        plain(sizes, tape, &linear);
+        // Adapters of the indexer count with their parameters alone: what they keep is small beside attention.
+        plain(
+            &sizes.with_adapters(LinearModules::default()),
+            tape,
+            &linear,
+        );
         tape.detach_inputs(tape.here() - 1);
+        adapter::declare(sizes, tape, &linear);
         output
     };
     let q = linear(

@@ -165,6 +165,7 @@ impl AutogradTape {
             to.ops.push(Op {
                 name: of.name,
                 root: of.root && belongs,
+                adapter: of.adapter,
                 links,
             });
             if belongs {

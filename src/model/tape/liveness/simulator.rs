@@ -282,7 +282,7 @@ impl<'a> LivenessSimulator<'a> {
             self.hold(kept.tensor.0 as usize);
         }
         let mut gradients: Vec<Option<usize>> = vec![None; tape.tensors.len()];
-        if let Some(output) = tape.output {
+        if let Some(output) = tape.output.filter(|_| tape.output_has_gradient) {
             let slot = self.gradient(output);
             if retained {
                 self.hold(slot);

@@ -1,6 +1,6 @@
 //! What the line of a section says about its fields, so that a closed section still informs.
 
-use crate::config::choices::{FrontEnd, RecomputeGranularity};
+use crate::config::choices::{AdapterType, FrontEnd, RecomputeGranularity};
 use crate::config::field::Group;
 use crate::config::fields::FieldId;
 use crate::config::gpus;
@@ -65,6 +65,10 @@ pub(super) fn section_summary(group: Group, state: State) -> Option<String> {
             };
             format!("{sharded}{}, {precision}", a.optimizer.name())
         }
+        Group::Adapters => match a.peft_type {
+            AdapterType::None => String::from("none"),
+            kind => format!("{} of rank {}", kind.name(), a.peft_dim),
+        },
         Group::Kernels => format!("{} attention", a.attention_backend.name()),
         Group::Encoder => String::from(match module.io().front_end {
             FrontEnd::Tokens => "reads tokens",

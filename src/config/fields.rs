@@ -577,7 +577,7 @@ fields! {
     /// In place of adapted layers: all linear layers get adapters but these. Names or full names with *, separated by commas.
     peft_exclude_modules: Option<String> = Field::text(20_000, "only the adapted layers have adapters").at(Adapters, All, "pexclude", "Layers without adapters").own().also(&["exclude_modules"]).relevant_if(HasAdapters);
     /// With sequence parallelism, adapters of linear_qkv and linear_fc1 keep this rank's part of their input and gather it again in the backward pass.
-    peft_sequence_parallel_input_regather: bool = Field::flag(false).at(Adapters, More, "pregather", "Adapters gather their input again").own().also(&["sequence_parallel_input_regather"]).relevant_if(HasAdapters);
+    peft_sequence_parallel_input_regather: bool = Field::flag(false).at(Adapters, More, "pgather", "Adapters gather their input again").own().also(&["sequence_parallel_input_regather"]).relevant_if(HasAdapters);
     /// Adapters of row-parallel layers exchange their output instead of gathering it, with sequence parallelism.
     peft_a2a_experimental: bool = Field::flag(false).at(Adapters, All, "pa2a", "Adapters exchange their output").own().also(&["a2a_experimental"]).relevant_if(HasAdapters);
     /// Adapters of routed experts have the rank divided by the number of experts that each token visits.

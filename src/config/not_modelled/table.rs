@@ -66,7 +66,6 @@ pub(super) const FEATURES: &[Feature] = &[
                 "lora_dim",
                 "lora",
                 "use_lora",
-                "peft",
                 "tuner_type",
                 "train_type",
                 "adapters",

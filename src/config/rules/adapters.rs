@@ -7,6 +7,7 @@ use crate::config::choices::{AdapterDropout, AdapterType};
 use crate::config::draft::Draft;
 use crate::config::fields::FieldId as F;
 use crate::config::nearby::near_multiples;
+use crate::value::Value;
 
 pub(super) const RULES: &[Rule] = &[
     rule("adapter_targets", either_targets_or_exclusions),
@@ -155,7 +156,12 @@ fn every_target(d: &Draft<'_>) -> Option<Violation> {
         lost.given,
         names_of(present(&d.args, &d.layers))
     );
-    Some(Violation::warning(&[TARGETS], message))
+    let rest = targets
+        .named()
+        .iter()
+        .filter(|target| target.given != lost.given);
+    let rest: Vec<&str> = rest.map(|target| target.given.as_str()).collect();
+    Some(Violation::warning(&[TARGETS], message).fix(TARGETS, Value::Text(rest.join(", "))))
 }
 
 fn names_of(modules: LinearModules) -> String {

@@ -35,10 +35,60 @@ fn more_cases() -> Vec<(Json, Json)> {
     let fsdp = json!({"use_megatron_fsdp": true, "pipeline_model_parallel_size": 1});
     let fsdp = |change: Json| (with(dense(), fsdp.clone()), change);
     let shared = json!({"moe_shared_expert_intermediate_size": 512});
+    let adapters = |kind: &str, targets: Json, change: Json| {
+        let adapters = json!({"peft_type": kind, "peft_target_modules": targets});
+        (with(super::dense(), adapters), change)
+    };
+    let expert_adapters =
+        |kind: &str, change: Json| (with(moe(), json!({"peft_type": kind})), change);
     let dense = |change: Json| (dense(), change);
     let experts = |change: Json| (moe(), change);
     vec![
         dense(json!({"group_query_attention": true, "num_query_groups": 3})),
+        adapters(
+            "lora",
+            json!("linear_qkv"),
+            json!({"peft_exclude_modules": "linear_proj"}),
+        ),
+        adapters("canonical_lora", json!("linear_qkv"), json!({})),
+        adapters("lora", json!("linear_(qkv|proj)"), json!({})),
+        adapters("lora", json!("*"), json!({})),
+        adapters("lora", json!("q_proj"), json!({})),
+        adapters("lora", json!("linear_qkv, q_proj"), json!({})),
+        adapters(
+            "lora",
+            json!(null),
+            json!({"peft_dim": 3, "tensor_model_parallel_size": 2}),
+        ),
+        adapters("lora", json!(null), json!({"peft_dim": 0})),
+        adapters(
+            "dora",
+            json!(null),
+            json!({"peft_dropout_position": "post"}),
+        ),
+        (
+            with(super::dense(), mla.clone()),
+            json!({"peft_type": "lora", "peft_target_modules": "linear_kv_down_proj", "kv_lora_rank": 63,
+                "tensor_model_parallel_size": 2}),
+        ),
+        (
+            with(super::dense(), mla.clone()),
+            json!({"peft_type": "dora", "peft_target_modules": "linear_kv_down_proj", "tensor_model_parallel_size": 2}),
+        ),
+        expert_adapters("dora", json!({})),
+        expert_adapters(
+            "lora",
+            json!({"peft_normalize_moe_lora": true, "peft_dim": 33, "tensor_model_parallel_size": 1,
+            "sequence_parallel": false, "moe_router_topk": 2}),
+        ),
+        expert_adapters(
+            "canonical_lora",
+            json!({"peft_experts_shared_outer_loras": true}),
+        ),
+        expert_adapters(
+            "lora",
+            json!({"peft_experts_shared_outer_loras": true, "expert_tensor_parallel_size": 2}),
+        ),
         (
             with(super::dense(), mla.clone()),
             json!({"group_query_attention": true}),

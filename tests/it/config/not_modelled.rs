@@ -22,8 +22,6 @@ const MARKED: &[(&str, &[&str])] = &[
     (r#"{"use-torch-fsdp2": "True"}"#, &["use-torch-fsdp2"]),
     (r#"{"use_torch_fsdp2": 1}"#, &["use_torch_fsdp2"]),
     (r#"{"lora_rank": 16}"#, &["lora_rank"]),
-    (r#"{"peft": "lora"}"#, &["peft"]),
-    (r#"{"peft": {"dim": 32}}"#, &["peft"]),
     (r#"{"tuner_type": "lora"}"#, &["tuner_type"]),
     (
         r#"{"tensor_parallel_num_weight_shards": 8}"#,
@@ -54,6 +52,8 @@ const MARKED: &[(&str, &[&str])] = &[
 
 /// Settings that turn these keys off.
 const UNMARKED: &[&str] = &[
+    r#"{"peft": "lora"}"#,
+    r#"{"peft": {"dim": 32}}"#,
     r#"{"use_megatron_fsdp": true, "megatron_fsdp_version": 1}"#,
     r#"{"use_torch_fsdp2": false}"#,
     r#"{"use_torch_fsdp2": 0, "lora_rank": 0, "fp4": null, "peft": "none"}"#,
@@ -127,10 +127,10 @@ fn keys_that_are_off_mark_nothing_and_are_not_unknown() {
 #[test]
 fn a_mark_can_be_removed_and_the_verdict_is_then_that_of_the_numbers() {
     let plain = judged(&llama("{}").job);
-    let mut job = llama(r#"{"use_torch_fsdp2": true, "peft": "lora"}"#).job;
+    let mut job = llama(r#"{"use_torch_fsdp2": true, "lora_rank": 8}"#).job;
     job.unmark("use_torch_fsdp2");
-    assert_eq!(keys(&job), ["peft"]);
-    job.unmark("peft");
+    assert_eq!(keys(&job), ["lora_rank"]);
+    job.unmark("lora_rank");
     assert_eq!(judged(&job), plain);
 }
 

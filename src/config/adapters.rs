@@ -1,5 +1,5 @@
-//! Adapters: small matrices that are trained beside linear layers whose weights are frozen, as Megatron-Bridge's LoRA,
-//! CanonicalLoRA and DoRA add them (`megatron/bridge/peft`).
+//! Adapters: small matrices that are trained beside linear layers whose weights are frozen, as Megatron-Bridge's `LoRA`,
+//! `CanonicalLoRA` and `DoRA` add them (`megatron/bridge/peft`).
 
 mod map;
 mod modules;

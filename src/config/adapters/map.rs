@@ -33,7 +33,7 @@ const IGNORED: [&str; 12] = [
 ];
 
 /// The fields that a value of `peft` sets, and the entries that mean nothing here with whether they are known. A text is the
-/// type; without one it is LoRA (`create_peft`).
+/// type; without one it is `LoRA` (`create_peft`).
 #[must_use]
 pub fn read_peft(value: &Value) -> Vec<(String, PeftSetting)> {
     let kind = |name: &str| PeftSetting::Field(FieldId::peft_type, type_name(name));

@@ -37,7 +37,7 @@ fn more_cases() -> Vec<(Json, Json)> {
     let shared = json!({"moe_shared_expert_intermediate_size": 512});
     let adapters = |kind: &str, targets: Json, change: Json| {
         let adapters = json!({"peft_type": kind, "peft_target_modules": targets});
-        (with(super::dense(), adapters), change)
+        (with(dense(), adapters), change)
     };
     let expert_adapters =
         |kind: &str, change: Json| (with(moe(), json!({"peft_type": kind})), change);

@@ -557,7 +557,9 @@ fields! {
     /// Parameters are made layer by layer when they are split, so that the whole model is on no GPU at the start.
     init_model_with_meta_device: bool = Field::flag(false).at(Optimizer, All, "meta", "Model made on meta device").relevant_if(MegatronFsdp).rarely_counts();
 
-    // MTP
+    // Norms and MTP
+    /// A second norm after attention and after a dense MLP, before their output is added to the residual stream. Megatron-Bridge builds Gemma 2 and 3 so.
+    post_layernorm: bool = Field::flag(false).at(Model, All, "postln", "Norms after attention and MLP").own().also(&["sandwich norm"]);
     /// The layer of an MTP depth has a dense MLP although the last layer of the model has experts. Megatron-Bridge builds K-EXAONE and Step-3.5 so.
     mtp_dense: bool = Field::flag(false).at(Model, All, "mtpdense", "MTP layers without experts").own().relevant_if(MtpDepths);
 

@@ -154,7 +154,10 @@ pub(crate) fn effect(key: &str, reason: &str) -> MemoryEffect {
         | "indexer_types"
         | "conv_kernel"
         | "position_embedding_type" => MemoryEffect::BelowTwoPercent,
-        "model_type" if reason.contains("one head wide") => MemoryEffect::BelowTwoPercent,
+        "lm_head_bias" | "index_n_heads" | "sparse_attention_config" => {
+            MemoryEffect::BelowTwoPercent
+        }
+        "model_type" if reason.contains("its norms") => MemoryEffect::BelowTwoPercent,
         _ => MemoryEffect::More,
     }
 }

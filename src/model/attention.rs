@@ -185,6 +185,7 @@ pub(crate) fn project(
                 .then(|| biases.whole("self_attention.linear_proj.bias", &[hidden(m)], 1)),
         },
     );
+    let output = norm::after_branch(sizes, tape, norm::POST_ATTENTION, output);
     tape.offload(OffloadModule::AttnProj, start);
     if let Some((norm, output_of_norm)) = normed {
         tape.discarding_section(

@@ -44,7 +44,7 @@ pub(crate) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape, x: TensorId) -> 
         weight: weights.split("mlp.linear_fc1.weight", &[fc1, hidden(m)], 2),
         bias: has_bias.then(|| biases.split("mlp.linear_fc1.bias", &[fc1], 1)),
     };
-    let norm = norm_column(sizes, tape, norm::pre_mlp(m), &linear, hidden(m));
+    let normed = norm_column(sizes, tape, norm::pre_mlp(m), &linear, hidden(m));
     tape.at(Family::Mlp, BIAS_ACTIVATION);
     let activated = tape.tensor(
         "output of the activation function",
@@ -68,11 +68,17 @@ pub(crate) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape, x: TensorId) -> 
             bias: has_bias.then(|| biases.whole("mlp.linear_fc2.bias", &[hidden(m)], 1)),
         },
     );
+    let output = norm::after_branch(sizes, tape, norm::POST_MLP, output);
     if sizes.kernels.norm_in_linear {
         tape.section(Some(RecomputeModule::Mlp), start, &[x]);
     } else {
-        tape.section(Some(RecomputeModule::Mlp), start + 1, &[norm]);
-        tape.discarding_section(RecomputeModule::Layernorm, start..start + 1, &[x], &[norm]);
+        tape.section(Some(RecomputeModule::Mlp), start + 1, &[normed]);
+        tape.discarding_section(
+            RecomputeModule::Layernorm,
+            start..start + 1,
+            &[x],
+            &[normed],
+        );
     }
     output
 }

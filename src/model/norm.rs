@@ -29,6 +29,23 @@ pub(crate) fn pre_mlp(m: &Module) -> (NormNames, ParamTensor) {
     (PRE_MLP, weights.norm("pre_mlp_layernorm", hidden(m)))
 }
 
+/// The norm on the output of attention or of a dense MLP, where the module has such norms
+/// (`TERowParallelLinearLayerNorm`); returns what is added to the residual stream.
+pub(crate) fn after_branch(
+    sizes: &Sizes<'_>,
+    tape: &mut AutogradTape,
+    (names, parameter): (NormNames, &'static str),
+    branch: TensorId,
+) -> TensorId {
+    let m = sizes.m;
+    if !m.args.post_layernorm {
+        return branch;
+    }
+    let weights = Weights::of(m, Component::Layernorm, LAYER_NORMS);
+    let norm = (names, weights.norm(parameter, hidden(m)));
+    residual_norm(sizes, tape, &norm, branch)
+}
+
 /// The norm after the last layer of a decoder or of an MTP depth.
 pub(crate) fn after_layers(m: &Module, names: NormNames) -> (NormNames, ParamTensor) {
     let weights = Weights::of(m, Component::FinalLayernorm, FINAL_NORM);
@@ -62,6 +79,24 @@ const PRE_MLP: NormNames = names(
     "pre_mlp_layernorm",
     "pre-MLP norm output",
     "pre-MLP norm statistics",
+);
+/// The norm after attention, and the name of its weight.
+pub(crate) const POST_ATTENTION: (NormNames, &str) = (
+    names(
+        "linear_proj.post_layernorm",
+        "normed attention branch",
+        "statistics of the norm after attention",
+    ),
+    "self_attention.linear_proj.post_layernorm",
+);
+/// The norm after the MLP, and the name of its weight.
+pub(crate) const POST_MLP: (NormNames, &str) = (
+    names(
+        "linear_fc2.post_layernorm",
+        "normed MLP branch",
+        "statistics of the norm after the MLP",
+    ),
+    "mlp.linear_fc2.post_layernorm",
 );
 /// The norm on compressed queries.
 pub(crate) const QUERY: NormNames =

@@ -24,6 +24,8 @@ pub(super) struct Family {
     /// Whether layers are gated delta nets except those that the file lists as full attention, whose output has a gate.
     pub(super) gated_delta_net: bool,
     pub(super) qk_norm: Switch,
+    /// Key that turns on norms of queries and keys to length one, which have no weights.
+    pub(super) l2_norm: Option<&'static str>,
     pub(super) qkv_bias: Switch,
     pub(super) linear_bias: Switch,
     pub(super) activation: Activation,
@@ -157,6 +159,7 @@ pub(super) const LLAMA_LIKE: Family = Family {
     attention: Attention::Grouped,
     gated_delta_net: false,
     qk_norm: Switch::Off,
+    l2_norm: None,
     qkv_bias: Switch::Off,
     linear_bias: Switch::Off,
     activation: Activation::Gated,
@@ -178,6 +181,13 @@ pub(super) const NO_SHARED: Experts = Experts {
     bias: false,
     score: "softmax",
 };
+
+/// [`RMS_ROPE`] with two more norms a layer, after attention and MLP.
+pub(super) const RMS_ROPE_POST_NORMS: &[(&str, Fixed)] = &[
+    ("normalization", Fixed::Text("RMSNorm")),
+    ("position_embedding_type", Fixed::Text("rope")),
+    ("post_layernorm", Fixed::Bool(true)),
+];
 
 /// [`RMS_ROPE`] with norms on queries and keys that span all heads at once.
 pub(super) const RMS_ROPE_NORM_OVER_HEADS: &[(&str, Fixed)] = &[

@@ -40,12 +40,16 @@ pub(super) fn translate(source: &mut Source<'_>) {
             indexer(source);
         }
     }
-    switch(
-        source,
-        source.family.qk_norm,
-        "qk_layernorm",
-        &["use_qk_norm"],
-    );
+    if let Some(key) = source.family.l2_norm {
+        switch(source, Switch::Key(key), "qk_l2_norm", &[]);
+    } else {
+        switch(
+            source,
+            source.family.qk_norm,
+            "qk_layernorm",
+            &["use_qk_norm"],
+        );
+    }
     switch(
         source,
         source.family.qkv_bias,

@@ -33,6 +33,8 @@ pub(super) fn settle(draft: &mut JobDraft, offloading: Option<&KeyValue>) {
         forget(draft, FieldId::group_query_attention, why);
         forget(draft, FieldId::num_query_groups, why);
     }
+    built_by_class(draft);
+    query_norm(draft);
     let grad = FieldId::overlap_grad_reduce;
     if draft.has(grad) && !is_on(&draft.settings, grad) {
         let why = "without overlap_grad_reduce it changes no buffers";
@@ -93,17 +95,49 @@ const CLASSES: &[(&str, &str)] = &[
     ("MiniMaxM3", ENCODER),
     (
         "Step37",
-        "encoders beside the language model and the MLP of the MTP block are not counted",
+        "encoders beside the language model, the gates of heads, and the heads of layers with a window are not counted",
     ),
     (
         "Step35",
-        "the MTP block has a dense MLP, which is not counted",
-    ),
-    (
-        "ExaoneMoe",
-        "the MTP block has a dense MLP, which is not counted",
+        "the gates of heads, and the heads of layers with a window, are not counted",
     ),
 ];
+
+/// What the classes of some models build without a field that says so.
+const BUILT_BY_CLASS: &[(&str, FieldId)] = &[
+    ("Gemma2", FieldId::post_layernorm),
+    ("Gemma3", FieldId::post_layernorm),
+    ("OlMoE", FieldId::qk_layernorm_all_heads),
+    ("ExaoneMoe", FieldId::mtp_dense),
+    ("Step35", FieldId::mtp_dense),
+    ("Step37", FieldId::mtp_dense),
+];
+
+/// Sets the fields that the model's class stands for.
+fn built_by_class(draft: &mut JobDraft) {
+    let Some(item) = draft.model_class.take() else {
+        return;
+    };
+    let class = word(&item.value);
+    let name = class.rsplit('.').next().unwrap_or_default();
+    let has_mtp = draft.number(FieldId::mtp_num_layers).unwrap_or_default() > 0;
+    for (part, id) in BUILT_BY_CLASS {
+        if name.contains(part) && (*id != FieldId::mtp_dense || has_mtp) {
+            let note = "the class of the model builds it";
+            draft.set(&item, *id, Value::Bool(true), KeyStatus::Derived, note);
+        }
+    }
+}
+
+/// Megatron-Core as Megatron-Bridge uses it fuses a norm into the query projection of latent attention that does not
+/// compress queries.
+fn query_norm(draft: &mut JobDraft) {
+    let is_on = |id| is_on(&draft.settings, id);
+    let uncompressed = draft.settings.get(FieldId::q_lora_rank) == Some(&Value::Null);
+    if is_on(FieldId::multi_latent_attention) && is_on(FieldId::qk_layernorm) && uncompressed {
+        draft.default(FieldId::mla_q_proj_layernorm, Value::Bool(true));
+    }
+}
 
 const ENCODER: &str = "encoders and projectors beside the language model are not counted";
 

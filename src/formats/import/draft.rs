@@ -37,6 +37,8 @@ pub(super) struct JobDraft {
     pub(super) marks: Vec<NotModelled>,
     /// Whether all modules that are offloaded are ones that the estimate does not follow.
     pub(super) nothing_offloaded: bool,
+    /// The class of the model, where the text names it.
+    pub(super) model_class: Option<KeyValue>,
     /// The index of the report row that set a field.
     rows: BTreeMap<FieldId, usize>,
 }
@@ -51,6 +53,7 @@ impl JobDraft {
             missing: Vec::new(),
             marks: Vec::new(),
             nothing_offloaded: false,
+            model_class: None,
             rows: BTreeMap::new(),
         }
     }

@@ -1,6 +1,6 @@
 //! Dense decoders like Llama.
 
-use crate::formats::hf_config::family::{Family, Is, LLAMA_LIKE, Switch};
+use crate::formats::hf_config::family::{Family, Is, LLAMA_LIKE, RMS_ROPE_POST_NORMS, Switch};
 
 pub(super) const FAMILIES: &[Family] = &[
     Family {
@@ -89,10 +89,7 @@ pub(super) const FAMILIES: &[Family] = &[
             "max_position_embeddings": 131072, "tie_word_embeddings": false, "attention_bias": true,
             "attention_dropout": 0.0}"#,
         qkv_bias: Switch::Key("attention_bias"),
-        not_modelled: &[(
-            "model_type",
-            "two more norms after each layer's attention and MLP are not counted",
-        )],
+        fixed: RMS_ROPE_POST_NORMS,
         ..LLAMA_LIKE
     },
     Family {

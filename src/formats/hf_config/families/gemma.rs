@@ -1,13 +1,19 @@
 //! Google's Gemma models: tied embeddings, gated GELU, norm weights kept as a difference from one.
 
-use crate::formats::hf_config::family::{Family, LLAMA_LIKE, RMS_1P_ROPE, Switch};
+use crate::formats::hf_config::family::{Family, Fixed, LLAMA_LIKE, RMS_1P_ROPE, Switch};
 
 const GEMMA: Family = Family {
     fixed: RMS_1P_ROPE,
     ..LLAMA_LIKE
 };
 
-const POST_NORMS: &str = "two more norms after each layer's attention and MLP are not counted";
+/// Gemma 2 and 3 have two more norms in every layer, after attention and MLP.
+const POST_NORMS: &[(&str, Fixed)] = &[
+    ("normalization", Fixed::Text("RMSNorm")),
+    ("apply_layernorm_1p", Fixed::Bool(true)),
+    ("position_embedding_type", Fixed::Text("rope")),
+    ("post_layernorm", Fixed::Bool(true)),
+];
 
 pub(super) const FAMILIES: &[Family] = &[
     Family {
@@ -28,7 +34,7 @@ pub(super) const FAMILIES: &[Family] = &[
             "num_attention_heads": 8, "num_key_value_heads": 4, "head_dim": 256,
             "hidden_act": "gelu_pytorch_tanh", "max_position_embeddings": 8192, "tie_word_embeddings": true,
             "attention_bias": false, "attention_dropout": 0.0}"#,
-        not_modelled: &[("model_type", POST_NORMS)],
+        fixed: POST_NORMS,
         ..GEMMA
     },
     Family {
@@ -40,7 +46,7 @@ pub(super) const FAMILIES: &[Family] = &[
             "hidden_act": "gelu_pytorch_tanh", "max_position_embeddings": 131072, "tie_word_embeddings": true,
             "attention_bias": false, "attention_dropout": 0.0}"#,
         qk_norm: Switch::On,
-        not_modelled: &[("model_type", POST_NORMS)],
+        fixed: POST_NORMS,
         ..GEMMA
     },
 ];

@@ -221,7 +221,8 @@ pub(super) const FAMILIES: &[Family] = &[
             "intermediate_size_mlp": 16384, "num_hidden_layers": 48, "num_attention_heads": 40,
             "num_key_value_heads": 8, "head_dim": 128, "hidden_act": "silu", "max_position_embeddings": 131072,
             "tie_word_embeddings": false, "attention_dropout": 0.0, "attention_bias": false, "num_experts": 16,
-            "num_experts_per_tok": 1, "interleave_moe_layer_step": 1, "moe_layers": null}"#,
+            "num_experts_per_tok": 1, "interleave_moe_layer_step": 1, "moe_layers": null, "use_qk_norm": true}"#,
+        l2_norm: Some("use_qk_norm"),
         qkv_bias: Switch::Key("attention_bias"),
         dense_width: "intermediate_size_mlp",
         experts: Experts {
@@ -231,10 +232,6 @@ pub(super) const FAMILIES: &[Family] = &[
             score: "sigmoid",
             ..NO_SHARED
         },
-        not_modelled: &[(
-            "use_qk_norm",
-            "a norm without weights; what it keeps is not counted",
-        )],
         ..LLAMA_LIKE
     },
     Family {

@@ -230,10 +230,18 @@ pub(super) fn read_tree(
 
 /// Marks a job whose model has more than a language model, by the class of the model.
 fn mark_model_class(root: &Node, draft: &mut JobDraft) -> Result<(), ImportError> {
-    let class = root.get("model").and_then(|model| model.get("_target_"));
-    let Some(Data::Text(class)) = class.map(|class| &class.data) else {
+    let model = root.get("model").map_or([].as_slice(), Node::entries);
+    let Some(entry) = model.iter().find(|entry| entry.key == "_target_") else {
         return Ok(());
     };
+    let Data::Text(class) = &entry.node.data else {
+        return Ok(());
+    };
+    draft.model_class = Some(KeyValue {
+        key: String::from("model._target_"),
+        value: Value::Text(class.clone()),
+        line: entry.line,
+    });
     if let Some(what) = bridge::other_model(class) {
         return Err(ImportError::NotRead(what));
     }

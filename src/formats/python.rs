@@ -1,5 +1,6 @@
 //! Assignments in Python, `cfg.model.num_layers = 32`, to the same tree as a YAML file. Nothing is executed.
 
+use super::dialects::bridge::base_recipes;
 use super::overrides::{self, MAX_BYTES, Overrides};
 
 /// Sections of a Megatron-Bridge configuration whose names hardly occur in other Python code.
@@ -35,8 +36,8 @@ pub fn parse(text: &str) -> Overrides {
     let pairs: Vec<(String, u32)> = statements
         .iter()
         .flat_map(|(statement, line)| {
-            let parts = constructed(statement);
-            parts.into_iter().map(|pair| (pair, *line))
+            let parts = of_base_recipe(statement).chain(constructed(statement));
+            parts.map(|pair| (pair, *line)).collect::<Vec<_>>()
         })
         .chain(statements.iter().filter_map(|(statement, line)| {
             let (key, value) = assignment(statement)?;
@@ -47,6 +48,15 @@ pub fn parse(text: &str) -> Overrides {
         }))
         .collect();
     overrides::from_words(pairs.iter().map(|(pair, line)| (pair.as_str(), *line)))
+}
+
+/// What a recipe begins with, `cfg = _pretrain_common()`, as settings.
+fn of_base_recipe(statement: &str) -> impl Iterator<Item = String> {
+    let called = statement
+        .split_once('=')
+        .and_then(|(_, value)| value.trim().strip_suffix("()"));
+    let settings = called.and_then(base_recipes::settings).unwrap_or_default();
+    settings.iter().map(|(key, value)| format!("{key}={value}"))
 }
 
 /// The arguments of the provider that a model is made by, `cfg.model = HybridModelProvider(num_layers=52, …)`, as settings

@@ -3,6 +3,7 @@
 //! After Megatron-Bridge's own documents and code: `docs/megatron-lm-to-megatron-bridge.md`,
 //! `scripts/translate_mlm_to_bridge.py` and `training/mixed_precision.py` at the pinned revision.
 
+pub mod base_recipes;
 pub mod precision;
 
 use super::meaning::{

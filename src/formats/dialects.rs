@@ -10,6 +10,7 @@ mod megatron_lm;
 pub mod slime;
 pub mod swift;
 pub mod verl;
+mod yaml_cfg;
 
 pub use meaning::{KeyMeaning, KeyRule};
 
@@ -23,6 +24,8 @@ pub enum Dialect {
     MegatronLm,
     /// Megatron-LM's arguments after parsing, by the names under which its parser stores them.
     Arguments,
+    /// The file of Megatron-LM's `--yaml-cfg`.
+    YamlCfg,
     /// slime: Megatron-LM's flags and some of its own.
     Slime,
     /// ms-swift's `megatron` commands.
@@ -38,7 +41,7 @@ impl Dialect {
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
-            Self::MegatronLm | Self::Arguments => "Megatron-LM",
+            Self::MegatronLm | Self::Arguments | Self::YamlCfg => "Megatron-LM",
             Self::Slime => "slime",
             Self::Swift => "ms-swift",
             Self::Bridge => "Megatron-Bridge",
@@ -52,6 +55,7 @@ impl Dialect {
         match self {
             Self::MegatronLm => megatron_lm::find(key),
             Self::Arguments => arguments::find(key).or_else(|| megatron_lm::find(key)),
+            Self::YamlCfg => yaml_cfg::find(key),
             Self::Slime => slime::find(key).or_else(|| megatron_lm::find(key)),
             Self::Swift => swift::find(key),
             Self::Bridge => bridge::find(key),
@@ -63,7 +67,7 @@ impl Dialect {
     #[must_use]
     pub fn default_of(self, destination: &str) -> Option<&'static str> {
         let own = match self {
-            Self::MegatronLm => &[],
+            Self::MegatronLm | Self::YamlCfg => &[],
             Self::Arguments => arguments::DEFAULTS,
             Self::Slime => slime::DEFAULTS,
             Self::Swift => swift::DEFAULTS,
@@ -80,7 +84,12 @@ impl Dialect {
     pub fn hybrid_default_of(self, destination: &str) -> Option<&'static str> {
         let own = match self {
             Self::Bridge => bridge::HYBRID_DEFAULTS,
-            Self::MegatronLm | Self::Arguments | Self::Slime | Self::Swift | Self::Verl => &[],
+            Self::MegatronLm
+            | Self::Arguments
+            | Self::YamlCfg
+            | Self::Slime
+            | Self::Swift
+            | Self::Verl => &[],
         };
         let own = own.iter().find(|(field, _)| *field == destination);
         own.map(|(_, value)| *value)

@@ -354,8 +354,134 @@ fn every_preset_is_listed_and_can_be_checked() {
 }
 
 /// Llama 3 8B with TP 2 on eight GPUs in every format that is read, one file each: what a check of the file alone asks for,
-/// the options that answer, and the verdict then. Formats without a word for a setting take what their launcher does.
-const DIALECTS: &[(Format, &str, &[&str], &str)] = &[];
+/// the options that answer, and the verdict then. Launchers differ in what they set beside: the sums of gradients, dropout, the loss.
+const DIALECTS: &[(Format, &str, &[&str], &str)] = &[
+    (Format::ShareLink, "", &[], FITS_AS_WRITTEN_FOR_MEGATRON_LM),
+    (Format::OwnJson, "", &[], FITS_AS_WRITTEN_FOR_MEGATRON_LM),
+    (
+        Format::HubModel,
+        "the text does not give seq_length: --set seq_length=8192",
+        &[
+            "--gpus",
+            "8",
+            "--set",
+            "seq_length=8192",
+            "--set",
+            "bf16=true",
+            "--set",
+            "use_distributed_optimizer=true",
+            "--set",
+            "tensor_model_parallel_size=2",
+            "--set",
+            "sequence_parallel=true",
+            "--set",
+            "global_batch_size=128",
+            "--set",
+            "attention_dropout=0",
+            "--set",
+            "hidden_dropout=0",
+        ],
+        FITS_AS_WRITTEN_FOR_MEGATRON_LM,
+    ),
+    (
+        Format::HfConfig,
+        "the text does not give seq_length: --set seq_length=8192",
+        &[
+            "--gpus",
+            "8",
+            "--set",
+            "seq_length=8192",
+            "--set",
+            "bf16=true",
+            "--set",
+            "use_distributed_optimizer=true",
+            "--set",
+            "tensor_model_parallel_size=2",
+            "--set",
+            "sequence_parallel=true",
+            "--set",
+            "global_batch_size=128",
+            "--set",
+            "attention_dropout=0",
+            "--set",
+            "hidden_dropout=0",
+        ],
+        FITS_AS_WRITTEN_FOR_MEGATRON_LM,
+    ),
+    (
+        Format::MegatronFlags,
+        "how many GPUs: --gpus N",
+        &["--gpus", "8"],
+        FITS_AS_WRITTEN_FOR_MEGATRON_LM,
+    ),
+    (
+        Format::Script,
+        "",
+        &["--var", "LONG=0"],
+        FITS_AS_WRITTEN_FOR_MEGATRON_LM,
+    ),
+    (
+        Format::ModelArgsYaml,
+        "how many GPUs: --gpus N",
+        &["--gpus", "8"],
+        FITS_AS_WRITTEN_FOR_MEGATRON_LM,
+    ),
+    (
+        Format::BridgeYaml,
+        "how many GPUs: --gpus N",
+        &["--gpus", "8"],
+        FITS_WITH_MEGATRON_BRIDGE,
+    ),
+    (
+        Format::BridgePython,
+        "how many GPUs: --gpus N",
+        &["--gpus", "8"],
+        FITS_WITH_MEGATRON_BRIDGE,
+    ),
+    (
+        Format::VerlYaml,
+        "the model /models/our-8b: --model PRESET",
+        &["--model", "llama3-8b"],
+        FITS_AS_WRITTEN_FOR_MEGATRON_LM,
+    ),
+    (
+        Format::MegatronYaml,
+        "how many GPUs: --gpus N",
+        &["--gpus", "8"],
+        FITS_AS_WRITTEN_FOR_MEGATRON_LM,
+    ),
+    (
+        Format::SwiftCommand,
+        "the model /models/our-8b: --model PRESET",
+        &["--model", "llama3-8b"],
+        FITS_WITH_MS_SWIFT,
+    ),
+    (
+        Format::SwiftYaml,
+        "the model /models/our-8b: --model PRESET",
+        &["--model", "llama3-8b", "--gpus", "8"],
+        FITS_WITH_MS_SWIFT,
+    ),
+    (
+        Format::Overrides,
+        "the model /models/our-8b: --model PRESET",
+        &["--model", "llama3-8b"],
+        FITS_AS_WRITTEN_FOR_MEGATRON_LM,
+    ),
+    (
+        Format::TrainingLog,
+        "",
+        &[],
+        FITS_AS_WRITTEN_FOR_MEGATRON_LM,
+    ),
+    (Format::Arguments, "", &[], FITS_AS_WRITTEN_FOR_MEGATRON_LM),
+];
+const FITS_AS_WRITTEN_FOR_MEGATRON_LM: &str =
+    "Fits: 54.6 GiB allocated, 56.7 to 61.0 GiB on the device, of 79.6 GiB";
+const FITS_WITH_MEGATRON_BRIDGE: &str =
+    "Fits: 56.5 GiB allocated, 58.7 to 63.0 GiB on the device, of 79.6 GiB";
+const FITS_WITH_MS_SWIFT: &str =
+    "Fits: 57.8 GiB allocated, 60.0 to 64.4 GiB on the device, of 79.6 GiB";
 
 #[test]
 fn a_job_of_every_format_is_checked() {
@@ -367,7 +493,10 @@ fn a_job_of_every_format_is_checked() {
     .map(|entry| entry.unwrap().path())
     .collect();
     assert_eq!(
-        DIALECTS.iter().map(|(format, ..)| *format).collect::<Vec<_>>(),
+        DIALECTS
+            .iter()
+            .map(|(format, ..)| *format)
+            .collect::<Vec<_>>(),
         Format::ALL
     );
     assert_eq!(files.len(), DIALECTS.len());
@@ -378,7 +507,13 @@ fn a_job_of_every_format_is_checked() {
             .unwrap_or_else(|| panic!("no job is written as {}", format.id()));
         let text = fs::read_to_string(file).unwrap();
         assert_eq!(detect(&text).unwrap().format, *format);
-        let check = ["check", "--json", "--gpu", "h100-80gb", file.to_str().unwrap()];
+        let check = [
+            "check",
+            "--json",
+            "--gpu",
+            "h100-80gb",
+            file.to_str().unwrap(),
+        ];
         let report = |arguments: &[&str]| {
             let ended = run(arguments, "");
             let reports: Vec<Value> = serde_json::from_str(&ended.output).unwrap();

@@ -134,8 +134,9 @@ fn activation(draft: &mut JobDraft, gated: Option<KeyValue>, function: Option<Ke
     let id = match (on, name.as_str()) {
         (true, "gelu" | "fast_gelu") => Some(FieldId::geglu),
         (true, "quick_gelu") => Some(FieldId::quick_geglu),
-        (true, _) => Some(FieldId::swiglu),
-        (false, "squared_relu") => Some(FieldId::squared_relu),
+        // `--yaml-cfg` has names for gated functions, and one of its own for the squared one.
+        (true, _) | (false, "swiglu") => Some(FieldId::swiglu),
+        (false, "squared_relu" | "squaredrelu") => Some(FieldId::squared_relu),
         (false, _) => None,
     };
     for item in [gated, function].into_iter().flatten() {

@@ -90,7 +90,7 @@ pub(in crate::formats::import) fn yaml_tree(
     let variables = interpolation::resolve(&mut root, options.variables);
     let dialect = match format {
         Format::VerlYaml => Dialect::Verl,
-        Format::MegatronYaml => Dialect::MegatronLm,
+        Format::MegatronYaml => Dialect::YamlCfg,
         Format::SwiftYaml => Dialect::Swift,
         _ => Dialect::Bridge,
     };
@@ -197,7 +197,10 @@ pub(super) fn read_tree(
                 None,
                 "not of the training processes",
             );
-        } else if matches!(dialect, Dialect::MegatronLm | Dialect::Swift) {
+        } else if matches!(
+            dialect,
+            Dialect::MegatronLm | Dialect::YamlCfg | Dialect::Swift
+        ) {
             // Their sections only group what flags say as well.
             draft.apply_referring(&mut combined, &item, last);
         } else {

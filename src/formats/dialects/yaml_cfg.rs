@@ -1,0 +1,28 @@
+//! The file of Megatron-LM's `--yaml-cfg`: sections with the names of `TransformerConfig` and `ModelParallelConfig`, and
+//! Megatron-LM's arguments beside them (`megatron/training/yaml_arguments.py`).
+
+use super::meaning::{
+    KeyMeaning::{self, Field, Irrelevant, Rule},
+    KeyRule, look_up,
+};
+use super::megatron_lm;
+
+/// Names of `TransformerConfig` that Megatron-LM's arguments do not have.
+const KEYS: &[(&str, KeyMeaning)] = &[
+    ("activation_func", Rule(KeyRule::ActivationFunction)),
+    // `core_transformer_config_from_yaml` takes it from `activation_func`.
+    ("gated_linear_unit", Irrelevant),
+    ("num_query_groups", Rule(KeyRule::QueryGroups)),
+    ("num_moe_experts", Field("num_experts")),
+    // Taken from `fp16` and `bf16`.
+    ("params_dtype", Irrelevant),
+    ("init_method", Irrelevant),
+    ("embedding_init_method", Irrelevant),
+    ("perform_initialization", Irrelevant),
+    ("timers", Irrelevant),
+];
+
+/// What a key means; given without its section.
+pub(super) fn find(key: &str) -> Option<KeyMeaning> {
+    look_up(KEYS, key).or_else(|| megatron_lm::find(key))
+}

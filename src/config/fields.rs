@@ -343,6 +343,8 @@ fields! {
     hidden_dropout: Decimal = Field::decimal(0, 999_999, 100_000).at(Kernels, More, "hdrop", "Hidden dropout");
     /// Loss in one fused kernel.
     cross_entropy_loss_fusion: bool = Field::flag(false).at(Kernels, More, "cef", "Fused cross-entropy");
+    /// Transformer Engine's fused operations run MLPs. Grouped experts then fill up every expert's tokens to a multiple of 256, and keep what the fused activation keeps.
+    use_transformer_engine_op_fuser: bool = Field::flag(false).at(Kernels, All, "opfuser", "TE operation fuser").also(&["op fuser", "fused grouped MLP"]);
     /// Whose fused loss.
     cross_entropy_fusion_impl: CrossEntropyFusion = Field::choice(CrossEntropyFusion::NAMES, "native").at(Kernels, All, "cefi", "Fused cross-entropy by").relevant_if(FusedLoss);
     /// The fused loss of Transformer Engine up to 2.12 writes its gradient over the logits; later versions keep one in fp32.

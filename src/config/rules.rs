@@ -15,6 +15,7 @@ mod kernels;
 mod linear_attention;
 mod model;
 mod moe;
+mod op_fuser;
 mod optimizer;
 mod overlap;
 mod packing;
@@ -31,7 +32,7 @@ use super::draft::Draft;
 use super::problem::Problem;
 
 /// Every rule, in the order in which its problems are shown.
-const TABLES: [&[Rule]; 20] = [
+const TABLES: [&[Rule]; 21] = [
     hybrid::RULES,
     model::RULES,
     linear_attention::RULES,
@@ -40,6 +41,7 @@ const TABLES: [&[Rule]; 20] = [
     context_parallel::RULES,
     encoder::RULES,
     moe::RULES,
+    op_fuser::RULES,
     parallelism::RULES,
     batch::RULES,
     packing::RULES,

@@ -87,12 +87,22 @@ fn scales(shape: Shape, block: u64) -> Shape {
     }
 }
 
-/// Rows that every expert's matrix products are filled up to (`get_fp8_align_size`).
+/// Rows that every expert's matrix products are filled up to (`get_align_size_for_quantization`).
 #[must_use]
 pub fn expert_alignment(m: &Module) -> u64 {
     match m.args.fp8_recipe {
+        _ if fuses_experts(m) => 256,
         _ if m.args.fp8_format.is_none() => 1,
         Fp8Recipe::Mxfp8 => 32,
         _ => 16,
     }
+}
+
+/// Whether both products of routed experts and their activation are one fused operation
+/// (`TEGroupedMLP._fused_forward`).
+pub(crate) fn fuses_experts(m: &Module) -> bool {
+    let a = &m.args;
+    a.use_transformer_engine_op_fuser
+        && a.moe_grouped_gemm
+        && a.transformer_impl != TransformerImpl::Local
 }

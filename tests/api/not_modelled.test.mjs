@@ -17,7 +17,6 @@ const marks = {
   fp4: "e2m1",
   perform_rl_step: true,
   moe_paged_stash: true,
-  use_transformer_engine_op_fuser: true,
   use_checkpoint_args: true,
 };
 

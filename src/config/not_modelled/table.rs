@@ -121,12 +121,6 @@ pub(super) const FEATURES: &[Feature] = &[
         of_transformer("TransformerConfig.moe_expert_rank_capacity_factor"),
     ),
     feature(
-        "opfuser",
-        &["use_transformer_engine_op_fuser"],
-        "Transformer Engine's fused operations save other tensors for the backward pass",
-        of_transformer("TransformerConfig.use_transformer_engine_op_fuser"),
-    ),
-    feature(
         "ckptargs",
         &["use_checkpoint_args", "use_mp_args_from_checkpoint_args"],
         "arguments in the checkpoint replace those of the job",

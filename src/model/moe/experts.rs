@@ -6,6 +6,7 @@ use crate::config::job::Activation;
 use crate::model::layer_spec::Experts;
 use crate::model::linear::{Linear, plain};
 use crate::model::mlp::{activation_input, fc1_width};
+use crate::model::quantization::fuses_experts;
 use crate::model::sizes::Sizes;
 use crate::model::tape::{AutogradTape, Family, TensorId};
 use crate::model::tensor::{Component, Factor, Shape, Sharding, factor};
@@ -91,8 +92,13 @@ pub(crate) fn build(
         }
         Activation::Gelu => false,
     };
-    if fused {
-        let kept = activation_input(sizes, tape, raw);
+    let one_operation = fuses_experts(m);
+    if fused || one_operation {
+        let kept = if one_operation {
+            raw
+        } else {
+            activation_input(sizes, tape, raw)
+        };
         tape.op("experts.activation_func", &[raw], &[activated])
             .saves(&[kept, probabilities]);
     } else {
@@ -128,8 +134,14 @@ pub(crate) fn build(
             expert("mlp.experts.linear_fc2.bias*", shape, Factor::NONE, 1)
         }),
     };
-    plain(&sizes.sharing_with(RecomputeModule::MoeAct), tape, &second);
-    if m.args.moe_grouped_gemm {
+    // Of fused operations only the one with a squared ReLU computes the input of linear_fc2 again.
+    let recomputes = !one_operation || m.activation == Activation::SquaredRelu;
+    if one_operation {
+        plain(sizes, tape, &second);
+    } else {
+        plain(&sizes.sharing_with(RecomputeModule::MoeAct), tape, &second);
+    }
+    if m.args.moe_grouped_gemm && recomputes {
         let keeps = [raw, probabilities];
         tape.discarding_section(RecomputeModule::MoeAct, start..end, &keeps, &[activated]);
     }
@@ -147,9 +159,10 @@ pub(crate) fn build(
     unpadded
 }
 
-/// For products in fp8 every expert's rows are filled up in a copy, unless the router has done that.
+/// For products in fp8 and fused operations every expert's rows are filled up in a copy, unless the router has done that.
 fn padding(sizes: &Sizes<'_>, tape: &mut AutogradTape, input: TensorId, shape: Shape) -> TensorId {
-    if sizes.m.args.fp8_format.is_none() || sizes.m.args.moe_router_padding_for_quantization {
+    let fills = sizes.m.args.fp8_format.is_some() || fuses_experts(sizes.m);
+    if !fills || sizes.m.args.moe_router_padding_for_quantization {
         return input;
     }
     let padded = tape.tensor("experts: padded input", shape, sizes.width());

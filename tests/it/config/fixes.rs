@@ -110,6 +110,20 @@ fn more_cases() -> Vec<(Json, Json)> {
             json!({"mla_down_proj_fusion": true, "q_lora_rank": 64, "kv_lora_rank": 63, "tensor_model_parallel_size": 2}),
         ),
         dense(json!({"max_seqlen_per_dp_cp_rank": 16})),
+        experts(
+            json!({"use_transformer_engine_op_fuser": true, "moe_grouped_gemm": true, "swiglu": false, "squared_relu": true}),
+        ),
+        experts(
+            json!({"use_transformer_engine_op_fuser": true, "moe_grouped_gemm": true, "swiglu": false}),
+        ),
+        experts(
+            json!({"use_transformer_engine_op_fuser": true, "moe_grouped_gemm": true, "swiglu": true,
+            "expert_tensor_parallel_size": 2}),
+        ),
+        experts(
+            json!({"use_transformer_engine_op_fuser": true, "moe_grouped_gemm": true, "swiglu": true,
+            "fine_grained_activation_offloading": true, "offload_modules": ["moe_act"]}),
+        ),
         dense(json!({"fp8_dot_product_attention": true})),
         dense(
             json!({"fp8_multi_head_attention": true, "fp8_format": "hybrid", "fp8_recipe": "tensorwise"}),

@@ -35,10 +35,6 @@ const MARKED: &[(&str, &[&str])] = &[
     (r#"{"fp4_format": "e2m1"}"#, &["fp4_format"]),
     (r#"{"perform_rl_step": true}"#, &["perform_rl_step"]),
     (r#"{"moe_paged_stash": true}"#, &["moe_paged_stash"]),
-    (
-        r#"{"use_transformer_engine_op_fuser": true}"#,
-        &["use_transformer_engine_op_fuser"],
-    ),
     (r#"{"use_checkpoint_args": true}"#, &["use_checkpoint_args"]),
     (
         r#"{"use_torch_fsdp2": true, "actor.model.lora_rank": 8}"#,

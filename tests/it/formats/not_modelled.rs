@@ -33,11 +33,6 @@ fn flags_and_programs_of_scripts_mark_their_job() {
         ),
         (
             "pretrain_gpt.py",
-            "--use-transformer-engine-op-fuser",
-            "use-transformer-engine-op-fuser",
-        ),
-        (
-            "pretrain_gpt.py",
             "--tensor-parallel-num-weight-shards 8",
             "tensor-parallel-num-weight-shards",
         ),

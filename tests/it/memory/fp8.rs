@@ -334,3 +334,48 @@ fn attention_in_fp8_keeps_queries_keys_and_values_in_fp8() {
         assert_eq!(whole, expected, "{recipe} on {gpu}");
     }
 }
+
+#[test]
+fn fused_experts_fill_up_rows_and_keep_the_input_of_their_second_product() {
+    let moe = json!({"num_experts": 4, "moe_router_topk": 1, "moe_ffn_hidden_size": 1024, "moe_grouped_gemm": true,
+        "seq_length": 250});
+    let plain = job(&with(&moe, &fp8("mxfp8", "b200")));
+    let fused = with(&plain, &json!({"use_transformer_engine_op_fuser": true}));
+    // 500 tokens of 4 experts: 125 each, filled up to 128, or to 256.
+    let inner = |rows: u64| rows * 2 * F * 2;
+    let of_fc1 = |job: &Json| kept(job, "output of linear_fc1").0;
+    assert_eq!(of_fc1(&plain), inner(4 * 128));
+    assert_eq!(of_fc1(&fused), inner(4 * 256));
+    let recompute = json!({"recompute_granularity": "selective", "recompute_modules": ["moe_act"]});
+    let fp8_inputs = |job: &Json| kept(job, "input in fp8").0;
+    // The operation of SwiGLU does not compute its result again.
+    assert_eq!(fp8_inputs(&with(&fused, &recompute)), fp8_inputs(&fused));
+    assert!(fp8_inputs(&with(&plain, &recompute)) <= fp8_inputs(&plain));
+    assert_eq!(of_fc1(&with(&fused, &recompute)), of_fc1(&fused));
+}
+
+/// `gpt3_mcore_te_tp1_pp1_te_4experts_groupedGEMM_op_fuser` of Megatron-LM's functional tests, on an H100.
+#[test]
+fn a_recorded_run_with_fused_operations_is_met() {
+    let job = json!({
+        "num_layers": 4, "hidden_size": 512, "num_attention_heads": 8, "micro_batch_size": 4, "global_batch_size": 32,
+        "seq_length": 1024, "moe_grouped_gemm": true, "use_transformer_engine_op_fuser": true, "add_bias_linear": false,
+        "num_experts": 4, "moe_router_topk": 1, "swiglu": true, "deterministic_mode": true, "bf16": true,
+        "gradient_accumulation_fusion": false, "attention_softmax_in_fp32": true, "padded_vocab_size": 50304,
+        "bias_gelu_fusion": false, "gpu": "h100-80gb", "world_size": 8,
+    });
+    let estimate = estimate(&config(&job));
+    let stage = &estimate.modules[0].stages[0];
+    let within_one_percent =
+        |number: u64, measured: u64| number.abs_diff(measured) * 100 <= measured;
+    assert!(
+        within_one_percent(stage.steady.0, 1_384_147_968),
+        "{:?}",
+        stage.steady
+    );
+    assert!(
+        within_one_percent(stage.total.0, 2_956_330_496),
+        "{:?}",
+        stage.total
+    );
+}

@@ -17,7 +17,6 @@ pub(super) const FLAGS: &[Flag] = &[
     one("activation-func-clamp-value", "None"),
     switch("calculate-per-token-loss"),
     switch("fused-residual-rmsnorm"),
-    switch("use-transformer-engine-op-fuser"),
     inverted("no-fp8-wgrad", "fp8_wgrad"),
     inverted("disable-fp8-wgrad", "fp8_wgrad"),
     switch("fp8-output-proj"),

@@ -141,7 +141,8 @@ pub(super) fn recognize(text: &str) -> Option<Detected> {
     let code = || lines().filter(|line| !line.starts_with('#'));
     let first = text.lines().next().unwrap_or_default();
     let is_python = !first.starts_with("#!") || first.contains("python");
-    if is_python && code().any(python::sets_configuration) {
+    let makes_recipe = |line: &str| line.starts_with("def ") && line.contains("-> ConfigContainer");
+    if is_python && code().any(|line| python::sets_configuration(line) || makes_recipe(line)) {
         return found(
             Format::BridgePython,
             "it sets parts of a configuration in Python",

@@ -23,6 +23,7 @@ pub use error::ImportError;
 pub use missing::GPUS;
 
 use super::detect::{Format, recognize};
+use super::python::recipe;
 use super::report::KeyStatus;
 use super::state::ShareState;
 use super::training_log::LogMeasurements;
@@ -163,6 +164,8 @@ pub fn import(text: &str, options: &Options<'_>) -> Result<Import, ImportError> 
         Format::BridgeYaml | Format::VerlYaml | Format::MegatronYaml | Format::SwiftYaml => {
             sources::yaml_tree(text, format, options)
         }
+        // A command names its recipe in front of the overrides.
+        Format::Overrides if text.contains("--recipe") => sources::command(text, format, options),
         Format::Overrides => sources::overrides(text, options),
         Format::BridgePython => sources::python(text, options),
         Format::TrainingLog => sources::training_log(text, options),
@@ -181,7 +184,8 @@ const fn most_bytes(format: Format) -> usize {
         | Format::TrainingLog
         | Format::Arguments => MAX_BYTES,
         Format::MegatronFlags | Format::Script | Format::SwiftCommand => shell::MAX_BYTES,
-        Format::Overrides | Format::BridgePython => overrides::MAX_BYTES,
+        Format::BridgePython => recipe::MAX_BYTES,
+        Format::Overrides => overrides::MAX_BYTES,
         Format::ModelArgsYaml
         | Format::BridgeYaml
         | Format::VerlYaml

@@ -6,6 +6,7 @@ mod missing_fields;
 use thiserror::Error;
 
 use super::detect::Format;
+use super::hub::known;
 use super::import::{self, GPUS, Import, ImportError, Options, Question, Row};
 use super::merge;
 use super::report::KeyStatus;
@@ -80,6 +81,10 @@ pub fn import_text(text: &str, options: &ImportOptions) -> Result<ImportedText, 
         let settings = model_settings(model).map_err(ImportTextError::Model)?;
         add_model(&mut import, settings);
     }
+    let known = published_model(&mut import);
+    if model.is_none() {
+        model = known;
+    }
     match &options.onto {
         // Of a model that is only named, nothing is known yet.
         Some(onto) if import.format == Format::HubModel && !merge::has_model(&import) => {
@@ -127,6 +132,25 @@ fn set_gpus(import: &mut Import, gpus: Option<u64>) {
     }
 }
 
+/// The preset of the model that a recipe of Megatron-Bridge is made of, where it is published under the same name; a report row
+/// says so.
+fn published_model(import: &mut Import) -> Option<&'static str> {
+    if import.dialect != "Megatron-Bridge" {
+        return None;
+    }
+    let (preset, name) = import.questions.iter().find_map(|asked| match asked {
+        Question::Model { name } => Some((known::preset_of(name)?, name.clone())),
+        _ => None,
+    })?;
+    let mut rows = import.report.iter_mut();
+    if let Some(row) = rows.find(|row| row.value == name) {
+        row.status = KeyStatus::Derived;
+        row.effect = None;
+        row.note = format!("the model of the preset {}", preset.name).into();
+    }
+    Some(preset.id)
+}
+
 /// Removes all that asks for the number of GPUs: the question, the report row, and the key that waits for a variable.
 fn forget_missing_gpus(import: &mut Import) {
     import.questions.retain(|asked| *asked != Question::Gpus);
@@ -168,6 +192,13 @@ fn add_model(import: &mut Import, model: Settings) {
     }
     import.report.retain(|row| !is_replaced(row));
     let mut joined = model;
+    // Megatron-Bridge does not pad the vocabulary of a model from the Hub.
+    if import.dialect == "Megatron-Bridge"
+        && own.get(FieldId::padded_vocab_size).is_none()
+        && let Some(size) = joined.get(FieldId::vocab_size).cloned()
+    {
+        joined.set(FieldId::padded_vocab_size, size);
+    }
     joined.overlay(own);
     *own = joined;
     import

@@ -1,5 +1,7 @@
 //! Assignments in Python, `cfg.model.num_layers = 32`, to the same tree as a YAML file. Nothing is executed.
 
+pub mod recipe;
+
 use super::dialects::bridge::base_recipes;
 use super::overrides::{self, MAX_BYTES, Overrides};
 

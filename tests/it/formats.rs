@@ -22,6 +22,7 @@ mod paste;
 mod precision;
 mod python;
 mod questions;
+mod recipe_functions;
 mod share_url;
 mod shell;
 mod tokenizers;

@@ -32,7 +32,7 @@ def tuned() -> ConfigContainer:
     cfg.model.make_vocab_size_divisible_by = \
         64
     # cfg.model.num_layers = 96
-    if cfg.model.num_layers == 95:
+    if cfg.model.num_layers == 12:
         cfg.model.frobnicate = "a # b = c"
     cfg.mixed_precision = bf16_mixed()
     cfg.mixed_precision.grad_reduce_in_fp32 = False

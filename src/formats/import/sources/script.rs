@@ -12,6 +12,7 @@ use crate::formats::import::missing::{GPUS, unset};
 use crate::formats::import::rules::{self, Decides};
 use crate::formats::import::{Import, ImportError, Options, Question, Row};
 use crate::formats::megatron_args::Arity;
+use crate::formats::python::recipe::model_of;
 use crate::formats::report::KeyStatus;
 use crate::formats::shell::{self, Answers, Assignment, Choice, Flag, ShellImport, Variable, Word};
 use crate::formats::{environment, overrides};
@@ -45,8 +46,17 @@ pub(in crate::formats::import) fn command(
     };
     let words = script.command.arguments.iter();
     let set = overrides::from_words(words.map(|word| (word.text.as_str(), word.line)));
-    if set.root.entries().len() > flags.len() {
-        let mut draft = read_tree(&set.root, dialect_of_keys(&set.root), Some(&script))?;
+    let is_recipe = flags
+        .iter()
+        .any(|flag| shell::same_name(&flag.name, "recipe"));
+    if set.root.entries().len() > flags.len() || is_recipe {
+        let dialect = if is_recipe {
+            Dialect::Bridge
+        } else {
+            dialect_of_keys(&set.root)
+        };
+        let mut draft = read_tree(&set.root, dialect, Some(&script))?;
+        recipe_flags(&mut draft, flags);
         add_questions(&mut draft, &script);
         return finish(draft, format, options);
     }
@@ -60,6 +70,56 @@ pub(in crate::formats::import) fn command(
     combined::combine(&mut draft, combined);
     add_questions(&mut draft, &script);
     finish(draft, format, options)
+}
+
+/// Reports the flags beside overrides, and applies those of the programs with which Megatron-Bridge runs a recipe: which recipe
+/// it is, and whether only adapters are trained.
+fn recipe_flags(draft: &mut JobDraft, flags: &[Flag]) {
+    let mut recipe = None;
+    for flag in flags {
+        let text = flag.values.first().map_or("", |word| word.text.as_str());
+        let item = KeyValue {
+            key: format!("--{}", flag.name),
+            value: Value::Text(text.to_owned()),
+            line: flag.line,
+        };
+        let is = |names: &[&str]| names.iter().any(|name| shell::same_name(name, &flag.name));
+        let trains_adapters = matches!(text, "lora" | "dora" | "peft") || text.contains("_peft_");
+        if is(&["mode", "peft-scheme", "peft"]) && trains_adapters {
+            rules::apply(draft, &mut CombinedKeys::default(), &item, "peft");
+        } else if is(&["recipe", "recipe-name"]) {
+            let note = "what it sets beyond its template and its name is not in the text";
+            draft.row(&item, KeyStatus::Unknown, None, note);
+            recipe = Some(text.to_owned());
+        } else if is(&[
+            "mode",
+            "step-func",
+            "dataset",
+            "peft-scheme",
+            "peft",
+            "config-file",
+        ]) {
+            draft.row(&item, KeyStatus::Ignored, None, "does not change memory");
+        } else {
+            draft.row(&item, KeyStatus::Ignored, None, "not a setting of the job");
+        }
+    }
+    let names_model = |asked: &Question| matches!(asked, Question::Model { .. });
+    let shape = [FieldId::num_layers, FieldId::hidden_size];
+    let has_model =
+        draft.questions.iter().any(names_model) || shape.into_iter().any(|id| draft.has(id));
+    if let Some(recipe) = recipe.filter(|_| !has_model) {
+        let name = model_of(&recipe).map_or(recipe.clone(), str::to_owned);
+        draft.questions.push(Question::Model { name });
+        if recipe.contains("_peft") {
+            let item = KeyValue {
+                key: "--recipe".to_owned(),
+                value: Value::Text(recipe),
+                line: 0,
+            };
+            rules::apply(draft, &mut CombinedKeys::default(), &item, "peft");
+        }
+    }
 }
 
 /// Marks the job where the program of the script trains something that is not modelled.

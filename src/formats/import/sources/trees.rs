@@ -4,15 +4,19 @@ use core::slice;
 
 use super::script::{apply_written, listed_environment_variable};
 use super::{finish, limit_keys};
+use crate::config::fields::FieldId;
+use crate::config::not_modelled::{MemoryEffect, NotModelled};
 use crate::formats::detect::Format;
 use crate::formats::dialects::Dialect;
 use crate::formats::import::combined::{self, CombinedKeys};
 use crate::formats::import::draft::{JobDraft, KeyValue};
-use crate::formats::import::{Import, ImportError, Options, bridge};
+use crate::formats::import::rules::{Decides, decides};
+use crate::formats::import::{Import, ImportError, Options, Question, bridge};
 use crate::formats::interpolation;
 use crate::formats::megatron_args::{self, Arity};
 use crate::formats::node::{Data, Entry, Node};
 use crate::formats::overrides::{self as hydra, Overrides};
+use crate::formats::python::recipe::{self, Recipe};
 use crate::formats::report::KeyStatus;
 use crate::formats::shell::{ShellImport, Word};
 use crate::formats::{python as assignments, yaml};
@@ -114,8 +118,83 @@ pub(in crate::formats::import) fn python(
     text: &str,
     options: &Options<'_>,
 ) -> Result<Import, ImportError> {
-    let set = assignments::parse(text);
-    assigned(set, Dialect::Bridge, Format::BridgePython, options)
+    let Some(first) = recipe::read(text, None) else {
+        let set = assignments::parse(text);
+        return assigned(set, Dialect::Bridge, Format::BridgePython, options);
+    };
+    let line = first.functions.first().map_or(1, |(_, line)| *line);
+    let mut answers = options.branches.iter().rev();
+    let recipe = match answers.find(|(known, _)| *known == line) {
+        Some((_, chosen)) => recipe::read(text, Some(*chosen)).unwrap_or(first),
+        None => first,
+    };
+    recipe_function(recipe, line, options)
+}
+
+/// What one function of a file of recipes makes. `line` is that of the first function, at which the question stands which one.
+fn recipe_function(
+    recipe: Recipe,
+    line: u32,
+    options: &Options<'_>,
+) -> Result<Import, ImportError> {
+    let mut draft = read_tree(&recipe.overrides.root, Dialect::Bridge, None)?;
+    for (key, line) in recipe.elsewhere {
+        let item = KeyValue {
+            key,
+            value: Value::Null,
+            line,
+        };
+        let note = "a function of another file, whose settings are not in the text";
+        if HARMLESS.contains(&item.key.as_str()) {
+            draft.row(&item, KeyStatus::Ignored, None, "does not change memory");
+        } else {
+            draft.not_modelled(&item, MemoryEffect::More, note);
+        }
+    }
+    for (key, line) in recipe.open {
+        let item = KeyValue {
+            value: Value::Null,
+            line,
+            key,
+        };
+        if let Decides::Setting(field) = decides(Dialect::Bridge, &item.key) {
+            let why = "only running the recipe would tell its value";
+            draft.add_missing(&item, field, why.to_owned());
+            draft.marks.push(NotModelled::new(&item.key, why));
+        }
+    }
+    if let Some((name, at)) = recipe.functions.get(recipe.taken) {
+        let item = KeyValue {
+            key: name.clone(),
+            value: Value::Null,
+            line: *at,
+        };
+        draft.row(&item, KeyStatus::Mapped, None, "the function that is read");
+        if let Some(gpus) = gpus_in_name(name)
+            && !draft.has(FieldId::world_size)
+        {
+            let value = Value::Int(gpus.into());
+            let note = "by the name of the recipe";
+            draft.set(&item, FieldId::world_size, value, KeyStatus::Derived, note);
+        }
+    }
+    if recipe.functions.len() > 1 {
+        draft.questions.push(Question::Branch {
+            line,
+            labels: recipe.functions.into_iter().map(|(name, _)| name).collect(),
+            taken: Some(recipe.taken),
+        });
+    }
+    finish(draft, Format::BridgePython, options)
+}
+
+/// Functions of other files that recipes call and that leave memory as it is.
+const HARMLESS: [&str; 2] = ["apply_determinism_overrides", "set_cuda_graph_modules"];
+
+/// The number of GPUs in the name of a recipe, such as `llama3_8b_pretrain_8gpu_h100_bf16_config`.
+fn gpus_in_name(name: &str) -> Option<u64> {
+    let mut parts = name.split('_');
+    parts.find_map(|part| part.strip_suffix("gpu")?.parse().ok())
 }
 
 fn assigned(

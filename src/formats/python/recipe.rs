@@ -1,0 +1,485 @@
+//! A file of recipe functions: the settings that one of them makes.
+//!
+//! Nothing is executed. One function's statements are followed in order, with constants of the file, locals and arguments that
+//! are plain values, and with calls of other functions of the same file.
+
+mod expressions;
+mod published;
+
+use std::collections::BTreeMap;
+
+use self::expressions::{
+    Parameter, call, definition, is_literal, is_true, joined, local, named, parts, repository,
+};
+use super::{assignment, statements};
+use crate::formats::overrides::{self, Overrides};
+
+pub use published::model_of;
+
+/// The longest file that is read, in bytes.
+pub const MAX_BYTES: usize = 400_000;
+/// How deep functions of the file call each other.
+const MAX_DEPTH: usize = 8;
+/// How many settings one function may make, those of the functions that it calls included.
+const MAX_PAIRS: usize = 2_000;
+
+/// What one function of the file makes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Recipe {
+    /// The functions that make a configuration, in order, with their lines.
+    pub functions: Vec<(String, u32)>,
+    /// The function that was followed, by its position there.
+    pub taken: usize,
+    /// The settings.
+    pub overrides: Overrides,
+    /// Functions of other files that make or change the configuration, with the lines that call them.
+    pub elsewhere: Vec<(String, u32)>,
+    /// Keys whose value only running the function would tell, with their lines.
+    pub open: Vec<(String, u32)>,
+}
+
+/// Reads a file of functions and follows one of them: the one at `chosen`, or the first. `None` where the file has no function
+/// that makes a configuration.
+#[must_use]
+pub fn read(text: &str, chosen: Option<usize>) -> Option<Recipe> {
+    if text.len() > MAX_BYTES {
+        return None;
+    }
+    let file = File::new(statements(text));
+    let recipes: Vec<&Function> = file
+        .functions
+        .iter()
+        .filter(|function| !function.name.starts_with('_') && file.makes_configuration(function))
+        .collect();
+    let last = recipes.len().checked_sub(1)?;
+    let taken = chosen.unwrap_or(0).min(last);
+    let mut run = Run {
+        file: &file,
+        pairs: Vec::new(),
+        elsewhere: Vec::new(),
+        open: Vec::new(),
+    };
+    let function = recipes.get(taken)?;
+    run.function(function, &BTreeMap::new(), 0);
+    let mut pairs = run.pairs;
+    let shape = [
+        "model.hf_model_id",
+        "model.num_layers",
+        "model.hybrid_layer_pattern",
+        "model.hybrid_override_pattern",
+    ];
+    if !pairs.iter().any(|(key, ..)| shape.contains(&key.as_str())) {
+        // The model is made by a class of another file: only the recipe's name may tell which it is.
+        let name = model_of(&function.name).unwrap_or(&function.name);
+        let pair = (
+            "model.hf_model_id".to_owned(),
+            name.to_owned(),
+            function.line,
+        );
+        pairs.push(pair);
+    }
+    // The vocabulary of a tokenizer counts for models that have none, and those of the Hub have one.
+    let is_of_hub = |(key, ..): &(String, String, u32)| key == "model.hf_model_id";
+    if pairs.iter().any(is_of_hub) {
+        pairs.retain(|(key, ..)| key != "tokenizer.vocab_size");
+    }
+    let pairs: Vec<(String, u32)> = pairs
+        .into_iter()
+        .map(|(key, value, line)| (format!("{key}={value}"), line))
+        .collect();
+    Some(Recipe {
+        functions: recipes
+            .iter()
+            .map(|function| (function.name.clone(), function.line))
+            .collect(),
+        taken,
+        overrides: overrides::from_words(pairs.iter().map(|(pair, line)| (pair.as_str(), *line))),
+        elsewhere: run.elsewhere,
+        open: run.open,
+    })
+}
+
+/// One statement with its line and its depth of indentation.
+struct Statement {
+    text: String,
+    line: u32,
+    indent: usize,
+}
+
+/// A function at the top of the file.
+struct Function {
+    name: String,
+    line: u32,
+    /// The parameters, with the values that they have by default.
+    parameters: Vec<Parameter>,
+    body: Vec<Statement>,
+}
+
+/// What the file has at its top.
+struct File {
+    functions: Vec<Function>,
+    constants: BTreeMap<String, String>,
+}
+
+impl File {
+    fn new(statements: Vec<(String, u32)>) -> Self {
+        let mut file = Self {
+            functions: Vec::new(),
+            constants: BTreeMap::new(),
+        };
+        let mut is_inside = false;
+        for (whole, line) in statements {
+            let text = whole.trim();
+            if text.is_empty() {
+                continue;
+            }
+            let indent = whole.len() - whole.trim_start().len();
+            if indent > 0 {
+                if let Some(function) = file.functions.last_mut().filter(|_| is_inside) {
+                    function.body.push(Statement {
+                        text: text.to_owned(),
+                        line,
+                        indent,
+                    });
+                }
+                continue;
+            }
+            is_inside = false;
+            if let Some((name, parameters)) = definition(text) {
+                is_inside = true;
+                file.functions.push(Function {
+                    name,
+                    line,
+                    parameters,
+                    body: Vec::new(),
+                });
+            } else if let Some((name, value)) = local(text) {
+                file.constants.insert(name.to_owned(), value.to_owned());
+            }
+        }
+        file
+    }
+
+    fn find(&self, name: &str) -> Option<&Function> {
+        self.functions.iter().find(|function| function.name == name)
+    }
+
+    /// Whether a function sets parts of a configuration, or starts from what another function makes and returns it.
+    fn makes_configuration(&self, function: &Function) -> bool {
+        let takes_one = function.parameters.iter().any(|(name, default)| {
+            default.is_none() && matches!(name.as_str(), "cfg" | "config" | "recipe")
+        });
+        let sets = |statement: &Statement| {
+            let target = assignment(&statement.text).is_some_and(|(key, _)| {
+                let section = key.split('.').next().unwrap_or_default();
+                super::SECTIONS.contains(&section)
+            });
+            let starts = local(&statement.text)
+                .and_then(|(_, value)| call(value))
+                .is_some_and(|(name, _)| published::is_recipe(name) || name == "ConfigContainer");
+            target || starts
+        };
+        let returns = function.body.iter().any(|statement| {
+            let value = statement.text.strip_prefix("return ");
+            let value = value.or_else(|| local(&statement.text).map(|(_, value)| value));
+            value.and_then(call).is_some_and(|(name, _)| {
+                published::is_recipe(name)
+                    || self
+                        .find(name)
+                        .is_some_and(|other| other.body.iter().any(sets))
+            })
+        });
+        !takes_one && (function.body.iter().any(sets) || returns)
+    }
+}
+
+/// The settings so far.
+struct Run<'f> {
+    file: &'f File,
+    /// Keys, values and lines.
+    pairs: Vec<(String, String, u32)>,
+    elsewhere: Vec<(String, u32)>,
+    open: Vec<(String, u32)>,
+}
+
+impl Run<'_> {
+    /// Follows the statements of a function.
+    fn function(
+        &mut self,
+        function: &Function,
+        arguments: &BTreeMap<String, String>,
+        depth: usize,
+    ) {
+        let mut locals: BTreeMap<String, String> = BTreeMap::new();
+        for (name, default) in &function.parameters {
+            if let Some(value) = arguments.get(name).or(default.as_ref()) {
+                locals.insert(name.clone(), value.clone());
+            }
+        }
+        // The indentation of a block that is left out, and whether a branch of the choice at some indentation was taken.
+        let mut left_out: Option<usize> = None;
+        let mut taken: BTreeMap<usize, bool> = BTreeMap::new();
+        for statement in &function.body {
+            if left_out.is_some_and(|indent| statement.indent > indent) {
+                continue;
+            }
+            left_out = None;
+            let text = statement.text.as_str();
+            let indent = statement.indent;
+            let condition = ["if ", "elif "]
+                .into_iter()
+                .find_map(|word| text.strip_prefix(word))
+                .map(|condition| condition.trim_end_matches(':'));
+            if text.starts_with("else:") || text.starts_with("elif ") {
+                let is_done = taken.get(&indent).copied().unwrap_or(false);
+                let holds = condition.is_none_or(|condition| self.holds(condition, &locals));
+                if is_done || !holds {
+                    left_out = Some(indent);
+                } else {
+                    taken.insert(indent, true);
+                }
+            } else if let Some(condition) = condition {
+                let holds = self.holds(condition, &locals);
+                taken.insert(indent, holds);
+                if !holds {
+                    left_out = Some(indent);
+                }
+            } else if self.pairs.len() < MAX_PAIRS {
+                self.statement(statement, &mut locals, depth);
+            }
+        }
+    }
+
+    /// Whether a condition holds. One that depends on what is not known here counts as true.
+    fn holds(&self, condition: &str, locals: &BTreeMap<String, String>) -> bool {
+        let condition = condition.trim();
+        if let Some(inner) = condition.strip_prefix("not ") {
+            let known = self.plain(inner.trim(), locals);
+            return known.is_none_or(|value| !is_true(&value));
+        }
+        for (operator, wanted) in [
+            (" is not ", false),
+            (" is ", true),
+            (" != ", false),
+            (" == ", true),
+        ] {
+            if let Some((left, right)) = condition.split_once(operator) {
+                let (left, right) = (
+                    self.plain(left.trim(), locals),
+                    self.plain(right.trim(), locals),
+                );
+                return match (left, right) {
+                    (Some(left), Some(right)) => (left == right) == wanted,
+                    _ => true,
+                };
+            }
+        }
+        self.plain(condition, locals)
+            .is_none_or(|value| is_true(&value))
+    }
+
+    /// The plain value of an expression, as written: a literal, or a name that stands for one.
+    fn plain(&self, expression: &str, locals: &BTreeMap<String, String>) -> Option<String> {
+        let mut value = expression;
+        let is_path = |value: &str| {
+            value.starts_with(|c: char| c.is_ascii_alphabetic())
+                && value
+                    .bytes()
+                    .all(|b| b"_.".contains(&b) || b.is_ascii_alphanumeric())
+        };
+        if let Some((object, key)) = value.split_once('.').filter(|_| is_path(value)) {
+            // Another part of the configuration, or a constant such as `torch.bfloat16`.
+            let mut set = self.pairs.iter().rev();
+            return match set.find(|(known, ..)| known == key) {
+                Some((_, value, _)) => Some(value.clone()),
+                None => (!matches!(object, "cfg" | "config")).then(|| value.to_owned()),
+            };
+        }
+        for _ in 0..MAX_DEPTH {
+            if let Some(text) = joined(value) {
+                return Some(text);
+            }
+            let inner = value
+                .strip_prefix('(')
+                .and_then(|value| value.strip_suffix(')'));
+            value = inner
+                .filter(|inner| !inner.contains([',', '(']))
+                .map_or(value, str::trim);
+            let is_name = value.starts_with(|c: char| c == '_' || c.is_ascii_alphabetic())
+                && value
+                    .bytes()
+                    .all(|b| b == b'_' || b.is_ascii_alphanumeric());
+            if !is_name || matches!(value, "None" | "True" | "False") {
+                return is_literal(value).then(|| value.to_owned());
+            }
+            let known = locals.get(value).or_else(|| self.file.constants.get(value));
+            value = match known {
+                Some(known) => known,
+                None => published::constant(value)?,
+            };
+        }
+        None
+    }
+
+    fn statement(
+        &mut self,
+        statement: &Statement,
+        locals: &mut BTreeMap<String, String>,
+        depth: usize,
+    ) {
+        let Statement { text, line, .. } = statement;
+        if let Some((key, value)) = assignment(text) {
+            self.set(key, value, *line, locals);
+        } else if let Some((name, value)) = local(text) {
+            match call(value) {
+                Some((function, arguments)) if !function.contains('.') => {
+                    self.called(function, arguments, *line, locals, depth, true);
+                }
+                _ => {
+                    let value = self
+                        .plain(value, locals)
+                        .unwrap_or_else(|| value.to_owned());
+                    locals.insert(name.to_owned(), value);
+                }
+            }
+        } else {
+            let returned = text.strip_prefix("return ");
+            let expression = returned.unwrap_or(text);
+            if let Some((function, arguments)) =
+                call(expression).filter(|(name, _)| !name.contains('.'))
+            {
+                self.called(
+                    function,
+                    arguments,
+                    *line,
+                    locals,
+                    depth,
+                    returned.is_some(),
+                );
+            }
+        }
+    }
+
+    /// Follows a call: of a function of the file, or of one whose configuration is known.
+    fn called(
+        &mut self,
+        name: &str,
+        arguments: &str,
+        line: u32,
+        locals: &BTreeMap<String, String>,
+        depth: usize,
+        makes: bool,
+    ) {
+        let arguments = parts(arguments);
+        // A configuration that a call changes is made by another call inside.
+        for argument in &arguments {
+            let inner = call(argument).filter(|(inner, _)| {
+                published::is_recipe(inner) || self.file.find(inner).is_some()
+            });
+            if let Some((inner, of_inner)) = inner {
+                self.called(inner, of_inner, line, locals, depth + 1, true);
+            }
+        }
+        if let Some(function) = self.file.find(name).filter(|_| depth < MAX_DEPTH) {
+            let mut given = BTreeMap::new();
+            for (position, argument) in arguments.iter().enumerate() {
+                let (parameter, value) = match named(argument) {
+                    Some(pair) => pair,
+                    None => match function.parameters.get(position) {
+                        Some((parameter, _)) => (parameter.as_str(), argument.as_str()),
+                        None => continue,
+                    },
+                };
+                if let Some(value) = self.plain(value, locals) {
+                    given.insert(parameter.to_owned(), value);
+                }
+            }
+            return self.function(function, &given, depth + 1);
+        }
+        if name == "ConfigContainer" {
+            for argument in &arguments {
+                if let Some((section, value)) = named(argument) {
+                    self.set(section, value, line, locals);
+                }
+            }
+        } else if let Some(base) = published::base(name) {
+            for (key, value) in base {
+                self.pairs.push((key.to_owned(), value.to_owned(), line));
+            }
+        } else if makes && published::is_recipe(name) {
+            for (key, value) in published::base_of_recipe(name) {
+                self.pairs.push((key.to_owned(), value.to_owned(), line));
+            }
+            let model = model_of(name).unwrap_or(name);
+            self.pairs
+                .push(("model.hf_model_id".to_owned(), model.to_owned(), line));
+            self.elsewhere.push((name.to_owned(), line));
+        } else if arguments
+            .iter()
+            .any(|argument| argument.starts_with("cfg") || argument.starts_with("config"))
+        {
+            self.elsewhere.push((name.to_owned(), line));
+        }
+    }
+
+    /// Applies an assignment to a part of the configuration.
+    fn set(&mut self, key: &str, value: &str, line: u32, locals: &BTreeMap<String, String>) {
+        if let Some(repository) = repository(value) {
+            let named = self.plain(repository, locals);
+            let name = named.unwrap_or_else(|| repository.to_owned());
+            let name = name.trim_matches(['"', '\'']).to_owned();
+            // Settings of an earlier model are gone with it.
+            self.pairs.retain(|(key, ..)| !key.starts_with("model."));
+            return self
+                .pairs
+                .push(("model.hf_model_id".to_owned(), name, line));
+        }
+        let is_section = !key.contains('.');
+        if let Some((class, arguments)) = call(value) {
+            if class.ends_with("get_mixed_precision_config") {
+                let name = parts(arguments).into_iter().next().unwrap_or_default();
+                let name = self.plain(&name, locals).unwrap_or(name);
+                return self.pairs.push((key.to_owned(), name, line));
+            }
+            let is_class = class
+                .rsplit('.')
+                .next()
+                .is_some_and(|name| name.starts_with(char::is_uppercase));
+            if key == "model" && !is_class {
+                return self.elsewhere.push((class.to_owned(), line));
+            }
+            if is_section && arguments.trim().is_empty() {
+                return self.pairs.push((key.to_owned(), class.to_owned(), line));
+            }
+            if is_section {
+                if key == "peft" {
+                    self.pairs
+                        .push(("peft._target_".to_owned(), class.to_owned(), line));
+                }
+                for argument in parts(arguments) {
+                    if let Some((name, value)) = named(&argument) {
+                        self.push(format!("{key}.{name}"), value, line, locals);
+                    }
+                }
+                return;
+            }
+        }
+        if key.contains('.') || matches!(key, "mixed_precision" | "comm_overlap" | "peft") {
+            self.push(key.to_owned(), value, line, locals);
+        }
+    }
+
+    /// Adds a setting, or records that its value is not known.
+    fn push(&mut self, key: String, value: &str, line: u32, locals: &BTreeMap<String, String>) {
+        // Functions and layer specifications have names of their own.
+        let is_named = key.ends_with("activation_func") || key.ends_with("_spec");
+        let plain = self.plain(value, locals);
+        if let Some(value) = plain.or_else(|| is_named.then(|| value.to_owned())) {
+            self.open.retain(|(known, _)| *known != key);
+            self.pairs.push((key, value, line));
+        } else {
+            self.pairs.retain(|(known, ..)| *known != key);
+            self.open.push((key, line));
+        }
+    }
+}

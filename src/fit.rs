@@ -6,13 +6,15 @@
 //! and [`estimate`](crate::memory::estimate) alone what it needs.
 
 mod candidates;
+mod layout;
 mod limits;
 mod measure;
 mod moves;
 mod price;
 mod search;
 
-pub use limits::{fewest_gpus, largest_micro_batch, longest_sequence};
+pub use layout::LayoutSearch;
+pub use limits::{Limit, fewest_gpus, largest_micro_batch, longest_sequence};
 pub use measure::Measured;
 pub use moves::{Change, Move};
 pub use price::{MoveKind, Price};

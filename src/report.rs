@@ -4,6 +4,7 @@
 //! estimate that they show, and a semantic class, for which style sheets have colors.
 
 pub mod amount;
+pub mod caption;
 pub mod charts;
 pub mod explain;
 pub mod headroom;
@@ -11,6 +12,7 @@ pub mod in_flight;
 pub mod markup;
 pub mod modules;
 pub mod moments;
+pub mod moves;
 pub mod packing;
 pub mod parts;
 pub mod rank_details;

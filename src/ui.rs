@@ -8,6 +8,7 @@
 )]
 
 mod app;
+mod background;
 mod browser;
 mod components;
 pub mod dialogs;
@@ -16,6 +17,7 @@ pub mod preferences;
 mod results;
 pub mod state;
 mod summary;
+mod title;
 mod url_sync;
 mod values;
 

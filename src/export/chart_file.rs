@@ -10,7 +10,7 @@ use super::provenance::made_by;
 use crate::config::check;
 use crate::config::problem::Problem;
 use crate::formats::share_url;
-use crate::formats::state::ShareState;
+use crate::formats::state::{PresetRef, ShareState};
 use crate::memory::line::stage_lines;
 use crate::memory::{StageRef, estimate};
 use crate::report::amount::Unit;
@@ -99,7 +99,8 @@ pub fn chart_file(
         width,
         row: ROW,
     };
-    let picture = pictures::draw(chart, &subject, options.coloring).ok_or_else(unknown)?;
+    let model = share.setup.preset.as_ref().and_then(PresetRef::label);
+    let picture = pictures::draw(chart, &subject, model, options.coloring).ok_or_else(unknown)?;
     let metadata = format!("{}: {}", made_by(), share_url::encode(share));
     Ok(picture.child(tag("metadata").text(metadata)).to_string())
 }

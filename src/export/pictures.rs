@@ -1,6 +1,7 @@
 //! All pictures that can be exported, by their names.
 
 use super::{rank_map, style, svg};
+use crate::report::caption::with_caption;
 use crate::report::charts::{CHARTS, Subject};
 use crate::report::markup::Markup;
 use crate::report::rank_map::Coloring;
@@ -12,14 +13,20 @@ pub fn names() -> impl Iterator<Item = (&'static str, &'static str)> {
     charts.chain([(rank_map::ID, rank_map::TITLE)])
 }
 
-/// Draws the picture with this id as an `<svg>` element; `None` where no picture has it. `coloring` is for the rank map.
+/// Draws the picture with this id as an `<svg>` element, with the job and the names of its colors below it; `None` where no
+/// picture has the id. `model` is the name of the job's model, and `coloring` is for the rank map.
 #[must_use]
-pub fn draw(name: &str, subject: &Subject<'_>, coloring: Coloring) -> Option<Markup> {
+pub fn draw(
+    name: &str,
+    subject: &Subject<'_>,
+    model: Option<&str>,
+    coloring: Coloring,
+) -> Option<Markup> {
     if name == rank_map::ID {
         return Some(rank_map::picture(subject, coloring));
     }
     let chart = CHARTS.iter().find(|chart| chart.id == name)?;
-    let mut scene = (chart.draw)(subject);
+    let mut scene = with_caption((chart.draw)(subject), subject, model);
     if let Some(note) = verdict::headline(subject.config.not_modelled()) {
         scene = scene.with_note(&note);
     }

@@ -8,6 +8,26 @@ use crate::config::validate;
 use crate::parallel::mimo::LANGUAGE_MODULE;
 use crate::value::Value;
 
+/// The largest or smallest value of a setting with which a job fits.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Limit {
+    /// The value.
+    pub value: u64,
+    /// The index of the module that has the setting.
+    pub module: usize,
+    /// The settings with which the job has the value; null stands for a default.
+    pub settings: Vec<(F, Value)>,
+}
+
+impl Limit {
+    /// Gives a job the value.
+    pub fn apply(&self, job: &mut RawJob) {
+        for (field, value) in &self.settings {
+            job.put(self.module, *field, value.clone());
+        }
+    }
+}
+
 /// The step of sequence lengths, in tokens, where parallel sizes do not ask for a larger one.
 const SEQUENCE_STEP: u64 = 128;
 /// The longest sequence that is tried, in tokens.
@@ -22,7 +42,7 @@ const MOST_TRIED: u64 = 4096;
 /// and TP divide; `None` where even the shortest does not fit, or no GPU is chosen. It sets the sequence length of the
 /// language model, and its largest position where that is less.
 #[must_use]
-pub fn longest_sequence(job: &RawJob) -> Option<u64> {
+pub fn longest_sequence(job: &RawJob) -> Option<Limit> {
     let (module, config) = language(job)?;
     let m = config.modules().get(module)?;
     let parts = m.tp.saturating_mul(m.cp).saturating_mul(2);
@@ -57,11 +77,18 @@ pub fn longest_sequence(job: &RawJob) -> Option<u64> {
             _ => break,
         }
     }
-    (known > 0).then(|| known.saturating_mul(step))
+    (known > 0).then(|| {
+        let value = known.saturating_mul(step);
+        Limit {
+            value,
+            module,
+            settings: sequence_settings(job, module, value),
+        }
+    })
 }
 
 /// The settings of a sequence length.
-pub(super) fn sequence_settings(job: &RawJob, module: usize, length: u64) -> Vec<(F, Value)> {
+fn sequence_settings(job: &RawJob, module: usize, length: u64) -> Vec<(F, Value)> {
     let mut settings = vec![(F::seq_length, Value::Int(length.into()))];
     if job
         .number(module, F::max_position_embeddings)
@@ -75,22 +102,23 @@ pub(super) fn sequence_settings(job: &RawJob, module: usize, length: u64) -> Vec
 /// The largest micro batch with which a job fits its GPU even with the largest overheads, with the same global batch;
 /// `None` where none does, or no GPU is chosen.
 #[must_use]
-pub fn largest_micro_batch(job: &RawJob) -> Option<u64> {
+pub fn largest_micro_batch(job: &RawJob) -> Option<Limit> {
     let (module, config) = language(job)?;
     let m = config.modules().get(module)?;
     let samples = m.derived().global_batch_size / m.dp.max(1);
     let sizes = divisors(samples);
-    let mut sizes = sizes.into_iter().rev();
-    sizes.find(|size| {
-        let settings = [(F::micro_batch_size, Value::Int((*size).into()))];
-        fits_with(job, &settings, module)
-    })
+    let limits = sizes.into_iter().rev().map(|value| Limit {
+        value,
+        module,
+        settings: vec![(F::micro_batch_size, Value::Int(value.into()))],
+    });
+    first_fitting(job, limits)
 }
 
 /// The fewest GPUs with which a job fits even with the largest overheads, with the same layout of a replica and the same
 /// global batch; `None` where none do, no GPU is chosen, or the job has several modules.
 #[must_use]
-pub fn fewest_gpus(job: &RawJob) -> Option<u64> {
+pub fn fewest_gpus(job: &RawJob) -> Option<Limit> {
     if !job.modules.is_empty() {
         return None;
     }
@@ -98,16 +126,24 @@ pub fn fewest_gpus(job: &RawJob) -> Option<u64> {
     let m = config.modules().first()?;
     let copy = m.tp.saturating_mul(m.pp).saturating_mul(m.cp);
     let batch = m.derived().global_batch_size;
-    let mut sizes = divisors(batch / m.args().micro_batch_size.max(1)).into_iter();
-    let gpus = sizes.find(|dp| {
-        let settings = [
-            (F::world_size, Value::Int(copy.saturating_mul(*dp).into())),
-            (F::global_batch_size, Value::Int(batch.into())),
-            (F::data_parallel_size, Value::Null),
-        ];
-        fits_with(job, &settings, 0)
+    let sizes = divisors(batch / m.args().micro_batch_size.max(1)).into_iter();
+    let limits = sizes.map(|dp| {
+        let value = copy.saturating_mul(dp);
+        Limit {
+            value,
+            module: 0,
+            settings: vec![
+                (F::world_size, Value::Int(value.into())),
+                (F::global_batch_size, Value::Int(batch.into())),
+                (F::data_parallel_size, Value::Null),
+            ],
+        }
     });
-    gpus.map(|dp| copy.saturating_mul(dp))
+    first_fitting(job, limits)
+}
+
+fn first_fitting(job: &RawJob, mut limits: impl Iterator<Item = Limit>) -> Option<Limit> {
+    limits.find(|limit| fits_with(job, &limit.settings, limit.module))
 }
 
 fn language(job: &RawJob) -> Option<(usize, Config)> {

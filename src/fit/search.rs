@@ -84,6 +84,12 @@ impl MoveSearch {
         self.now
     }
 
+    /// GPUs of one model replica of the job as it is.
+    #[must_use]
+    pub fn replica_gpus(&self) -> u64 {
+        self.replica
+    }
+
     /// The changes found so far with which the job fits: single ones first, then pairs, each from those that cost least.
     #[must_use]
     pub fn moves(&self) -> Vec<Move> {

@@ -121,7 +121,7 @@ impl Bucket {
             Self::ActivationsMlp => "MLP activations",
             Self::ActivationsExperts => "Expert activations",
             Self::ActivationsOutput => "Embedding and loss",
-            Self::Transients => "Only at the peak",
+            Self::Transients => "Transient at the peak",
         }
     }
 

@@ -54,7 +54,7 @@ pub fn memory_range(m: &Module, peak: Bytes, graphs: Bytes) -> MemoryRange {
     let nccl = multiply(a.nccl_mib_per_group, process_groups(m));
     let overheads = [
         Overhead {
-            what: "memory that the allocator reserves but does not use",
+            what: "reserved but unused (fragmentation)",
             low: above(low),
             high: above(a.reserved_over_allocated_high),
             field: FieldId::reserved_over_allocated_high,

@@ -73,7 +73,7 @@ fn row(saving: &Saving, scale: Scale) -> Row {
             (row.kind, row.saves) = match saved.saves {
                 0 => (Kind::Same, String::from("nothing")),
                 1.. => (Kind::Less, amount),
-                _ => (Kind::More, format!("gets worse: {amount} more")),
+                _ => (Kind::More, format!("+{amount}")),
             };
             row.peak = scale.amount(saved.peak);
             row.fullest = scale.amount(saved.worst);

@@ -110,7 +110,7 @@ pub fn gpu_words(config: &Config, scale: Scale) -> Option<String> {
     })
 }
 
-/// The GPUs with the largest peak in words, such as `on each GPU of the heaviest of 8 stages, stage 0`. A job with several
+/// The GPUs with the largest peak in words, such as `per GPU on stage 0, the fullest of 8`. A job with several
 /// modules has the first rank too, or the names of the modules that share the GPUs.
 #[must_use]
 pub fn worst_place(config: &Config, estimate: &Estimate) -> String {
@@ -121,9 +121,9 @@ pub fn worst_place(config: &Config, estimate: &Estimate) -> String {
     let name = stage_name(config, estimate.worst);
     let of = |at: &StageRef| config.modules().get(at.module).map_or("", |m| m.name());
     match (config.modules(), estimate.worst_rank.stages.as_slice()) {
-        ([_], _) => format!("on each GPU of the heaviest of {stages} stages, {name}"),
+        ([_], _) => format!("per GPU on {name}, the fullest of {stages}"),
         (_, [_]) => format!(
-            "on each GPU of the heaviest of {stages} stages, {name}, from rank {} on",
+            "per GPU on {name}, the fullest of {stages}, first at rank {}",
             estimate.worst_rank.rank
         ),
         (_, shared) => format!(

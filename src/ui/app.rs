@@ -11,6 +11,7 @@ use super::dialogs::{Dialogs, OpenDialog};
 use super::embed::Embed;
 use super::results::{Results, ResultsState};
 use super::summary::Summary;
+use super::title::Title;
 use super::url_sync::UrlSync;
 use super::{browser, url_sync};
 
@@ -36,6 +37,7 @@ fn Page() -> impl IntoView {
     // An embed has no dialogs.
     provide_context(OpenDialog::default());
     view! {
+        <Title />
         <Header />
         <main class="panes">
             <Summary />

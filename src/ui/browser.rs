@@ -113,6 +113,21 @@ pub(crate) fn focus_first(selector: &str) {
     }
 }
 
+/// Sets the title of the document.
+pub(crate) fn set_title(title: &str) {
+    if let Some(document) = document() {
+        document.set_title(title);
+    }
+}
+
+/// Clicks the first element that matches.
+pub(crate) fn click_first(selector: &str) {
+    let found = document().and_then(|document| document.query_selector(selector).ok().flatten());
+    if let Some(element) = found.and_then(|element| element.dyn_into::<HtmlElement>().ok()) {
+        element.click();
+    }
+}
+
 /// Whether the element that has the focus matches.
 pub(crate) fn focus_is(selector: &str) -> bool {
     document()

@@ -4,6 +4,7 @@ pub mod footer;
 pub mod form;
 pub mod header;
 pub mod help_dialog;
+pub mod lay_out;
 mod modal;
 mod module_list;
 mod preset_picker;

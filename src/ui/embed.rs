@@ -12,9 +12,10 @@ use leptos::prelude::*;
 
 use super::browser;
 use super::components::toasts::Toasts;
-use super::results::{NumbersPanel, ResultsState, StagesPanel, TimelinePanel};
+use super::results::{BucketLegend, NumbersPanel, ResultsState, StagesPanel, TimelinePanel};
 use super::state::State;
 use super::summary::Summary;
+use super::title::job_of;
 use crate::formats::share_url::encode;
 use frame_result::FrameResult;
 use presentation::{Part, Presentation};
@@ -27,6 +28,7 @@ pub(super) fn Embed() -> impl IntoView {
     ResultsState::provide();
     let asked = Presentation::from_query(&browser::query());
     let part = asked.part;
+    let job = Memo::new(move |_| job_of(state, state.outcome.read().as_deref()));
     let hash = Memo::new(move |_| encode(&state.share()));
     Effect::new(move |_| {
         let result = FrameResult::of(state, &hash.read()).json();
@@ -34,7 +36,10 @@ pub(super) fn Embed() -> impl IntoView {
     });
     view! {
         <main class="embed-parts" data-view=part.name()>
-            <h1 class="unseen">"Megatron Memory"</h1>
+            <h1 class="embed-title">
+                <span class="unseen">"Megatron Memory: "</span>
+                {job}
+            </h1>
             <Summary />
             <Settings asked=asked />
             <div class="results-pane">
@@ -57,6 +62,7 @@ fn Panels(part: Part) -> impl IntoView {
         Part::Full => view! { <StagesPanel /><TimelinePanel /><NumbersPanel /> }.into_any(),
         Part::Table => view! { <NumbersPanel /> }.into_any(),
         Part::Timeline => view! { <TimelinePanel /><StagesPanel /> }.into_any(),
-        Part::Compact | Part::Bar | Part::Sweep => ().into_any(),
+        Part::Compact | Part::Bar => view! { <BucketLegend /> }.into_any(),
+        Part::Sweep => ().into_any(),
     }
 }

@@ -8,6 +8,7 @@ mod compare;
 mod deferred;
 mod detail;
 mod explain;
+mod fit;
 mod frameworks;
 mod highlight;
 mod numbers;
@@ -26,11 +27,12 @@ use compare::ComparePanel;
 pub(super) use compare::pin;
 use detail::DetailPanel;
 pub(super) use detail::TimelinePanel;
+use fit::FitPanel;
 use frameworks::FrameworksPanel;
 pub(super) use numbers::NumbersPanel;
 use ranks::RanksPanel;
 use savings::SavingsPanel;
-pub(super) use stages::StagesPanel;
+pub(super) use stages::{BucketLegend, StagesPanel};
 pub(super) use state::ResultsState;
 
 /// All results below the headline. [`ResultsState::provide`] comes first.
@@ -39,6 +41,7 @@ pub(super) fn Results() -> impl IntoView {
     view! {
         <div class="results">
             <ComparePanel />
+            <FitPanel />
             <StagesPanel />
             <DetailPanel />
             <SavingsPanel />

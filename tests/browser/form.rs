@@ -223,7 +223,7 @@ fn the_live_region_speaks_once_a_second_at_most_and_no_message_takes_the_focus()
     }
     page.eval("document.querySelector('[data-testid=reset]').click()");
     page.until("document.querySelector('.notice').checkVisibility()");
-    page.until("document.getElementById('spoken').innerText.includes('those of the preset again')");
+    page.until("document.getElementById('spoken').innerText.includes('Reset to the preset.')");
     assert_eq!(page.eval("document.activeElement.id"), "field-pp");
     thread::sleep(Duration::from_millis(2500));
     let spoken = page.eval("spoken");

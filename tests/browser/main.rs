@@ -26,6 +26,7 @@ mod evidence;
 mod files;
 mod firefox;
 mod first_view;
+mod fit;
 mod form;
 mod heap;
 mod link;

@@ -20,7 +20,9 @@ fn choose(page: &Page, list: &str, entry: &str) {
 /// The reference layout, chosen from the list of presets.
 fn reference() -> Page {
     let page = Page::open("v1;m=llama3-8b@1");
-    choose(&page, "#preset", "qwen3.5-vl-27b");
+    page.click("#preset");
+    page.until("document.querySelector('#presets [value=\"qwen3.5-vl-27b\"]')");
+    page.click("#presets [value='qwen3.5-vl-27b']");
     page.until("document.querySelectorAll('.module').length === 2");
     page
 }

@@ -7,7 +7,8 @@ use megatron_memory::config::fields::FieldId as F;
 use megatron_memory::config::raw::RawJob;
 use megatron_memory::config::{NameSet, check};
 use megatron_memory::fit::{
-    Move, MoveKind, MoveSearch, Price, fewest_gpus, largest_micro_batch, longest_sequence,
+    LayoutSearch, Move, MoveKind, MoveSearch, Price, fewest_gpus, largest_micro_batch,
+    longest_sequence,
 };
 use megatron_memory::formats::state::Setup;
 use megatron_memory::memory::estimate;
@@ -266,7 +267,11 @@ fn largest_sizes_are_those_of_trying_all() {
         let a = config.modules()[0].args();
         let copy = config.world_size() / d.data_parallel_size;
 
-        let length = longest_sequence(&job).unwrap();
+        let limit = longest_sequence(&job).unwrap();
+        let length = limit.value;
+        let mut longest = job.clone();
+        limit.apply(&mut longest);
+        assert!(fits(&longest), "{id} with {length}");
         let lengths = |length: u64| {
             let positions = (F::max_position_embeddings, int(length.max(1 << 20)));
             let learned = preset.id == "gpt3-175b";
@@ -292,7 +297,8 @@ fn largest_sizes_are_those_of_trying_all() {
         let samples = d.global_batch_size / d.data_parallel_size;
         let all =
             (1..=samples).filter(|size| fits(&with(&job, &[(F::micro_batch_size, int(*size))])));
-        assert_eq!(largest_micro_batch(&job), all.max(), "{id}");
+        let found = largest_micro_batch(&job).map(|limit| limit.value);
+        assert_eq!(found, all.max(), "{id}");
 
         let all = (1..=d.global_batch_size / a.micro_batch_size).find(|dp| {
             let world = (F::world_size, int(copy * dp));
@@ -301,6 +307,31 @@ fn largest_sizes_are_those_of_trying_all() {
                 &[world, (F::global_batch_size, int(d.global_batch_size))],
             ))
         });
-        assert_eq!(fewest_gpus(&job), all.map(|dp| dp * copy), "{id}");
+        let found = fewest_gpus(&job).map(|limit| limit.value);
+        assert_eq!(found, all.map(|dp| dp * copy), "{id}");
     }
+}
+
+#[test]
+fn a_layout_is_found_for_other_gpus_than_those_of_the_job() {
+    for (id, gpus) in [
+        ("qwen3-235b-a22b", 64),
+        ("deepseek-v3", 512),
+        ("llama3-70b", 16),
+    ] {
+        let preset = PRESETS.iter().find(|p| p.id == id).unwrap();
+        let job = with(&Setup::of_preset(preset).job, &[(F::world_size, int(gpus))]);
+        let mut search = LayoutSearch::new(&job).unwrap();
+        while !search.advance(64) {}
+        let settings = search.settings().unwrap();
+        let job = with(&job, &settings);
+        assert!(fits(&job), "{id}: {settings:?}");
+        assert_eq!(check(&job).config.unwrap().world_size(), gpus);
+    }
+    // Nothing holds this model.
+    let preset = PRESETS.iter().find(|p| p.id == "deepseek-v3").unwrap();
+    let job = with(&Setup::of_preset(preset).job, &[(F::world_size, int(8))]);
+    let mut search = LayoutSearch::new(&job).unwrap();
+    while !search.advance(64) {}
+    assert_eq!(search.settings(), None);
 }

@@ -3,7 +3,7 @@
 use megatron_memory::{
     config::{self, job::Config},
     export::pictures,
-    formats::share_url,
+    formats::{share_url, state::PresetRef},
     memory::{
         Estimate, estimate,
         line::{Line, stage_lines},
@@ -54,7 +54,9 @@ fn picture(link: &str, chart: &str) -> Result<String, Error> {
     let estimate = estimate(config);
     let lines = stage_lines(config, &estimate, estimate.worst);
     let subject = fullest(config, &estimate, &lines);
-    let picture = pictures::draw(chart, &subject, Coloring::Memory);
+    let preset = share.setup.preset.as_ref();
+    let model = preset.and_then(PresetRef::label);
+    let picture = pictures::draw(chart, &subject, model, Coloring::Memory);
     let picture = picture.ok_or_else(|| pictures::unknown(chart))?;
     Ok(picture.to_string())
 }

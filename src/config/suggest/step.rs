@@ -37,6 +37,7 @@ pub fn step(job: &RawJob, module: usize, id: FieldId, to: Step) -> Option<u64> {
         return None;
     };
     let now = now(job, module, id)?;
+    let unit = unit(id, now);
     let mut trial = job.clone();
     let mut legal = |candidate: u64| {
         trial.put(module, id, Value::Int(candidate.into()));
@@ -46,8 +47,8 @@ pub fn step(job: &RawJob, module: usize, id: FieldId, to: Step) -> Option<u64> {
             .any(|p| p.is_error() && p.fields.contains(&id))
     };
     let (up, start) = match to {
-        Step::Up => (true, now.checked_add(1)?),
-        Step::Down => (false, now.checked_sub(1)?),
+        Step::Up => (true, now.checked_add(unit)? / unit * unit),
+        Step::Down => (false, now.checked_sub(1)? / unit * unit),
         Step::Double => (true, now.checked_mul(2)?),
         Step::Halve => (false, now / 2),
         Step::First => (true, min),
@@ -58,10 +59,11 @@ pub fn step(job: &RawJob, module: usize, id: FieldId, to: Step) -> Option<u64> {
     }
     let mut reach = |up: bool| {
         let near = (0..TRIES).filter_map(|i| {
+            let away = unit.saturating_mul(i);
             if up {
-                start.checked_add(i)
+                start.checked_add(away)
             } else {
-                start.checked_sub(i)
+                start.checked_sub(away)
             }
         });
         // Beyond the nearest values, the usual ones: powers of two and three times those.
@@ -77,6 +79,16 @@ pub fn step(job: &RawJob, module: usize, id: FieldId, to: Step) -> Option<u64> {
         None if reach(!up).is_none() => Some(start),
         there => there,
     }
+}
+
+/// The distance between the values that steps lead through: an eighth of the power of two below a sequence length, and 1
+/// for all other fields.
+fn unit(id: FieldId, now: u64) -> u64 {
+    if id != FieldId::seq_length {
+        return 1;
+    }
+    let power = now.max(1).ilog2();
+    1 << power.saturating_sub(3)
 }
 
 /// The number that a field holds, or its default; nothing where it holds none.

@@ -15,6 +15,7 @@ mod section_summary;
 mod stepping;
 mod sweep;
 
+pub use control::{Select, TextBox, gpu_options};
 pub use field_search::SEARCH;
 pub use problem_note::{FixButton, ProblemNote};
 

@@ -1,8 +1,10 @@
 //! The line at the top: the preset, what can be done with the job, and how the page looks.
 
+mod cluster;
 mod link_dialog;
 mod look_controls;
 
+use cluster::Cluster;
 use link_dialog::LinkDialog;
 use look_controls::LookControls;
 
@@ -34,7 +36,13 @@ pub fn Header() -> impl IntoView {
         </a>
         <header class="header">
             <h1>"Megatron Memory"</h1>
-            <PresetPicker />
+            <p class="tagline">
+                "GPU memory of a Megatron training run, and why."
+            </p>
+            <div class="job" role="group" aria-label="Model and GPUs">
+                <PresetPicker />
+                <Cluster />
+            </div>
             <JobActions />
             <button type="button" class="more" data-testid="more" popovertarget=MENU>
                 "More"
@@ -138,16 +146,14 @@ fn reset(state: State) {
     }
     let start = state.setup.read_untracked().start();
     state.jump(start);
-    state
-        .toasts
-        .offer_undo("All settings are those of the preset again.");
+    state.toasts.offer_undo("Reset to the preset.");
 }
 
 /// Puts the link on the clipboard, or shows it where the browser refuses.
 fn copy_link(state: State, open_dialog: OpenDialog) {
     browser::copy(&url_sync::address(state), move |copied| {
         if copied {
-            state.toasts.tell("The link is on the clipboard.");
+            state.toasts.tell("Link copied.");
         } else {
             open_dialog.open(DialogKind::Link);
         }

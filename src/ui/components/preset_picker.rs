@@ -1,73 +1,105 @@
-//! The list of models and of jobs of several modules.
+//! The model of the job, and the list of models and of jobs of several modules, which a button opens.
 
+mod list;
 mod pick;
 
-use crate::presets::PRESETS;
-use crate::presets::jobs::JOBS;
-use crate::ui::state::State;
-use leptos::html::Select;
+use leptos::ev::KeyboardEvent;
 use leptos::prelude::*;
 
-/// The list of presets: models by family, then jobs of several modules.
+use crate::presets::{by_id, jobs};
+use crate::ui::browser;
+use crate::ui::state::State;
+use list::{Order, PresetList};
+
+/// The id of the list that the button opens.
+const LIST: &str = "presets";
+
+/// A button with the name of the model, which opens the list of presets.
 #[component]
 pub fn PresetPicker() -> impl IntoView {
     let state = expect_context::<State>();
-    let list = NodeRef::<Select>::new();
     let chosen = Memo::new(move |_| {
         let setup = state.setup.read();
         let preset = setup.preset.as_ref();
         preset.map(|preset| preset.id.clone()).unwrap_or_default()
     });
-    // Once the options are there: a list holds only what it offers.
-    Effect::new(move |_| {
-        if let Some(list) = list.get() {
-            list.set_value(&chosen.read());
+    let query = RwSignal::new(String::new());
+    let order = RwSignal::new(Order::default());
+    // The list is drawn when it is first asked for.
+    let is_wanted = RwSignal::new(false);
+    let press = move |event: KeyboardEvent| match event.key().as_str() {
+        "Enter" => {
+            event.prevent_default();
+            browser::click_first("#presets .preset-option");
         }
-    });
+        "ArrowDown" => {
+            event.prevent_default();
+            browser::focus_first("#presets .preset-option");
+        }
+        _ => {}
+    };
+    let open = move |_| {
+        query.set(String::new());
+        is_wanted.set(true);
+    };
     view! {
-        <label class="preset">
-            <span class="unseen">"Model"</span>
-            <select
+        <div class="preset">
+            <button
+                type="button"
                 id="preset"
-                node_ref=list
-                on:change:target=move |event| pick::pick(state, &event.target().value())
+                value=chosen
+                aria-haspopup="dialog"
+                popovertarget=LIST
+                on:click=open
             >
-                <option value="" disabled hidden>
-                    "No preset"
-                </option>
-                {families()
-                    .into_iter()
-                    .map(|family| view! { <PresetGroup label=family.0 entries=family.1 /> })
-                    .collect_view()}
-                <PresetGroup
-                    label="Several modules"
-                    entries=JOBS.iter().map(|job| (job.id, job.name)).collect()
-                />
-            </select>
-        </label>
+                <span class="unseen">"Model: "</span>
+                <span class="preset-name">{move || name(&chosen.read())}</span>
+            </button>
+            <div id=LIST popover="" role="dialog" aria-label="Choose a model">
+                <div class="preset-tools">
+                    <input
+                        id="preset-search"
+                        type="search"
+                        placeholder="Find a model"
+                        aria-label="Find a model by name, family or publisher"
+                        autocomplete="off"
+                        spellcheck="false"
+                        autofocus
+                        prop:value=query
+                        on:input:target=move |event| query.set(event.target().value())
+                        on:keydown=press
+                    />
+                    <div class="segments" role="group" aria-label="Order of the models">
+                        <OrderButton order to=Order::Family label="Family" />
+                        <OrderButton order to=Order::Size label="Size" />
+                        <OrderButton order to=Order::Date label="Newest" />
+                    </div>
+                </div>
+                <Show when=move || is_wanted.get()>
+                    <PresetList chosen query order />
+                </Show>
+            </div>
+        </div>
     }
 }
 
-/// The ids and names of presets that stand together.
-type Entries = Vec<(&'static str, &'static str)>;
-
+/// A button that puts the list in another order.
 #[component]
-fn PresetGroup(label: &'static str, entries: Entries) -> impl IntoView {
-    let options = entries
-        .into_iter()
-        .map(|(id, name)| view! { <option value=id>{name}</option> });
-    view! { <optgroup label=label>{options.collect_view()}</optgroup> }
+fn OrderButton(order: RwSignal<Order>, to: Order, label: &'static str) -> impl IntoView {
+    view! {
+        <button
+            type="button"
+            aria-pressed=move || (order.get() == to).to_string()
+            on:click=move |_| order.set(to)
+        >
+            {label}
+        </button>
+    }
 }
 
-/// The models by family, families in the order of their first model.
-fn families() -> Vec<(&'static str, Entries)> {
-    let mut families: Vec<(&str, Entries)> = Vec::new();
-    for model in PRESETS {
-        let entry = (model.id, model.name);
-        match families.iter_mut().find(|(name, _)| *name == model.family) {
-            Some((_, entries)) => entries.push(entry),
-            None => families.push((model.family, vec![entry])),
-        }
-    }
-    families
+/// The name of a preset on the button.
+fn name(id: &str) -> &'static str {
+    let model = by_id(id).map(|preset| preset.name);
+    let job = || jobs::by_id(id).map(|job| job.name);
+    model.or_else(job).unwrap_or("Choose a model")
 }

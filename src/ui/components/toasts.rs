@@ -16,6 +16,11 @@ const LIVE_REGION: &str = "spoken";
 /// How long the settings must rest before the new verdict is announced, in milliseconds.
 const REST: u32 = 1000;
 
+/// How long a message stays, in milliseconds.
+const STAY: u32 = 6_000;
+/// How long a message stays that offers to undo a step.
+const STAY_WITH_UNDO: u32 = 20_000;
+
 /// A message in the toast.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Toast {
@@ -29,6 +34,18 @@ struct Toast {
 pub struct Toasts {
     toast: RwSignal<Option<Toast>>,
     announcer: Announcer,
+    /// The timer that takes the toast away.
+    leaving: Leaving,
+}
+
+/// The timer of the toast. It is cancelled when another one takes its place.
+#[derive(Clone, Copy)]
+struct Leaving(StoredValue<Option<Timeout>, LocalStorage>);
+
+impl Default for Leaving {
+    fn default() -> Self {
+        Self(StoredValue::new_local(None))
+    }
 }
 
 impl Toasts {
@@ -65,6 +82,26 @@ impl Toasts {
     fn show(self, text: String, offers_undo: bool) {
         self.announcer.announce(text.clone());
         self.toast.set(Some(Toast { text, offers_undo }));
+        self.leave_later();
+    }
+
+    /// Takes the toast away after a while.
+    fn leave_later(self) {
+        let toast = self.toast.read_untracked();
+        let Some(toast) = toast.as_ref() else { return };
+        let stay = if toast.offers_undo {
+            STAY_WITH_UNDO
+        } else {
+            STAY
+        };
+        self.leaving
+            .0
+            .set_value(Some(Timeout::new(stay, move || self.dismiss())));
+    }
+
+    /// Lets the toast stay: the reader is about to use it.
+    fn stay(self) {
+        self.leaving.0.set_value(None);
     }
 }
 
@@ -96,6 +133,10 @@ pub fn Toasts() -> impl IntoView {
             role="region"
             aria-label="Message"
             hidden=move || toasts.toast.read().is_none()
+            on:pointerenter=move |_| toasts.stay()
+            on:pointerleave=move |_| toasts.leave_later()
+            on:focusin=move |_| toasts.stay()
+            on:focusout=move |_| toasts.leave_later()
         >
             <p>{text}</p>
             <button

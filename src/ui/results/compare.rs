@@ -32,7 +32,7 @@ pub(super) fn ComparePanel() -> impl IntoView {
         <div class="compare-place">
             <Show when=move || is_pinned.get()>
                 <Panel class="frameworks compare" title=TITLE needs_result=false>
-                    <PanelHead id=TITLE title="Against the pinned job" note="the fullest stage of each">
+                    <PanelHead id=TITLE title="Compared with pinned" note="the fullest stage of each">
                         <button type="button" class="link" on:click=move |_| page.swap()>"Swap"</button>
                         <button type="button" class="link" on:click=move |_| page.pin(None)>"Unpin"</button>
                     </PanelHead>
@@ -97,7 +97,7 @@ impl Comparison {
             let reason = another_job(&outcome.config)?;
             Some(format!("{name}: estimate of another job, {reason}"))
         };
-        let remarks = [remark("Pinned", pinned), remark("Now", now)];
+        let remarks = [remark("Pinned", pinned), remark("Current", now)];
         let is_held = |bucket: &Bucket| old.bytes(*bucket).max(new.bytes(*bucket)) > Bytes::ZERO;
         let buckets = Bucket::ALL.into_iter().filter(is_held).map(|bucket| {
             let (old, new) = (old.bytes(bucket), new.bytes(bucket));
@@ -161,7 +161,7 @@ fn DifferentSettings() -> impl IntoView {
     move || {
         let settings = settings.get();
         if settings.is_empty() {
-            return view! { <p class="panel-note">"The settings are the same."</p> }.into_any();
+            return view! { <p class="panel-note">"No setting differs."</p> }.into_any();
         }
         let items = settings.into_iter().map(|(label, values)| {
             view! { <div><dt>{label}</dt><dd>{values}</dd></div> }
@@ -207,6 +207,6 @@ pub(in super::super) fn pin(state: State) {
         return;
     }
     state.pin(Some(state.setup.get_untracked()));
-    let said = "This job is pinned: the results show what every change makes of it.";
+    let said = "Pinned. Change a setting to see the difference.";
     state.toasts.tell(said);
 }

@@ -35,7 +35,7 @@ pub(in super::super) fn NumbersPanel() -> impl IntoView {
     let note = move || format!("{} on each GPU", results.page.unit.get().symbol());
     view! {
         <Panel class="numbers" title=TITLE>
-            <PanelHead id=TITLE title="All numbers" note=Signal::derive(note)>
+            <PanelHead id=TITLE title="Table" note=Signal::derive(note)>
                 <CopyButton table=table />
             </PanelHead>
             <SidewaysScroll title=TITLE>

@@ -50,7 +50,7 @@ pub(super) fn PanelHead(
 ) -> impl IntoView {
     view! {
         <header class="panel-head">
-            <h2 id=id>{title}</h2>
+            <h2 id=id tabindex="-1">{title}</h2>
             <p class="panel-note">{note}</p>
             {children.map(|children| children())}
         </header>

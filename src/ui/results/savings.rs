@@ -30,7 +30,7 @@ pub(super) fn SavingsPanel() -> impl IntoView {
             <div class="savings">
                 <SidewaysScroll title="savings-title">
                     <table>
-                        {column_headings(["Recompute", "Saves", "Stage then", "Fullest GPU then", "Runs again"])}
+                        {column_headings(["Recompute", "Saves", "This stage", "Fullest stage", "Recomputed"])}
                         <tbody>
                             <For each=move || 0..rows.read().len() key=|number| *number let:number>
                                 <SavingRow rows=rows number=number />

@@ -62,7 +62,7 @@ fn ReadoutLine() -> impl IntoView {
 
 /// The buckets that some stage has, with their colors.
 #[component]
-fn BucketLegend() -> impl IntoView {
+pub(in super::super) fn BucketLegend() -> impl IntoView {
     let outcome = expect_context::<ResultsState>().page.outcome;
     let buckets = Memo::new(move |_| {
         let outcome = outcome.read();

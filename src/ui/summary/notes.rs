@@ -7,8 +7,8 @@ use crate::config::problem::Severity;
 use crate::ui::state::State;
 
 /// What allocated memory is, and what the device adds to it.
-const BASIS: &str = "Allocated is the most that PyTorch holds at any moment of a step; the device adds fragmentation, CUDA \
-                     context, NCCL and CUDA graphs, and the verdict counts them.";
+const BASIS: &str = "Peak allocated by PyTorch. On the device, as nvidia-smi shows it: with fragmentation, CUDA context, NCCL \
+                     and CUDA graphs, which the verdict counts.";
 
 /// The lines below the headline.
 #[component]

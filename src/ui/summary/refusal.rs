@@ -6,6 +6,7 @@ use crate::config::fields::FieldId;
 use crate::config::problem::{Fix, Problem};
 use crate::ui::browser;
 use crate::ui::components::form::{FixButton, control_id};
+use crate::ui::components::lay_out::LayOutButton;
 use crate::ui::dialogs::{DialogKind, OpenDialog};
 use crate::ui::state::State;
 
@@ -41,6 +42,7 @@ pub(super) fn Refusal() -> impl IntoView {
         view! {
             <div class="ways-out" role="group" aria-label="Ways out">
                 {fixes}
+                <LayOutButton />
                 <SearchButton dialogs />
                 <button type="button" class="link" on:click=move |_| go_to_first_error(state)>
                     "Show the first problem"

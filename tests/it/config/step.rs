@@ -74,3 +74,18 @@ fn where_nothing_is_legal_plain_numbers_lead_on() {
     assert_eq!(step(&job, 0, field, Step::Up), Some(2));
     assert_eq!(step(&job, 0, field, Step::Down), None);
 }
+
+#[test]
+fn a_sequence_grows_by_an_eighth_of_a_power_of_two() {
+    let job = |length: u64| job(&with(dense(), json!({"seq_length": length})));
+    let field = FieldId::seq_length;
+    for (from, up, down) in [
+        (8192, 9216, 7168),
+        (9216, 10_240, 8192),
+        (4096, 4608, 3584),
+        (5000, 5120, 4608),
+    ] {
+        assert_eq!(step(&job(from), 0, field, Step::Up), Some(up), "{from}");
+        assert_eq!(step(&job(from), 0, field, Step::Down), Some(down), "{from}");
+    }
+}

@@ -116,7 +116,7 @@ fn one_layer_is_back_ahead_of_its_backward_pass_every_tensor_as_often_as_it_was_
     assert_eq!(back("queries after rotary embedding"), T * H * 2);
     assert_eq!(
         stage.bytes(Bucket::Transients),
-        line(&lines, "Only at the peak").unwrap().bytes
+        line(&lines, "Transient at the peak").unwrap().bytes
     );
 }
 

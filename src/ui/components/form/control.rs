@@ -7,10 +7,10 @@ mod switch;
 mod text_box;
 
 use checkboxes::Checkboxes;
-use select::Select;
+pub use select::Select;
 use stepper::Stepper;
 use switch::Switch;
-use text_box::TextBox;
+pub use text_box::TextBox;
 
 use super::has_steps;
 use crate::config::field::{Default, Kind};
@@ -23,11 +23,7 @@ use leptos::prelude::*;
 pub fn FieldControl(id: FieldId, invalid: Memo<bool>) -> impl IntoView {
     let field = id.field();
     match field.kind {
-        _ if id == FieldId::gpu => {
-            let gpus = GPUS.iter().map(|gpu| (gpu.id, gpu.name));
-            let options = [("", "none")].into_iter().chain(gpus).collect();
-            view! { <Select id invalid options /> }.into_any()
-        }
+        _ if id == FieldId::gpu => view! { <Select id invalid options=gpu_options() /> }.into_any(),
         Kind::Choice(names) => {
             let absent = match field.default {
                 Default::Derived(rule) => Some(("", rule)),
@@ -42,4 +38,10 @@ pub fn FieldControl(id: FieldId, invalid: Memo<bool>) -> impl IntoView {
         _ if has_steps(field) => view! { <Stepper id invalid /> }.into_any(),
         _ => view! { <TextBox id invalid /> }.into_any(),
     }
+}
+
+/// The GPUs to choose from, as values and labels.
+pub fn gpu_options() -> Vec<(&'static str, &'static str)> {
+    let gpus = GPUS.iter().map(|gpu| (gpu.id, gpu.name));
+    [("", "none")].into_iter().chain(gpus).collect()
 }

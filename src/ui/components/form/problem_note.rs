@@ -64,7 +64,7 @@ fn label(fix: &Fix) -> String {
         presentation.symbol
     };
     match &fix.value {
-        Value::Null => format!("Leave out {name}"),
+        Value::Null => format!("Reset {name} to automatic"),
         Value::Bool(true) => format!("Turn on {name}"),
         Value::Bool(false) => format!("Turn off {name}"),
         value => format!("{name} = {}", shown(field, Some(value))),

@@ -70,7 +70,7 @@ pub fn SectionFoot(group: Group, fields: SectionFields) -> impl IntoView {
                 hidden=move || fields.level.get() == Level::Essential
                 on:click=move |_| set_level(Level::Essential)
             >
-                "fewer"
+                "Show less"
             </button>
             <button
                 type="button"

@@ -5,10 +5,36 @@ use crate::config::field::Group;
 use crate::config::fields::FieldId;
 use crate::config::gpus;
 use crate::config::job::Precision;
-use crate::report::amount::parameters;
+use crate::memory::ModuleEstimate;
+use crate::report::amount::{grouped, parameters};
 use crate::ui::state::State;
 use crate::ui::values::shown;
 use leptos::prelude::*;
+
+/// The parameters of a model in words, such as `671.0B, and 11.6B MTP; 37.6B active`. Blocks of multi-token prediction are
+/// counted by themselves, as those who publish a model do.
+fn counted(model: &ModuleEstimate) -> String {
+    let total = model.parameters.total();
+    let components = model.parameters.components();
+    let mtp: u64 = components
+        .filter(|(_, mtp, _)| *mtp)
+        .map(|(.., count)| count)
+        .sum();
+    let main = parameters(total.saturating_sub(mtp));
+    let mut words = match (mtp, model.active_parameters == total) {
+        (0, true) => format!("{main} parameters"),
+        (0, false) => main,
+        _ => format!("{main}, and {} MTP", parameters(mtp)),
+    };
+    if model.active_parameters != total {
+        let separator = if mtp > 0 { ";" } else { "," };
+        words.push_str(&format!(
+            "{separator} {} active",
+            parameters(model.active_parameters)
+        ));
+    }
+    words
+}
 
 /// A group of settings in a few words, for the module that the form edits; `None` before the first valid job.
 pub(super) fn section_summary(group: Group, state: State) -> Option<String> {
@@ -20,16 +46,7 @@ pub(super) fn section_summary(group: Group, state: State) -> Option<String> {
     Some(match group {
         Group::Model => {
             let estimate = outcome.estimate.modules.get(index)?;
-            let total = estimate.parameters.total();
-            if estimate.active_parameters == total {
-                format!("{} parameters", parameters(total))
-            } else {
-                format!(
-                    "{}, {} active",
-                    parameters(total),
-                    parameters(estimate.active_parameters)
-                )
-            }
+            counted(estimate)
         }
         Group::Attention if a.multi_latent_attention => {
             format!("MLA, {} heads", a.num_attention_heads)
@@ -46,7 +63,11 @@ pub(super) fn section_summary(group: Group, state: State) -> Option<String> {
             None => String::from("dense"),
         },
         Group::Parallelism => format!("{} GPUs", module.ranks()),
-        Group::Batch => format!("{} of {} tokens", d.global_batch_size, a.seq_length),
+        Group::Batch => format!(
+            "{} × {} tokens",
+            grouped(d.global_batch_size),
+            grouped(a.seq_length)
+        ),
         Group::Savers => match a.recompute_granularity {
             Some(RecomputeGranularity::Full) => String::from("full recompute"),
             Some(RecomputeGranularity::Selective) => String::from("selective recompute"),

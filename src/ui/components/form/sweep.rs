@@ -50,7 +50,7 @@ fn SweepButton(id: FieldId, point: Point) -> impl IntoView {
             data-verdict=point.verdict.style()
             on:click=move |_| state.set(id, Value::Text(value.to_string()))
         >
-            <strong>{value}</strong>
+            <strong>{value}</strong>" "
             <span>{point.total}</span>
             <svg viewBox="0 0 100 4" preserveAspectRatio="none" aria-hidden="true">
                 <path d=format!("M0 0h{}v4H0z", point.percent)></path>

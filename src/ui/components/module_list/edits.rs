@@ -40,7 +40,7 @@ impl State {
         let name = job.modules.get(index).map_or("", |m| m.name.as_str());
         let said = match gpus(&job) {
             now if now == before => format!("{name} is added."),
-            now => format!("{name} is added with GPUs of its own: {now} in place of {before}."),
+            now => format!("{name} gets GPUs of its own ({before} → {now})."),
         };
         self.edit(job);
         self.edit_module(index);

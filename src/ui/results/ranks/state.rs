@@ -34,12 +34,21 @@ pub(super) struct ShownRank {
     pub(super) sentence: String,
 }
 
+/// The colors that the map starts with: modules, or stages where there is one module only.
+fn first_coloring(results: ResultsState) -> Coloring {
+    match results.page.setup.read_untracked().job.module_count() {
+        1 => Coloring::Stage,
+        _ => Coloring::Module,
+    }
+}
+
 impl RanksState {
     pub(super) fn new() -> Self {
         let pointed = RwSignal::new(None);
+        let results = expect_context::<ResultsState>();
         let ranks = Self {
-            results: expect_context(),
-            coloring: RwSignal::new(Coloring::default()),
+            results,
+            coloring: RwSignal::new(first_coloring(results)),
             pointed,
             chosen: RwSignal::new(None),
             group: RwSignal::new((0, ProcessGroup::Tp)),

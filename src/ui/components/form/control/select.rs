@@ -15,6 +15,9 @@ pub fn Select(
     id: FieldId,
     invalid: Memo<bool>,
     options: Vec<(&'static str, &'static str)>,
+    /// The id of the element, where it is not the form's only control of the field.
+    #[prop(optional, into)]
+    element: Option<String>,
 ) -> impl IntoView {
     let state = expect_context::<State>();
     let control = control_id(id.field());
@@ -40,7 +43,7 @@ pub fn Select(
     let options = options.collect_view();
     view! {
         <select
-            id=control.clone()
+            id=element.unwrap_or_else(|| control.clone())
             aria-describedby=format!("{control}-problems")
             aria-invalid=move || invalid.get().to_string()
             node_ref=list

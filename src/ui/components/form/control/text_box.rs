@@ -14,7 +14,13 @@ const LONGEST_HINT: usize = 13;
 
 /// The box of a field. What was typed stays as it was typed until the box is left and what it holds is valid.
 #[component]
-pub fn TextBox(id: FieldId, invalid: Memo<bool>) -> impl IntoView {
+pub fn TextBox(
+    id: FieldId,
+    invalid: Memo<bool>,
+    /// The id of the element, where it is not the form's only control of the field.
+    #[prop(optional, into)]
+    element: Option<String>,
+) -> impl IntoView {
     let state = expect_context::<State>();
     let field = id.field();
     let control = control_id(field);
@@ -35,7 +41,7 @@ pub fn TextBox(id: FieldId, invalid: Memo<bool>) -> impl IntoView {
     };
     view! {
         <input
-            id=control.clone()
+            id=element.unwrap_or_else(|| control.clone())
             class=class
             type="text"
             inputmode=keypad

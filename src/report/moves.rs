@@ -1,0 +1,76 @@
+//! Changes that make a job fit, as rows of text.
+
+use super::amount::{Scale, grouped};
+use crate::fit::{Move, Price};
+use crate::units::Bytes;
+
+/// One change, or a pair of changes, with which a job fits.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MoveRow {
+    /// The changes with their settings.
+    pub change: Move,
+    /// The changes in words.
+    pub name: String,
+    /// The memory that they save on the fullest GPU, such as `−29.40 GiB`.
+    pub saves: String,
+    /// The peak with them.
+    pub peak: String,
+    /// What they cost, such as `32 GPUs per replica, 16 now`.
+    pub price: String,
+}
+
+impl MoveRow {
+    /// The row of a change of a job whose replica has `replica` GPUs.
+    #[must_use]
+    pub fn new(change: Move, replica: u64, scale: Scale) -> Self {
+        let sign = if change.saves < 0 { "+" } else { "−" };
+        let prices = change.changes.iter().map(|part| price(part.price, replica));
+        let prices: Vec<String> = prices.collect();
+        let mut name = change.label();
+        if let Some(first) = name.get_mut(..1) {
+            first.make_ascii_uppercase();
+        }
+        Self {
+            name,
+            saves: format!("{sign}{}", scale.amount(Bytes(change.saves.unsigned_abs()))),
+            peak: scale.amount(change.measured.peak),
+            price: prices.join("; "),
+            change,
+        }
+    }
+}
+
+/// A price in words, for a job whose replica has `replica` GPUs.
+fn price(price: Price, replica: u64) -> String {
+    match price {
+        Price::Nothing => String::from("costs nothing"),
+        Price::MicroBatches(count) => format!("{} micro batches in a step", grouped(count)),
+        Price::OffloadedModules(_) => {
+            String::from("nothing recomputed; copies to and from the host")
+        }
+        Price::ReplicaGpus(gpus) if gpus == replica => {
+            format!("{} GPUs per replica, as now", grouped(gpus))
+        }
+        Price::ReplicaGpus(gpus) => {
+            format!(
+                "{} GPUs per replica, {} now",
+                grouped(gpus),
+                grouped(replica)
+            )
+        }
+        Price::Recomputed(0) => String::from("recomputes no matrix product"),
+        Price::Recomputed(ppm) => {
+            let tenths = ppm / 1000;
+            format!(
+                "{}.{} % of the forward pass recomputed",
+                tenths / 10,
+                tenths % 10
+            )
+        }
+        Price::Gathers => {
+            String::from("parameters gathered and gradients reduced for every micro batch")
+        }
+        Price::LostBytes(bytes) => format!("{bytes} bytes less of gradient and moments"),
+        Price::OnHost(percent) => format!("{percent} % of the optimizer step runs on the CPU"),
+    }
+}

@@ -1,0 +1,100 @@
+//! A button that gives the job the best layout with which it fits its GPUs.
+
+use leptos::prelude::*;
+
+use crate::config::fields::FieldId;
+use crate::config::raw::RawJob;
+use crate::fit::LayoutSearch;
+use crate::report::amount::grouped;
+use crate::ui::background::Background;
+use crate::ui::browser;
+use crate::ui::state::State;
+
+/// The number of jobs that are checked at a time.
+const CHECKS: u32 = 1;
+
+/// The button. Nothing for a job of several modules, or without a number of GPUs.
+#[component]
+pub fn LayOutButton() -> impl IntoView {
+    let state = expect_context::<State>();
+    let gpus = Memo::new(move |_| {
+        let setup = state.setup.read();
+        let gpus = setup.job.number(0, FieldId::world_size);
+        gpus.filter(|_| setup.job.modules.is_empty())
+    });
+    let percent = RwSignal::new(None::<u64>);
+    let work = Background::new();
+    let lay_out = move |_| {
+        let job = state.setup.read_untracked().job.clone();
+        let search = match LayoutSearch::new(&job) {
+            Ok(search) => search,
+            Err(reason) => return state.toasts.tell(format!("No layout: {reason}.")),
+        };
+        percent.set(Some(0));
+        work.run((job, search), move |(job, search)| {
+            if state.setup.read_untracked().job != *job {
+                percent.set(None);
+                return true;
+            }
+            let done = search.advance(CHECKS);
+            let now = search.percent();
+            if percent.get_untracked() != Some(now) {
+                percent.set(Some(now));
+            }
+            if done {
+                percent.set(None);
+                finish(state, job, search);
+            }
+            done
+        });
+    };
+    let label = move || {
+        let gpus = gpus.get().map(grouped).unwrap_or_default();
+        match percent.get() {
+            Some(percent) => format!("Trying layouts for {gpus} GPUs, {percent} %"),
+            None => format!("Lay out for {gpus} GPUs"),
+        }
+    };
+    view! {
+        <button
+            type="button"
+            class="fix"
+            data-testid="lay-out"
+            hidden=move || gpus.get().is_none()
+            on:click=lay_out
+        >
+            {label}
+        </button>
+    }
+}
+
+/// Makes the layout the job's, or says that none fits.
+fn finish(state: State, job: &RawJob, search: &LayoutSearch) {
+    let Some(settings) = search.settings() else {
+        return state
+            .toasts
+            .tell("No layout fits these GPUs, not with recompute either. More GPUs, or ones with more memory, would.");
+    };
+    let mut setup = state.setup.get_untracked();
+    setup.job = job.clone();
+    for (field, value) in &settings {
+        setup.job.put(0, *field, value.clone());
+    }
+    state.jump(setup);
+    let sizes = [
+        (FieldId::tensor_model_parallel_size, "TP"),
+        (FieldId::pipeline_model_parallel_size, "PP"),
+        (FieldId::context_parallel_size, "CP"),
+        (FieldId::expert_model_parallel_size, "EP"),
+    ];
+    let changes = sizes.into_iter().filter_map(|(field, name)| {
+        let size = search.job_of_best()?.number(0, field)?;
+        Some(format!("{name} {size}"))
+    });
+    let changes: Vec<String> = changes.collect();
+    state
+        .toasts
+        .offer_undo(format!("Laid out: {}.", changes.join(", ")));
+    // The button may go away with the problem that it stood beside.
+    browser::focus("results");
+}

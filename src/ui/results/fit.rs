@@ -1,0 +1,44 @@
+//! What fits: the largest sizes with which the job fits its GPU, and, where it does not fit, changes that make it. A click
+//! applies each.
+
+mod assistant;
+mod limits;
+
+use leptos::prelude::*;
+
+use super::panel::{Panel, PanelHead};
+use crate::report::summary::{Summary, Verdict};
+use crate::ui::state::State;
+use assistant::Assistant;
+use limits::Limits;
+
+/// The largest sizes that fit, and changes that make a job fit.
+#[component]
+pub(super) fn FitPanel() -> impl IntoView {
+    let state = expect_context::<State>();
+    let verdict = Memo::new(move |_| {
+        let outcome = state.outcome.read();
+        let verdict = |o: &crate::ui::state::Outcome| Summary::new(&o.config, &o.estimate).verdict;
+        outcome.as_ref().map(|outcome| verdict(outcome))
+    });
+    let is_over =
+        Memo::new(move |_| matches!(verdict.get(), Some(Verdict::Tight | Verdict::DoesNotFit)));
+    let note = Signal::derive(move || {
+        String::from(match verdict.get() {
+            Some(Verdict::DoesNotFit) => "each change by itself, cheapest first",
+            Some(Verdict::Tight) => "each change by itself makes it fit safely, cheapest first",
+            Some(Verdict::Fits) => "with all other settings as they are",
+            Some(Verdict::NotThisJob) => "for the job without what is not modelled",
+            _ => "choose a GPU to see",
+        })
+    });
+    view! {
+        <Panel class="fit" title="fit-title">
+            <PanelHead id="fit-title" title="Make it fit" note=note />
+            <Show when=move || is_over.get()>
+                <Assistant />
+            </Show>
+            <Limits />
+        </Panel>
+    }
+}

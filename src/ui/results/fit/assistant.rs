@@ -1,0 +1,146 @@
+//! Changes that make the job fit, each with what it saves and what it costs.
+
+use leptos::prelude::*;
+
+use crate::fit::{Move, MoveSearch};
+use crate::report::amount::Scale;
+use crate::report::moves::MoveRow;
+use crate::ui::background::when_idle;
+use crate::ui::browser;
+use crate::ui::components::lay_out::LayOutButton;
+use crate::ui::dialogs::{DialogKind, OpenDialog};
+use crate::ui::state::State;
+
+/// The changes found for a job.
+#[derive(Clone, Default, PartialEq)]
+struct Found {
+    moves: Vec<Move>,
+    closest: Option<Move>,
+    replica: u64,
+    /// Whether all changes have been tried.
+    is_complete: bool,
+}
+
+impl Found {
+    fn of(search: Option<&MoveSearch>, is_complete: bool) -> Self {
+        let Some(search) = search else {
+            return Self::default();
+        };
+        Self {
+            moves: search.moves(),
+            closest: search.closest().cloned(),
+            replica: search.replica_gpus(),
+            is_complete,
+        }
+    }
+}
+
+/// The changes that make the job fit, as rows whose button applies them.
+#[component]
+pub(super) fn Assistant() -> impl IntoView {
+    let state = expect_context::<State>();
+    let found = RwSignal::new(Found::default());
+    when_idle(
+        move || MoveSearch::new(&state.setup.read_untracked().job),
+        move |search: &mut Option<MoveSearch>| {
+            let done = search.as_mut().is_none_or(|search| search.advance(1));
+            if done {
+                found.set(Found::of(search.as_ref(), true));
+            }
+            done
+        },
+    );
+    let rows = Memo::new(move |_| {
+        let (found, scale) = (found.read(), Scale::fine(state.unit.get()));
+        let moves = found.moves.iter();
+        moves
+            .map(|change| MoveRow::new(change.clone(), found.replica, scale))
+            .collect::<Vec<_>>()
+    });
+    let status = move || {
+        let found = found.read();
+        if !found.is_complete {
+            return String::from("Trying changes …");
+        }
+        if !found.moves.is_empty() {
+            return String::new();
+        }
+        let scale = Scale::coarse(state.unit.get());
+        match &found.closest {
+            Some(closest) => format!(
+                "No single change is enough, nor a pair. Closest: {}, {} allocated.",
+                closest.label(),
+                scale.amount(closest.measured.peak)
+            ),
+            None => String::from("No single change saves memory."),
+        }
+    };
+    view! {
+        <div class="moves" data-testid="moves">
+            <ul>
+                <For each=move || 0..rows.read().len() key=|number| *number let:number>
+                    <MoveItem rows=rows number=number />
+                </For>
+            </ul>
+            <p class="panel-note" hidden=move || status().is_empty()>{status}</p>
+            <div class="ways-out">
+                <LayOutButton />
+                <SearchButton />
+            </div>
+        </div>
+    }
+}
+
+/// A change with a button that applies it.
+#[component]
+fn MoveItem(rows: Memo<Vec<MoveRow>>, number: usize) -> impl IntoView {
+    let state = expect_context::<State>();
+    let text = move |read: fn(&MoveRow) -> &String| {
+        let rows = rows.read();
+        rows.get(number).map(read).cloned()
+    };
+    let apply = move |_| {
+        let row = rows.read_untracked().get(number).cloned();
+        if let Some(row) = row {
+            apply(state, &row);
+        }
+    };
+    view! {
+        <li>
+            <button type="button" class="fix" on:click=apply>
+                {move || text(|row| &row.name)}
+            </button>
+            <strong>{move || text(|row| &row.saves)}</strong>
+            <span>{move || text(|row| &row.price)}</span>
+        </li>
+    }
+}
+
+/// Makes a change the job's, which can be undone.
+fn apply(state: State, row: &MoveRow) {
+    let mut setup = state.setup.get_untracked();
+    row.change.apply(&mut setup.job);
+    state.jump(setup);
+    let said = format!("{}: {} allocated. {}.", row.name, row.peak, row.price);
+    state.toasts.offer_undo(said);
+    // The button goes away with the list.
+    browser::focus("fit-title");
+}
+
+/// Opens the search for other layouts.
+#[component]
+fn SearchButton() -> impl IntoView {
+    let dialogs = use_context::<OpenDialog>();
+    dialogs.map(|dialogs| {
+        view! {
+            <button
+                type="button"
+                class="link"
+                data-testid="fit-search"
+                on:click=move |_| dialogs.open(DialogKind::Search)
+            >
+                "Search all layouts"
+            </button>
+        }
+    })
+}

@@ -1,0 +1,74 @@
+//! From a first visit to a job that fits: the settings at the top, the sizes that fit, and changes that make a job fit.
+
+use std::time::Duration;
+
+use super::page::Page;
+
+const LIMIT: Duration = Duration::from_secs(60);
+
+fn fits(page: &Page) -> bool {
+    page.text("[data-testid=verdict]") == "Fits"
+}
+
+/// The numbers of a chip, as it shows them once they are worked out.
+fn chip(page: &Page, name: &str) -> String {
+    page.until_within(
+        LIMIT,
+        &format!("/\\d/.test(document.querySelector('[data-testid={name}] strong').innerText) && !document.querySelector('.limits.waiting')"),
+    );
+    page.text(&format!("[data-testid={name}] strong"))
+}
+
+/// Empty storage to "64 H100, Qwen3-235B, the longest sequence that fits": a model, a number, a layout, a length.
+#[test]
+fn a_newcomer_gets_the_longest_sequence_in_five_actions() {
+    let page = Page::open("");
+    assert!(page.text(".tagline").contains("Megatron training run"));
+    page.click("#preset");
+    page.until("document.activeElement.id === 'preset-search'");
+    page.type_keys("#preset-search", "qwen3-235b\u{E007}");
+    page.until("document.getElementById('preset').value === 'qwen3-235b-a22b'");
+    page.fill("#gpu-count", "64");
+    page.until("document.querySelector('.trouble [data-testid=lay-out]')?.checkVisibility()");
+    assert_eq!(page.value("#gpu-type"), "h100-80gb");
+    page.click(".trouble [data-testid=lay-out]");
+    page.until_within(
+        LIMIT,
+        "['Fits', 'Tight'].includes(document.querySelector('[data-testid=verdict]').innerText)",
+    );
+    let longest = chip(&page, "longest-sequence").replace([',', ' '], "");
+    page.click("[data-testid=longest-sequence]");
+    let tokens = longest.trim_end_matches("tokens");
+    page.until(&format!(
+        "document.getElementById('field-seq').value === '{tokens}'"
+    ));
+    page.until("document.querySelector('[data-testid=verdict]').innerText === 'Fits'");
+    assert_eq!(page.value("#field-gpus"), "64");
+    assert!(page.complaints().is_empty());
+}
+
+#[test]
+fn a_change_makes_the_job_fit_and_is_undone_by_a_click() {
+    let page = Page::open("v1;m=mixtral-8x7b@2;mbs=4");
+    assert!(!fits(&page));
+    page.until_within(LIMIT, "document.querySelectorAll('.moves li').length > 2");
+    let before = page.fragment();
+    page.click(".moves li:first-child button");
+    page.until("document.querySelector('[data-testid=verdict]').innerText === 'Fits'");
+    page.until("!document.querySelector('.moves')");
+    assert_ne!(page.fragment(), before);
+    page.click(".notice [data-testid=undo]");
+    page.until("document.querySelector('[data-testid=verdict]').innerText !== 'Fits'");
+    page.until_within(LIMIT, "document.querySelectorAll('.moves li').length > 2");
+}
+
+#[test]
+fn the_tab_says_the_answer() {
+    let page = Page::open("v1;m=llama3-8b@2");
+    let total = page.text("[data-testid=total]");
+    page.until(&format!(
+        "document.title.startsWith('{total} GiB · Llama 3 8B · 8 × H100 80 GB')"
+    ));
+    page.fill("#field-tp", "3");
+    page.until("document.title.startsWith('Cannot run')");
+}

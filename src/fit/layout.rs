@@ -92,7 +92,7 @@ impl LayoutSearch {
                     _ => candidate.is_before(best),
                 });
         if better {
-            self.best = Some(candidate.clone());
+            self.best = Some(*candidate);
         }
     }
 }

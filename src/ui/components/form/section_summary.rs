@@ -21,19 +21,13 @@ fn counted(model: &ModuleEstimate) -> String {
         .map(|(.., count)| count)
         .sum();
     let main = parameters(total.saturating_sub(mtp));
-    let mut words = match (mtp, model.active_parameters == total) {
-        (0, true) => format!("{main} parameters"),
-        (0, false) => main,
-        _ => format!("{main}, and {} MTP", parameters(mtp)),
+    let words = match (mtp, model.active_parameters == total) {
+        (0, true) => return format!("{main} parameters"),
+        (0, false) => format!("{main},"),
+        (_, true) => return format!("{main}, and {} MTP", parameters(mtp)),
+        (_, false) => format!("{main}, and {} MTP;", parameters(mtp)),
     };
-    if model.active_parameters != total {
-        let separator = if mtp > 0 { ";" } else { "," };
-        words.push_str(&format!(
-            "{separator} {} active",
-            parameters(model.active_parameters)
-        ));
-    }
-    words
+    format!("{words} {} active", parameters(model.active_parameters))
 }
 
 /// A group of settings in a few words, for the module that the form edits; `None` before the first valid job.

@@ -9,13 +9,21 @@
 //! have their values; where it refuses them, all combinations that share them are skipped together.
 
 mod axis;
+mod bubble;
 mod candidate;
+mod comparison;
+mod placement;
 mod space;
 mod suggestion;
+mod traffic;
 mod walk;
 
 pub use axis::{Axis, Pick};
+pub use bubble::{Bubbles, bubble_ppm};
 pub use candidate::Candidate;
+pub use comparison::{Criterion, Gain, SHORT_SEQUENCE, percent};
+pub use placement::{Crossing, Group, GroupKind, domain, group};
 pub use space::{Dimension, Options, Space, Split, Unsearchable};
 pub use suggestion::{Suggestion, suggestion};
+pub use traffic::{GroupTraffic, Traffic, traffic};
 pub use walk::{Keep, Slice, search};

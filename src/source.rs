@@ -568,3 +568,35 @@ pub const PIPELINE_BUBBLE: Source = Source {
     place: "https://arxiv.org/abs/2104.04473",
     symbol: "sections 2.2.1 and 2.2.2: pipeline bubble",
 };
+/// What a rank sends in a collective operation, by the number of ranks.
+pub const COLLECTIVES: Source = Source {
+    origin: Origin::Page,
+    place: "https://github.com/NVIDIA/nccl-tests/blob/master/doc/PERFORMANCE.md",
+    symbol: "Bandwidth: bus bandwidth of each collective",
+};
+/// What tensor-parallel ranks exchange for a column- and a row-parallel layer.
+pub const TP_COLLECTIVES: Source = Source::megatron(
+    "megatron/core/tensor_parallel/layers.py",
+    "LinearWithGradAccumulationAndAsyncCommunication",
+);
+/// What context-parallel ranks pass around the ring.
+pub const CP_RING: Source = Source::transformer_engine(
+    "transformer_engine/pytorch/attention/dot_product_attention/context_parallel.py",
+    "AttnFuncWithCPAndKVP2P",
+);
+/// What expert-parallel ranks exchange.
+pub const EP_DISPATCH: Source = Source::megatron(
+    "megatron/core/transformer/moe/token_dispatcher.py",
+    "MoEAlltoAllTokenDispatcher",
+);
+/// What data-parallel ranks exchange once a step.
+pub const DP_COLLECTIVES: Source = Source::megatron(
+    "megatron/core/distributed/param_and_grad_buffer.py",
+    "_ParamAndGradBucketGroup",
+);
+/// The rates of an H100: 1,979 TFLOP/s of bf16 with sparsity, 900 GB/s of `NVLink` in both directions.
+pub const H100: Source = Source {
+    origin: Origin::Page,
+    place: "https://www.nvidia.com/en-us/data-center/h100/",
+    symbol: "product specifications: H100 SXM",
+};

@@ -5,10 +5,13 @@ use tsify::{Ts, Tsify};
 use wasm_bindgen::prelude::*;
 
 use super::error::{self, type_error};
+use super::estimate::NotModelled;
 use super::plain_data::{Entries, PlainData};
 use super::{Exact, arguments, job, to_ts};
 use crate::config::raw::RawJob;
 use crate::memory::savings::Choice;
+use crate::report::amount::{Scale, Unit};
+use crate::report::verdict::Verdict;
 use crate::search::{
     self, Axis, Candidate, Dimension, Keep, Options, Pick, Slice, Space, Split, Unsearchable,
 };
@@ -21,9 +24,12 @@ const STEPS: u64 = 1_000;
 const TYPES: &str = r#"
 /** An argument that a search can vary. */
 export type SearchAxis =
-  | "pipeline_model_parallel_size" | "virtual_pipeline_model_parallel_size" | "tensor_model_parallel_size"
+  | "world_size" | "pipeline_model_parallel_size" | "virtual_pipeline_model_parallel_size" | "tensor_model_parallel_size"
   | "context_parallel_size" | "expert_model_parallel_size" | "expert_tensor_parallel_size" | "micro_batch_size"
   | "recompute_granularity";
+
+/** A process group inside layers. */
+export type LayoutGroup = "TP" | "ETP" | "CP" | "EP";
 "#;
 
 /// The options of `search`: the arguments that it varies, and the combinations of their values that this call tries.
@@ -34,7 +40,8 @@ pub struct SearchOptions {
     /// The preset that the job starts from, such as `deepseek-v3@1`.
     preset: Option<String>,
     /// The arguments to vary. The default is TP and PP, EP where the job has experts, and each other parallel size that the job sets
-    /// above 1. The number of GPUs, the global batch and everything else stay as in the job.
+    /// above 1. The global batch and everything else stay as in the job. Of a job of several modules, the language model's sizes
+    /// vary on its ranks.
     #[tsify(type = "SearchAxis[] | null")]
     vary: Option<Vec<String>>,
     /// The largest value of each argument. The default is the number of GPUs of a node for TP, and no bound for the others.
@@ -83,6 +90,11 @@ pub struct Layouts {
     candidates: Vec<Layout>,
     /// The layout with the least memory among those that do not fit.
     closest: Option<Layout>,
+    /// The job's own layout; `null` where Megatron refuses it, or it is not among the combinations.
+    own: Option<Layout>,
+    /// What changes the job's memory and is not modelled, as `estimate` has it: with an entry, all layouts are estimated without
+    /// it, and their verdict is `not_this_job`.
+    not_modelled: Vec<NotModelled>,
     /// Changes, each by itself, with which the combination of the option `explain` fits; `null` where Megatron refuses that combination, and no
     /// key without the option.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -135,7 +147,8 @@ pub struct OutOfBounds {
 pub struct Layout {
     /// The layout's index among the combinations.
     index: Exact,
-    /// The arguments that the layout changes; `null` stands for a default. `{ ...job, ...settings }` is the layout as a job.
+    /// The arguments that the layout changes; `null` stands for a default. `{ ...job, ...settings }` is the layout as a job; in
+    /// a job of several modules they belong to the language model.
     #[tsify(type = "Job")]
     settings: PlainData,
     /// The largest peak of a stage, as `estimate` gives it for the layout.
@@ -145,10 +158,19 @@ pub struct Layout {
     device_bytes: Exact,
     /// The GPU's memory minus the peak, negative where the GPU has less; `null` where no GPU is chosen.
     headroom_bytes: Option<Exact>,
+    /// As `estimate` gives it for the layout; `null` where no GPU is chosen.
+    #[tsify(type = "\"fits\" | \"tight\" | \"does_not_fit\" | \"not_this_job\" | null")]
+    verdict: Option<&'static str>,
     worst_stage: usize,
-    /// GPUs of one model replica: TP · PP · CP.
+    /// GPUs of the job.
     #[tsify(type = "number")]
-    gpus_per_copy: Exact,
+    world_size: Exact,
+    /// GPUs of one model replica: the larger of TP · CP and ETP · EP, times PP.
+    #[tsify(type = "number")]
+    gpus_per_replica: Exact,
+    /// The groups inside layers that leave the node or NVLink domain.
+    #[tsify(type = "LayoutGroup[]")]
+    crossing_groups: Vec<&'static str>,
     /// Model chunks on each pipeline rank. They follow from the pipeline layout where the job has one.
     #[tsify(type = "number")]
     virtual_pipeline_model_parallel_size: Exact,
@@ -158,7 +180,8 @@ pub struct Layout {
     expert_data_parallel_size: Exact,
     #[tsify(type = "number")]
     num_microbatches: Exact,
-    /// The pipeline bubble: idle time over working time of a stage in millionths, (PP - 1) / (VPP · micro batches), from
+    /// The pipeline bubble: waiting time over working time of the pipeline's ranks in millionths, from a replay of the schedule in
+    /// which passes take as long as their matrix products. With equal stages (PP - 1) / (VPP · micro batches), as in
     /// arXiv 2104.04473.
     #[tsify(type = "number")]
     pipeline_bubble_ppm: Exact,
@@ -167,6 +190,15 @@ pub struct Layout {
     recomputed_ppm: Exact,
     /// The recomputed floating-point operations of one GPU in one iteration.
     recomputed_flops: Exact,
+    /// What a GPU of the worst stage sends in one iteration to GPUs of its node or NVLink domain.
+    near_bytes: Exact,
+    /// What it sends over the network.
+    network_bytes: Exact,
+    /// Both as operations that the GPU could do meanwhile, in millionths of those of its passes.
+    #[tsify(type = "number")]
+    exchange_ppm: Exact,
+    /// What the layout gains over the job's own, in words; empty for the own one and where there is none.
+    gains: Vec<String>,
 }
 
 /// Changes, each by itself, with which a combination fits the GPU.
@@ -207,8 +239,7 @@ pub fn search(
 fn unsearchable(why: &Unsearchable) -> JsValue {
     match why {
         Unsearchable::Problems(problems) => error::config(problems),
-        Unsearchable::SeveralModules => error::search("layouts are searched for jobs of one model"),
-        Unsearchable::TooMany => error::search("there are more than 2^64 layouts"),
+        why => error::search(&why.to_string()),
     }
 }
 
@@ -261,6 +292,9 @@ impl Layouts {
             combinations: (*combinations).into(),
         });
         let candidates = slice.candidates.iter();
+        let own = space.own_candidate();
+        let marks = space.not_modelled();
+        let layout = |c: &Candidate| Layout::new(space, c, own.as_ref());
         Self {
             total: space.total().into(),
             next: slice.next.map(Exact::from),
@@ -270,8 +304,10 @@ impl Layouts {
             vary: space.dimensions().iter().map(VariedSize::from).collect(),
             refused: refused.collect(),
             out_of_bounds: out_of_bounds.collect(),
-            candidates: candidates.map(|c| Layout::new(space, c)).collect(),
-            closest: slice.closest.as_ref().map(|c| Layout::new(space, c)),
+            candidates: candidates.map(layout).collect(),
+            closest: slice.closest.as_ref().map(layout),
+            own: own.as_ref().map(layout),
+            not_modelled: marks.iter().map(NotModelled::from).collect(),
             remedy: None,
         }
     }
@@ -292,7 +328,17 @@ impl From<&Dimension> for VariedSize {
 }
 
 impl Layout {
-    fn new(space: &Space, candidate: &Candidate) -> Self {
+    fn new(space: &Space, candidate: &Candidate, own: Option<&Candidate>) -> Self {
+        let scale = Scale::fine(Unit::Gib);
+        let gains = own.map(|own| candidate.gains_over(own));
+        let gains = gains.into_iter().flatten();
+        let device = (candidate.least, candidate.most);
+        let verdict = if space.not_modelled().is_empty() {
+            Verdict::of_memory(candidate.gpu, device)
+        } else {
+            Verdict::NotThisJob
+        };
+        let crossing = candidate.crossing.kinds();
         let settings = space.settings(candidate.index).into_iter();
         let settings = settings.map(|(id, value)| (id.field().name.to_owned(), value));
         Self {
@@ -301,8 +347,11 @@ impl Layout {
             peak_bytes: candidate.peak.into(),
             device_bytes: candidate.least.into(),
             headroom_bytes: candidate.headroom().map(Exact::from),
+            verdict: verdict.id(),
             worst_stage: candidate.worst.pp_rank,
-            gpus_per_copy: candidate.copy.into(),
+            world_size: candidate.gpus.into(),
+            gpus_per_replica: candidate.replica.into(),
+            crossing_groups: crossing.map(search::GroupKind::symbol).collect(),
             virtual_pipeline_model_parallel_size: candidate.vpp.into(),
             data_parallel_size: candidate.dp.into(),
             expert_data_parallel_size: candidate.edp.into(),
@@ -310,6 +359,10 @@ impl Layout {
             pipeline_bubble_ppm: candidate.bubble_ppm.into(),
             recomputed_ppm: candidate.recomputed_ppm.into(),
             recomputed_flops: candidate.recomputed_flops.into(),
+            near_bytes: candidate.traffic.near.into(),
+            network_bytes: candidate.traffic.far.into(),
+            exchange_ppm: candidate.exchange_ppm.into(),
+            gains: gains.map(|gain| gain.text(|b| scale.amount(b))).collect(),
         }
     }
 }

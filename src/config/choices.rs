@@ -514,6 +514,14 @@ impl AttentionVariant {
     }
 }
 
+impl CpCommType {
+    /// Whether ranks exchange heads for tokens.
+    #[must_use]
+    pub const fn is_all_to_all(self) -> bool {
+        matches!(self, Self::A2a)
+    }
+}
+
 impl MainGradsDtype {
     /// Bytes per element.
     #[must_use]

@@ -33,6 +33,8 @@ pub struct Gpu {
     pub per_node: u32,
     /// Whether the GPUs of a node are connected directly (`NVLink`, Infinity Fabric).
     pub connected: bool,
+    /// GPUs that one `NVLink` switch fabric joins: more than `per_node` in the racks of the GB200 NVL72 and its successors.
+    pub nvlink_domain: u32,
 }
 
 /// How a GPU's memory is known.
@@ -77,6 +79,12 @@ impl Gpu {
         self.memory_mib * (1 << 20)
     }
 
+    /// The same GPU in a rack whose `NVLink` switches join so many.
+    const fn rack(mut self, gpus: u32) -> Self {
+        self.nvlink_domain = gpus;
+        self
+    }
+
     /// The same GPU without a direct connection to the others of its node.
     const fn unconnected(mut self) -> Self {
         self.connected = false;
@@ -102,11 +110,11 @@ pub const GPUS: &[Gpu] = &[
     gpu("h200", "H200 141 GB", "h200", Hopper, 141, 143_771, Reported, 8),
     gpu("b200", "B200 180 GB", "b200", Blackwell, 180, 183_359, Reported, 8),
     gpu("b300", "B300 288 GB", "b300", Blackwell, 288, 275_040, Reported, 8),
-    gpu("gb200", "GB200 186 GB", "gb200", Blackwell, 186, 189_471, Reported, 4),
-    gpu("gb300", "GB300 288 GB", "gb300", Blackwell, 288, 284_208, Reported, 4),
+    gpu("gb200", "GB200 186 GB", "gb200", Blackwell, 186, 189_471, Reported, 4).rack(72),
+    gpu("gb300", "GB300 288 GB", "gb300", Blackwell, 288, 284_208, Reported, 4).rack(72),
     gpu("gb10", "GB10 128 GB", "gb10", BlackwellSm12x, 128, 124_610, SharedWithCpu, 1).unconnected(),
     gpu("rtx-pro-6000", "RTX PRO 6000 96 GB", "rtx pro 6000", BlackwellSm12x, 96, 97_887, Reported, 8).unconnected(),
-    gpu("vr200", "VR200 288 GB", "vr200", Rubin, 288, 284_208, Announced, 4),
+    gpu("vr200", "VR200 288 GB", "vr200", Rubin, 288, 284_208, Announced, 4).rack(72),
     // AMD's drivers report the full binary capacity less 16 MiB.
     gpu("mi300x", "MI300X 192 GB", "mi300x", Cdna3, 192, 196_592, Reported, 8),
     gpu("mi325x", "MI325X 256 GB", "mi325x", Cdna3, 256, 262_128, Inferred, 8),
@@ -140,6 +148,7 @@ const fn gpu(
         certainty,
         per_node,
         connected: true,
+        nvlink_domain: per_node,
     }
 }
 

@@ -16,7 +16,7 @@ use crate::value::Value;
 
 mod work;
 
-pub use work::{Work, recomputed};
+pub use work::{Work, chunk_work, recomputed};
 
 /// A way of recomputing or offloading activations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -27,6 +27,14 @@ impl Verdict {
     pub fn of(config: &Config, (low, high): (Bytes, Bytes)) -> Self {
         match config.gpu_memory() {
             _ if !config.not_modelled().is_empty() => Self::NotThisJob,
+            gpu => Self::of_memory(gpu, (low, high)),
+        }
+    }
+
+    /// The verdict on a job without marks, where a device shows from `low` to `high` bytes.
+    #[must_use]
+    pub fn of_memory(gpu: Option<Bytes>, (low, high): (Bytes, Bytes)) -> Self {
+        match gpu {
             None => Self::Unknown,
             Some(gpu) if low > gpu => Self::DoesNotFit,
             Some(gpu) if high > gpu => Self::Tight,

@@ -9,6 +9,8 @@ use crate::memory::savings::Choice;
 /// arguments whose values rules refuse most often come first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Axis {
+    /// The number of GPUs.
+    Gpus,
     /// Pipeline-parallel size.
     Pipeline,
     /// Virtual-pipeline size: the number of chunks on each pipeline rank.
@@ -29,7 +31,8 @@ pub enum Axis {
 
 impl Axis {
     /// All axes, in the order of the digits of an index.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
+        Self::Gpus,
         Self::Pipeline,
         Self::Virtual,
         Self::Tensor,
@@ -44,6 +47,7 @@ impl Axis {
     #[must_use]
     pub const fn field(self) -> FieldId {
         match self {
+            Self::Gpus => FieldId::world_size,
             Self::Pipeline => FieldId::pipeline_model_parallel_size,
             Self::Virtual => FieldId::virtual_pipeline_model_parallel_size,
             Self::Tensor => FieldId::tensor_model_parallel_size,
@@ -59,6 +63,7 @@ impl Axis {
     #[must_use]
     pub const fn symbol(self) -> &'static str {
         match self {
+            Self::Gpus => "GPUs",
             Self::Pipeline => "PP",
             Self::Virtual => "VPP",
             Self::Tensor => "TP",
@@ -102,7 +107,7 @@ impl Pick {
 /// The rules that depend on few axes, by their names, each with all axes that it depends on. Rules of expert tensor
 /// parallelism depend on TP too, which is its default.
 const DEPENDENCIES: &[(&str, &[Axis])] = {
-    use Axis::{Context, Expert, ExpertTensor, MicroBatch, Pipeline, Tensor, Virtual};
+    use Axis::{Context, Expert, ExpertTensor, Gpus, MicroBatch, Pipeline, Tensor, Virtual};
     &[
         ("stages", &[Pipeline, Virtual]),
         ("vpp_twice", &[Pipeline, Virtual]),
@@ -115,29 +120,32 @@ const DEPENDENCIES: &[(&str, &[Axis])] = {
         ("sequence_by_tp", &[Tensor, Context]),
         ("sequence_by_cp", &[Context]),
         ("linear_heads_by_ranks", &[Tensor, Context]),
-        ("world_holds_one_copy", &[Pipeline, Tensor, Context]),
-        ("world_by_copy", &[Pipeline, Tensor, Context]),
-        ("optimizer_instances", &[Pipeline, Tensor, Context]),
+        ("world_holds_one_copy", &[Gpus, Pipeline, Tensor, Context]),
+        ("world_by_copy", &[Gpus, Pipeline, Tensor, Context]),
+        ("optimizer_instances", &[Gpus, Pipeline, Tensor, Context]),
         ("ep_needs_experts", &[Expert]),
         ("experts_by_ep", &[Expert]),
         ("expert_width_by_etp", &[Tensor, ExpertTensor]),
         ("expert_bias_needs_etp_1", &[Tensor, ExpertTensor]),
         (
             "expert_grid",
-            &[Pipeline, Tensor, Context, Expert, ExpertTensor],
+            &[Gpus, Pipeline, Tensor, Context, Expert, ExpertTensor],
         ),
         (
             "optimizer_instances_experts",
-            &[Pipeline, Tensor, Expert, ExpertTensor],
+            &[Gpus, Pipeline, Tensor, Expert, ExpertTensor],
         ),
-        ("global_batch", &[Pipeline, Tensor, Context, MicroBatch]),
+        (
+            "global_batch",
+            &[Gpus, Pipeline, Tensor, Context, MicroBatch],
+        ),
         (
             "microbatches_fill_group",
-            &[Pipeline, Virtual, Tensor, Context, MicroBatch],
+            &[Gpus, Pipeline, Virtual, Tensor, Context, MicroBatch],
         ),
         (
             "last_group",
-            &[Pipeline, Virtual, Tensor, Context, MicroBatch],
+            &[Gpus, Pipeline, Virtual, Tensor, Context, MicroBatch],
         ),
     ]
 };

@@ -1,14 +1,18 @@
-//! A combination that Megatron runs, and its memory.
+//! A combination that Megatron runs: its memory and what it costs.
 
 use serde::{Deserialize, Serialize};
 
-use crate::config::job::Config;
+use super::bubble::Bubbles;
+use super::comparison::SHORT_SEQUENCE;
+use super::placement::Crossing;
+use super::traffic::{Traffic, traffic};
+use crate::config::job::{Config, Module};
 use crate::memory::overhead::memory_range;
-use crate::memory::savings::{choice_of, recomputed};
-use crate::memory::{StageRef, estimate};
+use crate::memory::savings::{Choice, choice_of, chunk_work, recomputed};
+use crate::memory::{Estimate, StageRef};
 use crate::units::Bytes;
 
-/// A legal combination with its derived sizes and its memory.
+/// A legal combination with its derived sizes, its memory and what it costs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Candidate {
     /// The combination's index in the space.
@@ -24,8 +28,14 @@ pub struct Candidate {
     pub gpu: Option<Bytes>,
     /// The stage with the largest peak.
     pub worst: StageRef,
-    /// GPUs of one model replica: TP · PP · CP.
-    pub copy: u64,
+    /// GPUs of the job.
+    pub gpus: u64,
+    /// GPUs of one model replica: the larger of TP · CP and ETP · EP, times PP.
+    pub replica: u64,
+    /// Context-parallel size.
+    pub cp: u64,
+    /// Groups inside layers that leave the node or `NVLink` domain.
+    pub crossing: Crossing,
     /// Virtual-pipeline size: chunks on each pipeline rank.
     pub vpp: u64,
     /// Data-parallel size.
@@ -34,28 +44,42 @@ pub struct Candidate {
     pub edp: u64,
     /// Micro batches of one iteration on each data-parallel rank.
     pub num_microbatches: u64,
-    /// The pipeline bubble: idle time of a stage in millionths of its working time, (PP - 1) / (VPP · micro batches), rounded
-    /// down. See [`PIPELINE_BUBBLE`](crate::source::PIPELINE_BUBBLE).
+    /// The pipeline bubble: the time that pipeline ranks wait, in millionths of their working time. See
+    /// [`bubble_ppm`](super::bubble_ppm).
     pub bubble_ppm: u64,
     /// Operations of matrix products that the worst stage recomputes, in millionths of those of its forward pass.
     pub recomputed_ppm: u64,
     /// The recomputed floating-point operations of one GPU in one iteration.
     pub recomputed_flops: u64,
+    /// What a GPU of the worst stage sends in one step. See [`traffic`].
+    pub traffic: Traffic,
+    /// The same as operations that the GPU could do meanwhile, in millionths of those of its passes. See
+    /// [`Traffic::operations`].
+    pub exchange_ppm: u64,
+    /// Whether context-parallel ranks have fewer than [`SHORT_SEQUENCE`] tokens of a sequence.
+    pub splits_short_sequences: bool,
 }
 
 impl Candidate {
-    /// Estimates a checked job of one model.
-    pub(super) fn new(index: u64, config: &Config) -> Option<Self> {
-        let estimate = estimate(config);
+    /// A checked job with its estimate.
+    pub(super) fn new(
+        index: u64,
+        config: &Config,
+        estimate: &Estimate,
+        bubbles: &mut Bubbles,
+    ) -> Option<Self> {
         let (worst, peak) = (estimate.worst, estimate.worst_rank.total);
         let m = config.modules().get(worst.module)?;
-        let work = recomputed(m, worst.pp_rank, choice_of(m));
-        let derived = m.derived();
-        let passes = derived
-            .num_microbatches
-            .saturating_mul(derived.virtual_pipeline_model_parallel_size);
-        let bubble = u128::from(m.pp.saturating_sub(1)) * 1_000_000 / u128::from(passes.max(1));
+        let language = config.modules().iter().find(|m| m.io().is_language())?;
+        let choice = choice_of(m);
+        let work = recomputed(m, worst.pp_rank, choice);
+        let derived = language.derived();
         let device = memory_range(m, peak, estimate.worst_rank.graphs);
+        let pp_rank = u32::try_from(worst.pp_rank).ok()?;
+        let mut sent = Traffic::default();
+        for of_group in traffic(m, estimate.stage(worst)?, pp_rank, choice) {
+            sent += of_group.traffic;
+        }
         Some(Self {
             index,
             peak,
@@ -63,14 +87,21 @@ impl Candidate {
             most: device.high,
             gpu: config.gpu_memory(),
             worst,
-            copy: m.tp * m.pp * m.cp,
+            gpus: config.world_size(),
+            replica: replica(language),
+            cp: language.cp,
+            crossing: Crossing::of(language),
             vpp: derived.virtual_pipeline_model_parallel_size,
-            dp: m.dp,
-            edp: m.edp,
-            num_microbatches: m.num_microbatches,
-            bubble_ppm: u64::try_from(bubble).unwrap_or(u64::MAX),
+            dp: language.dp,
+            edp: language.edp,
+            num_microbatches: language.num_microbatches,
+            bubble_ppm: bubbles.ppm(language, choice_of(language)),
             recomputed_ppm: work.ppm,
             recomputed_flops: work.flops,
+            traffic: sent,
+            exchange_ppm: per_million(sent.operations(), step_operations(m, pp_rank)),
+            splits_short_sequences: language.cp > 1
+                && language.args().seq_length / language.cp < SHORT_SEQUENCE,
         })
     }
 
@@ -87,22 +118,32 @@ impl Candidate {
         self.gpu
             .map(|gpu| signed(gpu).saturating_sub(signed(self.peak)))
     }
+}
 
-    /// Whether it is listed before another candidate. Candidates that fit come first; then the order is by fewest GPUs of a
-    /// replica, smallest pipeline bubble, least recomputation, smallest peak, and index.
-    #[must_use]
-    pub fn is_before(&self, other: &Self) -> bool {
-        self.rank() < other.rank()
-    }
+fn per_million(part: u128, whole: u128) -> u64 {
+    let ppm = part.saturating_mul(1_000_000).checked_div(whole);
+    u64::try_from(ppm.unwrap_or(0)).unwrap_or(u64::MAX)
+}
 
-    fn rank(&self) -> (bool, u64, u64, u64, u64, u64) {
-        (
-            self.is_too_large(),
-            self.copy,
-            self.bubble_ppm,
-            self.recomputed_ppm,
-            self.peak.0,
-            self.index,
-        )
-    }
+/// Floating-point operations of a step on a GPU of a stage, without those that are recomputed: two for each multiplication of
+/// a token's forward pass, and twice as many in the backward pass.
+fn step_operations(m: &Module, pp_rank: u32) -> u128 {
+    let chunks = m.stages.rank(pp_rank).iter();
+    let forward: u128 = chunks
+        .map(|chunk| chunk_work(m, chunk, Choice::Nothing).0)
+        .sum();
+    let tokens = u128::from(m.args.seq_length)
+        .saturating_mul(m.args.micro_batch_size.into())
+        .saturating_mul(m.num_microbatches.into());
+    forward.saturating_mul(6).saturating_mul(tokens) / u128::from(m.tp * m.cp).max(1)
+}
+
+/// GPUs of one model replica. Experts may be spread over ranks that otherwise hold replicas of the dense layers.
+fn replica(m: &Module) -> u64 {
+    let experts = if m.moe.is_some() {
+        m.etp.saturating_mul(m.ep)
+    } else {
+        1
+    };
+    m.tp.saturating_mul(m.cp).max(experts).saturating_mul(m.pp)
 }

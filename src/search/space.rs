@@ -3,15 +3,18 @@
 use serde::{Deserialize, Serialize};
 
 use super::axis::{Axis, Pick, checkable_at, divisors};
+use super::{Candidate, Keep, search};
 use crate::config::canonical::{Meaning, differences, meaning};
 use crate::config::fields::FieldId;
 use crate::config::hybrid_pattern::HybridPattern;
 use crate::config::job::{Config, Module};
+use crate::config::not_modelled::NotModelled;
 use crate::config::parse::Parsed;
 use crate::config::problem::{Problem, Severity};
 use crate::config::raw::RawJob;
 use crate::config::{Checked, check};
 use crate::memory::savings::{Choice, choice_of, choices};
+use crate::parallel::mimo::LANGUAGE_MODULE;
 use crate::units::Bytes;
 use crate::value::Value;
 
@@ -42,9 +45,9 @@ pub enum Unsearchable {
     /// The job breaks these rules with every layout.
     #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
     Problems(Vec<Problem>),
-    /// The job has several modules, each of which would have layouts of its own.
-    #[error("layouts are searched for jobs of one model")]
-    SeveralModules,
+    /// The job has no language model.
+    #[error("the job has no language model, whose layouts are searched")]
+    NoLanguageModel,
     /// There are more combinations than 64 bits count.
     #[error("there are more than 2^64 layouts")]
     TooMany,
@@ -77,8 +80,16 @@ pub struct Space {
     /// The pattern of a hybrid model, whose `|` decide on stages.
     pattern: Option<HybridPattern>,
     gpu: Option<Bytes>,
+    not_modelled: Vec<NotModelled>,
     experts: bool,
+    /// The language model among the modules of the job.
+    module: usize,
+    /// The ranks of the language model, where other modules have ranks too.
+    ranks: Option<u64>,
+    /// GPUs of the job.
     world_size: u64,
+    /// The largest number of GPUs that a combination has for the language model.
+    most_gpus: u64,
     global_batch_size: u64,
     /// Whether combinations with a TP above 1 use sequence parallelism.
     sequence_parallel: bool,
@@ -98,16 +109,18 @@ impl Options {
     /// other parallel size that the job sets above 1.
     #[must_use]
     pub fn usual(job: &RawJob) -> Self {
-        let size = |axis: Axis| number(job, axis.field()).unwrap_or(1);
-        let experts = number(job, FieldId::num_experts).is_some_and(|experts| experts > 0);
+        let language = job.modules.iter().position(|m| m.name == LANGUAGE_MODULE);
+        let number = |field| number(job, language.unwrap_or(0), field);
+        let size = |axis: Axis| number(axis.field()).unwrap_or(1);
+        let experts = number(FieldId::num_experts).is_some_and(|experts| experts > 0);
         let worth = |axis: &Axis| match axis {
             Axis::Pipeline | Axis::Tensor => true,
             Axis::Expert => experts,
             Axis::Virtual | Axis::Context => size(*axis) > 1,
             Axis::ExpertTensor => experts && size(*axis) > 1,
-            Axis::MicroBatch | Axis::Recompute => false,
+            Axis::Gpus | Axis::MicroBatch | Axis::Recompute => false,
         };
-        let node = number(job, FieldId::gpus_per_node);
+        let node = number(FieldId::gpus_per_node);
         Self {
             vary: Axis::ALL.into_iter().filter(worth).collect(),
             at_most: node.map(|node| (Axis::Tensor, node)).into_iter().collect(),
@@ -122,25 +135,31 @@ impl Space {
     /// # Errors
     /// When the job's layouts cannot be searched.
     pub fn new(job: &RawJob, options: &Options) -> Result<Self, Unsearchable> {
-        if !job.modules.is_empty() {
-            return Err(Unsearchable::SeveralModules);
+        let language = job.modules.iter().position(|m| m.name == LANGUAGE_MODULE);
+        if language.is_none() && !job.modules.is_empty() {
+            return Err(Unsearchable::NoLanguageModel);
         }
+        let module = language.unwrap_or(0);
+        let number = |field| number(job, module, field);
         let varied: Vec<Axis> = Axis::ALL
             .into_iter()
             .filter(|axis| options.vary.contains(axis))
-            .filter(|axis| *axis != Axis::Virtual || !follows_layout(job, options.split))
+            .filter(|axis| *axis != Axis::Virtual || !follows_layout(job, module, options.split))
+            // Other modules have ranks of their own, after those of the language model.
+            .filter(|axis| *axis != Axis::Gpus || job.modules.len() < 2)
             .collect();
         let config = reference_config(job, &varied, options.split)?;
-        let Some(m) = config.modules().first() else {
-            return Err(Unsearchable::SeveralModules);
+        let Some(m) = config.modules().get(module) else {
+            return Err(Unsearchable::NoLanguageModel);
         };
+        let ranks = (job.modules.len() > 1).then(|| m.ranks());
         let a = m.args();
-        let given_tp = number(job, FieldId::tensor_model_parallel_size);
+        let given_tp = number(FieldId::tensor_model_parallel_size);
         // The reference configuration may have another number of GPUs. The batch keeps its samples for each GPU.
-        let world_size = number(job, FieldId::world_size).unwrap_or(config.world_size());
+        let world_size = number(FieldId::world_size).unwrap_or(config.world_size());
         let samples = m.derived().global_batch_size.saturating_mul(world_size);
         let global_batch_size =
-            number(job, FieldId::global_batch_size).unwrap_or(samples / config.world_size());
+            number(FieldId::global_batch_size).unwrap_or(samples / config.world_size());
         let mut space = Self {
             given: job.clone(),
             base: job.clone(),
@@ -150,8 +169,12 @@ impl Space {
             num_layers: a.num_layers,
             pattern: m.hybrid().cloned(),
             gpu: config.gpu_memory(),
+            not_modelled: config.not_modelled().to_vec(),
             experts: a.num_experts.is_some(),
             world_size,
+            most_gpus: ranks.unwrap_or_else(|| most_gpus(options, world_size)),
+            module,
+            ranks,
             global_batch_size,
             sequence_parallel: a.sequence_parallel
                 || given_tp.is_none_or(|tp| tp == 1)
@@ -162,10 +185,10 @@ impl Space {
             (FieldId::world_size, space.world_size),
             (FieldId::global_batch_size, space.global_batch_size),
         ] {
-            space.base.shared.set(field, Value::Int(value.into()));
+            space.base.put(module, field, Value::Int(value.into()));
         }
-        space.base.shared.unset(FieldId::data_parallel_size);
-        unset_other_splits(&mut space.base, &varied, options.split);
+        unset(&mut space.base, module, FieldId::data_parallel_size);
+        unset_other_splits(&mut space.base, module, &varied, options.split);
         for axis in &varied {
             let values = space.values(*axis, m);
             let bound = options.at_most.iter().find(|(of, _)| of == axis);
@@ -194,8 +217,9 @@ impl Space {
     fn values(&self, axis: Axis, m: &Module) -> Vec<Pick> {
         let a = m.args();
         let sizes = match axis {
+            Axis::Gpus => divisors(self.most_gpus),
             Axis::Pipeline | Axis::Tensor | Axis::Context | Axis::Expert | Axis::ExpertTensor => {
-                divisors(self.world_size)
+                divisors(self.most_gpus)
             }
             Axis::Virtual => {
                 let counted = [
@@ -231,7 +255,7 @@ impl Space {
         self.total
     }
 
-    /// The number of GPUs, the same for all combinations.
+    /// The number of GPUs of the job, which all combinations have unless it varies.
     #[must_use]
     pub fn world_size(&self) -> u64 {
         self.world_size
@@ -247,6 +271,12 @@ impl Space {
     #[must_use]
     pub fn has_experts(&self) -> bool {
         self.experts
+    }
+
+    /// What changes the job's memory and is not modelled.
+    #[must_use]
+    pub fn not_modelled(&self) -> &[NotModelled] {
+        &self.not_modelled
     }
 
     /// The memory of a GPU; `None` where no GPU is chosen.
@@ -301,11 +331,65 @@ impl Space {
         job
     }
 
-    /// The settings in which a combination differs from the job; null stands for a default.
+    /// The index of the job's own layout; `None` where Megatron refuses the job, or it has a size that is not among the
+    /// values.
+    #[must_use]
+    pub fn given_index(&self) -> Option<u64> {
+        let config = check(&self.given).config?;
+        let m = config.modules().get(self.module)?;
+        let size = |axis| match axis {
+            Axis::Gpus => config.world_size(),
+            Axis::Pipeline => m.pp,
+            Axis::Virtual => m.derived().virtual_pipeline_model_parallel_size,
+            Axis::Tensor => m.tp,
+            Axis::Context => m.cp,
+            Axis::Expert => m.ep,
+            Axis::ExpertTensor => m.etp,
+            Axis::MicroBatch | Axis::Recompute => m.args().micro_batch_size,
+        };
+        let mut index = 0;
+        for dimension in &self.dimensions {
+            let own = match dimension.axis {
+                Axis::Recompute => Pick::Recompute(None),
+                axis => Pick::Size(size(axis)),
+            };
+            let digit = dimension.values.iter().position(|value| *value == own)?;
+            let length = u64::try_from(dimension.values.len()).ok()?;
+            index = index * length + u64::try_from(digit).ok()?;
+        }
+        Some(index)
+    }
+
+    /// The job's own layout with its memory; `None` where it is not among the combinations, or Megatron refuses it.
+    #[must_use]
+    pub fn own_candidate(&self) -> Option<Candidate> {
+        let index = self.given_index()?;
+        let alone = search(self, index..index + 1, u32::MAX, Keep::Legal);
+        alone.candidates.first().copied()
+    }
+
+    /// The sizes of a combination in words, such as `PP 4, TP 2`.
+    #[must_use]
+    pub fn sizes(&self, index: u64) -> String {
+        let sizes = self.dimensions.iter().zip(self.picks(index));
+        let sizes = sizes.map(|(d, pick)| match pick {
+            Pick::Size(size) => format!("{} {size}", d.axis.symbol()),
+            Pick::Recompute(None) => "recompute as in the job".to_owned(),
+            Pick::Recompute(Some(choice)) => format!("recompute {}", choice.label()),
+        });
+        sizes.collect::<Vec<_>>().join(", ")
+    }
+
+    /// The settings in which a combination differs from the job, or its language model from that of the job; null stands for
+    /// a default.
     #[must_use]
     pub fn settings(&self, index: u64) -> Vec<(FieldId, Value)> {
         let job = self.job(index);
-        differences(&job.shared, &self.given.shared)
+        let of = |job: &RawJob| match job.modules.get(self.module) {
+            Some(module) => module.settings.clone(),
+            None => job.shared.clone(),
+        };
+        differences(&of(&job), &of(&self.given))
             .map(|(id, meaning)| (id, meaning.to_value(id)))
             .collect()
     }
@@ -316,7 +400,7 @@ impl Space {
             Pick::Size(size) => size,
             Pick::Recompute(choice) => {
                 for (field, value) in choice.map(Choice::settings).unwrap_or_default() {
-                    job.shared.set(field, value);
+                    job.put(self.module, field, value);
                 }
                 return;
             }
@@ -325,22 +409,26 @@ impl Space {
             (Axis::Virtual, 1) => Value::Null,
             _ => Value::Int(size.into()),
         };
-        job.shared.set(axis.field(), value);
+        job.put(self.module, axis.field(), value);
+        if let Some(ranks) = self.ranks
+            && matches!(axis, Axis::Tensor | Axis::Pipeline | Axis::Context)
+        {
+            self.keep_ranks(job, ranks);
+        }
         match axis {
             Axis::Tensor if size > 1 && self.sequence_parallel => {
-                job.shared
-                    .set(FieldId::sequence_parallel, Value::Bool(true));
+                job.put(self.module, FieldId::sequence_parallel, Value::Bool(true));
             }
-            Axis::Tensor => match self.given.shared.get(FieldId::sequence_parallel) {
-                Some(given) => job.shared.set(FieldId::sequence_parallel, given.clone()),
-                None => job.shared.unset(FieldId::sequence_parallel),
+            Axis::Tensor => match self.given.get(self.module, FieldId::sequence_parallel) {
+                Some(given) => job.put(self.module, FieldId::sequence_parallel, given.clone()),
+                None => unset(job, self.module, FieldId::sequence_parallel),
             },
             Axis::Pipeline | Axis::Virtual if self.pattern.is_some() => self.cut_pattern(job),
             Axis::Pipeline if self.split == Split::RestInLastStage => {
                 let field = FieldId::decoder_last_pipeline_num_layers;
                 match layers_of_last_stage(self.num_layers, size) {
-                    Some(layers) => job.shared.set(field, Value::Int(layers.into())),
-                    None => job.shared.unset(field),
+                    Some(layers) => job.put(self.module, field, Value::Int(layers.into())),
+                    None => unset(job, self.module, field),
                 }
             }
             _ => {}
@@ -349,11 +437,26 @@ impl Space {
 }
 
 impl Space {
+    /// Sets the data-parallel size with which the language model has all its ranks. Where there is none, Megatron refuses the
+    /// combination: the next module's ranks do not follow.
+    fn keep_ranks(&self, job: &mut RawJob, ranks: u64) {
+        let size = |axis: Axis| number(job, self.module, axis.field()).unwrap_or(1);
+        let replica = size(Axis::Tensor)
+            .saturating_mul(size(Axis::Pipeline))
+            .saturating_mul(size(Axis::Context));
+        let dp = (ranks / replica.max(1)).max(1);
+        job.put(
+            self.module,
+            FieldId::data_parallel_size,
+            Value::Int(dp.into()),
+        );
+    }
+
     /// Cuts the pattern of a hybrid model into one segment for each chunk of a combination. Where the job's own pattern has
     /// as many segments, it stays as it is.
     fn cut_pattern(&self, job: &mut RawJob) {
         let Some(pattern) = &self.pattern else { return };
-        let size = |field| number(job, field).unwrap_or(1);
+        let size = |field| number(job, self.module, field).unwrap_or(1);
         let chunks = size(FieldId::pipeline_model_parallel_size)
             .saturating_mul(size(FieldId::virtual_pipeline_model_parallel_size));
         let chunks = usize::try_from(chunks).unwrap_or(usize::MAX);
@@ -364,8 +467,16 @@ impl Space {
             let layers = pattern.layers().count();
             pattern.in_segments(chunks.min(layers)).to_string()
         };
-        job.shared
-            .set(FieldId::hybrid_layer_pattern, Value::Text(cut));
+        job.put(self.module, FieldId::hybrid_layer_pattern, Value::Text(cut));
+    }
+}
+
+/// The largest number of GPUs: the bound where GPUs vary and have one above the job's own number.
+fn most_gpus(options: &Options, world_size: u64) -> u64 {
+    let bound = options.at_most.iter().find(|(of, _)| *of == Axis::Gpus);
+    match bound {
+        Some((_, most)) if options.vary.contains(&Axis::Gpus) => world_size.max(*most),
+        _ => world_size,
     }
 }
 
@@ -380,25 +491,30 @@ fn layers_of_last_stage(layers: u64, stages: u64) -> Option<u64> {
 }
 
 /// Whether the number of virtual stages follows from the job's pipeline layout.
-fn follows_layout(job: &RawJob, split: Split) -> bool {
-    let layout = job.shared.get(FieldId::pipeline_model_parallel_layout);
+fn follows_layout(job: &RawJob, module: usize, split: Split) -> bool {
+    let layout = job.get(module, FieldId::pipeline_model_parallel_layout);
     split == Split::AsGiven && layout.is_some_and(|layout| *layout != Value::Null)
 }
 
-/// The whole number that a field has in a job, set or by default.
-fn number(job: &RawJob, field: FieldId) -> Option<u64> {
-    match meaning(field, job.shared.get(field)) {
+/// Goes back to the default of a field of a module.
+fn unset(job: &mut RawJob, module: usize, field: FieldId) {
+    job.place(module, field).unset(field);
+}
+
+/// The whole number that a field of a module has, set or by default.
+fn number(job: &RawJob, module: usize, field: FieldId) -> Option<u64> {
+    match meaning(field, job.get(module, field)) {
         Meaning::Is(Parsed::Int(number)) => Some(number),
         _ => None,
     }
 }
 
 /// Unsets the fields that split layers in another way than the search does.
-fn unset_other_splits(job: &mut RawJob, varied: &[Axis], split: Split) {
+fn unset_other_splits(job: &mut RawJob, module: usize, varied: &[Axis], split: Split) {
     use FieldId as F;
     if varied.contains(&Axis::Virtual) {
-        job.shared.unset(F::num_layers_per_virtual_pipeline_stage);
-        job.shared.unset(F::num_virtual_stages_per_pipeline_rank);
+        unset(job, module, F::num_layers_per_virtual_pipeline_stage);
+        unset(job, module, F::num_virtual_stages_per_pipeline_rank);
     }
     if split == Split::RestInLastStage {
         for field in [
@@ -408,7 +524,7 @@ fn unset_other_splits(job: &mut RawJob, varied: &[Axis], split: Split) {
             F::account_for_embedding_in_pipeline_split,
             F::account_for_loss_in_pipeline_split,
         ] {
-            job.shared.unset(field);
+            unset(job, module, field);
         }
     }
 }
@@ -421,9 +537,14 @@ fn reference_config(job: &RawJob, varied: &[Axis], split: Split) -> Result<Confi
     if let Some(config) = check(job).config {
         return Ok(config);
     }
+    if !job.modules.is_empty() {
+        let mut problems = check(job).problems;
+        problems.retain(Problem::is_error);
+        return Err(Unsearchable::Problems(problems));
+    }
     let mut smallest = job.clone();
     smallest.shared.unset(FieldId::data_parallel_size);
-    unset_other_splits(&mut smallest, varied, split);
+    unset_other_splits(&mut smallest, 0, varied, split);
     for axis in varied.iter().filter(|axis| **axis != Axis::Recompute) {
         smallest.shared.unset(axis.field());
     }
@@ -450,14 +571,16 @@ fn reference_config(job: &RawJob, varied: &[Axis], split: Split) -> Result<Confi
         F::expert_tensor_parallel_size,
         F::num_distributed_optimizer_instances,
     ];
-    let sizes = sizes.iter().filter_map(|field| number(&smallest, *field));
+    let sizes = sizes
+        .iter()
+        .filter_map(|field| number(&smallest, 0, *field));
     let ranks = sizes.fold(1, u64::saturating_mul);
     for (field, value) in [
         (F::world_size, Value::Int(ranks.into())),
         (F::global_batch_size, Value::Null),
     ] {
         // A value that cannot be read stays, so that the check reports it.
-        if number(&smallest, field).is_some() {
+        if number(&smallest, 0, field).is_some() {
             smallest.shared.set(field, value);
         }
     }

@@ -5,10 +5,11 @@ use core::ops::Range;
 use serde::{Deserialize, Serialize};
 
 use super::axis::{Axis, Pick};
-use super::{Candidate, Space};
+use super::{Bubbles, Candidate, Space};
 use crate::config::problem::{Problem, Severity};
 use crate::config::raw::RawJob;
 use crate::config::validate;
+use crate::memory::estimate;
 
 /// Rules whose violation is a warning in a job's check, since only Megatron's scheduler refuses it when training starts. A
 /// search refuses such layouts too.
@@ -63,6 +64,7 @@ pub fn search(space: &Space, range: Range<u64>, steps: u32, keep: Keep) -> Slice
         job: space.base.clone(),
         chosen: Vec::new(),
         checks: 0,
+        bubbles: Bubbles::default(),
     };
     let end = range.end.min(space.total());
     let mut slice = Slice::default();
@@ -152,6 +154,7 @@ struct Walk<'s> {
     chosen: Vec<Pick>,
     /// The number of jobs checked.
     checks: u32,
+    bubbles: Bubbles,
 }
 
 impl Walk<'_> {
@@ -191,11 +194,9 @@ impl Walk<'_> {
         let refusing = checked.problems.iter().find(|p| refuses(p));
         match refusing {
             Some(problem) => Trial::Refused(last, problem.rule),
-            None => Trial::Legal(
-                checked
-                    .config
-                    .and_then(|config| Candidate::new(at, &config)),
-            ),
+            None => Trial::Legal(checked.config.and_then(|config| {
+                Candidate::new(at, &config, &estimate(&config), &mut self.bubbles)
+            })),
         }
     }
 

@@ -220,7 +220,7 @@ test("presets have their published sizes", () => {
 });
 
 test("what has nothing to search says why", () => {
-  assert.throws(() => api.search("#v1;m=llava-7b@1"), { name: "SearchError" });
+  assert.throws(() => api.search({ modules: [{ name: "images" }, { name: "sounds" }] }), { name: "SearchError" });
   assert.throws(() => api.search({ num_layers: 4, world_size: 8 }), ({ name, problems }) => name === "ConfigError" && problems.length > 0);
 });
 
@@ -272,5 +272,23 @@ test("layouts are searched in parts, and each is the job that it says", () => {
     const { stages, worst_stage: worst } = api.estimate({ ...job, ...settings });
     assert.deepEqual([peak_bytes, worst_stage], [stages[worst].peak_bytes, worst]);
   }
-  assert.throws(() => api.search({ modules: [{ name: "language" }, { name: "vision" }] }), { name: "SearchError" });
+  assert.deepEqual(whole.own, layouts.find(({ settings }) => !settings.tensor_model_parallel_size && !settings.pipeline_model_parallel_size));
+  for (const { gains, index } of layouts) assert.equal(gains.length === 0 && index !== whole.own.index, false, index);
+});
+
+test("layouts of a job that is not modelled as a whole say so", () => {
+  const { job } = models.find(({ id }) => id === "llama3-8b");
+  const modelled = api.search(job);
+  const marked = api.search({ ...job, use_torch_fsdp2: true });
+  assert.deepEqual(modelled.not_modelled, []);
+  assert.deepEqual(marked.not_modelled.map(({ key }) => key), ["use_torch_fsdp2"]);
+  assert.ok(marked.candidates.every(({ verdict }) => verdict === "not_this_job"));
+  const verdicts = new Set(modelled.candidates.map(({ verdict }) => verdict));
+  assert.ok(verdicts.has("fits") && !verdicts.has("not_this_job"));
+});
+
+test("the language model of several modules is searched", () => {
+  const { job } = api.decodeLink("#v1;m=llava-7b@1");
+  const { candidates, own } = api.search(job, { keep: "legal" });
+  assert.ok(candidates.length > 2 && candidates.some(({ index }) => index === own.index));
 });

@@ -1,9 +1,10 @@
 //! `search`: the parallel layouts of a job.
 
 use clap::Args;
-use megatron_memory::memory::savings::Choice;
 use megatron_memory::report::amount::{Scale, Unit};
-use megatron_memory::search::{Axis, Candidate, Keep, Options, Pick, Slice, Space, search};
+use megatron_memory::search::{
+    Axis, Candidate, GroupKind, Keep, Options, Slice, Space, percent, search,
+};
 use megatron_memory::units::Bytes;
 use serde::Serialize;
 
@@ -16,10 +17,13 @@ use super::output;
 pub(crate) struct SearchLayouts {
     #[command(flatten)]
     job: JobArgument,
-    /// The sizes to vary: pp, vpp, tp, cp, ep, etp, mbs, recompute. By default TP and PP, EP where there are experts, and
+    /// The sizes to vary: gpus, pp, vpp, tp, cp, ep, etp, mbs, recompute. By default TP and PP, EP where there are experts, and
     /// each other size that the job sets
     #[arg(long, value_delimiter = ',', value_parser = axis)]
     vary: Vec<Axis>,
+    /// The largest value of a size, such as tp=4; may be given several times. By default TP stays within a node
+    #[arg(long, value_name = "SIZE=N", value_parser = bound)]
+    at_most: Vec<(Axis, u64)>,
     /// List layouts that do not fit the GPU too
     #[arg(long)]
     all: bool,
@@ -40,7 +44,19 @@ struct Layout {
     peak_bytes: u64,
     /// The least that the device shows, in bytes.
     device_bytes: u64,
-    /// The pipeline bubble, in millionths.
+    /// Whether it is the job's own layout.
+    own: bool,
+    /// GPUs of the job.
+    gpus: u64,
+    /// GPUs of one model replica.
+    gpus_per_replica: u64,
+    /// Groups inside layers that leave the node or NVLink domain, such as `EP`.
+    crossing_groups: Vec<&'static str>,
+    /// What a GPU sends in one step within its node or NVLink domain, in bytes.
+    near_bytes: u64,
+    /// What a GPU sends in one step over the network, in bytes.
+    network_bytes: u64,
+    /// The pipeline bubble: waiting time over working time, in millionths.
     pipeline_bubble_ppm: u64,
     /// Recomputed operations, in millionths of those of the forward pass.
     recomputed_ppm: u64,
@@ -56,29 +72,28 @@ impl SearchLayouts {
         if !self.vary.is_empty() {
             options.vary.clone_from(&self.vary);
         }
+        options
+            .at_most
+            .retain(|(of, _)| !self.at_most.iter().any(|(axis, _)| axis == of));
+        options.at_most.extend(&self.at_most);
         let space = Space::new(job, &options).map_err(|why| Failure {
             status: Status::CannotRun,
             message: why.to_string(),
         })?;
         let keep = if self.all { Keep::Legal } else { Keep::Fitting };
         let mut found = search(&space, 0..space.total(), u32::MAX, keep);
-        found
-            .candidates
-            .sort_by(|a, b| match (a.is_before(b), b.is_before(a)) {
-                (true, false) => core::cmp::Ordering::Less,
-                (false, true) => core::cmp::Ordering::Greater,
-                _ => a.index.cmp(&b.index),
-            });
+        found.candidates.sort_by(Candidate::order);
+        let own = space.own_candidate();
         let layouts = found
             .candidates
             .iter()
             .take(self.limit)
-            .map(|candidate| layout(&space, candidate));
+            .map(|candidate| layout(&space, candidate, own.as_ref()));
         let layouts: Vec<Layout> = layouts.collect();
         if self.json {
             output::json(&layouts)?;
         } else {
-            output::print(&text(&space, &found, &layouts));
+            output::print(&text(&space, &found, &layouts, own.as_ref()));
         }
         let fits = found.legal > found.too_large;
         Ok(if fits {
@@ -90,7 +105,7 @@ impl SearchLayouts {
 }
 
 /// The counts, and a line for each layout.
-fn text(space: &Space, found: &Slice, layouts: &[Layout]) -> String {
+fn text(space: &Space, found: &Slice, layouts: &[Layout], own: Option<&Candidate>) -> String {
     let scale = Scale::coarse(Unit::Gib);
     let counts = format!(
         "{} combinations, {} that Megatron runs, {} that fit",
@@ -100,40 +115,67 @@ fn text(space: &Space, found: &Slice, layouts: &[Layout]) -> String {
     );
     let lines = layouts.iter().map(|layout| {
         format!(
-            "{:>10}  {}  bubble {}, recomputes {}",
+            "{:>10}  {}  {} GPUs per replica, bubble {}, recomputes {}, {} over the network{}{}",
             scale.amount(Bytes(layout.peak_bytes)),
             layout.sizes,
+            layout.gpus_per_replica,
             percent(layout.pipeline_bubble_ppm),
             percent(layout.recomputed_ppm),
+            scale.amount(Bytes(layout.network_bytes)),
+            crossing(&layout.crossing_groups),
+            if layout.own { ", the job's own" } else { "" },
         )
     });
-    let lines: Vec<String> = core::iter::once(counts).chain(lines).collect();
+    let own = own.map(|own| place(found, own, scale));
+    let lines: Vec<String> = [counts].into_iter().chain(own).chain(lines).collect();
     lines.join("\n") + "\n"
 }
 
-fn layout(space: &Space, candidate: &Candidate) -> Layout {
-    let picks = space.dimensions().iter().zip(space.picks(candidate.index));
-    let sizes: Vec<String> = picks
-        .map(|(dimension, pick)| match pick {
-            Pick::Size(size) => format!("{} {size}", dimension.axis.symbol()),
-            Pick::Recompute(choice) => {
-                choice.map_or_else(|| "recompute as given".to_owned(), Choice::label)
-            }
-        })
-        .collect();
+/// A remark on groups that leave the node or NVLink domain.
+fn crossing(groups: &[&str]) -> String {
+    if groups.is_empty() {
+        String::new()
+    } else {
+        format!(", {} across nodes", groups.join(" and "))
+    }
+}
+
+/// The place of the job's own layout among those that were found, and what the best one gains over it.
+fn place(found: &Slice, own: &Candidate, scale: Scale) -> String {
+    let before = found.candidates.iter().filter(|c| c.is_before(own)).count();
+    let listed = found.candidates.iter().any(|c| c.index == own.index);
+    let of = found.candidates.len() + usize::from(!listed);
+    let place = format!("the job's own layout is number {} of {of}", before + 1);
+    match found.candidates.first() {
+        Some(best) if before > 0 => {
+            let gains = best.gains_over(own).into_iter();
+            let gains: Vec<String> = gains.map(|gain| gain.text(|b| scale.amount(b))).collect();
+            format!("{place}; the first one: {}", gains.join(", "))
+        }
+        _ => place,
+    }
+}
+
+fn layout(space: &Space, candidate: &Candidate, own: Option<&Candidate>) -> Layout {
     Layout {
-        sizes: sizes.join(", "),
+        sizes: space.sizes(candidate.index),
         peak_bytes: candidate.peak.0,
         device_bytes: candidate.least.0,
+        own: own.is_some_and(|own| own.index == candidate.index),
+        gpus: candidate.gpus,
+        gpus_per_replica: candidate.replica,
+        crossing_groups: candidate.crossing.kinds().map(GroupKind::symbol).collect(),
+        near_bytes: candidate.traffic.near.0,
+        network_bytes: candidate.traffic.far.0,
         pipeline_bubble_ppm: candidate.bubble_ppm,
         recomputed_ppm: candidate.recomputed_ppm,
     }
 }
 
-/// Millionths as a percentage with one decimal.
-fn percent(ppm: u64) -> String {
-    let tenths = (ppm + 500) / 1_000;
-    format!("{}.{} %", tenths / 10, tenths % 10)
+fn bound(typed: &str) -> Result<(Axis, u64), String> {
+    let (name, most) = typed.split_once('=').ok_or("give it as SIZE=N")?;
+    let most = most.parse().map_err(|_| format!("{most} is no size"))?;
+    Ok((axis(name)?, most))
 }
 
 fn axis(name: &str) -> Result<Axis, String> {

@@ -4,6 +4,7 @@ use super::Choice;
 use crate::config::choices::RecomputeModule;
 use crate::config::job::Module;
 use crate::config::layers::{self as config, Mixer, MlpKind};
+use crate::parallel::stages::Chunk;
 
 /// Multiplications of one layer for one token, in matrix products only, split over no ranks: shares are what matters.
 #[derive(Clone, Copy, Default)]
@@ -162,57 +163,68 @@ pub struct Work {
     pub flops: u64,
 }
 
+/// Multiplications of one token's forward pass through a chunk, and those of them that a choice runs again.
+#[must_use]
+pub fn chunk_work(m: &Module, chunk: &Chunk, choice: Choice) -> (u128, u128) {
+    let mut whole = 0u128;
+    let mut again = 0u128;
+    let output = u128::from(m.args.hidden_size) * u128::from(m.padded_vocab_size);
+    let range = chunk.layers.start as usize..chunk.layers.end as usize;
+    let layers = m.layers().decoder().get(range).unwrap_or_default();
+    for (index, of) in (0u64..).zip(layers) {
+        let is_moe = of.mlp == Some(MlpKind::Moe);
+        let layer = layer(m, *of);
+        let all = layer.all();
+        whole += all;
+        again += match choice {
+            Choice::Nothing | Choice::Offload(_) => 0,
+            Choice::Uniform(_) => all,
+            Choice::Block(layers) => {
+                if index < layers {
+                    all
+                } else {
+                    0
+                }
+            }
+            Choice::Selective(modules) => {
+                let has = |module| modules.contains(module);
+                let part = |has: bool, work: u128| if has { work } else { 0 };
+                let moe = is_moe && has(RecomputeModule::Moe);
+                part(has(RecomputeModule::CoreAttn), layer.scores)
+                    + part(has(RecomputeModule::MlaUpProj), layer.up)
+                    + part(has(RecomputeModule::GdpInProj), layer.in_proj)
+                    + part(has(RecomputeModule::Mlp) && !is_moe, layer.mlp)
+                    + part(moe, layer.mlp)
+                    + part(
+                        has(RecomputeModule::SharedExperts) && is_moe && !moe,
+                        layer.shared,
+                    )
+            }
+        };
+    }
+    // A depth of MTP projects what it embeds and what it gets, has layers of its own and predicts; with full
+    // recompute in groups all but the prediction runs again.
+    let layers = m.layers().mtp().iter().map(|of| layer(m, *of).all());
+    let depth = layers.sum::<u128>() + 2 * wide(m.args.hidden_size) * wide(m.args.hidden_size);
+    whole += u128::from(chunk.mtp) * (depth + output);
+    if matches!(choice, Choice::Uniform(_)) {
+        again += u128::from(chunk.mtp) * depth;
+    }
+    if chunk.output {
+        whole += output;
+    }
+    (whole, again)
+}
+
 /// What a choice runs again on a stage.
 #[must_use]
 pub fn recomputed(m: &Module, pp_rank: usize, choice: Choice) -> Work {
     let mut whole = 0u128;
     let mut again = 0u128;
-    let output = u128::from(m.args.hidden_size) * u128::from(m.padded_vocab_size);
     for chunk in m.stages.rank(u32::try_from(pp_rank).unwrap_or(u32::MAX)) {
-        let range = chunk.layers.start as usize..chunk.layers.end as usize;
-        let layers = m.layers().decoder().get(range).unwrap_or_default();
-        for (index, of) in (0u64..).zip(layers) {
-            let is_moe = of.mlp == Some(MlpKind::Moe);
-            let layer = layer(m, *of);
-            let all = layer.all();
-            whole += all;
-            again += match choice {
-                Choice::Nothing | Choice::Offload(_) => 0,
-                Choice::Uniform(_) => all,
-                Choice::Block(layers) => {
-                    if index < layers {
-                        all
-                    } else {
-                        0
-                    }
-                }
-                Choice::Selective(modules) => {
-                    let has = |module| modules.contains(module);
-                    let part = |has: bool, work: u128| if has { work } else { 0 };
-                    let moe = is_moe && has(RecomputeModule::Moe);
-                    part(has(RecomputeModule::CoreAttn), layer.scores)
-                        + part(has(RecomputeModule::MlaUpProj), layer.up)
-                        + part(has(RecomputeModule::GdpInProj), layer.in_proj)
-                        + part(has(RecomputeModule::Mlp) && !is_moe, layer.mlp)
-                        + part(moe, layer.mlp)
-                        + part(
-                            has(RecomputeModule::SharedExperts) && is_moe && !moe,
-                            layer.shared,
-                        )
-                }
-            };
-        }
-        // A depth of MTP projects what it embeds and what it gets, has layers of its own and predicts; with full
-        // recompute in groups all but the prediction runs again.
-        let layers = m.layers().mtp().iter().map(|of| layer(m, *of).all());
-        let depth = layers.sum::<u128>() + 2 * wide(m.args.hidden_size) * wide(m.args.hidden_size);
-        whole += u128::from(chunk.mtp) * (depth + output);
-        if matches!(choice, Choice::Uniform(_)) {
-            again += u128::from(chunk.mtp) * depth;
-        }
-        if chunk.output {
-            whole += output;
-        }
+        let of_chunk = chunk_work(m, chunk, choice);
+        whole += of_chunk.0;
+        again += of_chunk.1;
     }
     let narrow = |n: u128| u64::try_from(n).unwrap_or(u64::MAX);
     // A multiplication and an addition for every token of every micro batch, split over the ranks of a model.

@@ -1,7 +1,7 @@
 //! The columns of the table of layouts: their names, the text of their cells, and the order of rows by them.
 
 use crate::report::amount::{Scale, Unit};
-use crate::search::{Axis, Candidate, Pick, Slice, Space};
+use crate::search::{Axis, Candidate, Crossing, GroupKind, Pick, Slice, Space};
 use crate::units::Bytes;
 
 /// A column.
@@ -17,16 +17,22 @@ pub(super) enum Column {
     Headroom,
     /// The pipeline rank of the fullest stage.
     Stage,
-    /// GPUs that share a copy of the model.
-    Copy,
+    /// GPUs of one model replica.
+    Replica,
     /// Data-parallel size.
     Dp,
     /// Data-parallel size of the experts.
     Edp,
+    /// Groups inside layers that leave the node or NVLink domain.
+    Crossing,
     /// Micro batches of a step.
     Microbatches,
     /// The pipeline bubble: waiting time over working time.
     Bubble,
+    /// Bytes that a GPU sends in one step over the network.
+    Network,
+    /// Bytes that a GPU sends in one step within its node or NVLink domain.
+    Near,
     /// Matrix products that run twice.
     Recomputed,
 }
@@ -43,9 +49,22 @@ pub(super) fn of(space: &Space, found: &Slice) -> Vec<Column> {
     columns.extend((differ && !vary).then_some(Column::Chunks));
     columns.push(Column::Peak);
     columns.extend(space.gpu_memory().map(|_| Column::Headroom));
-    columns.extend([Column::Stage, Column::Copy, Column::Dp]);
+    columns.extend([Column::Stage, Column::Replica, Column::Dp]);
     columns.extend(space.has_experts().then_some(Column::Edp));
-    columns.extend([Column::Microbatches, Column::Bubble]);
+    let crosses = |c: &Candidate| c.crossing != Crossing::default();
+    columns.extend(
+        found
+            .candidates
+            .iter()
+            .any(crosses)
+            .then_some(Column::Crossing),
+    );
+    columns.extend([
+        Column::Microbatches,
+        Column::Bubble,
+        Column::Network,
+        Column::Near,
+    ]);
     if found.candidates.iter().any(|c| c.recomputed_ppm > 0) {
         columns.push(Column::Recomputed);
     }
@@ -61,11 +80,14 @@ impl Column {
             Self::Peak => "peak_bytes",
             Self::Headroom => "free_at_least_bytes",
             Self::Stage => "worst_stage",
-            Self::Copy => "gpus_per_copy",
+            Self::Replica => "gpus_per_replica",
             Self::Dp => "data_parallel_size",
             Self::Edp => "expert_data_parallel_size",
+            Self::Crossing => "crossing_groups",
             Self::Microbatches => "num_microbatches",
             Self::Bubble => "pipeline_bubble_ppm",
+            Self::Network => "network_bytes",
+            Self::Near => "near_bytes",
             Self::Recomputed => "recomputed_ppm",
         }
     }
@@ -78,11 +100,14 @@ impl Column {
             Self::Peak => return format!("Peak {}", unit.symbol()),
             Self::Headroom => return format!("Free {}", unit.symbol()),
             Self::Stage => "Stage",
-            Self::Copy => "GPUs a copy",
+            Self::Replica => "GPUs per replica",
             Self::Dp => "DP",
             Self::Edp => "Expert DP",
+            Self::Crossing => "Across nodes",
             Self::Microbatches => "Micro batches",
             Self::Bubble => "Bubble %",
+            Self::Network => return format!("Network {}", unit.symbol()),
+            Self::Near => return format!("In node {}", unit.symbol()),
             Self::Recomputed => "Recomputed %",
         };
         name.to_owned()
@@ -104,11 +129,14 @@ impl Column {
             Self::Chunks => c.vpp,
             Self::Peak => c.peak.0,
             Self::Stage => u64::try_from(c.worst.pp_rank).unwrap_or(u64::MAX),
-            Self::Copy => c.copy,
+            Self::Replica => c.replica,
             Self::Dp => c.dp,
             Self::Edp => c.edp,
+            Self::Crossing => u64::try_from(c.crossing.kinds().count()).unwrap_or(0),
             Self::Microbatches => c.num_microbatches,
             Self::Bubble => c.bubble_ppm,
+            Self::Network => c.traffic.far.0,
+            Self::Near => c.traffic.near.0,
             Self::Recomputed => c.recomputed_ppm,
             Self::Axis(..) | Self::Headroom => 0,
         }
@@ -128,6 +156,9 @@ impl Column {
                     free(gpu, c.least, unit)
                 )
             }),
+            Self::Crossing => names(c.crossing),
+            Self::Network => Scale::fine(unit).number(c.traffic.far),
+            Self::Near => Scale::fine(unit).number(c.traffic.near),
             Self::Bubble | Self::Recomputed => percent(self.number(c)),
             _ => self.number(c).to_string(),
         }
@@ -136,12 +167,18 @@ impl Column {
     /// The value of a cell in a file: bytes, and millionths.
     pub(super) fn exact(self, space: &Space, c: &Candidate) -> String {
         match self {
-            Self::Axis(..) => self.text(space, c, Unit::Gib),
+            Self::Axis(..) | Self::Crossing => self.text(space, c, Unit::Gib),
             Self::Headroom if c.gpu.is_none() => String::new(),
             Self::Headroom => self.key(space, c).to_string(),
             _ => self.number(c).to_string(),
         }
     }
+}
+
+/// The symbols of groups that leave the node or NVLink domain.
+fn names(crossing: Crossing) -> String {
+    let names: Vec<&str> = crossing.kinds().map(GroupKind::symbol).collect();
+    names.join(" ")
 }
 
 /// What a GPU has left beside the memory that its device shows; negative where it has less.

@@ -38,7 +38,7 @@ pub(super) fn Controls() -> impl IntoView {
         view! {
             <Checkbox
                 name="keep".to_owned()
-                label="List only what fits on the GPU"
+                label="Hide layouts that do not fit"
                 checked=Signal::derive(move || search.keep.get() == Keep::Fitting)
                 toggle=move |fitting| {
                     search.keep.set(if fitting { Keep::Fitting } else { Keep::Legal });

@@ -225,7 +225,7 @@ mod tests {
         let columns = columns::of(&space, &found.slice);
         let best_first = found.rows(0, found.len());
         assert_eq!(best_first.len(), found.slice.candidates.len());
-        assert!(keys(&space, &found, Column::Copy).is_sorted());
+        assert!(keys(&space, &found, Column::Replica).is_sorted());
         found.sort(&space, Column::Peak);
         assert!(keys(&space, &found, Column::Peak).is_sorted());
         found.sort(&space, Column::Peak);

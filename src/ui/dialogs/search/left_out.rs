@@ -89,7 +89,7 @@ pub(super) fn LeftOut(
     };
     view! {
         <details class="layouts-left">
-            <summary>{move || format!("{} combinations were left out, and why", grouped(total()))}</summary>
+            <summary>{move || format!("Why {} were left out", grouped(total()))}</summary>
             <ul>{rows}</ul>
         </details>
     }

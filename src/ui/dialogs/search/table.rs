@@ -38,13 +38,14 @@ pub(super) fn Layouts() -> impl IntoView {
             <Filters />
             <p class="layouts-order">
                 <span>
-                    "In this order unless you sort: what fits, then fewest GPUs a copy, least bubble, least recomputed, \
-                     lowest peak. The bubble is (PP − 1) / (VPP · micro batches), "
+                    "In this order unless you sort: what fits, least recomputed, no context parallelism below 4,096 tokens, \
+                     least bubble and exchanged data, fewest GPUs per replica, lowest peak. The bubble is replayed from the \
+                     schedule, with stages as unequal as their matrix products ("
                 </span>
                 <a href=PIPELINE_BUBBLE.url() rel="noopener">
                     "arXiv 2104.04473"
                 </a>
-                <span>"; no speed is predicted."</span>
+                <span>"); no speed is predicted."</span>
             </p>
             <p class="layouts-rows">
                 {move || match search.found.read().len() {
@@ -80,7 +81,7 @@ fn Filters() -> impl IntoView {
     };
     view! {
         <div class="layouts-filters">
-            <Labelled label="Only with (such as tp4 pp8)">
+            <Labelled label="Filter, e.g. tp4 pp8">
                 <input
                     name="filter"
                     autocomplete="off"

@@ -1,0 +1,203 @@
+//! The pipeline bubble: the time that pipeline ranks wait, from a replay of the schedules of all ranks.
+//!
+//! Every pass takes as long as its matrix products: a backward pass twice as long as the forward pass of its chunk, and
+//! longer by what is recomputed. A pass begins when its rank is done with the pass before and the neighbouring stage has sent
+//! what it needs; sending takes no time. With chunks of equal work this gives (PP - 1) / (VPP · micro batches), the formula of
+//! [`PIPELINE_BUBBLE`]; with unequal chunks the other ranks wait for the slowest one too.
+
+use std::collections::BTreeMap;
+
+use crate::config::job::Module;
+use crate::memory::savings::{Choice, chunk_work};
+use crate::parallel::schedule::{Pass, Schedule, ScheduleInput};
+#[allow(unused_imports, reason = "a link of the documentation")]
+use crate::source::PIPELINE_BUBBLE;
+
+/// The most groups of micro batches that are replayed. After that many, every further group takes as long as the rank with
+/// most work needs for it.
+const GROUPS: u64 = 4;
+/// The most passes of one direction that are replayed. A larger schedule gets the formula for chunks of equal work.
+const MOST_PASSES: u64 = 1 << 20;
+
+/// PP, VPP and micro batches.
+type Pipeline = (u32, Option<u32>, u64);
+
+/// The bubbles of the layouts that were looked at, by PP, VPP and micro batches, and then by what is recomputed.
+#[derive(Clone, Debug, Default)]
+pub struct Bubbles(BTreeMap<Pipeline, Vec<(Choice, u64)>>);
+
+impl Bubbles {
+    /// The bubble of a layout in millionths of the working time. All layouts must be of the same model.
+    pub fn ppm(&mut self, m: &Module, choice: Choice) -> u64 {
+        let key = (m.stages.pp(), m.stages.vpp(), m.num_microbatches);
+        let known = self.0.entry(key).or_default();
+        if let Some((_, ppm)) = known.iter().find(|(of, _)| *of == choice) {
+            return *ppm;
+        }
+        let ppm = bubble_ppm(m, choice);
+        known.push((choice, ppm));
+        ppm
+    }
+}
+
+/// The bubble of a layout in millionths of the working time.
+#[must_use]
+pub fn bubble_ppm(m: &Module, choice: Choice) -> u64 {
+    let pp = m.stages.pp();
+    if pp < 2 {
+        return 0;
+    }
+    let work = |rank| m.stages.rank(rank).iter().map(|c| chunk_work(m, c, choice));
+    let durations: Vec<Vec<Duration>> = (0..pp)
+        .map(|rank| work(rank).map(Duration::of).collect())
+        .collect();
+    let group = match m.stages.vpp() {
+        None => u64::from(pp),
+        Some(_) => m
+            .args()
+            .microbatch_group_size_per_virtual_pipeline_stage
+            .unwrap_or_else(|| pp.into())
+            .max(1),
+    };
+    let all = m.num_microbatches;
+    let replayed = if all > GROUPS * group {
+        all % group + (GROUPS - 1) * group
+    } else {
+        all
+    };
+    let stages = u64::try_from(m.stages.chunks().len()).unwrap_or(u64::MAX);
+    if stages.saturating_mul(replayed) > MOST_PASSES {
+        let passes = u128::from(m.stages.chunks_per_rank()) * u128::from(all.max(1));
+        let ppm = u128::from(pp - 1) * 1_000_000 / passes;
+        return u64::try_from(ppm).unwrap_or(u64::MAX);
+    }
+    let total = |rank: &Vec<Duration>| rank.iter().map(|d| d.forward + d.backward).sum::<u128>();
+    let slowest = durations.iter().map(total).max().unwrap_or(0);
+    let makespan =
+        makespan(m, &durations, replayed) + slowest * u128::from(all.saturating_sub(replayed));
+    let worked: u128 = durations.iter().map(total).sum::<u128>() * u128::from(all);
+    let idle = (makespan * u128::from(pp)).saturating_sub(worked);
+    let ppm = (idle * 1_000_000).checked_div(worked).unwrap_or(0);
+    u64::try_from(ppm).unwrap_or(u64::MAX)
+}
+
+/// How long the passes of a chunk take.
+#[derive(Clone, Copy, Debug, Default)]
+struct Duration {
+    forward: u128,
+    backward: u128,
+}
+
+impl Duration {
+    fn of((forward, again): (u128, u128)) -> Self {
+        // A chunk without layers still takes its turn.
+        let forward = forward.max(1);
+        Self {
+            forward,
+            backward: 2 * forward + again,
+        }
+    }
+}
+
+/// The passes of a schedule that are done, by stage and micro batch, with the time of their end.
+struct Ends {
+    micro_batches: usize,
+    ends: Vec<Option<u128>>,
+}
+
+impl Ends {
+    fn place(&self, stage: u32, micro_batch: u32) -> usize {
+        stage as usize * self.micro_batches + micro_batch as usize
+    }
+
+    fn get(&self, stage: u32, micro_batch: u32) -> Option<u128> {
+        let at = self.place(stage, micro_batch);
+        self.ends.get(at).copied().flatten()
+    }
+
+    fn set(&mut self, stage: u32, micro_batch: u32, end: u128) {
+        let at = self.place(stage, micro_batch);
+        if let Some(slot) = self.ends.get_mut(at) {
+            *slot = Some(end);
+        }
+    }
+}
+
+/// The time from the first pass to the last one of all ranks.
+fn makespan(m: &Module, durations: &[Vec<Duration>], micro_batches: u64) -> u128 {
+    let pp = m.stages.pp();
+    let narrow = |n: u64| u32::try_from(n).unwrap_or(u32::MAX);
+    let schedule = |pp_rank| {
+        Schedule::new(ScheduleInput {
+            pp,
+            pp_rank,
+            vpp: m.stages.vpp(),
+            num_microbatches: narrow(micro_batches),
+            microbatch_group_size_per_vp_stage: m
+                .args()
+                .microbatch_group_size_per_virtual_pipeline_stage
+                .map(narrow),
+            overlap_moe_expert_parallel_comm: m.args().overlap_moe_expert_parallel_comm,
+        })
+    };
+    let schedules: Vec<Schedule> = (0..pp).map(schedule).collect();
+    let stages = pp.saturating_mul(m.stages.chunks_per_rank());
+    let empty = || {
+        let micro_batches = usize::try_from(micro_batches).unwrap_or(usize::MAX);
+        Ends {
+            micro_batches,
+            ends: vec![None; micro_batches.saturating_mul(stages as usize)],
+        }
+    };
+    let (mut forward, mut backward) = (empty(), empty());
+    // The step of each rank that is next, and when the rank is done with the one before.
+    let mut at = vec![(0_u64, 0_u128); pp as usize];
+    loop {
+        let mut moved = false;
+        for ((rank, schedule), (next, free)) in (0..pp).zip(&schedules).zip(&mut at) {
+            while let Some(step) = schedule.step(*next) {
+                let stage = |pass: &Pass| pass.chunk * pp + rank;
+                let duration = |pass: &Pass| {
+                    let chunks = durations.get(rank as usize);
+                    chunks.and_then(|chunks| chunks.get(pass.chunk as usize))
+                };
+                // When what a pass needs from another stage is there; `None` where it is not known yet.
+                let ready_forward = step.forward.map_or(Some(0), |pass| match stage(&pass) {
+                    0 => Some(0),
+                    stage => forward.get(stage - 1, pass.microbatch),
+                });
+                let ready_backward = step.backward.map_or(Some(0), |pass| {
+                    let own = stage(&pass);
+                    if own + 1 == stages {
+                        forward.get(own, pass.microbatch)
+                    } else {
+                        backward.get(own + 1, pass.microbatch)
+                    }
+                });
+                let (Some(one), Some(other)) = (ready_forward, ready_backward) else {
+                    break;
+                };
+                let mut end = one.max(other).max(*free);
+                let passes = [(step.forward, false), (step.backward, true)];
+                for (pass, is_backward) in passes {
+                    let Some(pass) = pass else { continue };
+                    let duration = duration(&pass).copied().unwrap_or_default();
+                    if is_backward {
+                        end += duration.backward;
+                        backward.set(stage(&pass), pass.microbatch, end);
+                    } else {
+                        end += duration.forward;
+                        forward.set(stage(&pass), pass.microbatch, end);
+                    }
+                }
+                *free = end;
+                *next += 1;
+                moved = true;
+            }
+        }
+        if !moved {
+            break;
+        }
+    }
+    at.iter().map(|(_, free)| *free).max().unwrap_or(0)
+}

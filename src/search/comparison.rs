@@ -1,0 +1,190 @@
+//! The order of layouts, and what one of them gains over another.
+//!
+//! No speed is predicted. Layouts are ordered by [`Criterion::ORDER`], each criterion only among layouts that are equal by
+//! those before it.
+
+use core::cmp::Ordering;
+
+use super::Candidate;
+use crate::units::Bytes;
+
+/// A property by which layouts are ordered or compared; the order of the variants is that in which gains are listed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Criterion {
+    /// Whether the layout fits the GPU.
+    Fits,
+    /// GPUs of the job.
+    Gpus,
+    /// The share of the forward pass that is recomputed.
+    Recomputed,
+    /// Context parallelism that leaves a rank fewer than [`SHORT_SEQUENCE`] tokens of a sequence.
+    Context,
+    /// Groups inside layers that leave the node or `NVLink` domain.
+    Crossing,
+    /// The pipeline bubble.
+    Bubble,
+    /// Bytes over the network.
+    Network,
+    /// Bytes within the node or `NVLink` domain.
+    Near,
+    /// Bubble and exchanged data together.
+    Waiting,
+    /// GPUs of a model replica.
+    Replica,
+    /// Peak memory.
+    Peak,
+}
+
+/// Tokens of a sequence on a context-parallel rank below which the ring's exchange takes longer than the attention that it
+/// should hide behind; sequences of twice as many need no context parallelism for speed.
+pub const SHORT_SEQUENCE: u64 = 4096;
+
+/// Millionths in a percent. Shares are ordered in whole percents: less is below what they tell of speed.
+const PERCENT: u64 = 10_000;
+
+impl Criterion {
+    /// All criteria.
+    pub const ALL: [Self; 11] = [
+        Self::Fits,
+        Self::Gpus,
+        Self::Recomputed,
+        Self::Context,
+        Self::Crossing,
+        Self::Bubble,
+        Self::Network,
+        Self::Near,
+        Self::Waiting,
+        Self::Replica,
+        Self::Peak,
+    ];
+
+    /// The criteria that decide on the order, the first one first.
+    pub const ORDER: [Self; 7] = [
+        Self::Fits,
+        Self::Gpus,
+        Self::Recomputed,
+        Self::Context,
+        Self::Waiting,
+        Self::Replica,
+        Self::Peak,
+    ];
+
+    /// The number of a layout by which it is ordered; less is better.
+    fn number(self, c: &Candidate) -> u64 {
+        let whole_percent = |ppm: u64| ppm.saturating_add(PERCENT / 2) / PERCENT;
+        match self {
+            Self::Fits => u64::from(c.is_too_large()),
+            Self::Gpus => c.gpus,
+            Self::Recomputed => whole_percent(c.recomputed_ppm),
+            Self::Context if c.splits_short_sequences => c.cp,
+            Self::Context => 1,
+            Self::Crossing => c.crossing.weight(),
+            Self::Bubble => whole_percent(c.bubble_ppm),
+            Self::Network => c.traffic.far.0,
+            Self::Near => c.traffic.near.0,
+            Self::Waiting => whole_percent(c.waiting_ppm()),
+            Self::Replica => c.replica,
+            Self::Peak => c.peak.0,
+        }
+    }
+}
+
+impl Candidate {
+    /// Whether it is listed before another candidate.
+    #[must_use]
+    pub fn is_before(&self, other: &Self) -> bool {
+        self.order(other).is_lt()
+    }
+
+    /// The order of two candidates: by the criteria, most weight first, then by index.
+    #[must_use]
+    pub fn order(&self, other: &Self) -> Ordering {
+        let criteria = Criterion::ORDER.into_iter();
+        let mut orders = criteria.map(|c| c.number(self).cmp(&c.number(other)));
+        let first = orders.find(|order| order.is_ne());
+        first.unwrap_or_else(|| self.index.cmp(&other.index))
+    }
+
+    /// Bubble and exchanged data in millionths of the working time.
+    #[must_use]
+    pub fn waiting_ppm(&self) -> u64 {
+        self.bubble_ppm.saturating_add(self.exchange_ppm)
+    }
+
+    /// What it gains over another layout.
+    #[must_use]
+    pub fn gains_over(&self, other: &Self) -> Vec<Gain> {
+        let gain = |criterion: Criterion| {
+            (criterion.number(self) < criterion.number(other)).then_some(Gain {
+                criterion,
+                better: *self,
+                worse: *other,
+            })
+        };
+        Criterion::ALL.into_iter().filter_map(gain).collect()
+    }
+}
+
+/// A criterion by which one layout is better than another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Gain {
+    /// The criterion.
+    pub criterion: Criterion,
+    better: Candidate,
+    worse: Candidate,
+}
+
+impl Gain {
+    /// The gain in words, with the values of the better and of the worse layout; `amount` writes bytes.
+    #[must_use]
+    pub fn text(&self, amount: impl Fn(Bytes) -> String) -> String {
+        let (a, b) = (&self.better, &self.worse);
+        match self.criterion {
+            Criterion::Fits => "fits the GPU".to_owned(),
+            Criterion::Gpus => format!("{} GPUs instead of {}", a.gpus, b.gpus),
+            Criterion::Recomputed => format!(
+                "recomputes {} instead of {}",
+                percent(a.recomputed_ppm),
+                percent(b.recomputed_ppm)
+            ),
+            Criterion::Crossing => {
+                let stays = |kind| !a.crossing.kinds().any(|crosses| crosses == kind);
+                let stay = b.crossing.kinds().filter(|kind| stays(*kind));
+                let names: Vec<&str> = stay.map(super::GroupKind::symbol).collect();
+                format!("{} within a node or NVLink domain", names.join(" and "))
+            }
+            Criterion::Context => format!("CP {} instead of {}", a.cp, b.cp),
+            Criterion::Bubble => format!(
+                "bubble {} instead of {}",
+                percent(a.bubble_ppm),
+                percent(b.bubble_ppm)
+            ),
+            Criterion::Near => format!(
+                "{} within the node instead of {}",
+                amount(a.traffic.near),
+                amount(b.traffic.near)
+            ),
+            Criterion::Waiting => format!(
+                "bubble and exchanged data {} instead of {} of the work",
+                percent(a.waiting_ppm()),
+                percent(b.waiting_ppm())
+            ),
+            Criterion::Replica => {
+                format!("{} GPUs per replica instead of {}", a.replica, b.replica)
+            }
+            Criterion::Network => format!(
+                "{} over the network instead of {}",
+                amount(a.traffic.far),
+                amount(b.traffic.far)
+            ),
+            Criterion::Peak => format!("peak {} instead of {}", amount(a.peak), amount(b.peak)),
+        }
+    }
+}
+
+/// Millionths as a percentage with one decimal, rounded to nearest.
+#[must_use]
+pub fn percent(ppm: u64) -> String {
+    let tenths = (ppm + 500) / 1_000;
+    format!("{}.{} %", tenths / 10, tenths % 10)
+}

@@ -1,0 +1,385 @@
+//! The bytes that a GPU sends in one step, by process group and by whether they stay in the node or `NVLink` domain.
+//!
+//! Sizes are those of the tensors of the estimate: the shapes of [`Sizes`] for activations, and the buckets of weights and
+//! main gradients for parameters. Of a tensor of `S` bytes a rank of a group of `n` sends `S · (n - 1) / n` for an all-gather,
+//! a reduce-scatter or an all-to-all, and twice as much for an all-reduce (see [`COLLECTIVES`]). What each layer exchanges:
+//!
+//! - TP: one gathered input and one reduced output for attention, and for a dense MLP or shared experts
+//!   ([`TP_COLLECTIVES`]). With sequence parallelism the forward pass gathers and scatters, and the backward pass does both
+//!   again and gathers the input once more for the weight gradient; without, both passes reduce all.
+//! - CP: keys and values go around the ring in the forward pass, they and their gradients in the backward pass
+//!   ([`CP_RING`]); with `a2a`, queries, keys, values and outputs change places in both.
+//! - EP: tokens go to their `top k` experts and back, in both passes ([`EP_DISPATCH`]); with `flex`, once to each node that
+//!   has experts of theirs; with `allgather`, every rank gets all tokens. ETP: the tokens that arrive are gathered, and their results reduced.
+//! - PP: a stage sends its output forward and the gradient of its input backward, for every chunk and micro batch.
+//! - DP: gradients are reduced and parameters gathered once a step ([`DP_COLLECTIVES`]); with Megatron FSDP parameters are
+//!   gathered for both passes of every micro batch, and gradients scattered after each.
+//!
+//! A forward pass that runs again sends again. Not counted: exchanges of linear attention over CP, fp8 in place of 16 bits,
+//! and the embedding's gradients between first and last stage.
+
+use core::ops::AddAssign;
+
+use serde::{Deserialize, Serialize};
+
+use super::placement::{Group, GroupKind, group};
+use crate::config::choices::{RecomputeModule, TokenDispatcher};
+use crate::config::job::Module;
+use crate::config::layers::{Layer, Mixer, MlpKind};
+use crate::memory::StageEstimate;
+use crate::memory::bucket::Bucket;
+use crate::memory::savings::Choice;
+use crate::model::sizes::Sizes;
+use crate::model::tensor::factor;
+#[allow(unused_imports, reason = "links of the documentation")]
+use crate::source::{COLLECTIVES, CP_RING, DP_COLLECTIVES, EP_DISPATCH, H100, TP_COLLECTIVES};
+use crate::units::Bytes;
+
+/// Bytes that a GPU sends in one step.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Traffic {
+    /// To GPUs of its node or `NVLink` domain.
+    pub near: Bytes,
+    /// To other GPUs, over the network.
+    pub far: Bytes,
+}
+
+/// Operations that a GPU could do while it sends a byte within a node: 40 % of the 989 dense bf16 TFLOP/s of an H100, at the
+/// 450 GB/s of its `NVLink` in one direction ([`H100`]). Both grow together from one generation to the next.
+const OPERATIONS_PER_NEAR_BYTE: u128 = 880;
+/// The same for a byte over a network of 400 Gbit/s for each GPU.
+const OPERATIONS_PER_FAR_BYTE: u128 = 7_900;
+
+impl Traffic {
+    /// Operations that a GPU could do while it sends all this, for a comparison with the work of a step. What hides behind
+    /// computation is not known and counts too.
+    #[must_use]
+    pub fn operations(self) -> u128 {
+        u128::from(self.near.0) * OPERATIONS_PER_NEAR_BYTE
+            + u128::from(self.far.0) * OPERATIONS_PER_FAR_BYTE
+    }
+}
+
+impl AddAssign for Traffic {
+    fn add_assign(&mut self, other: Self) {
+        self.near += other.near;
+        self.far += other.far;
+    }
+}
+
+/// The traffic of one process group.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct GroupTraffic {
+    /// The group.
+    pub kind: GroupKind,
+    /// Its ranks.
+    pub group: Group,
+    /// What a GPU sends in it.
+    pub traffic: Traffic,
+}
+
+/// How the ranks of a group pass a tensor on.
+#[derive(Clone, Copy)]
+enum Pattern {
+    /// From neighbour to neighbour: all-gather, reduce-scatter, pipelines.
+    Ring,
+    /// From each to each.
+    AllToAll,
+}
+
+/// What a GPU of a stage sends in one step, by group; groups that send nothing are left out.
+#[must_use]
+pub fn traffic(
+    m: &Module,
+    stage: &StageEstimate,
+    pp_rank: u32,
+    choice: Choice,
+) -> Vec<GroupTraffic> {
+    let sent = Sent::new(m, stage, pp_rank, choice);
+    let of = |kind: GroupKind| {
+        let group = group(m, kind);
+        let (bytes, pattern) = sent.of(kind);
+        let mut traffic = split(bytes, group, pattern);
+        if kind == GroupKind::Expert {
+            traffic.far = Bytes(once_to_each_node(m, group, traffic.far.0));
+        }
+        GroupTraffic {
+            kind,
+            group,
+            traffic,
+        }
+    };
+    let all = GroupKind::ALL.into_iter().map(of);
+    all.filter(|of| of.traffic != Traffic::default()).collect()
+}
+
+/// Splits what a rank sends. Of a ring, one of the ranks that share a domain sends out of it; of an all-to-all, every rank
+/// sends as much to each other one.
+fn split(bytes: u128, group: Group, pattern: Pattern) -> Traffic {
+    let (size, together) = (u128::from(group.size), u128::from(group.together.max(1)));
+    let far = match pattern {
+        _ if !group.crosses() => 0,
+        Pattern::Ring => bytes / together,
+        Pattern::AllToAll => bytes * (size - together) / (size - 1).max(1),
+    };
+    let narrow = |bytes: u128| Bytes(u64::try_from(bytes).unwrap_or(u64::MAX));
+    Traffic {
+        near: narrow(bytes - far),
+        far: narrow(far),
+    }
+}
+
+/// The part of the bytes over the network that the `flex` dispatcher sends: a token goes once to each other node or `NVLink`
+/// domain, from where its GPUs pass it on.
+fn once_to_each_node(m: &Module, group: Group, far: u64) -> u64 {
+    let a = m.args();
+    let Some(moe) = m
+        .moe
+        .as_ref()
+        .filter(|_| a.moe_token_dispatcher_type == TokenDispatcher::Flex)
+    else {
+        return far;
+    };
+    let domains = group.size / group.together.max(1);
+    let picked = moe.topk.min(domains);
+    let part = u128::from(far) * u128::from(picked) / u128::from(moe.topk.max(1));
+    u64::try_from(part).unwrap_or(far)
+}
+
+/// Bytes that a rank sends in one step, before they are split.
+struct Sent {
+    tensor: u128,
+    expert_tensor: u128,
+    context: (u128, Pattern),
+    expert: (u128, Pattern),
+    pipeline: u128,
+    data: u128,
+    expert_data: u128,
+}
+
+/// `whole · (n - 1) / n`.
+fn others_share(whole: u128, n: u64) -> u128 {
+    whole * u128::from(n.saturating_sub(1)) / u128::from(n.max(1))
+}
+
+impl Sent {
+    fn new(m: &Module, stage: &StageEstimate, pp_rank: u32, choice: Choice) -> Self {
+        let micro_batches = u128::from(m.num_microbatches);
+        let mut each = Layered::default();
+        for chunk in m.stages.rank(pp_rank) {
+            let range = chunk.layers.start as usize..chunk.layers.end as usize;
+            let layers = m.layers().decoder().get(range).unwrap_or_default();
+            for (index, layer) in (0u64..).zip(layers) {
+                each.add(m, *layer, Again::of(choice, index));
+            }
+            for _ in 0..chunk.mtp {
+                for layer in m.layers().mtp() {
+                    each.add(m, *layer, Again::of(choice, 0));
+                }
+            }
+            let hidden = bytes(m, m.args().hidden_size);
+            if chunk.embedding {
+                each.tensor += collectives(m, 0, hidden, false);
+            }
+            if chunk.output {
+                each.tensor += collectives(m, hidden, 0, false);
+            }
+        }
+        let sizes = Sizes::new(m);
+        let boundary = u128::from(sizes.residual().elements()) * u128::from(sizes.width());
+        let chunks = u128::from(m.stages.chunks_per_rank());
+        let passes = match m.pp {
+            0 | 1 => 0,
+            2 => 2 * chunks - 1,
+            _ => 2 * chunks,
+        };
+        let bytes = |bucket| u128::from(stage.bytes(bucket).0);
+        let data = |weights, grads, n| data(m, bytes(weights), bytes(grads), n);
+        Self {
+            tensor: each.tensor * micro_batches,
+            expert_tensor: each.expert_tensor * micro_batches,
+            context: (each.context * micro_batches, context_pattern(m)),
+            expert: (each.expert * micro_batches, expert_pattern(m)),
+            pipeline: passes * boundary * micro_batches,
+            data: data(Bucket::WeightsDense, Bucket::MainGradsDense, m.dp * m.cp),
+            expert_data: data(Bucket::WeightsExpert, Bucket::MainGradsExpert, m.edp),
+        }
+    }
+
+    fn of(&self, kind: GroupKind) -> (u128, Pattern) {
+        match kind {
+            GroupKind::Tensor => (self.tensor, Pattern::Ring),
+            GroupKind::ExpertTensor => (self.expert_tensor, Pattern::Ring),
+            GroupKind::Context => self.context,
+            GroupKind::Expert => self.expert,
+            GroupKind::Pipeline => (self.pipeline, Pattern::Ring),
+            GroupKind::Data => (self.data, Pattern::Ring),
+            GroupKind::ExpertData => (self.expert_data, Pattern::Ring),
+        }
+    }
+}
+
+/// What data-parallel ranks send for these bytes of weights and main gradients on one rank.
+fn data(m: &Module, weights: u128, grads: u128, n: u64) -> u128 {
+    let a = m.args();
+    if a.use_megatron_fsdp {
+        let of_micro_batch = 2 * weights + grads;
+        return of_micro_batch * u128::from(n.saturating_sub(1)) * u128::from(m.num_microbatches);
+    }
+    let after = if a.use_distributed_optimizer {
+        weights
+    } else {
+        grads
+    };
+    others_share(grads + after, n)
+}
+
+fn context_pattern(m: &Module) -> Pattern {
+    if m.args().cp_comm_type.is_all_to_all() {
+        Pattern::AllToAll
+    } else {
+        Pattern::Ring
+    }
+}
+
+fn expert_pattern(m: &Module) -> Pattern {
+    match m.args().moe_token_dispatcher_type {
+        TokenDispatcher::AllGather => Pattern::Ring,
+        _ => Pattern::AllToAll,
+    }
+}
+
+/// The parts of a layer whose forward pass runs again.
+#[derive(Clone, Copy, Default)]
+struct Again {
+    attention: bool,
+    mlp: bool,
+    experts: bool,
+}
+
+impl Again {
+    /// Those of the layer at this place of its chunk.
+    fn of(choice: Choice, index: u64) -> Self {
+        let whole = match choice {
+            Choice::Uniform(_) => true,
+            Choice::Block(layers) => index < layers,
+            _ => false,
+        };
+        let has = |module| match choice {
+            Choice::Selective(modules) => modules.contains(module),
+            _ => whole,
+        };
+        Self {
+            attention: whole,
+            mlp: has(RecomputeModule::Mlp),
+            experts: has(RecomputeModule::Moe),
+        }
+    }
+}
+
+/// What the layers of a stage send for one micro batch.
+#[derive(Default)]
+struct Layered {
+    tensor: u128,
+    expert_tensor: u128,
+    context: u128,
+    expert: u128,
+}
+
+impl Layered {
+    fn add(&mut self, m: &Module, layer: Layer, again: Again) {
+        let hidden = bytes(m, m.args().hidden_size);
+        if let Some(mixer) = layer.mixer {
+            let input = match mixer {
+                Mixer::MultiLatentAttention | Mixer::SparseAttention { .. } => latent(m),
+                _ => hidden,
+            };
+            self.tensor += collectives(m, input, hidden, again.attention);
+            self.context += ring(m, mixer, again.attention);
+        }
+        match layer.mlp {
+            Some(MlpKind::Dense) => self.tensor += collectives(m, hidden, hidden, again.mlp),
+            Some(MlpKind::Moe) => {
+                if m.moe.as_ref().is_some_and(|moe| moe.shared > 0) {
+                    self.tensor += collectives(m, hidden, hidden, again.experts);
+                }
+                self.dispatch(m, again.experts);
+            }
+            None => {}
+        }
+    }
+
+    /// Tokens to their experts and back.
+    fn dispatch(&mut self, m: &Module, again: bool) {
+        let Some(moe) = &m.moe else { return };
+        let width = m.args().moe_latent_size.unwrap_or(m.args().hidden_size);
+        let sizes = Sizes::new(m);
+        let own = u128::from(sizes.own_tokens(&[factor("h", width)]).elements())
+            * u128::from(sizes.width());
+        let passes = if again { 6 } else { 4 };
+        let routed = own * u128::from(moe.topk);
+        self.expert += passes
+            * match m.args().moe_token_dispatcher_type {
+                TokenDispatcher::AllGather => own * u128::from(m.ep.saturating_sub(1)),
+                _ => others_share(routed, m.ep),
+            };
+        self.expert_tensor += passes * routed * u128::from(m.etp.saturating_sub(1));
+    }
+}
+
+/// Bytes of this many columns for every token of a context-parallel rank.
+fn bytes(m: &Module, columns: u64) -> u128 {
+    let sizes = Sizes::new(m);
+    let elements = sizes.tokens(&[factor("n", columns)]).elements();
+    u128::from(elements) * u128::from(sizes.width())
+}
+
+/// Bytes of the compressed queries, keys and values of multi-latent attention, whose up projections TP splits.
+fn latent(m: &Module) -> u128 {
+    let a = m.args();
+    let query = a.q_lora_rank.unwrap_or(a.hidden_size);
+    bytes(m, query + a.kv_lora_rank + a.qk_pos_emb_head_dim)
+}
+
+/// What TP ranks send for a gathered input and a reduced output of these bytes, in both passes.
+fn collectives(m: &Module, input: u128, output: u128, again: bool) -> u128 {
+    let forward = u128::from(again) + 1;
+    let sent = if m.sequence_parallel {
+        // Backward: the output's gradient is gathered, the input's scattered, and the input gathered again.
+        (input + output) * forward + output + 2 * input
+    } else {
+        2 * (output * forward + input)
+    };
+    others_share(sent, m.tp)
+}
+
+/// What CP ranks send for a layer's attention, in both passes.
+fn ring(m: &Module, mixer: Mixer, again: bool) -> u128 {
+    let a = m.args();
+    let heads = a.num_attention_heads;
+    let (query, keys_and_values, output) = match mixer {
+        Mixer::Attention => (
+            heads * m.kv_channels,
+            2 * m.num_query_groups.max(m.tp) * m.kv_channels,
+            heads * m.kv_channels,
+        ),
+        Mixer::MultiLatentAttention | Mixer::SparseAttention { .. } => {
+            let width = a.qk_head_dim + a.qk_pos_emb_head_dim;
+            (
+                heads * width,
+                heads * (width + a.v_head_dim),
+                heads * a.v_head_dim,
+            )
+        }
+        _ => return 0,
+    };
+    let of_rank = |columns: u64| bytes(m, columns) / u128::from(m.tp);
+    let forward = u128::from(again) + 1;
+    if a.cp_comm_type.is_all_to_all() {
+        let exchanged = of_rank(query + keys_and_values + output);
+        others_share(exchanged * (forward + 1), m.sequence_parts())
+    } else {
+        let others = u128::from(m.sequence_parts().saturating_sub(1));
+        of_rank(keys_and_values) * others * (forward + 2)
+    }
+}

@@ -22,6 +22,7 @@ pub mod not_modelled;
 pub mod packing;
 pub mod parse;
 pub mod pattern;
+mod prepared;
 pub mod problem;
 mod rank_ranges;
 pub mod raw;
@@ -32,6 +33,7 @@ pub mod suggest;
 
 pub use check::{Checked, validate};
 pub use from_field::NameSet;
+pub use prepared::Prepared;
 pub use rank_ranges::mimo_input;
 pub use rules::rule_names;
 pub use suggest::check;

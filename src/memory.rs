@@ -34,6 +34,7 @@ use crate::units::Bytes;
 use bucket::Bucket;
 use parameters::{Parameters, PartTable};
 use peak::{PeakMoment, Stages};
+use states::StateRules;
 
 /// The estimate of a whole job.
 #[derive(Clone, Debug)]
@@ -178,8 +179,32 @@ pub fn estimate(config: &Config) -> Estimate {
 /// Estimates a checked job at a moment of its life.
 #[must_use]
 pub fn estimate_at(config: &Config, moment: JobMoment) -> Estimate {
+    estimate_unless(config, moment, &|_| false).unwrap_or_else(|| Estimate {
+        modules: Vec::new(),
+        worst: StageRef {
+            module: 0,
+            pp_rank: 0,
+        },
+        worst_rank: RankMemory::default(),
+        average_batch: None,
+    })
+}
+
+/// Estimates a checked job, its later iterations, unless a stage has a peak that is `too_large`: then `None`. The stages after
+/// that one are not looked at.
+#[must_use]
+pub fn estimate_within(config: &Config, too_large: impl Fn(Bytes) -> bool) -> Option<Estimate> {
+    estimate_unless(config, JobMoment::default(), &too_large)
+}
+
+fn estimate_unless(
+    config: &Config,
+    moment: JobMoment,
+    too_large: &dyn Fn(Bytes) -> bool,
+) -> Option<Estimate> {
     let modules = config.modules().iter();
-    let modules: Vec<_> = modules.map(|m| estimate_module(m, moment)).collect();
+    let modules = modules.map(|m| estimate_module(m, moment, too_large));
+    let modules = modules.collect::<Option<Vec<_>>>()?;
     let first = StageRef {
         module: 0,
         pp_rank: 0,
@@ -202,7 +227,7 @@ pub fn estimate_at(config: &Config, moment: JobMoment) -> Estimate {
         estimate.worst = largest.unwrap_or(first);
         estimate.worst_rank = worst;
     }
-    estimate
+    Some(estimate)
 }
 
 /// The memory with average micro batches.
@@ -219,19 +244,53 @@ fn average_batch(config: &Config, moment: JobMoment) -> Option<AverageBatch> {
     })
 }
 
-fn estimate_module(m: &Module, moment: JobMoment) -> ModuleEstimate {
+/// The most bytes that the model states of a stage take. The stage's peak is at least as much, and the states do not depend on
+/// the micro batch or on what is recomputed.
+#[must_use]
+pub fn largest_states(m: &Module) -> Bytes {
+    let architecture = Architecture::new(m);
+    let local = PartTable::local(&architecture);
+    let rules = StateRules::new(m);
+    let mut known: Vec<(PartCounts, Bytes)> = Vec::new();
+    for pp_rank in 0..m.stages.pp() {
+        let mut parts = PartCounts::new();
+        for chunk in m.stages.rank(pp_rank) {
+            let of_chunk = architecture.chunk_parts(m, chunk);
+            parts.resize(of_chunk.len(), 0);
+            for (sum, count) in parts.iter_mut().zip(of_chunk) {
+                *sum += count;
+            }
+        }
+        if known.iter().all(|(of, _)| *of != parts) {
+            let held = rules.held(&local.total(&parts));
+            let states = rules.memory(&held).into_iter().sum();
+            known.push((parts, states));
+        }
+    }
+    let states = known.into_iter().map(|(_, states)| states);
+    states.max().unwrap_or_default()
+}
+
+fn estimate_module(
+    m: &Module,
+    moment: JobMoment,
+    too_large: &dyn Fn(Bytes) -> bool,
+) -> Option<ModuleEstimate> {
     let architecture = Architecture::new(m);
     let (local, whole) = (
         PartTable::local(&architecture),
         PartTable::whole(&architecture),
     );
+    let replays = Stages::new(m, &architecture, &local);
+    let stages = (0..m.stages.pp()).map(|pp_rank| {
+        let stage = replays.estimate(pp_rank, moment);
+        (!too_large(stage.total)).then_some(stage)
+    });
+    let stages = stages.collect::<Option<Vec<_>>>()?;
     let parameters = whole.total(&architecture.whole_model_parts(m));
-    let stages = Stages::new(m, &architecture, &local);
-    ModuleEstimate {
+    Some(ModuleEstimate {
         active_parameters: parameters.active(m),
         parameters,
-        stages: (0..m.stages.pp())
-            .map(|pp_rank| stages.estimate(pp_rank, moment))
-            .collect(),
-    }
+        stages,
+    })
 }

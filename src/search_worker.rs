@@ -47,7 +47,7 @@ pub enum Request {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum Answer {
     /// A part of a range; its `next` is where the rest of the range begins.
-    Found(Slice),
+    Found(Box<Slice>),
     /// What would make the explained combination fit; `None` where Megatron refuses it.
     Explained(Option<SuggestionNames>),
     /// Why the job cannot be searched.
@@ -98,7 +98,9 @@ impl SearchWorker {
                 }
                 None
             }
-            Request::Search { from, until } => Some(Answer::Found(self.search(from, until)?)),
+            Request::Search { from, until } => {
+                Some(Answer::Found(Box::new(self.search(from, until)?)))
+            }
             Request::Explain { index } => {
                 let space = self.space.as_ref()?;
                 let alone = search(space, index..index + 1, u32::MAX, Keep::Legal);

@@ -168,7 +168,7 @@ pub struct Layout {
     /// GPUs of one model replica: the larger of TP · CP and ETP · EP, times PP.
     #[tsify(type = "number")]
     gpus_per_replica: Exact,
-    /// The groups inside layers that leave the node or NVLink domain.
+    /// The groups inside layers that leave the node or `NVLink` domain.
     #[tsify(type = "LayoutGroup[]")]
     crossing_groups: Vec<&'static str>,
     /// Model chunks on each pipeline rank. They follow from the pipeline layout where the job has one.
@@ -190,7 +190,7 @@ pub struct Layout {
     recomputed_ppm: Exact,
     /// The recomputed floating-point operations of one GPU in one iteration.
     recomputed_flops: Exact,
-    /// What a GPU of the worst stage sends in one iteration to GPUs of its node or NVLink domain.
+    /// What a GPU of the worst stage sends in one iteration to GPUs of its node or `NVLink` domain.
     near_bytes: Exact,
     /// What it sends over the network.
     network_bytes: Exact,

@@ -111,7 +111,7 @@ fn validate_module(
 }
 
 /// The memory that was typed, or else the chosen GPU's.
-fn gpu_memory(raw: &RawJob, problems: &mut Vec<Problem>) -> Option<Bytes> {
+pub(super) fn gpu_memory(raw: &RawJob, problems: &mut Vec<Problem>) -> Option<Bytes> {
     let read = |field: FieldId| parse(field.field(), raw.shared.get(field)?).ok().flatten();
     let gpu = match read(FieldId::gpu) {
         Some(Parsed::Text(name)) => {
@@ -165,7 +165,7 @@ fn unknown_gpu(name: &str, absent: impl Fn(FieldId) -> bool) -> Option<Problem> 
     })
 }
 
-fn report_unknown_keys(raw: &RawJob, problems: &mut Vec<Problem>) {
+pub(super) fn report_unknown_keys(raw: &RawJob, problems: &mut Vec<Problem>) {
     for (key, _) in raw.unknown.iter().take(MOST_UNKNOWN) {
         if key == "modules" {
             let message = "modules must be a list of modules, one of them called language; leave it out where there is one model".to_owned();
@@ -215,7 +215,11 @@ fn nearest_name(key: &str) -> Option<&'static str> {
 }
 
 /// Reads every field of one module; the second result lists the fields that could not be read.
-fn read_args(raw: &RawJob, module: usize, problems: &mut Vec<Problem>) -> (Args, Vec<FieldId>) {
+pub(super) fn read_args(
+    raw: &RawJob,
+    module: usize,
+    problems: &mut Vec<Problem>,
+) -> (Args, Vec<FieldId>) {
     let mut unreadable = Vec::new();
     let mut values = Vec::with_capacity(FieldId::ALL.len());
     for id in FieldId::ALL {

@@ -72,6 +72,13 @@ macro_rules! fields {
                 let mut values = values.into_iter();
                 Self { $($name: FromField::from_field(values.next().flatten())),+ }
             }
+
+            /// Sets the argument of a field from the field's value after defaults.
+            pub(super) fn set(&mut self, field: FieldId, value: Option<Parsed>) {
+                match field {
+                    $(FieldId::$name => self.$name = FromField::from_field(value)),+
+                }
+            }
         }
     };
 }

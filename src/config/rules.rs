@@ -65,6 +65,21 @@ pub(super) fn violations(draft: &Draft<'_>) -> Vec<Problem> {
     TABLES.into_iter().flatten().filter_map(broken).collect()
 }
 
+/// The name of the first rule that a module breaks with a problem that `refuses`, of those whose name passes `among`.
+pub(super) fn first_violation(
+    draft: &Draft<'_>,
+    among: &dyn Fn(&str) -> bool,
+    refuses: &dyn Fn(&Problem) -> bool,
+) -> Option<&'static str> {
+    let rules = TABLES.into_iter().flatten();
+    let mut rules = rules.filter(|rule| among(rule.name));
+    rules.find_map(|rule| {
+        let violation = (rule.check)(draft)?;
+        let problem = violation.into_problem(draft.context.module, rule.name);
+        refuses(&problem).then_some(rule.name)
+    })
+}
+
 /// The name of every rule; rules of one concern share a name.
 pub fn rule_names() -> impl Iterator<Item = &'static str> {
     TABLES.into_iter().flatten().map(|rule| rule.name)

@@ -9,10 +9,10 @@ use crate::config::fields::FieldId;
 use crate::config::hybrid_pattern::HybridPattern;
 use crate::config::job::{Config, Module};
 use crate::config::not_modelled::NotModelled;
-use crate::config::parse::Parsed;
+use crate::config::parse::{Parsed, parse};
 use crate::config::problem::{Problem, Severity};
 use crate::config::raw::RawJob;
-use crate::config::{Checked, check};
+use crate::config::{Checked, Prepared, check};
 use crate::memory::savings::{Choice, choice_of, choices};
 use crate::parallel::mimo::LANGUAGE_MODULE;
 use crate::units::Bytes;
@@ -54,7 +54,7 @@ pub enum Unsearchable {
 }
 
 /// One axis of a space with its values.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Dimension {
     /// The axis.
     pub axis: Axis,
@@ -64,7 +64,12 @@ pub struct Dimension {
     pub(super) rules: Vec<&'static str>,
     /// The largest size within the bounds.
     pub(super) at_most: u64,
+    /// The arguments that each value sets, with `None` for a default; empty where combinations are not [prepared](Prepared).
+    pub(super) changes: Vec<Changes>,
 }
+
+/// Fields with the values that they are set to.
+pub(super) type Changes = Vec<(FieldId, Option<Parsed>)>;
 
 /// All combinations of the values of some axes for a job.
 #[derive(Clone, Debug)]
@@ -74,6 +79,8 @@ pub struct Space {
     /// The job with the settings that all combinations share, and the first value of every axis.
     pub(super) base: RawJob,
     pub(super) dimensions: Vec<Dimension>,
+    /// The base, with its fields read; `None` where combinations are checked as raw jobs.
+    pub(super) prepared: Option<Prepared>,
     total: u64,
     split: Split,
     num_layers: u64,
@@ -164,6 +171,7 @@ impl Space {
             given: job.clone(),
             base: job.clone(),
             dimensions: Vec::new(),
+            prepared: None,
             total: 1,
             split: options.split,
             num_layers: a.num_layers,
@@ -200,6 +208,7 @@ impl Space {
                 values,
                 rules: checkable_at(*axis, &varied),
                 at_most: bound.map_or(u64::MAX, |(_, most)| *most),
+                changes: Vec::new(),
             });
         }
         for dimension in space.dimensions.clone() {
@@ -209,7 +218,54 @@ impl Space {
                 space.base = base;
             }
         }
+        space.prepare();
         Ok(space)
+    }
+
+    /// Reads the fields of the base and of every value once, where they can be read.
+    fn prepare(&mut self) {
+        self.prepared = Prepared::new(&self.base);
+        if self.prepared.is_none() {
+            return;
+        }
+        let changes = self.dimensions.iter().map(|dimension| {
+            let values = dimension.values.iter();
+            values
+                .map(|pick| self.changes(dimension.axis, *pick))
+                .collect()
+        });
+        let changes: Option<Vec<Vec<Changes>>> = changes.collect();
+        match changes {
+            Some(changes) => {
+                for (dimension, changes) in self.dimensions.iter_mut().zip(changes) {
+                    dimension.changes = changes;
+                }
+            }
+            None => self.prepared = None,
+        }
+    }
+
+    /// The arguments that a value of an axis sets; `None` where a field cannot take the value.
+    fn changes(&self, axis: Axis, pick: Pick) -> Option<Changes> {
+        let mut job = self.base.clone();
+        self.apply(&mut job, axis, pick);
+        let fields: Vec<FieldId> = match (axis, pick) {
+            (_, Pick::Recompute(choice)) => {
+                let settings = choice.map(Choice::settings).unwrap_or_default();
+                settings.into_iter().map(|(field, _)| field).collect()
+            }
+            (Axis::Tensor, _) => vec![axis.field(), FieldId::sequence_parallel],
+            (Axis::Pipeline, _) => {
+                vec![axis.field(), FieldId::decoder_last_pipeline_num_layers]
+            }
+            _ => vec![axis.field()],
+        };
+        let value = |field: FieldId| match job.get(self.module, field) {
+            Some(value) => parse(field.field(), value).ok(),
+            None => Some(None),
+        };
+        let changes = fields.into_iter().map(|field| Some((field, value(field)?)));
+        changes.collect()
     }
 
     /// The values of an axis that can be legal: parallel sizes divide the number of GPUs, the micro batch the global batch,
@@ -291,6 +347,13 @@ impl Space {
         &self.dimensions
     }
 
+    /// Whether the axis at a level is the last one that model states depend on: those after it are the micro batch and what is
+    /// recomputed.
+    pub(super) fn states_known_at(&self, level: usize) -> bool {
+        let decides = |d: &Dimension| !matches!(d.axis, Axis::MicroBatch | Axis::Recompute);
+        self.dimensions.iter().rposition(decides) == Some(level)
+    }
+
     /// The number of combinations that share all digits of their index up to and including `level`.
     pub(super) fn combinations_below(&self, level: usize) -> u64 {
         let later = self.dimensions.iter().skip(level + 1);
@@ -363,7 +426,12 @@ impl Space {
     /// The job's own layout with its memory; `None` where it is not among the combinations, or Megatron refuses it.
     #[must_use]
     pub fn own_candidate(&self) -> Option<Candidate> {
-        let index = self.given_index()?;
+        self.candidate(self.given_index()?)
+    }
+
+    /// A combination with its memory; `None` where Megatron refuses it.
+    #[must_use]
+    pub fn candidate(&self, index: u64) -> Option<Candidate> {
         let alone = search(self, index..index + 1, u32::MAX, Keep::Legal);
         alone.candidates.first().copied()
     }

@@ -165,26 +165,36 @@ fn others_share(whole: u128, n: u64) -> u128 {
 impl Sent {
     fn new(m: &Module, stage: &StageEstimate, pp_rank: u32, choice: Choice) -> Self {
         let micro_batches = u128::from(m.num_microbatches);
-        let mut each = Layered::default();
+        let mut layers: Vec<((Layer, Again), u128)> = Vec::new();
+        let mut count = |layer: Layer, again: Again| {
+            let known = layers.iter_mut().find(|(of, _)| *of == (layer, again));
+            match known {
+                Some((_, count)) => *count += 1,
+                None => layers.push(((layer, again), 1)),
+            }
+        };
+        let mut ends = (0, 0);
         for chunk in m.stages.rank(pp_rank) {
             let range = chunk.layers.start as usize..chunk.layers.end as usize;
-            let layers = m.layers().decoder().get(range).unwrap_or_default();
-            for (index, layer) in (0u64..).zip(layers) {
-                each.add(m, *layer, Again::of(choice, index));
+            let of_chunk = m.layers().decoder().get(range).unwrap_or_default();
+            for (index, layer) in (0u64..).zip(of_chunk) {
+                count(*layer, Again::of(choice, index));
             }
             for _ in 0..chunk.mtp {
                 for layer in m.layers().mtp() {
-                    each.add(m, *layer, Again::of(choice, 0));
+                    count(*layer, Again::of(choice, 0));
                 }
             }
-            let hidden = bytes(m, m.args().hidden_size);
-            if chunk.embedding {
-                each.tensor += collectives(m, 0, hidden, false);
-            }
-            if chunk.output {
-                each.tensor += collectives(m, hidden, 0, false);
-            }
+            ends.0 += u128::from(chunk.embedding);
+            ends.1 += u128::from(chunk.output);
         }
+        let mut each = Layered::default();
+        for ((layer, again), times) in layers {
+            each.add(m, layer, again, times);
+        }
+        let hidden = bytes(m, m.args().hidden_size);
+        each.tensor += ends.0 * collectives(m, 0, hidden, false);
+        each.tensor += ends.1 * collectives(m, hidden, 0, false);
         let sizes = Sizes::new(m);
         let boundary = u128::from(sizes.residual().elements()) * u128::from(sizes.width());
         let chunks = u128::from(m.stages.chunks_per_rank());
@@ -250,7 +260,7 @@ fn expert_pattern(m: &Module) -> Pattern {
 }
 
 /// The parts of a layer whose forward pass runs again.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
 struct Again {
     attention: bool,
     mlp: bool,
@@ -287,36 +297,39 @@ struct Layered {
 }
 
 impl Layered {
-    fn add(&mut self, m: &Module, layer: Layer, again: Again) {
+    /// Adds a layer that the stage has so many times.
+    fn add(&mut self, m: &Module, layer: Layer, again: Again, times: u128) {
         let hidden = bytes(m, m.args().hidden_size);
         if let Some(mixer) = layer.mixer {
             let input = match mixer {
                 Mixer::MultiLatentAttention | Mixer::SparseAttention { .. } => latent(m),
                 _ => hidden,
             };
-            self.tensor += collectives(m, input, hidden, again.attention);
-            self.context += ring(m, mixer, again.attention);
+            self.tensor += times * collectives(m, input, hidden, again.attention);
+            self.context += times * ring(m, mixer, again.attention);
         }
         match layer.mlp {
-            Some(MlpKind::Dense) => self.tensor += collectives(m, hidden, hidden, again.mlp),
+            Some(MlpKind::Dense) => {
+                self.tensor += times * collectives(m, hidden, hidden, again.mlp);
+            }
             Some(MlpKind::Moe) => {
                 if m.moe.as_ref().is_some_and(|moe| moe.shared > 0) {
-                    self.tensor += collectives(m, hidden, hidden, again.experts);
+                    self.tensor += times * collectives(m, hidden, hidden, again.experts);
                 }
-                self.dispatch(m, again.experts);
+                self.dispatch(m, again.experts, times);
             }
             None => {}
         }
     }
 
     /// Tokens to their experts and back.
-    fn dispatch(&mut self, m: &Module, again: bool) {
+    fn dispatch(&mut self, m: &Module, again: bool, times: u128) {
         let Some(moe) = &m.moe else { return };
         let width = m.args().moe_latent_size.unwrap_or(m.args().hidden_size);
         let sizes = Sizes::new(m);
         let own = u128::from(sizes.own_tokens(&[factor("h", width)]).elements())
             * u128::from(sizes.width());
-        let passes = if again { 6 } else { 4 };
+        let passes = times * if again { 6 } else { 4 };
         let routed = own * u128::from(moe.topk);
         self.expert += passes
             * match m.args().moe_token_dispatcher_type {

@@ -6,10 +6,14 @@ use serde::{Deserialize, Serialize};
 
 use super::axis::{Axis, Pick};
 use super::{Bubbles, Candidate, Space};
+use crate::config::fields::Args;
+use crate::config::job::Config;
 use crate::config::problem::{Problem, Severity};
 use crate::config::raw::RawJob;
-use crate::config::validate;
-use crate::memory::estimate;
+use crate::config::{Prepared, validate};
+use crate::memory::overhead::memory_range;
+use crate::memory::{estimate, estimate_within, largest_states};
+use crate::units::Bytes;
 
 /// Rules whose violation is a warning in a job's check, since only Megatron's scheduler refuses it when training starts. A
 /// search refuses such layouts too.
@@ -35,7 +39,10 @@ pub struct Slice {
     pub refused: Vec<(String, u64)>,
     /// The numbers of combinations with a size above its bound, by the first such axis.
     pub out_of_bounds: Vec<(Axis, u64)>,
-    /// The number of legal combinations within all bounds.
+    /// The number of combinations that were skipped together because the model states alone are more than a GPU has, whatever
+    /// the micro batch and what is recomputed. Some of them may be refused. 0 with [`Keep::Legal`].
+    pub cannot_fit: u64,
+    /// The number of other legal combinations within all bounds.
     pub legal: u64,
     /// The number of legal combinations that need more memory than a GPU has.
     pub too_large: u64,
@@ -51,8 +58,12 @@ enum Trial {
     Refused(usize, &'static str),
     /// The value of the axis at the level is above its bound, for all combinations that share the digits up to there.
     OutOfBounds(usize, Axis),
+    /// No combination that shares the digits up to and including the level fits the GPU.
+    CannotFit(usize),
     /// The combination is legal.
     Legal(Option<Candidate>),
+    /// The combination is legal and does not fit the GPU, and there is one nearer to fitting.
+    TooLarge,
 }
 
 /// Tries the combinations of a range of indices in order. Ends after `steps` checks of jobs; [`Slice::next`] then has the
@@ -62,6 +73,7 @@ pub fn search(space: &Space, range: Range<u64>, steps: u32, keep: Keep) -> Slice
     let mut walk = Walk {
         space,
         job: space.base.clone(),
+        args: Vec::new(),
         chosen: Vec::new(),
         checks: 0,
         bubbles: Bubbles::default(),
@@ -70,7 +82,8 @@ pub fn search(space: &Space, range: Range<u64>, steps: u32, keep: Keep) -> Slice
     let mut slice = Slice::default();
     let mut at = range.start;
     while at < end && walk.checks < steps {
-        let tried = match walk.try_combination(at) {
+        let nearest = slice.closest.filter(|_| keep == Keep::Fitting);
+        let tried = match walk.try_combination(at, nearest) {
             Trial::Refused(level, rule) => {
                 let skipped = walk.remaining_below(at, level, end);
                 count(&mut slice.refused, rule.to_owned(), skipped);
@@ -80,6 +93,16 @@ pub fn search(space: &Space, range: Range<u64>, steps: u32, keep: Keep) -> Slice
                 let skipped = walk.remaining_below(at, level, end);
                 count(&mut slice.out_of_bounds, axis, skipped);
                 skipped
+            }
+            Trial::CannotFit(level) => {
+                let skipped = walk.remaining_below(at, level, end);
+                slice.cannot_fit += skipped;
+                skipped
+            }
+            Trial::TooLarge => {
+                slice.legal += 1;
+                slice.too_large += 1;
+                1
             }
             Trial::Legal(candidate) => {
                 slice.legal += 1;
@@ -100,6 +123,7 @@ impl Slice {
     /// Adds the results of another part of the space. Candidates stay in the order in which they are added.
     pub fn join(&mut self, other: &Self) {
         self.looked_at += other.looked_at;
+        self.cannot_fit += other.cannot_fit;
         self.legal += other.legal;
         self.too_large += other.too_large;
         for (rule, combinations) in &other.refused {
@@ -150,6 +174,9 @@ fn count<T: PartialEq>(counts: &mut Vec<(T, u64)>, of: T, more: u64) {
 struct Walk<'s> {
     space: &'s Space,
     job: RawJob,
+    /// The arguments with the values accepted so far: one entry for each level but the last. Empty where combinations are
+    /// checked as raw jobs.
+    args: Vec<Args>,
     /// The values of the last combination that were accepted: up to the level where it was refused, or all.
     chosen: Vec<Pick>,
     /// The number of jobs checked.
@@ -164,8 +191,100 @@ impl Walk<'_> {
         (below - at % below).min(end - at)
     }
 
-    /// Checks the combination at an index, axis by axis, and estimates it where it is legal.
-    fn try_combination(&mut self, at: u64) -> Trial {
+    /// Checks the combination at an index, axis by axis, and estimates it where it is legal. `nearest` is the combination nearest
+    /// to fitting so far, where only those that fit are listed.
+    fn try_combination(&mut self, at: u64, nearest: Option<Candidate>) -> Trial {
+        match &self.space.prepared {
+            Some(prepared) => self.try_prepared(prepared, at, nearest),
+            None => self.try_raw(at),
+        }
+    }
+
+    /// Checks a combination whose fields are read already.
+    fn try_prepared(&mut self, prepared: &Prepared, at: u64, nearest: Option<Candidate>) -> Trial {
+        let picks = self.space.picks(at);
+        let same = |(a, b): &(&Pick, &Pick)| a == b;
+        let common = self.chosen.iter().zip(&picks).take_while(same).count();
+        self.chosen.truncate(common);
+        self.args.truncate(common);
+        let last = picks.len().saturating_sub(1);
+        let levels = self.space.dimensions.iter().zip(picks).enumerate();
+        for (level, (dimension, pick)) in levels.skip(common) {
+            if matches!(pick, Pick::Size(size) if size > dimension.at_most) {
+                return Trial::OutOfBounds(level, dimension.axis);
+            }
+            let mut args = self.args.last().unwrap_or(prepared.args()).clone();
+            let digit = usize::try_from(self.space.digit(at, level)).unwrap_or(usize::MAX);
+            for (field, value) in dimension.changes.get(digit).into_iter().flatten() {
+                Prepared::set(&mut args, *field, value.clone());
+            }
+            if level == last {
+                return self.try_args(prepared, args, at, nearest);
+            }
+            if !dimension.rules.is_empty() {
+                self.checks += 1;
+                let broken = prepared.broken(args.clone(), &dimension.rules, refuses);
+                if let Some(rule) = broken {
+                    return Trial::Refused(level, rule);
+                }
+            }
+            if self.space.states_known_at(level)
+                && let Some(nearest) = &nearest
+            {
+                self.checks += 1;
+                let config = prepared.check(args.clone(), refuses);
+                if config.is_ok_and(|config| states_are_too_large(&config, nearest)) {
+                    return Trial::CannotFit(level);
+                }
+            }
+            self.args.push(args);
+            self.chosen.push(pick);
+        }
+        self.try_args(prepared, prepared.args().clone(), at, nearest)
+    }
+
+    /// Checks a combination by its arguments.
+    fn try_args(
+        &mut self,
+        prepared: &Prepared,
+        args: Args,
+        at: u64,
+        nearest: Option<Candidate>,
+    ) -> Trial {
+        self.checks += 1;
+        let last = self.space.dimensions.len().saturating_sub(1);
+        let config = match prepared.check(args, refuses) {
+            Ok(config) => config,
+            Err(rule) => return Trial::Refused(last, rule),
+        };
+        if self.space.states_known_at(last)
+            && nearest.is_some_and(|nearest| states_are_too_large(&config, &nearest))
+        {
+            return Trial::TooLarge;
+        }
+        let limit = nearest
+            .zip(config.gpu_memory())
+            .zip(config.modules().first());
+        let Some(((nearest, gpu), m)) = limit else {
+            return Trial::Legal(self.candidate(at, &config));
+        };
+        // Neither listed nor the nearest to fitting.
+        let does_not_count =
+            |peak: Bytes| peak > nearest.peak && memory_range(m, peak, Bytes::ZERO).low > gpu;
+        match estimate_within(&config, does_not_count) {
+            Some(estimate) => {
+                Trial::Legal(Candidate::new(at, &config, &estimate, &mut self.bubbles))
+            }
+            None => Trial::TooLarge,
+        }
+    }
+
+    fn candidate(&mut self, at: u64, config: &Config) -> Option<Candidate> {
+        Candidate::new(at, config, &estimate(config), &mut self.bubbles)
+    }
+
+    /// Checks a combination as a raw job.
+    fn try_raw(&mut self, at: u64) -> Trial {
         let picks = self.space.picks(at);
         let same = |(a, b): &(&Pick, &Pick)| a == b;
         let common = self.chosen.iter().zip(&picks).take_while(same).count();
@@ -194,9 +313,11 @@ impl Walk<'_> {
         let refusing = checked.problems.iter().find(|p| refuses(p));
         match refusing {
             Some(problem) => Trial::Refused(last, problem.rule),
-            None => Trial::Legal(checked.config.and_then(|config| {
-                Candidate::new(at, &config, &estimate(&config), &mut self.bubbles)
-            })),
+            None => Trial::Legal(
+                checked
+                    .config
+                    .and_then(|config| self.candidate(at, &config)),
+            ),
         }
     }
 
@@ -212,4 +333,14 @@ impl Walk<'_> {
 /// Whether a search refuses a combination with this problem.
 fn refuses(problem: &Problem) -> bool {
     problem.severity == Severity::Error || REFUSED_AT_RUN.contains(&problem.rule)
+}
+
+/// Whether the model states of a job alone are more than the GPU has, and more than the peak of the combination that is
+/// nearest to fitting.
+fn states_are_too_large(config: &Config, nearest: &Candidate) -> bool {
+    let (Some(m), Some(gpu)) = (config.modules().first(), config.gpu_memory()) else {
+        return false;
+    };
+    let states = largest_states(m);
+    states > nearest.peak && memory_range(m, states, Bytes::ZERO).low > gpu
 }

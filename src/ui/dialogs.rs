@@ -62,6 +62,7 @@ impl OpenDialog {
 pub(super) fn Dialogs() -> impl IntoView {
     let open_dialog: OpenDialog = expect_context();
     let session = RwSignal::new(ImportSession::default());
+    let kept_search = StoredValue::new(None);
     let element = NodeRef::<Dialog>::new();
     // The dialogs with a `Modal` of their own are none of these.
     let kind = Memo::new(move |_| {
@@ -93,11 +94,17 @@ pub(super) fn Dialogs() -> impl IntoView {
         kind.get().map(|kind| match kind {
             DialogKind::Import => view! { <ImportDialog session /> }.into_any(),
             DialogKind::Export => view! { <ExportDialog /> }.into_any(),
-            _ => view! { <SearchDialog /> }.into_any(),
+            _ => view! { <SearchDialog kept=kept_search /> }.into_any(),
         })
     };
     view! {
-        <dialog node_ref=element class="modal" aria-labelledby=parts::TITLE on:close=close>
+        <dialog
+            node_ref=element
+            class="modal"
+            class:modal-wide=move || kind.get() == Some(DialogKind::Search)
+            aria-labelledby=parts::TITLE
+            on:close=close
+        >
             {content}
         </dialog>
     }

@@ -49,9 +49,10 @@ fn search(page: &Page) {
     until_done(page);
 }
 
-/// Text of the cells of a column that are drawn.
+/// Text of the cells of a column that are drawn, counted from 1 behind the buttons of a row.
 fn column(page: &Page, number: usize) -> Vec<String> {
-    let rows = format!("{DIALOG} tbody tr:not(.layouts-gap) td:nth-child({number})");
+    let child = number + 1;
+    let rows = format!("{DIALOG} tbody tr:not(.layouts-gap) td:nth-child({child})");
     let cells = page.eval(&format!(
         "Array.from(document.querySelectorAll('{rows}'), (cell) => cell.innerText)"
     ));
@@ -84,8 +85,13 @@ fn a_layout_is_found_and_applied_in_one_step_that_undo_takes_back() {
     search(&page);
     let status = page.text(&format!("{PROGRESS} [role=status]"));
     assert!(status.starts_with("Done: "), "{status}");
-    // Ordered by GPUs a copy.
-    assert!(numbers(&page, 6).is_sorted(), "{:?}", column(&page, 6));
+    // The layout of the page is marked, and has its place among the others.
+    assert_eq!(
+        page.count(&format!("{DIALOG} tbody tr.own[aria-current=true]")),
+        1
+    );
+    let own = page.text(&format!("{DIALOG} .layouts-own"));
+    assert!(own.starts_with("Your layout, PP 1, TP 2: number "), "{own}");
     page.click(&format!("{DIALOG} tbody [aria-label=\"Apply PP 4, TP 2\"]"));
     page.until(&format!("!document.querySelector('{DIALOG}').open"));
     page.until(&format!(
@@ -93,9 +99,33 @@ fn a_layout_is_found_and_applied_in_one_step_that_undo_takes_back() {
         before.replace("tp=2", "tp=2;pp=4")
     ));
     assert_eq!(page.eval("history.length"), json!(entries + 1));
+    // What was found is still there, and the applied layout is the page's own.
+    show(&page);
+    page.until(&format!("document.querySelector('{DIALOG} .layouts-own')?.innerText.startsWith('Your layout, PP 4, TP 2')"));
+    page.click(&format!("{DIALOG} .layouts-why summary"));
+    assert!(page.count(&format!("{DIALOG} .layouts-why li")) > 0);
+    page.press("\u{E00C}");
+    page.until(&format!("!document.querySelector('{DIALOG}').open"));
     page.click("[data-testid=undo]");
     page.until(&format!("location.hash === '#{before}'"));
     assert_eq!(page.complaints(), Vec::<String>::new());
+}
+
+/// The buttons of a row are in view beside all its columns, on a phone too.
+#[test]
+fn what_can_be_done_with_a_layout_is_always_in_view() {
+    let page = open(LLAMA);
+    search(&page);
+    for (width, height) in [(1440, 900), (360, 640)] {
+        page.viewport(width, height);
+        let inside = page.eval(&format!(
+            "((table, button) => {{ table.scrollLeft = 1e4; table.scrollIntoView(); \
+             const [box, own] = [table.getBoundingClientRect(), button.getBoundingClientRect()]; \
+             return own.left >= box.left && own.right <= box.right && box.right <= innerWidth; }})\
+             (document.querySelector('{DIALOG} .layouts-table'), document.querySelector('{DIALOG} tbody button'))"
+        ));
+        assert_eq!(inside, json!(true), "{width}");
+    }
 }
 
 #[test]

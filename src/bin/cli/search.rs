@@ -1,5 +1,9 @@
 //! `search`: the parallel layouts of a job.
 
+use core::sync::atomic::{AtomicU64, Ordering};
+use std::panic::resume_unwind;
+use std::thread;
+
 use clap::Args;
 use megatron_memory::report::amount::{Scale, Unit};
 use megatron_memory::search::{
@@ -81,7 +85,7 @@ impl SearchLayouts {
             message: why.to_string(),
         })?;
         let keep = if self.all { Keep::Legal } else { Keep::Fitting };
-        let mut found = search(&space, 0..space.total(), u32::MAX, keep);
+        let mut found = search_on_all_cores(&space, keep);
         found.candidates.sort_by(Candidate::order);
         let own = space.own_candidate();
         let layouts = found
@@ -104,12 +108,45 @@ impl SearchLayouts {
     }
 }
 
+/// Shares that combinations are split into: many, since some take much longer than others.
+const SHARES: u64 = 256;
+
+/// Searches a space with a thread for each core.
+fn search_on_all_cores(space: &Space, keep: Keep) -> Slice {
+    let cores = thread::available_parallelism().map_or(1, usize::from);
+    let share = space.total().div_ceil(SHARES).max(1);
+    let next = AtomicU64::new(0);
+    let worker = || {
+        let mut found = Slice::default();
+        loop {
+            let from = next.fetch_add(share, Ordering::Relaxed);
+            if from >= space.total() {
+                return found;
+            }
+            let until = from.saturating_add(share);
+            found.join(&search(space, from..until, u32::MAX, keep));
+        }
+    };
+    thread::scope(|scope| {
+        let workers: Vec<_> = (1..cores).map(|_| scope.spawn(worker)).collect();
+        let mut found = worker();
+        for other in workers {
+            match other.join() {
+                Ok(part) => found.join(&part),
+                Err(panic) => resume_unwind(panic),
+            }
+        }
+        found
+    })
+}
+
 /// The counts, and a line for each layout.
 fn text(space: &Space, found: &Slice, layouts: &[Layout], own: Option<&Candidate>) -> String {
     let scale = Scale::coarse(Unit::Gib);
     let counts = format!(
-        "{} combinations, {} that Megatron runs, {} that fit",
+        "{} combinations, {} whose model states alone do not fit, {} others that Megatron runs, {} that fit",
         space.total(),
+        found.cannot_fit,
         found.legal,
         found.legal - found.too_large
     );

@@ -28,7 +28,7 @@ use super::{DialogKind, OpenDialog};
 use crate::formats::share_url;
 use crate::formats::state::{Setup, ShareState};
 use crate::report::amount::grouped;
-use crate::search::{Axis, Dimension, Keep, Options, Slice, Space};
+use crate::search::{Axis, Candidate, Dimension, Keep, Options, Slice, Space};
 use crate::search_worker::Answer;
 use crate::ui::browser::{self, files};
 use crate::ui::state::State;
@@ -51,14 +51,36 @@ enum Phase {
     Done,
 }
 
+/// A search whose dialog was closed, so that its results are there when the dialog opens again for the same job.
+#[derive(Clone)]
+pub(super) struct KeptSearch {
+    page: ShareState,
+    options: Options,
+    keep: Keep,
+    found: Found,
+    phase: Phase,
+    /// The layout that was applied to the page, with the job that it is.
+    applied: Option<(u64, Setup)>,
+}
+
+impl KeptSearch {
+    /// Whether the page shows the job that was searched, or one of its layouts that was applied.
+    fn belongs_to(&self, page: &ShareState) -> bool {
+        let applied = self.applied.as_ref().map(|(_, setup)| setup);
+        self.page.setup == page.setup || applied == Some(&page.setup)
+    }
+}
+
 /// The state of the search dialog.
 #[derive(Clone, Copy)]
 struct SearchState {
     /// The page's state.
     state: State,
     dialog: OpenDialog,
-    /// What the page shows.
+    /// What the page showed when the search began: the job that is searched.
     page: StoredValue<ShareState>,
+    /// What the page shows.
+    shown: StoredValue<ShareState>,
     options: RwSignal<Options>,
     /// Bounds that are no sizes, as they were typed.
     unreadable_bounds: RwSignal<Vec<(Axis, String)>>,
@@ -66,6 +88,12 @@ struct SearchState {
     /// The combinations, or why there is nothing to search.
     space: Memo<Result<Arc<Space>, String>>,
     phase: RwSignal<Phase>,
+    /// When the search began, in milliseconds.
+    began: StoredValue<u64>,
+    /// The layout of the search that the page shows, where one was applied.
+    applied: StoredValue<Option<(u64, Setup)>>,
+    /// The layout that the page shows; `None` where it is not among the combinations.
+    own: Memo<Option<Candidate>>,
     found: RwSignal<Found>,
     /// What went wrong on the way; empty where nothing did.
     error: RwSignal<String>,
@@ -85,24 +113,49 @@ struct Running {
 }
 
 impl SearchState {
-    fn new(state: State, dialog: OpenDialog) -> Self {
+    fn new(state: State, dialog: OpenDialog, kept: Option<KeptSearch>) -> Self {
         let page = state.share_untracked();
-        let options = RwSignal::new(Options::usual(&page.setup.job));
+        let kept = kept.filter(|kept| kept.belongs_to(&page));
+        let kept = kept.unwrap_or_else(|| KeptSearch {
+            options: Options::usual(&page.setup.job),
+            keep: Keep::Fitting,
+            found: Found::default(),
+            phase: Phase::Before,
+            applied: None,
+            page: page.clone(),
+        });
+        // Only a layout that the page still shows is the page's own.
+        let applied = kept.applied.filter(|(_, setup)| *setup == page.setup);
+        let applied = StoredValue::new(applied);
+        let shown = StoredValue::new(page);
+        let page = kept.page;
+        let options = RwSignal::new(kept.options);
         let page = StoredValue::new(page);
-        let space = Memo::new_owning(move |_| {
+        let space: Memo<Result<Arc<Space>, String>> = Memo::new_owning(move |_| {
             let space = page.with_value(|page| Space::new(&page.setup.job, &options.read()));
             (space.map(Arc::new).map_err(|why| why.to_string()), true)
         });
+        let own = Memo::new(move |_| {
+            let space = space.get().ok()?;
+            match applied.get_value() {
+                Some((index, _)) => space.candidate(index),
+                None => space.own_candidate(),
+            }
+        });
         Self {
+            own,
+            applied,
+            began: StoredValue::new(0),
             state,
             dialog,
             page,
+            shown,
             options,
             unreadable_bounds: RwSignal::new(Vec::new()),
-            keep: RwSignal::new(Keep::Fitting),
+            keep: RwSignal::new(kept.keep),
             space,
-            phase: RwSignal::new(Phase::Before),
-            found: RwSignal::new(Found::default()),
+            phase: RwSignal::new(kept.phase),
+            found: RwSignal::new(kept.found),
             error: RwSignal::new(String::new()),
             running: StoredValue::new_local(Running::default()),
         }
@@ -130,6 +183,7 @@ impl SearchState {
             return;
         };
         self.begin_again();
+        self.began.set_value(browser::now());
         self.phase.set(Phase::Running);
         let setup = self.page.with_value(|page| page.setup.clone());
         let task = Task {
@@ -174,7 +228,7 @@ impl SearchState {
                 self.watch();
                 let millis = SHOWN_EVERY.as_millis().try_into().unwrap_or(u32::MAX);
                 self.running.update_value(|running| {
-                    running.waiting.borrow_mut().push(slice);
+                    running.waiting.borrow_mut().push(*slice);
                     if running.show.is_none() {
                         running.show = Some(Timeout::new(millis, move || self.show_waiting()));
                     }
@@ -228,9 +282,33 @@ impl SearchState {
         });
     }
 
+    /// The search as it is, for when the dialog opens again. One that goes on is stopped.
+    fn kept(self) -> Option<KeptSearch> {
+        let phase = match self.phase.try_get_untracked()? {
+            Phase::Running => Phase::Stopped,
+            phase => phase,
+        };
+        Some(KeptSearch {
+            page: self.page.try_get_value()?,
+            options: self.options.try_get_untracked()?,
+            keep: self.keep.try_get_untracked()?,
+            found: self.found.try_get_untracked()?,
+            applied: self.applied.try_get_value()?,
+            phase,
+        })
+    }
+
+    /// Closes the dialog and shows a layout on the page.
+    fn apply(self, index: u64) {
+        if let Some(setup) = self.setup(index) {
+            self.applied.set_value(Some((index, setup.clone())));
+            self.show_on_page(|page| page.setup = setup);
+        }
+    }
+
     /// Closes the dialog and changes what the page shows.
     fn show_on_page(self, change: impl FnOnce(&mut ShareState)) {
-        let mut page = self.page.get_value();
+        let mut page = self.shown.get_value();
         change(&mut page);
         // The stage that was chosen may not be there any more.
         page.view.stage = None;
@@ -250,15 +328,20 @@ impl SearchState {
 
 /// The search dialog.
 #[component]
-pub(super) fn SearchDialog() -> impl IntoView {
-    let search = SearchState::new(expect_context(), expect_context());
+pub(super) fn SearchDialog(
+    /// The search of the last time.
+    kept: StoredValue<Option<KeptSearch>>,
+) -> impl IntoView {
+    let search = SearchState::new(expect_context(), expect_context(), kept.get_value());
     provide_context(search);
-    on_cleanup(move || search.running.dispose());
+    on_cleanup(move || {
+        if let Some(search) = search.kept() {
+            kept.set_value(Some(search));
+        }
+        search.running.dispose();
+    });
     let space_error = Signal::derive(move || search.space.get().err().unwrap_or_default());
     let searchable = Memo::new(move |_| search.space.read().is_ok());
-    let one_model = search
-        .page
-        .with_value(|page| page.setup.job.modules.is_empty());
     let marks = search.page.with_value(|page| {
         let marks = page.setup.job.not_modelled.iter();
         let marks = marks.map(|mark| format!("Estimates of other jobs: {mark}."));
@@ -274,11 +357,13 @@ pub(super) fn SearchDialog() -> impl IntoView {
         <Alert message=space_error />
         <p hidden=move || !searchable.get()>{about}</p>
         {marks}
-        // Letting something else vary may help; several modules are beyond that.
-        {(one_model || searchable.get_untracked()).then(|| view! { <Controls /> })}
-        <p class="layouts-space" hidden=move || !searchable.get()>
-            {size}
-        </p>
+        <details class="layouts-options" open=move || search.phase.get() == Phase::Before>
+            <summary>"What varies"</summary>
+            <Controls />
+            <p class="layouts-space" hidden=move || !searchable.get()>
+                {size}
+            </p>
+        </details>
         <Actions searchable />
         <Alert message=search.error />
         <Progress />
@@ -370,7 +455,7 @@ fn Actions(
 
 fn about(space: &Space) -> String {
     format!(
-        "Every combination of the sizes below, on {} GPUs with a global batch of {}. All else stays as it is, and each \
+        "Every combination of the sizes below, for {} GPUs and a global batch of {}. All else stays as it is, and each \
          combination is checked and estimated like the job itself.",
         grouped(space.world_size()),
         grouped(space.global_batch_size())

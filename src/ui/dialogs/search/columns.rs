@@ -23,7 +23,7 @@ pub(super) enum Column {
     Dp,
     /// Data-parallel size of the experts.
     Edp,
-    /// Groups inside layers that leave the node or NVLink domain.
+    /// Groups inside layers that leave the node or `NVLink` domain.
     Crossing,
     /// Micro batches of a step.
     Microbatches,
@@ -31,7 +31,7 @@ pub(super) enum Column {
     Bubble,
     /// Bytes that a GPU sends in one step over the network.
     Network,
-    /// Bytes that a GPU sends in one step within its node or NVLink domain.
+    /// Bytes that a GPU sends in one step within its node or `NVLink` domain.
     Near,
     /// Matrix products that run twice.
     Recomputed,
@@ -175,7 +175,7 @@ impl Column {
     }
 }
 
-/// The symbols of groups that leave the node or NVLink domain.
+/// The symbols of groups that leave the node or `NVLink` domain.
 fn names(crossing: Crossing) -> String {
     let names: Vec<&str> = crossing.kinds().map(GroupKind::symbol).collect();
     names.join(" ")

@@ -107,7 +107,12 @@ fn reasons(slice: &Slice) -> Vec<(u64, String)> {
         .map(|(axis, combinations)| (*combinations, format!("your bound on {}", axis.symbol())));
     let too_large =
         (slice.too_large > 0).then(|| (slice.too_large, "more memory than the GPU has".to_owned()));
-    let mut reasons: Vec<(u64, String)> = rules.chain(bounds).chain(too_large).collect();
+    let cannot_fit = (slice.cannot_fit > 0).then(|| {
+        let why = "weights, gradients and optimizer states alone are more than the GPU has";
+        (slice.cannot_fit, why.to_owned())
+    });
+    let of_memory = too_large.into_iter().chain(cannot_fit);
+    let mut reasons: Vec<(u64, String)> = rules.chain(bounds).chain(of_memory).collect();
     reasons.sort_by_key(|(combinations, _)| core::cmp::Reverse(*combinations));
     reasons
 }

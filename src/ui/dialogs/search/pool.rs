@@ -13,8 +13,8 @@ use crate::ui::browser;
 const SCRIPT: &str = "./search-worker.js";
 /// Shares that the combinations are parted into: many, since some take much longer than others.
 const SHARES: u64 = 256;
-/// More workers would take the machine away from its user.
-const MAX_WORKERS: usize = 4;
+/// More workers would take much memory: each holds the whole program.
+const MAX_WORKERS: usize = 16;
 
 /// Workers that search together. Dropping the pool ends the search.
 pub(super) struct Pool {
@@ -49,7 +49,7 @@ impl Pool {
             total: task.total,
             tell: Box::new(tell),
         });
-        let count = browser::cores().saturating_sub(1).clamp(1, MAX_WORKERS);
+        let count = browser::cores().clamp(1, MAX_WORKERS);
         for index in 0..count {
             let pool = Rc::downgrade(&inner);
             let bridge = SearchWorker::spawner()

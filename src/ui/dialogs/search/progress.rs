@@ -1,10 +1,13 @@
 //! How far a search is.
 
+use std::sync::Arc;
+
 use leptos::prelude::*;
 
 use super::{Phase, SearchState};
 use crate::report::amount::grouped;
 use crate::search::{Slice, Space};
+use crate::ui::browser;
 
 /// The parts that the progress bar is divided into.
 const STEPS: u128 = 1000;
@@ -34,6 +37,14 @@ pub(super) fn Progress() -> impl IntoView {
             )
         })
     };
+    let left = move || {
+        let now = browser::now();
+        let took = now.saturating_sub(search.began.get_value());
+        match phase.get() {
+            Phase::Running => with_time(&search.found.read().slice, search.space(), took),
+            _ => String::new(),
+        }
+    };
     let share = move || {
         with(|slice, space| {
             let share = u128::from(slice.looked_at) * STEPS / u128::from(space.total().max(1));
@@ -45,11 +56,26 @@ pub(super) fn Progress() -> impl IntoView {
             <p role="status">{said}</p>
             <Show when=move || matches!(phase.get(), Phase::Running | Phase::Stopped)>
                 <p class="layouts-now">{now}</p>
+                <p class="layouts-time">{left}</p>
             </Show>
             <Show when=move || phase.get() == Phase::Running>
                 <progress max=STEPS.to_string() value=share aria-label="Progress"></progress>
             </Show>
         </div>
+    }
+}
+
+/// The time that is left where the rest takes as long as what was looked at in `took` milliseconds; empty for the first
+/// second, in which it is not known.
+fn with_time(slice: &Slice, space: Option<Arc<Space>>, took: u64) -> String {
+    let (Some(space), true) = (space, took >= 1_000 && slice.looked_at > 0) else {
+        return String::new();
+    };
+    let rest = u128::from(space.total().saturating_sub(slice.looked_at));
+    let seconds = rest * u128::from(took) / u128::from(slice.looked_at) / 1_000;
+    match seconds {
+        0..=90 => format!("About {} s left.", seconds.max(1)),
+        _ => format!("About {} min left.", seconds.div_ceil(60)),
     }
 }
 

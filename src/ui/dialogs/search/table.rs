@@ -7,7 +7,7 @@ use leptos::prelude::*;
 use super::columns::{self, Column};
 use super::nearest::nothing_found;
 use super::{Phase, SearchState};
-use crate::report::amount::{Unit, grouped};
+use crate::report::amount::{Scale, Unit, grouped};
 use crate::search::{Candidate, Space};
 use crate::source::PIPELINE_BUBBLE;
 use crate::ui::dialogs::parts::Labelled;
@@ -18,6 +18,9 @@ const ROW_HEIGHT: usize = 44;
 const ROWS_IN_PAGE: usize = 60;
 /// Rows in the page before the first one in sight.
 const ROWS_BEFORE: usize = 15;
+
+/// Better layouts whose gains are listed.
+const BETTER: usize = 5;
 
 /// Filters and the table, or why there is none.
 #[component]
@@ -47,6 +50,7 @@ pub(super) fn Layouts() -> impl IntoView {
                 </a>
                 <span>"); no speed is predicted."</span>
             </p>
+            <Own />
             <p class="layouts-rows">
                 {move || match search.found.read().len() {
                     1 => "1 layout".to_owned(),
@@ -55,6 +59,54 @@ pub(super) fn Layouts() -> impl IntoView {
             </p>
             <Table />
         </Show>
+    }
+}
+
+/// The place of the page's own layout, and what the best one gains over it.
+#[component]
+fn Own() -> impl IntoView {
+    let search: SearchState = expect_context();
+    let place = move || {
+        let (own, space) = (search.own.get()?, search.space()?);
+        let found = search.found.read();
+        let candidates = &found.slice.candidates;
+        let before = candidates.iter().filter(|c| c.is_before(&own)).count();
+        let listed = candidates.iter().any(|c| c.index == own.index);
+        let of = candidates.len() + usize::from(!listed);
+        Some(format!(
+            "Your layout, {}: number {} of {of}.",
+            space.sizes(own.index),
+            before + 1
+        ))
+    };
+    let why = move || {
+        let (own, space) = (search.own.get()?, search.space()?);
+        let scale = Scale::fine(search.state.unit.get());
+        let found = search.found.read();
+        let better = found.slice.candidates.iter().filter(|c| c.is_before(&own));
+        let mut better: Vec<&Candidate> = better.collect();
+        better.sort_by(|a, b| a.order(b));
+        let rows = better.into_iter().take(BETTER).map(|candidate| {
+            let gains = candidate.gains_over(&own).into_iter();
+            let gains: Vec<String> = gains.map(|gain| gain.text(|b| scale.amount(b))).collect();
+            format!("{}: {}.", space.sizes(candidate.index), gains.join(", "))
+        });
+        let rows: Vec<_> = rows.map(|row| view! { <li>{row}</li> }).collect();
+        (!rows.is_empty()).then(|| {
+            view! {
+                <details class="layouts-why">
+                    <summary>"Why not mine?"</summary>
+                    <p>"What the best layouts gain over it:"</p>
+                    <ol>{rows}</ol>
+                </details>
+            }
+        })
+    };
+    view! {
+        <div class="layouts-own">
+            <p>{place}</p>
+            {move || (search.phase.get() != Phase::Running).then(why)}
+        </div>
     }
 }
 
@@ -151,7 +203,8 @@ fn Table() -> impl IntoView {
                 <caption class="unseen">"Layouts"</caption>
                 <thead>
                     <tr aria-rowindex="1">
-                        {heads} <th scope="col">"Use it"</th>
+                        <th scope="col">"Use it"</th>
+                        {heads}
                     </tr>
                 </thead>
                 <tbody>
@@ -236,18 +289,26 @@ fn Row(
         Some(cells.collect_view())
     };
     let apply = move |_| {
-        if let Some(setup) = search.setup(candidate.index) {
-            search.show_on_page(|page| page.setup = setup);
-        }
+        search.apply(candidate.index);
     };
+    let is_own = Memo::new(move |_| {
+        search
+            .own
+            .get()
+            .is_some_and(|own| own.index == candidate.index)
+    });
     let pin = move |_| {
         if let Some(setup) = search.setup(candidate.index) {
             search.show_on_page(|page| page.compare = Some(setup));
         }
     };
     view! {
-        <tr class=if candidate.is_too_large() { "over" } else { "" } aria-rowindex=move || place.get() + 2>
-            {cells}
+        <tr
+            class=if candidate.is_too_large() { "over" } else { "" }
+            class:own=is_own
+            aria-current=move || is_own.get().then_some("true")
+            aria-rowindex=move || place.get() + 2
+        >
             <td>
                 <button type="button" aria-label=format!("Apply {name}") on:click=apply>
                     "Apply"
@@ -256,6 +317,7 @@ fn Row(
                     "Compare"
                 </button>
             </td>
+            {cells}
         </tr>
     }
 }

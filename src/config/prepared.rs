@@ -1,0 +1,113 @@
+//! A job whose fields are read once, for the checks of many jobs that differ from it in few fields.
+
+use super::context::{LanguageModel, ModuleContext};
+use super::draft::Draft;
+use super::fields::{Args, FieldId};
+use super::job::Config;
+use super::module_links::connect;
+use super::not_modelled::{self, NotModelled};
+use super::parse::{Parsed, default_value};
+use super::problem::Problem;
+use super::raw::RawJob;
+use super::{check, rules};
+use crate::parallel::mimo::LANGUAGE_MODULE;
+use crate::units::Bytes;
+
+/// A job of one model whose fields are read once.
+#[derive(Clone, Debug)]
+pub struct Prepared {
+    raw: RawJob,
+    args: Args,
+    gpu_memory: Option<Bytes>,
+    not_modelled: Vec<NotModelled>,
+}
+
+impl Prepared {
+    /// Reads a job; `None` where it has modules or a pattern, whose sizes other fields follow, or fields that cannot be read.
+    #[must_use]
+    pub fn new(raw: &RawJob) -> Option<Self> {
+        let mut problems = Vec::new();
+        check::report_unknown_keys(raw, &mut problems);
+        let (args, _) = check::read_args(raw, 0, &mut problems);
+        let unreadable = problems.iter().any(Problem::is_error);
+        if !raw.modules.is_empty() || raw.is_hybrid(0) || unreadable {
+            return None;
+        }
+        Some(Self {
+            args,
+            gpu_memory: check::gpu_memory(raw, &mut problems),
+            not_modelled: not_modelled::canonical(&raw.not_modelled),
+            raw: raw.clone(),
+        })
+    }
+
+    /// The arguments of the job.
+    #[must_use]
+    pub fn args(&self) -> &Args {
+        &self.args
+    }
+
+    /// Sets a field of arguments; `None` stands for its default.
+    pub fn set(args: &mut Args, field: FieldId, value: Option<Parsed>) {
+        args.set(field, value.or_else(|| default_value(field.field())));
+    }
+
+    /// Checks the job with other arguments, as [`validate`](super::validate) does.
+    ///
+    /// # Errors
+    /// The rule of the first problem that `refuses`.
+    pub fn check(
+        &self,
+        args: Args,
+        refuses: impl Fn(&Problem) -> bool,
+    ) -> Result<Config, &'static str> {
+        let language = LanguageModel::default();
+        let context = ModuleContext::new(LANGUAGE_MODULE, &self.raw, 0, &language);
+        let draft = Draft::new(&context, args, None);
+        if let Some(rule) = rules::first_violation(&draft, &|_| true, &refuses) {
+            return Err(rule);
+        }
+        let stages = rules::stages(&draft).map_err(|problems| {
+            let first = problems.iter().find(|problem| refuses(problem));
+            first
+                .or(problems.first())
+                .map_or("stages", |problem| problem.rule)
+        })?;
+        let world_size = draft.rank_offset.saturating_add(draft.world_size).max(1);
+        let module = draft.into_module(LANGUAGE_MODULE.to_owned(), stages);
+        let mut modules = vec![module];
+        connect(&mut modules);
+        Ok(Config {
+            world_size,
+            gpu_memory: self.gpu_memory,
+            modules,
+            not_modelled: self.not_modelled.clone(),
+        })
+    }
+
+    /// The first of some rules that the job breaks with other arguments, in the order of all rules.
+    #[must_use]
+    pub fn broken(
+        &self,
+        args: Args,
+        among: &[&'static str],
+        refuses: impl Fn(&Problem) -> bool,
+    ) -> Option<&'static str> {
+        let language = LanguageModel::default();
+        let context = ModuleContext::new(LANGUAGE_MODULE, &self.raw, 0, &language);
+        let draft = Draft::new(&context, args, None);
+        let is_among = |rule: &str| among.contains(&rule);
+        if let Some(rule) = rules::first_violation(&draft, &is_among, &refuses) {
+            return Some(rule);
+        }
+        let of_stages = ["stages", "vpp_twice", "layout"];
+        if !of_stages.iter().any(|rule| among.contains(rule)) {
+            return None;
+        }
+        let problems = rules::stages(&draft).err()?;
+        let refusing = problems.iter().filter(|problem| refuses(problem));
+        refusing
+            .map(|problem| problem.rule)
+            .find(|rule| is_among(rule))
+    }
+}

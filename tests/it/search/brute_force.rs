@@ -1,0 +1,113 @@
+//! A search against every combination one by one, on random jobs.
+
+use megatron_memory::config::fields::FieldId;
+use megatron_memory::config::{check, validate};
+use megatron_memory::formats::share_url::visit;
+use megatron_memory::memory::estimate;
+use megatron_memory::search::{Axis, Keep, Options, Space, search};
+use megatron_memory::value::Value;
+use proptest::prelude::*;
+
+use super::with;
+
+/// Small models with the parts of large ones.
+const MODELS: [&str; 4] = [
+    // Dense, with GQA.
+    r#"{"num_layers": 4, "hidden_size": 512, "num_attention_heads": 8, "group_query_attention": true, "num_query_groups": 2,
+        "vocab_size": 8192, "swiglu": true, "ffn_hidden_size": 1536}"#,
+    // Experts after a dense layer, with shared ones.
+    r#"{"num_layers": 4, "hidden_size": 512, "num_attention_heads": 8, "vocab_size": 8192, "swiglu": true, "ffn_hidden_size": 1536,
+        "num_experts": 8, "moe_router_topk": 2, "moe_ffn_hidden_size": 512, "moe_layer_freq": "[0]+[1]*3",
+        "moe_shared_expert_intermediate_size": 512, "moe_token_dispatcher_type": "alltoall", "add_bias_linear": false}"#,
+    // Multi-latent attention and MTP.
+    r#"{"num_layers": 4, "hidden_size": 512, "num_attention_heads": 8, "vocab_size": 8192, "swiglu": true, "ffn_hidden_size": 1536,
+        "multi_latent_attention": true, "q_lora_rank": 128, "kv_lora_rank": 64, "qk_head_dim": 64, "qk_pos_emb_head_dim": 32,
+        "v_head_dim": 64, "mtp_num_layers": 1, "num_experts": 8, "moe_router_topk": 2, "moe_ffn_hidden_size": 256,
+        "moe_token_dispatcher_type": "alltoall", "add_bias_linear": false, "position_embedding_type": "rope"}"#,
+    // Tied embeddings and learned positions.
+    r#"{"num_layers": 4, "hidden_size": 512, "num_attention_heads": 8, "vocab_size": 8192, "add_position_embedding": true}"#,
+];
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    /// No layout that fits is missed, none is listed that does not, and each has the peak of its own estimate.
+    #[test]
+    fn no_fitting_layout_is_missed(
+        model in 0..MODELS.len(),
+        world in prop::sample::select(vec![2u64, 4, 8]),
+        batch in prop::sample::select(vec![8u64, 16]),
+        axes in prop::sample::subsequence(Axis::ALL.to_vec(), 1..3),
+        share in 2u64..98,
+        distributed in any::<bool>(),
+        grouped in any::<bool>(),
+    ) {
+        let more = format!(
+            r#"{{"world_size": {world}, "global_batch_size": {batch}, "micro_batch_size": 1, "seq_length": 512,
+                "max_position_embeddings": 512, "bf16": true, "use_distributed_optimizer": {distributed},
+                "moe_grouped_gemm": {grouped}, "cuda_context_mib": 0, "nccl_mib_per_group": 0}}"#
+        );
+        let mut job = with(MODELS[model], &more);
+        let space = Space::new(&job, &Options { vary: axes.clone(), ..Options::default() });
+        let Ok(space) = space else { return Ok(()) };
+        // Every combination by itself; jobs that only the scheduler refuses are no layouts.
+        let unscheduled = |rule: &str| ["microbatches_fill_group", "last_group"].contains(&rule);
+        let one_by_one: Vec<(u64, u64)> = (0..space.total())
+            .filter_map(|index| {
+                let checked = validate(&space.job(index));
+                let runs = !checked.problems.iter().any(|p| p.is_error() || unscheduled(p.rule));
+                let config = checked.config.filter(|_| runs)?;
+                Some((index, estimate(&config).worst_rank.total.0))
+            })
+            .collect();
+        let Some(most) = one_by_one.iter().map(|(_, peak)| *peak).max() else {
+            return Ok(());
+        };
+        // A GPU that some of the layouts fit.
+        let mib = (most * share / 100) >> 20;
+        prop_assume!(mib > 0);
+        job.put(0, FieldId::gpu_memory_mib, Value::Int(mib.into()));
+        let space = Space::new(&job, &Options { vary: axes, ..Options::default() }).unwrap();
+        let found = search(&space, 0..space.total(), u32::MAX, Keep::Fitting);
+        let listed: Vec<(u64, u64)> = found.candidates.iter().map(|c| (c.index, c.peak.0)).collect();
+        let all = search(&space, 0..space.total(), u32::MAX, Keep::Legal);
+        let legal: Vec<(u64, u64)> = all.candidates.iter().map(|c| (c.index, c.peak.0)).collect();
+        prop_assert_eq!(&legal, &one_by_one);
+        let fitting = all.candidates.iter().filter(|c| !c.is_too_large());
+        let fitting: Vec<(u64, u64)> = fitting.map(|c| (c.index, c.peak.0)).collect();
+        prop_assert_eq!(&listed, &fitting);
+        prop_assert_eq!(found.closest, all.closest);
+    }
+}
+
+/// Large models as they are published, one combination in many.
+#[test]
+fn layouts_of_large_models_are_what_their_estimates_say() {
+    for (link, every) in [
+        ("v1;m=deepseek-v3@2", 977),
+        ("v1;m=qwen3-235b-a22b@2;gpus=64", 1009),
+        ("v1;m=llama3-70b@1;gpus=64", 499),
+        ("v1;m=nemotron-h-8b@1;gpus=16", 211),
+    ] {
+        let job = visit(link).state.setup.job;
+        let options = Options {
+            vary: Axis::ALL.to_vec(),
+            ..Options::default()
+        };
+        let space = Space::new(&job, &options).unwrap();
+        let mut legal = 0;
+        for number in 0..100 {
+            let index = space.total() / every * 7 * number % space.total();
+            let one = search(&space, index..index + 1, u32::MAX, Keep::Legal);
+            let checked = check(&space.job(index));
+            let Some(candidate) = one.candidates.first() else {
+                assert_eq!(one.refused.len(), 1, "{link} {index}");
+                continue;
+            };
+            let config = checked.config.unwrap();
+            assert_eq!(candidate.peak, estimate(&config).worst_rank.total);
+            legal += 1;
+        }
+        assert!(legal < 100, "{link}");
+    }
+}

@@ -1,43 +1,22 @@
 //! The combinations of a search: their number, and the job of each.
 
-use serde::{Deserialize, Serialize};
-
 use super::axis::{Axis, Pick, checkable_at, divisors};
+use super::options::{Options, Split};
+use super::reference::{reference_config, unset_other_splits};
 use super::{Candidate, Keep, search};
 use crate::config::canonical::{Meaning, differences, meaning};
 use crate::config::fields::FieldId;
 use crate::config::hybrid_pattern::HybridPattern;
-use crate::config::job::{Config, Module};
+use crate::config::job::Module;
 use crate::config::not_modelled::NotModelled;
 use crate::config::parse::{Parsed, parse};
-use crate::config::problem::{Problem, Severity};
+use crate::config::problem::Problem;
 use crate::config::raw::RawJob;
-use crate::config::{Checked, Prepared, check};
+use crate::config::{Prepared, check};
 use crate::memory::savings::{Choice, choice_of, choices};
 use crate::parallel::mimo::LANGUAGE_MODULE;
 use crate::units::Bytes;
 use crate::value::Value;
-
-/// How layers are split over stages where the pipeline-parallel size varies.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Split {
-    /// As the job says: evenly, by its pipeline layout, or with its numbers of layers of the first and last stage.
-    #[default]
-    AsGiven,
-    /// Evenly, with fewer layers in the last stage where the number of layers is not divisible.
-    RestInLastStage,
-}
-
-/// The axes that a search varies, with their bounds.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Options {
-    /// The axes that vary. Everything else stays as in the job.
-    pub vary: Vec<Axis>,
-    /// The largest values of axes. An axis that is not listed has no bound.
-    pub at_most: Vec<(Axis, u64)>,
-    /// How layers are split over stages.
-    pub split: Split,
-}
 
 /// Why a job's layouts cannot be searched.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -111,31 +90,6 @@ impl Dimension {
     }
 }
 
-impl Options {
-    /// The default options for a job: TP (at most the GPUs of a node) and PP vary, EP where the job has experts, and every
-    /// other parallel size that the job sets above 1.
-    #[must_use]
-    pub fn usual(job: &RawJob) -> Self {
-        let language = job.modules.iter().position(|m| m.name == LANGUAGE_MODULE);
-        let number = |field| number(job, language.unwrap_or(0), field);
-        let size = |axis: Axis| number(axis.field()).unwrap_or(1);
-        let experts = number(FieldId::num_experts).is_some_and(|experts| experts > 0);
-        let worth = |axis: &Axis| match axis {
-            Axis::Pipeline | Axis::Tensor => true,
-            Axis::Expert => experts,
-            Axis::Virtual | Axis::Context => size(*axis) > 1,
-            Axis::ExpertTensor => experts && size(*axis) > 1,
-            Axis::Gpus | Axis::MicroBatch | Axis::Recompute => false,
-        };
-        let node = number(FieldId::gpus_per_node);
-        Self {
-            vary: Axis::ALL.into_iter().filter(worth).collect(),
-            at_most: node.map(|node| (Axis::Tensor, node)).into_iter().collect(),
-            split: Split::AsGiven,
-        }
-    }
-}
-
 impl Space {
     /// The space of a job. The job's own layout may be refused as long as the job can run with another.
     ///
@@ -180,7 +134,7 @@ impl Space {
             not_modelled: config.not_modelled().to_vec(),
             experts: a.num_experts.is_some(),
             world_size,
-            most_gpus: ranks.unwrap_or_else(|| most_gpus(options, world_size)),
+            most_gpus: ranks.unwrap_or_else(|| options.most_gpus(world_size)),
             module,
             ranks,
             global_batch_size,
@@ -539,15 +493,6 @@ impl Space {
     }
 }
 
-/// The largest number of GPUs: the bound where GPUs vary and have one above the job's own number.
-fn most_gpus(options: &Options, world_size: u64) -> u64 {
-    let bound = options.at_most.iter().find(|(of, _)| *of == Axis::Gpus);
-    match bound {
-        Some((_, most)) if options.vary.contains(&Axis::Gpus) => world_size.max(*most),
-        _ => world_size,
-    }
-}
-
 /// The layers that are left for the last stage where the others have `layers / stages` each, rounded up; `None` where the
 /// division is exact or nothing is left.
 fn layers_of_last_stage(layers: u64, stages: u64) -> Option<u64> {
@@ -565,97 +510,14 @@ fn follows_layout(job: &RawJob, module: usize, split: Split) -> bool {
 }
 
 /// Goes back to the default of a field of a module.
-fn unset(job: &mut RawJob, module: usize, field: FieldId) {
+pub(super) fn unset(job: &mut RawJob, module: usize, field: FieldId) {
     job.place(module, field).unset(field);
 }
 
 /// The whole number that a field of a module has, set or by default.
-fn number(job: &RawJob, module: usize, field: FieldId) -> Option<u64> {
+pub(super) fn number(job: &RawJob, module: usize, field: FieldId) -> Option<u64> {
     match meaning(field, job.get(module, field)) {
         Meaning::Is(Parsed::Int(number)) => Some(number),
         _ => None,
     }
-}
-
-/// Unsets the fields that split layers in another way than the search does.
-fn unset_other_splits(job: &mut RawJob, module: usize, varied: &[Axis], split: Split) {
-    use FieldId as F;
-    if varied.contains(&Axis::Virtual) {
-        unset(job, module, F::num_layers_per_virtual_pipeline_stage);
-        unset(job, module, F::num_virtual_stages_per_pipeline_rank);
-    }
-    if split == Split::RestInLastStage {
-        for field in [
-            F::pipeline_model_parallel_layout,
-            F::decoder_first_pipeline_num_layers,
-            F::decoder_last_pipeline_num_layers,
-            F::account_for_embedding_in_pipeline_split,
-            F::account_for_loss_in_pipeline_split,
-        ] {
-            unset(job, module, field);
-        }
-    }
-}
-
-/// The job's own configuration, or, where Megatron refuses the job's layout, that of the job with the smallest layout: all
-/// sizes that vary are 1. Problems of single layouts are found when their combinations are tried; so this job also drops
-/// the number of GPUs and the split of layers, which need not fit the smallest layout.
-fn reference_config(job: &RawJob, varied: &[Axis], split: Split) -> Result<Config, Unsearchable> {
-    use FieldId as F;
-    if let Some(config) = check(job).config {
-        return Ok(config);
-    }
-    if !job.modules.is_empty() {
-        let mut problems = check(job).problems;
-        problems.retain(Problem::is_error);
-        return Err(Unsearchable::Problems(problems));
-    }
-    let mut smallest = job.clone();
-    smallest.shared.unset(FieldId::data_parallel_size);
-    unset_other_splits(&mut smallest, 0, varied, split);
-    for axis in varied.iter().filter(|axis| **axis != Axis::Recompute) {
-        smallest.shared.unset(axis.field());
-    }
-    if let Some(config) = check(&smallest).config {
-        return Ok(config);
-    }
-    if varied.contains(&Axis::Pipeline) {
-        for field in [
-            F::pipeline_model_parallel_layout,
-            F::decoder_first_pipeline_num_layers,
-            F::decoder_last_pipeline_num_layers,
-            F::virtual_pipeline_model_parallel_size,
-            F::num_layers_per_virtual_pipeline_stage,
-            F::num_virtual_stages_per_pipeline_rank,
-        ] {
-            smallest.shared.unset(field);
-        }
-    }
-    let sizes = [
-        F::tensor_model_parallel_size,
-        F::pipeline_model_parallel_size,
-        F::context_parallel_size,
-        F::expert_model_parallel_size,
-        F::expert_tensor_parallel_size,
-        F::num_distributed_optimizer_instances,
-    ];
-    let sizes = sizes
-        .iter()
-        .filter_map(|field| number(&smallest, 0, *field));
-    let ranks = sizes.fold(1, u64::saturating_mul);
-    for (field, value) in [
-        (F::world_size, Value::Int(ranks.into())),
-        (F::global_batch_size, Value::Null),
-    ] {
-        // A value that cannot be read stays, so that the check reports it.
-        if number(&smallest, 0, field).is_some() {
-            smallest.shared.set(field, value);
-        }
-    }
-    let Checked {
-        config,
-        mut problems,
-    } = check(&smallest);
-    problems.retain(|p| p.severity == Severity::Error);
-    config.ok_or(Unsearchable::Problems(problems))
 }

@@ -11,12 +11,14 @@ use megatron_memory::presets;
 use strum::VariantArray;
 
 /// Settings of Megatron-LM that no flag sets: other arguments give them, or the parser leaves them out.
-const WITHOUT_FLAG: [&str; 5] = [
+const WITHOUT_FLAG: [&str; 7] = [
     "world_size",
     "virtual_pipeline_model_parallel_size",
     "data_parallel_size",
     "disable_parameter_transpose_cache",
     "activation_func_fp8_input_store",
+    "fp8_dot_product_attention",
+    "fp8_multi_head_attention",
 ];
 
 fn of_group(group: Group) -> impl Iterator<Item = &'static Field> {

@@ -471,6 +471,12 @@ choices! {
         Hybrid = "hybrid",
     }
 
+    /// `--fp4-format`.
+    Fp4Format {
+        /// NVFP4's only format.
+        E2m1 = "e2m1",
+    }
+
     /// `--fp8-recipe`.
     Fp8Recipe {
         /// One scale a tensor, from history.

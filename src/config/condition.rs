@@ -41,7 +41,7 @@ pub enum Condition {
     Adapters,
     /// Adapters are trained, and there are routed experts.
     ExpertAdapters,
-    /// Matrix products are in fp8.
+    /// Matrix products are in fp8 or fp4.
     Fp8,
     /// Optimizer states are in host memory.
     OptimizerOffload,

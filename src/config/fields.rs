@@ -11,12 +11,12 @@
 
 use super::choices::{
     AdapterDropout, AdapterType, AttentionBackend, AttentionVariant, CpCommType,
-    CrossEntropyFusion, CudaGraphImpl, CudaGraphModule, DsaKernelBackend, Fp8Format, Fp8Recipe,
-    FrontEnd, FsdpDtype, GpuGeneration, HybridStackSpec, MainGradsDtype, MainParamsDtype,
-    MomentDtype, Normalization, OffloadModule, OptimizerKind, OuterShardingStrategy,
-    PositionEmbedding, ProjectorKind, ProjectorNorm, RecomputeGranularity, RecomputeMethod,
-    RecomputeModule, RouterDtype, RouterScore, ShardingStrategy, SoftmaxType, SoftwareFact,
-    SoftwareStack, TokenDispatcher, TransformerImpl,
+    CrossEntropyFusion, CudaGraphImpl, CudaGraphModule, DsaKernelBackend, Fp4Format, Fp8Format,
+    Fp8Recipe, FrontEnd, FsdpDtype, GpuGeneration, HybridStackSpec, MainGradsDtype,
+    MainParamsDtype, MomentDtype, Normalization, OffloadModule, OptimizerKind,
+    OuterShardingStrategy, PositionEmbedding, ProjectorKind, ProjectorNorm, RecomputeGranularity,
+    RecomputeMethod, RecomputeModule, RouterDtype, RouterScore, ShardingStrategy, SoftmaxType,
+    SoftwareFact, SoftwareStack, TokenDispatcher, TransformerImpl,
 };
 use super::condition::Condition::{
     Adapters as HasAdapters, CudaGraphs, DeltaProducts, Encoder as IsEncoder, ExpertAdapters,
@@ -324,6 +324,10 @@ fields! {
     num_layers_at_end_in_bf16: u64 = Field::int(0, 10_000, 1).at(Optimizer, All, "bfe", "Layers in bf16 at the end").relevant_if(Fp8);
     /// Weights are turned into fp8 again for every micro batch, which keeps them until its backward pass.
     disable_parameter_transpose_cache: bool = Field::flag(false).at(Optimizer, All, "nowc", "No cache of fp8 weights").relevant_if(Fp8).without_flag();
+    /// Matrix products in fp4 (NVFP4): inputs and weights in half a byte, with a scale for 16 values. It excludes fp8_format.
+    fp4_format: Option<Fp4Format> = Field::optional_choice(Fp4Format::NAMES, "no fp4").at(Optimizer, All, "fp4", "fp4").stored_as("fp4").also(&["nvfp4"]);
+    /// Parameters are stored in fp4.
+    fp4_param_gather: bool = Field::flag(false).at(Optimizer, All, "fp4p", "fp4 parameters").also(&["fp4_param"]);
     /// Core attention in fp8: it keeps queries, keys and values in fp8. The blockwise recipe has none.
     fp8_dot_product_attention: bool = Field::flag(false).at(Optimizer, All, "fp8dpa", "Attention in fp8").also(&["fp8_dpa"]).relevant_if(Fp8).without_flag();
     /// Core attention in fp8 that also gives its output in fp8. Only the delayed recipe has it.

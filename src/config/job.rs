@@ -306,7 +306,12 @@ impl Module {
     /// Whether some layers stay in bf16 while others compute in fp8.
     #[must_use]
     pub fn has_bf16_layers(&self) -> bool {
-        self.args.fp8_format.is_some() && self.args.first_last_layers_bf16
+        self.is_quantized() && self.args.first_last_layers_bf16
+    }
+
+    /// Whether matrix products are in fp8 or fp4.
+    pub(crate) fn is_quantized(&self) -> bool {
+        self.args.fp8_format.is_some() || self.args.fp4_format.is_some()
     }
 
     /// The adapters that are trained in place of the module's own parameters; none without.

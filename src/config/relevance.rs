@@ -100,7 +100,7 @@ fn holds(condition: Condition, job: &RawJob, module: usize) -> bool {
         Condition::MegatronFsdp => on(F::use_megatron_fsdp),
         Condition::Adapters => adapters(),
         Condition::ExpertAdapters => adapters() && number(F::num_experts) > 0,
-        Condition::Fp8 => choice(F::fp8_format).is_some(),
+        Condition::Fp8 => choice(F::fp8_format).or(choice(F::fp4_format)).is_some(),
         Condition::OptimizerOffload => on(F::optimizer_cpu_offload),
         Condition::FineGrainedOffload => on(F::fine_grained_activation_offloading),
         Condition::CudaGraphs => choice(F::cuda_graph_impl) != Some(CudaGraphImpl::None as u8),

@@ -10,7 +10,7 @@ use crate::config::choices::{
 use crate::config::field::Decimal;
 use crate::config::fields::Args;
 use crate::config::job::{Module, Precision};
-use crate::model::quantization::Fp8;
+use crate::model::quantization::quantizes_parameters;
 use crate::model::tensor::Component;
 use crate::model::trained;
 use crate::parallel::groups::View;
@@ -242,7 +242,7 @@ fn rules(m: &Module, shard: u64) -> [StateRule; 5] {
         shard: 1,
         on_gpu: Decimal::ONE,
     };
-    let in_fp8 = a.fp8_param_gather && Fp8::of(m).is_some();
+    let in_fp8 = quantizes_parameters(m);
     let weights = StateRule {
         fp8_saving: if in_fp8 { width - 1 } else { 0 },
         ..whole(width)
@@ -404,10 +404,9 @@ fn is_torch_adamw(m: &Module) -> bool {
 /// buffer.
 fn weight_copy_bytes(m: &Module) -> u64 {
     let a = &m.args;
-    let cast = a.fp8_param_gather
+    let cast = quantizes_parameters(m)
         && a.use_distributed_optimizer
-        && a.fp8_recipe != Fp8Recipe::Mxfp8
-        && Fp8::of(m).is_some()
+        && (a.fp8_recipe != Fp8Recipe::Mxfp8 || a.fp4_format.is_some())
         && !optimizer_holds_main_params(a);
     if cast { m.precision.bytes() } else { 0 }
 }

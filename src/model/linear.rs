@@ -3,7 +3,7 @@
 use super::adapter::{self, AdapterInput};
 use super::norm;
 use super::norm::NormNames;
-use super::quantization::Fp8;
+use super::quantization::{Fp8, quantizes_parameters};
 use super::sizes::Sizes;
 use super::tape::{AutogradTape, TensorId};
 use super::tensor::{Factor, ParamTensor, Shape};
@@ -87,7 +87,7 @@ fn products_in_fp8(
         if !frozen {
             tape.saves(&[linear.input]);
         }
-        let quantized = tape.tensor("input in fp8", own, 1);
+        let quantized = tape.tensor("input in fp8", fp8.data(own), 1);
         tape.forward(&[quantized]);
     } else {
         let what = if rows || fp8.both == 1 {
@@ -97,28 +97,38 @@ fn products_in_fp8(
         };
         let kept = fp8.input(tape, what, own);
         tape.saves(&kept);
-        let by_rows = tape.tensor_if(!rows && fp8.both > 1, "input in fp8, by rows", own, 1);
+        let by_rows = tape.tensor_if(
+            !rows && fp8.both > 1,
+            "input in fp8, by rows",
+            fp8.data(own),
+            1,
+        );
         tape.forward(by_rows.as_slice());
     }
     if let Some(whole) = gathered {
-        let once = tape.tensor("gathered input in fp8", whole, 1);
+        let once = tape.tensor("gathered input in fp8", fp8.data(whole), 1);
         let copies = if rows {
             fp8.both
         } else {
             1 + u64::from(fp8.reorders())
         };
-        let again = tape.tensor_if(!frozen, "input in fp8 gathered again", whole, copies);
+        let again = tape.tensor_if(
+            !frozen,
+            "input in fp8 gathered again",
+            fp8.data(whole),
+            copies,
+        );
         tape.forward(&[once]).backward(again.as_slice());
     } else if fp8.original {
         let copies = if fp8.gathers_rows { fp8.both } else { 1 };
-        let again = tape.tensor("input in fp8 for its weight", own, copies);
+        let again = tape.tensor("input in fp8 for its weight", fp8.data(own), copies);
         tape.backward(&[again]);
     }
-    let of_output = tape.tensor("output gradient in fp8", gradient, fp8.both);
+    let of_output = tape.tensor("output gradient in fp8", fp8.data(gradient), fp8.both);
     tape.backward(&[of_output]);
-    if a.disable_parameter_transpose_cache && !a.fp8_param_gather {
+    if a.disable_parameter_transpose_cache && !quantizes_parameters(sizes.m) {
         let scales = fp8.weight_scales(linear.weight.shape);
-        let weight = tape.tensor("weight in fp8", linear.weight.shape, fp8.both);
+        let weight = tape.tensor("weight in fp8", fp8.data(linear.weight.shape), fp8.both);
         let scales = tape.tensor("scales of the weight", scales, fp8.scale * fp8.both);
         tape.saves(&[weight, scales]);
     }
@@ -252,9 +262,9 @@ pub(crate) fn row(sizes: &Sizes<'_>, tape: &mut AutogradTape, linear: &Linear) {
         if let Some(fp8) = sizes.fp8.filter(|_| parallel) {
             let copies = if fp8.gathers_rows { 1 } else { fp8.both };
             let own = "output gradient in fp8 before it is gathered";
-            let own = tape.tensor(own, sizes.residual(), copies);
+            let own = tape.tensor(own, fp8.data(sizes.residual()), copies);
             let order = "columns of the output gradient before they are put into order";
-            let order = tape.tensor_if(fp8.reorders(), order, whole, 1);
+            let order = tape.tensor_if(fp8.reorders(), order, fp8.data(whole), 1);
             tape.backward(&[own]).backward(order.as_slice());
         }
         tape.forward(sum.as_slice()).backward(gathered.as_slice());

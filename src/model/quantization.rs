@@ -1,9 +1,39 @@
-//! How Transformer Engine stores what it multiplies in fp8, recipe by recipe.
+//! How Transformer Engine stores what it multiplies in fp8 or fp4, recipe by recipe.
 
 use super::tape::{AutogradTape, TensorId};
 use super::tensor::{Shape, factor};
 use crate::config::choices::{Fp8Recipe, TransformerImpl};
+use crate::config::fields::Args;
 use crate::config::job::Module;
+
+/// What matrix products are computed in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum QuantizationRecipe {
+    /// fp8, scaled so.
+    Fp8(Fp8Recipe),
+    /// fp4 with scales for blocks of 16 values and one for the whole tensor.
+    Nvfp4,
+}
+
+impl QuantizationRecipe {
+    /// The recipe of a module; `None` without fp8 and fp4.
+    pub(crate) fn of(a: &Args) -> Option<Self> {
+        if a.fp4_format.is_some() {
+            return Some(Self::Nvfp4);
+        }
+        a.fp8_format.map(|_| Self::Fp8(a.fp8_recipe))
+    }
+}
+
+/// Whether the weights of linear layers are stored in fp8 or fp4.
+pub(crate) fn quantizes_parameters(m: &Module) -> bool {
+    let asked = if m.args.fp4_format.is_some() {
+        m.args.fp4_param_gather
+    } else {
+        m.args.fp8_param_gather
+    };
+    asked && Fp8::of(m).is_some()
+}
 
 /// One recipe on one generation of GPUs.
 ///
@@ -11,6 +41,8 @@ use crate::config::job::Module;
 /// scales go along blocks, or the GPU multiplies fp8 in one layout only, that is a copy of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fp8 {
+    /// Values in a byte: 2 in fp4, else 1.
+    pub per_byte: u64,
     /// Elements of an input that share a scale; 0 when all of a tensor do.
     pub block: u64,
     /// The same for a weight.
@@ -32,22 +64,32 @@ impl Fp8 {
     #[must_use]
     pub fn of(m: &Module) -> Option<Self> {
         let a = &m.args;
-        if a.fp8_format.is_none() || a.transformer_impl == TransformerImpl::Local {
+        if a.transformer_impl == TransformerImpl::Local {
             return None;
         }
+        let recipe = QuantizationRecipe::of(a)?;
         let transposed = 1 + u64::from(!m.gpu_generation().multiplies_fp8_in_every_layout());
-        let (block, weight_block, scale, both, gathers_rows) = match a.fp8_recipe {
-            Fp8Recipe::Delayed | Fp8Recipe::Tensorwise => (0, 0, 4, transposed, true),
-            Fp8Recipe::Blockwise => (128, 128 * 128, 4, 2, false),
-            Fp8Recipe::Mxfp8 => (32, 32, 1, 2, false),
+        let (block, weight_block, scale, both, gathers_rows) = match recipe {
+            QuantizationRecipe::Fp8(Fp8Recipe::Delayed | Fp8Recipe::Tensorwise) => {
+                (0, 0, 4, transposed, true)
+            }
+            QuantizationRecipe::Fp8(Fp8Recipe::Blockwise) => (128, 128 * 128, 4, 2, false),
+            QuantizationRecipe::Fp8(Fp8Recipe::Mxfp8) => (32, 32, 1, 2, false),
+            // The scales of a weight's squares of 16 values lie there once for each row (`NVFP4Quantizer.get_scale_shape`).
+            QuantizationRecipe::Nvfp4 => (16, 16, 1, 2, false),
         };
         Some(Self {
+            per_byte: if recipe == QuantizationRecipe::Nvfp4 {
+                2
+            } else {
+                1
+            },
             block,
             weight_block,
             scale,
             both,
             gathers_rows,
-            shares: a.fp8_recipe != Fp8Recipe::Delayed,
+            shares: recipe != QuantizationRecipe::Fp8(Fp8Recipe::Delayed),
             original: false,
         })
     }
@@ -61,9 +103,18 @@ impl Fp8 {
     ) -> [TensorId; 2] {
         let scales = scales(shape, self.block);
         [
-            tape.tensor(what, shape, 1),
+            tape.tensor(what, self.data(shape), 1),
             tape.tensor("scales", scales, self.scale),
         ]
+    }
+
+    /// The bytes of values of this shape, read one way.
+    pub(crate) fn data(self, shape: Shape) -> Shape {
+        if self.per_byte > 1 {
+            shape.over(factor("values in a byte", self.per_byte))
+        } else {
+            shape
+        }
     }
 
     /// The scales of a weight of this shape, read one way.
@@ -72,10 +123,10 @@ impl Fp8 {
     }
 
     /// Whether columns that were gathered have to be put into order in a second buffer: those of blockwise scaling are
-    /// transposed (`_start_all_gather_fp8_blockwise`).
+    /// transposed (`_start_all_gather_fp8_blockwise`), and so are those of NVFP4 (`_all_gather_nvfp4`).
     #[must_use]
     pub fn reorders(self) -> bool {
-        self.block == 128
+        self.block == 128 || self.block == 16
     }
 }
 
@@ -90,11 +141,12 @@ fn scales(shape: Shape, block: u64) -> Shape {
 /// Rows that every expert's matrix products are filled up to (`get_align_size_for_quantization`).
 #[must_use]
 pub fn expert_alignment(m: &Module) -> u64 {
-    match m.args.fp8_recipe {
+    match QuantizationRecipe::of(&m.args) {
         _ if fuses_experts(m) => 256,
-        _ if m.args.fp8_format.is_none() => 1,
-        Fp8Recipe::Mxfp8 => 32,
-        _ => 16,
+        None => 1,
+        Some(QuantizationRecipe::Nvfp4) => 128,
+        Some(QuantizationRecipe::Fp8(Fp8Recipe::Mxfp8)) => 32,
+        Some(_) => 16,
     }
 }
 

@@ -14,7 +14,6 @@ const marks = {
   peft: "lora",
   gtp_weight_remat_size: 2,
   tensor_parallel_num_weight_shards: 16,
-  fp4: "e2m1",
   perform_rl_step: true,
   moe_paged_stash: true,
   use_checkpoint_args: true,

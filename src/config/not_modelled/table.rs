@@ -96,12 +96,6 @@ pub(super) const FEATURES: &[Feature] = &[
         ),
     ),
     feature(
-        "fp4",
-        &["fp4", "fp4_format"],
-        "weights and inputs of linear layers are saved in fp4",
-        of_transformer("TransformerConfig.fp4"),
-    ),
-    feature(
         "rl",
         &["perform_rl_step", "train_rl"],
         "reinforcement learning has an inference engine, its key-value cache and reference log probabilities on the same \

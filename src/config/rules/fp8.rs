@@ -28,7 +28,38 @@ pub(super) const RULES: &[Rule] = &[
     rule("fp8", router_padding_dispatcher),
     rule("fp8", input_store_needs_swiglu),
     rule("fp8", local_ignores_fp8),
+    rule("fp4", fp4_excludes_fp8),
+    rule("fp4", param_gather_needs_fp4),
+    rule("fp4", fp4_needs_blackwell),
 ];
+
+fn fp4_excludes_fp8(d: &Draft<'_>) -> Option<Violation> {
+    (d.args.fp4_format.is_some() && d.args.fp8_format.is_some()).then(|| {
+        let message = "fp4_format and fp8_format exclude each other";
+        Violation::error(&[F::fp4_format, F::fp8_format], message)
+            .fix(F::fp8_format, Default)
+            .fix(F::fp4_format, Default)
+    })
+}
+
+fn param_gather_needs_fp4(d: &Draft<'_>) -> Option<Violation> {
+    (d.args.fp4_param_gather && d.args.fp4_format.is_none()).then(|| {
+        let fields = [F::fp4_param_gather, F::fp4_format];
+        Violation::error(&fields, "fp4_param_gather needs fp4_format").fix(F::fp4_param_gather, Off)
+    })
+}
+
+fn fp4_needs_blackwell(d: &Draft<'_>) -> Option<Violation> {
+    let generation = without(d, GpuGeneration::computes_in_mxfp8)?;
+    d.args.fp4_format.is_some().then(|| {
+        let message = format!(
+            "fp4_format needs a Blackwell GPU, not {}",
+            generation.label()
+        );
+        Violation::error(&[F::fp4_format, F::gpu, F::gpu_generation], message)
+            .fix(F::fp4_format, Default)
+    })
+}
 
 /// Whether the job computes in fp8 with the delayed recipe.
 fn delayed(d: &Draft<'_>) -> bool {
@@ -81,7 +112,8 @@ fn delayed_bf16_layers(d: &Draft<'_>) -> Option<Violation> {
 
 fn bf16_layers_of_a_stage(d: &Draft<'_>, field: F, layers: u64) -> Option<Violation> {
     let most = d.args.num_layers / d.pp;
-    let in_bf16 = d.args.fp8_format.is_some() && d.args.first_last_layers_bf16;
+    let quantized = d.args.fp8_format.is_some() || d.args.fp4_format.is_some();
+    let in_bf16 = quantized && d.args.first_last_layers_bf16;
     (in_bf16 && layers > most).then(|| {
         let message = format!(
             "{} {layers} must be at most num_layers / PP = {most}",
@@ -148,7 +180,7 @@ fn blockwise_needs_hopper(d: &Draft<'_>) -> Option<Violation> {
 fn router_padding_needs_fp8(d: &Draft<'_>) -> Option<Violation> {
     let field = F::moe_router_padding_for_quantization;
     let pads = d.args.moe_router_padding_for_quantization;
-    (pads && d.args.fp8_format.is_none()).then(|| {
+    (pads && d.args.fp8_format.is_none() && d.args.fp4_format.is_none()).then(|| {
         let message = "moe_router_padding_for_quantization needs fp8_format";
         Violation::error(&[field, F::fp8_format], message).fix(field, Off)
     })

@@ -25,6 +25,9 @@ fn in_fp8(d: &Draft<'_>) -> bool {
 
 fn has_no_effect(d: &Draft<'_>) -> Option<Violation> {
     let a = &d.args;
+    if a.fp4_format.is_some() {
+        return None;
+    }
     if a.fp8_dot_product_attention && a.fp8_format.is_none() {
         let message = "fp8_dot_product_attention has no effect without fp8_format";
         return Some(Violation::warning(&[ATTENTION, F::fp8_format], message).fix(ATTENTION, Off));

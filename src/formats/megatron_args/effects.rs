@@ -87,7 +87,6 @@ const NOTHING: &[(&str, &str)] = &[
     ),
     ("cache_mla_latents", "only for inference"),
     ("fp4_recipe", "only with fp4"),
-    ("fp4_param_gather", "only with fp4"),
     ("kitchen_attention_backend", "only with Kitchen's kernels"),
     ("moe_paged_stash_page_size", "only with paged stash"),
     (

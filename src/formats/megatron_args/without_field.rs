@@ -164,7 +164,6 @@ const FLAGS: &[Flag] = &[
     // CUDA graphs
     many("cuda-graph-scope", "None").to("cuda_graph_scope_deprecated"),
     // Transformer Engine
-    switch("fp4-param-gather"),
     one("te-precision-config-file", "None"),
     // Experimental
     one("hybrid-override-pattern", "None"),

@@ -4,7 +4,7 @@ use super::{BufferKind, List, Site, one_tensor};
 use crate::config::choices::Fp8Recipe;
 use crate::config::job::Module;
 use crate::model;
-use crate::model::quantization::Fp8;
+use crate::model::quantization::{Fp8, QuantizationRecipe, quantizes_parameters};
 use crate::model::tape::{BLOCK, block};
 use crate::model::tensor::{Shape, Sharding, factor};
 use crate::source::{TE_FP8_STATE, TE_FP8_WEIGHTS};
@@ -33,19 +33,26 @@ impl Part {
             let scales = match fp8.weight_block {
                 // One number, for both copies.
                 0 => block(fp8.scale),
-                elements => block(each.div_ceil(elements) * fp8.scale) * fp8.both,
+                elements => {
+                    // NVFP4 has a scale of the whole tensor besides, for each copy.
+                    let whole = if fp8.per_byte > 1 { block(4) } else { 0 };
+                    (block(each.div_ceil(elements) * fp8.scale) + whole) * fp8.both
+                }
             };
             let grouped = tensor.sharding == Sharding::Expert && m.args.moe_grouped_gemm;
             let (modules, products) = if grouped { (1, count) } else { (count, 1) };
             // Input, weight and output; then the gradients of output and input.
-            let [forward, backward] = [3, 2].map(|tensors| match m.args.fp8_recipe {
-                Fp8Recipe::Delayed => {
+            let recipe = QuantizationRecipe::of(&m.args);
+            let [forward, backward] = [3, 2].map(|tensors| match recipe {
+                Some(QuantizationRecipe::Fp8(Fp8Recipe::Delayed)) => {
                     let numbers = 4 * tensors * products;
                     block(numbers) + block(multiply(numbers, m.args.fp8_amax_history_len))
                 }
                 // A scale and a maximum for each.
-                Fp8Recipe::Tensorwise => 2 * block(4) * tensors * products,
-                Fp8Recipe::Blockwise | Fp8Recipe::Mxfp8 => 0,
+                Some(QuantizationRecipe::Fp8(Fp8Recipe::Tensorwise)) => {
+                    2 * block(4) * tensors * products
+                }
+                _ => 0,
             });
             let one = Self {
                 elements: multiply(each, count),
@@ -73,17 +80,18 @@ pub(super) fn buffers(parts: &[Part], site: &Site<'_>, out: &mut List) {
             all.add(*part, *times);
         }
     }
-    let a = &site.sizes.m.args;
-    // Parameters in fp8 have one of the two copies among the weights.
-    let (copies, scales) = match (a.fp8_param_gather, a.disable_parameter_transpose_cache) {
+    let (m, a) = (site.sizes.m, &site.sizes.m.args);
+    // Parameters in fp8 have one of the two copies among the weights, and those in fp4 both, of half a byte each.
+    let (copies, scales) = match (quantizes_parameters(m), a.disable_parameter_transpose_cache) {
+        (true, _) if fp8.per_byte > 1 => (0, all.scales),
         (true, _) => (fp8.both - 1, all.scales),
         (false, false) => (fp8.both, all.scales),
         (false, true) => (0, 0),
     };
     let split = site.fsdp.as_ref().and_then(|fsdp| fsdp.fp8_copies);
     let (elements, copies) = split.map_or((all.elements, copies), |elements| (elements, 1));
-    let shape = Shape::of(&[factor("parameters", elements)]);
-    let bytes = multiply(elements, copies);
+    let shape = fp8.data(Shape::of(&[factor("parameters", elements)]));
+    let bytes = multiply(shape.elements(), copies);
     let what = "copies of weights in fp8";
     let kind = BufferKind::Tensor;
     out.add(kind, what, (shape, copies), bytes, TE_FP8_WEIGHTS);

@@ -3,7 +3,7 @@
 use super::Fsdp;
 use crate::config::job::Module;
 use crate::memory::buffers::one_tensor;
-use crate::model::quantization::Fp8;
+use crate::model::quantization::quantizes_parameters;
 use crate::model::tensor::{Component, ParamTensor};
 use crate::model::{PartKind, trained};
 use crate::parallel::groups::View;
@@ -37,7 +37,7 @@ pub(super) struct Size {
 impl Parameter {
     /// The parameters of a part's tensors, in the order of `named_parameters`.
     pub(super) fn list(m: &Module, kind: PartKind, tensors: &[ParamTensor]) -> Vec<Self> {
-        let in_fp8 = m.args.fp8_param_gather && Fp8::of(m).is_some() && kind.in_fp8();
+        let in_fp8 = quantizes_parameters(m) && kind.in_fp8();
         let mut tensors: Vec<&ParamTensor> = tensors.iter().collect();
         tensors.sort_by_key(|tensor| place(tensor.name));
         let mut out = Vec::new();

@@ -6,7 +6,7 @@ use crate::config::field::Decimal;
 use crate::config::job::Module;
 use crate::memory::parameters::Count;
 use crate::memory::states::{AppliesTo, StateRule};
-use crate::model::quantization::Fp8;
+use crate::model::quantization::quantizes_parameters;
 use crate::parallel::groups::View;
 
 /// The rules of one view, where `rules` are those of the optimizer without FSDP.
@@ -81,5 +81,5 @@ pub(crate) fn gradient_copy(m: &Module) -> Option<GradientCopy> {
 
 /// Whether linear layers' weights are stored in fp8.
 pub(super) fn fp8_parameters(m: &Module) -> bool {
-    m.args.fp8_param_gather && Fp8::of(m).is_some()
+    quantizes_parameters(m)
 }

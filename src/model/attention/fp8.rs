@@ -29,8 +29,15 @@ impl AttentionFp8 {
     pub(super) fn of(m: &Module) -> Option<Self> {
         let a = &m.args;
         Fp8::of(m)?;
-        let whole = a.fp8_multi_head_attention && a.fp8_recipe == Fp8Recipe::Delayed;
-        let (copies, block, sums) = match a.fp8_recipe {
+        // In fp4 jobs Transformer Engine is told which recipe attention has (`NVTE_DPA_FP8_RECIPE`);
+        // Megatron-Bridge's recipes say `Float8CurrentScaling`.
+        let recipe = if a.fp4_format.is_some() {
+            Fp8Recipe::Tensorwise
+        } else {
+            a.fp8_recipe
+        };
+        let whole = a.fp8_multi_head_attention && recipe == Fp8Recipe::Delayed;
+        let (copies, block, sums) = match recipe {
             Fp8Recipe::Delayed | Fp8Recipe::Tensorwise => (1, 0, 2),
             Fp8Recipe::Mxfp8 => (2, 32, 1),
             Fp8Recipe::Blockwise => return None,
@@ -38,7 +45,7 @@ impl AttentionFp8 {
         (a.fp8_dot_product_attention || whole).then_some(Self {
             copies,
             block,
-            output: a.fp8_recipe == Fp8Recipe::Delayed,
+            output: recipe == Fp8Recipe::Delayed,
             sums,
         })
     }

@@ -66,7 +66,8 @@ pub(crate) fn build(
         .offload
         .is_some_and(|set| set.contains(OffloadModule::ExpertFc1));
     let start = tape.here();
-    if offloaded && m.args.fp8_recipe != Fp8Recipe::Mxfp8 {
+    let keeps_quantized = m.args.fp8_recipe == Fp8Recipe::Mxfp8 || m.args.fp4_format.is_some();
+    if offloaded && !keeps_quantized {
         plain(&sizes.sharing(), tape, &first);
     } else {
         plain(sizes, tape, &first);
@@ -161,7 +162,7 @@ pub(crate) fn build(
 
 /// For products in fp8 and fused operations every expert's rows are filled up in a copy, unless the router has done that.
 fn padding(sizes: &Sizes<'_>, tape: &mut AutogradTape, input: TensorId, shape: Shape) -> TensorId {
-    let fills = sizes.m.args.fp8_format.is_some() || fuses_experts(sizes.m);
+    let fills = sizes.m.is_quantized() || fuses_experts(sizes.m);
     if !fills || sizes.m.args.moe_router_padding_for_quantization {
         return input;
     }

@@ -124,6 +124,9 @@ fn more_cases() -> Vec<(Json, Json)> {
             json!({"use_transformer_engine_op_fuser": true, "moe_grouped_gemm": true, "swiglu": true,
             "fine_grained_activation_offloading": true, "offload_modules": ["moe_act"]}),
         ),
+        dense(json!({"fp4_format": "e2m1", "fp8_format": "hybrid"})),
+        dense(json!({"fp4_format": "e2m1", "gpu": "h100-80gb"})),
+        dense(json!({"fp4_param_gather": true})),
         dense(json!({"fp8_dot_product_attention": true})),
         dense(
             json!({"fp8_multi_head_attention": true, "fp8_format": "hybrid", "fp8_recipe": "tensorwise"}),

@@ -23,7 +23,6 @@ fn marks(text: &str) -> Vec<String> {
 fn flags_and_programs_of_scripts_mark_their_job() {
     for (program, flags, expected) in [
         ("pretrain_gpt.py", "--use-torch-fsdp2", "use-torch-fsdp2"),
-        ("pretrain_gpt.py", "--fp4-format e2m1", "fp4-format"),
         ("pretrain_gpt.py", "--perform-rl-step", "perform-rl-step"),
         ("pretrain_gpt.py", "--moe-paged-stash", "moe-paged-stash"),
         (

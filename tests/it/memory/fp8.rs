@@ -379,3 +379,24 @@ fn a_recorded_run_with_fused_operations_is_met() {
         stage.total
     );
 }
+
+#[test]
+fn fp4_keeps_inputs_and_weights_in_half_a_byte() {
+    let fp4 = json!({"fp4_format": "e2m1", "gpu": "b200"});
+    let (_, bf16) = kept(&job(&json!({})), "");
+    let elements = 2 * T * H + T * F;
+    let scales = elements / 16;
+    let (data, all) = kept(&job(&fp4), "input in fp8");
+    assert_eq!(data, elements / 2);
+    assert_eq!(kept(&job(&fp4), "scales").0, scales);
+    // In bf16 they take two bytes.
+    assert_eq!(all, bf16 - 2 * elements + elements / 2 + scales);
+    let weights = |change: &Json| {
+        let estimate = estimate(&config(&with(&job(&fp4), change)));
+        estimate.modules[0].stages[0].bytes(Bucket::WeightsDense).0
+    };
+    // qkv, proj, fc1 with its gate, and fc2: both copies, of half a byte each, in place of two bytes.
+    let linear = 4 * H * H + 3 * H * F;
+    let plain = weights(&json!({}));
+    assert_eq!(plain - weights(&json!({"fp4_param_gather": true})), linear);
+}

@@ -22,7 +22,6 @@ pub(super) const FLAGS: &[Flag] = &[
     switch("fp8-output-proj"),
     switch("use-kitchen-attention"),
     one("kitchen-attention-backend", "sdpa"),
-    one("fp4-format", "None").to("fp4"),
     one("fp4-recipe", "nvfp4"),
     switch("use-grouped-gemm-for-shared-expert"),
     switch("moe-router-padding-for-fp8"),

@@ -1,130 +1,14 @@
 //! Where numbers come from: one closed list of papers and of Megatron files and symbols at one pinned
 //! revision. Moving the pin is one edit here and a run of the oracle tests.
 
-use std::borrow::Cow;
+mod citation;
+
+pub use citation::{Origin, Source};
 
 /// The Megatron-LM commit that every Megatron-LM source is read at (2026-08-22).
 pub const MEGATRON_LM_REVISION: &str = "d98e8a64ddf34856e74b24714e3bedb2f5a39553";
 /// The Megatron-Bridge commit that every Megatron-Bridge source is read at (2026-08-22).
 pub const MEGATRON_BRIDGE_REVISION: &str = "067f987df03b8355b03192d88d70f1709fedf51a";
-
-/// Who published it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Origin {
-    /// A file of Megatron-LM.
-    #[default]
-    MegatronLm,
-    /// A file of Megatron-Bridge.
-    MegatronBridge,
-    /// A file of Transformer Engine 2.12.
-    TransformerEngine,
-    /// A file of PyTorch 2.9.
-    PyTorch,
-    /// A file of mamba 2.3.2.
-    Mamba,
-    /// A web page; the place is its address.
-    Page,
-}
-
-/// A place that states a number or a rule.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Source {
-    /// Who published it.
-    pub origin: Origin,
-    /// File path, arXiv number or address.
-    pub place: &'static str,
-    /// Symbol, equation or section.
-    pub symbol: &'static str,
-}
-
-impl Source {
-    /// A Megatron-LM file and symbol.
-    #[must_use]
-    pub const fn megatron(place: &'static str, symbol: &'static str) -> Self {
-        Self {
-            origin: Origin::MegatronLm,
-            place,
-            symbol,
-        }
-    }
-
-    /// A Transformer Engine file and symbol.
-    #[must_use]
-    pub const fn transformer_engine(place: &'static str, symbol: &'static str) -> Self {
-        Self {
-            origin: Origin::TransformerEngine,
-            place,
-            symbol,
-        }
-    }
-
-    /// A file and symbol of mamba.
-    #[must_use]
-    pub const fn mamba(place: &'static str, symbol: &'static str) -> Self {
-        Self {
-            origin: Origin::Mamba,
-            place,
-            symbol,
-        }
-    }
-
-    /// A `PyTorch` file and symbol.
-    #[must_use]
-    pub const fn pytorch(place: &'static str, symbol: &'static str) -> Self {
-        Self {
-            origin: Origin::PyTorch,
-            place,
-            symbol,
-        }
-    }
-
-    /// A web page: its address, and what to look for there.
-    #[must_use]
-    pub const fn page(place: &'static str, symbol: &'static str) -> Self {
-        Self {
-            origin: Origin::Page,
-            place,
-            symbol,
-        }
-    }
-
-    /// The address to open.
-    #[must_use]
-    pub fn url(&self) -> Cow<'static, str> {
-        let Self { origin, place, .. } = self;
-        let (repository, revision) = match origin {
-            Origin::MegatronLm => ("NVIDIA/Megatron-LM", MEGATRON_LM_REVISION),
-            Origin::MegatronBridge => ("NVIDIA-NeMo/Megatron-Bridge", MEGATRON_BRIDGE_REVISION),
-            Origin::TransformerEngine => ("NVIDIA/TransformerEngine", "v2.12"),
-            Origin::PyTorch => ("pytorch/pytorch", "v2.9.0"),
-            Origin::Mamba => ("state-spaces/mamba", "v2.3.2.post1"),
-            Origin::Page => return Cow::Borrowed(place),
-        };
-        let parts = [
-            "https://github.com/",
-            repository,
-            "/blob/",
-            revision,
-            "/",
-            place,
-        ];
-        Cow::Owned(parts.concat())
-    }
-
-    /// Publisher, place and symbol in one line.
-    #[must_use]
-    pub fn title(&self) -> String {
-        let publisher = match self.origin {
-            Origin::MegatronLm => "Megatron-LM",
-            Origin::MegatronBridge => "Megatron-Bridge",
-            Origin::TransformerEngine => "Transformer Engine",
-            Origin::PyTorch => "PyTorch",
-            Origin::Mamba => "mamba",
-            Origin::Page => return format!("{} ({})", self.symbol, self.place),
-        };
-        format!("{publisher} {}: {}", self.place, self.symbol)
-    }
-}
 
 /// `SelfAttention`: `linear_qkv` and `linear_proj`.
 pub const SELF_ATTENTION: Source =

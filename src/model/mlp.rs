@@ -3,7 +3,7 @@
 use super::linear::{Linear, norm_column, row, shape_of};
 use super::sizes::Sizes;
 use super::tape::{AutogradTape, Family, TensorId};
-use super::tensor::{Component, Factor, factor};
+use super::tensor::{Component, Factor, Shape, factor};
 use super::weights::Weights;
 use super::{hidden, norm};
 use crate::config::choices::RecomputeModule;
@@ -51,9 +51,9 @@ pub(crate) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape, x: TensorId) -> 
         sizes.columns(&[f]),
         bytes,
     );
-    let kept = activation_input(sizes, tape, inner);
+    let kept = activation_saves(sizes, tape, inner, sizes.columns(&[f]));
     tape.op("activation_func", &[inner], &[activated])
-        .saves(&[kept]);
+        .saves(&kept);
     tape.at(Family::Mlp, TE_LINEAR);
     let output = tape.tensor("MLP branch", sizes.residual(), bytes);
     row(
@@ -81,6 +81,22 @@ pub(crate) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape, x: TensorId) -> 
         );
     }
     output
+}
+
+/// What the activation function keeps, where its output has this shape: its input, and where no kernel fuses a gated one, the
+/// activated half and the other half with `glu_linear_offset` added, which are multiplied (`MLP.forward`, `glu`).
+pub(crate) fn activation_saves(
+    sizes: &Sizes<'_>,
+    tape: &mut AutogradTape,
+    input: TensorId,
+    half: Shape,
+) -> Vec<TensorId> {
+    let mut kept = vec![activation_input(sizes, tape, input)];
+    if sizes.m.activation.gated() && !sizes.m.args.bias_swiglu_fusion {
+        let halves = ["activated half", "other half with its offset"];
+        kept.extend(halves.map(|what| tape.tensor(what, half, sizes.width())));
+    }
+    kept
 }
 
 /// What the activation function keeps of its input: a copy in 1 byte, if the fused SwiGLU is told so.

@@ -4,7 +4,7 @@ use super::adapter::{self, AdapterInput};
 use super::hidden;
 use super::layer_spec::Experts;
 use super::linear::{Linear, column, input_gradient, products, row, shape_of};
-use super::mlp::{activation_input, fc1_width};
+use super::mlp::{activation_saves, fc1_width};
 use super::sizes::Sizes;
 use super::tape::{AutogradTape, Family, TensorId};
 use super::tensor::{Component, factor};
@@ -73,9 +73,9 @@ pub(crate) fn build(
         sizes.columns(&[f_s]),
         bytes,
     );
-    let kept = activation_input(sizes, tape, inner);
+    let kept = activation_saves(sizes, tape, inner, sizes.columns(&[f_s]));
     tape.op("shared_experts.activation_func", &[inner], &[activated])
-        .saves(&[kept]);
+        .saves(&kept);
     let mut output = tape.tensor("shared experts: output", sizes.residual(), bytes);
     let name = "mlp.shared_experts.linear_fc2.weight";
     let weight = weights.split(name, &[hidden(m), f_s], 2);

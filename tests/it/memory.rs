@@ -1,6 +1,7 @@
 //! Steady state and peak of whole stages.
 
 mod activations;
+mod adapters;
 mod fp8;
 mod fsdp;
 mod graphs;

@@ -5,7 +5,7 @@ use crate::config::choices::{Fp8Recipe, OffloadModule, RecomputeModule};
 use crate::config::job::Activation;
 use crate::model::layer_spec::Experts;
 use crate::model::linear::{Linear, plain};
-use crate::model::mlp::{activation_input, fc1_width};
+use crate::model::mlp::{activation_input, activation_saves, fc1_width};
 use crate::model::quantization::fuses_experts;
 use crate::model::sizes::Sizes;
 use crate::model::tape::{AutogradTape, Family, TensorId};
@@ -109,8 +109,9 @@ pub(crate) fn build(
             inner_shape,
             bytes,
         );
+        let kept = activation_saves(sizes, tape, raw, inner_shape);
         tape.op("experts.activation_func", &[raw], &[before])
-            .saves(&[raw]);
+            .saves(&kept);
         tape.op("experts.probability", &[before], &[activated])
             .saves(&[before, probabilities]);
     }

@@ -6,7 +6,7 @@ use core::fmt::Write;
 
 use super::arguments::{Argument, arguments, quoted};
 use crate::config::canonical::{Meaning, hybrid_pattern, is_on, meaning};
-use crate::config::choices::CudaGraphImpl;
+use crate::config::choices::{AdapterType, CudaGraphImpl};
 use crate::config::field::Group;
 use crate::config::fields::FieldId;
 use crate::config::parse::Parsed;
@@ -16,6 +16,9 @@ use crate::formats::environment;
 
 /// Megatron-Bridge's one key for the number of virtual stages, which Megatron-LM has three arguments for.
 const VIRTUAL_STAGES: &str = "model.virtual_pipeline_model_parallel_size";
+
+/// The key that says which class of adapters there are.
+pub(super) const PEFT_CLASS: &str = "peft._target_";
 
 /// The value of a key.
 #[derive(Clone, Debug, PartialEq)]
@@ -52,6 +55,20 @@ impl Overrides {
         if let Some((key, _)) = bridge::key_of(argument.destination) {
             self.add(&key, OverrideValue::Nothing);
         }
+    }
+
+    /// Sets the class of adapters.
+    fn adapters(&mut self, argument: &Argument) {
+        let Meaning::Is(Parsed::Choice(index)) = argument.means else {
+            return;
+        };
+        let class = match AdapterType::at(index) {
+            Some(AdapterType::Lora) => "megatron.bridge.peft.lora.LoRA",
+            Some(AdapterType::CanonicalLora) => "megatron.bridge.peft.canonical_lora.CanonicalLoRA",
+            Some(AdapterType::Dora) => "megatron.bridge.peft.dora.DoRA",
+            Some(AdapterType::None) | None => return,
+        };
+        self.name(PEFT_CLASS, class);
     }
 
     fn name(&mut self, key: &str, name: &str) {
@@ -220,6 +237,22 @@ pub(super) fn overrides_of(settings: &Settings) -> Overrides {
             FieldId::seq_length => {
                 for key in ["model.seq_length", "dataset.seq_length"] {
                     all.settings.extend(setting(key, &argument, false));
+                }
+            }
+            FieldId::peft_type => all.adapters(&argument),
+            // A list of names.
+            id @ (FieldId::peft_target_modules | FieldId::peft_exclude_modules) => {
+                let words = argument.words().join(" ");
+                let names = words.split(',').map(|name| name.trim().to_owned());
+                if let Some(key) = id.field().name.strip_prefix("peft_") {
+                    let key = ["peft.", key].concat();
+                    all.add(&key, OverrideValue::Names(names.collect()));
+                }
+            }
+            id if id.field().group == Group::Adapters => {
+                if let Some(key) = id.field().name.strip_prefix("peft_") {
+                    let key = ["peft.", key].concat();
+                    all.settings.extend(setting(&key, &argument, false));
                 }
             }
             id if is_fsdp_dtype(id) && argument.words() == ["auto"] => all.own_dtype(&argument),

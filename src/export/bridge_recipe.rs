@@ -2,7 +2,7 @@
 
 use core::fmt::Write;
 
-use super::bridge::{OverrideValue, comments, overrides_of};
+use super::bridge::{OverrideValue, PEFT_CLASS, comments, overrides_of};
 use super::megatron_args::stack_spec;
 use crate::config::canonical::{Meaning, hybrid_pattern, is_on, meaning};
 use crate::config::check;
@@ -16,7 +16,7 @@ const BASE_IMPORT: &str =
     "from megatron.bridge.recipes.gpt.vanilla_gpt import vanilla_gpt_pretrain_config\n";
 
 /// Parts of values, each with the import that it needs.
-const IMPORTS: [(&str, &str); 10] = [
+const IMPORTS: [(&str, &str); 13] = [
     (" torch.", "import torch"),
     (" F.", "import torch.nn.functional as F"),
     (
@@ -47,6 +47,12 @@ const IMPORTS: [(&str, &str); 10] = [
         " squared_relu",
         "from megatron.core.activations import squared_relu",
     ),
+    (" LoRA()", "from megatron.bridge.peft.lora import LoRA"),
+    (" DoRA()", "from megatron.bridge.peft.dora import DoRA"),
+    (
+        " CanonicalLoRA()",
+        "from megatron.bridge.peft.canonical_lora import CanonicalLoRA",
+    ),
     (
         "AttnBackend",
         "from megatron.core.transformer.enums import AttnBackend",
@@ -69,7 +75,14 @@ pub fn recipe(job: &RawJob) -> String {
         }
     }
     for (key, value) in &overrides.settings {
-        line(key, &python(key, value));
+        match value {
+            // An object of the class, whose attributes follow.
+            OverrideValue::Name(class) if key == PEFT_CLASS => {
+                let class = class.rsplit('.').next().unwrap_or_default();
+                line("peft", &[class, "()"].concat());
+            }
+            _ => line(key, &python(key, value)),
+        }
     }
     let needed = IMPORTS.iter().filter(|(part, _)| body.contains(part));
     let imports = needed.fold(String::new(), |mut out, (_, import)| {

@@ -3,6 +3,7 @@
 //! Front ends have different defaults: a field that the text leaves out gets the default of the front end that the text
 //! is written for, and a report row says so.
 
+mod adapters;
 mod bridge;
 mod combined;
 mod derived;

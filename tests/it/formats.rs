@@ -1,5 +1,6 @@
 //! Tests of `formats`.
 
+mod adapters;
 mod bridge_recipes;
 mod bridge_table;
 mod detect;

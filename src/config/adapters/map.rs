@@ -62,7 +62,7 @@ pub fn read_peft(value: &Value) -> Vec<(String, PeftSetting)> {
 #[must_use]
 pub fn read_setting(key: &str, value: &Value) -> PeftSetting {
     let field = match key {
-        "type" | "_target_" | "peft_scheme" => FieldId::peft_type,
+        "type" | "_target_" | "_class" | "peft_scheme" => FieldId::peft_type,
         "dim" | "rank" => FieldId::peft_dim,
         "alpha" => FieldId::peft_alpha,
         "dropout" => FieldId::peft_dropout,

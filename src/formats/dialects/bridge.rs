@@ -12,10 +12,6 @@ use super::meaning::{
 };
 use crate::formats::megatron_args::{self, Known};
 
-/// What is not followed of adapters.
-const ADAPTERS: &str =
-    "only adapters are trained: all other weights need no gradients and no optimizer states";
-
 /// Keys that are not simply `section.field`.
 const KEYS: &[(&str, KeyMeaning)] = &[
     // Model.
@@ -143,7 +139,7 @@ const KEYS: &[(&str, KeyMeaning)] = &[
     ("ddp.check_for_nan_in_grad", Irrelevant),
     ("optimizer.params_dtype", Rule(KeyRule::Dtype)),
     // Sections.
-    ("peft", KeyMeaning::more(ADAPTERS)),
+    ("peft", Rule(KeyRule::Adapter)),
     ("comm_overlap.tp_comm_overlap_cfg", Irrelevant),
 ];
 

@@ -11,9 +11,6 @@ use super::meaning::{
 use super::megatron_lm;
 use crate::formats::megatron_args::{self, Known};
 
-/// What is not followed of adapters.
-const ADAPTERS: &str =
-    "only adapters are trained: all other weights need no gradients and no optimizer states";
 /// Why settings of adapters change nothing by themselves.
 const OF_ADAPTERS: &str = "only with adapters, which tuner_type asks for";
 
@@ -32,10 +29,13 @@ const KEYS: &[(&str, KeyMeaning)] = &[
         Rule(KeyRule::VirtualStages),
     ),
     ("megatron_extra_kwargs", Rule(KeyRule::Nested)),
-    ("tuner_type", KeyMeaning::more(ADAPTERS)),
-    ("train_type", KeyMeaning::more(ADAPTERS)),
-    ("lora_rank", KeyMeaning::nothing(OF_ADAPTERS)),
-    ("target_modules", KeyMeaning::nothing(OF_ADAPTERS)),
+    ("tuner_type", Rule(KeyRule::Adapter)),
+    ("train_type", Rule(KeyRule::Adapter)),
+    ("lora_rank", Rule(KeyRule::Adapter)),
+    ("target_modules", Rule(KeyRule::Adapter)),
+    ("lora_alpha", Rule(KeyRule::Adapter)),
+    ("lora_dropout", Rule(KeyRule::Adapter)),
+    ("use_dora", Rule(KeyRule::Adapter)),
     (
         "freeze_llm",
         KeyMeaning::more("frozen parameters have no gradients"),
@@ -107,10 +107,10 @@ const GROUPS: &[(KeyMeaning, &str)] = &[
             adalora_beta1 adalora_beta2 adalora_deltaT adalora_init_r adalora_orth_reg_weight adalora_target_r \
             adalora_tfinal adalora_tinit adapter_act adapter_length boft_block_num boft_block_size boft_dropout \
             boft_n_butterfly_factor fourier_n_frequency fourier_scaling init_weights llamapro_num_groups \
-            llamapro_num_new_blocks lora_alpha lora_bias lora_dropout lora_dtype lora_ga_batch_size \
+            llamapro_num_new_blocks lora_bias lora_dtype lora_ga_batch_size \
             lora_ga_direction lora_ga_iters lora_ga_max_length lora_ga_scale lora_ga_stable_gamma lorap_lr_ratio \
             modules_to_save reft_args reft_intervention_type reft_layer_key reft_layers reft_rank \
-            target_parameters target_regex use_dora use_rslora vera_d_initial vera_dropout \
+            target_parameters target_regex use_rslora vera_d_initial vera_dropout \
             vera_projection_prng_key vera_rank mcore_adapter adapters",
     ),
     (

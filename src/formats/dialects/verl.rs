@@ -139,13 +139,13 @@ const SECTIONS: &[(&str, KeyMeaning)] = &[
     ("critic.megatron", OTHER_MODELS),
     ("critic.model", OTHER_MODELS),
     ("reward_model.enable", OTHER_MODELS),
-    ("actor_rollout_ref.model.lora.rank", ADAPTERS),
-    ("actor_rollout_ref.model.lora", OF_ADAPTERS),
+    ("actor_rollout_ref.model.lora", ADAPTERS),
     ("actor_rollout_ref.model.lora_rank", ADAPTERS),
-    ("model.lora.rank", ADAPTERS),
+    ("actor_rollout_ref.model.lora_alpha", ADAPTERS),
+    ("model.lora", ADAPTERS),
     ("model.lora_rank", ADAPTERS),
-    ("actor_rollout_ref.model.target_modules", OF_ADAPTERS),
-    ("actor_rollout_ref.model.exclude_modules", OF_ADAPTERS),
+    ("actor_rollout_ref.model.target_modules", ADAPTERS),
+    ("actor_rollout_ref.model.exclude_modules", ADAPTERS),
     (
         "actor_rollout_ref.model.mtp",
         KeyMeaning::less("whether multi-token prediction trains is not followed"),
@@ -206,10 +206,7 @@ const ROLLOUT: KeyMeaning =
     KeyMeaning::nothing("rollout engines on the same GPUs sleep while the model is trained");
 const OTHER_MODELS: KeyMeaning =
     KeyMeaning::nothing("reference, reward and value models are not of the training of the actor");
-const ADAPTERS: KeyMeaning = KeyMeaning::more(
-    "only adapters are trained: all other weights need no gradients and no optimizer states",
-);
-const OF_ADAPTERS: KeyMeaning = KeyMeaning::nothing("only with adapters, whose rank is not 0");
+const ADAPTERS: KeyMeaning = Rule(KeyRule::Adapter);
 const LOSS: KeyMeaning = KeyMeaning::more("the loss is counted as Megatron's cross entropy");
 const FSDP: KeyMeaning =
     KeyMeaning::more("the FSDP engine shards parameters, gradients and optimizer states");

@@ -1,5 +1,6 @@
 //! Fields that several keys decide together: batch size, sequence length, activation function, number of GPUs.
 
+use super::adapters::{self, AdapterKeys};
 use super::bridge;
 use super::draft::{JobDraft, KeyValue};
 use super::hybrid::{self, HybridKeys};
@@ -35,11 +36,13 @@ pub(super) struct CombinedKeys {
     pub(super) hybrid: HybridKeys,
     pub(super) layer_wise: Option<KeyValue>,
     pub(super) offloading: Option<KeyValue>,
+    pub(super) adapters: AdapterKeys,
 }
 
 /// Sets the fields that several keys decide together.
 pub(super) fn combine(draft: &mut JobDraft, combined: CombinedKeys) {
     activation(draft, combined.gated, combined.activation);
+    adapters::combine(draft, &combined.adapters);
     precision::combine(draft, combined.gradients);
     if let Some(item) = &combined.vocabulary
         && item.value == Value::Null

@@ -116,10 +116,7 @@ fn bridge_keys_with_other_names() {
     assert_eq!(bridge::key_of("nonsense"), None);
     assert!(matches!(
         bridge::find("peft.dim"),
-        Some(KeyMeaning::NotModelled {
-            effect: MemoryEffect::More,
-            ..
-        })
+        Some(KeyMeaning::Rule(KeyRule::Adapter))
     ));
 }
 

@@ -59,7 +59,7 @@ fn keys_of_front_ends_mark_their_job() {
     for (text, expected) in [
         (
             "model.num_layers=32\nmodel.hidden_size=4096\npeft.dim=16\npeft.alpha=32",
-            vec!["peft"],
+            vec![],
         ),
         (
             "model.num_layers=32\ndist.use_torch_fsdp2=true",
@@ -68,7 +68,7 @@ fn keys_of_front_ends_mark_their_job() {
         ("model.num_layers=32\ndist.use_torch_fsdp2=false", vec![]),
         (
             "actor_rollout_ref.actor.megatron.tensor_model_parallel_size=2\nactor_rollout_ref.model.lora_rank=16",
-            vec!["actor_rollout_ref.model.lora_rank"],
+            vec![],
         ),
         (
             "actor_rollout_ref.actor.megatron.tensor_model_parallel_size=2\nactor_rollout_ref.model.lora_rank=0",
@@ -76,6 +76,10 @@ fn keys_of_front_ends_mark_their_job() {
         ),
         (
             "megatron sft --tuner_type lora --lora_rank 8 --max_length 2048",
+            vec![],
+        ),
+        (
+            "megatron sft --tuner_type adalora --lora_rank 8 --max_length 2048",
             vec!["tuner_type"],
         ),
         ("megatron sft --tuner_type full --max_length 2048", vec![]),

@@ -39,6 +39,7 @@ fn of_rule(rule: KeyRule) -> Decides {
             return Decides::Nothing;
         }
         KeyRule::QueryGroups => Some(FieldId::num_query_groups),
+        KeyRule::Adapter => Some(FieldId::peft_type),
         KeyRule::CpuOffloading => Some(FieldId::cpu_offloading_num_layers),
         KeyRule::LayerWiseOptimizer => Some(FieldId::use_distributed_optimizer),
         KeyRule::VirtualStages => Some(FieldId::virtual_pipeline_model_parallel_size),

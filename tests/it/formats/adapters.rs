@@ -1,0 +1,66 @@
+//! Adapters in texts of Megatron-Bridge, verl and ms-swift.
+
+use megatron_memory::config::fields::FieldId;
+use megatron_memory::formats::import_text::{ImportOptions, import_text};
+use megatron_memory::value::Value;
+
+/// The adapters of an imported text: type, rank and layers. A setting that the text does not give is empty.
+fn adapters(text: &str) -> [String; 3] {
+    let import = import_text(text, &ImportOptions::default()).unwrap().import;
+    let job = import.state.setup.job;
+    assert!(
+        job.not_modelled.is_empty(),
+        "{text}: {:?}",
+        job.not_modelled
+    );
+    let fields = [
+        FieldId::peft_type,
+        FieldId::peft_dim,
+        FieldId::peft_target_modules,
+    ];
+    fields.map(|id| match job.shared.get(id) {
+        None => String::new(),
+        Some(Value::Text(text)) => text.clone(),
+        Some(other) => other.to_string(),
+    })
+}
+
+#[test]
+fn adapters_are_read_from_every_front_end() {
+    for (text, expected) in [
+        (
+            "model.num_layers=32\nmodel.hidden_size=4096\npeft.dim=16\npeft.alpha=32",
+            ["lora", "16", ""],
+        ),
+        (
+            "model:\n  num_layers: 32\n  hidden_size: 4096\npeft:\n  _target_: megatron.bridge.peft.dora.DoRA\n  dim: 8\n  target_modules:\n  - linear_qkv\n  - linear_proj\n  lora_A_init_method: xavier\n",
+            ["dora", "8", "linear_qkv, linear_proj"],
+        ),
+        (
+            "model:\n  num_layers: 32\n  hidden_size: 4096\npeft: null\n",
+            ["", "", ""],
+        ),
+        (
+            "actor_rollout_ref.actor.megatron.tensor_model_parallel_size=2\nactor_rollout_ref.model.lora.rank=16\nactor_rollout_ref.model.lora.type=canonical_lora",
+            ["canonical_lora", "16", ""],
+        ),
+        (
+            "actor_rollout_ref.actor.megatron.tensor_model_parallel_size=2\nactor_rollout_ref.model.lora.rank=0\nactor_rollout_ref.model.lora.alpha=32",
+            ["", "", ""],
+        ),
+        (
+            "megatron sft --tuner_type lora --lora_rank 16 --target_modules linear_qkv linear_proj --max_length 2048",
+            ["lora", "16", "linear_qkv, linear_proj"],
+        ),
+        (
+            "megatron sft --train_type lora --target_modules all-linear --max_length 2048",
+            ["lora", "8", ""],
+        ),
+        (
+            "megatron sft --lora_rank 16 --max_length 2048",
+            ["", "", ""],
+        ),
+    ] {
+        assert_eq!(adapters(text), expected, "{text}");
+    }
+}

@@ -57,9 +57,10 @@ impl Overrides {
         }
     }
 
-    /// Sets the class of adapters.
-    fn adapters(&mut self, argument: &Argument) {
-        let Meaning::Is(Parsed::Choice(index)) = argument.means else {
+    /// Sets the class of adapters, or one of their attributes where there are any.
+    fn adapters(&mut self, settings: &Settings, argument: &Argument) {
+        let id = FieldId::peft_type;
+        let Meaning::Is(Parsed::Choice(index)) = meaning(id, settings.get(id)) else {
             return;
         };
         let class = match AdapterType::at(index) {
@@ -68,7 +69,23 @@ impl Overrides {
             Some(AdapterType::Dora) => "megatron.bridge.peft.dora.DoRA",
             Some(AdapterType::None) | None => return,
         };
-        self.name(PEFT_CLASS, class);
+        if argument.id == id {
+            return self.name(PEFT_CLASS, class);
+        }
+        let Some(name) = argument.id.field().name.strip_prefix("peft_") else {
+            return;
+        };
+        let key = ["peft.", name].concat();
+        if matches!(name, "target_modules" | "exclude_modules") {
+            let names = argument.words().join(" ");
+            let names = names.split(',').map(|name| name.trim().to_owned());
+            let names: Vec<String> = names.filter(|name| is_module_name(name)).collect();
+            if !names.is_empty() {
+                self.add(&key, OverrideValue::Names(names));
+            }
+        } else {
+            self.settings.extend(setting(&key, argument, false));
+        }
     }
 
     fn name(&mut self, key: &str, name: &str) {
@@ -239,22 +256,7 @@ pub(super) fn overrides_of(settings: &Settings) -> Overrides {
                     all.settings.extend(setting(key, &argument, false));
                 }
             }
-            FieldId::peft_type => all.adapters(&argument),
-            // A list of names.
-            id @ (FieldId::peft_target_modules | FieldId::peft_exclude_modules) => {
-                let words = argument.words().join(" ");
-                let names = words.split(',').map(|name| name.trim().to_owned());
-                if let Some(key) = id.field().name.strip_prefix("peft_") {
-                    let key = ["peft.", key].concat();
-                    all.add(&key, OverrideValue::Names(names.collect()));
-                }
-            }
-            id if id.field().group == Group::Adapters => {
-                if let Some(key) = id.field().name.strip_prefix("peft_") {
-                    let key = ["peft.", key].concat();
-                    all.settings.extend(setting(&key, &argument, false));
-                }
-            }
+            id if id.field().group == Group::Adapters => all.adapters(settings, &argument),
             id if is_fsdp_dtype(id) && argument.words() == ["auto"] => all.own_dtype(&argument),
             _ => match bridge::key_of(argument.destination) {
                 Some((key, opposite)) => all.settings.extend(setting(&key, &argument, opposite)),
@@ -292,6 +294,12 @@ fn reduces_in_fp32(settings: &Settings) -> bool {
     let kept = FieldId::main_grads_dtype;
     let less = meaning(kept, settings.get(kept)) != meaning(kept, None);
     !less && !is_on(settings, FieldId::grad_reduce_in_bf16)
+}
+
+/// Whether a text can be the name of a module, where `*` stands for any part.
+fn is_module_name(text: &str) -> bool {
+    let is_part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '*' | '-');
+    !text.is_empty() && text.chars().all(is_part)
 }
 
 /// A key with the value of an argument, negated where the key means the `opposite`; `None` for a value without meaning.

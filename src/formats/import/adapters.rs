@@ -133,6 +133,28 @@ pub(super) fn combine(draft: &mut JobDraft, keys: &AdapterKeys) {
     }
 }
 
+/// Sets the adapters that a flag or the name of a recipe of Megatron-Bridge asks for, where no key says which.
+pub(super) fn of_recipe(draft: &mut JobDraft, item: &KeyValue) {
+    let id = FieldId::peft_type;
+    if draft.has(id) {
+        draft.row(item, KeyStatus::Ignored, Some(id), "other keys say it");
+        return;
+    }
+    let kind = if word(&item.value).contains("dora") {
+        AdapterType::Dora
+    } else {
+        AdapterType::Lora
+    };
+    let value = Value::Text(kind.name().to_owned());
+    draft.set(
+        item,
+        id,
+        value,
+        KeyStatus::Derived,
+        "only adapters are trained",
+    );
+}
+
 /// Sets the field of one key.
 fn one(draft: &mut JobDraft, item: &KeyValue, kind: &Value) {
     let name = bridge_name(setting_of(item));

@@ -5,6 +5,7 @@ use core::fmt::Write;
 use std::collections::BTreeMap;
 
 use megatron_memory::config::check;
+use megatron_memory::config::choices::AdapterType;
 use megatron_memory::formats::detect::{Format, detect};
 use megatron_memory::formats::import_text::{ImportOptions, import_text};
 use megatron_memory::memory::estimate;
@@ -124,7 +125,13 @@ fn outcome(recipe: &Recipe) -> (Outcome, String) {
         let errors: Vec<_> = checked.errors().map(|p| p.message.as_str()).collect();
         return (Outcome::Refused, errors.join("; "));
     };
-    let parameters = estimate(config).modules[0].parameters.total();
+    let counted = &estimate(config).modules[0].parameters;
+    let module = &config.modules()[0];
+    let parameters = match module.args().peft_type {
+        AdapterType::None => counted.total(),
+        // Published numbers are those of the model without adapters.
+        _ => counted.total() - counted.trainable(module),
+    };
     let is_same = parameters.abs_diff(recipe.parameters) * 1000 <= recipe.parameters;
     let count = format!("{parameters}, not {}", recipe.parameters);
     match (job.not_modelled.is_empty(), is_same) {

@@ -6,6 +6,7 @@ use crate::config::fields::FieldId;
 use crate::config::not_modelled::{Feature, MemoryEffect};
 use crate::formats::detect::Format;
 use crate::formats::dialects::{Dialect, arity};
+use crate::formats::import::adapters;
 use crate::formats::import::combined::{self, CombinedKeys};
 use crate::formats::import::draft::{JobDraft, KeyValue};
 use crate::formats::import::missing::{GPUS, unset};
@@ -86,7 +87,7 @@ fn recipe_flags(draft: &mut JobDraft, flags: &[Flag]) {
         let is = |names: &[&str]| names.iter().any(|name| shell::same_name(name, &flag.name));
         let trains_adapters = matches!(text, "lora" | "dora" | "peft") || text.contains("_peft_");
         if is(&["mode", "peft-scheme", "peft"]) && trains_adapters {
-            rules::apply(draft, &mut CombinedKeys::default(), &item, "peft");
+            adapters::of_recipe(draft, &item);
         } else if is(&["recipe", "recipe-name"]) {
             let note = "what it sets beyond its template and its name is not in the text";
             draft.row(&item, KeyStatus::Unknown, None, note);
@@ -117,7 +118,7 @@ fn recipe_flags(draft: &mut JobDraft, flags: &[Flag]) {
                 value: Value::Text(recipe),
                 line: 0,
             };
-            rules::apply(draft, &mut CombinedKeys::default(), &item, "peft");
+            adapters::of_recipe(draft, &item);
         }
     }
 }

@@ -260,7 +260,8 @@ pub(super) fn read_tree(
         };
         let last = name.rsplit('.').next().unwrap_or_default();
         let section = name.split('.').next().unwrap_or_default();
-        if last.starts_with('_') {
+        let is_class_of_adapters = name == "peft._target_" && dialect == Dialect::Bridge;
+        if last.starts_with('_') && !is_class_of_adapters {
             draft.row(
                 &item,
                 KeyStatus::Ignored,

@@ -197,6 +197,10 @@ fn every_preset_comes_back_from_bridge_overrides() {
         FieldId::max_position_embeddings,
         // The environment's to say.
         FieldId::expandable_segments,
+        // The model's class says it, and a comment names it.
+        FieldId::post_layernorm,
+        FieldId::qk_layernorm_all_heads,
+        FieldId::mtp_dense,
     ];
     for (id, state) in presets() {
         let job = &state.setup.job;

@@ -34,7 +34,6 @@ pub(super) fn settle(draft: &mut JobDraft, offloading: Option<&KeyValue>) {
         forget(draft, FieldId::num_query_groups, why);
     }
     built_by_class(draft);
-    query_norm(draft);
     let grad = FieldId::overlap_grad_reduce;
     if draft.has(grad) && !is_on(&draft.settings, grad) {
         let why = "without overlap_grad_reduce it changes no buffers";
@@ -127,15 +126,18 @@ fn built_by_class(draft: &mut JobDraft) {
             draft.set(&item, *id, Value::Bool(true), KeyStatus::Derived, note);
         }
     }
+    query_norm(draft, &item);
 }
 
 /// Megatron-Core as Megatron-Bridge uses it fuses a norm into the query projection of latent attention that does not
 /// compress queries.
-fn query_norm(draft: &mut JobDraft) {
+fn query_norm(draft: &mut JobDraft, class: &KeyValue) {
     let is_on = |id| is_on(&draft.settings, id);
     let uncompressed = draft.settings.get(FieldId::q_lora_rank) == Some(&Value::Null);
     if is_on(FieldId::multi_latent_attention) && is_on(FieldId::qk_layernorm) && uncompressed {
-        draft.default(FieldId::mla_q_proj_layernorm, Value::Bool(true));
+        let id = FieldId::mla_q_proj_layernorm;
+        let note = "Megatron-Core fuses a norm into the query projection";
+        draft.set(class, id, Value::Bool(true), KeyStatus::Derived, note);
     }
 }
 

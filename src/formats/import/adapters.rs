@@ -60,8 +60,8 @@ impl AdapterKeys {
                 }))
             }
             _ => {
-                let kind = ["type", "_target_", "_class", "peft"].into_iter();
-                let kind = kind.filter_map(|name| self.find(name)).next();
+                let keys = ["type", "_target_", "_class", "peft"];
+                let kind = keys.into_iter().find_map(|name| self.find(name));
                 let off = kind.is_some_and(|item| is_off(&item.value));
                 let given = kind.map(|item| item.value.clone());
                 Ok((!off).then(|| {

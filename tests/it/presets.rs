@@ -94,10 +94,12 @@ fn every_file_has_a_source_and_no_unexplained_key() {
         assert_eq!(contents.source_date, "2026-11", "{}", preset.id);
         assert!(!contents.job_source.is_empty(), "{}", preset.id);
         for row in &contents.report {
-            let unclear = matches!(
-                row.status,
-                KeyStatus::Unknown | KeyStatus::Conflicting | KeyStatus::NotModelled
-            );
+            let unclear = match row.status {
+                KeyStatus::Unknown | KeyStatus::Conflicting => true,
+                // Norms stand after attention and MLP there: as many, and they keep as much.
+                KeyStatus::NotModelled => preset.family != "OLMo",
+                _ => false,
+            };
             assert!(!unclear, "{}: {row:?}", preset.id);
             let sized = [
                 "hidden_size",
@@ -178,11 +180,13 @@ fn parameters_are_the_published_ones() {
         if let Some(active) = published.active {
             let ours = estimate.modules[0].active_parameters;
             // Published numbers differ in whether they count embeddings.
-            assert!(
-                ours.abs_diff(active) * 4 <= active,
-                "{}: {ours} active, published {active}",
-                preset.id
-            );
+            let args = config.modules()[0].args();
+            let embedding = args.vocab_size.unwrap() * args.hidden_size;
+            let is_close = [0, 1, 2]
+                .map(|embeddings| ours - embeddings * embedding)
+                .into_iter()
+                .any(|ours| ours.abs_diff(active) * 4 <= active);
+            assert!(is_close, "{}: {ours} active, published {active}", preset.id);
         }
     }
 }
@@ -414,9 +418,9 @@ fn every_job_fits_its_gpu_with_what_the_device_shows_at_least() {
     for preset in PRESETS {
         let config = check(&contents(preset).raw_job()).config.unwrap();
         let summary = Summary::new(&config, &estimate(&config));
-        // The recipe of the largest dense model leaves the least room.
+        // The recipes of the largest models leave the least room.
         let expected = match preset.id {
-            "llama3.1-405b" => Verdict::Tight,
+            "llama3.1-405b" | "nemotron-3-ultra-550b-a55b" => Verdict::Tight,
             _ => Verdict::Fits,
         };
         assert_eq!(summary.verdict, expected, "{}", preset.id);
@@ -438,7 +442,7 @@ fn experts_are_trained_as_in_published_recipes() {
         assert!(named.contains(&dispatcher), "{}: {dispatcher:?}", preset.id);
         mixtures += 1;
     }
-    assert_eq!(mixtures, 21);
+    assert_eq!(mixtures, 47);
 }
 
 /// Versions that newer ones have taken the place of, and a sum over what `settings.txt` says of each. Lines are only

@@ -65,12 +65,13 @@ fn shared(source: &mut Source<'_>, width: Option<i128>) {
             }
         }
         Shared::Count => {
-            if let Some((found, count)) = source.count("n_shared_experts", 0)
-                && let Some(width) = width
-                && count > 0
-            {
-                let note = "their number times the width of a routed expert";
-                source.derive(&found, field, Value::Int(count * width), note);
+            if let Some((found, count)) = source.count("n_shared_experts", 0) {
+                if count == 0 {
+                    source.row(&found, KeyStatus::Mapped, Some(field), "none");
+                } else if let Some(width) = width {
+                    let note = "their number times the width of a routed expert";
+                    source.derive(&found, field, Value::Int(count * width), note);
+                }
             }
         }
     }

@@ -2,8 +2,8 @@
 
 use super::moe::{ONLY_EXPERTS, SIGMOID};
 use crate::formats::hf_config::family::{
-    Activation, Experts, Family, Fixed, Is, LAYER_NORM_ROPE, LLAMA_LIKE, MoeLayers, RMS_1P_ROPE,
-    RMS_ROPE_NORM_OVER_HEADS, Shared, Switch,
+    Activation, Experts, Family, Fixed, Is, LAYER_NORM_ROPE, LLAMA_LIKE, MoeLayers, NO_SHARED,
+    RMS_1P_ROPE, RMS_ROPE_NORM_OVER_HEADS, Shared, Switch,
 };
 
 const MULTIPLIER: &str =
@@ -52,8 +52,9 @@ pub(super) const FAMILIES: &[Family] = &[
         qk_norm: Switch::On,
         qkv_bias: Switch::Key("attention_bias"),
         experts: Experts {
+            width_may_be_dense: true,
             shared: Shared::Count,
-            ..ONLY_EXPERTS
+            ..NO_SHARED
         },
         ..LLAMA_LIKE
     },

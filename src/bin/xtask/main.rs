@@ -11,6 +11,7 @@ mod evidence;
 mod fuzz;
 mod html;
 mod oembed;
+mod recipes;
 mod reference;
 mod site;
 mod svg;

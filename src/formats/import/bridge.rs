@@ -7,6 +7,7 @@ use crate::config::canonical::{is_on, meaning};
 use crate::config::field::Kind;
 use crate::config::fields::FieldId;
 use crate::config::not_modelled::NotModelled;
+use crate::formats::dialects::Dialect;
 use crate::formats::report::KeyStatus;
 use crate::value::Value;
 
@@ -177,4 +178,16 @@ pub(super) fn known_names(id: FieldId, value: &Value) -> Option<(Value, Vec<Stri
         .partition(|name| names.contains(&name.as_str()));
     let known = known.into_iter().map(Value::Text).collect();
     (!unknown.is_empty()).then_some((Value::List(known), unknown))
+}
+
+/// Why a kind of attention that Megatron-Core's development branch has, and this version has not, is not counted.
+pub(super) fn unknown_attention(
+    dialect: Dialect,
+    id: FieldId,
+    value: &Value,
+) -> Option<&'static str> {
+    let is_own = dialect == Dialect::Bridge && id == FieldId::experimental_attention_variant;
+    (is_own && word(value) == "dsv4_hybrid").then_some(
+        "latent attention stands in for the compressed attention of DeepSeek-V4, whose parameters and activations are others",
+    )
 }

@@ -74,6 +74,9 @@ pub(super) fn field(draft: &mut JobDraft, item: &KeyValue, destination: &'static
             return;
         }
         let value = plain(id, &item.value);
+        if let Some(reason) = bridge::unknown_attention(draft.dialect, id, &value) {
+            return draft.not_modelled(item, MemoryEffect::More, reason);
+        }
         return draft.set(item, id, value, KeyStatus::Mapped, "");
     }
     if is_off(&item.value) {

@@ -1,0 +1,269 @@
+//! The page with the recipes that Megatron-Bridge publishes: what each needs on its GPUs, and a link that opens its job.
+
+use std::collections::BTreeMap;
+use std::fs;
+
+use megatron_memory::config::check;
+use megatron_memory::config::fields::FieldId;
+use megatron_memory::config::gpus::GPUS;
+use megatron_memory::evidence::{PerformanceRow, Recipe, read_performance, read_recipes};
+use megatron_memory::formats::import_text::{ImportOptions, import_text};
+use megatron_memory::formats::share_url;
+use megatron_memory::formats::state::ShareState;
+use megatron_memory::memory::estimate;
+use megatron_memory::report::amount::{Scale, Unit};
+use megatron_memory::report::markup::{Markup, tag};
+use megatron_memory::report::summary::{Summary, Verdict};
+use megatron_memory::value::Value;
+
+use crate::Error;
+use crate::html::filled;
+
+/// The recipes that the tests import too.
+const RECIPES: &str = "tests/oracle/bridge_recipes.json";
+/// NVIDIA's table of measured throughput.
+const ROWS: &str = "tests/oracle/bridge_performance_rows.json";
+const TEMPLATE: &str = include_str!("recipes/page.html");
+const SOURCE: &str =
+    "https://github.com/NVIDIA-NeMo/Megatron-Bridge/blob/067f987df03b8355b03192d88d70f1709fedf51a/";
+const SCALE: Scale = Scale::fine(Unit::Gib);
+const HEADINGS: [&str; 5] = ["Recipe", "GPUs", "Precision", "Needs, GiB", "Verdict"];
+
+/// A recipe as a job.
+struct Opened {
+    /// The link with the job; `None` where the recipe is refused.
+    link: Option<String>,
+    /// What the fullest GPU needs.
+    needs: String,
+    /// Whether it fits, in a word for the filter.
+    verdict: &'static str,
+    /// What is not counted, or why it is refused.
+    note: String,
+}
+
+/// The whole page.
+pub(crate) fn html() -> Result<String, Error> {
+    let recipes = read_recipes(&fs::read_to_string(RECIPES)?)?;
+    let table = read_performance(&fs::read_to_string(ROWS)?)?;
+    let mut groups: BTreeMap<&str, Vec<Markup>> = BTreeMap::new();
+    let mut verdicts: BTreeMap<&str, usize> = BTreeMap::new();
+    for recipe in &recipes {
+        let opened = open(recipe, Vec::new(), recipe.gpus);
+        *verdicts.entry(opened.verdict).or_default() += 1;
+        let family = recipe.id.split('/').nth(1).unwrap_or_default();
+        groups.entry(family).or_default().push(row(recipe, &opened));
+    }
+    let groups = groups.into_iter().map(|(family, rows)| {
+        let note = format!("{} recipes", rows.len());
+        let id = format!("recipes-{family}");
+        let table = table_of(&id, &HEADINGS, rows);
+        folded(&id, family, &note, table)
+    });
+    let parts = [
+        ("performance", vec![performance(&table, &recipes)]),
+        ("filters", vec![filters(&verdicts)]),
+        ("recipes", groups.collect()),
+    ];
+    Ok(filled(TEMPLATE, &parts))
+}
+
+/// The job of a recipe, with other values for some fields.
+fn open(recipe: &Recipe, fields: Vec<(FieldId, Value)>, gpus: Option<u64>) -> Opened {
+    let refused = |note: String| Opened {
+        link: None,
+        needs: String::new(),
+        verdict: "refused",
+        note,
+    };
+    let mut fields = fields;
+    if let Some(gpu) = gpu(recipe)
+        && !fields.iter().any(|(id, _)| *id == FieldId::gpu)
+    {
+        fields.push((FieldId::gpu, Value::Text(gpu.to_owned())));
+    }
+    let options = ImportOptions {
+        gpus,
+        fields,
+        ..ImportOptions::default()
+    };
+    let import = match import_text(&recipe.text, &options) {
+        Ok(imported) => imported.import,
+        Err(error) => return refused(error.to_string()),
+    };
+    let setup = import.state.setup;
+    let checked = check(&setup.job);
+    let Some(config) = &checked.config else {
+        let errors: Vec<&str> = checked.errors().map(|p| p.message.as_str()).collect();
+        return refused(errors.join("; "));
+    };
+    let summary = Summary::new(config, &estimate(config));
+    let marks: Vec<String> = setup
+        .job
+        .not_modelled
+        .iter()
+        .map(ToString::to_string)
+        .collect();
+    let state = ShareState {
+        setup,
+        ..ShareState::default()
+    };
+    Opened {
+        link: Some(share_url::encode(&state)),
+        needs: SCALE.number(summary.total),
+        verdict: match summary.verdict {
+            Verdict::Fits => "fits",
+            Verdict::Tight => "tight",
+            Verdict::DoesNotFit => "does not fit",
+            Verdict::NotThisJob => "partly counted",
+            Verdict::Unknown => "no GPU known",
+        },
+        note: marks.join("; "),
+    }
+}
+
+/// The id of the GPU in a recipe's file name.
+fn gpu(recipe: &Recipe) -> Option<&'static str> {
+    let name = recipe.id.split('/').nth(2)?;
+    let found = GPUS.iter().find(|gpu| {
+        gpu.id == name
+            || gpu
+                .id
+                .strip_prefix(name)
+                .is_some_and(|rest| rest.starts_with('-'))
+    });
+    found.map(|gpu| gpu.id)
+}
+
+fn row(recipe: &Recipe, opened: &Opened) -> Markup {
+    let (file, function) = recipe.id.split_once(':').unwrap_or((&recipe.id, ""));
+    let (kind, file) = file.split_once('/').unwrap_or_default();
+    let folder = if kind == "perf" {
+        "perf_recipes"
+    } else {
+        "recipes"
+    };
+    let source = format!("{SOURCE}src/megatron/bridge/{folder}/{file}.py");
+    let hardware = recipe.id.split('/').nth(2).unwrap_or_default();
+    tag("tr")
+        .with("data-measure", opened.verdict)
+        .child(name(function, &source, opened))
+        .child(tag("td").text(gpus(recipe.gpus, hardware)))
+        .child(tag("td").text(recipe.precision.clone()))
+        .child(tag("td").class("number").text(opened.needs.clone()))
+        .child(tag("td").text(opened.verdict))
+}
+
+fn gpus(count: Option<u64>, hardware: &str) -> String {
+    let hardware = hardware.to_uppercase();
+    count.map_or(hardware.clone(), |count| format!("{count} × {hardware}"))
+}
+
+/// A name that opens the job, its source, and what must be known about it.
+fn name(title: &str, source: &str, opened: &Opened) -> Markup {
+    let model = match &opened.link {
+        Some(link) => tag("a")
+            .with("href", format!("./{link}"))
+            .with("title", "Open this job in the calculator"),
+        None => tag("span"),
+    };
+    let source = tag("a")
+        .with("href", source.to_owned())
+        .with("rel", "noreferrer")
+        .text("source");
+    let mut cell = tag("th")
+        .with("scope", "row")
+        .child(model.class("model").text(title.to_owned()))
+        .child(source);
+    if !opened.note.is_empty() {
+        let summary = tag("summary").text("remarks");
+        let note = tag("p").text(opened.note.clone());
+        cell = cell.child(tag("details").child(summary).child(note));
+    }
+    cell
+}
+
+/// NVIDIA's table. A row whose recipe is not among the recipes opens one of the same model with what its own sets
+/// otherwise.
+fn performance(table: &[PerformanceRow], recipes: &[Recipe]) -> Markup {
+    let rows = table.iter().filter_map(|row| {
+        let (recipe, fields) = row.job(recipes)?;
+        let opened = open(recipe, fields.to_vec(), row.gpus);
+        let source = format!("{SOURCE}{}#L{}", row.document, row.line);
+        let opens = name(&row.model, &source, &opened);
+        Some(
+            tag("tr")
+                .child(opens)
+                .child(tag("td").text(gpus(row.gpus, &row.system)))
+                .child(tag("td").text(row.precision.clone()))
+                .child(tag("td").text(row.layout.join(", ")))
+                .child(tag("td").class("number").text(opened.needs))
+                .child(tag("td").text(opened.verdict)),
+        )
+    });
+    let headings = [
+        "Model",
+        "GPUs",
+        "Precision",
+        "Layout",
+        "Needs, GiB",
+        "Verdict",
+    ];
+    table_of("table-title", &headings, rows.collect())
+}
+
+fn filters(verdicts: &BTreeMap<&str, usize>) -> Markup {
+    let any = tag("option").with("value", "").text("any");
+    let options = verdicts.iter().map(|(verdict, count)| {
+        tag("option")
+            .with("value", (*verdict).to_owned())
+            .text(format!("{verdict} ({count})"))
+    });
+    let select = tag("select")
+        .with("id", "measure")
+        .child(any)
+        .children(options);
+    let words = tag("input")
+        .with("id", "words")
+        .with("type", "search")
+        .with("placeholder", "qwen3, gb200, fp8mx, …");
+    tag("form")
+        .class("filters")
+        .with("hidden", "")
+        .with("aria-label", "Filters")
+        .child(
+            tag("label")
+                .child(tag("span").text("Verdict"))
+                .child(select),
+        )
+        .child(tag("label").child(tag("span").text("Words")).child(words))
+        .child(tag("output").with("role", "status"))
+}
+
+/// A group that is read when it is opened.
+fn folded(id: &str, title: &str, note: &str, table: Markup) -> Markup {
+    let title = tag("strong")
+        .with("id", id.to_owned())
+        .text(title.to_owned());
+    let note = tag("span").class("note").text(note.to_owned());
+    tag("details")
+        .class("group")
+        .child(tag("summary").child(title).child(note))
+        .child(tag("noscript").child(table))
+}
+
+/// A table that scrolls where it is too wide.
+/// `title` is the id of the element that names it.
+fn table_of(title: &str, headings: &[&'static str], rows: Vec<Markup>) -> Markup {
+    let heading = |text: &&'static str| tag("th").with("scope", "col").text(*text);
+    let head = tag("tr").children(headings.iter().map(heading));
+    let table = tag("table")
+        .class("runs")
+        .child(tag("thead").child(head))
+        .child(tag("tbody").children(rows));
+    tag("div")
+        .class("table-scroll")
+        .with("tabindex", "0")
+        .with("role", "group")
+        .with("aria-labelledby", title.to_owned())
+        .child(table)
+}

@@ -179,7 +179,7 @@ pub fn estimate(config: &Config) -> Estimate {
 /// Estimates a checked job at a moment of its life.
 #[must_use]
 pub fn estimate_at(config: &Config, moment: JobMoment) -> Estimate {
-    estimate_unless(config, moment, &|_| false).unwrap_or_else(|| Estimate {
+    estimate_of(config, moment, Replayed::EveryStage).unwrap_or_else(|| Estimate {
         modules: Vec::new(),
         worst: StageRef {
             module: 0,
@@ -190,21 +190,43 @@ pub fn estimate_at(config: &Config, moment: JobMoment) -> Estimate {
     })
 }
 
-/// Estimates a checked job, its later iterations, unless a stage has a peak that is `too_large`: then `None`. The stages after
-/// that one are not looked at.
+/// Estimates what the worst rank of a checked job needs in later iterations, unless a stage has a peak that is `too_large`: then
+/// `None`, and the stages after that one are not looked at.
+///
+/// Of a job with one module, a stage that surely needs no more than the one before it has the estimate of that one, and average
+/// micro batches of packed samples are left out. The worst stage and the worst rank are those of [`estimate`].
 #[must_use]
 pub fn estimate_within(config: &Config, too_large: impl Fn(Bytes) -> bool) -> Option<Estimate> {
-    estimate_unless(config, JobMoment::default(), &too_large)
+    let replayed = Replayed::HeaviestStages {
+        too_large: &too_large,
+    };
+    estimate_of(config, JobMoment::default(), replayed)
 }
 
-fn estimate_unless(
-    config: &Config,
-    moment: JobMoment,
-    too_large: &dyn Fn(Bytes) -> bool,
-) -> Option<Estimate> {
+/// The stages whose schedules are replayed.
+#[derive(Clone, Copy)]
+enum Replayed<'f> {
+    EveryStage,
+    /// Those among which the heaviest is, up to the first that is too large.
+    HeaviestStages {
+        too_large: &'f dyn Fn(Bytes) -> bool,
+    },
+}
+
+fn estimate_of(config: &Config, moment: JobMoment, replayed: Replayed<'_>) -> Option<Estimate> {
     let modules = config.modules().iter();
-    let modules = modules.map(|m| estimate_module(m, moment, too_large));
+    // What modules need together on a rank is known only where each stage has its own estimate.
+    let replayed = if modules.len() > 1 {
+        Replayed::EveryStage
+    } else {
+        replayed
+    };
+    let modules = modules.map(|m| estimate_module(m, moment, replayed));
     let modules = modules.collect::<Option<Vec<_>>>()?;
+    let average_batch = match replayed {
+        Replayed::EveryStage => average_batch(config, moment),
+        Replayed::HeaviestStages { .. } => None,
+    };
     let first = StageRef {
         module: 0,
         pp_rank: 0,
@@ -213,7 +235,7 @@ fn estimate_unless(
         modules,
         worst: first,
         worst_rank: RankMemory::default(),
-        average_batch: average_batch(config, moment),
+        average_batch,
     };
     if let Some(worst) = ranks::worst_rank(config, &estimate) {
         let total = |at: &StageRef| estimate.stage(*at).map(|stage| stage.total);
@@ -274,7 +296,7 @@ pub fn largest_states(m: &Module) -> Bytes {
 fn estimate_module(
     m: &Module,
     moment: JobMoment,
-    too_large: &dyn Fn(Bytes) -> bool,
+    replayed: Replayed<'_>,
 ) -> Option<ModuleEstimate> {
     let architecture = Architecture::new(m);
     let (local, whole) = (
@@ -282,11 +304,23 @@ fn estimate_module(
         PartTable::whole(&architecture),
     );
     let replays = Stages::new(m, &architecture, &local);
-    let stages = (0..m.stages.pp()).map(|pp_rank| {
-        let stage = replays.estimate(pp_rank, moment);
-        (!too_large(stage.total)).then_some(stage)
-    });
-    let stages = stages.collect::<Option<Vec<_>>>()?;
+    let mut stages: Vec<StageEstimate> = Vec::new();
+    for pp_rank in 0..m.stages.pp() {
+        let stage = match (replayed, stages.last()) {
+            (Replayed::HeaviestStages { .. }, Some(before))
+                if replays.needs_no_more_than_before(pp_rank) =>
+            {
+                before.clone()
+            }
+            _ => replays.estimate(pp_rank, moment),
+        };
+        if let Replayed::HeaviestStages { too_large } = replayed
+            && too_large(stage.total)
+        {
+            return None;
+        }
+        stages.push(stage);
+    }
     let parameters = whole.total(&architecture.whole_model_parts(m));
     Some(ModuleEstimate {
         active_parameters: parameters.active(m),

@@ -22,6 +22,7 @@ use crate::model::tape::liveness::{TRANSIENT, Usage};
 use crate::model::{Architecture, PartCounts};
 use crate::parallel::groups::View;
 use crate::parallel::schedule::{ChunkBytes, Moment, Schedule, ScheduleInput};
+use crate::parallel::stages::Chunk;
 use crate::units::Bytes;
 
 /// The data that all stages of one module share.
@@ -97,6 +98,28 @@ impl<'a> Stages<'a> {
                 }
             })
             .collect()
+    }
+
+    /// Whether a stage surely needs no more than the one before it, so that its schedule need not be replayed to find the
+    /// heaviest stage.
+    ///
+    /// That is so where both have chunks of the same layers and nothing else: the later stage begins its first backward pass
+    /// after fewer forward passes. At each of its passes the earlier stage holds all the micro batches that it holds, and maybe
+    /// more. Passes that run at once are other pairs on each stage, and what graphs hold beside them is not
+    /// compared: with those the answer is no.
+    pub(crate) fn needs_no_more_than_before(&self, pp_rank: u32) -> bool {
+        let m = self.m;
+        let same = |a: &Chunk, b: &Chunk| {
+            let layers = |chunk: &Chunk| chunk.layers.clone().map(|l| self.architecture.layer(l));
+            let ends = |c: &Chunk| c.embedding || c.output || c.final_layernorm || c.mtp > 0;
+            !ends(a) && !ends(b) && layers(a).eq(layers(b))
+        };
+        let inner = pp_rank > 0 && pp_rank + 1 < m.stages.pp();
+        let alone = m.boundary.stages_before == 0 && m.boundary.stages_after == 0;
+        inner && alone && self.graphs.is_none() && !m.args.overlap_moe_expert_parallel_comm && {
+            let (before, own) = (m.stages.rank(pp_rank - 1), m.stages.rank(pp_rank));
+            before.len() == own.len() && before.iter().zip(own).all(|(a, b)| same(a, b))
+        }
     }
 
     fn parameters(&self, parts: &PartCounts) -> Parameters {

@@ -12,7 +12,7 @@ use crate::config::problem::{Problem, Severity};
 use crate::config::raw::RawJob;
 use crate::config::{Prepared, validate};
 use crate::memory::overhead::memory_range;
-use crate::memory::{estimate, estimate_within, largest_states};
+use crate::memory::{estimate_within, largest_states};
 use crate::units::Bytes;
 
 /// Rules whose violation is a warning in a job's check, since only Megatron's scheduler refuses it when training starts. A
@@ -280,7 +280,8 @@ impl Walk<'_> {
     }
 
     fn candidate(&mut self, at: u64, config: &Config) -> Option<Candidate> {
-        Candidate::new(at, config, &estimate(config), &mut self.bubbles)
+        let estimate = estimate_within(config, |_| false)?;
+        Candidate::new(at, config, &estimate, &mut self.bubbles)
     }
 
     /// Checks a combination as a raw job.

@@ -2,7 +2,7 @@
 
 use strum::{EnumString, IntoStaticStr, VariantArray};
 
-use super::{arguments, hub, overrides, paste, python, training_log};
+use super::{arguments, frameworks, hub, overrides, paste, python, training_log};
 
 /// The formats that are recognised and read.
 #[derive(
@@ -42,6 +42,13 @@ pub enum Format {
     SwiftCommand,
     /// The arguments of such a command as YAML.
     SwiftYaml,
+    /// A training configuration of `FlagScale`.
+    FlagScaleYaml,
+    /// A configuration of Primus that trains with Megatron-LM.
+    PrimusYaml,
+    /// A configuration of NeMo-RL whose policy trains with Megatron-Bridge.
+    #[strum(serialize = "nemo_rl_yaml")]
+    NemoRlYaml,
     /// Hydra overrides, alone or after a command.
     Overrides,
     /// A log of a training run with the arguments that Megatron-LM prints when it starts.
@@ -84,6 +91,9 @@ impl Format {
             Self::MegatronYaml => "a Megatron-LM configuration (--yaml-cfg)",
             Self::SwiftCommand => "an ms-swift command",
             Self::SwiftYaml => "an ms-swift configuration",
+            Self::FlagScaleYaml => "a FlagScale configuration",
+            Self::PrimusYaml => "a Primus configuration",
+            Self::NemoRlYaml => "a NeMo-RL configuration",
             Self::Overrides => "Hydra overrides",
             Self::TrainingLog => "a training log",
             Self::Arguments => "Megatron-LM's arguments",
@@ -136,6 +146,9 @@ pub(super) fn recognize(text: &str) -> Option<Detected> {
     }
     if text.starts_with('{') {
         return json(text);
+    }
+    if let Some(format) = frameworks::format(text) {
+        return found(format, "it has the sections of this framework");
     }
     let lines = || text.lines().map(str::trim).filter(|line| !line.is_empty());
     let code = || lines().filter(|line| !line.starts_with('#'));

@@ -5,6 +5,7 @@
 
 mod arguments;
 pub mod bridge;
+pub mod layered;
 mod meaning;
 mod megatron_lm;
 pub mod slime;
@@ -34,6 +35,12 @@ pub enum Dialect {
     Bridge,
     /// verl's Megatron back end.
     Verl,
+    /// `FlagScale`'s training configurations.
+    FlagScale,
+    /// Primus's trainers with Megatron-LM.
+    Primus,
+    /// NeMo-RL's policies with Megatron-Bridge.
+    NemoRl,
 }
 
 impl Dialect {
@@ -46,6 +53,9 @@ impl Dialect {
             Self::Swift => "ms-swift",
             Self::Bridge => "Megatron-Bridge",
             Self::Verl => "verl",
+            Self::FlagScale => "FlagScale",
+            Self::Primus => "Primus",
+            Self::NemoRl => "NeMo-RL",
         }
     }
 
@@ -60,6 +70,9 @@ impl Dialect {
             Self::Swift => swift::find(key),
             Self::Bridge => bridge::find(key),
             Self::Verl => verl::find(key),
+            Self::FlagScale => megatron_lm::find(key),
+            Self::Primus => arguments::find(key).or_else(|| megatron_lm::find(key)),
+            Self::NemoRl => bridge::find(key),
         }
     }
 
@@ -67,7 +80,9 @@ impl Dialect {
     #[must_use]
     pub fn default_of(self, destination: &str) -> Option<&'static str> {
         let own = match self {
-            Self::MegatronLm | Self::YamlCfg => &[],
+            Self::MegatronLm | Self::YamlCfg | Self::FlagScale => &[],
+            Self::Primus => layered::PRIMUS_DEFAULTS,
+            Self::NemoRl => layered::NEMO_RL_DEFAULTS,
             Self::Arguments => arguments::DEFAULTS,
             Self::Slime => slime::DEFAULTS,
             Self::Swift => swift::DEFAULTS,
@@ -83,8 +98,10 @@ impl Dialect {
     #[must_use]
     pub fn hybrid_default_of(self, destination: &str) -> Option<&'static str> {
         let own = match self {
-            Self::Bridge => bridge::HYBRID_DEFAULTS,
+            Self::Bridge | Self::NemoRl => bridge::HYBRID_DEFAULTS,
             Self::MegatronLm
+            | Self::FlagScale
+            | Self::Primus
             | Self::Arguments
             | Self::YamlCfg
             | Self::Slime

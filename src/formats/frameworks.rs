@@ -1,10 +1,14 @@
-//! Configurations of frameworks around Megatron that are recognized, but not read. Keys of theirs are called like keys of
+//! Configurations of frameworks around Megatron, recognized by their sections; some are read, the others refused by name. Keys of theirs are called like keys of
 //! formats that are read, and would otherwise become a job that nobody wrote.
+
+use super::detect::Format;
 
 /// A framework and the keys at the top of its YAML files.
 struct Framework {
     /// Its kind of file, with an article.
     what: &'static str,
+    /// The format, where such files are read.
+    format: Option<Format>,
     /// Top-level keys that the file has, all of them.
     all: &'static [&'static str],
     /// Keys, of which the file has at least one at any depth.
@@ -14,11 +18,13 @@ struct Framework {
 const FRAMEWORKS: &[Framework] = &[
     Framework {
         what: "a ROLL configuration",
+        format: None,
         all: &["actor_train"],
         any: &["actor_infer", "strategy_args", "rollout_batch_size"],
     },
     Framework {
         what: "a FlagScale configuration",
+        format: Some(Format::FlagScaleYaml),
         all: &["system", "model"],
         any: &[
             "tensor_model_parallel_size",
@@ -27,27 +33,38 @@ const FRAMEWORKS: &[Framework] = &[
         ],
     },
     Framework {
-        what: "a FlagScale configuration",
+        what: "the part of a FlagScale configuration that says how it is launched",
+        format: None,
         all: &["experiment", "action"],
         any: &["defaults"],
     },
     Framework {
         what: "a NeMo-RL configuration",
+        format: Some(Format::NemoRlYaml),
         all: &["policy"],
-        any: &["megatron_cfg", "dtensor_cfg"],
+        any: &["megatron_cfg"],
+    },
+    Framework {
+        what: "a NeMo-RL configuration that does not train with Megatron",
+        format: None,
+        all: &["policy"],
+        any: &["dtensor_cfg"],
     },
     Framework {
         what: "a Primus configuration",
+        format: Some(Format::PrimusYaml),
         all: &["work_group", "modules"],
         any: &["pre_trainer", "post_trainer", "framework"],
     },
     Framework {
         what: "a NeMo 1 configuration",
+        format: None,
         all: &["trainer", "exp_manager"],
         any: &["encoder_seq_length", "restore_from_path", "optim", "model"],
     },
     Framework {
         what: "a NeMo Framework Launcher configuration",
+        format: None,
         all: &["run", "trainer", "exp_manager"],
         any: &["model"],
     },
@@ -59,6 +76,18 @@ const MAX_LOOK: usize = 200_000;
 /// The kind of configuration that a text is, where it is one that is not read.
 #[must_use]
 pub fn recognize(text: &str) -> Option<&'static str> {
+    let framework = framework(text)?;
+    framework.format.is_none().then_some(framework.what)
+}
+
+/// The format of a text of a framework that is read.
+#[must_use]
+pub fn format(text: &str) -> Option<Format> {
+    framework(text)?.format
+}
+
+/// The framework that a text belongs to.
+fn framework(text: &str) -> Option<&'static Framework> {
     let look = text.get(..text.floor_char_boundary(MAX_LOOK))?;
     let key = |line: &str| {
         let (key, rest) = line.trim().trim_start_matches("- ").split_once(':')?;
@@ -80,5 +109,5 @@ pub fn recognize(text: &str) -> Option<&'static str> {
         framework.all.iter().all(|wanted| has(&top, wanted))
             && framework.any.iter().any(|wanted| has(&keys, wanted))
     });
-    found.map(|framework| framework.what)
+    found
 }

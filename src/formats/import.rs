@@ -168,6 +168,9 @@ pub fn import(text: &str, options: &Options<'_>) -> Result<Import, ImportError> 
         // A command names its recipe in front of the overrides.
         Format::Overrides if text.contains("--recipe") => sources::command(text, format, options),
         Format::Overrides => sources::overrides(text, options),
+        Format::FlagScaleYaml | Format::PrimusYaml | Format::NemoRlYaml => {
+            sources::layered(text, format, options)
+        }
         Format::BridgePython => sources::python(text, options),
         Format::TrainingLog => sources::training_log(text, options),
         Format::Arguments => sources::arguments(text, options),
@@ -191,6 +194,9 @@ const fn most_bytes(format: Format) -> usize {
         | Format::BridgeYaml
         | Format::VerlYaml
         | Format::MegatronYaml
+        | Format::FlagScaleYaml
+        | Format::PrimusYaml
+        | Format::NemoRlYaml
         | Format::SwiftYaml => yaml::MAX_BYTES,
     }
 }

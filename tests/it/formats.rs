@@ -16,6 +16,7 @@ mod import_text;
 mod job_json;
 mod json;
 mod keys;
+mod layered;
 mod megatron_args;
 mod not_modelled;
 mod overrides;

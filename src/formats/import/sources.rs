@@ -2,11 +2,13 @@
 
 mod arguments;
 mod documents;
+mod layered;
 mod script;
 mod trees;
 
 pub(super) use arguments::{arguments, training_log};
 pub(super) use documents::{hf_config, hub_model, link, own_json};
+pub(super) use layered::layered;
 pub(super) use script::command;
 pub(super) use trees::{model_args, overrides, python, yaml_tree};
 

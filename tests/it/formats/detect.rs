@@ -92,16 +92,20 @@ fn configurations_that_are_not_read_are_refused_by_name() {
             "a ROLL configuration",
         ),
         (
-            "system:\n  tensor_model_parallel_size: 4\n  precision:\n    bf16: true\nmodel:\n  num_layers: 64\n",
-            "a FlagScale configuration",
+            "defaults:\n  - train: 7b\nexperiment:\n  exp_name: x\naction: run\n",
+            "the part of a FlagScale configuration that says how it is launched",
         ),
         (
-            "policy:\n  model_name: a/b\n  megatron_cfg:\n    tensor_model_parallel_size: 2\n",
-            "a NeMo-RL configuration",
+            "policy:\n  model_name: a/b\n  dtensor_cfg:\n    enabled: true\n",
+            "a NeMo-RL configuration that does not train with Megatron",
         ),
         (
-            "work_group: amd\nmodules:\n  pre_trainer:\n    framework: megatron\n    overrides:\n      seq_length: 1\n",
-            "a Primus configuration",
+            "policy:\n  model_name: a/b\n  megatron_cfg:\n    enabled: false\n",
+            "a NeMo-RL configuration that does not train with Megatron",
+        ),
+        (
+            "work_group: amd\nmodules:\n  pre_trainer:\n    framework: torchtitan\n    overrides:\n      seq_length: 1\n",
+            "a Primus configuration that does not train with Megatron-LM",
         ),
         (
             "trainer:\n  num_nodes: 8\nexp_manager:\n  name: x\nmodel:\n  encoder_seq_length: 8192\n  tensor_model_parallel_size: 4\n",

@@ -340,6 +340,13 @@ fn word_of<'s>(item: &KeyValue, script: &'s ShellImport) -> Option<&'s Word> {
     })
 }
 
+/// The leaves of a tree, with dotted paths as keys.
+pub(super) fn leaves_of(root: &Node) -> Vec<KeyValue> {
+    let mut leaves = Vec::new();
+    flatten(root, "", &mut leaves);
+    leaves
+}
+
 /// Collects the leaves of a tree, with dotted paths as keys.
 fn flatten(node: &Node, path: &str, leaves: &mut Vec<KeyValue>) {
     for entry in node.entries() {

@@ -49,6 +49,8 @@ pub enum Format {
     /// A configuration of NeMo-RL whose policy trains with Megatron-Bridge.
     #[strum(serialize = "nemo_rl_yaml")]
     NemoRlYaml,
+    /// A configuration of NeMo 1 for a GPT model.
+    NemoYaml,
     /// Hydra overrides, alone or after a command.
     Overrides,
     /// A log of a training run with the arguments that Megatron-LM prints when it starts.
@@ -94,6 +96,7 @@ impl Format {
             Self::FlagScaleYaml => "a FlagScale configuration",
             Self::PrimusYaml => "a Primus configuration",
             Self::NemoRlYaml => "a NeMo-RL configuration",
+            Self::NemoYaml => "a NeMo 1 configuration",
             Self::Overrides => "Hydra overrides",
             Self::TrainingLog => "a training log",
             Self::Arguments => "Megatron-LM's arguments",

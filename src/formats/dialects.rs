@@ -8,6 +8,7 @@ pub mod bridge;
 pub mod layered;
 mod meaning;
 mod megatron_lm;
+pub mod mindspeed;
 pub mod slime;
 pub mod swift;
 pub mod verl;
@@ -29,6 +30,8 @@ pub enum Dialect {
     YamlCfg,
     /// slime: Megatron-LM's flags and some of its own.
     Slime,
+    /// MindSpeed-LLM: Megatron-LM's flags and some of its own.
+    MindSpeed,
     /// ms-swift's `megatron` commands.
     Swift,
     /// Megatron-Bridge's `ConfigContainer`.
@@ -41,6 +44,8 @@ pub enum Dialect {
     Primus,
     /// NeMo-RL's policies with Megatron-Bridge.
     NemoRl,
+    /// NeMo 1's GPT models.
+    Nemo,
 }
 
 impl Dialect {
@@ -50,12 +55,14 @@ impl Dialect {
         match self {
             Self::MegatronLm | Self::Arguments | Self::YamlCfg => "Megatron-LM",
             Self::Slime => "slime",
+            Self::MindSpeed => "MindSpeed-LLM",
             Self::Swift => "ms-swift",
             Self::Bridge => "Megatron-Bridge",
             Self::Verl => "verl",
             Self::FlagScale => "FlagScale",
             Self::Primus => "Primus",
             Self::NemoRl => "NeMo-RL",
+            Self::Nemo => "NeMo 1",
         }
     }
 
@@ -67,12 +74,14 @@ impl Dialect {
             Self::Arguments => arguments::find(key).or_else(|| megatron_lm::find(key)),
             Self::YamlCfg => yaml_cfg::find(key),
             Self::Slime => slime::find(key).or_else(|| megatron_lm::find(key)),
+            Self::MindSpeed => mindspeed::find(key).or_else(|| megatron_lm::find(key)),
             Self::Swift => swift::find(key),
             Self::Bridge => bridge::find(key),
             Self::Verl => verl::find(key),
-            Self::FlagScale => megatron_lm::find(key),
-            Self::Primus => arguments::find(key).or_else(|| megatron_lm::find(key)),
-            Self::NemoRl => bridge::find(key),
+            Self::FlagScale => layered::flag_scale::find(key),
+            Self::Primus => layered::primus::find(key),
+            Self::NemoRl => layered::nemo_rl::find(key),
+            Self::Nemo => layered::nemo::find(key),
         }
     }
 
@@ -80,9 +89,10 @@ impl Dialect {
     #[must_use]
     pub fn default_of(self, destination: &str) -> Option<&'static str> {
         let own = match self {
-            Self::MegatronLm | Self::YamlCfg | Self::FlagScale => &[],
-            Self::Primus => layered::PRIMUS_DEFAULTS,
-            Self::NemoRl => layered::NEMO_RL_DEFAULTS,
+            Self::MegatronLm | Self::YamlCfg | Self::FlagScale | Self::MindSpeed => &[],
+            Self::Primus => layered::primus::DEFAULTS,
+            Self::NemoRl => layered::nemo_rl::DEFAULTS,
+            Self::Nemo => layered::nemo::DEFAULTS,
             Self::Arguments => arguments::DEFAULTS,
             Self::Slime => slime::DEFAULTS,
             Self::Swift => swift::DEFAULTS,
@@ -102,9 +112,11 @@ impl Dialect {
             Self::MegatronLm
             | Self::FlagScale
             | Self::Primus
+            | Self::Nemo
             | Self::Arguments
             | Self::YamlCfg
             | Self::Slime
+            | Self::MindSpeed
             | Self::Swift
             | Self::Verl => &[],
         };
@@ -114,9 +126,11 @@ impl Dialect {
     }
 }
 
-/// How many words a flag of Megatron-LM or slime takes; nothing for unknown flags.
+/// How many words a flag of Megatron-LM, slime or MindSpeed takes; nothing for unknown flags.
 pub(crate) fn arity(flag: &str) -> Option<Arity> {
-    megatron_args::arity(flag).or_else(|| slime::arity(flag))
+    megatron_args::arity(flag)
+        .or_else(|| slime::arity(flag))
+        .or_else(|| mindspeed::arity(flag))
 }
 
 /// The field for one of Megatron-LM's argparse destinations.

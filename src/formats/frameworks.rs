@@ -1,5 +1,5 @@
-//! Configurations of frameworks around Megatron, recognized by their sections; some are read, the others refused by name. Keys of theirs are called like keys of
-//! formats that are read, and would otherwise become a job that nobody wrote.
+//! Configurations of frameworks around Megatron, recognized by their sections. Some are read, the others refused by name: keys
+//! of theirs are called like keys of formats that are read, and would otherwise become a job that nobody wrote.
 
 use super::detect::Format;
 
@@ -45,6 +45,19 @@ const FRAMEWORKS: &[Framework] = &[
         any: &["megatron_cfg"],
     },
     Framework {
+        what: "a NeMo-RL configuration",
+        format: Some(Format::NemoRlYaml),
+        all: &["defaults"],
+        any: &[
+            "grpo",
+            "dpo",
+            "sft",
+            "distillation",
+            "max_total_sequence_length",
+            "train_global_batch_size",
+        ],
+    },
+    Framework {
         what: "a NeMo-RL configuration that does not train with Megatron",
         format: None,
         all: &["policy"],
@@ -58,17 +71,20 @@ const FRAMEWORKS: &[Framework] = &[
     },
     Framework {
         what: "a NeMo 1 configuration",
-        format: None,
+        format: Some(Format::NemoYaml),
         all: &["trainer", "exp_manager"],
         any: &["encoder_seq_length", "restore_from_path", "optim", "model"],
     },
     Framework {
         what: "a NeMo Framework Launcher configuration",
-        format: None,
+        format: Some(Format::NemoYaml),
         all: &["run", "trainer", "exp_manager"],
         any: &["model"],
     },
 ];
+
+/// What launch scripts of Megatron-MoE-ModelZoo are: their arguments are in another file.
+const MODEL_ZOO: &str = "a launch script of Megatron-MoE-ModelZoo, whose arguments are in its model_configs (paste that file)";
 
 /// How much of a text is looked at, in bytes.
 const MAX_LOOK: usize = 200_000;
@@ -76,6 +92,10 @@ const MAX_LOOK: usize = 200_000;
 /// The kind of configuration that a text is, where it is one that is not read.
 #[must_use]
 pub fn recognize(text: &str) -> Option<&'static str> {
+    let programs = ["sbatch_benchmarking.sh", "interactive_benchmarking.sh"];
+    if programs.iter().any(|program| text.contains(program)) && !text.contains("MODEL_ARGS:") {
+        return Some(MODEL_ZOO);
+    }
     let framework = framework(text)?;
     framework.format.is_none().then_some(framework.what)
 }

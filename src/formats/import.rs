@@ -10,6 +10,7 @@ mod derived;
 mod draft;
 mod error;
 mod hybrid;
+mod mindspeed;
 mod missing;
 mod precision;
 mod rules;
@@ -168,7 +169,7 @@ pub fn import(text: &str, options: &Options<'_>) -> Result<Import, ImportError> 
         // A command names its recipe in front of the overrides.
         Format::Overrides if text.contains("--recipe") => sources::command(text, format, options),
         Format::Overrides => sources::overrides(text, options),
-        Format::FlagScaleYaml | Format::PrimusYaml | Format::NemoRlYaml => {
+        Format::FlagScaleYaml | Format::PrimusYaml | Format::NemoRlYaml | Format::NemoYaml => {
             sources::layered(text, format, options)
         }
         Format::BridgePython => sources::python(text, options),
@@ -197,6 +198,7 @@ const fn most_bytes(format: Format) -> usize {
         | Format::FlagScaleYaml
         | Format::PrimusYaml
         | Format::NemoRlYaml
+        | Format::NemoYaml
         | Format::SwiftYaml => yaml::MAX_BYTES,
     }
 }

@@ -132,10 +132,10 @@ fn set_gpus(import: &mut Import, gpus: Option<u64>) {
     }
 }
 
-/// The preset of the model that a recipe of Megatron-Bridge is made of, where it is published under the same name; a report row
-/// says so.
+/// The preset of the model that a recipe of Megatron-Bridge, Primus or NeMo-RL is made of, where it is published under the same
+/// name; a report row says so.
 fn published_model(import: &mut Import) -> Option<&'static str> {
-    if import.dialect != "Megatron-Bridge" {
+    if !matches!(import.dialect, "Megatron-Bridge" | "Primus" | "NeMo-RL") {
         return None;
     }
     let (preset, name) = import.questions.iter().find_map(|asked| match asked {
@@ -179,8 +179,13 @@ fn model_settings(model: &str) -> Result<Settings, ImportError> {
 
 /// Puts the settings of a model under those of the text, which win. Where the model has a value, the default of the
 /// text's front end gives way: it holds for models of which nothing is known.
-fn add_model(import: &mut Import, model: Settings) {
+fn add_model(import: &mut Import, mut model: Settings) {
     let own = &mut import.state.setup.job.shared;
+    // The dtype of the published weights is not that of training, where the text says one.
+    let precisions = [FieldId::bf16, FieldId::fp16];
+    if precisions.into_iter().any(|id| own.get(id).is_some()) {
+        precisions.into_iter().for_each(|id| model.unset(id));
+    }
     let is_replaced = |row: &Row| {
         let is_default = row.status == KeyStatus::Defaulted && row.line.is_none();
         is_default && row.field.is_some_and(|id| model.get(id).is_some())
@@ -193,7 +198,7 @@ fn add_model(import: &mut Import, model: Settings) {
     import.report.retain(|row| !is_replaced(row));
     let mut joined = model;
     // Megatron-Bridge does not pad the vocabulary of a model from the Hub.
-    if import.dialect == "Megatron-Bridge"
+    if matches!(import.dialect, "Megatron-Bridge" | "NeMo-RL")
         && own.get(FieldId::padded_vocab_size).is_none()
         && let Some(size) = joined.get(FieldId::vocab_size).cloned()
     {

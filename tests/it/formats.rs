@@ -18,6 +18,7 @@ mod json;
 mod keys;
 mod layered;
 mod megatron_args;
+mod mindspeed;
 mod not_modelled;
 mod overrides;
 mod paste;

@@ -122,6 +122,14 @@ pub enum KeyRule {
     LayerSpec,
     /// `mamba_chunk_size`: the tokens of a block in Mamba's scan.
     MambaChunkSize,
+    /// MindSpeed's `--first-k-dense-replace`: layers at the beginning without experts.
+    FirstDenseLayers,
+    /// MindSpeed's `--n-shared-experts`: the number of shared experts.
+    SharedExperts,
+    /// MindSpeed's `--noop-layers`: layers that do nothing.
+    NoopLayers,
+    /// MindSpeed's `--num-layer-list`: the layers of each pipeline stage.
+    LayerList,
 }
 
 /// The meaning of a key that says something about the layers of a hybrid model, in all front ends.

@@ -4,6 +4,7 @@ use super::adapters::{self, AdapterKeys};
 use super::bridge;
 use super::draft::{JobDraft, KeyValue};
 use super::hybrid::{self, HybridKeys};
+use super::mindspeed::{self, MindSpeedKeys};
 use super::precision;
 use super::values::{int, truth, word};
 use super::vocabulary::{self, Tokenizer};
@@ -34,6 +35,7 @@ pub(super) struct CombinedKeys {
     pub(super) steps: Option<KeyValue>,
     pub(super) batch: Option<KeyValue>,
     pub(super) hybrid: HybridKeys,
+    pub(super) mindspeed: MindSpeedKeys,
     pub(super) layer_wise: Option<KeyValue>,
     pub(super) offloading: Option<KeyValue>,
     pub(super) adapters: AdapterKeys,
@@ -67,6 +69,7 @@ pub(super) fn combine(draft: &mut JobDraft, combined: CombinedKeys) {
         draft.set(&item, id, value, KeyStatus::Mapped, "");
     }
     hybrid::combine(draft, combined.hybrid);
+    mindspeed::combine(draft, combined.mindspeed);
     vocabulary::combine(draft, combined.tokenizer);
     if let (Some(nodes), Some(each)) = (&combined.nodes, &combined.gpus_per_node)
         && let (Some(n), Some(g)) = (int(nodes), int(each))

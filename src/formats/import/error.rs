@@ -28,6 +28,18 @@ pub enum ImportError {
     /// It is recognized as this, which is not read.
     #[error("This is {0}, which is not read.")]
     NotRead(&'static str),
+    /// It has the marks of a format, and most of its keys are no settings of that format.
+    #[error(
+        "This looks like {label}, but {unread} of its {keys} keys are no settings of it; nothing was read."
+    )]
+    Unfit {
+        /// The format, with an article.
+        label: &'static str,
+        /// Keys that the format does not have.
+        unread: usize,
+        /// All keys.
+        keys: usize,
+    },
     /// A training log without the arguments of the run.
     #[error(
         "This is a training log without the arguments that Megatron-LM prints when it starts: paste the log from its beginning."

@@ -15,7 +15,7 @@ use super::precision;
 use super::values::{is_off, truth, word};
 use crate::config::fields::FieldId;
 use crate::config::not_modelled::{Feature, MemoryEffect};
-use crate::formats::dialects::{Dialect, KeyMeaning, KeyRule, field_of};
+use crate::formats::dialects::{Dialect, KeyMeaning, KeyRule, field_of, mindspeed};
 use crate::formats::report::{KeyStatus, shown};
 use crate::formats::{json, megatron_args};
 use crate::value::Value;
@@ -188,6 +188,10 @@ fn rule(draft: &mut JobDraft, combined: &mut CombinedKeys, item: &KeyValue, rule
         KeyRule::MtpPattern => later(|combined| &mut combined.hybrid.mtp_pattern),
         KeyRule::AttentionRatio => later(|combined| &mut combined.hybrid.attention_ratio),
         KeyRule::MlpRatio => later(|combined| &mut combined.hybrid.mlp_ratio),
+        KeyRule::FirstDenseLayers => later(|combined| &mut combined.mindspeed.first_dense),
+        KeyRule::SharedExperts => later(|combined| &mut combined.mindspeed.shared_experts),
+        KeyRule::NoopLayers => later(|combined| &mut combined.mindspeed.noop_layers),
+        KeyRule::LayerList => later(|combined| &mut combined.mindspeed.layer_list),
         KeyRule::LayerSpec => hybrid::spec(draft, item),
         KeyRule::MambaChunkSize if matches!(shown(&item.value).as_str(), "128" | "null") => {
             draft.row(item, KeyStatus::Ignored, None, "the default");
@@ -220,6 +224,11 @@ fn nested(draft: &mut JobDraft, combined: &mut CombinedKeys, item: &KeyValue) {
             apply(draft, combined, &inner, &entry.key);
         }
     }
+}
+
+/// Whether a flag is one that only MindSpeed has.
+pub(super) fn is_mindspeed(name: &str) -> bool {
+    megatron_args::find(name).is_none() && mindspeed::find(name).is_some()
 }
 
 /// Whether a flag is one that only slime has.

@@ -16,6 +16,7 @@ use super::draft::JobDraft;
 use super::{Import, ImportError, Options, Question, precision, rules};
 use crate::config::fields::FieldId;
 use crate::formats::detect::Format;
+use crate::formats::report::KeyStatus;
 
 /// The most keys that are read; configurations have hundreds. Every key is looked up in tables from end to end.
 const MAX_KEYS: usize = 2_000;
@@ -24,6 +25,26 @@ const MAX_KEYS: usize = 2_000;
 fn limit_keys(keys: usize) -> Result<(), ImportError> {
     if keys > MAX_KEYS {
         return Err(ImportError::TooManyKeys);
+    }
+    Ok(())
+}
+
+/// Refuses a text that is read as another kind of file than it is: more than a third of its keys are no settings of the format.
+fn fits(draft: &JobDraft, format: Format) -> Result<(), ImportError> {
+    let mut rows = draft.report.iter();
+    let unread = rows
+        .by_ref()
+        .filter(|row| row.status == KeyStatus::Unknown)
+        .count();
+    let keys = draft.report.len();
+    // Of a few keys, one more or less says nothing.
+    if unread > 3 && unread.saturating_mul(3) > keys {
+        let label = format.label();
+        return Err(ImportError::Unfit {
+            label,
+            unread,
+            keys,
+        });
     }
     Ok(())
 }

@@ -108,8 +108,28 @@ fn configurations_that_are_not_read_are_refused_by_name() {
             "a Primus configuration that does not train with Megatron-LM",
         ),
         (
-            "trainer:\n  num_nodes: 8\nexp_manager:\n  name: x\nmodel:\n  encoder_seq_length: 8192\n  tensor_model_parallel_size: 4\n",
-            "a NeMo 1 configuration",
+            "trainer:\n  num_nodes: 8\nexp_manager:\n  name: x\nmodel:\n  encoder:\n    num_layers: 12\n  tensor_model_parallel_size: 4\n",
+            "a NeMo 1 configuration of a model with an encoder and a decoder",
+        ),
+        (
+            "system:\n  tensor_model_parallel_size: 2\n  hetero:\n    enable_hetero: true\nmodel:\n  num_layers: 4\n",
+            "a FlagScale configuration for devices of several kinds",
+        ),
+        (
+            "torchrun --nproc_per_node 8 pretrain_t5.py --encoder-num-layers 12 --hidden-size 768",
+            "a job of T5",
+        ),
+        (
+            "torchrun --nproc_per_node 8 pretrain_bert.py --num-layers 12 --hidden-size 768",
+            "a job of BERT",
+        ),
+        (
+            "MODEL_ARGS:\n  --num-layers: 12\n  --hidden-size: 768\n  --tokenizer-type: BertWordPieceCase\n",
+            "a job of BERT or T5, by its tokenizer",
+        ),
+        (
+            "export MODEL=Qwen3-30B-A3B\nTP=1 EP=8 bash ./sbatch_benchmarking.sh --recompute-granularity selective\n",
+            "a launch script of Megatron-MoE-ModelZoo, whose arguments are in its model_configs (paste that file)",
         ),
     ] {
         let error = import(text, &Options::default()).unwrap_err();

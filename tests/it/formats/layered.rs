@@ -137,3 +137,102 @@ fn nemo_rl_trains_its_policy_with_bridge() {
         None
     );
 }
+
+const NEMO: &str = "run:\n  name: x\ntrainer:\n  num_nodes: 2\n  devices: 8\n  precision: bf16\nexp_manager:\n  name: x\nmodel:\n  \
+    mcore_gpt: true\n  micro_batch_size: 1\n  global_batch_size: 32\n  tensor_model_parallel_size: 2\n  encoder_seq_length: 4096\n  \
+    max_position_embeddings: 4096\n  num_layers: 4\n  hidden_size: 512\n  ffn_hidden_size: 1024\n  num_attention_heads: 8\n  \
+    num_query_groups: 2\n  hidden_dropout: 0.0\n  normalization: rmsnorm\n  bias: false\n  activation: fast-swiglu\n  \
+    share_embeddings_and_output_weights: false\n  position_embedding_type: rope\n  megatron_amp_O2: true\n  \
+    activations_checkpoint_granularity: selective\n  activations_checkpoint_method: block\n  activations_checkpoint_num_layers: 3\n  \
+    sequence_parallel: true\n  fp8: true\n  fp8_e4m3: false\n  fp8_hybrid: true\n  tokenizer:\n    library: huggingface\n    \
+    type: meta-llama/Llama-3.1-8B\n  optim:\n    name: mcore_distributed_optim\n    lr: 1e-4\n    overlap_grad_sync: true\n    \
+    grad_sync_dtype: bf16\n    sched:\n      name: CosineAnnealing\n  data:\n    seq_length: 4096\n";
+
+#[test]
+fn nemo_has_its_own_words_for_megatrons_arguments() {
+    assert_eq!(detect(NEMO).unwrap().format, Format::NemoYaml);
+    let import = read(NEMO, None);
+    has(
+        &import,
+        &[
+            (FieldId::world_size, "16"),
+            (FieldId::seq_length, "4096"),
+            (FieldId::num_query_groups, "2"),
+            (FieldId::normalization, "RMSNorm"),
+            (FieldId::add_bias_linear, "false"),
+            (FieldId::swiglu, "true"),
+            (FieldId::untie_embeddings_and_output_weights, "true"),
+            (FieldId::bf16, "true"),
+            (FieldId::fp8_format, "hybrid"),
+            (FieldId::use_distributed_optimizer, "true"),
+            (FieldId::overlap_grad_reduce, "true"),
+            (FieldId::grad_reduce_in_bf16, "true"),
+            (FieldId::recompute_granularity, "selective"),
+            (FieldId::vocab_size, "128256"),
+        ],
+    );
+    let settings = &import.import.state.setup.job.shared;
+    assert_eq!(settings.get(FieldId::recompute_method), None);
+    assert_eq!(unknown(&import), Vec::<&str>::new());
+    assert_eq!(import.import.state.setup.job.not_modelled, []);
+    // Without O2, weights stay in fp32; Apex's optimizer shards gradients; layers may be NeMo's own.
+    for (old, new) in [
+        ("megatron_amp_O2: true", "megatron_amp_O2: false"),
+        ("mcore_distributed_optim", "distributed_fused_adam"),
+        ("mcore_gpt: true", "mcore_gpt: false"),
+        ("  mcore_gpt: true\n", ""),
+        ("fast-swiglu", "reglu"),
+        ("  fp8: true", "  a_setting_of_tomorrow: 3\n  fp8: true"),
+    ] {
+        let import = read(&NEMO.replace(old, new), None);
+        let marks = &import.import.state.setup.job.not_modelled;
+        assert_eq!(marks.len(), 1, "{new}: {marks:?}");
+    }
+}
+
+#[test]
+fn nemo_rl_adds_the_file_that_a_configuration_changes() {
+    let text = "defaults: ../../grpo_math_1B.yaml\npolicy:\n  model_name: meta-llama/Llama-3.1-8B\n  train_micro_batch_size: 2\n  \
+        max_total_sequence_length: 4096\n  megatron_cfg:\n    enabled: true\n    tensor_model_parallel_size: 4\ncluster:\n  \
+        gpus_per_node: 8\n  num_nodes: 2\n";
+    let import = read(text, None);
+    has(
+        &import,
+        &[
+            (FieldId::num_layers, "32"),
+            (FieldId::global_batch_size, "512"),
+            (FieldId::world_size, "16"),
+            (FieldId::use_distributed_optimizer, "true"),
+            // Packed: a micro batch of two samples is one row.
+            (FieldId::sft, "true"),
+            (FieldId::micro_batch_size, "1"),
+            (FieldId::seq_length, "8192"),
+            (FieldId::longest_sample_length, "4096"),
+        ],
+    );
+    assert_eq!(unknown(&import), Vec::<&str>::new());
+    let other = text.replace("grpo_math_1B", "mine");
+    let error = import_text(&other, &ImportOptions::default()).unwrap_err();
+    assert!(error.to_string().contains("changes another one"), "{error}");
+}
+
+#[test]
+fn flag_scale_widens_the_mlp_in_steps() {
+    let text = FLAG_SCALE.replace(
+        "  swiglu: true",
+        "  multiple_of: 256\n  hidden_dim_multiplier: 1.3\n  swiglu: true",
+    );
+    // ⌊8/3 · 512⌋ = 1365, times 1.3 = 1774, up to the next multiple of 256.
+    has(&read(&text, None), &[(FieldId::ffn_hidden_size, "1792")]);
+}
+
+#[test]
+fn a_file_of_another_kind_is_not_taken() {
+    let keys: String = (0..8).map(|at| format!("  other_{at}: 1\n")).collect();
+    let text = format!("model:\n  num_layers: 4\n{keys}train:\n  global_batch_size: 8\n");
+    let error = import_text(&text, &ImportOptions::default()).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "This looks like a Megatron-Bridge configuration, but 8 of its 10 keys are no settings of it; nothing was read."
+    );
+}

@@ -36,8 +36,7 @@ fn flags_and_programs_of_scripts_mark_their_job() {
             "tensor-parallel-num-weight-shards",
         ),
         ("pretrain_gpt.py", "--lora-rank 16", "lora-rank"),
-        ("pretrain_t5.py", "", "pretrain_t5.py"),
-        ("examples/bert/pretrain_bert.py", "", "pretrain_bert.py"),
+        ("examples/vlm/pretrain_vlm.py", "", "pretrain_vlm.py"),
         ("train_rl.py", "", "train_rl.py"),
     ] {
         let script = format!("torchrun --nproc-per-node 8 {program} {LLAMA} {flags}");

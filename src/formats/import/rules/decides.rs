@@ -69,5 +69,9 @@ fn of_rule(rule: KeyRule) -> Decides {
         | KeyRule::Dtype
         | KeyRule::MambaChunkSize
         | KeyRule::Nested => None,
+        KeyRule::FirstDenseLayers => Some(FieldId::moe_layer_freq),
+        KeyRule::SharedExperts => Some(FieldId::moe_shared_expert_intermediate_size),
+        KeyRule::NoopLayers => Some(FieldId::num_layers),
+        KeyRule::LayerList => Some(FieldId::pipeline_model_parallel_layout),
     })
 }

@@ -1,19 +1,22 @@
 //! Configurations of frameworks that hold Megatron's arguments below sections of their own.
 
+mod flag_scale;
+mod nemo;
+mod nemo_rl;
+
 use super::trees::leaves_of;
 use super::{finish, limit_keys};
-use crate::config::fields::FieldId;
-use crate::config::not_modelled::MemoryEffect;
+use crate::config::not_modelled::{MemoryEffect, NotModelled};
 use crate::formats::detect::Format;
-use crate::formats::dialects::{Dialect, layered};
+use crate::formats::dialects::Dialect;
+use crate::formats::dialects::layered::{self, Layout};
 use crate::formats::import::combined::{self, CombinedKeys};
 use crate::formats::import::draft::{JobDraft, KeyValue};
-use crate::formats::import::values::{int, is_off, truth};
+use crate::formats::import::values::is_off;
 use crate::formats::import::{Import, ImportError, Options, Question};
 use crate::formats::interpolation;
 use crate::formats::report::{KeyStatus, shown};
 use crate::formats::yaml;
-use crate::value::Value;
 
 /// A configuration of one of the frameworks.
 pub(in crate::formats::import) fn layered(
@@ -24,17 +27,38 @@ pub(in crate::formats::import) fn layered(
     let layout = layered::of(format).ok_or(ImportError::NotRecognized)?;
     let mut root = yaml::parse(text).map_err(ImportError::Yaml)?.root;
     let variables = interpolation::resolve(&mut root, options.variables);
-    let dialect = match format {
-        Format::NemoRlYaml => Dialect::NemoRl,
-        Format::PrimusYaml => Dialect::Primus,
-        _ => Dialect::FlagScale,
-    };
-    let leaves = leaves_of(&root);
+    let mut leaves = leaves_of(&root);
     limit_keys(leaves.len())?;
-    let is = |key: &str, wanted: &str| {
-        let mut keys = leaves.iter();
-        let found = keys.find(|item| item.key == key);
-        found.is_none_or(|item| shown(&item.value) == wanted)
+    if layout.dialect == Dialect::NemoRl {
+        nemo_rl::add_base(&mut leaves)?;
+    }
+    refuse(layout, &leaves)?;
+    let mut draft = JobDraft::new(layout.dialect);
+    let mut combined = CombinedKeys::default();
+    for item in &leaves {
+        leaf(&mut draft, &mut combined, layout, &leaves, item);
+    }
+    match layout.dialect {
+        Dialect::NemoRl => nemo_rl::settle(&mut draft, &leaves),
+        Dialect::FlagScale => flag_scale::settle(&mut draft, &leaves),
+        Dialect::Nemo => nemo::settle(&mut draft, &leaves),
+        _ => {}
+    }
+    combined::combine(&mut draft, combined);
+    draft.ask_for(variables);
+    super::fits(&draft, format)?;
+    finish(draft, format, options)
+}
+
+/// The value of a key, by its path.
+fn find<'a>(leaves: &'a [KeyValue], path: &str) -> Option<&'a KeyValue> {
+    leaves.iter().find(|item| item.key == path)
+}
+
+/// Refuses files of the framework that are no job which is read.
+fn refuse(layout: &Layout, leaves: &[KeyValue]) -> Result<(), ImportError> {
+    let is = |path: &str, wanted: &str| {
+        find(leaves, path).is_none_or(|item| shown(&item.value) == wanted)
     };
     if !is("policy.megatron_cfg.enabled", "true") {
         let what = "a NeMo-RL configuration that does not train with Megatron";
@@ -44,84 +68,78 @@ pub(in crate::formats::import) fn layered(
         let what = "a Primus configuration that does not train with Megatron-LM";
         return Err(ImportError::NotRead(what));
     }
-    let mut draft = JobDraft::new(dialect);
-    let mut combined = CombinedKeys::default();
-    let checkpointing = "policy.megatron_cfg.activation_checkpointing";
-    let mut keys = leaves.iter();
-    let recompute = keys.find(|item| item.key == checkpointing);
-    let recompute = recompute.is_some_and(|item| truth(&item.value) == Some(true));
-    for item in &leaves {
-        let path = item.key.as_str();
-        let single = layout.keys.iter().find(|(key, _)| *key == path);
-        let is_ignored = layout.ignored.iter().any(|start| path.starts_with(start));
-        let place = layout
-            .places
-            .iter()
-            .find_map(|(start, to)| Some((path.strip_prefix(start)?, *to)));
-        if path == layout.model && !path.is_empty() {
-            let name = layered::hub_name(&shown(&item.value)).to_owned();
-            draft.questions.push(Question::Model { name });
-            let note = "the architecture is in the model's own file";
-            draft.not_modelled(item, MemoryEffect::Nothing, note);
-        } else if path == checkpointing {
-            let id = FieldId::recompute_granularity;
-            draft.row(item, KeyStatus::Derived, Some(id), "");
-        } else if path.starts_with("policy.megatron_cfg.recompute_") && !recompute {
-            draft.row(
-                item,
-                KeyStatus::Ignored,
-                None,
-                "activation_checkpointing is off",
-            );
-        } else if let Some((_, name)) = single {
-            draft.apply_referring(&mut combined, item, name);
-        } else if is_ignored {
-            draft.row(item, KeyStatus::Ignored, None, "does not change memory");
-        } else if let Some((rest, to)) = place {
-            let name = match to {
-                "" => rest.rsplit('.').next().unwrap_or_default().to_owned(),
-                section => format!("{section}{rest}"),
-            };
-            draft.apply_referring(&mut combined, item, &name);
-        } else if path == "defaults" && !is_off(&item.value) {
-            let note = "another file, whose settings are not in the text";
-            draft.not_modelled(item, MemoryEffect::More, note);
-        } else {
-            let note = format!("no setting of {} that is read", dialect.name());
-            draft.row(item, KeyStatus::Unknown, None, note);
-        }
-    }
-    if recompute {
-        full_recompute(&mut draft);
-    }
-    cluster(&mut draft, &leaves);
-    combined::combine(&mut draft, combined);
-    draft.ask_for(variables);
-    finish(draft, format, options)
+    let mut refused = layout.refused.iter();
+    let found = refused.find(|(wanted, _)| {
+        let (path, value) = match wanted.split_once('=') {
+            Some((path, value)) => (path, Some(value)),
+            None => (*wanted, None),
+        };
+        let mut items = leaves.iter();
+        items.any(|item| match item.key.strip_prefix(path) {
+            Some("") => match value {
+                Some(value) => shown(&item.value) == value,
+                None => !is_off(&item.value),
+            },
+            Some(rest) => rest.starts_with('.') && value.is_none(),
+            None => false,
+        })
+    });
+    found.map_or(Ok(()), |(_, what)| Err(ImportError::NotRead(what)))
 }
 
-/// NeMo-RL recomputes whole layers, one at a time, unless the file names parts of them.
-fn full_recompute(draft: &mut JobDraft) {
-    let granularity = FieldId::recompute_granularity;
-    if !draft.has(granularity) {
-        draft.default(granularity, Value::Text("full".to_owned()));
-    }
-    if draft.settings.get(granularity) == Some(&Value::Text("full".to_owned())) {
-        draft.default(FieldId::recompute_method, Value::Text("uniform".to_owned()));
-        draft.default(FieldId::recompute_num_layers, Value::Int(1));
-    }
-}
-
-/// The number of GPUs of NeMo-RL's `cluster`.
-fn cluster(draft: &mut JobDraft, leaves: &[KeyValue]) {
-    let find = |key: &str| leaves.iter().find(|item| item.key == key);
-    let (Some(nodes), Some(each)) = (find("cluster.num_nodes"), find("cluster.gpus_per_node"))
-    else {
-        return;
+/// Applies one key with its value.
+fn leaf(
+    draft: &mut JobDraft,
+    combined: &mut CombinedKeys,
+    layout: &Layout,
+    leaves: &[KeyValue],
+    item: &KeyValue,
+) {
+    let path = item.key.as_str();
+    let single = layout.keys.iter().find(|(key, _)| *key == path);
+    let is_ignored = layout.ignored.iter().any(|start| path.starts_with(start));
+    let mut places = layout.places.iter();
+    let place = places.find_map(|(start, to)| Some((path.strip_prefix(start)?, *to)));
+    let name = match (single, place) {
+        (Some((_, name)), _) => (*name).to_owned(),
+        (None, Some((rest, ""))) => rest.rsplit('.').next().unwrap_or_default().to_owned(),
+        (None, Some((rest, section))) => format!("{section}{rest}"),
+        (None, None) => String::new(),
     };
-    if let (Some(n), Some(g)) = (int(nodes), int(each)) {
-        let value = Value::Int(n.saturating_mul(g).into());
-        let note = "nodes · GPUs per node";
-        draft.set(each, FieldId::world_size, value, KeyStatus::Derived, note);
+    let is_special = match layout.dialect {
+        Dialect::NemoRl => nemo_rl::special(draft, leaves, item),
+        Dialect::FlagScale => flag_scale::special(draft, item, &name),
+        Dialect::Nemo => nemo::special(draft, combined, leaves, item, &name),
+        _ => false,
+    };
+    if is_special {
+        return;
+    }
+    if path == layout.model && !path.is_empty() {
+        let name = layered::hub_name(&shown(&item.value)).to_owned();
+        draft.questions.push(Question::Model { name });
+        let note = "the architecture is in the model's own file";
+        draft.not_modelled(item, MemoryEffect::Nothing, note);
+    } else if single.is_some() || !is_ignored && place.is_some() {
+        let rows = draft.report.len();
+        draft.apply_referring(combined, item, &name);
+        let new = draft.report.get(rows..).unwrap_or_default();
+        if new.iter().any(|row| row.status == KeyStatus::Unknown) {
+            mark(draft, item);
+        }
+    } else if is_ignored {
+        draft.row(item, KeyStatus::Ignored, None, "does not change memory");
+    } else {
+        let note = format!("no setting of {} that is read", draft.dialect.name());
+        draft.row(item, KeyStatus::Unknown, None, note);
+        mark(draft, item);
+    }
+}
+
+/// Marks the job: a key that is not read may change memory.
+fn mark(draft: &mut JobDraft, item: &KeyValue) {
+    if !is_off(&item.value) {
+        let reason = "a setting that is not read";
+        draft.marks.push(NotModelled::new(&item.key, reason));
     }
 }

@@ -9,6 +9,7 @@ use crate::formats::dialects::{Dialect, arity};
 use crate::formats::import::adapters;
 use crate::formats::import::combined::{self, CombinedKeys};
 use crate::formats::import::draft::{JobDraft, KeyValue};
+use crate::formats::import::mindspeed;
 use crate::formats::import::missing::{GPUS, unset};
 use crate::formats::import::rules::{self, Decides};
 use crate::formats::import::{Import, ImportError, Options, Question, Row};
@@ -42,6 +43,13 @@ pub(in crate::formats::import) fn command(
         Dialect::Swift
     } else if flags.iter().any(|flag| rules::is_slime(&flag.name)) {
         Dialect::Slime
+    } else if flags
+        .iter()
+        .filter(|flag| rules::is_mindspeed(&flag.name))
+        .count()
+        > 1
+    {
+        Dialect::MindSpeed
     } else {
         Dialect::MegatronLm
     };
@@ -64,14 +72,49 @@ pub(in crate::formats::import) fn command(
     let mut draft = JobDraft::new(dialect);
     let mut combined = CombinedKeys::default();
     combined.hybrid.entry_point = hybrid_entry_point(&script);
-    entry_point(&mut draft, &script);
+    entry_point(&mut draft, &script)?;
     for flag in flags {
         self::flag(&mut draft, &mut combined, flag, &script);
     }
+    refuse_encoders(&combined)?;
     combined::combine(&mut draft, combined);
+    if dialect == Dialect::MindSpeed {
+        mindspeed::settle(&mut draft);
+    }
     add_questions(&mut draft, &script);
     finish(draft, format, options)
 }
+
+/// Refuses jobs with a tokenizer that only BERT and T5 are trained with.
+pub(super) fn refuse_encoders(combined: &CombinedKeys) -> Result<(), ImportError> {
+    let kind = combined.tokenizer.kind.as_ref();
+    let is_encoder = kind.is_some_and(|item| match &item.value {
+        Value::Text(name) => name.starts_with("BertWordPiece"),
+        _ => false,
+    });
+    if is_encoder {
+        let what = "a job of BERT or T5, by its tokenizer";
+        return Err(ImportError::NotRead(what));
+    }
+    Ok(())
+}
+
+/// Programs that train other models than GPTs, and what they train.
+const OTHER_PROGRAMS: &[(&str, &str)] = &[
+    ("pretrain_t5.py", "a job of T5"),
+    ("pretrain_bert.py", "a job of BERT"),
+    ("pretrain_ict.py", "a job of a retriever with BERT"),
+    ("pretrain_retro.py", "a job of RETRO"),
+    (
+        "pretrain_vision_classify.py",
+        "a job of a vision transformer",
+    ),
+    ("pretrain_vision_dino.py", "a job of a vision transformer"),
+    (
+        "pretrain_vision_inpaint.py",
+        "a job of a vision transformer",
+    ),
+];
 
 /// Reports the flags beside overrides, and applies those of the programs with which Megatron-Bridge runs a recipe: which recipe
 /// it is, and whether only adapters are trained.
@@ -123,12 +166,16 @@ fn recipe_flags(draft: &mut JobDraft, flags: &[Flag]) {
     }
 }
 
-/// Marks the job where the program of the script trains something that is not modelled.
-fn entry_point(draft: &mut JobDraft, script: &ShellImport) {
+/// Refuses jobs of other models than GPTs by their program, and marks those whose program trains more than a GPT.
+fn entry_point(draft: &mut JobDraft, script: &ShellImport) -> Result<(), ImportError> {
     let Some(program) = &script.command.program else {
-        return;
+        return Ok(());
     };
     let name = program.text.rsplit('/').next().unwrap_or_default();
+    let mut others = OTHER_PROGRAMS.iter();
+    if let Some((_, what)) = others.find(|(known, _)| *known == name) {
+        return Err(ImportError::NotRead(what));
+    }
     if let Some(feature) = Feature::of_key(name) {
         let item = KeyValue {
             key: name.to_owned(),
@@ -137,6 +184,7 @@ fn entry_point(draft: &mut JobDraft, script: &ShellImport) {
         };
         draft.not_modelled(&item, MemoryEffect::More, feature.reason);
     }
+    Ok(())
 }
 
 /// The program of the script, where it trains hybrid models alone.

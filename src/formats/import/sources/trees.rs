@@ -2,7 +2,7 @@
 
 use core::slice;
 
-use super::script::{apply_written, listed_environment_variable};
+use super::script::{apply_written, listed_environment_variable, refuse_encoders};
 use super::{finish, limit_keys};
 use crate::config::fields::FieldId;
 use crate::config::not_modelled::{MemoryEffect, NotModelled};
@@ -17,7 +17,7 @@ use crate::formats::megatron_args::{self, Arity};
 use crate::formats::node::{Data, Entry, Node};
 use crate::formats::overrides::{self as hydra, Overrides};
 use crate::formats::python::recipe::{self, Recipe};
-use crate::formats::report::KeyStatus;
+use crate::formats::report::{KeyStatus, shown};
 use crate::formats::shell::{ShellImport, Word};
 use crate::formats::{python as assignments, yaml};
 use crate::value::Value;
@@ -65,11 +65,23 @@ pub(in crate::formats::import) fn model_args(
             } else {
                 draft.apply_referring(&mut combined, &item, name);
             }
+            mark_data(&mut draft, &item, name);
         }
     }
+    refuse_encoders(&combined)?;
     combined::combine(&mut draft, combined);
     draft.ask_for(variables);
     finish(draft, Format::ModelArgsYaml, options)
+}
+
+/// Marks a job by the name of its data: such files do not say which program they are for.
+fn mark_data(draft: &mut JobDraft, item: &KeyValue, name: &str) {
+    let path = shown(&item.value).to_ascii_lowercase();
+    let mut words = path.split(|c: char| !c.is_ascii_alphanumeric());
+    if name == "data-path" && words.any(|word| matches!(word, "bert" | "t5")) {
+        let reason = "data of BERT or T5: their jobs are counted like those of GPTs";
+        draft.marks.push(NotModelled::new(&item.key, reason));
+    }
 }
 
 /// A value that was quoted once more for a shell.
@@ -100,6 +112,7 @@ pub(in crate::formats::import) fn yaml_tree(
     };
     let mut draft = read_tree(&root, dialect, None)?;
     draft.ask_for(variables);
+    super::fits(&draft, format)?;
     finish(draft, format, options)
 }
 

@@ -1,0 +1,249 @@
+//! NeMo-RL's policies with Megatron-Bridge.
+
+use super::Layout;
+use crate::formats::detect::Format;
+use crate::formats::dialects::meaning::KeyMeaning::{self, Irrelevant};
+use crate::formats::dialects::meaning::look_up;
+use crate::formats::dialects::{Dialect, bridge};
+
+/// NeMo-RL trains with Megatron-Bridge; `nemo_rl/models/megatron/setup.py` says what becomes of the keys.
+pub(super) const LAYOUT: Layout = Layout {
+    format: Format::NemoRlYaml,
+    dialect: Dialect::NemoRl,
+    keys: &[
+        ("policy.train_global_batch_size", "train.global_batch_size"),
+        ("policy.train_micro_batch_size", "train.micro_batch_size"),
+        ("policy.max_total_sequence_length", "model.seq_length"),
+        ("policy.precision", "model.params_dtype"),
+        (
+            "policy.megatron_cfg.empty_unused_memory_level",
+            "train.empty_unused_memory_level",
+        ),
+        ("policy.megatron_cfg.peft.enabled", "peft"),
+        ("policy.megatron_cfg.fp8_cfg.enabled", "fp8_cfg"),
+        ("policy.megatron_cfg.defer_fp32_logits", "logits"),
+        ("policy.megatron_cfg.use_fused_linear_logprobs", "logits"),
+        ("policy.megatron_cfg.use_linear_ce_fusion_loss", "logits"),
+        ("policy.logprob_chunk_size", "logits"),
+        ("policy.megatron_cfg.freeze_moe_router", "frozen_router"),
+        ("policy.draft.enabled", "draft_model"),
+        ("policy.router_replay.enabled", "router_replay"),
+    ],
+    places: &[
+        ("policy.megatron_cfg.optimizer.", "optimizer."),
+        (
+            "policy.megatron_cfg.distributed_data_parallel_config.",
+            "ddp.",
+        ),
+        ("policy.megatron_cfg.model_overrides.", "model."),
+        ("policy.megatron_cfg.", "model."),
+    ],
+    ignored: &[
+        "policy.megatron_cfg.scheduler.",
+        "policy.megatron_cfg.checkpoint.",
+        "policy.megatron_cfg.env_vars.",
+        "policy.megatron_cfg.enabled",
+        "policy.megatron_cfg.force_",
+        "policy.megatron_cfg.converter_type",
+        "policy.megatron_cfg.peft.",
+        "policy.megatron_cfg.fp8_cfg.",
+        "policy.megatron_cfg.fused_linear_logprobs_chunk_size",
+        "policy.megatron_cfg.linear_ce_fusion_chunk_size",
+        "policy.megatron_cfg.moe_per_layer_logging",
+        "policy.megatron_cfg.model_overrides",
+        "policy.megatron_cfg.use_fused_weighted_squared_relu",
+        "policy.megatron_cfg.use_gloo_process_groups",
+        "policy.megatron_cfg.cuda_graph_warmup_steps",
+        "policy.hf_config_overrides",
+        "policy.sequence_packing",
+        "policy.dynamic_batching",
+        "policy.make_sequence_length_divisible_by",
+        "policy.draft.",
+        "policy.router_replay.",
+        "policy.offload_optimizer_for_logprob",
+        "policy.refit",
+        "policy.worker_extension",
+        "defaults",
+        "teacher",
+        "reward_model",
+        "rm.",
+        "async_rl.",
+        "data_plane.",
+        "ppo.",
+        "value.",
+        "s3_checkpointing",
+        "policy.tokenizer.",
+        "policy.generation",
+        "policy.dtensor_cfg",
+        "policy.logprob_",
+        "policy.optimizer",
+        "policy.scheduler",
+        "policy.max_grad_norm",
+        "grpo.",
+        "loss_fn.",
+        "sft.",
+        "dpo.",
+        "distillation.",
+        "checkpointing.",
+        "data.",
+        "env.",
+        "logger.",
+        "cluster.",
+    ],
+    refused: &[],
+    model: "policy.model_name",
+};
+
+/// Keys that Megatron-Bridge does not have.
+const KEYS: &[(&str, KeyMeaning)] = &[
+    (
+        "fp8_cfg",
+        KeyMeaning::more("training in fp8 is counted in half precision"),
+    ),
+    (
+        "logits",
+        KeyMeaning::more("logits are made in chunks or in half precision"),
+    ),
+    (
+        "frozen_router",
+        KeyMeaning::less("frozen parameters need no gradients and no optimizer states"),
+    ),
+    (
+        "draft_model",
+        KeyMeaning::more("draft models are not counted"),
+    ),
+    ("router_replay", Irrelevant),
+    ("model.freeze_config.freeze_language_model", FROZEN),
+    ("model.freeze_config.freeze_vision_model", FROZEN),
+    ("model.freeze_config.freeze_vision_projection", FROZEN),
+];
+
+const FROZEN: KeyMeaning =
+    KeyMeaning::more("frozen parameters need no gradients and no optimizer states");
+
+/// What a key means, after its sections have been replaced.
+pub(in crate::formats::dialects) fn find(key: &str) -> Option<KeyMeaning> {
+    look_up(KEYS, key).or_else(|| bridge::find(key))
+}
+
+/// The settings that matter of the files that most configurations change, by the files' names (`examples/configs` of NeMo-RL).
+pub(super) const BASES: &[(&str, &[(&str, &str)])] = &[
+    (
+        "grpo_math_1B.yaml",
+        &[
+            ("policy.model_name", "Qwen/Qwen2.5-1.5B"),
+            ("policy.train_global_batch_size", "512"),
+            ("policy.train_micro_batch_size", "4"),
+            ("policy.max_total_sequence_length", "512"),
+            ("policy.precision", "bfloat16"),
+            ("policy.megatron_cfg.enabled", "false"),
+            ("policy.megatron_cfg.sequence_parallel", "false"),
+            ("policy.megatron_cfg.freeze_moe_router", "true"),
+            ("policy.megatron_cfg.moe_router_dtype", "fp64"),
+            ("policy.sequence_packing.enabled", "true"),
+            ("cluster.gpus_per_node", "1"),
+            ("cluster.num_nodes", "1"),
+        ],
+    ),
+    (
+        "grpo_math_1B_megatron.yaml",
+        &[
+            ("policy.model_name", "Qwen/Qwen2.5-1.5B"),
+            ("policy.train_global_batch_size", "512"),
+            ("policy.train_micro_batch_size", "4"),
+            ("policy.max_total_sequence_length", "512"),
+            ("policy.precision", "bfloat16"),
+            ("policy.megatron_cfg.enabled", "true"),
+            ("policy.megatron_cfg.freeze_moe_router", "true"),
+            ("policy.megatron_cfg.moe_router_dtype", "fp64"),
+            ("policy.sequence_packing.enabled", "true"),
+            ("cluster.gpus_per_node", "1"),
+            ("cluster.num_nodes", "1"),
+        ],
+    ),
+    (
+        "sft_openmathinstruct2.yaml",
+        &[
+            ("policy.model_name", "meta-llama/Llama-3.1-8B"),
+            ("policy.train_global_batch_size", "512"),
+            ("policy.train_micro_batch_size", "2"),
+            ("policy.max_total_sequence_length", "4096"),
+            ("policy.precision", "bfloat16"),
+            ("policy.megatron_cfg.enabled", "false"),
+            ("cluster.gpus_per_node", "8"),
+            ("cluster.num_nodes", "1"),
+        ],
+    ),
+    (
+        "sft.yaml",
+        &[
+            ("policy.model_name", "meta-llama/Llama-3.2-1B"),
+            ("policy.train_global_batch_size", "32"),
+            ("policy.train_micro_batch_size", "1"),
+            ("policy.max_total_sequence_length", "1024"),
+            ("policy.precision", "bfloat16"),
+            ("policy.megatron_cfg.enabled", "false"),
+            ("cluster.gpus_per_node", "1"),
+            ("cluster.num_nodes", "1"),
+        ],
+    ),
+    (
+        "dpo.yaml",
+        &[
+            ("policy.model_name", "meta-llama/Llama-3.2-1B-Instruct"),
+            ("policy.train_global_batch_size", "128"),
+            ("policy.train_micro_batch_size", "2"),
+            ("policy.max_total_sequence_length", "1024"),
+            ("policy.precision", "bfloat16"),
+            ("policy.megatron_cfg.enabled", "false"),
+            ("policy.megatron_cfg.tensor_model_parallel_size", "2"),
+            ("policy.megatron_cfg.sequence_parallel", "true"),
+            ("policy.megatron_cfg.moe_router_dtype", "fp64"),
+            ("cluster.gpus_per_node", "1"),
+            ("cluster.num_nodes", "1"),
+        ],
+    ),
+];
+
+/// What all of these files have besides.
+pub(super) const IN_ALL_BASES: &[(&str, &str)] = &[
+    ("policy.megatron_cfg.empty_unused_memory_level", "1"),
+    ("policy.megatron_cfg.activation_checkpointing", "false"),
+    ("policy.megatron_cfg.expert_tensor_parallel_size", "1"),
+    ("policy.megatron_cfg.moe_permute_fusion", "true"),
+    ("policy.megatron_cfg.apply_rope_fusion", "true"),
+    ("policy.megatron_cfg.moe_token_dispatcher_type", "alltoall"),
+    ("policy.megatron_cfg.optimizer.optimizer", "adam"),
+    ("policy.megatron_cfg.optimizer.bf16", "true"),
+    (
+        "policy.megatron_cfg.optimizer.use_distributed_optimizer",
+        "true",
+    ),
+    (
+        "policy.megatron_cfg.optimizer.use_precision_aware_optimizer",
+        "true",
+    ),
+    (
+        "policy.megatron_cfg.distributed_data_parallel_config.grad_reduce_in_fp32",
+        "false",
+    ),
+    (
+        "policy.megatron_cfg.distributed_data_parallel_config.overlap_grad_reduce",
+        "true",
+    ),
+    (
+        "policy.megatron_cfg.distributed_data_parallel_config.overlap_param_gather",
+        "true",
+    ),
+];
+
+/// What NeMo-RL's own setup and the classes of Megatron-Bridge have otherwise than Megatron-LM's command line.
+pub(in crate::formats::dialects) const DEFAULTS: &[(&str, &str)] = &[
+    ("create_attention_mask_in_dataloader", "False"),
+    ("cross_entropy_loss_fusion", "True"),
+    ("accumulate_allreduce_grads_in_fp32", "False"),
+    ("data_parallel_sharding_strategy", "no_shard"),
+    ("optimizer_offload_fraction", "0.0"),
+    ("q_lora_rank", "512"),
+    ("kv_lora_rank", "512"),
+];

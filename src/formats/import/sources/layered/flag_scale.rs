@@ -1,0 +1,71 @@
+//! Arguments of `FlagScale` that decide fields of Megatron-LM together.
+
+use crate::config::canonical::is_on;
+use crate::config::fields::FieldId;
+use crate::formats::import::draft::{JobDraft, KeyValue};
+use crate::formats::import::values::int;
+use crate::formats::report::{KeyStatus, shown};
+use crate::value::Value;
+
+/// Keys that decide the width of the MLP where it is not given.
+const WIDTH: [&str; 2] = ["multiple_of", "hidden_dim_multiplier"];
+
+/// Skips the keys that [`settle`] reads. Returns whether the key is one of them.
+pub(super) fn special(draft: &mut JobDraft, item: &KeyValue, name: &str) -> bool {
+    let is_width = WIDTH.contains(&name);
+    if is_width {
+        draft.row(item, KeyStatus::Derived, Some(FieldId::ffn_hidden_size), "");
+    }
+    is_width
+}
+
+/// Sets the width of a gated MLP: two thirds of four times the hidden size, widened by a factor, and rounded up to a multiple.
+pub(super) fn settle(draft: &mut JobDraft, leaves: &[KeyValue]) {
+    let find = |name: &str| {
+        let mut items = leaves.iter();
+        items.find(|item| item.key.rsplit('.').next() == Some(name))
+    };
+    let id = FieldId::ffn_hidden_size;
+    let Some(item) = find("multiple_of") else {
+        return;
+    };
+    let (Some(multiple), Some(hidden)) = (int(item), draft.number(FieldId::hidden_size)) else {
+        return;
+    };
+    if draft.has(id) || multiple == 0 || !is_on(&draft.settings, FieldId::swiglu) {
+        return;
+    }
+    let base = hidden.saturating_mul(8) / 3;
+    let factor = find("hidden_dim_multiplier");
+    let factor = factor.and_then(|item| shown(&item.value).parse::<Decimal>().ok());
+    let wide = factor.map_or(base, |factor| factor.of(base));
+    let width = wide.div_ceil(multiple).saturating_mul(multiple);
+    let note = "two thirds of 4 · hidden_size, rounded up";
+    draft.set(item, id, Value::Int(width.into()), KeyStatus::Derived, note);
+}
+
+/// A decimal number such as `1.3`, as a fraction.
+struct Decimal {
+    numerator: u64,
+    denominator: u64,
+}
+
+impl Decimal {
+    /// The product with a whole number, rounded down.
+    fn of(&self, number: u64) -> u64 {
+        number.saturating_mul(self.numerator) / self.denominator.max(1)
+    }
+}
+
+impl core::str::FromStr for Decimal {
+    type Err = core::num::ParseIntError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let (whole, part) = text.split_once('.').unwrap_or((text, ""));
+        let digits = u32::try_from(part.len()).unwrap_or(u32::MAX);
+        Ok(Self {
+            numerator: format!("{whole}{part}").parse()?,
+            denominator: 10_u64.saturating_pow(digits),
+        })
+    }
+}

@@ -1,0 +1,110 @@
+//! What NeMo-RL makes of its keys before Megatron-Bridge sees them (`nemo_rl/models/megatron/setup.py`).
+
+use super::find;
+use crate::config::fields::FieldId;
+use crate::formats::dialects::layered;
+use crate::formats::import::ImportError;
+use crate::formats::import::draft::{JobDraft, KeyValue};
+use crate::formats::import::values::{int, is_off, truth};
+use crate::formats::report::{KeyStatus, shown};
+use crate::formats::yaml;
+use crate::value::Value;
+
+/// Adds the settings of the file that `defaults` names, where it is one of NeMo-RL's own: the text changes some of them.
+pub(super) fn add_base(leaves: &mut Vec<KeyValue>) -> Result<(), ImportError> {
+    let Some(named) = find(leaves, "defaults").filter(|item| !is_off(&item.value)) else {
+        return Ok(());
+    };
+    let name = match &named.value {
+        Value::List(files) if files.len() == 1 => files.first().map(shown).unwrap_or_default(),
+        other => shown(other),
+    };
+    let what = "a NeMo-RL configuration that changes another one, whose settings are not in the text (paste the configuration \
+                that NeMo-RL prints when it starts)";
+    let base = layered::base(&name).ok_or(ImportError::NotRead(what))?;
+    for (path, value) in base {
+        let section = format!("{path}.");
+        if !leaves
+            .iter()
+            .any(|item| item.key == *path || item.key.starts_with(&section))
+        {
+            leaves.push(KeyValue {
+                key: (*path).to_owned(),
+                value: yaml::plain_scalar(value).to_value(),
+                line: 0,
+            });
+        }
+    }
+    Ok(())
+}
+
+/// The switch without which nothing is recomputed.
+const SWITCH: &str = "policy.megatron_cfg.activation_checkpointing";
+
+/// Whether layers are recomputed.
+fn recomputes(leaves: &[KeyValue]) -> bool {
+    find(leaves, SWITCH).is_some_and(|item| truth(&item.value) == Some(true))
+}
+
+/// Reads the keys of recomputation. Returns whether the key is one of them.
+pub(super) fn special(draft: &mut JobDraft, leaves: &[KeyValue], item: &KeyValue) -> bool {
+    if item.key == SWITCH {
+        let id = FieldId::recompute_granularity;
+        draft.row(item, KeyStatus::Derived, Some(id), "");
+        return true;
+    }
+    if item.key.starts_with("policy.megatron_cfg.recompute_") && !recomputes(leaves) {
+        let note = "activation_checkpointing is off";
+        draft.row(item, KeyStatus::Ignored, None, note);
+        return true;
+    }
+    false
+}
+
+/// Recomputes whole layers, one at a time, unless the file names parts of them; and counts the GPUs of `cluster`.
+pub(super) fn settle(draft: &mut JobDraft, leaves: &[KeyValue]) {
+    let granularity = FieldId::recompute_granularity;
+    let full = Value::Text("full".to_owned());
+    if recomputes(leaves) {
+        if !draft.has(granularity) {
+            draft.default(granularity, full.clone());
+        }
+        if draft.settings.get(granularity) == Some(&full) {
+            draft.default(FieldId::recompute_method, Value::Text("uniform".to_owned()));
+            draft.default(FieldId::recompute_num_layers, Value::Int(1));
+        }
+    }
+    let packs = find(leaves, "policy.sequence_packing.enabled");
+    if packs.is_some_and(|item| truth(&item.value) == Some(true)) {
+        pack(draft, leaves);
+    }
+    let nodes = find(leaves, "cluster.num_nodes");
+    let each = find(leaves, "cluster.gpus_per_node");
+    let (Some(nodes), Some(each)) = (nodes, each) else {
+        return;
+    };
+    if let (Some(n), Some(g)) = (int(nodes), int(each)) {
+        let value = Value::Int(n.saturating_mul(g).into());
+        let note = "nodes · GPUs per node";
+        draft.set(each, FieldId::world_size, value, KeyStatus::Derived, note);
+    }
+}
+
+/// Packs the samples of a micro batch into one row of as many tokens as they may have together.
+fn pack(draft: &mut JobDraft, leaves: &[KeyValue]) {
+    let samples = draft.number(FieldId::micro_batch_size).unwrap_or(1);
+    let longest = draft.number(FieldId::seq_length);
+    let given = find(leaves, "policy.sequence_packing.train_mb_tokens").and_then(int);
+    let Some(longest) = longest else {
+        return;
+    };
+    let tokens = given.unwrap_or(longest.saturating_mul(samples));
+    for (id, number) in [
+        (FieldId::micro_batch_size, 1),
+        (FieldId::seq_length, tokens),
+        (FieldId::longest_sample_length, longest),
+    ] {
+        draft.settings.set(id, Value::Int(number.into()));
+    }
+    draft.settings.set(FieldId::sft, Value::Bool(true));
+}

@@ -49,7 +49,7 @@ pub enum Format {
     /// A configuration of NeMo-RL whose policy trains with Megatron-Bridge.
     #[strum(serialize = "nemo_rl_yaml")]
     NemoRlYaml,
-    /// A configuration of NeMo 1 for a GPT model.
+    /// A configuration of `NeMo` 1 for a GPT model.
     NemoYaml,
     /// Hydra overrides, alone or after a command.
     Overrides,

@@ -44,7 +44,7 @@ pub enum Dialect {
     Primus,
     /// NeMo-RL's policies with Megatron-Bridge.
     NemoRl,
-    /// NeMo 1's GPT models.
+    /// `NeMo` 1's GPT models.
     Nemo,
 }
 
@@ -126,7 +126,7 @@ impl Dialect {
     }
 }
 
-/// How many words a flag of Megatron-LM, slime or MindSpeed takes; nothing for unknown flags.
+/// How many words a flag of Megatron-LM, slime or `MindSpeed` takes; nothing for unknown flags.
 pub(crate) fn arity(flag: &str) -> Option<Arity> {
     megatron_args::arity(flag)
         .or_else(|| slime::arity(flag))

@@ -23,6 +23,12 @@ const FRAMEWORKS: &[Framework] = &[
         any: &["actor_infer", "strategy_args", "rollout_batch_size"],
     },
     Framework {
+        what: "a ROLL configuration",
+        format: None,
+        all: &["student"],
+        any: &["strategy_args"],
+    },
+    Framework {
         what: "a FlagScale configuration",
         format: Some(Format::FlagScaleYaml),
         all: &["system", "model"],
@@ -96,6 +102,18 @@ pub fn recognize(text: &str) -> Option<&'static str> {
     if programs.iter().any(|program| text.contains(program)) && !text.contains("MODEL_ARGS:") {
         return Some(MODEL_ZOO);
     }
+    let is_python = text.contains("import nemo_run") || text.contains("from nemo.collections");
+    if is_python && text.contains("run.") {
+        return Some("a recipe of NeMo 2, whose model is a class of another file");
+    }
+    if ["pipe_parallel_size\"", "pipe-parallel-size\""]
+        .iter()
+        .any(|key| text.contains(key))
+    {
+        return Some(
+            "a GPT-NeoX configuration, which trains with DeepSpeed instead of Megatron-Core",
+        );
+    }
     let framework = framework(text)?;
     framework.format.is_none().then_some(framework.what)
 }
@@ -125,9 +143,8 @@ fn framework(text: &str) -> Option<&'static Framework> {
     }
     let keys: Vec<String> = look.lines().filter_map(key).collect();
     let has = |keys: &[String], wanted: &str| keys.iter().any(|key| key == wanted);
-    let found = FRAMEWORKS.iter().find(|framework| {
+    FRAMEWORKS.iter().find(|framework| {
         framework.all.iter().all(|wanted| has(&top, wanted))
             && framework.any.iter().any(|wanted| has(&keys, wanted))
-    });
-    found
+    })
 }

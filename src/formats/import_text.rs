@@ -184,7 +184,9 @@ fn add_model(import: &mut Import, mut model: Settings) {
     // The dtype of the published weights is not that of training, where the text says one.
     let precisions = [FieldId::bf16, FieldId::fp16];
     if precisions.into_iter().any(|id| own.get(id).is_some()) {
-        precisions.into_iter().for_each(|id| model.unset(id));
+        for id in precisions {
+            model.unset(id);
+        }
     }
     let is_replaced = |row: &Row| {
         let is_default = row.status == KeyStatus::Defaulted && row.line.is_none();

@@ -122,13 +122,13 @@ pub enum KeyRule {
     LayerSpec,
     /// `mamba_chunk_size`: the tokens of a block in Mamba's scan.
     MambaChunkSize,
-    /// MindSpeed's `--first-k-dense-replace`: layers at the beginning without experts.
+    /// `MindSpeed`'s `--first-k-dense-replace`: layers at the beginning without experts.
     FirstDenseLayers,
-    /// MindSpeed's `--n-shared-experts`: the number of shared experts.
+    /// `MindSpeed`'s `--n-shared-experts`: the number of shared experts.
     SharedExperts,
-    /// MindSpeed's `--noop-layers`: layers that do nothing.
+    /// `MindSpeed`'s `--noop-layers`: layers that do nothing.
     NoopLayers,
-    /// MindSpeed's `--num-layer-list`: the layers of each pipeline stage.
+    /// `MindSpeed`'s `--num-layer-list`: the layers of each pipeline stage.
     LayerList,
 }
 

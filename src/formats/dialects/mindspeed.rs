@@ -199,7 +199,7 @@ const IRRELEVANT: &[&str] = &[
 /// Flags with any number of values.
 const MANY: &[&str] = &["lora-target-modules", "compress-ratios"];
 
-/// What a flag of MindSpeed's own means (no leading dashes; underscores count as dashes); none for flags of Megatron-LM and
+/// What a flag of `MindSpeed`'s own means (no leading dashes; underscores count as dashes); none for flags of Megatron-LM and
 /// unknown ones.
 #[must_use]
 pub fn find(name: &str) -> Option<KeyMeaning> {
@@ -210,7 +210,7 @@ pub fn find(name: &str) -> Option<KeyMeaning> {
         .or_else(|| (has(IRRELEVANT) || has(IRRELEVANT_SWITCHES)).then_some(Irrelevant))
 }
 
-/// How many words a flag of MindSpeed's own takes.
+/// How many words a flag of `MindSpeed`'s own takes.
 #[must_use]
 pub fn arity(name: &str) -> Option<Arity> {
     let name = name.replace('_', "-");

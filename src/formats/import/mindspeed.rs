@@ -1,4 +1,4 @@
-//! Flags of MindSpeed that say together which layers there are and on which pipeline stages they lie
+//! Flags of `MindSpeed` that say together which layers there are and on which pipeline stages they lie
 //! (`mindspeed_llm/core/transformer/transformer_block.py`).
 
 use super::draft::{JobDraft, KeyValue};
@@ -44,7 +44,7 @@ pub(super) fn combine(draft: &mut JobDraft, keys: MindSpeedKeys) {
     }
 }
 
-/// Marks a job of MindSpeed, and counts its layers like those of Transformer Engine: both fuse norms, rotary embeddings,
+/// Marks a job of `MindSpeed`, and counts its layers like those of Transformer Engine: both fuse norms, rotary embeddings,
 /// activation functions and attention.
 pub(super) fn settle(draft: &mut JobDraft) {
     draft.settings.unset(FieldId::transformer_impl);

@@ -226,7 +226,7 @@ fn nested(draft: &mut JobDraft, combined: &mut CombinedKeys, item: &KeyValue) {
     }
 }
 
-/// Whether a flag is one that only MindSpeed has.
+/// Whether a flag is one that only `MindSpeed` has.
 pub(super) fn is_mindspeed(name: &str) -> bool {
     megatron_args::find(name).is_none() && mindspeed::find(name).is_some()
 }

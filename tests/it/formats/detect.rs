@@ -116,6 +116,14 @@ fn configurations_that_are_not_read_are_refused_by_name() {
             "a FlagScale configuration for devices of several kinds",
         ),
         (
+            "import nemo_run as run\nfrom nemo.collections import llm\ndef model() -> run.Config:\n    return run.Config(llm.LlamaModel)\n",
+            "a recipe of NeMo 2, whose model is a class of another file",
+        ),
+        (
+            "{\n  # parallelism\n  \"pipe_parallel_size\": 1,\n  \"num_layers\": 12\n}\n",
+            "a GPT-NeoX configuration, which trains with DeepSpeed instead of Megatron-Core",
+        ),
+        (
             "torchrun --nproc_per_node 8 pretrain_t5.py --encoder-num-layers 12 --hidden-size 768",
             "a job of T5",
         ),

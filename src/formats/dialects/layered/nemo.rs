@@ -1,4 +1,4 @@
-//! Configurations of NeMo 1 and of the NeMo Framework Launcher for GPT models
+//! Configurations of `NeMo` 1 and of the `NeMo` Framework Launcher for GPT models
 //! (`nemo/collections/nlp/models/language_modeling/megatron_gpt_model.py` and `megatron_base_model.py`).
 
 use super::Layout;
@@ -216,7 +216,7 @@ pub(in crate::formats::dialects) fn find(key: &str) -> Option<KeyMeaning> {
     }
 }
 
-/// What NeMo 1 has otherwise than Megatron-LM's command line.
+/// What `NeMo` 1 has otherwise than Megatron-LM's command line.
 pub(in crate::formats::dialects) const DEFAULTS: &[(&str, &str)] = &[
     ("create_attention_mask_in_dataloader", "False"),
     ("fp8_amax_history_len", "1024"),

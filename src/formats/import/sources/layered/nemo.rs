@@ -1,4 +1,4 @@
-//! Keys of NeMo 1 whose values Megatron-LM writes otherwise (`megatron_base_model.py` and `megatron_gpt_model.py` of NeMo).
+//! Keys of `NeMo` 1 whose values Megatron-LM writes otherwise (`megatron_base_model.py` and `megatron_gpt_model.py` of `NeMo`).
 
 use super::find;
 use crate::config::fields::FieldId;
@@ -186,7 +186,7 @@ fn optimizer(draft: &mut JobDraft, leaves: &[KeyValue], item: &KeyValue, value: 
     }
 }
 
-/// Marks a job whose layers are NeMo's own because the file does not ask for those of Megatron-Core.
+/// Marks a job whose layers are `NeMo`'s own because the file does not ask for those of Megatron-Core.
 pub(super) fn settle(draft: &mut JobDraft, leaves: &[KeyValue]) {
     let asks = find(leaves, "model.mcore_gpt").or_else(|| find(leaves, "model.mamba_hybrid"));
     let is_hybrid = draft.has(FieldId::hybrid_layer_pattern);

@@ -228,7 +228,8 @@ fn flag_scale_widens_the_mlp_in_steps() {
 
 #[test]
 fn a_file_of_another_kind_is_not_taken() {
-    let keys: String = (0..8).map(|at| format!("  other_{at}: 1\n")).collect();
+    let keys: Vec<_> = (0..8).map(|at| format!("  other_{at}: 1\n")).collect();
+    let keys = keys.concat();
     let text = format!("model:\n  num_layers: 4\n{keys}train:\n  global_batch_size: 8\n");
     let error = import_text(&text, &ImportOptions::default()).unwrap_err();
     assert_eq!(

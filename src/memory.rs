@@ -11,6 +11,7 @@ pub mod fsdp;
 pub mod graph_phase;
 mod job_moment;
 pub mod line;
+pub mod methods;
 pub mod overhead;
 pub mod parameters;
 pub mod peak;

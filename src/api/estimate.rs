@@ -1,5 +1,6 @@
 //! `estimate`: the memory of a job.
 
+pub mod methods;
 pub mod options;
 pub mod rank;
 pub mod savings;
@@ -23,6 +24,7 @@ use crate::model::tensor::Sharding;
 use crate::report::summary::Summary;
 use crate::report::verdict;
 use crate::units::Bytes;
+use methods::{Method, TensorSaving};
 use options::EstimateOptions;
 use rank::{RankReport, WorstRank};
 use savings::Saving;
@@ -45,6 +47,12 @@ pub struct Estimate {
     rank: Option<RankReport>,
     /// With the option `ledger`, the memory that each way of recomputing or offloading would save; otherwise `null`.
     ledger: Option<Vec<Saving>>,
+    /// With the option `methods`, the job trained in full, with adapters, and with Megatron FSDP; otherwise `null`. In a job of
+    /// several modules it is the module of the stage with the largest peak that is trained so.
+    methods: Option<Vec<Method>>,
+    /// With the option `methods` in a job with adapters: the tensors at the peak of the stage with the largest peak whose size
+    /// differs from full training, those that save most first; otherwise `null`.
+    saved_by_adapters: Option<Vec<TensorSaving>>,
     modules: Vec<ModuleEstimate>,
     /// The memory with average micro batches of packed samples. Everything else is of the fullest one, which is the one that
     /// runs out of memory. `null` where samples are not packed, every micro batch is full, or `mean_sample_length` is not given.
@@ -178,7 +186,7 @@ pub struct ModelParameters {
 }
 
 /// The memory of every pipeline stage of a job. The options add the memory of one `rank`, the `timeline` of an iteration,
-/// and the `ledger` of what recomputing would save; they set the `moment` whose memory is reported, such as
+/// the `ledger` of what recomputing would save, and the `methods` of training beside each other; they set the `moment` whose memory is reported, such as
 /// `first_iteration`, and the software, as `stack`. These keys may also stand in the job itself.
 ///
 /// # Errors
@@ -227,6 +235,7 @@ impl Estimate {
             let stage = rank.as_ref().and_then(|rank| rank.stages.first());
             savings::ledger(raw, *stage.unwrap_or(&estimate.worst))
         });
+        let compares = options.methods.unwrap_or_default();
         let modules = config.modules().iter().zip(&estimate.modules).enumerate();
         let modules = modules.map(|(index, (m, of))| ModuleEstimate::new(results, index, m, of));
         let modules: Vec<ModuleEstimate> = modules.collect::<Result<_, _>>()?;
@@ -247,6 +256,8 @@ impl Estimate {
             worst_rank: WorstRank::new(config, &estimate.worst_rank),
             rank: rank.map(|rank| RankReport::new(results, &rank)),
             ledger,
+            methods: compares.then(|| methods::methods(raw, estimate.worst.module)),
+            saved_by_adapters: compares.then(|| methods::tensors(raw, estimate.worst)),
             modules,
             average_batch: estimate.average_batch.map(AverageBatch::from),
             moment: moment.name(),

@@ -1,7 +1,7 @@
 //! The assumptions of a job's estimate, in words.
 
 use super::Estimate;
-use crate::config::choices::{CudaGraphImpl, Fp8Recipe};
+use crate::config::choices::{AdapterType, CudaGraphImpl, Fp8Recipe};
 use crate::config::field::Decimal;
 use crate::config::gpus::GpuGeneration;
 use crate::config::job::{Config, Module, Precision};
@@ -133,7 +133,9 @@ pub fn freezing(config: &Config, estimate: &Estimate) -> Vec<String> {
         let Some(saved) = saved.filter(|saved| *saved > Bytes::ZERO) else {
             continue;
         };
+        let adapters = m.args().peft_type != AdapterType::None;
         let frozen = match (m.args().frozen, m.args().projector_frozen) {
+            _ if adapters => " trains adapters alone",
             (true, false) if m.io().projector.is_some() => " is frozen except its projector",
             (true, _) => " is frozen",
             (false, _) => " has a frozen projector",

@@ -137,13 +137,21 @@ fn state_line(
             if bytes == Bytes::ZERO {
                 continue;
             }
+            let saved = rules.saved_in_states(bucket, tensor.component, count);
             let component = tensor.component.id(kind.is_mtp());
             let id = [bucket.id(), "/", component].concat();
             let row = Line {
                 id: [&id, "/", &part_id(kind), "/", tensor.name].concat(),
                 label: [prefix(kind), tensor.name].concat(),
                 bytes,
-                what: [what, " of ", tensor.name].concat(),
+                what: if saved == Bytes::ZERO {
+                    [what, " of ", tensor.name].concat()
+                } else {
+                    format!(
+                        "{what} of {}. It is frozen: training it would take {saved:#} more, for its gradients and optimizer states",
+                        tensor.name
+                    )
+                },
                 formula: Some(formula(m, tensor, kind, times, rule.of(count))),
                 source: tensor.source,
                 confidence: Confidence::Exact,

@@ -135,6 +135,20 @@ impl StateRules {
             .unwrap_or(true)
     }
 
+    /// Bytes that the parameters of a component, counted where their weights are, would need in addition if they were trained;
+    /// 0 where they are, and in buckets of other states.
+    #[must_use]
+    pub fn saved_in_states(&self, bucket: Bucket, component: Component, count: Count) -> Bytes {
+        let Some((State::Weights, view)) = bucket.state() else {
+            return Bytes::ZERO;
+        };
+        if self.is_trained(component) || component == Component::FixedPositions {
+            return Bytes::ZERO;
+        }
+        let others = State::ALL.into_iter().filter(|of| *of != State::Weights);
+        others.map(|of| self.of(of, view).bytes_of(count)).sum()
+    }
+
     /// Bytes that the frozen parameters among these would need in addition if they were trained.
     #[must_use]
     pub fn saved_by_freezing(&self, held: &Parameters) -> Bytes {

@@ -223,6 +223,24 @@ test("a rank can be asked for", () => {
   assert.equal(api.estimate(dense, { rank: 8 }).rank, null);
 });
 
+test("methods of training stand beside each other, and what adapters save adds up", () => {
+  const { methods, saved_by_adapters } = api.estimate(dense, { methods: true });
+  assert.deepEqual(methods.map(({ method, current }) => [method, current]), [["full", true], ["adapters", false], ["fsdp", false]]);
+  assert.deepEqual(saved_by_adapters, []);
+  for (const { settings, peak_bytes, refused } of methods) {
+    if (refused) assert.throws(() => api.estimate({ ...dense, ...settings }), (error) => error.message.includes(refused));
+    else assert.equal(api.estimate({ ...dense, ...settings }).worst_rank.peak_bytes, peak_bytes);
+  }
+  const adapted = { ...dense, peft: { type: "dora", dim: 16 } };
+  const result = api.estimate(adapted, { methods: true });
+  assert.equal(result.methods[1].settings.peft_type, "dora");
+  const saved = result.saved_by_adapters.map(({ full_training_bytes, bytes }) => full_training_bytes - bytes);
+  const { pp_rank } = { pp_rank: result.worst_stage };
+  const full = api.estimate(dense).stages[pp_rank].peak_bytes;
+  assert.equal(saved.reduce((sum, one) => sum + one, 0), full - result.stages[pp_rank].peak_bytes);
+  assert.equal(api.estimate(dense).methods, null);
+});
+
 test("the ledger lists what every choice saves, and its settings make it so", () => {
   const { ledger, stages, worst_stage } = api.estimate({ ...dense, attention_backend: "unfused" }, { ledger: true });
   assert.deepEqual(ledger.filter(({ current }) => current).map(({ choice }) => choice), ["nothing"]);

@@ -30,6 +30,8 @@ pub struct EstimateOptions {
     /// Whether to report what each way of recomputing would save: on the first stage of `rank`, or without a rank on the
     /// stage with the largest peak.
     pub(super) ledger: Option<bool>,
+    /// Whether to report what the job needs trained in full, with adapters, and with Megatron FSDP, and what adapters save.
+    pub(super) methods: Option<bool>,
     /// The moment whose memory `peak_bytes`, `steady_bytes`, `memory` and all that follows from them report; without it,
     /// `later_iteration`. Give `first_iteration` to compare with a line that a job printed after its first iteration.
     #[tsify(type = "JobMoment | null")]
@@ -129,6 +131,7 @@ impl EstimateOptions {
             rank: options.rank.or(own.rank),
             timeline: options.timeline.or(own.timeline),
             ledger: options.ledger.or(own.ledger),
+            methods: options.methods.or(own.methods),
             moment: options.moment.or(own.moment),
             stack: options.stack.or(own.stack),
         })
@@ -161,7 +164,7 @@ pub(super) fn without(mut job: Value) -> Value {
         entries.retain(|(key, _)| {
             !matches!(
                 key.as_str(),
-                "rank" | "timeline" | "ledger" | "moment" | "stack"
+                "rank" | "timeline" | "ledger" | "methods" | "moment" | "stack"
             )
         });
     }

@@ -1,14 +1,17 @@
 //! Adapters against published runs, and laws over them.
 
+use megatron_memory::config::check;
 use megatron_memory::config::job::Config;
 use megatron_memory::memory::bucket::{Bucket, State};
 use megatron_memory::memory::line::stage_lines;
+use megatron_memory::memory::methods::{TrainingMethod, methods, saved_by_adapters};
 use megatron_memory::memory::{StageEstimate, StageRef, estimate};
+use megatron_memory::report::explain::find;
 use megatron_memory::units::Bytes;
 use proptest::prelude::*;
 use serde_json::{Value as Json, json};
 
-use super::jobs::{any_job, config, with};
+use super::jobs::{any_job, config, raw, with};
 use super::laws::adds_up;
 
 /// What the recipes of Megatron-Bridge for fine-tuning have in common, without packing.
@@ -96,6 +99,110 @@ fn peaks_of_published_runs_are_met() {
         let range = peak_gb(&job)..peak_gb(&uneven);
         assert!(range.contains(&measured), "{measured} is not in {range:?}");
     }
+}
+
+/// The job trained in full, with adapters and with Megatron FSDP.
+#[test]
+fn settings_of_a_method_make_the_job_that_it_counts() {
+    let pipeline = with(
+        &qwen3_8b(),
+        &json!({"peft": null, "pipeline_model_parallel_size": 2}),
+    );
+    for (job, current) in [
+        (qwen3_8b(), Some(TrainingMethod::Adapters)),
+        (
+            with(&gpt_oss_120b(), &json!({"peft": null})),
+            Some(TrainingMethod::Full),
+        ),
+        (
+            with(
+                &qwen3_8b(),
+                &json!({"peft": null, "use_megatron_fsdp": true}),
+            ),
+            Some(TrainingMethod::Fsdp),
+        ),
+        (with(&qwen3_8b(), &json!({"use_megatron_fsdp": true})), None),
+        (pipeline, Some(TrainingMethod::Full)),
+    ] {
+        let raw = raw(&job);
+        let ways = methods(&raw, 0);
+        assert_eq!(ways.len(), 3);
+        for way in &ways {
+            assert_eq!(way.current, current == Some(way.method));
+            let mut other = raw.clone();
+            for (field, value) in &way.settings {
+                other.put(0, *field, value.clone());
+            }
+            match (&way.result, check(&other).config) {
+                (Ok(memory), Some(config)) => {
+                    assert_eq!(TrainingMethod::of(&config.modules()[0]), Some(way.method));
+                    assert_eq!(memory.peak, estimate(&config).worst_rank.total);
+                }
+                (Err(refused), None) => assert!(refused.contains("pipeline stages"), "{refused}"),
+                (result, _) => panic!("{result:?}"),
+            }
+        }
+        let peak = |index: usize| ways[index].result.as_ref().ok().map(|memory| memory.peak);
+        assert!(peak(1) < peak(0));
+        assert!(peak(2).is_none_or(|fsdp| Some(fsdp) < peak(0)));
+    }
+}
+
+/// What adapters save of each tensor comes to what they save of the whole.
+#[test]
+fn tensors_that_adapters_save_add_up() {
+    let stage = StageRef {
+        module: 0,
+        pp_rank: 0,
+    };
+    for job in [qwen3_8b(), qwen3_30b(), gpt_oss_120b()] {
+        let tensors = saved_by_adapters(&raw(&job), stage);
+        let signed = |bytes: Bytes| i128::from(bytes.0);
+        let saved: i128 = tensors
+            .iter()
+            .map(|t| signed(t.full_training) - signed(t.bytes))
+            .sum();
+        let total = |job: &Json| signed(estimate(&config(job)).modules[0].stages[0].total);
+        assert_eq!(
+            saved,
+            total(&with(&job, &json!({"peft": null}))) - total(&job)
+        );
+        assert!(tensors.is_sorted_by_key(|t| signed(t.bytes) - signed(t.full_training)));
+        // Adapters have weights that full training has not, and frozen weights no first moments.
+        assert!(
+            tensors
+                .iter()
+                .any(|t| t.full_training == Bytes::ZERO && t.id.contains("adapter"))
+        );
+        assert!(
+            tensors
+                .iter()
+                .any(|t| t.bytes == Bytes::ZERO && t.id.starts_with("exp_avg_dense/"))
+        );
+    }
+    assert!(saved_by_adapters(&raw(&with(&qwen3_8b(), &json!({"peft": null}))), stage).is_empty());
+}
+
+/// The explanation of a frozen weight says what training it would take.
+#[test]
+fn frozen_weights_say_what_training_them_would_take() {
+    let config = config(&qwen3_8b());
+    let lines = stage_lines(
+        &config,
+        &estimate(&config),
+        StageRef {
+            module: 0,
+            pp_rank: 0,
+        },
+    );
+    let says = |id: &str| find(&lines, id).unwrap().what.contains("It is frozen");
+    let of_layers = |name: &str| format!("weights_dense/{name}");
+    let leaf = |prefix: String| {
+        let component = find(&lines, &prefix).unwrap();
+        component.children[0].id.clone()
+    };
+    assert!(says(&leaf(of_layers("attention"))));
+    assert!(!says(&leaf(of_layers("adapters"))));
 }
 
 /// Bytes of one state of dense parameters and experts.

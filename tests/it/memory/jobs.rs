@@ -9,11 +9,16 @@ use serde_json::{Map, Value as Json, json};
 
 /// A checked job.
 pub(crate) fn config(job: &Json) -> Config {
-    let value: Value = serde_json::from_value(job.clone()).unwrap();
-    let checked = check(&RawJob::from_value(&value));
+    let checked = check(&raw(job));
     checked
         .config
         .unwrap_or_else(|| panic!("{job}: {:?}", checked.problems))
+}
+
+/// The job as it is given, before it is checked.
+pub(crate) fn raw(job: &Json) -> RawJob {
+    let value: Value = serde_json::from_value(job.clone()).unwrap();
+    RawJob::from_value(&value)
 }
 
 /// The same job with some settings changed.

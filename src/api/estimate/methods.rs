@@ -1,0 +1,88 @@
+//! The same job trained in other ways.
+
+use serde::Serialize;
+use tsify::Tsify;
+
+use super::by_bucket;
+use crate::api::Exact;
+use crate::api::plain_data::{ByName, PlainData};
+use crate::config::raw::RawJob;
+use crate::memory::StageRef;
+use crate::memory::methods;
+use crate::value::Value;
+
+/// The job trained in one way: all weights (`full`), adapters alone (`adapters`), or all weights with Megatron FSDP (`fsdp`).
+#[derive(Debug, Serialize, Tsify)]
+#[tsify(missing_as_null)]
+pub struct Method {
+    #[tsify(type = "\"full\" | \"adapters\" | \"fsdp\"")]
+    method: &'static str,
+    /// The arguments that select this way; `null` means the argument's default. Adapters and sharding strategy are the job's own
+    /// where it has any; otherwise they are those of `peft: "lora"` and `optim_grads_params`.
+    #[tsify(type = "Record<string, unknown>")]
+    settings: PlainData,
+    /// Whether the job has these settings already.
+    current: bool,
+    /// The peak of the rank that needs most. All numbers are `null` where Megatron refuses the settings.
+    peak_bytes: Option<Exact>,
+    /// Bytes that stay allocated between iterations on the stage with the largest peak.
+    steady_bytes: Option<Exact>,
+    /// Bytes by bucket at the peak of that stage, and their `total`.
+    #[tsify(type = "Record<string, Exact> | null")]
+    memory: Option<ByName>,
+    /// Elements of that stage's rank that are trained.
+    trainable: Option<Exact>,
+    /// Why Megatron refuses the settings; `null` where it does not.
+    refused: Option<String>,
+}
+
+/// A tensor whose size differs between a job with adapters and the same job in full training.
+#[derive(Debug, Serialize, Tsify)]
+pub struct TensorSaving {
+    /// The path of the tensor: bucket, component, and so on.
+    id: String,
+    label: String,
+    /// Bytes of the tensor at the peak of the stage in the job.
+    bytes: Exact,
+    /// Its bytes at the peak of the stage where all weights are trained.
+    full_training_bytes: Exact,
+}
+
+/// The job trained in each way.
+pub(super) fn methods(job: &RawJob, module: usize) -> Vec<Method> {
+    let results = methods::methods(job, module);
+    results.iter().map(Method::from).collect()
+}
+
+/// What adapters save on a stage, tensor by tensor.
+pub(super) fn tensors(job: &RawJob, at: StageRef) -> Vec<TensorSaving> {
+    let tensors = methods::saved_by_adapters(job, at).into_iter();
+    let tensor = |tensor: methods::TensorSaving| TensorSaving {
+        id: tensor.id,
+        label: tensor.label,
+        bytes: tensor.bytes.into(),
+        full_training_bytes: tensor.full_training.into(),
+    };
+    tensors.map(tensor).collect()
+}
+
+impl From<&methods::MethodResult> for Method {
+    fn from(method: &methods::MethodResult) -> Self {
+        let settings = method.settings.iter();
+        let settings = settings.map(|(id, value)| (id.field().name.to_owned(), value.clone()));
+        let memory = method.result.as_ref().ok();
+        Self {
+            method: method.method.id(),
+            settings: PlainData(Value::Map(settings.collect())),
+            current: method.current,
+            peak_bytes: memory.map(|memory| memory.peak.into()),
+            steady_bytes: memory.map(|memory| memory.steady.into()),
+            memory: memory.map(|memory| {
+                let total = memory.memory.iter().copied().sum();
+                by_bucket(&memory.memory, total)
+            }),
+            trainable: memory.map(|memory| memory.trainable.into()),
+            refused: method.result.as_ref().err().cloned(),
+        }
+    }
+}

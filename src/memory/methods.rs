@@ -1,0 +1,229 @@
+//! The same job trained in other ways: all weights, adapters alone, or all weights with Megatron FSDP. And what each tensor
+//! takes where the model is frozen, beside what it takes in full training.
+
+use std::collections::BTreeMap;
+
+use super::bucket::Bucket;
+use super::line::{Line, stage_lines};
+use super::{Estimate, StageRef, estimate};
+use crate::config::check;
+use crate::config::choices::{AdapterType, ShardingStrategy};
+use crate::config::fields::FieldId;
+use crate::config::job::{Config, Module};
+use crate::config::raw::RawJob;
+use crate::units::Bytes;
+use crate::value::Value;
+
+/// A way to train a job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TrainingMethod {
+    /// All weights, with distributed data parallelism.
+    Full,
+    /// Adapters alone, with distributed data parallelism.
+    Adapters,
+    /// All weights, with Megatron FSDP.
+    Fsdp,
+}
+
+/// What a job needs when it is trained in one way.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MethodResult {
+    /// The way.
+    pub method: TrainingMethod,
+    /// The settings that select it; null stands for a default.
+    pub settings: Vec<(FieldId, Value)>,
+    /// Whether the job has these settings already.
+    pub current: bool,
+    /// What the job needs, or why Megatron refuses it.
+    pub result: Result<MethodMemory, String>,
+}
+
+/// What a job needs when it is trained in one way.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MethodMemory {
+    /// The peak of the rank that needs most.
+    pub peak: Bytes,
+    /// The stage with the largest peak.
+    pub stage: StageRef,
+    /// What stays allocated on that stage between iterations.
+    pub steady: Bytes,
+    /// Bytes by bucket at the peak of that stage.
+    pub memory: [Bytes; Bucket::COUNT],
+    /// Elements of that stage's rank that are trained.
+    pub trainable: u64,
+}
+
+impl TrainingMethod {
+    /// All ways.
+    pub const EACH: [Self; 3] = [Self::Full, Self::Adapters, Self::Fsdp];
+
+    /// The name of the way.
+    #[must_use]
+    pub fn id(self) -> &'static str {
+        match self {
+            Self::Full => "full",
+            Self::Adapters => "adapters",
+            Self::Fsdp => "fsdp",
+        }
+    }
+
+    /// The way in which a module is trained; `None` where it has both adapters and Megatron FSDP.
+    #[must_use]
+    pub fn of(m: &Module) -> Option<Self> {
+        let a = m.args();
+        match (a.peft_type, a.use_megatron_fsdp) {
+            (AdapterType::None, false) => Some(Self::Full),
+            (AdapterType::None, true) => Some(Self::Fsdp),
+            (_, false) => Some(Self::Adapters),
+            (_, true) => None,
+        }
+    }
+
+    /// The settings that select the way: adapters and sharding strategy are the module's own where it has any.
+    #[must_use]
+    pub fn settings(self, m: &Module) -> Vec<(FieldId, Value)> {
+        let a = m.args();
+        let text = |name: &str| Value::Text(name.to_owned());
+        let adapters = match (self, a.peft_type) {
+            (Self::Full | Self::Fsdp, _) => Value::Null,
+            (Self::Adapters, AdapterType::None) => text(AdapterType::Lora.name()),
+            (Self::Adapters, own) => text(own.name()),
+        };
+        let mut settings = vec![(FieldId::peft_type, adapters)];
+        if self == Self::Fsdp {
+            settings.push((FieldId::use_megatron_fsdp, Value::Bool(true)));
+            let strategy = if a.use_megatron_fsdp {
+                a.data_parallel_sharding_strategy
+            } else {
+                ShardingStrategy::OptimGradsParams
+            };
+            let field = FieldId::data_parallel_sharding_strategy;
+            settings.push((field, text(strategy.name())));
+        } else {
+            settings.push((FieldId::use_megatron_fsdp, Value::Null));
+        }
+        settings
+    }
+}
+
+/// What a job needs when module `module` is trained in each way. Empty where Megatron refuses the job or there is no such
+/// module.
+#[must_use]
+pub fn methods(job: &RawJob, module: usize) -> Vec<MethodResult> {
+    let checked = check(job);
+    let Some(m) = checked
+        .config
+        .as_ref()
+        .and_then(|config| config.modules().get(module))
+    else {
+        return Vec::new();
+    };
+    let ways = TrainingMethod::EACH.into_iter();
+    ways.map(|method| {
+        let settings = method.settings(m);
+        MethodResult {
+            method,
+            current: TrainingMethod::of(m) == Some(method),
+            result: changed(job, module, &settings).map(|config| memory(&config)),
+            settings,
+        }
+    })
+    .collect()
+}
+
+/// The job with other settings of a module, or why Megatron refuses it.
+fn changed(job: &RawJob, module: usize, settings: &[(FieldId, Value)]) -> Result<Config, String> {
+    let mut job = job.clone();
+    for (field, value) in settings {
+        job.put(module, *field, value.clone());
+    }
+    let checked = check(&job);
+    let reasons: Vec<&str> = checked.errors().map(|p| p.message.as_str()).collect();
+    let reasons = reasons.join("; ");
+    checked.config.ok_or(reasons)
+}
+
+fn memory(config: &Config) -> MethodMemory {
+    let estimate = estimate(config);
+    let worst = estimate.stage(estimate.worst);
+    let m = config.modules().get(estimate.worst.module);
+    let trainable = worst
+        .zip(m)
+        .map(|(stage, m)| stage.parameters().trainable(m));
+    MethodMemory {
+        peak: estimate.worst_rank.total,
+        stage: estimate.worst,
+        steady: worst.map(|stage| stage.steady).unwrap_or_default(),
+        memory: worst.map(|stage| stage.memory).unwrap_or_default(),
+        trainable: trainable.unwrap_or_default(),
+    }
+}
+
+/// What a tensor takes at the peak of a stage where the model is frozen, beside full training.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TensorSaving {
+    /// The path of the tensor's line, such as `main_grads_dense/attention/layer/self_attention.linear_qkv.weight`.
+    pub id: String,
+    /// The tensor's name.
+    pub label: String,
+    /// Bytes in the job.
+    pub bytes: Bytes,
+    /// Bytes of the same job where all weights are trained.
+    pub full_training: Bytes,
+}
+
+/// The tensors of a stage whose size differs between a job with adapters and the same job in full training, those that save
+/// most first. Empty where a module has no adapters, or Megatron refuses one of the jobs.
+#[must_use]
+pub fn saved_by_adapters(job: &RawJob, stage: StageRef) -> Vec<TensorSaving> {
+    let Some(config) = check(job).config else {
+        return Vec::new();
+    };
+    let has_adapters = |m: &Module| m.args().peft_type != AdapterType::None;
+    if !config.modules().get(stage.module).is_some_and(has_adapters) {
+        return Vec::new();
+    }
+    let trained = [(FieldId::peft_type, Value::Null)];
+    let Ok(full) = changed(job, stage.module, &trained) else {
+        return Vec::new();
+    };
+    let mut tensors: BTreeMap<String, TensorSaving> = BTreeMap::new();
+    let lines = |config: &Config| {
+        let estimate: Estimate = estimate(config);
+        stage_lines(config, &estimate, stage)
+    };
+    let (own, full) = (lines(&config), lines(&full));
+    each_leaf(&own, &mut |line| {
+        entry(&mut tensors, line).bytes += line.bytes
+    });
+    each_leaf(&full, &mut |line| {
+        entry(&mut tensors, line).full_training += line.bytes;
+    });
+    let mut out: Vec<TensorSaving> = tensors.into_values().collect();
+    out.retain(|tensor| tensor.bytes != tensor.full_training);
+    out.sort_by_key(|tensor| i128::from(tensor.bytes.0) - i128::from(tensor.full_training.0));
+    out
+}
+
+/// The tensor of a line.
+fn entry<'t>(tensors: &'t mut BTreeMap<String, TensorSaving>, line: &Line) -> &'t mut TensorSaving {
+    tensors
+        .entry(line.id.clone())
+        .or_insert_with(|| TensorSaving {
+            id: line.id.clone(),
+            label: line.label.clone(),
+            bytes: Bytes::ZERO,
+            full_training: Bytes::ZERO,
+        })
+}
+
+/// Calls a function with every line that has no lines below it.
+fn each_leaf(lines: &[Line], with: &mut impl FnMut(&Line)) {
+    for line in lines {
+        if line.children.is_empty() {
+            with(line);
+        } else {
+            each_leaf(&line.children, with);
+        }
+    }
+}

@@ -194,7 +194,7 @@ pub fn saved_by_adapters(job: &RawJob, stage: StageRef) -> Vec<TensorSaving> {
     };
     let (own, full) = (lines(&config), lines(&full));
     each_leaf(&own, &mut |line| {
-        entry(&mut tensors, line).bytes += line.bytes
+        entry(&mut tensors, line).bytes += line.bytes;
     });
     each_leaf(&full, &mut |line| {
         entry(&mut tensors, line).full_training += line.bytes;

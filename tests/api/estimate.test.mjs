@@ -225,7 +225,7 @@ test("a rank can be asked for", () => {
 
 test("methods of training stand beside each other, and what adapters save adds up", () => {
   const { methods, saved_by_adapters } = api.estimate(dense, { methods: true });
-  assert.deepEqual(methods.map(({ method, current }) => [method, current]), [["full", true], ["adapters", false], ["fsdp", false]]);
+  assert.deepEqual(methods.map(({ name, current }) => [name, current]), [["full", true], ["adapters", false], ["fsdp", false]]);
   assert.deepEqual(saved_by_adapters, []);
   for (const { settings, peak_bytes, refused } of methods) {
     if (refused) assert.throws(() => api.estimate({ ...dense, ...settings }), (error) => error.message.includes(refused));

@@ -16,7 +16,7 @@ use crate::value::Value;
 #[tsify(missing_as_null)]
 pub struct Method {
     #[tsify(type = "\"full\" | \"adapters\" | \"fsdp\"")]
-    method: &'static str,
+    name: &'static str,
     /// The arguments that select this way; `null` means the argument's default. Adapters and sharding strategy are the job's own
     /// where it has any; otherwise they are those of `peft: "lora"` and `optim_grads_params`.
     #[tsify(type = "Record<string, unknown>")]
@@ -72,7 +72,7 @@ impl From<&methods::MethodResult> for Method {
         let settings = settings.map(|(id, value)| (id.field().name.to_owned(), value.clone()));
         let memory = method.result.as_ref().ok();
         Self {
-            method: method.method.id(),
+            name: method.method.id(),
             settings: PlainData(Value::Map(settings.collect())),
             current: method.current,
             peak_bytes: memory.map(|memory| memory.peak.into()),

@@ -34,5 +34,6 @@ mod loading;
 mod modules;
 mod pattern;
 mod readout;
+mod recipes;
 mod search;
 mod verdict;

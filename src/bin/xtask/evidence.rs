@@ -9,15 +9,12 @@ use std::path::{Path, PathBuf};
 
 use megatron_memory::evidence::{Run, compare, read, review, short_table, table};
 
-use super::{Error, build};
+use super::{Error, build, readme};
 
 /// Where the runs are: a record or a list of them in every file.
 const RUNS: &str = "src/evidence/runs";
 /// Where submitted runs are.
 const SUBMITTED: &str = "src/evidence/runs/submitted";
-/// What stands around the table in the README.
-const MARKERS: [&str; 2] = ["<!-- evidence -->\n", "<!-- /evidence -->\n"];
-
 /// Every run.
 fn runs() -> Result<Vec<Run>, Error> {
     let folder = Path::new(RUNS);
@@ -42,19 +39,7 @@ pub(crate) fn report() -> Result<(), Error> {
     let runs = runs()?;
     let compared: Vec<_> = runs.iter().map(|run| (run, compare(run))).collect();
     print!("{}", table(&compared));
-    let readme = Path::new("README.md");
-    let text = fs::read_to_string(readme)?;
-    let parts = text.split_once(MARKERS[0]).and_then(|(before, rest)| {
-        let (_, after) = rest.split_once(MARKERS[1])?;
-        Some((before, after))
-    });
-    let (before, after) = parts.ok_or("README.md has no place for the table")?;
-    let [start, end] = MARKERS;
-    let updated = format!("{before}{start}{}{end}{after}", short_table(&compared));
-    if updated != text {
-        fs::write(readme, updated)?;
-    }
-    Ok(())
+    readme::replace("evidence", &short_table(&compared))
 }
 
 /// Checks the records in these files and folders, or the submitted ones: prints what is predicted for them and what is wrong

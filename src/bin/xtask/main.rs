@@ -11,6 +11,7 @@ mod evidence;
 mod fuzz;
 mod html;
 mod oembed;
+mod readme;
 mod recipes;
 mod reference;
 mod site;
@@ -39,6 +40,7 @@ cargo xtask release ADDRESS                the same with a page for every preset
 cargo xtask bench                          times and sizes, as Markdown
 cargo xtask evidence                       every measured run beside its prediction; updates README.md
 cargo xtask evidence check [FILE…]         records of runs that were measured and submitted, in these files and folders
+cargo xtask recipes                        what becomes of every recipe of Megatron-Bridge; updates README.md
 cargo xtask presets                        the fields of every preset, from the presets' files
 cargo xtask svg LINK [--chart NAME]        the picture of a link, for pages without scripts
 cargo xtask fuzz [--millions N] [READER]   every reader, or one, fed with mutations of tests/corpus
@@ -79,6 +81,7 @@ fn run() -> Result<(), Error> {
         ["bench"] => bench::all(&shell),
         ["evidence"] => evidence::report(),
         ["evidence", "check", ref paths @ ..] => evidence::check(paths),
+        ["recipes"] => recipes::report(),
         ["presets"] => {
             let lines = settings::lines().ok_or("a preset cannot be read")?;
             Ok(fs::write(settings::PATH, lines)?)

@@ -1,5 +1,7 @@
 //! The page with the recipes that Megatron-Bridge publishes: what each needs on its GPUs, and a link that opens its job.
 
+use core::cmp::Reverse;
+use core::fmt::Write as _;
 use std::collections::BTreeMap;
 use std::fs;
 
@@ -16,8 +18,8 @@ use megatron_memory::report::markup::{Markup, tag};
 use megatron_memory::report::summary::{Summary, Verdict};
 use megatron_memory::value::Value;
 
-use crate::Error;
 use crate::html::filled;
+use crate::{Error, readme};
 
 /// The recipes that the tests import too.
 const RECIPES: &str = "tests/oracle/bridge_recipes.json";
@@ -37,8 +39,10 @@ struct Opened {
     needs: String,
     /// Whether it fits, in a word for the filter.
     verdict: &'static str,
-    /// What is not counted, or why it is refused.
+    /// What is not counted, with its key, or why the recipe is refused.
     note: String,
+    /// The same without keys, one for each part.
+    left_out: Vec<String>,
 }
 
 /// The whole page.
@@ -67,12 +71,43 @@ pub(crate) fn html() -> Result<String, Error> {
     Ok(filled(TEMPLATE, &parts))
 }
 
+/// Counts the recipes that Megatron can launch by what is left out of their estimates, and puts the table into the README. A
+/// recipe of which several parts are left out is in several rows.
+pub(crate) fn report() -> Result<(), Error> {
+    let recipes = read_recipes(&fs::read_to_string(RECIPES)?)?;
+    let models = recipes
+        .iter()
+        .filter(|recipe| recipe.launches && recipe.parameters.is_some());
+    let (mut all, mut whole) = (0_usize, 0_usize);
+    let mut reasons: BTreeMap<String, usize> = BTreeMap::new();
+    for recipe in models {
+        let mut opened = open(recipe, Vec::new(), recipe.gpus);
+        all += 1;
+        whole += usize::from(opened.left_out.is_empty());
+        opened.left_out.sort();
+        opened.left_out.dedup();
+        for reason in opened.left_out {
+            *reasons.entry(reason).or_default() += 1;
+        }
+    }
+    let mut reasons: Vec<(String, usize)> = reasons.into_iter().collect();
+    reasons.sort_by_key(|(reason, count)| (Reverse(*count), reason.clone()));
+    let mut table = String::from("| Recipes | What is left out |\n| --: | --- |\n");
+    _ = writeln!(table, "| {whole} of {all} | nothing |");
+    for (reason, count) in reasons {
+        _ = writeln!(table, "| {count} | {reason} |");
+    }
+    print!("{table}");
+    readme::replace("recipes", &table)
+}
+
 /// The job of a recipe, with other values for some fields.
 fn open(recipe: &Recipe, fields: Vec<(FieldId, Value)>, gpus: Option<u64>) -> Opened {
     let refused = |note: String| Opened {
         link: None,
         needs: String::new(),
         verdict: "refused",
+        left_out: vec![note.clone()],
         note,
     };
     let mut fields = fields;
@@ -97,12 +132,9 @@ fn open(recipe: &Recipe, fields: Vec<(FieldId, Value)>, gpus: Option<u64>) -> Op
         return refused(errors.join("; "));
     };
     let summary = Summary::new(config, &estimate(config));
-    let marks: Vec<String> = setup
-        .job
-        .not_modelled
-        .iter()
-        .map(ToString::to_string)
-        .collect();
+    let marks = &setup.job.not_modelled;
+    let notes: Vec<String> = marks.iter().map(ToString::to_string).collect();
+    let left_out = marks.iter().map(|mark| mark.reason.clone().into_owned()).collect();
     let state = ShareState {
         setup,
         ..ShareState::default()
@@ -117,7 +149,8 @@ fn open(recipe: &Recipe, fields: Vec<(FieldId, Value)>, gpus: Option<u64>) -> Op
             Verdict::NotThisJob => "partly counted",
             Verdict::Unknown => "no GPU known",
         },
-        note: marks.join("; "),
+        note: notes.join("; "),
+        left_out,
     }
 }
 

@@ -35,6 +35,7 @@ pub(super) fn settle(draft: &mut JobDraft, offloading: Option<&KeyValue>) {
         forget(draft, FieldId::num_query_groups, why);
     }
     built_by_class(draft);
+    layer_wise_muon(draft);
     let grad = FieldId::overlap_grad_reduce;
     if draft.has(grad) && !is_on(&draft.settings, grad) {
         let why = "without overlap_grad_reduce it changes no buffers";
@@ -70,6 +71,26 @@ pub(super) fn partly_followed(
     draft.settings.set(id, known);
     if is_empty && id == FieldId::offload_modules {
         draft.nothing_offloaded = true;
+    }
+}
+
+/// Parameters in fp8 beside the older name of Muon with sharded states, which Megatron-LM's command line refuses and
+/// Megatron-Bridge does not: the newer name says the same.
+fn layer_wise_muon(draft: &mut JobDraft) {
+    let optimizer = draft.settings.get(FieldId::optimizer).map(word);
+    if optimizer.as_deref() == Some("dist_muon")
+        && is_on(&draft.settings, FieldId::fp8_param_gather)
+    {
+        let muon = Value::Text(String::from("muon"));
+        draft.settings.set(FieldId::optimizer, muon);
+        let distributed = FieldId::use_distributed_optimizer;
+        draft.settings.set(distributed, Value::Bool(true));
+        for row in draft.report.iter_mut() {
+            if row.field == Some(FieldId::optimizer) || row.field == Some(distributed) {
+                row.status = KeyStatus::Derived;
+                row.note = "Megatron-LM calls it muon with use_distributed_optimizer".into();
+            }
+        }
     }
 }
 

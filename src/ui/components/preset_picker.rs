@@ -77,6 +77,9 @@ pub fn PresetPicker() -> impl IntoView {
                 </div>
                 <Show when=move || is_wanted.get()>
                     <PresetList chosen query order />
+                    <a class="preset-more" href="./recipes.html">
+                        "Every recipe that Megatron-Bridge publishes"
+                    </a>
                 </Show>
             </div>
         </div>

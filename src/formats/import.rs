@@ -16,6 +16,7 @@ mod precision;
 mod rules;
 mod sources;
 mod values;
+pub(super) mod vision;
 mod vocabulary;
 
 use std::borrow::Cow;
@@ -32,6 +33,7 @@ use super::training_log::LogMeasurements;
 use super::{frameworks, overrides, paste, shell, yaml};
 use crate::config::fields::FieldId;
 use crate::config::not_modelled::MemoryEffect;
+use vision::VisionTower;
 
 /// Longest text that is read, in bytes.
 pub const MAX_BYTES: usize = 5_000_000;
@@ -64,6 +66,8 @@ pub struct Import {
     pub questions: Vec<Question>,
     /// The measurements in the text, where it is a training log.
     pub measured: Option<LogMeasurements>,
+    /// The vision tower beside the language model. It becomes a module of the job when the number of GPUs is known.
+    pub vision: Option<VisionTower>,
 }
 
 /// One row of the report.

@@ -110,6 +110,7 @@ pub fn import_text(text: &str, options: &ImportOptions) -> Result<ImportedText, 
     missing_fields::answer(&mut import, &options.fields);
     if changes.is_none() {
         missing_fields::ask(&mut import);
+        import::vision::attach(&mut import);
     }
     Ok(ImportedText { import, changes })
 }

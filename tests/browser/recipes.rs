@@ -36,7 +36,10 @@ fn filters_narrow_the_recipes_and_a_row_opens_its_job() {
     let total = page.text(".summary .total");
     let number = |text: &str| -> f64 { text.split_whitespace().next().unwrap().parse().unwrap() };
     let listed = number(needs.as_str().unwrap());
-    assert!((number(&total) - listed).abs() < 0.1, "{total}, listed {listed}");
+    assert!(
+        (number(&total) - listed).abs() < 0.1,
+        "{total}, listed {listed}"
+    );
     assert_eq!(page.complaints(), Vec::<String>::new());
 }
 
@@ -48,5 +51,8 @@ fn it_fits_a_phone() {
     page.eval("document.querySelector('details.group').open = true");
     page.until("document.querySelector('tr[data-measure]')");
     page.screenshot("recipes-phone");
-    assert_eq!(page.eval("document.documentElement.scrollWidth"), json!(320));
+    assert_eq!(
+        page.eval("document.documentElement.scrollWidth"),
+        json!(320)
+    );
 }

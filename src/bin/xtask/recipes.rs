@@ -134,7 +134,10 @@ fn open(recipe: &Recipe, fields: Vec<(FieldId, Value)>, gpus: Option<u64>) -> Op
     let summary = Summary::new(config, &estimate(config));
     let marks = &setup.job.not_modelled;
     let notes: Vec<String> = marks.iter().map(ToString::to_string).collect();
-    let left_out = marks.iter().map(|mark| mark.reason.clone().into_owned()).collect();
+    let left_out = marks
+        .iter()
+        .map(|mark| mark.reason.clone().into_owned())
+        .collect();
     let state = ShareState {
         setup,
         ..ShareState::default()

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use super::missing::Missing;
+use super::vision::VisionTower;
 use super::{Import, Question, Row};
 use crate::config::canonical::{Meaning, hybrid_pattern, meaning};
 use crate::config::fields::FieldId;
@@ -39,6 +40,8 @@ pub(super) struct JobDraft {
     pub(super) nothing_offloaded: bool,
     /// The class of the model, where the text names it.
     pub(super) model_class: Option<KeyValue>,
+    /// The vision tower beside the language model.
+    pub(super) vision: Option<VisionTower>,
     /// The index of the report row that set a field.
     rows: BTreeMap<FieldId, usize>,
 }
@@ -54,6 +57,7 @@ impl JobDraft {
             marks: Vec::new(),
             nothing_offloaded: false,
             model_class: None,
+            vision: None,
             rows: BTreeMap::new(),
         }
     }
@@ -231,6 +235,7 @@ impl JobDraft {
             report: self.report,
             questions: self.questions,
             measured: None,
+            vision: self.vision,
         }
     }
 }

@@ -7,6 +7,7 @@ use std::fs;
 use megatron_memory::config::check;
 use megatron_memory::config::choices::AdapterType;
 use megatron_memory::config::fields::FieldId;
+use megatron_memory::config::job::Config;
 use megatron_memory::evidence::{Recipe, read_performance, read_recipes};
 use megatron_memory::formats::detect::{Format, detect};
 use megatron_memory::formats::import_text::{ImportOptions, import_text};
@@ -33,6 +34,17 @@ enum Outcome {
     Silent,
 }
 
+/// Parameters of all modules. Published numbers are those of models without adapters.
+fn parameters(config: &Config) -> u64 {
+    let counted = estimate(config);
+    let modules = counted.modules.iter().zip(config.modules());
+    let each = modules.map(|(counted, module)| match module.args().peft_type {
+        AdapterType::None => counted.parameters.total(),
+        _ => counted.parameters.total() - counted.parameters.trainable(module),
+    });
+    each.sum()
+}
+
 fn outcome(recipe: &Recipe, expected: u64) -> (Outcome, String) {
     let found = detect(&recipe.text).unwrap();
     assert_eq!(found.format, Format::BridgeYaml, "{}", recipe.id);
@@ -50,13 +62,7 @@ fn outcome(recipe: &Recipe, expected: u64) -> (Outcome, String) {
         let errors: Vec<_> = checked.errors().map(|p| p.message.as_str()).collect();
         return (Outcome::Refused, errors.join("; "));
     };
-    let counted = &estimate(config).modules[0].parameters;
-    let module = &config.modules()[0];
-    let parameters = match module.args().peft_type {
-        AdapterType::None => counted.total(),
-        // Published numbers are those of the model without adapters.
-        _ => counted.total() - counted.trainable(module),
-    };
+    let parameters = parameters(config);
     let is_same = parameters.abs_diff(expected) * 1000 <= expected;
     let count = format!("{parameters}, not {expected}");
     match (job.not_modelled.is_empty(), is_same) {
@@ -133,7 +139,7 @@ fn rows_of_the_performance_table_are_jobs() {
                 row.recipe
             );
         }
-        let parameters = estimate(&config).modules[0].parameters.total();
+        let parameters = parameters(&config);
         let is_same = |real: u64| parameters.abs_diff(real) * 1000 <= real;
         let is_marked = !import.state.setup.job.not_modelled.is_empty();
         assert!(

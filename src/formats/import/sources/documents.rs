@@ -40,6 +40,7 @@ pub(in crate::formats::import) fn link(text: &str) -> Result<Import, ImportError
         state,
         questions: Vec::new(),
         measured: None,
+        vision: None,
     })
 }
 
@@ -55,6 +56,7 @@ pub(in crate::formats::import) fn own_json(text: &str) -> Result<Import, ImportE
         state: document.state,
         questions: Vec::new(),
         measured: None,
+        vision: None,
     })
 }
 
@@ -74,6 +76,7 @@ pub(in crate::formats::import) fn hub_model(text: &str) -> Result<Import, Import
         report: Vec::new(),
         questions: Vec::new(),
         measured: None,
+        vision: None,
     };
     let contents = named.and_then(|(preset, name)| Some((preset, preset.contents()?, name)));
     let Some((preset, contents, name)) = contents else {
@@ -134,6 +137,7 @@ pub(in crate::formats::import) fn hf_config(text: &str) -> Result<Import, Import
         },
         questions: Vec::new(),
         measured: None,
+        vision: None,
     })
 }
 

@@ -11,7 +11,7 @@ use crate::formats::dialects::Dialect;
 use crate::formats::import::combined::{self, CombinedKeys};
 use crate::formats::import::draft::{JobDraft, KeyValue};
 use crate::formats::import::rules::{Decides, decides};
-use crate::formats::import::{Import, ImportError, Options, Question, bridge};
+use crate::formats::import::{Import, ImportError, Options, Question, bridge, vision};
 use crate::formats::interpolation;
 use crate::formats::megatron_args::{self, Arity};
 use crate::formats::node::{Data, Entry, Node};
@@ -264,6 +264,7 @@ pub(super) fn read_tree(
     limit_keys(leaves.len())?;
     if dialect == Dialect::Bridge {
         mark_model_class(root, &mut draft)?;
+        draft.vision = vision::read(root);
     }
     for item in leaves {
         // The layers of some models are a part of their own.

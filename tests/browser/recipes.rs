@@ -33,7 +33,7 @@ fn filters_narrow_the_recipes_and_a_row_opens_its_job() {
     let needs = page.eval(&format!("{row}.cells[3].textContent"));
     page.eval(&format!("{row}.querySelector('a.model').click()"));
     page.until("!document.querySelector('#app > .shell')");
-    let total = page.text(".summary .total");
+    let total = page.text("[data-testid=total]");
     let number = |text: &str| -> f64 { text.split_whitespace().next().unwrap().parse().unwrap() };
     let listed = number(needs.as_str().unwrap());
     assert!(

@@ -85,7 +85,7 @@ fn layer_wise_muon(draft: &mut JobDraft) {
         draft.settings.set(FieldId::optimizer, muon);
         let distributed = FieldId::use_distributed_optimizer;
         draft.settings.set(distributed, Value::Bool(true));
-        for row in draft.report.iter_mut() {
+        for row in &mut draft.report {
             if row.field == Some(FieldId::optimizer) || row.field == Some(distributed) {
                 row.status = KeyStatus::Derived;
                 row.note = "Megatron-LM calls it muon with use_distributed_optimizer".into();
@@ -130,6 +130,7 @@ const BUILT_BY_CLASS: &[(&str, FieldId)] = &[
     ("Gemma3", FieldId::post_layernorm),
     ("OlMoE", FieldId::qk_layernorm_all_heads),
     ("ExaoneMoe", FieldId::mtp_dense),
+    ("Qwen35VL", FieldId::attention_output_gate),
     ("Step35", FieldId::mtp_dense),
     ("Step37", FieldId::mtp_dense),
 ];
@@ -143,7 +144,8 @@ fn built_by_class(draft: &mut JobDraft) {
     let name = class.rsplit('.').next().unwrap_or_default();
     let has_mtp = draft.number(FieldId::mtp_num_layers).unwrap_or_default() > 0;
     for (part, id) in BUILT_BY_CLASS {
-        if name.contains(part) && (*id != FieldId::mtp_dense || has_mtp) {
+        let is_said = draft.has(*id);
+        if name.contains(part) && !is_said && (*id != FieldId::mtp_dense || has_mtp) {
             let note = "the class of the model builds it";
             draft.set(&item, *id, Value::Bool(true), KeyStatus::Derived, note);
         }

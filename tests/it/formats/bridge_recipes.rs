@@ -93,8 +93,8 @@ fn published_recipes_are_the_models_that_they_build() {
     };
     assert_eq!(count(Outcome::Silent), 0, "{}", list(Outcome::Silent));
     assert!(count(Outcome::Refused) == 0, "{}", list(Outcome::Refused));
-    // The others have marks: adapters, encoders, fp4, attention in fp8.
-    assert!(count(Outcome::Right) >= 218, "{}", count(Outcome::Right));
+    // The others have marks: encoders, paged stash, a tokenizer that stands in for another.
+    assert!(count(Outcome::Right) >= 338, "{}", count(Outcome::Right));
 }
 
 /// Every row of the table of container 26.08 is a job: the recipe that it was run with, or where that is not among the

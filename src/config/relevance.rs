@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::canonical::{Meaning, meaning};
+use super::canonical::{Meaning, is_on, meaning};
 use super::choices::{
     AdapterType, AttentionVariant, CudaGraphImpl, FrontEnd, HybridStackSpec, RecomputeGranularity,
 };
@@ -10,7 +10,7 @@ use super::condition::Condition;
 use super::fields::FieldId;
 use super::hybrid_pattern::{HybridPattern, LayerSymbol};
 use super::parse::Parsed;
-use super::raw::RawJob;
+use super::raw::{RawJob, Settings};
 use strum::VariantArray;
 
 /// The conditions that hold for one module of a job.
@@ -34,6 +34,18 @@ impl Relevance {
         let condition = id.field().relevant_if;
         condition.is_none_or(|condition| self.0.contains(&condition))
     }
+}
+
+/// Whether a field belongs to Megatron FSDP or to the optimizer on the CPU, which are off.
+#[must_use]
+pub fn is_switched_off(settings: &Settings, id: FieldId) -> bool {
+    let condition = id.field().relevant_if;
+    let switch = match condition {
+        Some(Condition::OptimizerOffload) => FieldId::optimizer_cpu_offload,
+        Some(Condition::MegatronFsdp) => FieldId::use_megatron_fsdp,
+        _ => return false,
+    };
+    !is_on(settings, switch)
 }
 
 fn holds(condition: Condition, job: &RawJob, module: usize) -> bool {

@@ -4,6 +4,7 @@ use crate::config::canonical::{Meaning, hybrid_pattern, meaning, set_names, to_v
 use crate::config::fields::FieldId;
 use crate::config::parse::Parsed;
 use crate::config::raw::Settings;
+use crate::config::relevance::is_switched_off;
 use crate::formats::dialects::{Dialect, destination_of};
 use crate::formats::import::python;
 use crate::value::Value;
@@ -18,10 +19,12 @@ pub(super) struct Argument {
 }
 
 /// The fields of `settings` that differ from the defaults of `dialect`, in declaration order. The micro batch size is always
-/// among them, since no framework has a default for it. So are fields for which the framework has no argument.
+/// among them, since no framework has a default for it. So are fields for which the framework has no argument. Fields of Megatron
+/// FSDP and of the optimizer on the CPU are not, where these are off.
 pub(super) fn arguments(settings: &Settings, dialect: Dialect) -> Vec<Argument> {
     let is_hybrid = hybrid_pattern(settings).is_some();
-    let differing = FieldId::ALL.iter().filter_map(|id| {
+    let relevant = |id: &&FieldId| !is_switched_off(settings, **id);
+    let differing = FieldId::ALL.iter().filter(relevant).filter_map(|id| {
         let means = meaning(*id, settings.get(*id));
         let destination = destination_of(*id);
         let default = if is_hybrid {

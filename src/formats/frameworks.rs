@@ -106,10 +106,11 @@ pub fn recognize(text: &str) -> Option<&'static str> {
     if is_python && text.contains("run.") {
         return Some("a recipe of NeMo 2, whose model is a class of another file");
     }
-    if ["pipe_parallel_size\"", "pipe-parallel-size\""]
-        .iter()
-        .any(|key| text.contains(key))
-    {
+    let stages = ["pipe_parallel_size", "pipe-parallel-size"];
+    let mut keys = stages
+        .into_iter()
+        .flat_map(|key| [format!("{key}\""), format!("{key}:")]);
+    if keys.any(|key| text.contains(&key)) {
         return Some(
             "a GPT-NeoX configuration, which trains with DeepSpeed instead of Megatron-Core",
         );

@@ -25,6 +25,7 @@ mod paste;
 mod precision;
 mod python;
 mod questions;
+mod real_files;
 mod recipe_functions;
 mod share_url;
 mod shell;

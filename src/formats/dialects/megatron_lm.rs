@@ -14,6 +14,10 @@ pub(super) fn find(name: &str) -> Option<KeyMeaning> {
     match underscored.as_str() {
         "tokenizer_type" => return Some(KeyMeaning::Rule(KeyRule::TokenizerType)),
         "tokenizer_model" => return Some(KeyMeaning::Rule(KeyRule::TokenizerModel)),
+        // Its name in earlier versions of Megatron-LM.
+        "linear_attention_type" => {
+            return Some(KeyMeaning::Field("experimental_attention_variant"));
+        }
         // Of Pai-Megatron-Patch, and of others that took them over.
         "patch_tokenizer_type" => return Some(KeyMeaning::Rule(KeyRule::PatchTokenizer)),
         "extra_vocab_size" => return Some(KeyMeaning::Rule(KeyRule::ExtraVocabulary)),

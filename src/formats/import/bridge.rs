@@ -7,6 +7,7 @@ use crate::config::canonical::{is_on, meaning};
 use crate::config::field::Kind;
 use crate::config::fields::FieldId;
 use crate::config::not_modelled::NotModelled;
+use crate::config::relevance::is_switched_off;
 use crate::formats::dialects::Dialect;
 use crate::formats::report::KeyStatus;
 use crate::value::Value;
@@ -49,6 +50,14 @@ pub(super) fn settle(draft: &mut JobDraft, offloading: Option<&KeyValue>) {
     if draft.has(fp8) && meaning(fp8, draft.settings.get(fp8)) == meaning(fp8, None) {
         let why = "there is no training in fp8";
         forget(draft, FieldId::moe_router_padding_for_quantization, why);
+    }
+    for id in [
+        FieldId::optimizer_offload_fraction,
+        FieldId::data_parallel_sharding_strategy,
+    ] {
+        if draft.has(id) && is_switched_off(&draft.settings, id) {
+            forget(draft, id, "what it belongs to is off");
+        }
     }
     let deferred = FieldId::defer_embedding_wgrad_compute;
     if draft.has(deferred) && !is_on(&draft.settings, deferred) {

@@ -11,6 +11,7 @@ use crate::config::fields::FieldId;
 use crate::config::hybrid_pattern::LayerSymbol;
 use crate::config::not_modelled::{self, MemoryEffect, NotModelled};
 use crate::config::raw::{RawJob, Settings};
+use crate::config::relevance::is_switched_off;
 use crate::formats::detect::Format;
 use crate::formats::dialects::{Dialect, destination_of};
 use crate::formats::report::{KeyStatus, shown};
@@ -188,7 +189,7 @@ impl JobDraft {
             };
             let Some(text) = default else { continue };
             let latent = matches!(id, FieldId::q_lora_rank | FieldId::kv_lora_rank);
-            if latent && !has_latent {
+            if latent && !has_latent || is_switched_off(&self.settings, *id) {
                 continue;
             }
             let value = python(text);

@@ -2,6 +2,7 @@
 
 use megatron_memory::config::check;
 use megatron_memory::config::fields::FieldId;
+use megatron_memory::export::bridge;
 use megatron_memory::formats::detect::{Format, detect};
 use megatron_memory::formats::import_text::{ImportOptions, ImportedText, import_text};
 use megatron_memory::value::Value;
@@ -236,4 +237,33 @@ fn a_file_of_another_kind_is_not_taken() {
         error.to_string(),
         "This looks like a Megatron-Bridge configuration, but 8 of its 10 keys are no settings of it; nothing was read."
     );
+}
+
+#[test]
+fn settings_of_what_is_off_are_not_carried() {
+    let text = "model:\n  num_layers: 4\n  hidden_size: 512\n  num_attention_heads: 8\n  seq_length: 1024\n  vocab_size: 1000\ntrain:\n  \
+        micro_batch_size: 1\n  global_batch_size: 16\noptimizer:\n  optimizer_cpu_offload: false\n  optimizer_offload_fraction: 0.0\n\
+        ddp:\n  use_distributed_optimizer: true\n  data_parallel_sharding_strategy: no_shard\n";
+    let off = [
+        FieldId::optimizer_offload_fraction,
+        FieldId::data_parallel_sharding_strategy,
+    ];
+    let import = read(text, None);
+    let job = &import.import.state.setup.job;
+    for id in off {
+        assert_eq!(job.shared.get(id), None, "{}", id.field().name);
+        let exported = bridge::overrides(job);
+        assert!(!exported.contains(id.field().name), "{exported}");
+    }
+    let on = text
+        .replace(
+            "optimizer_cpu_offload: false",
+            "optimizer_cpu_offload: true",
+        )
+        .replace("ddp:\n", "ddp:\n  use_megatron_fsdp: true\n");
+    let import = read(&on, None);
+    for id in off {
+        let value = import.import.state.setup.job.shared.get(id);
+        assert!(value.is_some(), "{}", id.field().name);
+    }
 }

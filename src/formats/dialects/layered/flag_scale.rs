@@ -63,6 +63,8 @@ const KEYS: &[(&str, KeyMeaning)] = &[
     ("mm_patch_merge_type", Irrelevant),
     ("attention_backend", Field("attention_backend")),
     ("freeze_ViT", FROZEN),
+    ("allow_missing_vision_projection_checkpoint", Irrelevant),
+    ("disable_vision_class_token", VISION),
     ("use_partial_reduce_for_shared_embedding", Irrelevant),
     ("recompute_granularity_per_stage_micro_batch", RECOMPUTED),
     ("recompute_method_per_stage_micro_batch", RECOMPUTED),
@@ -77,6 +79,8 @@ const KEYS: &[(&str, KeyMeaning)] = &[
     ),
 ];
 
+const VISION: KeyMeaning =
+    KeyMeaning::more("encoders beside the language model are not counted: add them as modules");
 const FROZEN: KeyMeaning =
     KeyMeaning::more("frozen parameters need no gradients and no optimizer states");
 const RECOMPUTED: KeyMeaning =

@@ -2,6 +2,7 @@
 
 use crate::config::canonical::is_on;
 use crate::config::fields::FieldId;
+use crate::config::not_modelled::NotModelled;
 use crate::formats::import::draft::{JobDraft, KeyValue};
 use crate::formats::import::values::int;
 use crate::formats::report::{KeyStatus, shown};
@@ -25,6 +26,10 @@ pub(super) fn settle(draft: &mut JobDraft, leaves: &[KeyValue]) {
         let mut items = leaves.iter();
         items.find(|item| item.key.rsplit('.').next() == Some(name))
     };
+    if find("tokenizer_path").is_some() && find("tokenizer_type").is_none() {
+        let reason = "without tokenizer_type it may be a job of RWKV, which is counted like a GPT";
+        draft.marks.push(NotModelled::new("data.tokenizer", reason));
+    }
     let id = FieldId::ffn_hidden_size;
     let Some(item) = find("multiple_of") else {
         return;

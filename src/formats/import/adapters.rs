@@ -59,6 +59,10 @@ impl AdapterKeys {
                         .unwrap_or_default()
                 }))
             }
+            Dialect::NemoRl => {
+                let enabled = self.find("enabled").is_some_and(|on| !is_off(&on.value));
+                Ok(enabled.then(|| named(AdapterType::Lora)).flatten())
+            }
             _ => {
                 let keys = ["type", "_target_", "_class", "peft"];
                 let kind = keys.into_iter().find_map(|name| self.find(name));
@@ -107,7 +111,7 @@ pub(super) fn combine(draft: &mut JobDraft, keys: &AdapterKeys) {
     let Some(kind) = kind else {
         for item in &keys.0 {
             if draft.report.iter().all(|row| row.key != item.key) {
-                let decides = matches!(bridge_name(setting_of(item)), "type" | "rank");
+                let decides = matches!(bridge_name(setting_of(item)), "type" | "rank" | "enabled");
                 let note = if decides {
                     "switched off"
                 } else {
@@ -130,6 +134,12 @@ pub(super) fn combine(draft: &mut JobDraft, keys: &AdapterKeys) {
     }
     for item in &keys.0 {
         one(draft, item, &kind);
+    }
+    let names = [FieldId::peft_target_modules, FieldId::peft_exclude_modules];
+    if dialect == Dialect::NemoRl && !names.into_iter().any(|id| draft.has(id)) {
+        // Lists of no names, which it writes down, mean all linear layers (`ModuleMatcher.match`).
+        let none = Value::Text("no_module".to_owned());
+        draft.default(FieldId::peft_exclude_modules, none);
     }
 }
 
@@ -158,6 +168,11 @@ pub(super) fn of_recipe(draft: &mut JobDraft, item: &KeyValue) {
 /// Sets the field of one key.
 fn one(draft: &mut JobDraft, item: &KeyValue, kind: &Value) {
     let name = bridge_name(setting_of(item));
+    if name == "enabled" {
+        let note = "LoRA";
+        draft.row(item, KeyStatus::Derived, Some(FieldId::peft_type), note);
+        return;
+    }
     let value = match (name, &item.value) {
         ("type", _) => kind,
         (_, value) => value,

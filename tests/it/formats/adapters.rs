@@ -57,6 +57,15 @@ fn adapters_are_read_from_every_front_end() {
             ["lora", "8", ""],
         ),
         (
+            "policy:\n  megatron_cfg:\n    enabled: true\n    tensor_model_parallel_size: 2\n    peft:\n      enabled: true\n      \
+             target_modules: [linear_qkv]\n      dim: 8\n      alpha: 32\n",
+            ["lora", "8", "linear_qkv"],
+        ),
+        (
+            "policy:\n  megatron_cfg:\n    enabled: true\n    tensor_model_parallel_size: 2\n    peft:\n      enabled: false\n      dim: 8\n",
+            ["", "", ""],
+        ),
+        (
             "megatron sft --lora_rank 16 --max_length 2048",
             ["", "", ""],
         ),

@@ -19,7 +19,6 @@ pub(super) const LAYOUT: Layout = Layout {
             "policy.megatron_cfg.empty_unused_memory_level",
             "train.empty_unused_memory_level",
         ),
-        ("policy.megatron_cfg.peft.enabled", "peft"),
         ("policy.megatron_cfg.fp8_cfg.enabled", "fp8_cfg"),
         ("policy.megatron_cfg.defer_fp32_logits", "logits"),
         ("policy.megatron_cfg.use_fused_linear_logprobs", "logits"),
@@ -36,6 +35,7 @@ pub(super) const LAYOUT: Layout = Layout {
             "ddp.",
         ),
         ("policy.megatron_cfg.model_overrides.", "model."),
+        ("policy.megatron_cfg.peft.", "peft."),
         ("policy.megatron_cfg.", "model."),
     ],
     ignored: &[
@@ -45,7 +45,6 @@ pub(super) const LAYOUT: Layout = Layout {
         "policy.megatron_cfg.enabled",
         "policy.megatron_cfg.force_",
         "policy.megatron_cfg.converter_type",
-        "policy.megatron_cfg.peft.",
         "policy.megatron_cfg.fp8_cfg.",
         "policy.megatron_cfg.fused_linear_logprobs_chunk_size",
         "policy.megatron_cfg.linear_ce_fusion_chunk_size",

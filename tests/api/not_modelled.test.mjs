@@ -11,7 +11,6 @@ const llama = { ...api.presets().find(({ id }) => id === "llama3-8b").job, world
 const marks = {
   use_torch_fsdp2: true,
   lora_rank: 16,
-  peft: "lora",
   gtp_weight_remat_size: 2,
   tensor_parallel_num_weight_shards: 16,
   perform_rl_step: true,
@@ -49,10 +48,11 @@ test("what is not modelled makes the number another job's, also after links and 
   }
 });
 
-test("what is off marks nothing, and marks can be removed", () => {
+test("what is off or modelled marks nothing, and marks can be removed", () => {
   for (const job of [
     { ...llama, use_torch_fsdp2: false },
     { ...llama, lora_rank: 0 },
+    { ...llama, peft: "lora" },
     { ...llama, not_modelled: [] },
   ]) {
     assert.deepEqual(api.estimate(job).not_modelled, []);

@@ -119,10 +119,7 @@ fn a_pinned_job_stays_and_undo_brings_everything_back() {
 #[test]
 fn a_job_of_several_modules_goes_out_and_comes_back() {
     let page = Page::open(LLAMA);
-    page.eval(
-        "((menu) => { menu.value = 'qwen3.5-vl-27b'; menu.dispatchEvent(new Event('change', { bubbles: true })); })\
-         (document.getElementById('preset'))",
-    );
+    page.choose_preset("qwen3.5-vl-27b");
     page.until("location.hash.includes('m=qwen')");
     show(&page, "export");
     choose(&page, "format", "json");

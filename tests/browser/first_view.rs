@@ -12,12 +12,13 @@ use super::page::Page;
 /// What stands around the copy in `index.html`.
 const MARKERS: [&str; 2] = ["<!-- first view -->\n", "<!-- /first view -->"];
 
-/// The header and the headline as HTML, an element a line, without what only scripts use, and with nothing in lists.
+/// The header and the headline as HTML, an element a line, without what only scripts use: nothing is in lists, and
+/// the list of models is not there, since only the attribute that is left out keeps it closed.
 const DRAWN: &str = "
     (() => {
       const copy = (selector) => document.querySelector(`#app ${selector}`).cloneNode(true);
       const [header, summary] = [copy('.header'), copy('.summary')];
-      for (const option of header.querySelectorAll('option, optgroup')) option.remove();
+      for (const option of header.querySelectorAll('option, optgroup, #presets')) option.remove();
       summary.querySelector('.headline-bar').replaceChildren();
       for (const part of [header, summary]) {
         for (const element of [part, ...part.querySelectorAll('*')]) {

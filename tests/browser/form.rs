@@ -487,13 +487,8 @@ fn fields_without_a_meaning_for_the_job_wait_and_keep_their_values() {
 #[test]
 fn another_model_keeps_the_parallelism_that_was_set_where_it_can() {
     let page = Page::open("v1;m=llama3-8b@1;gpus=64;tp=8;pp=2;cp=1;vpp=null;gbs=512");
-    let pick = |id: &str| {
-        page.eval(&format!(
-            "(() => {{ const s = document.getElementById('preset'); s.value = '{id}'; s.dispatchEvent(new Event('change', {{ bubbles: true }})); }})()"
-        ));
-        page.until(&format!("location.hash.includes('m={id}')"));
-    };
-    pick("llama3-70b");
+    page.choose_preset("llama3-70b");
+    page.until("location.hash.includes('m=llama3-70b')");
     assert_eq!(page.value("#field-pp"), "2");
     assert_eq!(page.value("#field-tp"), "8");
     assert!(page.text(".notice").contains("your parallelism"));
@@ -532,7 +527,7 @@ fn a_pinned_job_is_compared_bucket_by_bucket_and_the_link_holds_both() {
     let page = Page::open(SMALL);
     page.eval("[...document.querySelectorAll('.header button')].find((b) => b.innerText === 'Compare').click()");
     page.until("document.querySelector('.compare')");
-    assert!(page.text(".compare").contains("The settings are the same."));
+    assert!(page.text(".compare").contains("No setting differs."));
     page.click("[data-testid=undo]");
     page.until("!document.querySelector('.compare')");
     page.click("[data-testid=redo]");

@@ -27,9 +27,7 @@ fn keystrokes_are_no_entries_of_the_history_and_presets_are() {
     page.until("location.hash.includes('tp=')");
     assert_eq!(page.eval("history.length"), entries);
     let typed = page.fragment();
-    page.eval(
-        "(() => { const s = document.getElementById('preset'); s.value = 'deepseek-v3'; s.dispatchEvent(new Event('change', { bubbles: true })); })()",
-    );
+    page.choose_preset("deepseek-v3");
     page.until("location.hash.includes('deepseek-v3')");
     page.eval("history.back()");
     page.until("document.getElementById('preset').value === 'llama3-8b'");

@@ -20,9 +20,7 @@ fn choose(page: &Page, list: &str, entry: &str) {
 /// The reference layout, chosen from the list of presets.
 fn reference() -> Page {
     let page = Page::open("v1;m=llama3-8b@1");
-    page.click("#preset");
-    page.until("document.querySelector('#presets [value=\"qwen3.5-vl-27b\"]')");
-    page.click("#presets [value='qwen3.5-vl-27b']");
+    page.choose_preset("qwen3.5-vl-27b");
     page.until("document.querySelectorAll('.module').length === 2");
     page
 }
@@ -59,7 +57,7 @@ fn a_larger_cluster_is_said_and_can_be_undone() {
     page.until("document.querySelectorAll('.module').length === 2");
     let gpus = page.value("#field-gpus");
     let said = page.text(".notice p");
-    assert!(said.contains(&format!("{gpus} in place of 8")), "{said}");
+    assert!(said.contains(&format!("images gets GPUs of its own (8 → {gpus})")), "{said}");
     // A wrong number of GPUs is wrong there too, whichever module is edited.
     page.fill("#field-gpus", "11");
     page.until("document.querySelector('#field-gpus-problems .problem-error')");

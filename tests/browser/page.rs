@@ -207,6 +207,15 @@ impl Page {
         self.browser.click(selector);
     }
 
+    /// Chooses a preset from the list that opens above the form, and waits until it is the page's job.
+    #[track_caller]
+    pub(crate) fn choose_preset(&self, id: &str) {
+        self.click("#preset");
+        self.until(&format!("document.querySelector('#presets [value=\"{id}\"]')"));
+        self.click(&format!("#presets [value='{id}']"));
+        self.until(&format!("document.getElementById('preset').value === '{id}'"));
+    }
+
     /// Types behind what already stands in a control, key by key.
     #[track_caller]
     pub(crate) fn type_keys(&self, selector: &str, keys: &str) {

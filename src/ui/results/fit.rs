@@ -35,10 +35,17 @@ pub(super) fn FitPanel() -> impl IntoView {
     view! {
         <Panel class="fit" title="fit-title">
             <PanelHead id="fit-title" title="Make it fit" note=note />
-            <Show when=move || is_over.get()>
-                <Assistant />
-            </Show>
-            <Limits />
+            <div class="fit-sizes">
+                <Limits />
+                <div class="fit-changes">
+                    <Show
+                        when=move || is_over.get()
+                        fallback=|| view! { <p class="panel-note">"Nothing has to change. A click on a size applies it."</p> }
+                    >
+                        <Assistant />
+                    </Show>
+                </div>
+            </div>
         </Panel>
     }
 }

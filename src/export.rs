@@ -12,6 +12,7 @@ pub mod links;
 pub mod megatron_args;
 pub mod one_gpu;
 pub mod pictures;
+mod plot_file;
 pub mod provenance;
 pub mod rank_map;
 pub mod style;
@@ -21,6 +22,7 @@ pub mod tables;
 pub use chart_file::{CHART_WIDTHS, ChartError, ChartOptions, chart_file};
 pub use export_text::{ExportError, ExportOptions, export_text};
 pub use format::{EmbedView, ExportFormat, LinkForm};
+pub use plot_file::{plot_csv, plot_svg};
 
 use thiserror::Error;
 

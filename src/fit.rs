@@ -12,6 +12,7 @@ mod measure;
 mod moves;
 mod price;
 mod search;
+mod sweep;
 
 pub use layout::LayoutSearch;
 pub use limits::{Limit, fewest_gpus, largest_micro_batch, longest_sequence};
@@ -19,3 +20,4 @@ pub use measure::Measured;
 pub use moves::{Change, Move};
 pub use price::{MoveKind, Price};
 pub use search::MoveSearch;
+pub use sweep::{PLOTTED, Sweep, SweepPoint};

@@ -5,7 +5,9 @@
 
 pub mod amount;
 pub mod caption;
+pub mod card;
 pub mod charts;
+pub mod curves;
 pub mod explain;
 pub mod headroom;
 pub mod in_flight;

@@ -13,7 +13,7 @@ use crate::report::rank_map::Coloring;
 
 #[wasm_bindgen(typescript_custom_section)]
 const TYPES: &str = r#"
-export type ChartName = "bucket_bar" | "stage_bars" | "buckets" | "components" | "timeline" | "rank_map" | (string & {});
+export type ChartName = "bucket_bar" | "stage_bars" | "buckets" | "components" | "timeline" | "rank_map" | "card" | (string & {});
 "#;
 
 /// The options of `svg`.
@@ -59,7 +59,7 @@ pub fn svg(
 
 impl SvgOptions {
     /// Checks the options and converts them to those of the core.
-    fn checked(self) -> Result<ChartOptions, JsValue> {
+    fn checked(self) -> Result<ChartOptions<'static>, JsValue> {
         let usual = ChartOptions::default();
         let coloring = |id: String| {
             let known = Coloring::by_id(&id);

@@ -24,7 +24,7 @@ pub const CHART_WIDTHS: RangeInclusive<u64> = 200..=4_000;
 
 /// The options of [`chart_file`].
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct ChartOptions {
+pub struct ChartOptions<'p> {
     /// The width in pixels, within [`CHART_WIDTHS`].
     pub width: u64,
     /// The unit of amounts.
@@ -33,16 +33,19 @@ pub struct ChartOptions {
     pub stage: Option<StageRef>,
     /// The quantity that the rank map shows as color. Other charts ignore it.
     pub coloring: Coloring,
+    /// The address of the calculator, with which the link of a card begins. Without one, a card has what comes after it.
+    pub page: &'p str,
 }
 
 /// A width of 720 pixels, amounts in GiB, the stage with the largest peak, ranks colored by memory.
-impl Default for ChartOptions {
+impl Default for ChartOptions<'_> {
     fn default() -> Self {
         Self {
             width: 720,
             unit: Unit::Gib,
             stage: None,
             coloring: Coloring::Memory,
+            page: "",
         }
     }
 }
@@ -71,7 +74,7 @@ pub enum ChartError {
 pub fn chart_file(
     share: &ShareState,
     chart: &str,
-    options: &ChartOptions,
+    options: &ChartOptions<'_>,
 ) -> Result<String, ChartError> {
     let unknown = || ChartError::UnknownChart(chart.to_owned());
     if !pictures::names().any(|(name, _)| name == chart) {
@@ -100,7 +103,10 @@ pub fn chart_file(
         row: ROW,
     };
     let model = share.setup.preset.as_ref().and_then(PresetRef::label);
-    let picture = pictures::draw(chart, &subject, model, options.coloring).ok_or_else(unknown)?;
-    let metadata = format!("{}: {}", made_by(), share_url::encode(share));
+    let hash = share_url::encode(share);
+    let link = format!("{}{hash}", options.page);
+    let picture = pictures::draw(chart, &subject, model, options.coloring, &link);
+    let picture = picture.ok_or_else(unknown)?;
+    let metadata = format!("{}: {hash}", made_by());
     Ok(picture.child(tag("metadata").text(metadata)).to_string())
 }

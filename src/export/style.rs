@@ -46,6 +46,22 @@ const RANK_RULES: [(&str, &str, &str); 11] = [
     ("rank-over", "fill", "bad"),
 ];
 
+/// The rules of a plot's lines.
+const CURVE_RULES: [(&str, &str, &str); 12] = [
+    ("curve-0", "stroke", "accent"),
+    ("curve-1", "stroke", "bucket-main_params_dense"),
+    ("curve-2", "stroke", "bucket-main_grads_dense"),
+    ("curve-3", "stroke", "bucket-activations_experts"),
+    ("curve-4", "stroke", "bucket-activations_attention"),
+    ("curve-5", "stroke", "bucket-buffers"),
+    ("dot-0", "fill", "accent"),
+    ("dot-1", "fill", "bucket-main_params_dense"),
+    ("dot-2", "fill", "bucket-main_grads_dense"),
+    ("dot-3", "fill", "bucket-activations_experts"),
+    ("dot-4", "fill", "bucket-activations_attention"),
+    ("dot-5", "fill", "bucket-buffers"),
+];
+
 /// The style sheet of charts for [`document`](super::svg::document): light colors, and dark ones where the reader's system
 /// prefers them.
 ///
@@ -60,6 +76,42 @@ pub fn standalone() -> String {
         ".texture{fill-opacity:.35}.band{fill-opacity:.18;stroke-dasharray:2 2}.peak{stroke-dasharray:1 3}\
          .gpu{stroke-dasharray:5 3}",
         RULES.into_iter().chain(fills),
+    )
+}
+
+/// The rules of a card.
+const CARD_RULES: [(&str, &str, &str); 6] = [
+    ("heading", "fill", "ink"),
+    ("headline", "fill", "ink"),
+    ("verdict", "fill", "faint"),
+    ("verdict-fits", "fill", "good"),
+    ("verdict-tight", "fill", "warn"),
+    ("verdict-over", "fill", "bad"),
+];
+
+/// The style sheet of a card.
+#[must_use]
+pub fn of_cards() -> String {
+    let buckets = Bucket::ALL.map(|bucket| format!("bucket-{}", bucket.id()));
+    let fills = buckets
+        .iter()
+        .map(|name| (name.as_str(), "fill", name.as_str()));
+    sheet(
+        ".heading{font:600 20px system-ui,sans-serif}.headline{font:650 32px system-ui,sans-serif}\
+         .verdict{font:600 16px system-ui,sans-serif}.texture{fill-opacity:.35}\
+         .band{fill-opacity:.18;stroke-dasharray:2 2}.gpu{stroke-dasharray:5 3}",
+        RULES.into_iter().chain(CARD_RULES).chain(fills),
+    )
+}
+
+/// The style sheet of a plot.
+#[must_use]
+pub fn of_plots() -> String {
+    sheet(
+        ".curve{stroke-width:2}.curve-1{stroke-dasharray:7 3}.curve-2{stroke-dasharray:2 2}\
+         .curve-3{stroke-dasharray:9 3 2 3}.curve-4{stroke-dasharray:4 4}.curve-5{stroke-dasharray:1 3}\
+         .band{fill-opacity:.18;stroke-dasharray:2 2}.peak{stroke-dasharray:1 3}.gpu{stroke-dasharray:5 3}",
+        RULES.into_iter().chain(CURVE_RULES),
     )
 }
 

@@ -44,7 +44,7 @@ pub fn csv(config: &Config, estimate: &Estimate) -> String {
 }
 
 /// A user's text as a CSV cell. A spreadsheet would evaluate text that begins like a formula; a quote in front prevents it.
-fn cell(text: &str) -> String {
+pub(super) fn cell(text: &str) -> String {
     let guard = if text.starts_with(['=', '+', '-', '@', '\t', '\r']) {
         "'"
     } else {

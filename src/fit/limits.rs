@@ -88,7 +88,7 @@ pub fn longest_sequence(job: &RawJob) -> Option<Limit> {
 }
 
 /// The settings of a sequence length.
-fn sequence_settings(job: &RawJob, module: usize, length: u64) -> Vec<(F, Value)> {
+pub(super) fn sequence_settings(job: &RawJob, module: usize, length: u64) -> Vec<(F, Value)> {
     let mut settings = vec![(F::seq_length, Value::Int(length.into()))];
     if job
         .number(module, F::max_position_embeddings)

@@ -22,6 +22,8 @@ pub struct Measured {
     pub high: Bytes,
     /// The stage with the largest peak.
     pub worst: StageRef,
+    /// The memory of the GPU; `None` where none is chosen.
+    pub gpu: Option<Bytes>,
     /// Whether the GPU has at least `high`: the job fits even with the largest overheads. False where no GPU is chosen.
     pub fits: bool,
 }
@@ -37,6 +39,7 @@ impl Measured {
             low: range.low,
             high: range.high,
             worst: estimate.worst,
+            gpu: config.gpu_memory(),
             fits: config.gpu_memory().is_some_and(|gpu| range.high <= gpu),
         })
     }

@@ -6,6 +6,7 @@ use super::scene::{Anchor, Class, Drawing, Px, Scene};
 use super::summary::Summary;
 use crate::config::gpus;
 use crate::config::job::Config;
+use crate::memory::Estimate;
 use crate::memory::bucket::Bucket;
 use crate::units::Bytes;
 
@@ -19,17 +20,32 @@ const GAP: Px = Px::of(6);
 /// A job in a few words, such as `DeepSeek-V3 · 2,048 × H100 80 GB`. `model` is the model's name, where it has one.
 #[must_use]
 pub fn job_words(config: &Config, model: Option<&str>) -> String {
+    let cluster = gpu_words(config);
+    format!("{} · {cluster}", model.unwrap_or("Own model"))
+}
+
+/// The GPUs of a job, such as `2,048 × H100 80 GB`.
+#[must_use]
+pub fn gpu_words(config: &Config) -> String {
     let gpus = grouped(config.world_size());
     let id = config
         .modules()
         .first()
         .and_then(|m| m.args().gpu.as_deref());
     let gpu = id.map(|id| gpus::by_id(id).map_or(id, |gpu| gpu.name));
-    let cluster = match gpu {
+    match gpu {
         Some(gpu) => format!("{gpus} × {gpu}"),
         None => format!("{gpus} GPUs"),
-    };
-    format!("{} · {cluster}", model.unwrap_or("Own model"))
+    }
+}
+
+/// The buckets that hold memory on some stage.
+pub(super) fn held_buckets(estimate: &Estimate) -> impl Iterator<Item = Bucket> {
+    Bucket::ALL.into_iter().filter(|bucket| {
+        let modules = estimate.modules.iter();
+        let mut stages = modules.flat_map(|module| &module.stages);
+        stages.any(|stage| stage.bytes(*bucket) > Bytes::ZERO)
+    })
 }
 
 /// A picture with the job, the verdict and the buckets of the job below it.
@@ -41,18 +57,22 @@ pub fn with_caption(mut scene: Scene, subject: &Subject<'_>, model: Option<&str>
     for text in [&job, &verdict] {
         write_line(&mut scene, text);
     }
-    let held = Bucket::ALL.into_iter().filter(|bucket| {
-        let modules = subject.estimate.modules.iter();
-        let mut stages = modules.flat_map(|module| &module.stages);
-        stages.any(|stage| stage.bytes(*bucket) > Bytes::ZERO)
-    });
-    write_legend(&mut scene, held);
+    write_legend(&mut scene, held_buckets(subject.estimate));
     scene.title = format!("{job}: {}", scene.title);
     scene
 }
 
+/// A picture with some lines of text below it.
+#[must_use]
+pub fn with_lines(mut scene: Scene, lines: &[String]) -> Scene {
+    for line in lines {
+        write_line(&mut scene, line);
+    }
+    scene
+}
+
 /// Adds a line of text below a picture. What has no room goes to the next line.
-fn write_line(scene: &mut Scene, text: &str) {
+pub(super) fn write_line(scene: &mut Scene, text: &str) {
     let mut line = String::new();
     let mut lines = Vec::new();
     for word in text.split(' ') {
@@ -78,7 +98,7 @@ fn write_line(scene: &mut Scene, text: &str) {
 }
 
 /// Adds the names of buckets with their colors, as many in a line as have room.
-fn write_legend(scene: &mut Scene, buckets: impl Iterator<Item = Bucket>) {
+pub(super) fn write_legend(scene: &mut Scene, buckets: impl Iterator<Item = Bucket>) {
     let mut x = Px::ZERO;
     scene.height += LINE;
     for bucket in buckets {

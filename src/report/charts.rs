@@ -1,6 +1,6 @@
 //! The charts of an estimate. Each draws a [`Scene`].
 
-mod axis;
+pub(super) mod axis;
 pub mod bucket_bar;
 pub mod buckets;
 pub mod components;

@@ -9,6 +9,7 @@ use core::ops::{Add, AddAssign, Sub};
 
 use super::markup::Text;
 use super::target::Target;
+use super::verdict::Verdict;
 use crate::memory::bucket::Bucket;
 use crate::parallel::groups::View;
 
@@ -173,6 +174,16 @@ pub enum Class {
     Row,
     /// A sign on a stage that does not fit.
     Alarm,
+    /// The title of a card.
+    Heading,
+    /// The number of a card.
+    Headline,
+    /// The verdict of a card.
+    Verdict(Verdict),
+    /// The line of a job in a plot, by its number; up to 6 look different.
+    Curve(usize),
+    /// The mark of a value on such a line.
+    Dot(usize),
 }
 
 impl Class {
@@ -199,6 +210,13 @@ impl Class {
             Self::StageOver => "stage over",
             Self::Row => "row",
             Self::Alarm => "alarm",
+            Self::Heading => "heading",
+            Self::Headline => "headline",
+            Self::Verdict(verdict) => {
+                return ["verdict verdict-", verdict.style()].concat().into();
+            }
+            Self::Curve(number) => return format!("curve curve-{}", number % 6).into(),
+            Self::Dot(number) => return format!("dot dot-{}", number % 6).into(),
         })
     }
 
@@ -354,6 +372,22 @@ impl Drawing {
             shape: Shape::Text { x, y, anchor, text },
             target: None,
         }
+    }
+
+    /// The drawing at another place.
+    #[must_use]
+    pub fn moved(mut self, right: Px, down: Px) -> Self {
+        let moved = |(x, y): (Px, Px)| (x + right, y + down);
+        match &mut self.shape {
+            Shape::Rect { x, y, .. } | Shape::Text { x, y, .. } => (*x, *y) = moved((*x, *y)),
+            Shape::Area { corners } => {
+                for corner in corners {
+                    *corner = moved(*corner);
+                }
+            }
+            Shape::Line { from, to } => (*from, *to) = (moved(*from), moved(*to)),
+        }
+        self
     }
 
     /// The drawing with a target.

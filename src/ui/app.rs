@@ -9,7 +9,7 @@ use super::components::help_dialog::HelpDialog;
 use super::components::toasts::Toasts;
 use super::dialogs::{Dialogs, OpenDialog};
 use super::embed::Embed;
-use super::results::{Results, ResultsState};
+use super::results::{PlottedField, Results, ResultsState};
 use super::summary::Summary;
 use super::title::Title;
 use super::url_sync::UrlSync;
@@ -34,6 +34,7 @@ pub fn App() -> impl IntoView {
 #[component]
 fn Page() -> impl IntoView {
     ResultsState::provide();
+    PlottedField::provide();
     // An embed has no dialogs.
     provide_context(OpenDialog::default());
     view! {

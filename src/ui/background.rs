@@ -21,9 +21,18 @@ pub(super) fn when_idle<T: 'static>(
     advance: impl Fn(&mut T) -> bool + Clone + 'static,
 ) {
     let outcome = expect_context::<State>().outcome;
+    when_idle_after(move || outcome.track(), start, advance);
+}
+
+/// The same after other changes than those of the outcome: of whatever `track` reads.
+pub(super) fn when_idle_after<T: 'static>(
+    track: impl Fn() + 'static,
+    start: impl Fn() -> T + Clone + 'static,
+    advance: impl Fn(&mut T) -> bool + Clone + 'static,
+) {
     let work = Background::new();
     Effect::new(move |_| {
-        outcome.track();
+        track();
         let (start, advance) = (start.clone(), advance.clone());
         work.after(PAUSE, move || {
             let state = untrack(&start);

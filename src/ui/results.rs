@@ -14,6 +14,7 @@ mod highlight;
 mod numbers;
 mod panel;
 mod peaks;
+mod plot;
 mod ranks;
 mod savings;
 mod stages;
@@ -30,6 +31,8 @@ pub(super) use detail::TimelinePanel;
 use fit::FitPanel;
 use frameworks::FrameworksPanel;
 pub(super) use numbers::NumbersPanel;
+use plot::PlotPanel;
+pub(super) use plot::{PlottedField, SettingPlot};
 use ranks::RanksPanel;
 use savings::SavingsPanel;
 pub(super) use stages::{BucketLegend, StagesPanel};
@@ -44,6 +47,7 @@ pub(super) fn Results() -> impl IntoView {
             <FitPanel />
             <StagesPanel />
             <DetailPanel />
+            <PlotPanel />
             <SavingsPanel />
             <FrameworksPanel />
             <NumbersPanel />

@@ -576,16 +576,59 @@ fn other_values_show_what_they_would_come_to_and_a_click_applies_one() {
     page.until(
         "document.querySelector('#field-tp-help a')?.getAttribute('href') === './formulas.html#tp'",
     );
-    let four = "#row-tp .sweep [value='4']";
+    page.click("#row-tp .plot-tip");
+    page.until("document.querySelector('.plot .sweep button')");
+    page.until("document.activeElement.id === 'plot-title'");
+    let four = ".plot .sweep [value='4']";
     // Eight query groups take TP 8 and no more; there are eight GPUs.
-    assert_eq!(page.count("#row-tp .sweep button"), 4);
+    assert_eq!(page.count(".plot .sweep button"), 4);
     let foretold = page.text(&format!("{four} span"));
     assert!(!foretold.starts_with(&total(&page)), "{foretold}");
     page.click(four);
     page.until("document.getElementById('field-tp').value === '4'");
     assert!(foretold.starts_with(&total(&page)), "{foretold}");
-    assert_eq!(
-        page.eval(&format!("document.querySelector(\"{four}\").ariaPressed")),
-        "true"
+    page.until(&format!(
+        "document.querySelector(\"{four}\").ariaPressed === 'true'"
+    ));
+}
+
+#[test]
+fn a_plot_says_up_to_where_the_job_fits_and_has_a_line_for_the_pinned_job() {
+    let page = Page::open("v1;m=llama3-8b@2;vs;m=llama3-8b@2;rc=full;rm=uniform;rn=1");
+    // Nothing is worked out before it is asked for.
+    assert_eq!(page.count(".plot svg.scene"), 0);
+    page.click(".plot .choices [data-field=seq]");
+    page.until("document.querySelectorAll('.plot .curve-1').length > 2");
+    let words = page.text(".plot .readout");
+    let chip = page.text("[data-testid=longest-sequence] strong");
+    assert!(
+        words.contains(&format!("fits up to {chip}")),
+        "{words}: {chip}"
     );
+    assert_eq!(page.count(".plot .gpu"), 1);
+    page.eval("document.querySelector('.plot').scrollIntoView()");
+    page.screenshot("plot");
+    // The value nearest to the pointer says its numbers.
+    page.hover(".plot svg.scene");
+    page.until("document.querySelector('.plot .readout').innerText.startsWith('Sequence length ')");
+    page.until("document.querySelector('.plot .readout').innerText.includes('on the device')");
+    page.eval(
+        "(window.saved = [], HTMLAnchorElement.prototype.click = function () { if (this.download) saved.push([this.download, this.href]); }, 0)",
+    );
+    for (number, kind) in ["svg", "csv", "png"].into_iter().enumerate() {
+        page.click(&format!(".plot [name=plot-{kind}]"));
+        page.until(&format!("saved.length === {}", number + 1));
+        assert_eq!(
+            page.eval(&format!("saved[{number}][0]")),
+            format!("memory-seq.{kind}")
+        );
+    }
+    let text = |number: u32| page.eval(&format!("fetch(saved[{number}][1]).then((r) => r.text())"));
+    let (svg, csv) = (text(0).to_string(), text(1).to_string());
+    assert!(svg.contains("Llama 3 8B · 8 × H100 80 GB") && svg.contains("fits up to"));
+    assert!(csv.contains("seq_length") && csv.contains("Pinned: Llama 3 8B"));
+    // Pressed again, the setting closes its plot.
+    page.click(".plot .choices [data-field=seq]");
+    page.until("!document.querySelector('.plot svg.scene')");
+    assert_eq!(page.complaints(), Vec::<String>::new());
 }

@@ -26,9 +26,9 @@ const EDIT: &str = "\
 fn two_thousand_edits_leave_the_heap_where_two_hundred_did() {
     let page = Page::open("");
     page.eval(&format!("(() => {{ {EDIT} }})()"));
-    // Help and its sweep are drawn anew with every edit; undo keeps two hundred steps.
-    page.click("#row-tp .tip");
-    page.until("document.querySelector('#row-tp .sweep')");
+    // A plot is worked out anew after the edits; undo keeps two hundred steps.
+    page.click("#row-tp .plot-tip");
+    page.until("document.querySelector('.plot .sweep button')");
     let hundred = || page.eval("edit(100)").as_u64().unwrap();
     let sizes: Vec<u64> = (0..20).map(|_| hundred()).collect();
     // The memory grows by pages of 64 KiB. A few come with the holes between what stays; whatever leaked with every edit

@@ -57,7 +57,10 @@ fn a_larger_cluster_is_said_and_can_be_undone() {
     page.until("document.querySelectorAll('.module').length === 2");
     let gpus = page.value("#field-gpus");
     let said = page.text(".notice p");
-    assert!(said.contains(&format!("images gets GPUs of its own (8 → {gpus})")), "{said}");
+    assert!(
+        said.contains(&format!("images gets GPUs of its own (8 → {gpus})")),
+        "{said}"
+    );
     // A wrong number of GPUs is wrong there too, whichever module is edited.
     page.fill("#field-gpus", "11");
     page.until("document.querySelector('#field-gpus-problems .problem-error')");

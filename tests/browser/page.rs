@@ -211,9 +211,13 @@ impl Page {
     #[track_caller]
     pub(crate) fn choose_preset(&self, id: &str) {
         self.click("#preset");
-        self.until(&format!("document.querySelector('#presets [value=\"{id}\"]')"));
+        self.until(&format!(
+            "document.querySelector('#presets [value=\"{id}\"]')"
+        ));
         self.click(&format!("#presets [value='{id}']"));
-        self.until(&format!("document.getElementById('preset').value === '{id}'"));
+        self.until(&format!(
+            "document.getElementById('preset').value === '{id}'"
+        ));
     }
 
     /// Types behind what already stands in a control, key by key.

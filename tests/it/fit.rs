@@ -7,13 +7,16 @@ use megatron_memory::config::fields::FieldId as F;
 use megatron_memory::config::raw::RawJob;
 use megatron_memory::config::{NameSet, check};
 use megatron_memory::fit::{
-    LayoutSearch, Move, MoveKind, MoveSearch, Price, fewest_gpus, largest_micro_batch,
-    longest_sequence,
+    LayoutSearch, Move, MoveKind, MoveSearch, PLOTTED, Price, Sweep, fewest_gpus,
+    largest_micro_batch, longest_sequence,
 };
 use megatron_memory::formats::state::Setup;
 use megatron_memory::memory::estimate;
 use megatron_memory::memory::savings::{Choice, recomputed};
-use megatron_memory::presets::PRESETS;
+use megatron_memory::presets::{PRESETS, by_id};
+use megatron_memory::report::amount::{Unit, grouped};
+use megatron_memory::report::curves::{Curve, Plot, words};
+use megatron_memory::report::scene::{Px, Shape};
 use megatron_memory::report::summary::{Summary, Verdict};
 use megatron_memory::value::Value;
 
@@ -341,4 +344,102 @@ fn a_layout_is_found_for_other_gpus_than_those_of_the_job() {
     let mut search = LayoutSearch::new(&job).unwrap();
     while !search.advance(64) {}
     assert_eq!(search.settings(), None);
+}
+
+fn sweep(job: &RawJob, field: F) -> Option<Sweep> {
+    let mut sweep = Sweep::new(job, 0, field, None)?;
+    while !sweep.step() {}
+    Some(sweep)
+}
+
+#[test]
+fn every_point_of_a_plot_is_the_estimate_of_its_job() {
+    let mut points = 0;
+    for (name, job) in jobs_over_the_limit().into_iter().step_by(7) {
+        for sweep in PLOTTED.iter().filter_map(|field| sweep(&job, *field)) {
+            let label = format!("{} of {name}", sweep.field.field().name);
+            let values: Vec<u64> = sweep.points.iter().map(|point| point.value).collect();
+            assert!(values.is_sorted(), "{label}");
+            for point in &sweep.points {
+                let mut other = job.clone();
+                sweep.apply(point.value, &mut other);
+                let expected = summary(&other).unwrap();
+                assert_eq!(point.memory.peak, expected.total, "{label}");
+                assert_eq!(
+                    (point.memory.low, point.memory.high),
+                    expected.device,
+                    "{label}"
+                );
+                assert_eq!(
+                    point.memory.fits,
+                    expected.verdict == Verdict::Fits,
+                    "{label}"
+                );
+                points += 1;
+            }
+        }
+    }
+    assert!(points > 300, "{points}");
+}
+
+#[test]
+fn a_plot_says_which_values_fit() {
+    let job = Setup::of_preset(by_id("llama3-8b").unwrap()).job;
+    let said = |job: &RawJob, field| words(&sweep(job, field).unwrap()).unwrap();
+    let longest = longest_sequence(&job).unwrap().value;
+    let lengths = sweep(&job, F::seq_length).unwrap();
+    assert_eq!(lengths.limit(), Some(longest));
+    assert_eq!(
+        said(&job, F::seq_length),
+        format!("fits up to {} tokens", grouped(longest))
+    );
+    // More tensor parallelism needs less: half-way between the least and the most, some sizes fit.
+    let sizes = sweep(&job, F::tensor_model_parallel_size).unwrap().points;
+    let (first, last) = (sizes[0].memory.high, sizes[sizes.len() - 1].memory.high);
+    assert!(last < first);
+    let between = with(&job, &[(F::gpu_memory_mib, int((first.0 + last.0) >> 21))]);
+    let words_of_sizes = said(&between, F::tensor_model_parallel_size);
+    assert!(words_of_sizes.starts_with("fits from "), "{words_of_sizes}");
+    let nowhere = with(&job, &[(F::gpu_memory_mib, int(1000))]);
+    let nowhere = sweep(&nowhere, F::seq_length).unwrap();
+    assert_eq!(words(&nowhere).unwrap(), "fits with none of these values");
+    assert_eq!(nowhere.limit(), None);
+    // No number of experts is there to be changed.
+    assert_eq!(sweep(&job, F::num_experts), None);
+}
+
+#[test]
+fn a_plot_has_its_lines_within_its_picture() {
+    for width in [240, 720] {
+        for (name, job) in jobs_over_the_limit().into_iter().step_by(23) {
+            for sweep in PLOTTED.iter().filter_map(|field| sweep(&job, *field)) {
+                let field = sweep.field;
+                let curves = [Curve {
+                    name: name.clone(),
+                    sweep,
+                }];
+                let plot = Plot {
+                    field,
+                    curves: &curves,
+                    unit: Unit::Gib,
+                    width: Px::of(width),
+                };
+                let scene = plot.draw();
+                let inside = |(x, y): (Px, Px)| {
+                    let across = Px::ZERO..=scene.width;
+                    across.contains(&x) && (Px::ZERO..=scene.height).contains(&y)
+                };
+                for point in &curves[0].sweep.points {
+                    let x = plot.x(point.value).unwrap();
+                    assert_eq!(plot.nearest(x), Some(point), "{name}");
+                    assert!(inside((x, Px::ZERO)), "{name}");
+                }
+                for drawing in scene.behind.iter().chain(&scene.before) {
+                    if let Shape::Line { from, to } = drawing.shape {
+                        assert!(inside(from) && inside(to), "{name}: {drawing:?}");
+                    }
+                }
+            }
+        }
+    }
 }

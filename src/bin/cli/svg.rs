@@ -15,7 +15,7 @@ use super::output;
 pub(crate) struct DrawChart {
     #[command(flatten)]
     job: JobArgument,
-    /// The chart: `bucket_bar`, `stage_bars`, `buckets`, `components`, `timeline` or `rank_map`
+    /// The chart: `bucket_bar`, `stage_bars`, `buckets`, `components`, `timeline`, `rank_map` or `card`
     #[arg(long, default_value = "stage_bars")]
     chart: String,
     /// The width in pixels

@@ -53,8 +53,8 @@ fn draw(subject: &Subject<'_>) -> Scene {
     let scale = Scale::coarse(subject.unit);
     let gpu = gpu_within(summary.gpu, summary.total);
     let most = summary.device.1.max(gpu.unwrap_or(Bytes::ZERO));
-    let axis = Axis::new(most, subject);
-    let mut behind = axis.grid(subject);
+    let axis = Axis::new(most, subject.unit, subject.width);
+    let mut behind = axis.grid();
     let mut marks = Vec::new();
 
     let modules = subject.estimate.modules.len();
@@ -98,7 +98,7 @@ fn draw(subject: &Subject<'_>) -> Scene {
         }
         x += MODULE_GAP;
     }
-    let before = axis.gpu(subject, summary.gpu, gpu.is_some());
+    let before = axis.gpu(summary.gpu, gpu.is_some());
     Scene {
         id: CHART.id,
         width: subject.width,

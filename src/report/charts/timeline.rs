@@ -41,12 +41,13 @@ fn draw(subject: &Subject<'_>) -> Scene {
     let peak = stage.map_or(Bytes::ZERO, |stage| stage.total);
     let memory = subject.config.gpu_memory();
     let gpu = gpu_within(memory, peak);
-    let axis = Axis::new(peak.max(gpu.unwrap_or(Bytes::ZERO)), subject);
+    let most = peak.max(gpu.unwrap_or(Bytes::ZERO));
+    let axis = Axis::new(most, subject.unit, subject.width);
     let x = |i: usize| {
         let (i, all) = (i as u128, columns.len() as u128);
         LEFT + room.share(i, all)
     };
-    let mut behind = axis.grid(subject);
+    let mut behind = axis.grid();
     behind.extend(phases(&columns, &x));
     let scale = Scale::coarse(subject.unit);
     let mut before = Vec::new();
@@ -69,7 +70,7 @@ fn draw(subject: &Subject<'_>) -> Scene {
             text,
         ));
     }
-    before.extend(axis.gpu(subject, memory, gpu.is_some()));
+    before.extend(axis.gpu(memory, gpu.is_some()));
     Scene {
         id: CHART.id,
         width: subject.width,

@@ -13,7 +13,6 @@ mod section_fields;
 mod section_foot;
 mod section_summary;
 mod stepping;
-mod sweep;
 
 pub use control::{Select, TextBox, gpu_options};
 pub use field_search::SEARCH;
@@ -26,7 +25,6 @@ use field_row::FieldRow;
 use field_search::FieldSearch;
 use leptos::prelude::*;
 use section::FormSection;
-use sweep::Sweep;
 
 /// The settings pane: the search box, the modules and all sections.
 #[component]
@@ -54,29 +52,12 @@ pub fn FieldRows(fields: Vec<FieldId>) -> impl IntoView {
     view! { <div class="form embed-inputs">{rows.collect_view()}</div> }
 }
 
-/// What other values of some fields would come to, for an embed.
-#[component]
-pub fn FieldSweeps(fields: Vec<FieldId>) -> impl IntoView {
-    let sweeps = fields
-        .into_iter()
-        .filter(|id| has_steps(id.field()))
-        .map(|id| {
-            view! {
-                <section>
-                    <h2>{id.field().label}</h2>
-                    <Sweep id />
-                </section>
-            }
-        });
-    view! { <div class="form embed-sweeps">{sweeps.collect_view()}</div> }
-}
-
 /// The id of a field's control.
 pub fn control_id(field: &Field) -> String {
     format!("field-{}", field.key)
 }
 
-/// Whether the field is a number that has buttons to step it, and whose other values are tried.
+/// Whether the field is a number that has buttons to step it.
 fn has_steps(field: &Field) -> bool {
     let is_number = matches!(field.kind, Kind::Int { .. });
     is_number && matches!(field.group, Group::Parallelism | Group::Batch)

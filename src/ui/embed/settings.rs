@@ -3,9 +3,10 @@
 use leptos::prelude::*;
 
 use super::presentation::{Part, Presentation};
-use crate::config::field::{Group, Level};
+use crate::config::field::{Group, Kind, Level};
 use crate::config::fields::FieldId;
-use crate::ui::components::form::{FieldRows, FieldSweeps, FormSections};
+use crate::ui::components::form::{FieldRows, FormSections};
+use crate::ui::results::SettingPlot;
 use crate::ui::state::State;
 use crate::ui::values;
 
@@ -18,7 +19,7 @@ pub(super) fn Settings(asked: Presentation) -> impl IntoView {
         readonly,
     } = asked;
     if part == Part::Sweep {
-        return view! { <fieldset disabled=readonly><FieldSweeps fields=fields /></fieldset> }
+        return view! { <fieldset disabled=readonly><Plots fields=fields readonly /></fieldset> }
             .into_any();
     }
     if part == Part::Full && !readonly && fields.is_empty() {
@@ -38,6 +39,25 @@ pub(super) fn Settings(asked: Presentation) -> impl IntoView {
         {(!locked.is_empty()).then(|| view! { <LockedValues fields=locked /> })}
     }
     .into_any()
+}
+
+/// Memory against some settings, a plot for each that is a number.
+#[component]
+fn Plots(fields: Vec<FieldId>, readonly: bool) -> impl IntoView {
+    let plots = fields.into_iter().filter(|id| is_number(*id));
+    let plots = plots.map(|id| {
+        view! {
+            <section>
+                <h2>{id.field().label}</h2>
+                <SettingPlot id readonly />
+            </section>
+        }
+    });
+    view! { <div class="form embed-sweeps">{plots.collect_view()}</div> }
+}
+
+fn is_number(id: FieldId) -> bool {
+    matches!(id.field().kind, Kind::Int { .. })
 }
 
 /// Whether a field belongs to what a reader has to know about any job.

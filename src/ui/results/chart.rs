@@ -1,6 +1,6 @@
 //! The component that draws a [`Scene`] as SVG, and lets pointer and keys reach its marks.
 
-mod drawing;
+pub(super) mod drawing;
 mod layers;
 mod mark;
 
@@ -90,7 +90,7 @@ pub(super) fn Chart(
 }
 
 /// The width of an element in whole pixels.
-fn pixel_width(place: NodeRef<Div>) -> Signal<i32> {
+pub(super) fn pixel_width(place: NodeRef<Div>) -> Signal<i32> {
     let first = Size {
         width: FIRST_WIDTH,
         height: 0.0,

@@ -1,14 +1,13 @@
 //! The help of a field, which its `?` button opens below it.
 
-use super::sweep::Sweep;
-use super::{control_id, has_steps};
+use super::control_id;
 use crate::config::fields::FieldId;
 use crate::ui::state::State;
 use crate::ui::values::{default, shown};
 use crate::value::Value;
 use leptos::prelude::*;
 
-/// The help of a field; for a number, also what other values would come to.
+/// The help of a field.
 #[component]
 pub fn FieldHelp(id: FieldId, open: RwSignal<bool>) -> impl IntoView {
     view! {
@@ -19,7 +18,6 @@ pub fn FieldHelp(id: FieldId, open: RwSignal<bool>) -> impl IntoView {
         >
             <Show when=move || open.get()>
                 <HelpText id />
-                {has_steps(id.field()).then(|| view! { <Sweep id /> })}
             </Show>
         </div>
     }

@@ -10,6 +10,7 @@ use crate::config::field::{Field, Kind};
 use crate::config::fields::FieldId;
 use crate::config::problem::{Fix, Severity};
 use crate::ui::browser;
+use crate::ui::results::PlottedField;
 use crate::ui::state::State;
 use crate::ui::values::shown;
 use leptos::ev::KeyboardEvent;
@@ -119,6 +120,7 @@ fn FieldName(id: FieldId, changed: Memo<bool>, help_open: RwSignal<bool>) -> imp
             >
                 "?"
             </button>
+            {is_plottable(field).then(|| view! { <PlotButton id /> })}
             <button
                 type="button"
                 class="reset"
@@ -132,6 +134,33 @@ fn FieldName(id: FieldId, changed: Memo<bool>, help_open: RwSignal<bool>) -> imp
             <code class="flag">{flag(field)}</code>
         </div>
     }
+}
+
+/// Whether the field is a number, whose other values can be plotted.
+const fn is_plottable(field: &Field) -> bool {
+    matches!(field.kind, Kind::Int { .. })
+}
+
+/// Plots memory against the field, where there is a place for it.
+#[component]
+fn PlotButton(id: FieldId) -> impl IntoView {
+    let plotted = use_context::<PlottedField>();
+    plotted.map(|plotted| {
+        view! {
+            <button
+                type="button"
+                class="tip plot-tip"
+                aria-label=format!("Plot memory against {}", id.field().label)
+                aria-pressed=move || plotted.is(id).to_string()
+                title="Plot"
+                on:click=move |_| plotted.show(id)
+            >
+                <svg viewBox="0 0 12 12" aria-hidden="true">
+                    <path d="M1 1v10h10M3 8l3-2 2-3 3-1" />
+                </svg>
+            </button>
+        }
+    })
 }
 
 /// The field's Megatron-LM flag; empty for the calculator's own fields.

@@ -64,9 +64,11 @@ impl Selection {
     /// Why the format cannot say what the job is.
     pub(super) fn make(&self, share: &ShareState, unit: Unit) -> Result<String, String> {
         if let Some(chart) = self.chart() {
+            let page = browser::address("");
             let options = ChartOptions {
                 coloring: self.coloring,
                 unit,
+                page: &page,
                 ..ChartOptions::default()
             };
             return chart_file(share, chart, &options).map_err(|error| error.to_string());

@@ -77,16 +77,16 @@ pub(super) fn Assistant() -> impl IntoView {
     };
     view! {
         <div class="moves" data-testid="moves">
+            <div class="ways-out">
+                <LayOutButton />
+                <SearchButton />
+            </div>
             <ul>
                 <For each=move || 0..rows.read().len() key=|number| *number let:number>
                     <MoveItem rows=rows number=number />
                 </For>
             </ul>
             <p class="panel-note" hidden=move || status().is_empty()>{status}</p>
-            <div class="ways-out">
-                <LayOutButton />
-                <SearchButton />
-            </div>
         </div>
     }
 }

@@ -1,0 +1,81 @@
+//! What a plot shows, worked out between frames.
+
+use leptos::prelude::*;
+
+use crate::config::check;
+use crate::config::fields::FieldId;
+use crate::fit::Sweep;
+use crate::formats::state::{PresetRef, Setup};
+use crate::report::caption::job_words;
+use crate::report::curves::Curve;
+use crate::ui::background::when_idle_after;
+use crate::ui::state::State;
+
+/// The lines of a setting, and whether they are there. They are worked out anew when the reader pauses after a change; the earlier ones stay until then.
+pub(super) fn curves_of(id: FieldId, has_pinned: bool) -> (RwSignal<Vec<Curve>>, RwSignal<bool>) {
+    let state = expect_context::<State>();
+    let (curves, is_done) = (RwSignal::new(Vec::new()), RwSignal::new(false));
+    let track = move || {
+        state.setup.track();
+        state.module.track();
+        if has_pinned {
+            state.compare.track();
+        }
+    };
+    let start = move || {
+        let mut open = Vec::new();
+        if has_pinned && let Some(pinned) = state.compare.get() {
+            open.extend(curve(&pinned, "Pinned", state.module.get(), id, None));
+        }
+        let derived = state.derived_value(id);
+        open.extend(curve(
+            &state.setup.get(),
+            "",
+            state.module.get(),
+            id,
+            derived,
+        ));
+        (open, Vec::new())
+    };
+    when_idle_after(
+        track,
+        start,
+        move |(open, done): &mut (Vec<Curve>, Vec<Curve>)| {
+            let Some(curve) = open.last_mut() else {
+                if *curves.read_untracked() != *done {
+                    curves.set(core::mem::take(done));
+                }
+                is_done.set(true);
+                return true;
+            };
+            if curve.sweep.step() {
+                done.extend(open.pop());
+            }
+            false
+        },
+    );
+    (curves, is_done)
+}
+
+/// A line that has no points yet.
+fn curve(
+    setup: &Setup,
+    role: &str,
+    module: usize,
+    id: FieldId,
+    derived: Option<u64>,
+) -> Option<Curve> {
+    let sweep = Sweep::new(&setup.job, module, id, derived)?;
+    let model = setup.preset.as_ref().and_then(PresetRef::label);
+    let config = check(&setup.job).config;
+    let job = config.map_or_else(
+        || model.unwrap_or("Own model").to_owned(),
+        |config| job_words(&config, model),
+    );
+    let name = if role.is_empty() {
+        job
+    } else {
+        format!("{role}: {job}")
+    };
+    Some(Curve { name, sweep })
+}

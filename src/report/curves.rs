@@ -95,12 +95,8 @@ impl Plot<'_> {
         let scale = Scale::coarse(self.unit);
         let memory = point.memory;
         let of_gpu = memory.gpu.map_or_else(String::new, |gpu| {
-            let fits = match (memory.fits, memory.low > gpu) {
-                (true, _) => "fits",
-                (false, false) => "is tight",
-                (false, true) => "does not fit",
-            };
-            format!(": {fits} {}", scale.amount(gpu))
+            let verdict = memory.verdict().words().to_lowercase();
+            format!(", of {}: {verdict}", scale.amount(gpu))
         });
         format!(
             "{} {}: {} allocated, {} on the device{of_gpu}.",

@@ -9,7 +9,8 @@ use super::components::help_dialog::HelpDialog;
 use super::components::toasts::Toasts;
 use super::dialogs::{Dialogs, OpenDialog};
 use super::embed::Embed;
-use super::results::{PlottedField, Results, ResultsState};
+use super::results::{MeasuredLog, PlottedField, Results, ResultsState};
+use super::shelf::Shelf;
 use super::summary::Summary;
 use super::title::Title;
 use super::url_sync::UrlSync;
@@ -35,6 +36,8 @@ pub fn App() -> impl IntoView {
 fn Page() -> impl IntoView {
     ResultsState::provide();
     PlottedField::provide();
+    Shelf::provide();
+    MeasuredLog::provide();
     // An embed has no dialogs.
     provide_context(OpenDialog::default());
     view! {

@@ -10,10 +10,14 @@ mod detail;
 mod explain;
 mod fit;
 mod frameworks;
+mod gpus;
 mod highlight;
+mod index;
+mod measured;
 mod numbers;
 mod panel;
 mod peaks;
+mod plans;
 mod plot;
 mod ranks;
 mod savings;
@@ -30,7 +34,12 @@ use detail::DetailPanel;
 pub(super) use detail::TimelinePanel;
 use fit::FitPanel;
 use frameworks::FrameworksPanel;
+use gpus::GpusPanel;
+use index::PanelIndex;
+pub(super) use measured::MeasuredLog;
+use measured::MeasuredPanel;
 pub(super) use numbers::NumbersPanel;
+use plans::PlansPanel;
 use plot::PlotPanel;
 pub(super) use plot::{PlottedField, SettingPlot};
 use ranks::RanksPanel;
@@ -42,14 +51,18 @@ pub(super) use state::ResultsState;
 #[component]
 pub(super) fn Results() -> impl IntoView {
     view! {
+        <PanelIndex />
         <div class="results">
             <ComparePanel />
             <FitPanel />
             <StagesPanel />
             <DetailPanel />
             <PlotPanel />
+            <GpusPanel />
+            <PlansPanel />
             <SavingsPanel />
             <FrameworksPanel />
+            <MeasuredPanel />
             <NumbersPanel />
             <RanksPanel />
         </div>

@@ -15,6 +15,9 @@ use leptos::prelude::*;
 /// How long the link waits for the next keystroke, in milliseconds.
 const PAUSE: u32 = 250;
 
+/// The key in storage of the last job's link. `src/web/theme.js` goes back to it where the page is opened without a link.
+const LAST: &str = "last";
+
 /// The most remarks about a link that are shown.
 const MOST_NOTICES: usize = 6;
 
@@ -59,6 +62,9 @@ impl Address {
         let fragment = encode(&share);
         if self.fragment != fragment {
             browser::write_fragment(&fragment, entry);
+            if !browser::is_embed() {
+                browser::store(LAST, &fragment);
+            }
         }
         self.fragment = fragment;
         self.written = Some(share);

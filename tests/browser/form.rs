@@ -597,7 +597,7 @@ fn a_plot_says_up_to_where_the_job_fits_and_has_a_line_for_the_pinned_job() {
     let page = Page::open("v1;m=llama3-8b@2;vs;m=llama3-8b@2;rc=full;rm=uniform;rn=1");
     // Nothing is worked out before it is asked for.
     assert_eq!(page.count(".plot svg.scene"), 0);
-    page.click(".plot .choices [data-field=seq]");
+    page.click(".plot .plot-fields [data-field=seq]");
     page.until("document.querySelectorAll('.plot .curve-1').length > 2");
     let words = page.text(".plot .readout");
     let chip = page.text("[data-testid=longest-sequence] strong");
@@ -628,7 +628,142 @@ fn a_plot_says_up_to_where_the_job_fits_and_has_a_line_for_the_pinned_job() {
     assert!(svg.contains("Llama 3 8B · 8 × H100 80 GB") && svg.contains("fits up to"));
     assert!(csv.contains("seq_length") && csv.contains("Pinned: Llama 3 8B"));
     // Pressed again, the setting closes its plot.
-    page.click(".plot .choices [data-field=seq]");
+    page.click(".plot .plot-fields [data-field=seq]");
     page.until("!document.querySelector('.plot svg.scene')");
+    assert_eq!(page.complaints(), Vec::<String>::new());
+}
+
+#[test]
+fn plans_are_kept_compared_and_carried_in_a_file() {
+    let page = Page::open(SMALL);
+    let keep = |name: &str| {
+        page.fill("[name=plan-name]", name);
+        page.click("[name=keep-plan]");
+        page.until(&format!(
+            "[...document.querySelectorAll('.plans thead th')].some((th) => th.innerText.startsWith('{name}'))"
+        ));
+    };
+    keep("As it was");
+    page.fill("#field-tp", "4");
+    keep("Four ways");
+    page.fill("#field-tp", "8");
+    let row = |name: &str| {
+        page.eval(&format!(
+            "[...document.querySelectorAll('.plans tbody tr')].filter((tr) => tr.cells[0].innerText === '{name}')
+                .flatMap((tr) => [...tr.cells].slice(1).map((cell) => cell.innerText))"
+        ))
+    };
+    page.until("[...document.querySelectorAll('.plans td')].some((td) => td.innerText === '8')");
+    assert_eq!(row("Tensor parallel (TP)"), json!(["8", "1", "4"]));
+    let allocated = row("Allocated");
+    assert!(allocated[0].as_str().unwrap().starts_with(&total(&page)));
+    assert_ne!(allocated[0], allocated[1]);
+    // What does not differ is no row.
+    assert_eq!(row("Layers"), json!([]));
+    page.eval("document.querySelector('.plans').scrollIntoView()");
+    page.screenshot("plans");
+    page.eval(
+        "(window.saved = [], HTMLAnchorElement.prototype.click = function () { if (this.download) saved.push(this.href); }, 0)",
+    );
+    page.click("[name=plans-file]");
+    page.until("saved.length === 1");
+    let file = page.eval("fetch(saved[0]).then((r) => r.text())");
+    page.click("[aria-label='Remove As it was']");
+    page.click("[aria-label='Open Four ways']");
+    page.until("document.getElementById('field-tp').value === '4'");
+    page.until("document.querySelectorAll('.plans thead th').length === 3");
+    // Another visit has them still, and another browser has them from the file.
+    page.load("v1;m=llama3-8b@1");
+    assert_eq!(page.count(".plans thead th"), 3);
+    let other = Page::open(SMALL);
+    assert_eq!(other.count(".plans thead th"), 0);
+    other.eval(&format!(
+        "(() => {{ const data = new DataTransfer(); data.items.add(new File([{file}], 'plans.json'));
+            const input = document.querySelector('[name=plans-open]'); input.files = data.files;
+            input.dispatchEvent(new Event('change', {{ bubbles: true }})); }})()"
+    ));
+    other.until("document.querySelectorAll('.plans thead th').length === 4");
+    assert_eq!(other.complaints(), Vec::<String>::new());
+    assert_eq!(page.complaints(), Vec::<String>::new());
+}
+
+#[test]
+fn the_last_job_comes_back_and_a_link_wins_over_it() {
+    let page = Page::open("v1;m=llama3-8b@2");
+    page.fill("#field-mbs", "2");
+    page.press(TAB);
+    page.until("location.hash.includes('mbs=2')");
+    let last = page.fragment();
+    page.visit("about:blank");
+    page.load("");
+    assert_eq!(page.fragment(), last);
+    assert_eq!(page.value("#field-mbs"), "2");
+    page.visit("about:blank");
+    page.load("v1;m=qwen3-8b@1");
+    assert_eq!(page.fragment(), "v1;m=qwen3-8b@1");
+}
+
+#[test]
+fn the_same_job_is_shown_on_every_gpu_and_a_click_moves_it() {
+    let page = Page::open("v1;m=llama3-8b@2");
+    assert_eq!(page.count(".gpu-strip button"), 0);
+    page.click("[data-testid=all-gpus]");
+    page.until("document.querySelectorAll('.gpu-strip button').length > 10");
+    let pressed = "document.querySelector('.gpu-strip [aria-pressed=true]')?.value";
+    assert_eq!(page.eval(pressed), "h100-80gb");
+    page.click(".gpu-strip [value='b200']");
+    page.until("document.getElementById('gpu-type').value === 'b200'");
+    page.until(&format!("{pressed} === 'b200'"));
+    assert_eq!(page.complaints(), Vec::<String>::new());
+}
+
+#[test]
+fn the_index_leads_to_every_panel() {
+    let page = Page::open(SMALL);
+    let panels = page.eval(
+        "[...document.querySelectorAll('.panel-index [data-panel]')].map((b) => b.dataset.panel)",
+    );
+    for id in panels.as_array().unwrap() {
+        page.click(&format!("[data-panel={}]", id.as_str().unwrap()));
+        page.until(&format!("document.activeElement.id === {id}"));
+    }
+    let titles = "[...document.querySelectorAll('.results .panel h2')].length";
+    assert_eq!(page.eval(titles), panels.as_array().unwrap().len());
+}
+
+#[test]
+fn a_training_log_stands_beside_the_prediction_stage_by_stage() {
+    let page = Page::open("v1;m=llama3-8b@1;tp=2;pp=2;gpus=8;gbs=64");
+    let log = "[Rank 0] (after 2 iterations) memory (MB) | allocated: 17783.28 | max allocated: 21000.50 | reserved: 22000.00 | max reserved: 22000.00\n\
+        [Rank 4] (after 2 iterations) memory (MB) | allocated: 19000.00 | max allocated: 23000.25 | reserved: 24000.00 | max reserved: 25000.00\n";
+    let put = |text: &str| {
+        page.eval(&format!(
+            "((control) => {{ control.value = {}; control.dispatchEvent(new Event('change', {{ bubbles: true }})); }})(document.querySelector('[name=log]'))",
+            json!(text)
+        ));
+    };
+    put("no log at all");
+    page.until("document.querySelector('.notice').innerText.includes('No memory is reported')");
+    put(log);
+    page.until("document.querySelectorAll('.measured tbody tr').length === 2");
+    let cells = page.eval("[...document.querySelectorAll('.measured tbody tr')].map((tr) => [...tr.cells].map((cell) => cell.innerText))");
+    // 17783.28 MB as Megatron-LM prints them are MiB.
+    assert_eq!(cells[0][1], "17.37");
+    assert_eq!(cells[1][4], "22.46");
+    let peak = |stage: u8| {
+        page.click(&format!("#stages-{stage}"));
+        let selected = format!(
+            "document.querySelector('[data-testid=stage]').innerText.toLowerCase().includes('stage {stage}')"
+        );
+        page.until(&selected);
+        page.text(".detail .panel-note")
+    };
+    for stage in [0, 1] {
+        let predicted = cells[usize::from(stage)][5].as_str().unwrap().to_owned();
+        assert!(peak(stage).starts_with(&predicted), "{predicted}");
+    }
+    assert!(page.text(".measured-reasons").contains("Reserved memory"));
+    page.click("[name=forget-log]");
+    page.until("document.querySelector('[name=log]')");
     assert_eq!(page.complaints(), Vec::<String>::new());
 }

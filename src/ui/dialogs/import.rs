@@ -16,6 +16,7 @@ use self::source::Source;
 use super::parts::{Alert, CloseButton, Title};
 use super::{DialogKind, OpenDialog};
 use crate::ui::browser;
+use crate::ui::results::MeasuredLog;
 use crate::ui::state::State;
 
 /// The id of the sentence that says what Apply waits for.
@@ -79,9 +80,14 @@ fn Actions(session: RwSignal<ImportSession>) -> impl IntoView {
         }
     });
     let held_back = move || !waits.read().is_empty();
+    let log = use_context::<MeasuredLog>();
     let apply = move |_| match session.read_untracked().applied() {
         Some(page) => {
             dialog.close(DialogKind::Import);
+            // A training log has numbers to set beside the job's own.
+            if let Some(log) = log {
+                session.with_untracked(|session| log.read(session.text()));
+            }
             state.open(page);
         }
         None => browser::focus_first("dialog [aria-invalid=true]"),

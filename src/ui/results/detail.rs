@@ -80,9 +80,9 @@ fn StageHeading() -> impl IntoView {
     view! {
         <Show
             when=move || stage.read().is_some()
-            fallback=|| view! { <h2 id="detail-title">"Stage"</h2> }
+            fallback=|| view! { <h2 id="detail-title" tabindex="-1">"Stage"</h2> }
         >
-            <h2 id="detail-title" data-testid="stage">{move || data().map(|data| data.name)}</h2>
+            <h2 id="detail-title" tabindex="-1" data-testid="stage">{move || data().map(|data| data.name)}</h2>
             <p class="panel-note">{move || data().map(note)}</p>
             <Show
                 when=move || is_fullest.get()

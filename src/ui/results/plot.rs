@@ -60,7 +60,7 @@ pub(super) fn PlotPanel() -> impl IntoView {
     view! {
         <Panel class="plot" title=TITLE needs_result=false>
             <PanelHead id=TITLE title="Memory against a setting" note="the fullest GPU, all else as it is" />
-            <div class="choices" role="group" aria-label="Setting">
+            <div class="plot-fields" role="group" aria-label="Setting">
                 {PLOTTED
                     .into_iter()
                     .map(|id| {

@@ -25,7 +25,7 @@ pub(super) fn RanksPanel() -> impl IntoView {
         <Panel class="ranks" title="ranks-title">
             <div class="ranks-head">
                 <header class="panel-head">
-                    <h2 id="ranks-title">"Ranks"</h2>
+                    <h2 id="ranks-title" tabindex="-1">"Ranks"</h2>
                     <p class="panel-note">{count}</p>
                     <ColoringChoice coloring=ranks.coloring />
                 </header>

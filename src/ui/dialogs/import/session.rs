@@ -167,6 +167,11 @@ impl ImportSession {
         self.imported = Some(imported);
     }
 
+    /// The text, typed or from a file.
+    pub(super) fn text(&self) -> &str {
+        &self.text
+    }
+
     /// What the field for the text holds: nothing while the text is from a file, which may be long.
     pub(super) fn typed_text(&self) -> &str {
         match self.file {

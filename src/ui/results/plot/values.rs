@@ -3,10 +3,9 @@
 use leptos::prelude::*;
 
 use crate::config::fields::FieldId;
-use crate::fit::{Measured, SweepPoint};
+use crate::fit::SweepPoint;
 use crate::report::amount::{Scale, grouped};
 use crate::report::curves::Curve;
-use crate::report::verdict::Verdict;
 use crate::ui::state::State;
 
 /// The values of the job on the page.
@@ -50,22 +49,13 @@ fn ValueButton(
             type="button"
             value=point.value
             aria-pressed=is_current.to_string()
-            data-verdict=verdict(&point.memory).style()
+            data-verdict=point.memory.verdict().style()
             on:click=move |_| apply(state, id, &curves.read_untracked(), point.value)
         >
             <strong>{grouped(point.value)}</strong>
             " "
             <span>{amount}</span>
         </button>
-    }
-}
-
-fn verdict(memory: &Measured) -> Verdict {
-    match memory.gpu {
-        None => Verdict::Unknown,
-        Some(_) if memory.fits => Verdict::Fits,
-        Some(gpu) if memory.low > gpu => Verdict::DoesNotFit,
-        Some(_) => Verdict::Tight,
     }
 }
 

@@ -1,0 +1,21 @@
+//! The same job on other GPUs.
+
+use super::measure::Measured;
+use crate::config::fields::FieldId as F;
+use crate::config::gpus::Gpu;
+use crate::config::raw::RawJob;
+use crate::value::Value;
+
+/// Puts a job on another type of GPU, with all the memory that its driver reports.
+pub fn move_to(job: &mut RawJob, gpu: &Gpu) {
+    job.put(0, F::gpu, Value::Text(gpu.id.to_owned()));
+    job.put(0, F::gpu_memory_mib, Value::Null);
+}
+
+/// What a job needs on another type of GPU; `None` where Megatron refuses it there.
+#[must_use]
+pub fn on_gpu(job: &RawJob, gpu: &Gpu) -> Option<Measured> {
+    let mut job = job.clone();
+    move_to(&mut job, gpu);
+    Measured::of(&job)
+}

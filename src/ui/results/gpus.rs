@@ -1,0 +1,108 @@
+//! The same job on every type of GPU. A click puts the job there.
+
+use leptos::prelude::*;
+
+use super::panel::{Panel, PanelHead};
+use crate::config::fields::FieldId;
+use crate::config::gpus::{GPUS, Gpu};
+use crate::fit::{Measured, move_to, on_gpu};
+use crate::report::amount::Scale;
+use crate::report::headroom::Headroom;
+use crate::report::verdict::Verdict;
+use crate::ui::background::when_idle;
+use crate::ui::state::State;
+use crate::ui::values::shown;
+
+/// The id of the panel's title.
+const TITLE: &str = "gpus-title";
+
+/// The panel. Nothing is worked out before the reader opens it.
+#[component]
+pub(super) fn GpusPanel() -> impl IntoView {
+    let is_open = RwSignal::new(false);
+    view! {
+        <Panel class="gpus" title=TITLE>
+            <PanelHead id=TITLE title="On other GPUs" note="the same job with the same layout">
+                <button
+                    type="button"
+                    class="link"
+                    data-testid="all-gpus"
+                    aria-expanded=move || is_open.get().to_string()
+                    on:click=move |_| is_open.update(|open| *open = !*open)
+                >
+                    {move || if is_open.get() { "Close" } else { "Show all" }}
+                </button>
+            </PanelHead>
+            <Show when=move || is_open.get()>
+                <GpuStrip />
+            </Show>
+        </Panel>
+    }
+}
+
+/// A button for each type of GPU. While the job is worked out anew, the earlier numbers stay.
+#[component]
+fn GpuStrip() -> impl IntoView {
+    let state = expect_context::<State>();
+    let found = RwSignal::new(Vec::<Option<Measured>>::new());
+    when_idle(Vec::new, move |done: &mut Vec<Option<Measured>>| {
+        let Some(gpu) = GPUS.get(done.len()) else {
+            if *found.read_untracked() != *done {
+                found.set(core::mem::take(done));
+            }
+            return true;
+        };
+        done.push(on_gpu(&state.setup.read_untracked().job, gpu));
+        false
+    });
+    let now = Memo::new(move |_| {
+        let id = FieldId::gpu;
+        shown(id.field(), state.value(id).as_ref())
+    });
+    let buttons = move || {
+        let found = found.get();
+        let gpus = GPUS.iter().zip(found);
+        gpus.map(|(gpu, memory)| view! { <GpuButton gpu memory now /> })
+            .collect_view()
+    };
+    view! {
+        <div class="sweep gpu-strip" role="group" aria-label="The job on each type of GPU">
+            {buttons}
+        </div>
+    }
+}
+
+#[component]
+fn GpuButton(gpu: &'static Gpu, memory: Option<Measured>, now: Memo<String>) -> impl IntoView {
+    let state = expect_context::<State>();
+    let words = move || {
+        let scale = Scale::coarse(state.unit.get());
+        let headroom = |memory: Measured| {
+            let gpu = memory.gpu?;
+            Some(Headroom::of((memory.low, memory.high), gpu).words(scale))
+        };
+        match memory {
+            None => String::from("cannot run"),
+            Some(memory) => headroom(memory).unwrap_or_default(),
+        }
+    };
+    let verdict = memory.map_or(Verdict::Unknown, |memory| memory.verdict());
+    let apply = move |_| {
+        let mut job = state.setup.get_untracked().job;
+        move_to(&mut job, gpu);
+        state.edit(job);
+    };
+    view! {
+        <button
+            type="button"
+            value=gpu.id
+            aria-pressed=move || (*now.read() == gpu.id).to_string()
+            data-verdict=verdict.style()
+            on:click=apply
+        >
+            <strong>{gpu.name}</strong>
+            " "
+            <span>{format!("{} ", verdict.sign())} {words}</span>
+        </button>
+    }
+}

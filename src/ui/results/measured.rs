@@ -1,0 +1,177 @@
+//! What a training log measured beside the prediction, stage by stage.
+
+use std::sync::Arc;
+
+use leptos::prelude::*;
+
+use super::panel::{Panel, PanelHead, SidewaysScroll, column_headings};
+use super::state::ResultsState;
+use crate::evidence::{LogComparison, Reason, StageComparison, compare_log};
+use crate::formats::training_log::{self, LogMeasurements};
+use crate::report::amount::Scale;
+use crate::ui::browser::files;
+use crate::units::Bytes;
+
+/// The id of the panel's title.
+const TITLE: &str = "measured-title";
+
+/// The measurements of the log that the reader brought; provided as context.
+#[derive(Clone, Copy)]
+pub(in super::super) struct MeasuredLog(RwSignal<Option<Arc<LogMeasurements>>>);
+
+impl MeasuredLog {
+    /// Provides the context, without a log.
+    pub(in super::super) fn provide() {
+        provide_context(Self(RwSignal::new(None)));
+    }
+
+    /// Reads a log. Returns whether it has measurements.
+    pub(in super::super) fn read(self, text: &str) -> bool {
+        let measured = training_log::read(text).measured;
+        let is_useful = !measured.is_empty();
+        if is_useful {
+            self.0.set(Some(Arc::new(measured)));
+        }
+        is_useful
+    }
+}
+
+/// The panel: a field for the log, and the comparison.
+#[component]
+pub(super) fn MeasuredPanel() -> impl IntoView {
+    let page = expect_context::<ResultsState>().page;
+    let log = expect_context::<MeasuredLog>();
+    let take = move |text: &str| {
+        if !log.read(text) {
+            page.toasts
+                .tell("No memory is reported in it. Megatron-LM prints it with --log-memory-interval or after the first iteration.");
+        }
+    };
+    let has_log = Memo::new(move |_| log.0.read().is_some());
+    view! {
+        <Panel class="frameworks measured" title=TITLE>
+            <PanelHead id=TITLE title="Beside a measured run" note="a training log of this job; it stays in this page">
+                <button
+                    type="button"
+                    class="link"
+                    name="forget-log"
+                    hidden=move || !has_log.get()
+                    on:click=move |_| log.0.set(None)
+                >
+                    "Forget the log"
+                </button>
+            </PanelHead>
+            <Show when=move || has_log.get() fallback=move || view! { <LogSource take /> }>
+                <StageTable log=log.0 />
+            </Show>
+        </Panel>
+    }
+}
+
+/// Where a log is pasted or chosen.
+#[component]
+fn LogSource(take: impl Fn(&str) + Copy + 'static) -> impl IntoView {
+    view! {
+        <div class="plan-actions">
+            <textarea
+                name="log"
+                rows="2"
+                aria-label="A training log"
+                placeholder="Paste a training log"
+                spellcheck="false"
+                on:change:target=move |event| take(&event.target().value())
+                on:paste=move |event| {
+                    if let Some(text) = files::pasted(&event) {
+                        take(&text);
+                    }
+                }
+            ></textarea>
+            <label class="plan-file">
+                <span>"Or choose a file"</span>
+                <input
+                    type="file"
+                    name="log-file"
+                    on:change:target=move |event| {
+                        if let Some(file) = files::chosen(&event.target()) {
+                            files::read(file, move |_, text| take(&text));
+                        }
+                    }
+                />
+            </label>
+        </div>
+    }
+}
+
+/// The stages that the log measured.
+#[component]
+fn StageTable(log: RwSignal<Option<Arc<LogMeasurements>>>) -> impl IntoView {
+    let page = expect_context::<ResultsState>().page;
+    let compared = Memo::new(move |_| {
+        page.outcome.track();
+        let log = log.read();
+        log.as_ref()
+            .and_then(|log| compare_log(&page.setup.read().job, log))
+    });
+    move || {
+        let compared = compared.read();
+        let Some(LogComparison { stages }) = compared.as_ref() else {
+            let words = "The log has no number for a stage of this job: its layout is another one.";
+            return view! { <p class="panel-note">{words}</p> }.into_any();
+        };
+        let scale = Scale::fine(page.unit.get());
+        let rows = stages.iter().map(|stage| stage_row(stage, scale));
+        let rows = rows.collect_view();
+        let mut reasons: Vec<Reason> = stages
+            .iter()
+            .flat_map(|stage| stage.reasons.iter().copied())
+            .collect();
+        reasons.sort_unstable();
+        reasons.dedup();
+        let reasons = reasons
+            .into_iter()
+            .map(|reason| view! { <li>{reason.text()}</li> })
+            .collect_view();
+        view! {
+            <SidewaysScroll title=TITLE>
+                <table>
+                    {column_headings([
+                        "Stage",
+                        "Measured after a step",
+                        "Predicted",
+                        "Difference",
+                        "Measured peak",
+                        "Predicted",
+                        "Difference",
+                        "Reported",
+                    ])}
+                    <tbody>{rows}</tbody>
+                </table>
+            </SidewaysScroll>
+            <p class="panel-note">"Why they may differ:"</p>
+            <ul class="measured-reasons">{reasons}</ul>
+        }
+        .into_any()
+    }
+}
+
+/// The numbers of a stage.
+fn stage_row(stage: &StageComparison, scale: Scale) -> impl IntoView + use<> {
+    let report = stage.report.as_ref();
+    let cells = |measured: Option<Bytes>, predicted: Bytes| {
+        let number = |bytes| scale.number(bytes);
+        let change = measured.map(|measured| scale.change(measured, predicted));
+        view! {
+            <td>{measured.map(number)}</td>
+            <td>{number(predicted)}</td>
+            <td>{change}</td>
+        }
+    };
+    view! {
+        <tr>
+            <th scope="row">{stage.pp_rank}</th>
+            {cells(report.map(|report| report.allocated), stage.predicted_steady)}
+            {cells(report.map(|report| report.max_allocated), stage.predicted_peak)}
+            <td>{report.map(|report| format!("rank {}, {}", report.rank, report.words))}</td>
+        </tr>
+    }
+}

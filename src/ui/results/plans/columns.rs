@@ -1,0 +1,138 @@
+//! What the columns of plans say: the result of each job, and the settings in which any differs from the job on the page.
+
+use std::sync::Arc;
+
+use crate::config::check;
+use crate::config::fields::FieldId;
+use crate::config::raw::RawJob;
+use crate::formats::state::{PresetRef, Setup};
+use crate::report::amount::{Scale, Unit};
+use crate::report::caption::job_words;
+use crate::report::summary::{Summary, stage_name};
+use crate::ui::shelf::Plan;
+use crate::ui::state::Outcome;
+use crate::ui::values::{same, shown};
+
+/// The most settings that are listed.
+const MOST: usize = 40;
+
+/// A job with its result.
+#[derive(Clone)]
+pub(super) struct Column {
+    pub(super) name: String,
+    setup: Setup,
+    outcome: Option<Arc<Outcome>>,
+}
+
+/// Columns are of the same outcome where it is the same allocation: outcomes are never changed.
+impl PartialEq for Column {
+    fn eq(&self, other: &Self) -> bool {
+        let is_same_outcome = match (&self.outcome, &other.outcome) {
+            (Some(one), Some(other)) => Arc::ptr_eq(one, other),
+            (one, other) => one.is_none() && other.is_none(),
+        };
+        self.name == other.name && self.setup == other.setup && is_same_outcome
+    }
+}
+
+/// A row of the table: its name, and a text for each column with whether it differs from that of the job on the page.
+#[derive(Clone, PartialEq, Eq)]
+pub(super) struct Row {
+    pub(super) name: &'static str,
+    pub(super) cells: Vec<(String, bool)>,
+}
+
+impl Column {
+    /// The job on the page.
+    pub(super) fn of_page(setup: &Setup, outcome: Option<Arc<Outcome>>) -> Self {
+        Self {
+            name: String::new(),
+            setup: setup.clone(),
+            outcome,
+        }
+    }
+
+    /// A kept plan; `None` where its link cannot be read.
+    pub(super) fn of_plan(plan: &Plan) -> Option<Self> {
+        let setup = plan.setup()?;
+        let config = check(&setup.job).config;
+        Some(Self {
+            name: plan.name.clone(),
+            outcome: config.as_ref().map(Outcome::of).map(Arc::new),
+            setup,
+        })
+    }
+
+    /// Something of the result; a dash where the job cannot run.
+    fn result(&self, read: impl FnOnce(&Outcome, &Summary) -> String) -> String {
+        self.outcome.as_ref().map_or_else(
+            || String::from("–"),
+            |outcome| read(outcome, &Summary::new(&outcome.config, &outcome.estimate)),
+        )
+    }
+}
+
+/// The rows of some columns, the first of which is the job on the page.
+pub(super) fn rows(columns: &[&Column], unit: Unit) -> Vec<Row> {
+    let scale = Scale::coarse(unit);
+    let row = |name, read: &dyn Fn(&Column) -> String| {
+        let texts: Vec<String> = columns.iter().map(|column| read(column)).collect();
+        let first = texts.first().cloned();
+        let differs = |text: &String| first.as_ref() != Some(text);
+        let cells = texts.iter().map(|text| (text.clone(), differs(text)));
+        Row {
+            name,
+            cells: cells.collect(),
+        }
+    };
+    let mut rows = vec![
+        row("Job", &|column| {
+            let preset = column.setup.preset.as_ref();
+            let model = preset.and_then(PresetRef::label);
+            column.result(|outcome, _| job_words(&outcome.config, model))
+        }),
+        row("Allocated", &|column| {
+            column.result(|_, summary| scale.amount(summary.total))
+        }),
+        row("On the device", &|column| {
+            column.result(|_, summary| scale.range(summary.device.0, summary.device.1))
+        }),
+        row("Verdict", &|column| match &column.outcome {
+            None => String::from("Cannot run"),
+            Some(_) => column.result(|_, summary| {
+                let words = summary.verdict.words();
+                match summary.headroom() {
+                    Some(headroom) => format!("{words}, {}", headroom.words(scale)),
+                    None => words.to_owned(),
+                }
+            }),
+        }),
+        row("Fullest stage", &|column| {
+            column.result(|outcome, summary| stage_name(&outcome.config, summary.worst))
+        }),
+    ];
+    let differing = FieldId::ALL.iter().filter(|id| differs(columns, **id));
+    rows.extend(differing.take(MOST).map(|id| {
+        row(
+            id.field().label,
+            &|column| match shown(id.field(), column.setup.job.get(0, *id)) {
+                text if text.is_empty() => String::from("none"),
+                text => text,
+            },
+        )
+    }));
+    rows
+}
+
+/// Whether a setting of any column differs from that of the first one.
+fn differs(columns: &[&Column], id: FieldId) -> bool {
+    let value = |job: &RawJob| job.get(0, id).cloned();
+    let Some((first, rest)) = columns.split_first() else {
+        return false;
+    };
+    let first = value(&first.setup.job);
+    rest.iter().any(|column| {
+        let other = value(&column.setup.job);
+        !same(id.field(), first.as_ref(), other.as_ref())
+    })
+}

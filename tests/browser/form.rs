@@ -569,6 +569,15 @@ fn single_keys_can_be_turned_off_for_this_visit_and_the_next() {
     assert!(opens(&page));
 }
 
+/// Keeps what the page saves as files in `saved`, as pairs of a name and the content, in place of downloads.
+fn catch_files(page: &Page) {
+    page.eval(
+        "(window.saved = [], window.blobs = new Map(), window.address = URL.createObjectURL.bind(URL), \
+         URL.createObjectURL = (blob) => { const url = address(blob); blobs.set(url, blob); return url; }, \
+         HTMLAnchorElement.prototype.click = function () { if (this.download) saved.push([this.download, blobs.get(this.href)]); }, 0)",
+    );
+}
+
 #[test]
 fn other_values_show_what_they_would_come_to_and_a_click_applies_one() {
     let page = Page::open(SMALL);
@@ -594,7 +603,7 @@ fn other_values_show_what_they_would_come_to_and_a_click_applies_one() {
 
 #[test]
 fn a_plot_says_up_to_where_the_job_fits_and_has_a_line_for_the_pinned_job() {
-    let page = Page::open("v1;m=llama3-8b@2;vs;m=llama3-8b@2;rc=full;rm=uniform;rn=1");
+    let page = Page::open("v1;m=llama3-8b@2;vs;m=llama3-8b@2;tp=2");
     // Nothing is worked out before it is asked for.
     assert_eq!(page.count(".plot svg.scene"), 0);
     page.click(".plot .plot-fields [data-field=seq]");
@@ -612,9 +621,7 @@ fn a_plot_says_up_to_where_the_job_fits_and_has_a_line_for_the_pinned_job() {
     page.hover(".plot svg.scene");
     page.until("document.querySelector('.plot .readout').innerText.startsWith('Sequence length ')");
     page.until("document.querySelector('.plot .readout').innerText.includes('on the device')");
-    page.eval(
-        "(window.saved = [], HTMLAnchorElement.prototype.click = function () { if (this.download) saved.push([this.download, this.href]); }, 0)",
-    );
+    catch_files(&page);
     for (number, kind) in ["svg", "csv", "png"].into_iter().enumerate() {
         page.click(&format!(".plot [name=plot-{kind}]"));
         page.until(&format!("saved.length === {}", number + 1));
@@ -623,7 +630,7 @@ fn a_plot_says_up_to_where_the_job_fits_and_has_a_line_for_the_pinned_job() {
             format!("memory-seq.{kind}")
         );
     }
-    let text = |number: u32| page.eval(&format!("fetch(saved[{number}][1]).then((r) => r.text())"));
+    let text = |number: u32| page.eval(&format!("saved[{number}][1].text()"));
     let (svg, csv) = (text(0).to_string(), text(1).to_string());
     assert!(svg.contains("Llama 3 8B · 8 × H100 80 GB") && svg.contains("fits up to"));
     assert!(csv.contains("seq_length") && csv.contains("Pinned: Llama 3 8B"));
@@ -662,12 +669,10 @@ fn plans_are_kept_compared_and_carried_in_a_file() {
     assert_eq!(row("Layers"), json!([]));
     page.eval("document.querySelector('.plans').scrollIntoView()");
     page.screenshot("plans");
-    page.eval(
-        "(window.saved = [], HTMLAnchorElement.prototype.click = function () { if (this.download) saved.push(this.href); }, 0)",
-    );
+    catch_files(&page);
     page.click("[name=plans-file]");
     page.until("saved.length === 1");
-    let file = page.eval("fetch(saved[0]).then((r) => r.text())");
+    let file = page.eval("saved[0][1].text()");
     page.click("[aria-label='Remove As it was']");
     page.click("[aria-label='Open Four ways']");
     page.until("document.getElementById('field-tp').value === '4'");

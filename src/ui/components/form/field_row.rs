@@ -110,17 +110,19 @@ fn FieldName(id: FieldId, changed: Memo<bool>, help_open: RwSignal<bool>) -> imp
             <label id=format!("{control}-label") for=labeled>
                 {label}
             </label>
-            <button
-                type="button"
-                class="tip"
-                aria-label=format!("About {label}")
-                aria-expanded=move || help_open.get().to_string()
-                aria-controls=format!("{control}-help")
-                on:click=move |_| help_open.update(|open| *open = !*open)
-            >
-                "?"
-            </button>
-            {is_plottable(field).then(|| view! { <PlotButton id /> })}
+            <span class="tips">
+                <button
+                    type="button"
+                    class="tip"
+                    aria-label=format!("About {label}")
+                    aria-expanded=move || help_open.get().to_string()
+                    aria-controls=format!("{control}-help")
+                    on:click=move |_| help_open.update(|open| *open = !*open)
+                >
+                    "?"
+                </button>
+                {is_plottable(field).then(|| view! { <PlotButton id /> })}
+            </span>
             <button
                 type="button"
                 class="reset"

@@ -49,7 +49,10 @@ pub(super) fn curves_of(id: FieldId, has_pinned: bool) -> (RwSignal<Vec<Curve>>,
                 return true;
             };
             if curve.sweep.step() {
-                done.extend(open.pop());
+                // A pinned job that runs with no value has no line.
+                let has_points = |curve: &Curve| !curve.sweep.points.is_empty() || done.is_empty();
+                let line = open.pop().filter(has_points);
+                done.extend(line);
             }
             false
         },

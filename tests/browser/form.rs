@@ -751,6 +751,8 @@ fn a_training_log_stands_beside_the_prediction_stage_by_stage() {
     page.until("document.querySelector('.notice').innerText.includes('No memory is reported')");
     put(log);
     page.until("document.querySelectorAll('.measured tbody tr').length === 2");
+    // What is far out of sight has no inner text.
+    page.eval("document.querySelector('.measured').scrollIntoView()");
     let cells = page.eval("[...document.querySelectorAll('.measured tbody tr')].map((tr) => [...tr.cells].map((cell) => cell.innerText))");
     // 17783.28 MB as Megatron-LM prints them are MiB.
     assert_eq!(cells[0][1], "17.37");

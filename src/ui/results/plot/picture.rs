@@ -52,10 +52,9 @@ pub(super) fn PlotPicture(
         let (column, _) = browser::pointer_cell(event, columns, 1)?;
         let x = Px::of(i32::try_from(column).ok()?);
         let curves = curves.read_untracked();
-        let point = plot(id, &curves, Unit::default(), width)
+        plot(id, &curves, Unit::default(), width)
             .nearest(x)
-            .copied();
-        point
+            .copied()
     };
     let readout = move || {
         let curves = curves.read();

@@ -77,6 +77,7 @@ impl SvgOptions {
                 .map(coloring)
                 .transpose()?
                 .unwrap_or(usual.coloring),
+            page: usual.page,
         })
     }
 }

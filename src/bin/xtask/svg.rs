@@ -56,7 +56,13 @@ fn picture(link: &str, chart: &str) -> Result<String, Error> {
     let subject = fullest(config, &estimate, &lines);
     let preset = share.setup.preset.as_ref();
     let model = preset.and_then(PresetRef::label);
-    let picture = pictures::draw(chart, &subject, model, Coloring::Memory);
+    let picture = pictures::draw(
+        chart,
+        &subject,
+        model,
+        Coloring::Memory,
+        &share_url::encode(&share),
+    );
     let picture = picture.ok_or_else(|| pictures::unknown(chart))?;
     Ok(picture.to_string())
 }

@@ -59,7 +59,7 @@ pub struct Sweep {
 }
 
 impl Sweep {
-    /// A sweep over a setting of one of the job's modules; `None` where the setting is no whole number or has no value.
+    /// A sweep over a setting of one of the job's modules; `None` where the setting is no whole number, has no value, or is 0.
     /// `derived` is the value that the job has where the setting itself says none.
     #[must_use]
     pub fn new(job: &RawJob, module: usize, field: F, derived: Option<u64>) -> Option<Self> {
@@ -69,7 +69,9 @@ impl Sweep {
         let current = match job.get(module, field) {
             None | Some(Value::Null) => derived.or_else(|| now(job, module, field)),
             Some(_) => now(job, module, field),
-        }?;
+        };
+        // Of what is not there at all, there is nothing to change.
+        let current = current.filter(|value| *value > 0)?;
         let exact = match field {
             F::seq_length => longest_sequence(job),
             F::micro_batch_size => largest_micro_batch(job),

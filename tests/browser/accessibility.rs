@@ -102,7 +102,7 @@ const SMALL: &str = "
         const hits = (dx, dy) => target.contains(document.elementFromPoint(x + dx, y + dy));
         const sides = [[far, 0], [-far, 0], [0, far], [0, -far]];
         if (!sides.every(([dx, dy]) => hits(dx, dy))) {
-          small.push(`${control.tagName}.${control.className} ${control.innerText || control.id}: ${right - left} by ${bottom - top}`);
+          small.push(`${control.tagName}.${control.className} ${control.innerText || control.ariaLabel || control.id}: ${right - left} by ${bottom - top}`);
         }
       }
       return small;

@@ -757,6 +757,7 @@ fn a_training_log_stands_beside_the_prediction_stage_by_stage() {
     // 17783.28 MB as Megatron-LM prints them are MiB.
     assert_eq!(cells[0][1], "17.37");
     assert_eq!(cells[1][4], "22.46");
+    assert!(page.text(".measured-reasons").contains("Reserved memory"));
     let peak = |stage: u8| {
         page.click(&format!("#stages-{stage}"));
         let selected = format!(
@@ -769,7 +770,6 @@ fn a_training_log_stands_beside_the_prediction_stage_by_stage() {
         let predicted = cells[usize::from(stage)][5].as_str().unwrap().to_owned();
         assert!(peak(stage).starts_with(&predicted), "{predicted}");
     }
-    assert!(page.text(".measured-reasons").contains("Reserved memory"));
     page.click("[name=forget-log]");
     page.until("document.querySelector('[name=log]')");
     assert_eq!(page.complaints(), Vec::<String>::new());

@@ -6,7 +6,6 @@ use crate::config::raw::RawJob;
 use crate::config::validate;
 use crate::memory::overhead::memory_range;
 use crate::memory::{StageRef, estimate};
-use crate::report::verdict::Verdict;
 use crate::units::Bytes;
 
 /// Rules whose violation is a warning in a job's check, since only Megatron's scheduler refuses it when training starts.
@@ -30,17 +29,6 @@ pub struct Measured {
 }
 
 impl Measured {
-    /// Whether the job fits, by its numbers alone.
-    #[must_use]
-    pub fn verdict(&self) -> Verdict {
-        match self.gpu {
-            None => Verdict::Unknown,
-            Some(gpu) if self.low > gpu => Verdict::DoesNotFit,
-            Some(gpu) if self.high > gpu => Verdict::Tight,
-            Some(_) => Verdict::Fits,
-        }
-    }
-
     pub(super) fn new(config: &Config) -> Option<Self> {
         let estimate = estimate(config);
         let rank = &estimate.worst_rank;

@@ -3,6 +3,7 @@
 use super::amount::{Scale, Unit, grouped};
 use super::charts::axis::{Axis, BOTTOM, HEIGHT, LEFT, TOP, gpu_within};
 use super::scene::{Anchor, Class, Drawing, Px, Scene};
+use super::verdict::Verdict;
 use crate::config::fields::FieldId;
 use crate::fit::{Sweep, SweepPoint};
 use crate::units::Bytes;
@@ -95,7 +96,7 @@ impl Plot<'_> {
         let scale = Scale::coarse(self.unit);
         let memory = point.memory;
         let of_gpu = memory.gpu.map_or_else(String::new, |gpu| {
-            let verdict = memory.verdict().words().to_lowercase();
+            let verdict = Verdict::of_measured(&memory).words().to_lowercase();
             format!(", of {}: {verdict}", scale.amount(gpu))
         });
         format!(

@@ -4,6 +4,7 @@
 use super::amount::{Scale, Unit};
 use crate::config::job::Config;
 use crate::config::not_modelled::NotModelled;
+use crate::fit::Measured;
 use crate::units::Bytes;
 
 /// The verdict on a job that Megatron runs.
@@ -38,6 +39,17 @@ impl Verdict {
             None => Self::Unknown,
             Some(gpu) if low > gpu => Self::DoesNotFit,
             Some(gpu) if high > gpu => Self::Tight,
+            Some(_) => Self::Fits,
+        }
+    }
+
+    /// The verdict on a measured job, by its numbers alone.
+    #[must_use]
+    pub fn of_measured(memory: &Measured) -> Self {
+        match memory.gpu {
+            None => Self::Unknown,
+            Some(gpu) if memory.low > gpu => Self::DoesNotFit,
+            Some(gpu) if memory.high > gpu => Self::Tight,
             Some(_) => Self::Fits,
         }
     }

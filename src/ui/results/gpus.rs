@@ -86,7 +86,7 @@ fn GpuButton(gpu: &'static Gpu, memory: Option<Measured>, now: Memo<String>) -> 
             Some(memory) => headroom(memory).unwrap_or_default(),
         }
     };
-    let verdict = memory.map_or(Verdict::Unknown, |memory| memory.verdict());
+    let verdict = memory.map_or(Verdict::Unknown, |memory| Verdict::of_measured(&memory));
     let apply = move |_| {
         let mut job = state.setup.get_untracked().job;
         move_to(&mut job, gpu);

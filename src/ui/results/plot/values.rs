@@ -6,6 +6,7 @@ use crate::config::fields::FieldId;
 use crate::fit::SweepPoint;
 use crate::report::amount::{Scale, grouped};
 use crate::report::curves::Curve;
+use crate::report::verdict::Verdict;
 use crate::ui::state::State;
 
 /// The values of the job on the page.
@@ -49,7 +50,7 @@ fn ValueButton(
             type="button"
             value=point.value
             aria-pressed=is_current.to_string()
-            data-verdict=point.memory.verdict().style()
+            data-verdict=Verdict::of_measured(&point.memory).style()
             on:click=move |_| apply(state, id, &curves.read_untracked(), point.value)
         >
             <strong>{grouped(point.value)}</strong>

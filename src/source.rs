@@ -420,6 +420,16 @@ pub const RESERVED_RATIO: Source = Source {
     place: "https://github.com/MooreThreads/SimuMax/blob/4dcaae513ba7679d56c116a17cd4a691ec41e252/docs/b200/b200_release_v1.2_summary.json",
     symbol: "max_reserved_mb over max_allocated_mb",
 };
+/// The sizes of `DeepEP`'s buffers (`Config`).
+pub const DEEPEP_BUFFERS: Source = Source::page(
+    "https://github.com/deepseek-ai/DeepEP/blob/v1.2.1/csrc/config.hpp",
+    "Config.get_nvl_buffer_size_hint",
+);
+/// The buffers of `HybridEP`.
+pub const HYBRID_EP_BUFFERS: Source = Source::page(
+    "https://github.com/deepseek-ai/DeepEP/blob/94a9f8f/csrc/hybrid_ep/buffer/intranode.cu",
+    "NVLCoordinator::allocate_combine_buffers",
+);
 /// The memory that captured graphs share.
 pub const CUDA_GRAPHS: Source = Source::megatron(
     "megatron/core/transformer/cuda_graphs.py",

@@ -153,6 +153,16 @@ choices! {
         Flex = "flex",
     }
 
+    /// `--moe-flex-dispatcher-backend`.
+    FlexBackend {
+        /// DeepEP.
+        DeepEp = "deepep",
+        /// HybridEP, of a branch of DeepEP.
+        HybridEp = "hybridep",
+        /// NCCL's own operations for experts.
+        NcclEp = "ncclep",
+    }
+
     /// `--moe-router-score-function`.
     RouterScore {
         /// Softmax over the experts.

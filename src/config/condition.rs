@@ -7,6 +7,8 @@ use strum::VariantArray;
 pub enum Condition {
     /// There are routed experts.
     Experts,
+    /// Experts get their tokens by the flex dispatcher.
+    FlexDispatcher,
     /// Attention is multi-latent.
     LatentAttention,
     /// Attention is not multi-latent: heads have keys and values of their own.

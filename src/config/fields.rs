@@ -11,8 +11,8 @@
 
 use super::choices::{
     AdapterDropout, AdapterType, AttentionBackend, AttentionVariant, CpCommType,
-    CrossEntropyFusion, CudaGraphImpl, CudaGraphModule, DsaKernelBackend, Fp4Format, Fp8Format,
-    Fp8Recipe, FrontEnd, FsdpDtype, GpuGeneration, HybridStackSpec, MainGradsDtype,
+    CrossEntropyFusion, CudaGraphImpl, CudaGraphModule, DsaKernelBackend, FlexBackend, Fp4Format,
+    Fp8Format, Fp8Recipe, FrontEnd, FsdpDtype, GpuGeneration, HybridStackSpec, MainGradsDtype,
     MainParamsDtype, MomentDtype, Normalization, OffloadModule, OptimizerKind,
     OuterShardingStrategy, PositionEmbedding, ProjectorKind, ProjectorNorm, RecomputeGranularity,
     RecomputeMethod, RecomputeModule, RouterDtype, RouterScore, ShardingStrategy, SoftmaxType,
@@ -20,10 +20,10 @@ use super::choices::{
 };
 use super::condition::Condition::{
     Adapters as HasAdapters, CudaGraphs, DeltaProducts, Encoder as IsEncoder, ExpertAdapters,
-    Experts, FineGrainedOffload, Fp8, FullRecompute, FusedLoss, HybridLayers, LatentAttention,
-    LinearAttention, MambaLayers, MegatronFsdp, MtpDepths, OptimizerOffload, OwnKeysAndValues,
-    PackedSamples, PipelineStages, PrecisionAware, QueryGroups, SelectiveRecompute,
-    SparseAttention,
+    Experts, FineGrainedOffload, FlexDispatcher, Fp8, FullRecompute, FusedLoss, HybridLayers,
+    LatentAttention, LinearAttention, MambaLayers, MegatronFsdp, MtpDepths, OptimizerOffload,
+    OwnKeysAndValues, PackedSamples, PipelineStages, PrecisionAware, QueryGroups,
+    SelectiveRecompute, SparseAttention,
 };
 use super::field::Group::{
     Adapters, Attention, Batch, Encoder, Hardware, Kernels, Model, Moe, Optimizer, Parallelism,
@@ -173,6 +173,8 @@ fields! {
     moe_router_dtype: Option<RouterDtype> = Field::optional_choice(RouterDtype::NAMES, "the parameters' dtype").at(Moe, All, "rdtype", "Router dtype").trains_experts().relevant_if(Experts);
     /// How tokens reach their experts.
     moe_token_dispatcher_type: TokenDispatcher = Field::choice(TokenDispatcher::NAMES, "allgather").at(Moe, More, "disp", "Dispatcher").trains_experts().relevant_if(Experts);
+    /// The kernels with which the flex dispatcher sends tokens. Their buffers are not among `PyTorch`'s allocations.
+    moe_flex_dispatcher_backend: FlexBackend = Field::choice(FlexBackend::NAMES, "deepep").at(Moe, All, "flexep", "Flex dispatcher").trains_experts().relevant_if(FlexDispatcher);
     /// All local experts in one grouped matrix product.
     moe_grouped_gemm: bool = Field::flag(false).at(Moe, All, "ggemm", "Grouped GEMM").trains_experts().relevant_if(Experts);
     /// A fused kernel permutes tokens.

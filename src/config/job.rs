@@ -4,7 +4,7 @@ use super::adapters::Adapters;
 use super::choices::{Normalization, OptimizerKind, RecomputeGranularity};
 use super::field::Decimal;
 use super::fields::Args;
-use super::gpus::GpuGeneration;
+use super::gpus::{self, GpuGeneration};
 use super::hybrid_pattern::HybridPattern;
 use super::layers::Layers;
 use super::modality::ModuleIo;
@@ -411,6 +411,15 @@ impl Module {
             sequence_parallel: self.sequence_parallel,
             experts_per_rank: self.moe.as_ref().map_or(0, |moe| moe.num_experts / self.ep),
         }
+    }
+
+    /// The GPUs of a node, or of the larger `NVLink` domain that some GPU types have.
+    #[must_use]
+    pub fn nvlink_domain(&self) -> u64 {
+        let gpu = self.args.gpu.as_deref().and_then(gpus::by_name);
+        let rack = gpu.filter(|gpu| gpu.nvlink_domain > gpu.per_node);
+        let rack = rack.map_or(0, |gpu| u64::from(gpu.nvlink_domain));
+        self.args.gpus_per_node.max(rack)
     }
 
     /// The generation of the GPU: the one that was given, or else that of the chosen GPU, or else

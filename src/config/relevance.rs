@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use super::canonical::{Meaning, is_on, meaning};
 use super::choices::{
     AdapterType, AttentionVariant, CudaGraphImpl, FrontEnd, HybridStackSpec, RecomputeGranularity,
+    TokenDispatcher,
 };
 use super::condition::Condition;
 use super::fields::FieldId;
@@ -87,6 +88,10 @@ fn holds(condition: Condition, job: &RawJob, module: usize) -> bool {
     let variant = || choice(F::experimental_attention_variant).and_then(AttentionVariant::at);
     match condition {
         Condition::Experts => number(F::num_experts) > 0,
+        Condition::FlexDispatcher => {
+            let flex = choice(F::moe_token_dispatcher_type) == Some(TokenDispatcher::Flex as u8);
+            flex && number(F::num_experts) > 0
+        }
         Condition::LatentAttention => latent(),
         Condition::OwnKeysAndValues => !latent(),
         Condition::QueryGroups => on(F::group_query_attention) && !latent(),

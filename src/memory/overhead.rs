@@ -4,6 +4,8 @@
 //! They give a range above the predicted peak and are no part of the prediction. Only the memory pool of CUDA graphs follows
 //! from a job; all other sizes are input fields with measured defaults.
 
+mod dispatch;
+
 use crate::config::fields::FieldId;
 use crate::config::job::Module;
 use crate::source::{CUDA_CONTEXT, CUDA_GRAPHS, RESERVED_RATIO, Source};
@@ -31,8 +33,18 @@ pub struct MemoryRange {
     pub low: Bytes,
     /// The peak with the largest overheads.
     pub high: Bytes,
-    /// The overheads.
-    pub overheads: [Overhead; 4],
+    /// The overheads, some of which may be 0.
+    pub overheads: [Overhead; 5],
+}
+
+impl MemoryRange {
+    /// The overheads, without the token dispatcher's where it has no buffers of its own.
+    pub fn overheads(&self) -> impl Iterator<Item = &Overhead> {
+        let dispatch = FieldId::moe_flex_dispatcher_backend;
+        let named =
+            move |overhead: &&Overhead| overhead.field != dispatch || overhead.high > Bytes::ZERO;
+        self.overheads.iter().filter(named)
+    }
 }
 
 /// The memory that a device may show for a predicted `peak`, where CUDA graphs reserve `graphs` beyond it.
@@ -52,6 +64,7 @@ pub fn memory_range(m: &Module, peak: Bytes, graphs: Bytes) -> MemoryRange {
         .reserved_over_allocated_low
         .min(a.reserved_over_allocated_high);
     let nccl = multiply(a.nccl_mib_per_group, process_groups(m));
+    let (dispatch, dispatch_source) = dispatch::buffers(m, m.nvlink_domain());
     let overheads = [
         Overhead {
             what: "reserved but unused (fragmentation)",
@@ -80,6 +93,13 @@ pub fn memory_range(m: &Module, peak: Bytes, graphs: Bytes) -> MemoryRange {
             low: graphs + Bytes::mib(a.cuda_graphs_mib),
             high: graphs + Bytes::mib(a.cuda_graphs_mib),
             ..fixed("CUDA graphs", FieldId::cuda_graphs_mib, 0, CUDA_GRAPHS)
+        },
+        Overhead {
+            what: "buffers of the token dispatcher",
+            low: dispatch,
+            high: dispatch,
+            field: FieldId::moe_flex_dispatcher_backend,
+            source: dispatch_source,
         },
     ];
     MemoryRange {

@@ -5,7 +5,6 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::config::gpus;
 use crate::config::job::Module;
 
 /// The process groups between which a step's traffic is split.
@@ -74,10 +73,7 @@ impl Group {
 /// The GPUs of a node, or of the larger `NVLink` domain that some GPU types have.
 #[must_use]
 pub fn domain(m: &Module) -> u64 {
-    let gpu = m.args().gpu.as_deref().and_then(gpus::by_name);
-    let rack = gpu.filter(|gpu| gpu.nvlink_domain > gpu.per_node);
-    let rack = rack.map_or(0, |gpu| u64::from(gpu.nvlink_domain));
-    m.args().gpus_per_node.max(rack)
+    m.nvlink_domain()
 }
 
 /// A group of a module.

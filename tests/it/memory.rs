@@ -2,6 +2,7 @@
 
 mod activations;
 mod adapters;
+mod dispatch;
 mod fp8;
 mod fsdp;
 mod graphs;

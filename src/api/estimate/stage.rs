@@ -306,7 +306,7 @@ impl Timeline {
 
 impl From<&MemoryRange> for Allowances {
     fn from(range: &MemoryRange) -> Self {
-        let parts = range.overheads.iter().map(|part| Allowance {
+        let parts = range.overheads().map(|part| Allowance {
             what: part.what,
             low_bytes: part.low.into(),
             high_bytes: part.high.into(),

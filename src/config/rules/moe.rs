@@ -2,7 +2,7 @@
 
 use super::rule::FixValue::{Default, Name, Number, Off, On};
 use super::rule::{Alternatives, Rule, Violation, rule};
-use crate::config::choices::{RouterScore, TokenDispatcher, TransformerImpl};
+use crate::config::choices::{FlexBackend, RouterScore, TokenDispatcher, TransformerImpl};
 use crate::config::draft::Draft;
 use crate::config::fields::FieldId as F;
 use crate::config::job::Activation;
@@ -202,8 +202,7 @@ fn shared_overlap_dispatcher(d: &Draft<'_>) -> Option<Violation> {
     })
 }
 
-/// `MoEFlexTokenDispatcher.__init__` and `TransformerConfig.__post_init__` refuse both with the default backend, `DeepEP`;
-/// `HybridEP` does both.
+/// `MoEFlexTokenDispatcher.__init__` and `TransformerConfig.__post_init__` refuse both with `DeepEP`; `HybridEP` does both.
 fn flex_dispatcher(d: &Draft<'_>) -> Option<Violation> {
     let unsupported = if d.ep == 1 && d.etp == 1 {
         "EP · ETP = 1"
@@ -212,11 +211,11 @@ fn flex_dispatcher(d: &Draft<'_>) -> Option<Violation> {
     } else {
         return None;
     };
-    let flex = d.args.moe_token_dispatcher_type == TokenDispatcher::Flex;
+    let flex = d.args.moe_token_dispatcher_type == TokenDispatcher::Flex
+        && d.args.moe_flex_dispatcher_backend == FlexBackend::DeepEp;
     (d.has_experts() && flex).then(|| {
-        let message = format!(
-            "the flex dispatcher's default backend, DeepEP, does not support {unsupported}"
-        );
+        let message =
+            format!("DeepEP, the backend of the flex dispatcher, does not support {unsupported}");
         Violation::warning(&[F::moe_token_dispatcher_type], message)
             .fix(F::moe_token_dispatcher_type, Name("alltoall"))
     })

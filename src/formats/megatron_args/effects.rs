@@ -190,10 +190,6 @@ const LESS: &[(&str, &str)] = &[
         "the padding of each expert's tokens",
     ),
     (
-        "moe_flex_dispatcher_backend",
-        "buffers outside PyTorch's allocator",
-    ),
-    (
         "moe_permute_fusion_into_hybridep",
         "buffers of one permutation",
     ),

@@ -185,7 +185,7 @@ impl Peak {
         let module = subject.config.modules().get(subject.stage.module)?;
         let scale = Scale::fine(subject.unit);
         let device = memory_range(module, stage.total, stage.graphs);
-        let overheads = device.overheads.iter();
+        let overheads = device.overheads();
         Some(Self {
             moment: format!(
                 "Heaviest moment: {}. {} stay between steps.",

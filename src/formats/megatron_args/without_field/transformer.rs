@@ -33,7 +33,6 @@ pub(super) const FLAGS: &[Flag] = &[
     switch("moe-single-grouped-weight"),
     switch("moe-single-grouped-bias"),
     switch("moe-enable-deepep"),
-    one("moe-flex-dispatcher-backend", "deepep"),
     switch("moe-permute-fusion-into-hybridep"),
     switch("moe-layer-recompute"),
     switch("moe-apply-probs-on-input"),

@@ -1,0 +1,64 @@
+//! Buffers of the fused token dispatchers, beside PyTorch's allocations.
+
+use megatron_memory::config::fields::FieldId;
+use megatron_memory::memory::overhead::memory_range;
+use megatron_memory::units::Bytes;
+use serde_json::{Value as Json, json};
+
+use super::jobs::{config, with};
+
+/// A job whose experts 64 GPUs can share.
+fn job(settings: &Json) -> Json {
+    let job = json!({
+        "num_layers": 4, "hidden_size": 1024, "ffn_hidden_size": 4096, "num_attention_heads": 16, "vocab_size": 50304,
+        "seq_length": 4096, "micro_batch_size": 1, "world_size": 64, "bf16": true, "add_bias_linear": false, "num_experts": 128,
+        "moe_ffn_hidden_size": 512, "moe_router_topk": 4, "moe_token_dispatcher_type": "flex", "moe_grouped_gemm": true,
+        "position_embedding_type": "rope", "gpu": "h100-80gb",
+    });
+    with(&job, settings)
+}
+
+/// The dispatcher's buffers; `None` where it has none.
+fn buffers(settings: &Json) -> Option<u64> {
+    let config = config(&job(settings));
+    let range = memory_range(&config.modules()[0], Bytes(1 << 30), Bytes::ZERO);
+    let field = FieldId::moe_flex_dispatcher_backend;
+    let found = range
+        .overheads()
+        .find(|overhead| overhead.field == field)
+        .copied();
+    let all: Bytes = range.overheads().map(|overhead| overhead.high).sum();
+    assert_eq!(range.high, Bytes(1 << 30) + all);
+    found.map(|overhead| overhead.high.0)
+}
+
+/// Sizes as `Config` of `DeepEP` 1.2.1 hints them, with 32 MiB of workspace, and those that `HybridEP` allocates.
+#[test]
+fn dispatchers_have_the_buffers_that_their_sources_allocate() {
+    for (settings, expected) in [
+        (json!({"expert_model_parallel_size": 8}), Some(117_606_016)),
+        (json!({"expert_model_parallel_size": 64}), Some(220_416_256)),
+        (
+            json!({"expert_model_parallel_size": 64, "moe_token_dispatcher_type": "alltoall"}),
+            None,
+        ),
+        (
+            json!({"expert_model_parallel_size": 64, "moe_flex_dispatcher_backend": "ncclep"}),
+            None,
+        ),
+        (
+            json!({"expert_model_parallel_size": 8, "moe_flex_dispatcher_backend": "hybridep"}),
+            Some(84_934_656),
+        ),
+        (
+            json!({"expert_model_parallel_size": 64, "moe_flex_dispatcher_backend": "hybridep"}),
+            Some(755_236_864),
+        ),
+        (
+            json!({"expert_model_parallel_size": 64, "moe_flex_dispatcher_backend": "hybridep", "gpu": "gb200"}),
+            Some(679_477_248),
+        ),
+    ] {
+        assert_eq!(buffers(&settings), expected, "{settings}");
+    }
+}

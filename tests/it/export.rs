@@ -228,7 +228,7 @@ fn needs(job: &RawJob) -> Result<Vec<Vec<u64>>, String> {
 }
 
 #[test]
-fn every_preset_and_every_measured_job_needs_the_same_after_every_format() {
+fn every_preset_golden_link_and_measured_job_needs_the_same_after_every_format() {
     let runs = crate::evidence::runs();
     let measured = runs
         .iter()
@@ -236,7 +236,12 @@ fn every_preset_and_every_measured_job_needs_the_same_after_every_format() {
         // These formats know one model.
         .filter(|(_, job)| job.modules.is_empty());
     let presets = presets().map(|(id, state)| (id.to_owned(), state.setup.job));
-    let jobs: Vec<_> = measured.chain(presets).collect();
+    let golden = include_str!("../golden_links.txt").lines();
+    let golden = golden
+        .filter(|line| line.starts_with('#'))
+        .map(|link| (link.to_owned(), decode(link).0.setup.job))
+        .filter(|(_, job)| job.modules.is_empty() && check(job).config.is_some());
+    let jobs: Vec<_> = measured.chain(presets).chain(golden).collect();
     assert!(jobs.len() > 140, "{}", jobs.len());
     let mut broken = BTreeMap::new();
     for (id, job) in &jobs {

@@ -220,7 +220,7 @@ fn what_check_found_is_a_table_for_a_comment() {
     assert_eq!(ended.status, 3);
     let table = fs::read_to_string(file).unwrap();
     assert!(
-        table.contains("| `deepseek-v3` | fits | 63.9 GiB | 66.3 to 72.6 GiB | stage 1 |"),
+        table.contains("| `deepseek-v3` | fits | 63.9 GiB | 67.1 to 73.3 GiB | stage 1 |"),
         "{table}"
     );
     assert!(
@@ -307,7 +307,7 @@ fn a_search_lists_layouts_that_fit() {
     let ended = run(&["search", "llama3-8b", "--vary", "width"], "");
     assert_eq!(ended.status, 2);
     assert!(
-        ended.errors.contains("the sizes are pp, vpp, tp"),
+        ended.errors.contains("the sizes are gpus, pp, vpp, tp"),
         "{}",
         ended.errors
     );
@@ -463,6 +463,25 @@ const DIALECTS: &[(Format, &str, &[&str], &str)] = &[
         FITS_WITH_MS_SWIFT,
     ),
     (
+        Format::FlagScaleYaml,
+        "how many GPUs: --gpus N",
+        &["--gpus", "8"],
+        FITS_AS_WRITTEN_FOR_MEGATRON_LM,
+    ),
+    (
+        Format::PrimusYaml,
+        "the model our_8B.yaml: --model PRESET",
+        &["--model", "llama3-8b", "--gpus", "8"],
+        FITS_AS_WRITTEN_FOR_MEGATRON_LM,
+    ),
+    (
+        Format::NemoRlYaml,
+        "the model /models/our-8b: --model PRESET",
+        &["--model", "llama3-8b"],
+        FITS_WITH_GRADIENTS_IN_BF16,
+    ),
+    (Format::NemoYaml, "", &[], FITS_WITH_NEMO_1),
+    (
         Format::Overrides,
         "the model /models/our-8b: --model PRESET",
         &["--model", "llama3-8b"],
@@ -480,6 +499,11 @@ const FITS_AS_WRITTEN_FOR_MEGATRON_LM: &str =
     "Fits: 54.6 GiB allocated, 56.7 to 61.0 GiB on the device, of 79.6 GiB";
 const FITS_WITH_MEGATRON_BRIDGE: &str =
     "Fits: 56.5 GiB allocated, 58.7 to 63.0 GiB on the device, of 79.6 GiB";
+const FITS_WITH_GRADIENTS_IN_BF16: &str =
+    "Fits: 49.0 GiB allocated, 51.0 to 54.9 GiB on the device, of 79.6 GiB";
+/// Without the data loader's attention mask.
+const FITS_WITH_NEMO_1: &str =
+    "Fits: 54.5 GiB allocated, 56.6 to 60.9 GiB on the device, of 79.6 GiB";
 const FITS_WITH_MS_SWIFT: &str =
     "Fits: 57.8 GiB allocated, 60.0 to 64.4 GiB on the device, of 79.6 GiB";
 

@@ -103,6 +103,15 @@ pub(super) const FEATURES: &[Feature] = &[
         Source::megatron("megatron/rl/rl_utils.py", "get_environment_rollouts"),
     ),
     feature(
+        "outputfp8",
+        &["fp8_output_proj"],
+        "Transformer Engine keeps the output layer's weight and input in fp8 as well",
+        Source::megatron(
+            "megatron/core/extensions/transformer_engine.py",
+            "TELMHeadColumnParallelLinear",
+        ),
+    ),
+    feature(
         "stash",
         &["moe_paged_stash"],
         "activations of routed experts are kept in a buffer of pages",

@@ -179,7 +179,6 @@ const LESS: &[(&str, &str)] = &[
         "buffers of one activation function",
     ),
     ("fp8_wgrad", "buffers of one weight gradient"),
-    ("fp8_output_proj", "the inputs of the output layer"),
     ("use_grouped_gemm_for_shared_expert", GROUPED),
     ("use_grouped_gemm_for_dense_mlp", GROUPED),
     ("moe_use_grouped_tensor", GROUPED),

@@ -225,6 +225,8 @@ mod tests {
         let columns = columns::of(&space, &found.slice);
         let best_first = found.rows(0, found.len());
         assert_eq!(best_first.len(), found.slice.candidates.len());
+        assert!(best_first.is_sorted_by(|(_, a), (_, b)| !b.is_before(a)));
+        found.sort(&space, Column::Replica);
         assert!(keys(&space, &found, Column::Replica).is_sorted());
         found.sort(&space, Column::Peak);
         assert!(keys(&space, &found, Column::Peak).is_sorted());

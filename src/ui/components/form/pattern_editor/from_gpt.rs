@@ -41,6 +41,11 @@ pub(super) fn as_pattern(job: &mut RawJob, index: usize, module: &Module) -> Hyb
             job.put(index, field, Value::Int(1));
         }
     }
+    // Only `GPTModel` has a schedule plan (`build_schedule_plan`), by which all-to-alls run behind another pass.
+    let overlap = F::overlap_moe_expert_parallel_comm;
+    if job.get(index, overlap).is_some() {
+        job.put(index, overlap, Value::Bool(false));
+    }
     // Fields that count layers: each layer of a `GPTModel` is two letters.
     let a = module.args();
     let recomputed = a.recompute_num_layers;

@@ -249,8 +249,15 @@ fn a_phone_shows_the_total_and_keeps_what_is_rarely_needed_in_a_menu() {
 #[test]
 fn inputs_result_and_chart_print_on_two_sheets() {
     let page = Page::open("");
-    for link in ["v1;m=deepseek-v3@1", "v1;m=qwen3.5-vl-27b@1"] {
+    for (link, last_stage) in [
+        ("v1;m=deepseek-v3@1", "stage 15"),
+        ("v1;m=qwen3.5-vl-27b@1", "images stage 0"),
+    ] {
         page.load(link);
+        // What is out of sight follows a frame later.
+        page.until(&format!(
+            "document.querySelector('#app').textContent.includes('{last_stage}')"
+        ));
         assert_eq!(page.sheets(), 2, "{link}");
     }
 }

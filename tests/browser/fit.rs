@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::page::Page;
 
-const LIMIT: Duration = Duration::from_secs(60);
+const LIMIT: Duration = Duration::from_mins(1);
 
 fn fits(page: &Page) -> bool {
     page.text("[data-testid=verdict]") == "Fits"

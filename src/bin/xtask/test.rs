@@ -187,8 +187,11 @@ fn serves_a_clone(shell: &Shell) -> Result<Vec<String>, Error> {
         .to_string();
     let mut trunk = Command::from(cmd!(shell, "trunk serve --offline --port {port}"))
         .current_dir(clone)
-        // The dependencies are built already; the clone itself has no `target`.
-        .env("CARGO_TARGET_DIR", env::current_dir()?.join("target"))
+        // Outside the folder of this checkout's own builds: cargo would take what the clone builds for theirs.
+        .env(
+            "CARGO_TARGET_DIR",
+            env::current_dir()?.join("target/clone-builds"),
+        )
         .spawn()?;
     let start = Instant::now();
     let address = format!("127.0.0.1:{port}");

@@ -54,9 +54,9 @@ struct Layout {
     gpus: u64,
     /// GPUs of one model replica.
     gpus_per_replica: u64,
-    /// Groups inside layers that leave the node or NVLink domain, such as `EP`.
+    /// Groups inside layers that leave the node or `NVLink` domain, such as `EP`.
     crossing_groups: Vec<&'static str>,
-    /// What a GPU sends in one step within its node or NVLink domain, in bytes.
+    /// What a GPU sends in one step within its node or `NVLink` domain, in bytes.
     near_bytes: u64,
     /// What a GPU sends in one step over the network, in bytes.
     network_bytes: u64,
@@ -168,7 +168,7 @@ fn text(space: &Space, found: &Slice, layouts: &[Layout], own: Option<&Candidate
     lines.join("\n") + "\n"
 }
 
-/// A remark on groups that leave the node or NVLink domain.
+/// A remark on groups that leave the node or `NVLink` domain.
 fn crossing(groups: &[&str]) -> String {
     if groups.is_empty() {
         String::new()

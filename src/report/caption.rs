@@ -71,21 +71,18 @@ pub fn with_lines(mut scene: Scene, lines: &[String]) -> Scene {
     scene
 }
 
-/// Adds a line of text below a picture. What has no room goes to the next line.
+/// Adds a line of text below a picture. What has no room goes to the next line, also after a `;` of a link.
 pub(super) fn write_line(scene: &mut Scene, text: &str) {
     let mut line = String::new();
     let mut lines = Vec::new();
-    for word in text.split(' ') {
-        let longer = if line.is_empty() {
-            word.to_owned()
+    for piece in text.split_inclusive([' ', ';']) {
+        let longer = [line.as_str(), piece].concat();
+        line = if Px::for_words(longer.trim_end()) > scene.width && !line.is_empty() {
+            lines.push(line.trim_end().to_owned());
+            piece.to_owned()
         } else {
-            format!("{line} {word}")
+            longer
         };
-        if Px::for_words(&longer) > scene.width && !line.is_empty() {
-            lines.push(core::mem::replace(&mut line, word.to_owned()));
-        } else {
-            line = longer;
-        }
     }
     lines.push(line);
     for line in lines {

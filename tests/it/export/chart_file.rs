@@ -96,3 +96,24 @@ fn the_map_of_ranks_says_what_its_colors_mean() {
         assert!(drawn.contains(words), "{coloring:?}");
     }
 }
+
+#[test]
+fn a_card_breaks_a_long_link_into_lines() {
+    let link = "#v1;L=94;h=4096;f=12288;nq=64;v=151936;untie=1;pos=rope;maxpos=40960;norm=RMSNorm;swiglu=1;bias=0;seq=4096;gpus=64;tp=8;\
+        pp=2;bf16=1;sp=1;gbs=64";
+    let drawn = chart_file(&state(link), "card", &ChartOptions::default()).unwrap();
+    let texts = drawn.lines().filter_map(|line| {
+        let (_, text) = line.split_once("<text")?.1.split_once('>')?;
+        text.strip_suffix("</text>")
+    });
+    let texts: Vec<&str> = texts.collect();
+    let first = texts.iter().position(|text| text.contains("#v1;")).unwrap();
+    let lines = texts.get(first..).unwrap();
+    assert!(lines.len() > 1, "{lines:?}");
+    let written = lines.concat();
+    for setting in ["L=94", "maxpos=40960", "gbs=64"] {
+        assert!(written.contains(setting), "{setting}: {written}");
+    }
+    // About as many letters as the usual width has room for.
+    assert!(lines.iter().all(|line| line.len() < 110), "{lines:?}");
+}

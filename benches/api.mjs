@@ -30,6 +30,16 @@ const rows = {
   "validate(DeepSeek-V3 on 2048 GPUs)": () => api.validate(job),
   "search(DeepSeek-V3 on 2048 GPUs), all TP by EP": () => api.search(job, layouts),
 };
+// Texts that no reader knows, as large as texts may be.
+for (const [name, text] of [["one letter", "x".repeat(5e6)], ["open brackets", '{"a":['.repeat(8e5)], ["flags", "--a b ".repeat(8e5)]]) {
+  rows[`importText(5 MB of ${name})`] = () => {
+    try {
+      api.importText(text);
+    } catch {
+      // Refused.
+    }
+  };
+}
 
 console.log("| call | median µs | 95th percentile µs | calls |\n|---|---:|---:|---:|");
 for (const [name, work] of Object.entries(rows)) {

@@ -230,7 +230,8 @@ test("keys from outside are nothing but keys", () => {
   assert.equal(Object.getPrototypeOf(job), Object.prototype);
 });
 
-test("five megabytes of garbage are refused in less than 200 ms", () => {
+// How long each takes is a matter for benches/api.mjs; here a reader that takes quadratic time would take minutes.
+test("five megabytes of garbage are refused without hanging", () => {
   const texts = ["x".repeat(5e6), "a: b\n".repeat(1e6), '{"a":['.repeat(8e5), "--a b ".repeat(8e5), "$(".repeat(2.5e6), "\u{1f980}".repeat(1.2e6)];
   for (const text of texts) {
     // The best of three: other programs are running too.
@@ -240,7 +241,7 @@ test("five megabytes of garbage are refused in less than 200 ms", () => {
       return performance.now() - start;
     });
     const spent = Math.min(...times);
-    assert.ok(spent < 200, `${text.slice(0, 9)}: ${spent} ms`);
+    assert.ok(spent < 2000, `${text.slice(0, 9)}: ${spent} ms`);
   }
 });
 

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use super::bucket::Bucket;
 use super::line::{Line, stage_lines};
+use super::overhead::memory_range;
 use super::{Estimate, StageRef, estimate};
 use crate::config::check;
 use crate::config::choices::{AdapterType, ShardingStrategy};
@@ -43,6 +44,8 @@ pub struct MethodResult {
 pub struct MethodMemory {
     /// The peak of the rank that needs most.
     pub peak: Bytes,
+    /// The least and the most memory that the device of that rank shows.
+    pub device: (Bytes, Bytes),
     /// The stage with the largest peak.
     pub stage: StageRef,
     /// What stays allocated on that stage between iterations.
@@ -119,16 +122,27 @@ pub fn methods(job: &RawJob, module: usize) -> Vec<MethodResult> {
         return Vec::new();
     };
     let ways = TrainingMethod::EACH.into_iter();
-    ways.map(|method| {
-        let settings = method.settings(m);
-        MethodResult {
-            method,
-            current: TrainingMethod::of(m) == Some(method),
-            result: changed(job, module, &settings).map(|config| memory(&config)),
-            settings,
-        }
-    })
-    .collect()
+    ways.map(|method| in_method(job, module, m, method))
+        .collect()
+}
+
+/// What a job needs when module `module` is trained in one way; `None` where Megatron refuses the job or there is no such
+/// module.
+#[must_use]
+pub fn method(job: &RawJob, module: usize, method: TrainingMethod) -> Option<MethodResult> {
+    let config = check(job).config?;
+    let m = config.modules().get(module)?;
+    Some(in_method(job, module, m, method))
+}
+
+fn in_method(job: &RawJob, module: usize, m: &Module, method: TrainingMethod) -> MethodResult {
+    let settings = method.settings(m);
+    MethodResult {
+        method,
+        current: TrainingMethod::of(m) == Some(method),
+        result: changed(job, module, &settings).map(|config| memory(&config)),
+        settings,
+    }
 }
 
 /// The job with other settings of a module, or why Megatron refuses it.
@@ -150,8 +164,14 @@ fn memory(config: &Config) -> MethodMemory {
     let trainable = worst
         .zip(m)
         .map(|(stage, m)| stage.parameters().trainable(m));
+    let rank = &estimate.worst_rank;
+    let device = m.map_or((rank.total, rank.total), |m| {
+        let range = memory_range(m, rank.total, rank.graphs);
+        (range.low, range.high)
+    });
     MethodMemory {
-        peak: estimate.worst_rank.total,
+        peak: rank.total,
+        device,
         stage: estimate.worst,
         steady: worst.map(|stage| stage.steady).unwrap_or_default(),
         memory: worst.map(|stage| stage.memory).unwrap_or_default(),

@@ -14,6 +14,7 @@ mod gpus;
 mod highlight;
 mod index;
 mod measured;
+mod methods;
 mod numbers;
 mod panel;
 mod peaks;
@@ -38,6 +39,7 @@ use gpus::GpusPanel;
 use index::PanelIndex;
 pub(super) use measured::MeasuredLog;
 use measured::MeasuredPanel;
+use methods::MethodsPanel;
 pub(super) use numbers::NumbersPanel;
 use plans::PlansPanel;
 use plot::PlotPanel;
@@ -59,6 +61,7 @@ pub(super) fn Results() -> impl IntoView {
             <DetailPanel />
             <PlotPanel />
             <GpusPanel />
+            <MethodsPanel />
             <PlansPanel />
             <SavingsPanel />
             <FrameworksPanel />

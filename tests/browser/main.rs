@@ -31,6 +31,7 @@ mod form;
 mod heap;
 mod link;
 mod loading;
+mod methods;
 mod modules;
 mod pattern;
 mod readout;

@@ -5,12 +5,13 @@ use leptos::prelude::*;
 use crate::ui::browser;
 
 /// The ids of the panels' headings with their names here, in the order of the page.
-const PANELS: [(&str, &str); 11] = [
+const PANELS: [(&str, &str); 12] = [
     ("fit-title", "Make it fit"),
     ("stages-title", "Stages"),
     ("detail-title", "Buckets"),
     ("plot-title", "Plot"),
     ("gpus-title", "Other GPUs"),
+    ("methods-title", "Methods"),
     ("plans-title", "Plans"),
     ("savings-title", "Recompute"),
     ("frameworks-title", "Logs"),

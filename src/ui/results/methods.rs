@@ -1,0 +1,166 @@
+//! The job trained in other ways: all weights, adapters alone, or all weights with Megatron FSDP. A click makes it so.
+
+mod row;
+
+use leptos::prelude::*;
+
+use super::panel::{Panel, PanelHead, SidewaysScroll, column_headings};
+use crate::memory::methods::{MethodResult, TrainingMethod, method};
+use crate::report::amount::Scale;
+use crate::ui::background::when_idle;
+use crate::ui::state::State;
+use row::{Amounts, Row, rows};
+
+/// The id of the panel's title.
+const TITLE: &str = "methods-title";
+
+/// The panel. Nothing is worked out before the reader opens it.
+#[component]
+pub(super) fn MethodsPanel() -> impl IntoView {
+    let is_open = RwSignal::new(false);
+    view! {
+        <Panel class="frameworks methods" title=TITLE>
+            <PanelHead
+                id=TITLE
+                title="Full training, adapters, FSDP"
+                note="the same job with the same layout"
+            >
+                <button
+                    type="button"
+                    class="link"
+                    data-testid="all-methods"
+                    aria-expanded=move || is_open.get().to_string()
+                    on:click=move |_| is_open.update(|open| *open = !*open)
+                >
+                    {move || if is_open.get() { "Close" } else { "Compare" }}
+                </button>
+            </PanelHead>
+            <Show when=move || is_open.get()>
+                <MethodTable />
+            </Show>
+        </Panel>
+    }
+}
+
+/// The ways of training. While the job is worked out anew, or cannot run, the earlier numbers stay.
+#[component]
+fn MethodTable() -> impl IntoView {
+    let state = expect_context::<State>();
+    let found = RwSignal::new(Vec::<MethodResult>::new());
+    when_idle(Vec::new, move |done: &mut Vec<MethodResult>| {
+        let next = TrainingMethod::EACH.get(done.len());
+        let job = &state.setup.read_untracked().job;
+        match next.map(|next| method(job, state.module.get_untracked(), *next)) {
+            Some(Some(result)) => {
+                done.push(result);
+                false
+            }
+            // Megatron refuses the job.
+            Some(None) => true,
+            None => {
+                if *found.read_untracked() != *done {
+                    found.set(core::mem::take(done));
+                }
+                true
+            }
+        }
+    });
+    let rows = Memo::new(move |_| {
+        let outcome = state.outcome.read();
+        let config = outcome.as_ref().map(|outcome| &outcome.config);
+        rows(&found.read(), config, Scale::coarse(state.unit.get()))
+    });
+    view! {
+        <SidewaysScroll title=TITLE>
+            <table>
+                {column_headings([
+                    "Way of training",
+                    "Allocated at the peak",
+                    "On this GPU",
+                    "Between steps",
+                    "Trained parameters",
+                    "What changes most",
+                ])}
+                <tbody>
+                    <For each=move || 0..rows.read().len() key=|number| *number let:number>
+                        <MethodRow rows number />
+                    </For>
+                </tbody>
+            </table>
+        </SidewaysScroll>
+        <p class="panel-note">
+            "Peak and parameters are those of one GPU of the fullest stage. Adapters and sharding strategy are the job's own where it has any, LoRA and optim_grads_params otherwise."
+        </p>
+    }
+}
+
+/// A way of training with a button that takes it over.
+#[component]
+fn MethodRow(
+    rows: Memo<Vec<Row>>,
+    /// Its place in the table.
+    number: usize,
+) -> impl IntoView {
+    let state = expect_context::<State>();
+    let row = Memo::new(move |_| rows.read().get(number).cloned());
+    let is = move |read: fn(&Row) -> bool| row.read().as_ref().is_some_and(read);
+    let text = move |read: fn(&Row) -> &String| row.read().as_ref().map(read).cloned();
+    let cells = move || match row.get().map(|row| row.result) {
+        None => ().into_any(),
+        Some(Err(refused)) => view! {
+            <td colspan="5" class="refused">{format!("Megatron refuses it: {refused}")}</td>
+        }
+        .into_any(),
+        Some(Ok(Amounts {
+            peak,
+            verdict,
+            gpu,
+            steady,
+            trained,
+            changes,
+        })) => view! {
+            <td>{peak}</td>
+            <td data-verdict=verdict.style()>{format!("{} {gpu}", verdict.sign())}</td>
+            <td>{steady}</td>
+            <td>{trained}</td>
+            <td class="changes">{changes}</td>
+        }
+        .into_any(),
+    };
+    let apply = move |_| {
+        if let Some(row) = row.get_untracked().filter(|row| !row.is_current) {
+            apply(state, &row);
+        }
+    };
+    view! {
+        <tr class:ours=move || is(|row| row.is_current) data-method=move || row.read().as_ref().map(|row| row.id)>
+            <th scope="row">
+                <button
+                    type="button"
+                    class="link"
+                    aria-pressed=move || is(|row| row.is_current).to_string()
+                    disabled=move || is(|row| row.result.is_err())
+                    on:click=apply
+                >
+                    {move || text(|row| &row.name)}
+                </button>
+                <span class="method-settings">{move || text(|row| &row.settings)}</span>
+            </th>
+            {cells}
+        </tr>
+    }
+}
+
+/// Makes a way of training the job's, which can be undone.
+fn apply(state: State, row: &Row) {
+    let module = state.module.get_untracked();
+    let mut setup = state.setup.get_untracked();
+    for (field, value) in &row.changes {
+        setup.job.put(module, *field, value.clone());
+    }
+    state.jump(setup);
+    state.edit_module(module);
+    let peak = row.result.as_ref().map(|amounts| amounts.peak.as_str());
+    let said = format!("{}: {} allocated.", row.name, peak.unwrap_or_default());
+    state.toasts.offer_undo(said);
+}

@@ -75,7 +75,7 @@ fn MethodTable() -> impl IntoView {
             <table>
                 {column_headings([
                     "Way of training",
-                    "Allocated at the peak",
+                    "Peak",
                     "On this GPU",
                     "Between steps",
                     "Trained parameters",
@@ -89,7 +89,7 @@ fn MethodTable() -> impl IntoView {
             </table>
         </SidewaysScroll>
         <p class="panel-note">
-            "Peak and parameters are those of one GPU of the fullest stage. Adapters and sharding strategy are the job's own where it has any, LoRA and optim_grads_params otherwise."
+            "Allocated at the peak, between steps, and parameters are those of one GPU of the fullest stage. Adapters and sharding strategy are the job's own where it has any, LoRA and optim_grads_params otherwise."
         </p>
     }
 }

@@ -201,12 +201,24 @@ impl RawJob {
 
     /// Places the modules one after another in the order of the list and makes the world as large as they are;
     /// modules without DP share the ranks that the others leave, where that comes out even. On shared ranks every
-    /// module gets all of them.
+    /// module gets all of them, or those of the language model's first stage where that has several.
     pub fn lay_out(&mut self) {
         if self.colocates() {
             let world = self.number(0, FieldId::world_size).unwrap_or(1);
+            let stages = |job: &Self, index| {
+                let stages = job.number(index, FieldId::pipeline_model_parallel_size);
+                stages.unwrap_or(1).max(1)
+            };
+            let mut modules = self.modules.iter();
+            let language = modules.position(|module| module.name == LANGUAGE_MODULE);
+            let language_stages = language.map_or(1, |language| stages(self, language));
             for index in 0..self.modules.len() {
-                let dp = (world / self.copy_of_model(index)).max(1);
+                let shared = if stages(self, index) == 1 {
+                    world / language_stages
+                } else {
+                    world
+                };
+                let dp = (shared / self.copy_of_model(index)).max(1);
                 self.set_parallelism(index, Field::RankOffset, Value::Int(0));
                 self.set_parallelism(index, Field::DataParallelSize, Value::Int(dp.into()));
             }

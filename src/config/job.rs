@@ -112,6 +112,22 @@ pub struct Boundary {
     pub(crate) stages_before: u64,
     /// Pipeline stages of the language model after its last.
     pub(crate) stages_after: u64,
+    /// The pipeline of the language model, for an encoder on the ranks of its first stage.
+    pub(crate) first_stage: Option<FirstStage>,
+}
+
+/// The sizes of the language model's pipeline that decide how many micro batches its first stage has in flight, under Megatron's
+/// names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FirstStage {
+    /// Pipeline stages.
+    pub(crate) pp: u64,
+    /// Virtual chunks of each rank; `None` without interleaving.
+    pub(crate) vpp: Option<u32>,
+    /// Micro batches in a group of the interleaved schedule; `None` is `pp`.
+    pub(crate) microbatch_group_size_per_vp_stage: Option<u64>,
+    /// Whether a rank starts one more forward pass, to hide expert-parallel all-to-alls behind it.
+    pub(crate) overlap_moe_expert_parallel_comm: bool,
 }
 
 /// The routed experts of a module.

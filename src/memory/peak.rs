@@ -173,7 +173,7 @@ impl<'a> Stages<'a> {
             (0, 0)
         };
         let pipeline = m.stages.pp().saturating_add(before).saturating_add(after);
-        let schedule = Schedule::new(ScheduleInput {
+        let own = ScheduleInput {
             pp: pipeline,
             pp_rank: before.saturating_add(pp_rank),
             vpp: m.stages.vpp(),
@@ -183,7 +183,17 @@ impl<'a> Stages<'a> {
                 .microbatch_group_size_per_virtual_pipeline_stage
                 .map(narrow),
             overlap_moe_expert_parallel_comm: m.args.overlap_moe_expert_parallel_comm,
-        });
+        };
+        let schedule = Schedule::new(m.boundary.first_stage.map_or(own, |stage| ScheduleInput {
+            pp: narrow(stage.pp),
+            pp_rank: 0,
+            vpp: stage.vpp,
+            microbatch_group_size_per_vp_stage:
+                stage.microbatch_group_size_per_vp_stage.map(narrow),
+            overlap_moe_expert_parallel_comm: stage.overlap_moe_expert_parallel_comm,
+            ..own
+        }));
+        // What an encoder on the first stage's ranks puts out goes to no other stage.
         let pipelined = pipeline > 1;
         let last = after == 0 && pp_rank + 1 == m.stages.pp();
         let plain = pipelined && m.stages.vpp().is_none();

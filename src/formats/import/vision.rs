@@ -2,8 +2,8 @@
 //! job on the same ranks.
 //!
 //! `get_vision_model_config` makes the tower's configuration: it takes TP and recomputation from the language model, and
-//! neither sequence parallelism nor fp8 nor CUDA graphs. The tower is on the first stage and does all of its work on every
-//! rank of CP, so it is a module only of jobs without PP and CP.
+//! neither sequence parallelism nor fp8 nor CUDA graphs. The tower is built on the first stage only (`pre_process`), with the
+//! first virtual chunk, and does all of its work on every rank of CP.
 
 use super::Import;
 use super::values::word;
@@ -156,15 +156,11 @@ pub(in crate::formats) fn attach(import: &mut Import) {
     let job = &mut import.state.setup.job;
     let is_one =
         |id: FieldId| matches!(job.shared.get(id), None | Some(Value::Null | Value::Int(1)));
-    let sizes = [
-        FieldId::pipeline_model_parallel_size,
-        FieldId::context_parallel_size,
-    ];
     let joins = tower.output.as_ref() == job.shared.get(FieldId::hidden_size);
     let has_adapters = job.shared.get(FieldId::peft_type).is_some();
     let has_gpus = job.shared.get(FieldId::world_size).is_some();
     if !job.modules.is_empty()
-        || !sizes.into_iter().all(is_one)
+        || !is_one(FieldId::context_parallel_size)
         || !joins
         || has_adapters
         || !has_gpus

@@ -1,31 +1,52 @@
-//! The rules for modules that share all their ranks (`ColocatedBridgeCommunicator` in
-//! `megatron/core/models/mimo/comm/colocated_communicator.py`).
+//! The rules for modules that share ranks: all of them (`ColocatedBridgeCommunicator` in
+//! `megatron/core/models/mimo/comm/colocated_communicator.py`), or, where the language model has pipeline stages, those of its
+//! first stage, on which `LLaVAModel` and the models of Megatron-Bridge build their encoders.
 
+use super::input::integer;
 use super::problem::report;
 use super::set_rules::{
     ValidModule, check_encoders, check_modules, check_names, nearest_fitting, place,
 };
-use super::{Field, LANGUAGE_MODULE, MimoInput, MimoLayout, Problem, Rule};
+use super::{
+    Field, LANGUAGE_MODULE, MimoInput, MimoLayout, ModuleInput, ModuleParallelism, Problem, Rule,
+};
 use crate::python::Exception;
 use crate::value::Value;
 
-/// The modules, each on all ranks, or every problem.
+/// The modules, each on all ranks or on those of the language model's first stage, or every problem.
 pub(super) fn check_colocated(input: &MimoInput) -> Result<MimoLayout, Vec<Problem>> {
     let mut problems = Vec::new();
     check_names(input, &mut problems);
-    let valid = check_modules(input, &input.world_size, &mut problems);
+    let language = input.modules.iter().find(|m| m.name == LANGUAGE_MODULE);
+    let language = language.and_then(ModuleInput::as_set);
+    let ranks = |module: &ModuleParallelism| match &language {
+        Some(language) if is_on_first_stage(module, language) => integer(&input.world_size)
+            .and_then(|world| world.checked_div(language.pipeline_model_parallel_size))
+            .map_or(Value::Null, Value::Int),
+        _ => input.world_size.clone(),
+    };
+    let ranks_of_input = |module: &ModuleInput| {
+        let set = module.as_set();
+        set.map_or_else(|| input.world_size.clone(), |module| ranks(&module))
+    };
+    let valid = check_modules(input, &ranks_of_input, &mut problems);
     for module in &valid {
-        check_ranks(module, &input.world_size, &mut problems);
+        check_ranks(module, &ranks(&module.parallelism), &mut problems);
     }
     if valid.len() > 1 {
-        // Modules that all have the same sizes run in one set of groups and need no communicator: as without a
-        // grid map in Megatron's `MimoModel`, and in `LLaVAModel`.
-        let alike = valid.windows(2).all(|pair| match pair {
-            [a, b] => a.parallelism == b.parallelism,
-            _ => true,
+        let stages = language.map_or(1, |language| language.pipeline_model_parallel_size);
+        // Encoders with the language model's sizes run in its groups and need no communicator: as without a grid map in
+        // Megatron's `MimoModel`, and in `LLaVAModel`.
+        let one_model = valid.iter().all(|module| {
+            let same = |language| has_same_groups(&module.parallelism, language);
+            let own = module.parallelism.pipeline_model_parallel_size;
+            language.as_ref().is_some_and(same)
+                && (own == 1 || module.at.name == LANGUAGE_MODULE && own == stages)
         });
         for module in &valid {
-            check_singletons(module, alike, &mut problems);
+            if !one_model {
+                check_singletons(module, &mut problems);
+            }
         }
     }
     check_encoders(&valid, &mut problems);
@@ -38,10 +59,23 @@ pub(super) fn check_colocated(input: &MimoInput) -> Result<MimoLayout, Vec<Probl
     place(valid, problems)
 }
 
-/// The module starts at rank 0 and has every rank.
+/// Whether an encoder stands on the ranks of the language model's first stage, in the same groups.
+fn is_on_first_stage(encoder: &ModuleParallelism, language: &ModuleParallelism) -> bool {
+    encoder.pipeline_model_parallel_size == 1
+        && language.pipeline_model_parallel_size > 1
+        && has_same_groups(encoder, language)
+}
+
+/// Whether a module splits the ranks of a stage as the language model does.
+fn has_same_groups(module: &ModuleParallelism, language: &ModuleParallelism) -> bool {
+    let sizes = |m: &ModuleParallelism| (m.tensor_model_parallel_size, m.context_parallel_size);
+    sizes(module) == sizes(language)
+}
+
+/// The module starts at rank 0 and has all of the ranks that it shares.
 fn check_ranks(
     ValidModule { at, parallelism }: &ValidModule,
-    world_size: &Value,
+    shared: &Value,
     problems: &mut Vec<Problem>,
 ) {
     let offset = parallelism.rank_offset;
@@ -58,7 +92,7 @@ fn check_ranks(
     ) else {
         return;
     };
-    let world = match world_size {
+    let world = match shared {
         Value::Int(world) => *world,
         _ => 0,
     };
@@ -76,12 +110,8 @@ fn check_ranks(
     }
 }
 
-/// PP is 1, and so is CP unless all modules have the same sizes.
-fn check_singletons(
-    ValidModule { at, parallelism }: &ValidModule,
-    alike: bool,
-    problems: &mut Vec<Problem>,
-) {
+/// PP and CP are 1.
+fn check_singletons(ValidModule { at, parallelism }: &ValidModule, problems: &mut Vec<Problem>) {
     let sizes = [
         (
             Field::PipelineModelParallelSize,
@@ -95,7 +125,7 @@ fn check_singletons(
         ),
     ];
     for (field, size, short) in sizes {
-        if size == 1 || (alike && field == Field::ContextParallelSize) {
+        if size == 1 {
             continue;
         }
         let error = Exception::ValueError.with(format!(

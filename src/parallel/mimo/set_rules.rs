@@ -7,8 +7,8 @@ use super::layout::PlacedModule;
 use super::module_rules::check_module;
 use super::problem::report;
 use super::{
-    Change, Field, LANGUAGE_MODULE, MimoInput, MimoLayout, ModuleParallelism, ModuleRef, Problem,
-    Repair, Rule, arrange,
+    Change, Field, LANGUAGE_MODULE, MimoInput, MimoLayout, ModuleInput, ModuleParallelism,
+    ModuleRef, Problem, Repair, Rule, arrange,
 };
 use crate::python::{Exception, repr, repr_texts};
 use crate::value::Value;
@@ -17,7 +17,7 @@ use crate::value::Value;
 pub(super) fn check_set(input: &MimoInput) -> Result<MimoLayout, Vec<Problem>> {
     let mut problems = Vec::new();
     check_names(input, &mut problems);
-    let valid = check_modules(input, &Value::Null, &mut problems);
+    let valid = check_modules(input, &|_| Value::Null, &mut problems);
     propose_data_parallel(input, &valid, &mut problems);
     check_ranges(input, &valid, &mut problems);
     check_encoders(&valid, &mut problems);
@@ -51,10 +51,11 @@ pub(super) fn place(
     }
 }
 
-/// The modules that break no rule for a single module. The problems of the others are added to `problems`.
+/// The modules that break no rule for a single module. The problems of the others are added to `problems`. `ranks` is the
+/// number of ranks from which a module's DP follows where it is not set.
 pub(super) fn check_modules(
     input: &MimoInput,
-    world_size: &Value,
+    ranks: &dyn Fn(&ModuleInput) -> Value,
     problems: &mut Vec<Problem>,
 ) -> Vec<ValidModule> {
     let mut valid = Vec::new();
@@ -63,7 +64,7 @@ pub(super) fn check_modules(
             index,
             name: module.name.clone(),
         };
-        match check_module(&at, module, world_size) {
+        match check_module(&at, module, &ranks(module)) {
             Ok(parallelism) => valid.push(ValidModule { at, parallelism }),
             Err(mut found) => problems.append(&mut found),
         }
@@ -155,10 +156,7 @@ fn propose_data_parallel(input: &MimoInput, valid: &[ValidModule], problems: &mu
         .filter(|problem| problem.rule == Rule::DataParallelKnown)
     {
         let Some(at) = &problem.module else { continue };
-        let parallelism = input
-            .modules
-            .get(at.index)
-            .and_then(super::ModuleInput::as_set);
+        let parallelism = input.modules.get(at.index).and_then(ModuleInput::as_set);
         let size = parallelism.and_then(|parallelism| parallelism.dense_model_parallel_size().ok());
         if let Some(size) = size
             && share > 0

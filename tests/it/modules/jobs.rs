@@ -353,6 +353,49 @@ fn shared_ranks_add_up() {
     }
 }
 
+/// An encoder on shared ranks of a pipeline is on its first stage, and has as many micro batches in flight as that stage.
+#[test]
+fn encoders_share_the_first_stage_of_a_pipeline() {
+    for vpp in [None, Some(2), Some(3)] {
+        let mut job = change(
+            pair(),
+            1,
+            json!({"rank_offset": 0, "data_parallel_size": 2}),
+        );
+        let language = &mut job["modules"][0];
+        language["num_layers"] = json!(24);
+        language["pipeline_model_parallel_size"] = json!(4);
+        language["virtual_pipeline_model_parallel_size"] = json!(vpp);
+        language["data_parallel_size"] = json!(2);
+        job["colocate_modules"] = json!(true);
+        job["micro_batch_size"] = json!(1);
+        job["global_batch_size"] = json!(16);
+        let result = checked(&job);
+        let errors: Vec<_> = result.errors().map(|p| &p.message).collect();
+        assert_eq!(errors, [""; 0]);
+        let config = result.config.unwrap();
+        let estimate = estimate(&config);
+        let [language, encoder] = [0, 1].map(|module| &estimate.modules[module].stages);
+        assert_eq!((language.len(), encoder.len()), (4, 1));
+        // Without interleaving one for each stage; with it two groups, since the first one's backward pass through the first
+        // chunk comes after its backward passes through the others.
+        let in_flight = match vpp {
+            None => 4,
+            Some(_) => 8,
+        };
+        assert_eq!(encoder[0].in_flight[0], in_flight, "{vpp:?}");
+        for (rank, modules) in [(0, 2), (1, 2), (2, 1), (7, 1)] {
+            let memory = rank_memory(&config, &estimate, rank).unwrap();
+            assert_eq!(memory.stages.len(), modules, "rank {rank}");
+        }
+    }
+    let mut other_groups = change(pair(), 1, json!({"rank_offset": 0}));
+    other_groups["modules"][0]["pipeline_model_parallel_size"] = json!(2);
+    other_groups["modules"][0]["tensor_model_parallel_size"] = json!(2);
+    other_groups["colocate_modules"] = json!(true);
+    assert!(checked(&other_groups).config.is_none());
+}
+
 /// Each mistake is named at the module that has it.
 #[test]
 fn mistakes_are_named_at_their_module() {

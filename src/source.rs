@@ -430,6 +430,21 @@ pub const HYBRID_EP_BUFFERS: Source = Source::page(
     "https://github.com/deepseek-ai/DeepEP/blob/94a9f8f/csrc/hybrid_ep/buffer/intranode.cu",
     "NVLCoordinator::allocate_combine_buffers",
 );
+/// The rows of the tensors that experts get, where a rank has a fixed capacity.
+pub const RANK_CAPACITY: Source = Source::megatron(
+    "megatron/core/transformer/moe/token_dispatcher.py",
+    "_HybridEPManager.setup_metadata",
+);
+/// The pages that hold what experts keep for their backward pass.
+pub const PAGED_STASH: Source = Source::megatron(
+    "megatron/core/transformer/moe/paged_stash.py",
+    "PagedStashManager.allocate_stash_buffers",
+);
+/// The numbers of the pages of one tensor.
+pub const PAGED_TENSOR: Source = Source::megatron(
+    "megatron/core/transformer/moe/paged_stash.py",
+    "PagedTensor",
+);
 /// The memory that captured graphs share.
 pub const CUDA_GRAPHS: Source = Source::megatron(
     "megatron/core/transformer/cuda_graphs.py",

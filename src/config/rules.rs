@@ -24,6 +24,7 @@ mod recompute;
 mod rule;
 mod sparse_attention;
 mod stages;
+mod stash;
 
 pub(super) use stages::stages;
 
@@ -32,7 +33,7 @@ use super::draft::Draft;
 use super::problem::Problem;
 
 /// Every rule, in the order in which its problems are shown.
-const TABLES: [&[Rule]; 21] = [
+const TABLES: [&[Rule]; 22] = [
     hybrid::RULES,
     model::RULES,
     linear_attention::RULES,
@@ -42,6 +43,7 @@ const TABLES: [&[Rule]; 21] = [
     encoder::RULES,
     moe::RULES,
     op_fuser::RULES,
+    stash::RULES,
     parallelism::RULES,
     batch::RULES,
     packing::RULES,

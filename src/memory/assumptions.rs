@@ -44,6 +44,11 @@ pub fn assumptions(config: &Config) -> Vec<String> {
                 "Every expert gets as many tokens as the others, filled up to what fp8 products need.",
             ),
             (
+                a.moe_paged_stash,
+                "The paged stash is there from the first iteration on (Megatron allocates it before the second), and no step \
+                 overflows it: such a step runs again without it.",
+            ),
+            (
                 a.tp_comm_overlap,
                 "Buffers of tp_comm_overlap are outside PyTorch's allocator and not counted.",
             ),

@@ -164,7 +164,10 @@ pub(crate) fn prefetched(
     tapes: &CompiledTapes<'_>,
     pp_rank: u32,
 ) -> Option<(BlockKind, u64)> {
-    tapes.sizes().recompute_options.offload?;
+    let options = &tapes.sizes().recompute_options;
+    if options.offload.is_none() && !options.stash {
+        return None;
+    }
     let chunks = m.stages.rank(pp_rank).iter();
     let last = chunks.filter_map(|chunk| {
         let blocks = blocks(m, tapes, chunk);

@@ -5,6 +5,7 @@ mod fp8;
 pub(crate) mod graphs;
 mod packed;
 mod padding;
+pub(crate) mod stash;
 
 use crate::config::choices::{
     AttentionBackend, RouterDtype, SoftwareFact, TokenDispatcher, TransformerImpl,

@@ -2,97 +2,23 @@
 
 pub(crate) mod dispatch;
 pub(crate) mod experts;
+mod rows;
 
 use self::dispatch::Way;
+pub(crate) use self::rows::{Rows, rows};
 use super::adapter::{self, AdapterInput};
 use super::layer_spec::Experts;
 use super::linear::{Linear, plain};
 use super::norm::{self, residual_norm};
-use super::quantization::expert_alignment;
 use super::sizes::Sizes;
 use super::tape::{AutogradTape, Family, Gradient, Point, TensorId};
-use super::tensor::{Component, Factor, Shape, factor};
+use super::tensor::{Component, factor};
 use super::weights::Weights;
 use super::{hidden, shared_expert};
 use crate::config::choices::{
     CudaGraphImpl, OffloadModule, RecomputeModule, RouterDtype, SoftwareFact, TokenDispatcher,
 };
-use crate::config::job::Module;
 use crate::source::{LATENT, ROUTER, SHARED_EXPERTS, TE_LAYERNORM_LINEAR};
-use crate::units::multiply;
-
-/// How many rows of tokens exist at each point on the way to the experts and back.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Rows {
-    /// Copies of this rank's tokens, one for each chosen expert: N.
-    pub(crate) sent: Factor,
-    /// What arrives from the expert-parallel ranks.
-    pub(crate) received: Factor,
-    /// What the experts of this rank work on, after the gather over expert-tensor-parallel ranks: R.
-    pub(crate) routed: Factor,
-    /// The same with every expert's rows filled up to what fp8 needs.
-    pub(crate) aligned: Factor,
-    /// All tokens of the expert-parallel ranks, with the all-gather dispatcher.
-    pub(crate) all: Factor,
-}
-
-impl Rows {
-    /// The rows of a layer on the rank that gets most. Padded to capacity, every rank gets the same number.
-    pub(crate) fn new(m: &Module, moe: Experts) -> Self {
-        let a = &m.args;
-        let tokens = multiply(a.seq_length, a.micro_batch_size) / m.cp.max(1);
-        let tokens = if m.sequence_parallel {
-            tokens / m.tp.max(1)
-        } else {
-            tokens
-        };
-        let mean = multiply(tokens, moe.topk);
-        let capacity = a.moe_expert_capacity_factor.map(|capacity| {
-            // ceil(T·k / E · factor) for each expert, in whole millionths.
-            let slots = u128::from(mean) * u128::from(capacity.0);
-            let each = slots.div_ceil(u128::from(moe.num_experts) * 1_000_000);
-            multiply(u64::try_from(each).unwrap_or(u64::MAX), moe.num_experts)
-        });
-        let sent = match capacity {
-            Some(capacity) if a.moe_pad_expert_input_to_capacity => capacity,
-            _ => mean,
-        };
-        let scaled = |rows: u64| {
-            let busiest = u128::from(rows) * u128::from(moe.load_imbalance.0) / 1_000_000;
-            let busiest = u64::try_from(busiest).unwrap_or(u64::MAX);
-            // Dropping keeps every expert below its capacity.
-            match capacity {
-                Some(capacity) if a.moe_pad_expert_input_to_capacity => capacity,
-                Some(capacity) => busiest.min(capacity.max(1)),
-                None => busiest,
-            }
-        };
-        let received = scaled(sent);
-        let routed = multiply(received, m.etp);
-        let experts = (moe.num_experts / m.ep.max(1)).max(1);
-        let each = routed
-            .div_ceil(experts)
-            .next_multiple_of(expert_alignment(m));
-        let aligned = if expert_alignment(m) > 1 {
-            multiply(each, experts)
-        } else {
-            routed
-        };
-        let rank_tokens = multiply(multiply(tokens, m.ep), m.etp);
-        Self {
-            sent: factor("N (tokens · k)", sent),
-            received: factor("N · imbalance", received),
-            routed: factor("R (rows at the experts)", routed),
-            aligned: factor("R (rows at the experts)", aligned),
-            all: factor("tokens of all expert-parallel ranks", rank_tokens),
-        }
-    }
-}
-
-/// Rows of this width.
-pub(crate) fn rows(count: Factor, width: Factor) -> Shape {
-    Shape::of(&[count, width])
-}
 
 /// The MLP of a `MoE` layer from the residual stream to its output, with the norm before it.
 pub(crate) fn build(

@@ -14,7 +14,6 @@ const marks = {
   gtp_weight_remat_size: 2,
   tensor_parallel_num_weight_shards: 16,
   perform_rl_step: true,
-  moe_paged_stash: true,
   use_checkpoint_args: true,
 };
 

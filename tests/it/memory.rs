@@ -13,5 +13,6 @@ mod offload;
 mod packed;
 mod pairs;
 mod savings;
+mod stash;
 mod states;
 mod variants;

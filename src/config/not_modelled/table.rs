@@ -112,18 +112,6 @@ pub(super) const FEATURES: &[Feature] = &[
         ),
     ),
     feature(
-        "stash",
-        &["moe_paged_stash"],
-        "activations of routed experts are kept in a buffer of pages",
-        of_transformer("TransformerConfig.moe_paged_stash"),
-    ),
-    feature(
-        "rankcap",
-        &["moe_expert_rank_capacity_factor"],
-        "tokens of routed experts are kept in buffers of a fixed size",
-        of_transformer("TransformerConfig.moe_expert_rank_capacity_factor"),
-    ),
-    feature(
         "ckptargs",
         &["use_checkpoint_args", "use_mp_args_from_checkpoint_args"],
         "arguments in the checkpoint replace those of the job",

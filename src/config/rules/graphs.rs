@@ -124,7 +124,10 @@ fn exclude_recompute_modules(d: &Draft<'_>) -> Option<Violation> {
 }
 
 fn exclude_offload_modules(d: &Draft<'_>) -> Option<Violation> {
-    let outside = |module| matches!(module, OffloadModule::ExpertFc1 | OffloadModule::MoeAct);
+    let outside = |module| {
+        use OffloadModule::{ExpertFc1, FusedGroupMlp, MoeAct};
+        matches!(module, ExpertFc1 | MoeAct | FusedGroupMlp)
+    };
     let on = d.args.cuda_graph_impl != Impl::None;
     let local = d.args.cuda_graph_impl == Impl::Local;
     let captured =
@@ -134,7 +137,7 @@ fn exclude_offload_modules(d: &Draft<'_>) -> Option<Violation> {
     } else if on && d.args.cuda_graph_warmup_steps == 0 {
         "needs cuda_graph_warmup_steps"
     } else if local && captured {
-        "local graphs leave only expert_fc1 and moe_act, outside of them"
+        "local graphs leave only expert_fc1, moe_act and fused_group_mlp, outside of them"
     } else {
         return None;
     };

@@ -2,7 +2,7 @@
 
 use super::rule::FixValue::{Default, Number, Off, On};
 use super::rule::{Rule, Violation, rule};
-use crate::config::choices::OffloadModule;
+use crate::config::choices::{OffloadModule, RecomputeModule};
 use crate::config::draft::Draft;
 use crate::config::fields::FieldId as F;
 use crate::config::job::Activation;
@@ -11,6 +11,7 @@ pub(super) const RULES: &[Rule] = &[
     rule("op_fuser", excludes_expert_tensor_parallel),
     rule("op_fuser", knows_activations),
     rule("op_fuser", excludes_offloading),
+    rule("op_fuser", offloads_fused_experts),
 ];
 
 const FUSER: F = F::use_transformer_engine_op_fuser;
@@ -65,4 +66,26 @@ fn excludes_offloading(d: &Draft<'_>) -> Option<Violation> {
             .fix(FUSER, Off)
             .fix(F::offload_modules, Default)
     })
+}
+
+/// Offload module `fused_group_mlp` is the fused operation as a whole.
+fn offloads_fused_experts(d: &Draft<'_>) -> Option<Violation> {
+    let field = F::offload_modules;
+    let has = |module| d.args.offload_modules.contains(module);
+    let offloads = d.args.fine_grained_activation_offloading && has(OffloadModule::FusedGroupMlp);
+    let parts = has(OffloadModule::ExpertFc1) || has(OffloadModule::MoeAct);
+    let (fields, message): (&[F], _) = if !d.args.use_transformer_engine_op_fuser {
+        let message = "offload module fused_group_mlp needs use_transformer_engine_op_fuser";
+        (&[field, FUSER], message)
+    } else if parts {
+        let message =
+            "offload module fused_group_mlp excludes expert_fc1 and moe_act, which are parts of it";
+        (&[field], message)
+    } else if d.recomputes(RecomputeModule::Moe) {
+        let message = "offload module fused_group_mlp excludes recompute module moe: it runs the experts again as a whole";
+        (&[field, F::recompute_modules], message)
+    } else {
+        return None;
+    };
+    offloads.then(|| Violation::error(fields, message))
 }

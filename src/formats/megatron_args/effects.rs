@@ -88,14 +88,9 @@ const NOTHING: &[(&str, &str)] = &[
     ("cache_mla_latents", "only for inference"),
     ("fp4_recipe", "only with fp4"),
     ("kitchen_attention_backend", "only with Kitchen's kernels"),
-    ("moe_paged_stash_page_size", "only with paged stash"),
-    (
-        "moe_paged_stash_buffer_size_factor_cuda",
-        "only with paged stash",
-    ),
     (
         "moe_paged_stash_buffer_size_factor_cpu",
-        "only with paged stash",
+        "memory of the host",
     ),
     ("mhc_num_residual_streams", "only with hyper-connections"),
     ("mhc_recompute_layer_num", "only with hyper-connections"),

@@ -343,8 +343,16 @@ impl Itemised<'_> {
         let Some(CompiledTape { tape, plan, .. }) = compiled else {
             return;
         };
-        for tensor in plan.moved.iter().filter_map(|m| tape.get(m.tensor)) {
-            terms.tensor("back from the host", tensor, TRANSIENT, false, 1);
+        for moved in &plan.moved {
+            let Some(tensor) = tape.get(moved.tensor) else {
+                continue;
+            };
+            let part = if moved.stashed {
+                "back from the stash"
+            } else {
+                "back from the host"
+            };
+            terms.tensor(part, tensor, TRANSIENT, false, 1);
         }
     }
 

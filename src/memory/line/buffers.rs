@@ -4,7 +4,7 @@ use super::formula::{Formula, Kind};
 use super::{Confidence, Line, id, parent, product};
 use crate::memory::StageEstimate;
 use crate::memory::bucket::Bucket;
-use crate::memory::buffers::{Buffer, BufferKind};
+use crate::memory::buffers::{Buffer, BufferKind, stash};
 use crate::memory::peak::Stages;
 use crate::model::tape::block;
 use crate::model::tensor::{Shape, factor};
@@ -15,7 +15,14 @@ use crate::units::{Bytes, multiply};
 pub(super) fn line(stages: &Stages<'_>, pp_rank: u32, held: &StageEstimate) -> Option<Line> {
     let site = stages.site(pp_rank, &held.chunks);
     let mut buffers = stages.buffers.buffers(&site);
-    buffers.extend(stages.graph_buffers(pp_rank, held.moment.graph_phase));
+    let graph_phase = held.moment.graph_phase;
+    buffers.extend(stages.graph_buffers(pp_rank, graph_phase));
+    if stages.m.args.moe_paged_stash {
+        buffers.extend(stash::buffers(
+            stages.m,
+            &stages.replay(pp_rank, graph_phase),
+        ));
+    }
     let buffer = |buffer: &Buffer| {
         let (what, source) = (buffer.what, buffer.source);
         let mut children: Vec<Line> = Vec::new();

@@ -5,7 +5,7 @@ use super::{Copies, PassName, PeakMoment, Stages};
 use crate::config::choices::CudaGraphImpl;
 use crate::config::job::Module;
 use crate::memory::bucket::Bucket;
-use crate::memory::buffers::{Buffer, graphs};
+use crate::memory::buffers::{Buffer, graphs, stash};
 use crate::memory::graph_phase::GraphPhase;
 use crate::memory::states::made_by_first_step;
 use crate::memory::{JobMoment, MomentPeak, StageEstimate};
@@ -197,7 +197,8 @@ impl Stages<'_> {
         let beside = self.beside(pp_rank, graph_phase, &copies);
         let mut usage = replay.usage(&moment);
         usage.add_to(TRANSIENT, beside.0);
-        let buffers = self.graph_buffers(pp_rank, graph_phase);
+        let mut buffers = self.graph_buffers(pp_rank, graph_phase);
+        buffers.extend(stash::buffers(self.m, &replay));
         let mut memory = standing.memory;
         if let Some(slot) = memory.get_mut(Bucket::Buffers as usize) {
             *slot += buffers.iter().map(|b| Bytes(b.bytes)).sum();

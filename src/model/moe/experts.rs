@@ -33,7 +33,7 @@ pub(crate) fn build(
     let experts = factor("E", moe.num_experts);
     let rows_at = |width: Factor| rows(r.aligned, width);
     tape.at(Family::Experts, EXPERTS);
-    let padded = padding(sizes, tape, input, rows_at(inner));
+    let padded = padding(sizes, tape, r, input, rows_at(inner));
     let raw = tape.tensor(
         "experts: output of linear_fc1",
         rows_at(fc1).over(etp),
@@ -65,7 +65,8 @@ pub(crate) fn build(
         .recompute_options
         .offload
         .is_some_and(|set| set.contains(OffloadModule::ExpertFc1));
-    let start = tape.here();
+    let (start, one_operation) = (tape.here(), fuses_experts(m));
+    let first_op = start;
     let keeps_quantized = m.args.fp8_recipe == Fp8Recipe::Mxfp8 || m.args.fp4_format.is_some();
     if offloaded && !keeps_quantized {
         plain(&sizes.sharing(), tape, &first);
@@ -93,7 +94,6 @@ pub(crate) fn build(
         }
         Activation::Gelu => false,
     };
-    let one_operation = fuses_experts(m);
     if fused || one_operation {
         let kept = if one_operation {
             raw
@@ -140,6 +140,10 @@ pub(crate) fn build(
     let recomputes = !one_operation || m.activation == Activation::SquaredRelu;
     if one_operation {
         plain(sizes, tape, &second);
+        // Only what is quantized goes to the pages of a stash (`mark_grouped_tensor`).
+        if sizes.fp8.is_some() || !m.args.moe_paged_stash {
+            tape.offload(OffloadModule::FusedGroupMlp, first_op);
+        }
     } else {
         plain(&sizes.sharing_with(RecomputeModule::MoeAct), tape, &second);
     }
@@ -162,9 +166,16 @@ pub(crate) fn build(
 }
 
 /// For products in fp8 and fused operations every expert's rows are filled up in a copy, unless the router has done that.
-fn padding(sizes: &Sizes<'_>, tape: &mut AutogradTape, input: TensorId, shape: Shape) -> TensorId {
+fn padding(
+    sizes: &Sizes<'_>,
+    tape: &mut AutogradTape,
+    r: Rows,
+    input: TensorId,
+    shape: Shape,
+) -> TensorId {
     let fills = sizes.m.is_quantized() || fuses_experts(sizes.m);
-    if !fills || sizes.m.args.moe_router_padding_for_quantization {
+    // A dispatcher that makes tensors of a fixed size has filled them up (`skip_routed_expert_padding`).
+    if !fills || sizes.m.args.moe_router_padding_for_quantization || r.fixed {
         return input;
     }
     let padded = tape.tensor("experts: padded input", shape, sizes.width());

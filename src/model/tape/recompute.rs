@@ -6,6 +6,7 @@ use crate::config::choices::{
     OffloadModule, RecomputeGranularity, RecomputeMethod, RecomputeModule,
 };
 use crate::config::job::Module;
+use crate::model::quantization::fuses_experts;
 
 /// What is recomputed or offloaded instead of kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,6 +17,8 @@ pub struct RecomputeOptions {
     pub offload: Option<NameSet<OffloadModule>>,
     /// Elements of the smallest tensor that they move.
     pub least: u64,
+    /// Whether what fused experts save goes to the pages of a stash on the GPU.
+    pub stash: bool,
     /// First layers of a model that are offloaded as a whole.
     pub layers: u64,
     /// Whether MTP layers keep only their inputs, as full recompute with method uniform has it.
@@ -28,6 +31,7 @@ impl RecomputeOptions {
         recompute: None,
         offload: None,
         least: 0,
+        stash: false,
         layers: 0,
         mtp: false,
     };
@@ -45,6 +49,7 @@ impl RecomputeOptions {
                 .fine_grained_activation_offloading
                 .then_some(a.offload_modules),
             least: a.min_offloaded_tensor_size,
+            stash: a.moe_paged_stash && fuses_experts(m),
             layers: a.cpu_offloading_num_layers,
             mtp: full && a.recompute_method == Some(RecomputeMethod::Uniform),
         }
@@ -58,7 +63,7 @@ pub(crate) struct Plan {
     pub(crate) keeps: Vec<Kept>,
     /// Sections that run again, in their order.
     pub(crate) again: Vec<Section>,
-    /// What is moved to the host.
+    /// What is moved to the host, or to the pages of a stash.
     pub(crate) moved: Vec<Offloaded>,
 }
 
@@ -69,7 +74,7 @@ pub(crate) struct Kept {
     pub(crate) op: usize,
 }
 
-/// A tensor that an operation keeps on the host. What several operations keep is moved, and comes back, once for each.
+/// A tensor that an operation keeps on the host, or in the pages of a stash. What several operations keep is moved, and comes back, once for each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Offloaded {
     pub(crate) tensor: TensorId,
@@ -78,6 +83,8 @@ pub(crate) struct Offloaded {
     /// The first operation of its offload module. Once that is done backwards, what the same module of the layer
     /// before has moved comes back.
     pub(crate) first: usize,
+    /// Whether it is in the pages of a stash on the GPU.
+    pub(crate) stashed: bool,
 }
 
 impl Plan {
@@ -149,13 +156,16 @@ fn offloaded(
     keeps: &[Kept],
 ) -> Vec<Offloaded> {
     let mut moved = Vec::new();
-    let Some(modules) = recompute_options.offload else {
+    let (modules, stash) = (recompute_options.offload, recompute_options.stash);
+    if modules.is_none() && !stash {
         return moved;
-    };
+    }
+    let stashed = |module: OffloadModule| stash && module == OffloadModule::FusedGroupMlp;
     let chosen = || {
-        tape.offloads
-            .iter()
-            .filter(|(module, _)| modules.contains(*module))
+        let offloads = tape.offloads.iter();
+        offloads.filter(|(module, _)| {
+            stashed(*module) || modules.is_some_and(|modules| modules.contains(*module))
+        })
     };
     let stays = |id: TensorId| {
         let mut keepers = keeps.iter().filter(|kept| kept.tensor == id);
@@ -173,11 +183,14 @@ fn offloaded(
             let mut inputs = tape.links(*op).iter().filter(|link| is_input(link));
             let read = inputs.any(|link| link.tensor == *tensor);
             let elements = tape.get(*tensor).map_or(0, ActivationTensor::elements);
-            if elements >= recompute_options.least && (read || !stays(*tensor)) {
+            let stashed = stashed(*module);
+            let large = stashed || elements >= recompute_options.least;
+            if large && (read || !stays(*tensor)) {
                 moved.push(Offloaded {
                     tensor: *tensor,
                     op: *op,
                     first,
+                    stashed,
                 });
             }
         }

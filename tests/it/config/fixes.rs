@@ -124,6 +124,23 @@ fn more_cases() -> Vec<(Json, Json)> {
             json!({"use_transformer_engine_op_fuser": true, "moe_grouped_gemm": true, "swiglu": true,
             "fine_grained_activation_offloading": true, "offload_modules": ["moe_act"]}),
         ),
+        experts(json!({"moe_expert_rank_capacity_factor": 1.5})),
+        experts(
+            json!({"moe_expert_rank_capacity_factor": 1.5, "moe_flex_dispatcher_backend": "ncclep"}),
+        ),
+        experts(
+            json!({"moe_expert_rank_capacity_factor": 1.5, "moe_flex_dispatcher_backend": "ncclep", "swiglu": true,
+            "use_transformer_engine_op_fuser": true}),
+        ),
+        experts(json!({"moe_paged_stash": true})),
+        experts(
+            json!({"moe_paged_stash": true, "moe_expert_rank_capacity_factor": 1.5, "moe_flex_dispatcher_backend": "hybridep",
+            "cpu_offloading_num_layers": 1}),
+        ),
+        experts(
+            json!({"moe_paged_stash": true, "moe_expert_rank_capacity_factor": 1.5, "moe_flex_dispatcher_backend": "hybridep",
+            "offload_modules": ["moe_act"]}),
+        ),
         dense(json!({"fp4_format": "e2m1", "fp8_format": "hybrid"})),
         dense(json!({"fp4_format": "e2m1", "gpu": "h100-80gb"})),
         dense(json!({"fp4_param_gather": true})),

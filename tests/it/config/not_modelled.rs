@@ -32,7 +32,6 @@ const MARKED: &[(&str, &[&str])] = &[
         &["gtp_weight_remat_size"],
     ),
     (r#"{"perform_rl_step": true}"#, &["perform_rl_step"]),
-    (r#"{"moe_paged_stash": true}"#, &["moe_paged_stash"]),
     (r#"{"use_checkpoint_args": true}"#, &["use_checkpoint_args"]),
     (
         r#"{"use_torch_fsdp2": true, "actor.model.lora_rank": 8}"#,

@@ -24,7 +24,6 @@ fn flags_and_programs_of_scripts_mark_their_job() {
     for (program, flags, expected) in [
         ("pretrain_gpt.py", "--use-torch-fsdp2", "use-torch-fsdp2"),
         ("pretrain_gpt.py", "--perform-rl-step", "perform-rl-step"),
-        ("pretrain_gpt.py", "--moe-paged-stash", "moe-paged-stash"),
         (
             "pretrain_gpt.py",
             "--use-checkpoint-args",

@@ -39,7 +39,6 @@ pub(super) const FLAGS: &[Flag] = &[
     many("gtp-remat-opt-in-modules", ""),
     one("moe-dispatch-fwd-dtype", "bf16"),
     one("moe-combine-bwd-dtype", "bf16"),
-    one("moe-expert-rank-capacity-factor", "None"),
     switch("enable-cuda-graph"),
     switch("external-cuda-graph"),
     one("mhc-num-residual-streams", "4"),
@@ -50,9 +49,6 @@ pub(super) const FLAGS: &[Flag] = &[
     switch("delay-offload-until-cuda-graph"),
     one("delta-offload-bytes-across-pp-ranks", "0"),
     one("activation-offload-fraction", "1.0"),
-    switch("moe-paged-stash"),
-    one("moe-paged-stash-page-size", "64"),
-    one("moe-paged-stash-buffer-size-factor-cuda", "1.1"),
     one("moe-paged-stash-buffer-size-factor-cpu", "0.0"),
     one("fine-grained-offloading-max-inflight-offloads", "None"),
 ];

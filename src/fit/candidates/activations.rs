@@ -90,12 +90,12 @@ pub(super) fn offload(m: &Module) -> Vec<Change> {
         Vec::new()
     };
     let of_experts = [OffloadModule::ExpertFc1, OffloadModule::MoeAct];
-    let fused = OffloadModule::FusedGroupMlp;
+    let as_a_whole = OffloadModule::FusedGroupMlp;
     let of_hybrid = |module: &OffloadModule| module.name().starts_with("gdp");
     let fuses = a.use_transformer_engine_op_fuser && a.moe_grouped_gemm;
     let sensible = |module: &OffloadModule| {
         (m.moe.is_some() && !fuses || !of_experts.contains(module))
-            && (m.moe.is_some() && fuses || *module != fused)
+            && (m.moe.is_some() && fuses || *module != as_a_whole)
             && (m.hybrid().is_some() || !of_hybrid(module))
     };
     let modules: Vec<OffloadModule> = OffloadModule::ALL

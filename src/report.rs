@@ -9,6 +9,7 @@ pub mod card;
 pub mod charts;
 pub mod curves;
 pub mod explain;
+pub mod grouping;
 pub mod headroom;
 pub mod in_flight;
 pub mod markup;

@@ -15,6 +15,7 @@ use crate::memory::line::stage_lines;
 use crate::memory::{StageRef, estimate};
 use crate::report::amount::Unit;
 use crate::report::charts::{ROW, Subject};
+use crate::report::grouping::Grouping;
 use crate::report::markup::tag;
 use crate::report::rank_map::Coloring;
 use crate::report::scene::Px;
@@ -99,6 +100,7 @@ pub fn chart_file(
         stage,
         lines: &lines,
         unit: options.unit,
+        grouping: Grouping::Buckets,
         width,
         row: ROW,
     };

@@ -9,6 +9,7 @@ pub mod stage_bars;
 pub mod timeline;
 
 use super::amount::Unit;
+use super::grouping::Grouping;
 use super::scene::{Px, Scene};
 use crate::config::job::Config;
 use crate::memory::line::Line;
@@ -27,6 +28,8 @@ pub struct Subject<'a> {
     pub lines: &'a [Line],
     /// The unit of all numbers.
     pub unit: Unit,
+    /// How finely buckets are told apart.
+    pub grouping: Grouping,
     /// The width of the picture.
     pub width: Px,
     /// The height of a row, for charts with rows.

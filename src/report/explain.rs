@@ -3,8 +3,10 @@
 use core::cmp::Reverse;
 
 use super::amount::{Scale, Unit, exact, grouped, percent};
+use super::grouping::BucketGroup;
 use super::parts::{Part, by_component};
 use super::readout::capitalized;
+use super::target::bucket_of;
 use crate::config::fields::FIELDS;
 use crate::memory::line::{Confidence, Line};
 use crate::source::Source;
@@ -79,7 +81,7 @@ pub struct Term {
 }
 
 /// Explains the number at a path in the lines of a stage: a line, a component over all buckets
-/// (`*/attention`), or the sum of all lines (an empty path). `None` where the path leads to nothing.
+/// (`*/attention`), a group of buckets, or the sum of all lines (an empty path). `None` where the path leads to nothing.
 #[must_use]
 pub fn explain(lines: &[Line], path: &str, unit: Unit) -> Option<Explanation> {
     if path.is_empty() {
@@ -90,6 +92,9 @@ pub fn explain(lines: &[Line], path: &str, unit: Unit) -> Option<Explanation> {
             .into_iter()
             .find(|part| part.path == path)?;
         return Some(explain_component(lines, &part, unit));
+    }
+    if let Some(group) = BucketGroup::by_id(path) {
+        return Some(explain_group(lines, group, unit));
     }
     find(lines, path).map(|line| explain_line(line, unit))
 }
@@ -179,28 +184,46 @@ fn explain_component(lines: &[Line], part: &Part, unit: Unit) -> Explanation {
     }
 }
 
+fn explain_group(lines: &[Line], group: BucketGroup, unit: Unit) -> Explanation {
+    let held = lines.iter();
+    let held = held.filter(|line| bucket_of(&line.id).map(BucketGroup::of) == Some(group));
+    Explanation {
+        path: group.id().to_owned(),
+        title: group.label().to_owned(),
+        what: group.what().to_owned(),
+        ..explain_sum(held, unit)
+    }
+}
+
 fn explain_total(lines: &[Line], unit: Unit) -> Explanation {
-    let bytes: Bytes = lines.iter().map(|line| line.bytes).sum();
     Explanation {
         path: String::new(),
         title: String::from("Total"),
         what: String::from("Everything that the stage takes on each of its GPUs"),
+        ..explain_sum(lines.iter(), unit)
+    }
+}
+
+/// What there is to say about any sum of lines.
+fn explain_sum<'a>(lines: impl Iterator<Item = &'a Line> + Clone, unit: Unit) -> Explanation {
+    let bytes: Bytes = lines.clone().map(|line| line.bytes).sum();
+    Explanation {
         amount: Scale::fine(unit).amount(bytes),
         exact: exact(bytes),
         how: sum(
             lines
-                .iter()
+                .clone()
                 .map(|l| (l.id.clone(), l.label.clone(), l.bytes)),
             unit,
         ),
         source: None,
         confidence: confidence(
             lines
-                .iter()
                 .map(|l| l.confidence)
                 .max()
                 .unwrap_or(Confidence::Exact),
         ),
+        ..Explanation::default()
     }
 }
 

@@ -1,5 +1,6 @@
 //! The lines of one stage as two breakdowns: by bucket and by component of the model.
 
+use super::grouping::{BucketGroup, Grouping};
 use super::target::bucket_of;
 use crate::memory::bucket::Bucket;
 use crate::memory::line::Line;
@@ -14,8 +15,18 @@ pub struct Part {
     pub label: String,
     /// The row's bytes.
     pub bytes: Bytes,
+    /// Whether the row is a part of a group's row above.
+    pub nested: bool,
     /// The row's bytes by bucket, in stacking order.
     pub shares: Vec<Share>,
+}
+
+impl Part {
+    /// The row's name without the sign of a group.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        self.label.trim_start_matches(['▸', '▾', ' '])
+    }
 }
 
 /// The part of a row that is in one bucket.
@@ -32,15 +43,45 @@ pub struct Share {
 /// The breakdown by bucket, in stacking order.
 #[must_use]
 pub fn by_bucket(lines: &[Line]) -> Vec<Part> {
-    lines
-        .iter()
-        .map(|line| Part {
-            path: line.id.clone(),
-            label: line.label.clone(),
-            bytes: line.bytes,
-            shares: vec![share(line)],
-        })
-        .collect()
+    lines.iter().map(row).collect()
+}
+
+/// The row of a bucket.
+fn row(line: &Line) -> Part {
+    Part {
+        path: line.id.clone(),
+        label: line.label.clone(),
+        bytes: line.bytes,
+        nested: false,
+        shares: vec![share(line)],
+    }
+}
+
+/// The breakdown by group, in stacking order: a row for each group, and below that of a group that is split a row for each of
+/// its buckets. A group's name starts with a sign that says whether it is split.
+#[must_use]
+pub fn by_group(lines: &[Line], grouping: Grouping) -> Vec<Part> {
+    let rows = |group: BucketGroup| {
+        let held = lines
+            .iter()
+            .filter(move |line| bucket_of(&line.id).map(BucketGroup::of) == Some(group));
+        let is_split = grouping.splits(group);
+        let sign = if is_split { '▾' } else { '▸' };
+        let whole = Part {
+            path: group.id().to_owned(),
+            label: format!("{sign} {}", group.label()),
+            bytes: held.clone().map(|line| line.bytes).sum(),
+            nested: false,
+            shares: held.clone().map(share).collect(),
+        };
+        let buckets = held.filter(move |_| is_split).map(|line| Part {
+            nested: true,
+            ..row(line)
+        });
+        [whole].into_iter().chain(buckets)
+    };
+    let rows = BucketGroup::ALL.into_iter().flat_map(rows);
+    rows.filter(|part| part.bytes > Bytes::ZERO).collect()
 }
 
 /// The breakdown by component, largest first: a row for each component of the model, which sums over all buckets of model
@@ -68,6 +109,7 @@ pub fn by_component(lines: &[Line]) -> Vec<Part> {
                     path,
                     label: line.label.clone(),
                     bytes: line.bytes,
+                    nested: false,
                     shares: vec![share(line)],
                 });
             }

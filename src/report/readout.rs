@@ -3,6 +3,7 @@
 use super::amount::{Scale, percent};
 use super::charts::Subject;
 use super::explain::find;
+use super::grouping::{BucketGroup, Segment};
 use super::headroom::Headroom;
 use super::parts::by_component;
 use super::summary::{Verdict, device, stage_name};
@@ -42,8 +43,12 @@ pub fn readout(subject: &Subject<'_>, target: &Target) -> Option<Readout> {
             || find(subject.lines, &target.path).map(|line| (line.label.clone(), line.bytes));
         part.map(|part| (part.label, part.bytes)).or_else(line)?
     } else {
-        let bucket = bucket_of(&target.path)?;
-        (bucket.label().to_owned(), stage.bytes(bucket))
+        let group = || BucketGroup::by_id(&target.path).map(Segment::Group);
+        let segment = bucket_of(&target.path)
+            .map(Segment::Bucket)
+            .or_else(group)?;
+        let bytes = segment.bytes(|bucket| stage.bytes(bucket));
+        (segment.label().to_owned(), bytes)
     };
     Some(Readout {
         name: format!(

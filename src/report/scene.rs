@@ -7,6 +7,7 @@
 use core::fmt;
 use core::ops::{Add, AddAssign, Sub};
 
+use super::grouping::BucketGroup;
 use super::markup::Text;
 use super::target::Target;
 use super::verdict::Verdict;
@@ -138,6 +139,8 @@ impl Sub for Px {
 pub enum Class {
     /// Memory of a bucket.
     Bucket(Bucket),
+    /// Memory of a group of buckets.
+    Group(BucketGroup),
     /// Memory that is in no bucket.
     Other,
     /// Memory that stays free.
@@ -192,6 +195,7 @@ impl Class {
     pub fn names(self) -> Text {
         Text::Borrowed(match self {
             Self::Bucket(bucket) => return ["bucket bucket-", bucket.id()].concat().into(),
+            Self::Group(group) => return ["bucket group-", group.id()].concat().into(),
             Self::Other => "bucket bucket-other",
             Self::Free => "free",
             Self::Band => "band",

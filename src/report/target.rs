@@ -1,13 +1,14 @@
 //! Targets: the parts of an estimate that marks of charts and rows of tables show. A view highlights everything with the
 //! target of the element under the pointer.
 
+use super::grouping::{BucketGroup, Segment};
 use crate::memory::StageRef;
 use crate::memory::bucket::Bucket;
 
 /// A part of the estimate: a stage, a path in its tree of lines, or both.
 ///
-/// The path is a line's id, and so starts with a bucket's id; `*` stands for every bucket, as in
-/// `*/attention`. An empty path is the stage as a whole.
+/// The path is a line's id, and so starts with a bucket's id; the id of a group stands for all its buckets together, and `*`
+/// for every bucket, as in `*/attention`. An empty path is the stage as a whole.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Target {
     /// The stage; `None` for all stages.
@@ -35,13 +36,19 @@ impl Target {
         }
     }
 
-    /// A bucket, on every stage.
+    /// A bucket or a group of buckets, on every stage.
     #[must_use]
-    pub fn bucket(bucket: Bucket) -> Self {
+    pub fn segment(segment: Segment) -> Self {
         Self {
             stage: None,
-            path: bucket.id().to_owned(),
+            path: segment.id().to_owned(),
         }
+    }
+
+    /// The group of buckets that the target is; `None` for anything else.
+    #[must_use]
+    pub fn group(&self) -> Option<BucketGroup> {
+        BucketGroup::by_id(&self.path)
     }
 
     /// Whether a mark with the target `other` is highlighted when this target is selected. Lines are compared
@@ -55,11 +62,17 @@ impl Target {
     }
 }
 
-/// Whether the paths are equal, or one is a prefix of the other; `*` equals every part.
+/// Whether the paths are equal, or one is a prefix of the other; `*` equals every part, and a group each of its buckets.
 fn related(a: &str, b: &str) -> bool {
     a.split('/')
         .zip(b.split('/'))
-        .all(|(a, b)| a == b || a == "*" || b == "*")
+        .all(|(a, b)| a == b || a == "*" || b == "*" || groups(a, b) || groups(b, a))
+}
+
+/// Whether `group` is the id of a group with this bucket.
+fn groups(group: &str, bucket: &str) -> bool {
+    let group = BucketGroup::by_id(group);
+    group.is_some() && group == Bucket::by_id(bucket).map(BucketGroup::of)
 }
 
 /// The bucket that a path starts with.

@@ -12,7 +12,7 @@ use leptos::prelude::*;
 
 use super::browser;
 use super::components::toasts::Toasts;
-use super::results::{BucketLegend, NumbersPanel, ResultsState, StagesPanel, TimelinePanel};
+use super::results::{Legend, NumbersPanel, ResultsState, StagesPanel, TimelinePanel};
 use super::state::State;
 use super::summary::Summary;
 use super::title::job_of;
@@ -62,7 +62,7 @@ fn Panels(part: Part) -> impl IntoView {
         Part::Full => view! { <StagesPanel /><TimelinePanel /><NumbersPanel /> }.into_any(),
         Part::Table => view! { <NumbersPanel /> }.into_any(),
         Part::Timeline => view! { <TimelinePanel /><StagesPanel /> }.into_any(),
-        Part::Compact | Part::Bar => view! { <BucketLegend /> }.into_any(),
+        Part::Compact | Part::Bar => view! { <Legend /> }.into_any(),
         Part::Sweep => ().into_any(),
     }
 }

@@ -13,6 +13,7 @@ mod frameworks;
 mod gpus;
 mod highlight;
 mod index;
+mod legend;
 mod measured;
 mod methods;
 mod numbers;
@@ -37,6 +38,7 @@ use fit::FitPanel;
 use frameworks::FrameworksPanel;
 use gpus::GpusPanel;
 use index::PanelIndex;
+pub(super) use legend::Legend;
 pub(super) use measured::MeasuredLog;
 use measured::MeasuredPanel;
 use methods::MethodsPanel;
@@ -46,7 +48,7 @@ use plot::PlotPanel;
 pub(super) use plot::{PlottedField, SettingPlot};
 use ranks::RanksPanel;
 use savings::SavingsPanel;
-pub(super) use stages::{BucketLegend, StagesPanel};
+pub(super) use stages::StagesPanel;
 pub(super) use state::ResultsState;
 
 /// All results below the headline. [`ResultsState::provide`] comes first.

@@ -28,6 +28,7 @@ mod firefox;
 mod first_view;
 mod fit;
 mod form;
+mod groups;
 mod heap;
 mod link;
 mod loading;

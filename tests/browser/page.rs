@@ -140,6 +140,12 @@ impl Page {
             .script(&format!("return ({expression})"), &json!([]))
     }
 
+    /// Runs JavaScript statements.
+    #[track_caller]
+    pub(crate) fn run(&self, statements: &str) {
+        self.browser.script(statements, &json!([]));
+    }
+
     /// Waits until a JavaScript expression is true.
     #[track_caller]
     pub(crate) fn until(&self, expression: &str) {

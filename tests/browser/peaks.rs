@@ -13,7 +13,7 @@ fn the_timeline_is_a_tab_and_a_link_opens_it() {
     page.press("\u{E014}");
     page.until("document.querySelector('#tab-2[aria-selected=true]')");
     let shown = "document.querySelector('#stage-parts svg').getAttribute('aria-label').includes('at step') \
-                 && document.querySelectorAll('#stage-parts polygon.bucket').length > 8";
+                 && document.querySelectorAll('#stage-parts polygon.bucket').length === 4";
     page.until(shown);
     page.until("location.hash.includes('timeline')");
     let again = Page::open(&page.fragment());

@@ -2,6 +2,7 @@
 
 mod amounts;
 mod explanations;
+mod grouping;
 mod pictures;
 mod rank_map;
 mod savings;

@@ -11,6 +11,7 @@ use megatron_memory::{
     report::{
         amount::Unit,
         charts::{Chart, ROW, Subject, bucket_bar},
+        grouping::Grouping,
         rank_map::Coloring,
         scene::{Px, Scene},
     },
@@ -85,6 +86,7 @@ fn fullest<'a>(config: &'a Config, estimate: &'a Estimate, lines: &'a [Line]) ->
         stage: estimate.worst,
         lines,
         unit: Unit::Gib,
+        grouping: Grouping::Buckets,
         width: Px::of(WIDTH),
         row: ROW,
     }

@@ -1,8 +1,8 @@
 //! The bar of the headline: the buckets of the rank that needs most, end to end, beside the GPU's memory.
 
 use super::{Chart, Subject};
-use crate::memory::bucket::Bucket;
 use crate::report::amount::{Scale, exact, percent};
+use crate::report::grouping::Segment;
 use crate::report::scene::{Anchor, Class, Drawing, Mark, Px, Scene};
 use crate::report::summary::{Summary, stage_name};
 use crate::report::target::Target;
@@ -32,9 +32,10 @@ fn draw(subject: &Subject<'_>) -> Scene {
     let summary = Summary::new(subject.config, subject.estimate);
     let scale = Scale::coarse(subject.unit);
     let rank = &subject.estimate.worst_rank;
-    let held: Vec<(Bucket, Bytes)> = Bucket::ALL
-        .into_iter()
-        .map(|bucket| (bucket, rank.bytes(bucket)))
+    let held: Vec<(Segment, Bytes)> = subject
+        .grouping
+        .segments()
+        .map(|segment| (segment, segment.bytes(|bucket| rank.bytes(bucket))))
         .filter(|(_, bytes)| *bytes > Bytes::ZERO)
         .collect();
     let whole = summary.device.1.max(summary.gpu.unwrap_or(Bytes::ZERO));
@@ -51,15 +52,15 @@ fn draw(subject: &Subject<'_>) -> Scene {
     behind.extend(device_range(&summary, scale, subject.width, at));
     let mut marks = Vec::new();
     let mut below = Bytes::ZERO;
-    for (bucket, bytes) in &held {
+    for (segment, bytes) in &held {
         let number = scale.number(*bytes);
         let (from, to) = (at(below), at(below + *bytes));
         below += *bytes;
-        let target = Target::line(summary.worst, bucket.id());
-        let class = Class::Bucket(*bucket);
+        let target = Target::line(summary.worst, segment.id());
+        let class = segment.class();
         let mut drawings =
             vec![Drawing::rect(class, (from, TOP), size(from, to)).about(target.clone())];
-        let words = format!("{} {number}", bucket.label());
+        let words = format!("{} {number}", segment.label());
         let (all, least) = (Px::for_words(&words), Px::of_text(&number));
         let mut texts = [(all, words), (least, number.clone())].into_iter();
         let text = texts.find(|(width, _)| *width + PAD + PAD <= to - from);
@@ -73,7 +74,7 @@ fn draw(subject: &Subject<'_>) -> Scene {
             target,
             label: format!(
                 "{}: {number} {}, {share}, {}",
-                bucket.label(),
+                segment.label(),
                 subject.unit.symbol(),
                 exact(*bytes)
             ),

@@ -1,7 +1,8 @@
 //! The rows of the chosen stage's memory by bucket.
 
 use super::{Chart, Subject, rows};
-use crate::report::parts::by_bucket;
+use crate::report::grouping::Grouping;
+use crate::report::parts::{by_bucket, by_group};
 use crate::report::scene::Scene;
 
 /// The rows of the chosen stage's memory by bucket.
@@ -12,10 +13,9 @@ pub const CHART: Chart = Chart {
 };
 
 fn draw(subject: &Subject<'_>) -> Scene {
-    rows::draw(
-        CHART.id,
-        "Memory of the stage by bucket",
-        subject,
-        &by_bucket(subject.lines),
-    )
+    let parts = match subject.grouping {
+        Grouping::Buckets => by_bucket(subject.lines),
+        grouping @ Grouping::Groups(_) => by_group(subject.lines, grouping),
+    };
+    rows::draw(CHART.id, "Memory of the stage by bucket", subject, &parts)
 }

@@ -1,7 +1,9 @@
 //! Draws a breakdown as rows with a name, a bar and a number.
 
 use super::Subject;
+use crate::memory::bucket::Bucket;
 use crate::report::amount::{Scale, exact, percent};
+use crate::report::grouping::Grouping;
 use crate::report::parts::Part;
 use crate::report::scene::{Anchor, Class, Drawing, Mark, Px, Scene};
 use crate::report::target::Target;
@@ -15,12 +17,18 @@ const BASE_LINE: Px = Px::of(4);
 const GAP: Px = Px::of(10);
 /// The width of the column of names.
 const NAMES: Px = Px::of(200);
+/// The same where the rows are groups.
+const NAMES_OF_GROUPS: Px = Px::of(240);
 /// The width of the column of numbers.
 const NUMBERS: Px = Px::of(88);
+/// The same where each number has its share of the stage behind it.
+const NUMBERS_AND_SHARES: Px = Px::of(136);
 /// The least width of the column of bars; a narrower picture has them below the names.
 const BARS: Px = Px::of(80);
 /// The least height of a row with its bar below its text, and the height of that text.
 const TWO_LINES: (Px, Px) = (Px::of(38), Px::of(20));
+/// How far the names of buckets below their group start to the right.
+const NESTED: Px = Px::of(22);
 /// The least width of a bar.
 const LEAST: Px = Px(150);
 
@@ -43,15 +51,19 @@ struct RowLayout {
 impl RowLayout {
     /// Places bars between names and numbers, or below them in a narrow picture.
     fn new(subject: &Subject<'_>) -> Self {
-        let right = subject.width - NUMBERS;
+        let (names, numbers) = match subject.grouping {
+            Grouping::Buckets => (NAMES, NUMBERS),
+            Grouping::Groups(_) => (NAMES_OF_GROUPS, NUMBERS_AND_SHARES),
+        };
+        let right = subject.width - numbers;
         let height = subject.row;
-        if right - NAMES - GAP >= BARS {
+        if right - names - GAP >= BARS {
             return Self {
                 height,
-                name: NAMES,
+                name: names,
                 base: height.over(2) + BASE_LINE,
                 bar: (height - BAR).over(2),
-                left: NAMES + GAP,
+                left: names + GAP,
                 right,
             };
         }
@@ -67,25 +79,33 @@ impl RowLayout {
     }
 }
 
+/// The class of a share: that of its bucket, or of the bucket's group where it is not split.
+fn class(subject: &Subject<'_>, bucket: Option<Bucket>) -> Class {
+    bucket.map_or(Class::Other, |bucket| {
+        subject.grouping.segment(bucket).class()
+    })
+}
+
 /// Draws the rows of a breakdown.
 pub(super) fn draw(id: &'static str, title: &str, subject: &Subject<'_>, parts: &[Part]) -> Scene {
     let scale = Scale::fine(subject.unit);
-    let amounts: Vec<Bytes> = parts.iter().map(|part| part.bytes).collect();
-    let total: Bytes = amounts.iter().copied().sum();
-    let longest = amounts.iter().copied().max().unwrap_or(Bytes::ZERO);
+    let amounts = parts.iter().filter(|part| !part.nested);
+    let total: Bytes = amounts.clone().map(|part| part.bytes).sum();
+    let longest = amounts.map(|part| part.bytes).max().unwrap_or_default();
     let at = RowLayout::new(subject);
     let room = (at.right - at.left).max(Px::ZERO);
     let mut marks = Vec::new();
     for (i, part) in parts.iter().enumerate() {
         let top = at.height.times(i);
         let base = top + at.base;
+        let indent = if part.nested { NESTED } else { Px::ZERO };
         let mut drawings = vec![
             Drawing::rect(Class::Reach, (Px::ZERO, top), (subject.width, at.height)),
             Drawing::text(
                 Class::Label,
-                (Px::ZERO, base),
+                (indent, base),
                 Anchor::Start,
-                clipped(&part.label, at.name),
+                clipped(&part.label, at.name - indent),
             ),
         ];
         let mut x = at.left;
@@ -95,35 +115,45 @@ pub(super) fn draw(id: &'static str, title: &str, subject: &Subject<'_>, parts: 
                 .max(LEAST);
             let target = Target::line(subject.stage, share.path.clone());
             let place = (x, top + at.bar);
-            drawings.push(Drawing::rect(share.bucket.into(), place, (width, BAR)).about(target));
+            drawings.push(
+                Drawing::rect(class(subject, share.bucket), place, (width, BAR)).about(target),
+            );
             x += width;
         }
         let number = scale.amount(part.bytes);
+        let share = percent(part.bytes, total);
+        let text = if subject.grouping == Grouping::Buckets {
+            number.clone()
+        } else {
+            format!("{number} · {share}")
+        };
         drawings.push(Drawing::text(
             Class::Value,
             (subject.width, base),
             Anchor::End,
-            number.clone(),
+            text,
         ));
         marks.push(Mark {
             class: Class::Row,
             target: Target::line(subject.stage, part.path.clone()),
             label: format!(
-                "{}: {number}, {} of the stage, {}",
-                part.label,
-                percent(part.bytes, total),
+                "{}: {number}, {share} of the stage, {}",
+                part.name(),
                 exact(part.bytes)
             ),
             chosen: false,
             drawings,
         });
     }
-    let largest = parts.iter().max_by_key(|part| part.bytes);
+    let largest = parts
+        .iter()
+        .filter(|part| !part.nested)
+        .max_by_key(|part| part.bytes);
     let description = largest.map_or_else(String::new, |part| {
         let (rows, number, total) = (parts.len(), scale.amount(part.bytes), scale.amount(total));
         format!(
             "{} is the largest of {rows} rows: {number} of {total}.",
-            part.label
+            part.name()
         )
     });
     Scene {

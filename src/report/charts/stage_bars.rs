@@ -3,7 +3,6 @@
 use super::axis::{Axis, HEIGHT, LEFT, TOP, gpu_within};
 use super::rows::clipped;
 use super::{Chart, Subject};
-use crate::memory::bucket::Bucket;
 use crate::memory::{StageEstimate, StageRef};
 use crate::report::amount::Scale;
 use crate::report::scene::{Anchor, Class, Drawing, Mark, Px, Scene};
@@ -186,15 +185,15 @@ fn bar(
     let reach = (column.width, HEIGHT - TOP);
     let mut drawings = vec![Drawing::rect(Class::Reach, (column.x, TOP), reach)];
     let mut below = Bytes::ZERO;
-    for bucket in Bucket::ALL {
-        let bytes = stage.bytes(bucket);
+    for segment in subject.grouping.segments() {
+        let bytes = segment.bytes(|bucket| stage.bytes(bucket));
         if bytes == Bytes::ZERO {
             continue;
         }
         let (bottom, top) = (axis.y(below), axis.y(below + bytes));
         below += bytes;
-        let rect = Drawing::rect(Class::Bucket(bucket), (x, top), (width, bottom - top));
-        drawings.push(rect.about(Target::line(place, bucket.id())));
+        let rect = Drawing::rect(segment.class(), (x, top), (width, bottom - top));
+        drawings.push(rect.about(Target::line(place, segment.id())));
     }
     let (high, low) = (axis.y(device.1), axis.y(stage.total));
     drawings.push(Drawing::rect(Class::Band, (x, high), (width, low - high)));

@@ -142,13 +142,12 @@ fn bands(
     let scale = Scale::coarse(subject.unit);
     let mut below = vec![Bytes::ZERO; columns.len()];
     let mut marks = Vec::new();
-    for bucket in Bucket::ALL {
+    for segment in subject.grouping.segments() {
         let bytes = |column: &Column| {
-            column
-                .memory
-                .get(bucket as usize)
-                .copied()
-                .unwrap_or_default()
+            segment.bytes(|bucket| {
+                let bytes = column.memory.get(bucket as usize);
+                bytes.copied().unwrap_or_default()
+            })
         };
         let least = columns.iter().map(bytes).min().unwrap_or_default();
         let most = columns.iter().map(bytes).max().unwrap_or_default();
@@ -161,7 +160,7 @@ fn bands(
         }
         let mut corners = outline(&below, axis, x);
         corners.extend(lower.into_iter().rev());
-        let target = Target::line(subject.stage, bucket.id());
+        let target = Target::line(subject.stage, segment.id());
         let amount = if least == most {
             format!("{} throughout", scale.amount(most))
         } else {
@@ -170,9 +169,9 @@ fn bands(
         marks.push(Mark {
             class: Class::Row,
             target: target.clone(),
-            label: format!("{}: {amount}", bucket.label()),
+            label: format!("{}: {amount}", segment.label()),
             chosen: false,
-            drawings: vec![Drawing::area(Class::Bucket(bucket), corners).about(target)],
+            drawings: vec![Drawing::area(segment.class(), corners).about(target)],
         });
     }
     marks

@@ -9,8 +9,14 @@ use leptos::prelude::*;
 use super::deferred::deferred_memo;
 use super::state::ResultsState;
 use crate::report::explain::{Explanation, How, explain};
+use crate::report::grouping::BucketGroup;
+use crate::report::target::bucket_of;
 use formula::Formula;
 use terms::Terms;
+
+/// What stands in place of the terms of the whole stage.
+const HINT: &str = "Choose a row or a part of a bar: what it consists of stands here, down to each tensor with its shape, \
+                    formula and source.";
 
 /// The explanation of the number that was chosen last, or of the whole stage.
 #[component]
@@ -19,6 +25,7 @@ pub(super) fn ExplainPanel() -> impl IntoView {
     let place = NodeRef::<Div>::new();
     let shown = deferred_memo(place, move || nearest(results, &results.explained.read()));
     let is_product = Memo::new(move |_| matches!(shown.read().how, How::Product { .. }));
+    let is_stage = Memo::new(move |_| shown.read().path.is_empty());
     let go_up = move |_| {
         let up = above(&shown.read_untracked().path).to_owned();
         let path = untrack(|| nearest(results, &up).path);
@@ -38,11 +45,19 @@ pub(super) fn ExplainPanel() -> impl IntoView {
                     </p>
                 </header>
                 <p class="what">{move || shown.read().what.clone()}</p>
+                // The rows beside it are the terms of the whole stage.
                 <Show
-                    when=move || is_product.get()
-                    fallback=move || view! { <Terms explanation=shown /> }
+                    when=move || is_stage.get()
+                    fallback=move || view! {
+                        <Show
+                            when=move || is_product.get()
+                            fallback=move || view! { <Terms explanation=shown /> }
+                        >
+                            <Formula explanation=shown />
+                        </Show>
+                    }
                 >
-                    <Formula explanation=shown />
+                    <p class="hint">{HINT}</p>
                 </Show>
                 <p class="confidence">{move || shown.read().confidence}</p>
                 {move || shown.read().source.map(|source| view! {
@@ -66,8 +81,10 @@ fn nearest(results: ResultsState, mut path: &str) -> Explanation {
     }
 }
 
-/// The path of the next larger thing: a component's is the whole stage.
+/// The path of the next larger thing: a bucket's is its group, a group's and a component's the whole stage.
 fn above(path: &str) -> &str {
-    let above = path.rsplit_once('/').map_or("", |(above, _)| above);
-    above.trim_start_matches('*')
+    match path.rsplit_once('/') {
+        Some((above, _)) => above.trim_start_matches('*'),
+        None => bucket_of(path).map_or("", |bucket| BucketGroup::of(bucket).id()),
+    }
 }

@@ -4,15 +4,13 @@ use leptos::prelude::*;
 
 use super::chart::{Chart, Purpose};
 use super::highlight::Highlight;
+use super::legend::Legend;
 use super::panel::{Panel, PanelHead};
 use super::state::ResultsState;
-use crate::memory::bucket::Bucket;
 use crate::report::charts::stage_bars;
 use crate::report::readout::readout;
-use crate::report::scene::{Class, Px};
+use crate::report::scene::Px;
 use crate::report::target::Target;
-use crate::ui::browser;
-use crate::units::Bytes;
 
 /// The chart of all stages with its line of data and its legend.
 #[component]
@@ -26,7 +24,7 @@ pub(in super::super) fn StagesPanel() -> impl IntoView {
                 purpose=Purpose::Choice
             />
             <ReadoutLine />
-            <BucketLegend />
+            <Legend />
         </Panel>
     }
 }
@@ -57,62 +55,5 @@ fn ReadoutLine() -> impl IntoView {
                 })
             }}
         </div>
-    }
-}
-
-/// The buckets that some stage has, with their colors.
-#[component]
-pub(in super::super) fn BucketLegend() -> impl IntoView {
-    let outcome = expect_context::<ResultsState>().page.outcome;
-    let buckets = Memo::new(move |_| {
-        let outcome = outcome.read();
-        let modules = outcome.iter().flat_map(|outcome| &outcome.estimate.modules);
-        let stages: Vec<_> = modules.flat_map(|module| &module.stages).collect();
-        let is_held = |bucket: &Bucket| {
-            stages
-                .iter()
-                .any(|stage| stage.bytes(*bucket) > Bytes::ZERO)
-        };
-        Bucket::ALL.into_iter().filter(is_held).collect::<Vec<_>>()
-    });
-    view! {
-        <div class="legend">
-            <ul aria-label="Buckets">
-                <For each=move || buckets.get() key=|bucket| bucket.id() let:bucket>
-                    <LegendItem bucket=bucket />
-                </For>
-            </ul>
-        </div>
-    }
-}
-
-/// A bucket with its color. Pointing at it highlights the bucket on every stage.
-#[component]
-fn LegendItem(bucket: Bucket) -> impl IntoView {
-    let highlight = expect_context::<Highlight>();
-    let target = Target::bucket(bucket);
-    let point = {
-        let target = target.clone();
-        move || highlight.set(Some(target.clone()))
-    };
-    let click = point.clone();
-    let texture = if Class::Bucket(bucket).textured() {
-        " hatched"
-    } else {
-        ""
-    };
-    view! {
-        <li
-            class:lit=move || highlight.lights(&target)
-            on:pointerenter=move |event| if browser::is_mouse(&event) { point() }
-            on:pointerleave=move |event| if browser::is_mouse(&event) { highlight.clear() }
-            on:click=move |event| {
-                event.prevent_default();
-                click();
-            }
-        >
-            <span class=format!("swatch bucket-{}{texture}", bucket.id())></span>
-            <span>{bucket.label()}</span>
-        </li>
     }
 }

@@ -8,6 +8,7 @@ use super::highlight::Highlight;
 use crate::memory::StageRef;
 use crate::memory::line::{Line, stage_lines};
 use crate::report::charts::{self, Subject};
+use crate::report::grouping::{BucketGroup, Grouping};
 use crate::report::scene::Px;
 use crate::report::target::Target;
 use crate::ui::browser;
@@ -27,6 +28,8 @@ pub(in super::super) struct ResultsState {
     pub(super) lines: Memo<Arc<Vec<Line>>>,
     /// The path of the line that is explained; empty for the whole stage.
     pub(super) explained: RwSignal<String>,
+    /// How finely charts tell buckets apart. An embed has no room for controls of it, and shows every bucket.
+    pub(in super::super) grouping: RwSignal<Grouping>,
     /// The height of a row in charts that consist of rows.
     row_height: Px,
 }
@@ -50,6 +53,11 @@ impl ResultsState {
             stage,
             lines,
             explained: RwSignal::new(String::new()),
+            grouping: RwSignal::new(if browser::is_embed() {
+                Grouping::Buckets
+            } else {
+                Grouping::CLOSED
+            }),
             row_height: if browser::is_coarse() {
                 TOUCH_ROW
             } else {
@@ -73,6 +81,7 @@ impl ResultsState {
             stage: self.stage.get()?,
             lines: &[],
             unit: self.page.unit.get(),
+            grouping: self.grouping.get(),
             width,
             row: self.row_height,
         }))
@@ -98,5 +107,11 @@ impl ResultsState {
         if !target.path.is_empty() {
             self.explained.set(target.path.clone());
         }
+    }
+
+    /// Splits a group into its buckets in all charts, or puts them together again.
+    pub(super) fn toggle(self, group: BucketGroup) {
+        self.grouping
+            .update(|grouping| *grouping = grouping.toggled(group));
     }
 }

@@ -5,7 +5,9 @@ use leptos::prelude::*;
 use super::Headline;
 use crate::memory::bucket::Bucket;
 use crate::report::amount::Scale;
+use crate::report::grouping::Grouping;
 use crate::report::summary::Verdict;
+use crate::ui::results::ResultsState;
 use crate::ui::state::State;
 use crate::units::Bytes;
 
@@ -13,6 +15,7 @@ use crate::units::Bytes;
 #[component]
 pub(super) fn Figures(headline: Memo<Option<Headline>>) -> impl IntoView {
     let state = expect_context::<State>();
+    let results = expect_context::<ResultsState>();
     let unit = state.unit;
     let scale = move || Scale::coarse(unit.get());
     let text = move |of: fn(&Headline, Scale) -> String| {
@@ -58,7 +61,7 @@ pub(super) fn Figures(headline: Memo<Option<Headline>>) -> impl IntoView {
                         <span class="headroom" data-testid="headroom">{headroom}</span>
                     </p>
                 </div>
-                {move || headline.read().as_ref().map(meter)}
+                {move || headline.read().as_ref().map(|headline| meter(headline, results.grouping.get()))}
             </div>
         </div>
     }
@@ -109,29 +112,35 @@ impl Pill {
 
 /// The buckets of the fullest stage on one line, behind them the range that the device shows, and the GPU's memory as its
 /// end or as a mark in it.
-fn meter(headline: &Headline) -> impl IntoView + use<> {
+fn meter(headline: &Headline, grouping: Grouping) -> impl IntoView + use<> {
     let gpu = headline.summary.gpu;
     let (_, device) = headline.summary.device;
     let full = device.max(gpu.unwrap_or_default()).0.max(1);
     // A thousandth is finer than any screen.
     let share = |part: u64| u128::from(part) * 1000 / u128::from(full);
     let mut end = 0_u64;
-    let parts = Bucket::ALL
-        .iter()
-        .zip(headline.memory)
-        .map(|(bucket, bytes)| {
-            let from = share(end);
-            end = end.saturating_add(bytes.0);
-            let to = share(end);
-            (bytes > Bytes::ZERO).then(|| {
-                view! {
-                    <polygon
-                        class=format!("meter-part bucket-{}", bucket.id())
-                        points=format!("{from},0 {to},0 {to},10 {from},10")
-                    />
-                }
-            })
-        });
+    let parts = grouping.segments();
+    let parts = parts.map(|segment| {
+        let held = |bucket: Bucket| {
+            headline
+                .memory
+                .get(bucket as usize)
+                .copied()
+                .unwrap_or_default()
+        };
+        let bytes = segment.bytes(held);
+        let from = share(end);
+        end = end.saturating_add(bytes.0);
+        let to = share(end);
+        (bytes > Bytes::ZERO).then(|| {
+            view! {
+                <polygon
+                    class=format!("meter-part {}", segment.class().names())
+                    points=format!("{from},0 {to},0 {to},10 {from},10")
+                />
+            }
+        })
+    });
     let parts = parts.flatten().collect_view();
     let (from, to) = (share(headline.summary.total.0), share(device.0));
     let mark =

@@ -6,6 +6,7 @@ use megatron_memory::report::amount::Unit;
 use megatron_memory::report::charts::{
     CHARTS, ROW, Subject, bucket_bar, buckets, components, stage_bars, timeline,
 };
+use megatron_memory::report::grouping::Grouping;
 use megatron_memory::report::scene::{Class, Drawing, Px, Scene, Shape};
 use serde_json::json;
 
@@ -21,6 +22,7 @@ fn draw(job: &Job, chart: megatron_memory::report::charts::Chart, width: i32) ->
         stage,
         lines: &lines,
         unit: Unit::Gib,
+        grouping: Grouping::Buckets,
         width: Px::of(width),
         row: ROW,
     })
@@ -260,6 +262,7 @@ fn a_thousand_stages_share_bars_and_the_chosen_one_stays_in_sight() {
         },
         lines: &[],
         unit: Unit::Gib,
+        grouping: Grouping::Buckets,
         width: Px::of(300),
         row: ROW,
     };

@@ -31,6 +31,7 @@ pub(super) fn ChartMark(
             class=class
             role=if is_choice { "option" } else { "button" }
             aria-selected=move || is_choice.then(|| chosen().to_string())
+            aria-expanded=move || chart.is_split(number).map(|is_split| is_split.to_string())
             aria-label=move || chart.of_mark(number, |mark| mark.label.clone())
             tabindex=move || if chart.tab_stop.get() == number { "0" } else { "-1" }
             on:pointerover=move |event| chart.point(number, &event)
@@ -88,8 +89,24 @@ impl ChartState {
     fn click(self, number: usize, event: &MouseEvent) {
         if let Some(target) = self.target_at(number, event) {
             event.prevent_default();
-            self.results.choose(&target);
+            self.choose(&target);
             self.highlight.set(Some(target));
+        }
+    }
+
+    /// Whether a mark's group of buckets is split; none for a mark that is no group.
+    fn is_split(self, number: usize) -> Option<bool> {
+        let group = self.of_mark(number, |mark| mark.target.group())?;
+        (self.purpose == Purpose::Buttons).then(|| self.results.grouping.get().splits(group))
+    }
+
+    /// Shows and explains a target. Where marks are buttons, that of a group splits it or puts it together.
+    fn choose(self, target: &Target) {
+        self.results.choose(target);
+        if let Some(group) = target.group()
+            && self.purpose == Purpose::Buttons
+        {
+            self.results.toggle(group);
         }
     }
 
@@ -116,7 +133,7 @@ impl ChartState {
         if (to == number || self.purpose == Purpose::Choice)
             && let Some(target) = self.target(to)
         {
-            self.results.choose(&target);
+            self.choose(&target);
         }
         browser::focus(mark_id(self.id, to));
     }

@@ -22,6 +22,14 @@ pub struct Readout {
     pub detail: String,
 }
 
+impl Readout {
+    /// All of it in one line, such as `Stage 1 · Weights: 2.24 GiB, 3.5 % of the stage`.
+    #[must_use]
+    pub fn words(&self) -> String {
+        format!("{}: {}, {}", self.name, self.amount, self.detail)
+    }
+}
+
 /// The data of a target; `None` where its path leads to nothing. Lines below buckets are those of the chosen stage.
 #[must_use]
 pub fn readout(subject: &Subject<'_>, target: &Target) -> Option<Readout> {

@@ -48,7 +48,7 @@ use plot::PlotPanel;
 pub(super) use plot::{PlottedField, SettingPlot};
 use ranks::RanksPanel;
 use savings::SavingsPanel;
-pub(super) use stages::StagesPanel;
+pub(super) use stages::{StagesPanel, pointed_at};
 pub(super) use state::ResultsState;
 
 /// All results below the headline. [`ResultsState::provide`] comes first.

@@ -67,6 +67,8 @@ pub struct State {
     pub jumps: RwSignal<u32>,
     /// Which sections of the form are open, and how far.
     pub disclosure: RwSignal<Disclosure>,
+    /// The field that was edited last, beside which its problems are told in full.
+    edited: RwSignal<Option<FieldId>>,
     /// How many times the whole job was replaced: by a link, a preset, an import, or a step of undo.
     replacements: RwSignal<u32>,
     history: RwSignal<History<Snapshot, FieldId>>,
@@ -110,6 +112,7 @@ impl State {
             toasts: Toasts::default(),
             jumps: RwSignal::new(0),
             disclosure: RwSignal::new(Disclosure::default()),
+            edited: RwSignal::new(None),
             replacements,
             history: RwSignal::new(History::default()),
         }

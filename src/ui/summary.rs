@@ -76,6 +76,8 @@ struct Headline {
     gpu: Option<String>,
     /// How full the micro batches of packed samples are.
     batches: Option<String>,
+    /// What the device shows beyond allocated memory, in words.
+    beyond: &'static str,
     /// What each of them needs, by bucket.
     memory: [Bytes; Bucket::COUNT],
 }
@@ -90,6 +92,7 @@ impl Headline {
             not_modelled: marks::in_short(config.not_modelled()),
             gpu: report::gpu_words(config, Scale::coarse(state.unit.get())),
             batches: packing::batches(config, estimate, Scale::coarse(state.unit.get())),
+            beyond: notes::beyond(config, estimate),
             memory: estimate.worst_rank.memory,
         })
     }

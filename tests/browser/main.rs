@@ -39,3 +39,4 @@ mod readout;
 mod recipes;
 mod search;
 mod verdict;
+mod wording;

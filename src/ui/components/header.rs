@@ -61,12 +61,14 @@ pub fn Header() -> impl IntoView {
 fn JobActions() -> impl IntoView {
     let state = expect_context::<State>();
     let open_dialog = expect_context::<OpenDialog>();
+    let is_pristine = Memo::new(move |_| state.is_pristine());
     view! {
         <div class="actions" role="group" aria-label="This job">
             <button
                 type="button"
                 data-testid="undo"
                 aria-disabled=move || (!state.can_undo()).to_string()
+                title=move || (!state.can_undo()).then_some("Nothing has been changed yet")
                 on:click=move |_| {
                     state.undo();
                 }
@@ -77,6 +79,7 @@ fn JobActions() -> impl IntoView {
                 type="button"
                 data-testid="redo"
                 aria-disabled=move || (!state.can_redo()).to_string()
+                title=move || (!state.can_redo()).then_some("Nothing has been undone")
                 on:click=move |_| {
                     state.redo();
                 }
@@ -86,7 +89,8 @@ fn JobActions() -> impl IntoView {
             <button
                 type="button"
                 data-testid="reset"
-                aria-disabled=move || state.is_pristine().to_string()
+                aria-disabled=move || is_pristine.get().to_string()
+                title=move || is_pristine.get().then_some("Nothing differs from the start")
                 on:click=move |_| reset(state)
             >
                 "Reset"

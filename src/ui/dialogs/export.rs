@@ -129,16 +129,17 @@ fn Actions(
         }
     };
     let is_picture = Memo::new(move |_| selection.read().is_picture());
+    let reason = move || missing().then_some("There is no text to export");
     view! {
         <div class="modal-actions">
-            <button type="button" name="copy" class="share" disabled=missing on:click=copy>
+            <button type="button" name="copy" class="share" disabled=missing title=reason on:click=copy>
                 "Copy"
             </button>
-            <button type="button" name="download" disabled=missing on:click=download>
+            <button type="button" name="download" disabled=missing title=reason on:click=download>
                 {move || if is_picture.get() { "Download SVG" } else { "Download" }}
             </button>
             <Show when=move || is_picture.get()>
-                <button type="button" name="picture" disabled=missing on:click=download_png>
+                <button type="button" name="picture" disabled=missing title=reason on:click=download_png>
                     "Download PNG"
                 </button>
             </Show>

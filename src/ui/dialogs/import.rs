@@ -99,6 +99,7 @@ fn Actions(session: RwSignal<ImportSession>) -> impl IntoView {
                 name="apply"
                 class="share"
                 disabled=move || !imported.get()
+                title=move || (!imported.get()).then_some("Nothing has been read yet: paste, drop or choose something")
                 aria-disabled=move || held_back().then_some("true")
                 aria-describedby=move || held_back().then_some(WAITS)
                 on:click=apply

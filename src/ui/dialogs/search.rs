@@ -434,6 +434,7 @@ fn Actions(
                 name="copy"
                 hidden=move || !searchable.get()
                 disabled=move || is_empty.get()
+                title=move || is_empty.get().then_some("No layout has been found yet")
                 on:click=copy
             >
                 "Copy table"
@@ -443,6 +444,7 @@ fn Actions(
                 name="download"
                 hidden=move || !searchable.get()
                 disabled=move || is_empty.get()
+                title=move || is_empty.get().then_some("No layout has been found yet")
                 on:click=download
             >
                 "Download CSV"

@@ -26,6 +26,14 @@ where
     });
     let wait = StoredValue::new(Wait::Not);
     let frame_is_shown = Trigger::new();
+    // On paper nothing is out of sight.
+    let print = window_event_listener(leptos::ev::beforeprint, move |_| {
+        if wait.get_value() == Wait::ForFrame {
+            wait.set_value(Wait::Over);
+            frame_is_shown.notify();
+        }
+    });
+    on_cleanup(move || print.remove());
     Memo::new_owning(move |previous| {
         // The outcome comes first: a memo is updated as soon as one of its sources turns out to have changed, in the order
         // in which it has read them. Whatever `compute` reads is not worked out before it is wanted.

@@ -88,6 +88,7 @@ fn SavingRow(
                     class="link"
                     aria-pressed=move || is(|row| row.current).to_string()
                     disabled=move || is(|row| row.kind == Kind::Refused)
+                    title=move || is(|row| row.kind == Kind::Refused).then(|| text(|row| &row.saves))
                     on:click=apply
                 >
                     {move || text(|row| &row.name)}

@@ -7,8 +7,8 @@ use super::highlight::Highlight;
 use super::legend::Legend;
 use super::panel::{Panel, PanelHead};
 use super::state::ResultsState;
-use crate::report::charts::stage_bars;
-use crate::report::readout::readout;
+use crate::report::charts::{Subject, stage_bars};
+use crate::report::readout::{Readout, readout};
 use crate::report::scene::Px;
 use crate::report::target::Target;
 
@@ -29,21 +29,30 @@ pub(in super::super) fn StagesPanel() -> impl IntoView {
     }
 }
 
+/// The data of what is highlighted; none where nothing is.
+pub(in super::super) fn pointed_at() -> Memo<Option<Readout>> {
+    let results = expect_context::<ResultsState>();
+    let highlight = expect_context::<Highlight>();
+    Memo::new(move |_| {
+        let target = highlight.target()?;
+        let data = |subject: &Subject<'_>| readout(subject, &target);
+        results.with_subject_and_lines(Px::ZERO, data).flatten()
+    })
+}
+
 /// The data of what is highlighted, or else of the shown stage.
 #[component]
 fn ReadoutLine() -> impl IntoView {
     let results = expect_context::<ResultsState>();
-    let highlight = expect_context::<Highlight>();
+    let pointed = pointed_at();
     let data = Memo::new(move |_| {
-        let data = match highlight.target() {
-            Some(target) => {
-                results.with_subject_and_lines(Px::ZERO, |subject| readout(subject, &target))
-            }
-            None => results.with_subject(Px::ZERO, |subject| {
+        let of_stage = || {
+            let data = results.with_subject(Px::ZERO, |subject| {
                 readout(subject, &Target::stage(subject.stage))
-            }),
+            });
+            data.flatten()
         };
-        data.flatten()
+        pointed.get().or_else(of_stage)
     });
     view! {
         <div class="readout">

@@ -130,6 +130,9 @@ impl State {
 
     fn put(&self, id: FieldId, value: Value) {
         let module = self.module.get_untracked();
+        if self.edited.get_untracked() != Some(id) {
+            self.edited.set(Some(id));
+        }
         self.setup.update(|setup| setup.job.put(module, id, value));
     }
 }

@@ -42,6 +42,14 @@ impl State {
             .collect()
     }
 
+    /// The field beside which a problem is told in full: the one that was edited last where the problem involves it, or else
+    /// the first of the problem's fields.
+    pub fn told_at(&self, problem: &Problem) -> Option<FieldId> {
+        let edited = self.edited.get();
+        let edited = edited.filter(|id| involves(problem, *id, self.module.get()));
+        edited.or(problem.fields.first().copied())
+    }
+
     /// Whether an error involves a field.
     pub fn has_error(&self, id: FieldId) -> bool {
         let module = self.module.get();

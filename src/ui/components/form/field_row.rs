@@ -5,7 +5,8 @@ use super::control_id;
 use super::field_help::FieldHelp;
 use super::pattern_editor::PatternEditor;
 use super::pattern_note::PatternNote;
-use super::problem_note::ProblemNote;
+use super::problem_note::{ProblemHint, ProblemNote};
+use super::stepping::StepNote;
 use crate::config::field::{Field, Kind};
 use crate::config::fields::FieldId;
 use crate::config::problem::{Fix, Severity};
@@ -13,6 +14,7 @@ use crate::ui::browser;
 use crate::ui::results::PlottedField;
 use crate::ui::state::State;
 use crate::ui::values::shown;
+use leptos::either::Either;
 use leptos::ev::KeyboardEvent;
 use leptos::prelude::*;
 
@@ -40,6 +42,17 @@ pub fn FieldRow(id: FieldId) -> impl IntoView {
         // The button goes with the problem; the focus must not be lost with it.
         browser::focus(control_id(field));
     });
+    let step_note = StepNote::provide();
+    let told = move || {
+        let told = problems.get().into_iter();
+        let told = told.map(|problem| match state.told_at(&problem) {
+            Some(told_at) if told_at != id => Either::Left(view! {
+                <ProblemHint problem id told_at on_fix=fix />
+            }),
+            _ => Either::Right(view! { <ProblemNote problem on_fix=fix /> }),
+        });
+        told.collect_view()
+    };
     let close_help = move |event: KeyboardEvent| {
         if event.key() == "Escape" && help_open.get_untracked() {
             event.prevent_default();
@@ -66,13 +79,8 @@ pub fn FieldRow(id: FieldId) -> impl IntoView {
             <FieldHelp id open=help_open />
             <div class="field-problems" id=format!("{control}-problems")>
                 <PatternNote id />
-                {move || {
-                    problems
-                        .get()
-                        .into_iter()
-                        .map(|problem| view! { <ProblemNote problem on_fix=fix /> })
-                        .collect_view()
-                }}
+                {told}
+                {move || step_note.text().map(|text| view! { <p class="step-note">{text}</p> })}
             </div>
             {(id == FieldId::hybrid_layer_pattern).then(|| view! { <PatternEditor /> })}
         </div>

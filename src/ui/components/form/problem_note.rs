@@ -1,6 +1,10 @@
 //! A problem in words, with buttons for what would fix it.
 
+use super::control_id;
+use crate::config::fields::FieldId;
 use crate::config::problem::{Fix, Problem, Severity};
+use crate::ui::browser;
+use crate::ui::state::State;
 use crate::ui::values::shown;
 use crate::value::Value;
 use leptos::prelude::*;
@@ -15,10 +19,7 @@ pub fn ProblemNote(
     on_fix: Callback<Fix>,
     #[prop(optional)] children: Option<Children>,
 ) -> impl IntoView {
-    let class = match problem.severity {
-        Severity::Error => "problem problem-error",
-        Severity::Warning => "problem problem-warning",
-    };
+    let class = class(problem.severity);
     let fixes = offered(&problem.fixes).into_iter();
     let fixes = fixes.map(|fix| view! { <FixButton fix on_fix /> });
     view! {
@@ -27,6 +28,55 @@ pub fn ProblemNote(
             {fixes.collect_view()}
             {children.map(|children| children())}
         </div>
+    }
+}
+
+/// A problem beside a field where it is not told in full: its beginning, the changes of this field that would fix it, and the
+/// way to the field that has the rest.
+#[component]
+pub fn ProblemHint(
+    problem: Problem,
+    /// The field beside which this stands.
+    id: FieldId,
+    /// The field beside which the problem is told in full.
+    told_at: FieldId,
+    on_fix: Callback<Fix>,
+) -> impl IntoView {
+    let state = expect_context::<State>();
+    let class = class(problem.severity);
+    let fixes = offered(&problem.fixes).into_iter();
+    let fixes = fixes.filter(|fix| fix.field == id);
+    let fixes = fixes.map(|fix| view! { <FixButton fix on_fix /> });
+    let go = move |_| {
+        state.reveal(told_at);
+        browser::focus(control_id(told_at.field()));
+    };
+    let beginning = beginning(&problem.message).to_owned();
+    let label = told_at.field().label;
+    view! {
+        <div class=class>
+            <p title=problem.message>
+                {beginning} ". "
+                <button type="button" class="link" on:click=go>{format!("More at {label}")}</button>
+            </p>
+            {fixes.collect_view()}
+        </div>
+    }
+}
+
+/// The first clause of a message.
+fn beginning(message: &str) -> &str {
+    let ends = [", ", "; ", ": ", ". "];
+    let end = ends.iter().filter_map(|end| message.find(end)).min();
+    let beginning = end.and_then(|end| message.get(..end));
+    beginning.unwrap_or(message).trim_end_matches('.')
+}
+
+/// The style class of a problem.
+const fn class(severity: Severity) -> &'static str {
+    match severity {
+        Severity::Error => "problem problem-error",
+        Severity::Warning => "problem problem-warning",
     }
 }
 

@@ -2,6 +2,7 @@
 
 use crate::config::field::{Field, Group, Kind};
 use crate::config::fields::FieldId;
+use crate::config::raw::RawJob;
 use crate::config::suggest::step::{Step, step};
 use crate::ui::state::State;
 use crate::value::Value;
@@ -30,8 +31,29 @@ pub(super) fn step_of_key(event: &KeyboardEvent, field: &Field) -> Option<Step> 
     }
 }
 
-/// Takes a step, or says that there is none to take.
-pub(super) fn take_step(state: State, id: FieldId, to: Step) {
+/// Why the last step of a field could not be taken. It stands below the field until the job changes.
+#[derive(Clone, Copy)]
+pub(super) struct StepNote(RwSignal<Option<(RawJob, String)>>);
+
+impl StepNote {
+    /// Makes the note of a field's row, and provides it as context to the field's control.
+    pub(super) fn provide() -> Self {
+        let note = Self(RwSignal::new(None));
+        provide_context(note);
+        note
+    }
+
+    /// The note, where it is still about the job on the page.
+    pub(super) fn text(self) -> Option<String> {
+        let state = expect_context::<State>();
+        let note = self.0.read();
+        let (job, text) = note.as_ref()?;
+        (state.setup.read().job == *job).then(|| text.clone())
+    }
+}
+
+/// Takes a step, or says that there is none to take: aloud, and in the note of the field's row.
+pub(super) fn take_step(state: State, id: FieldId, to: Step, note: Option<StepNote>) {
     let module = state.module.get_untracked();
     let (value, derived) = untrack(|| (state.value(id), state.derived_value(id)));
     let mut job = state.setup.get_untracked().job;
@@ -48,7 +70,9 @@ pub(super) fn take_step(state: State, id: FieldId, to: Step) {
         Step::Down | Step::Halve | Step::First => "smaller",
     };
     let label = id.field().label;
-    state.toasts.announce(format!(
-        "Megatron takes no {more} value of {label} beside the other settings."
-    ));
+    let text = format!("Megatron takes no {more} value of {label} beside the other settings.");
+    if let Some(StepNote(note)) = note {
+        note.set(Some((state.setup.get_untracked().job, text.clone())));
+    }
+    state.toasts.announce(text);
 }

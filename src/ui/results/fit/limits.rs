@@ -122,6 +122,11 @@ fn LimitChip(size: Size, known: RwSignal<Known>) -> impl IntoView {
         let now = setup.job.number(limit.module, size.field);
         now == Some(limit.value)
     });
+    let reason = move || match &*known.read() {
+        Known::Fits(_) => None,
+        Known::Nothing => Some("Still being worked out"),
+        Known::NoneFits => Some("No value fits beside the other settings"),
+    };
     let apply = move |_| {
         let Known::Fits(limit) = known.get_untracked() else {
             return;
@@ -139,7 +144,8 @@ fn LimitChip(size: Size, known: RwSignal<Known>) -> impl IntoView {
                 class="limit"
                 data-testid=size.test_id
                 aria-pressed=move || current.get().to_string()
-                disabled=move || !matches!(&*known.read(), Known::Fits(_))
+                aria-disabled=move || (!matches!(&*known.read(), Known::Fits(_))).to_string()
+                title=reason
                 on:click=apply
             >
                 <span>{size.label}</span>

@@ -3,7 +3,7 @@
 use super::text_box::TextBox;
 use crate::config::fields::FieldId;
 use crate::config::suggest::step::Step;
-use crate::ui::components::form::stepping::take_step;
+use crate::ui::components::form::stepping::{StepNote, take_step};
 use crate::ui::state::State;
 use leptos::prelude::*;
 
@@ -23,13 +23,14 @@ pub fn Stepper(id: FieldId, invalid: Memo<bool>) -> impl IntoView {
 #[component]
 fn StepButton(id: FieldId, step: Step, sign: &'static str, verb: &'static str) -> impl IntoView {
     let state = expect_context::<State>();
+    let note = use_context::<StepNote>();
     view! {
         <button
             type="button"
             class="step"
             tabindex="-1"
             aria-label=format!("{verb} {}", id.field().label)
-            on:click=move |_| take_step(state, id, step)
+            on:click=move |_| take_step(state, id, step, note)
         >
             {sign}
         </button>

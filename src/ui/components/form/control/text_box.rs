@@ -3,7 +3,7 @@
 use crate::config::field::{Default, Kind};
 use crate::config::fields::FieldId;
 use crate::ui::components::form::control_id;
-use crate::ui::components::form::stepping::{step_of_key, take_step};
+use crate::ui::components::form::stepping::{StepNote, step_of_key, take_step};
 use crate::ui::state::State;
 use crate::ui::values::shown;
 use leptos::ev::KeyboardEvent;
@@ -22,6 +22,7 @@ pub fn TextBox(
     element: Option<String>,
 ) -> impl IntoView {
     let state = expect_context::<State>();
+    let note = use_context::<StepNote>();
     let field = id.field();
     let control = control_id(field);
     let (keypad, class) = match field.kind {
@@ -36,7 +37,7 @@ pub fn TextBox(
             state.finish_typing(id);
         } else if let Some(step) = step_of_key(&event, field) {
             event.prevent_default();
-            take_step(state, id, step);
+            take_step(state, id, step, note);
         }
     };
     view! {

@@ -38,6 +38,7 @@ pub(super) fn LayerPalette() -> impl IntoView {
                     type="button"
                     aria-pressed=move || ends_stage.get().to_string()
                     aria-disabled=move || (!can_end_stage.get()).to_string()
+                    title=move || (!can_end_stage.get()).then_some("The last layer of the decoder, and MTP, end the last stage")
                     on:click=move |_| {
                         if can_end_stage.get_untracked() {
                             editor.apply(Edit::ToggleBorder(editor.current.get_untracked()));
@@ -73,6 +74,7 @@ fn KindButton(symbol: LayerSymbol, current: Memo<(Layer, Option<LayerSymbol>)>) 
             class="pattern-kind"
             aria-pressed=move || is_current.get().to_string()
             aria-disabled=move || is_refused.get().to_string()
+            title=move || is_refused.get().then_some("No model has this kind beside the others of the pattern")
             on:click=move |_| {
                 editor.apply(Edit::SetKind(editor.current.get_untracked(), symbol));
             }

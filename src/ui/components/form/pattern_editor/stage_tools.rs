@@ -47,6 +47,7 @@ pub(super) fn StageTools() -> impl IntoView {
             <button
                 type="button"
                 aria-disabled=move || (!has_borders.get()).to_string()
+                title=move || (!has_borders.get()).then_some("The pattern has no stage borders")
                 on:click=move |_| {
                     if has_borders.get_untracked() {
                         editor.apply(Edit::RemoveBorders);
@@ -93,6 +94,7 @@ fn MtpDepths() -> impl IntoView {
                 type="button"
                 aria-label="Fewer MTP depths"
                 aria-disabled=move || is_least().to_string()
+                title=move || is_least().then_some("There are none")
                 on:click=move |_| {
                     if !untrack(is_least) {
                         set(depths.get_untracked() - 1);
@@ -106,6 +108,7 @@ fn MtpDepths() -> impl IntoView {
                 type="button"
                 aria-label="More MTP depths"
                 aria-disabled=move || is_most().to_string()
+                title=move || is_most().then(|| format!("{MOST_DEPTHS} are the most"))
                 on:click=move |_| {
                     if !untrack(is_most) {
                         set(depths.get_untracked() + 1);

@@ -165,7 +165,7 @@ fn names_of_the_explanation_wrap() {
 
 #[test]
 fn a_dispatcher_that_allocates_beside_pytorch_is_named_below_the_bar() {
-    let page = Page::open("");
+    let page = Page::open(SMALL);
     let names =
         "document.querySelector('.missing').innerText.includes(\"token dispatcher's buffers\")";
     assert_eq!(page.eval(names), false);
@@ -177,8 +177,10 @@ fn a_dispatcher_that_allocates_beside_pytorch_is_named_below_the_bar() {
 fn the_ranks_of_one_model_are_colored_by_stage() {
     let page = Page::open("");
     page.eval("document.getElementById('ranks-title').scrollIntoView()");
-    // Sixteen stages share six colors.
-    page.until("new Set([...document.querySelectorAll('.rank-map [class^=rank-]')].map((fill) => fill.getAttribute('class')).filter((name) => /rank-[0-5]$/.test(name))).size === 6");
+    // Each of the sixteen stages has a shade of its own.
+    page.until(
+        "new Set([...document.querySelectorAll('.rank-map [fill-opacity]')].map((fill) => fill.getAttribute('fill-opacity'))).size === 16",
+    );
 }
 
 #[test]

@@ -230,6 +230,10 @@ fn decimal_text(text: &str) -> Result<Number, ParseError> {
         }
         None => (text, 0),
     };
+    // A space is a separator only where three digits follow, as in `4 096`.
+    let mut groups = mantissa.split('.').next().unwrap_or_default().split(' ');
+    let in_thousands = groups.next().is_some_and(|first| !first.is_empty())
+        && groups.all(|group| group.len() == 3);
     let mut digits = Some(0_u128);
     let mut seen = 0_i32;
     let mut before_point = None;
@@ -237,6 +241,7 @@ fn decimal_text(text: &str) -> Result<Number, ParseError> {
         match c {
             '.' if before_point.is_none() => before_point = Some(seen),
             '_' | ',' | '\u{a0}' | '\u{202f}' | '\'' if before_point.is_none() => {}
+            ' ' if before_point.is_none() && in_thousands => {}
             _ => {
                 let digit = c.to_digit(10).ok_or(ParseError::NotANumber)?;
                 digits = digits

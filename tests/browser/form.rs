@@ -56,6 +56,7 @@ fn a_number_is_understood_as_people_write_it_and_shown_plainly_when_its_field_is
         ("128k", "131072"),
         ("4_096", "4096"),
         ("4,096", "4096"),
+        ("4 096", "4096"),
         ("1e6", "1000000"),
     ] {
         page.fill("#field-seq", typed);
@@ -454,6 +455,7 @@ fn a_field_is_found_by_any_name_and_gets_the_focus() {
         ("n_routed_experts", "field-E"),
         ("activation checkpointing", "field-rc"),
         ("ddp bucket", "field-bucket"),
+        ("flash", "field-attn"),
     ] {
         page.fill("#search", name);
         page.until("document.querySelector('.matches button')");

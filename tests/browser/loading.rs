@@ -47,6 +47,7 @@ fn without_javascript_the_page_says_so() {
     page.javascript(false);
     page.go("");
     assert!(page.shows("noscript"));
+    assert!(!page.shows("#loading"));
     assert!(page.shows("h1"));
     page.click("#app a[href='./formulas.html']");
     assert_eq!(page.text("h1"), "Formulas and terms");

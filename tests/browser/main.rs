@@ -38,5 +38,6 @@ mod pattern;
 mod readout;
 mod recipes;
 mod search;
+mod surroundings;
 mod verdict;
 mod wording;

@@ -94,6 +94,15 @@ impl Page {
         page
     }
 
+    /// Runs JavaScript statements in every document from now on, before anything of its own.
+    pub(crate) fn before_load(&self, statements: &str) {
+        self.browser.devtools("Page.enable", &json!({}));
+        self.browser.devtools(
+            "Page.addScriptToEvaluateOnNewDocument",
+            &json!({ "source": statements }),
+        );
+    }
+
     /// Goes to the page with this fragment and waits until the calculator is there.
     #[track_caller]
     pub(crate) fn load(&self, fragment: &str) {

@@ -483,7 +483,7 @@ fn numbers_that_mean_nothing_are_refused_in_every_field() {
 #[test]
 fn numbers_may_be_written_as_people_write_them() {
     for text in [
-        "4096", " 4096 ", "4_096", "4,096", "4096.0", "4.096e3", "4k", "+4096",
+        "4096", " 4096 ", "4_096", "4,096", "4 096", "4096.0", "4.096e3", "4k", "+4096",
     ] {
         let checked = checked(&with(dense(), json!({"seq_length": text})));
         assert_eq!(

@@ -2,7 +2,7 @@
 
 use super::control_id;
 use super::field_row::flag;
-use crate::config::field::Field;
+use crate::config::field::{Field, Kind};
 use crate::config::fields::FieldId;
 use crate::ui::browser;
 use crate::ui::state::State;
@@ -29,6 +29,11 @@ fn score(field: &Field, words: &[String]) -> Option<usize> {
         .map(|alias| plain(alias))
         .collect::<Vec<_>>();
     let help = plain(field.help);
+    let values = match field.kind {
+        Kind::Choice(values) | Kind::Set(values) => values,
+        _ => &[],
+    };
+    let values: Vec<String> = values.iter().map(|value| plain(value)).collect();
     words.iter().try_fold(0, |sum, word| {
         let in_names = names.iter().chain(&aliases);
         let best = in_names
@@ -39,6 +44,8 @@ fn score(field: &Field, words: &[String]) -> Option<usize> {
                 None => None,
             })
             .max();
+        let in_values = || values.iter().any(|value| value.starts_with(word.as_str()));
+        let best = best.or_else(|| in_values().then_some(2));
         let best = best.or_else(|| help.contains(word.as_str()).then_some(1));
         best.map(|best| sum + best)
     })
@@ -139,6 +146,7 @@ mod tests {
             ("zero", FieldId::use_distributed_optimizer),
             ("activation checkpointing", FieldId::recompute_granularity),
             ("intermediate_size", FieldId::ffn_hidden_size),
+            ("deepep", FieldId::moe_flex_dispatcher_backend),
         ] {
             assert_eq!(matches(query).first(), Some(&field), "{query}");
         }

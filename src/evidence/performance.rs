@@ -28,7 +28,7 @@ pub struct PerformanceRow {
     /// The id of the recipe that the row was run with.
     pub recipe: String,
     /// The id of a recipe of the same model, where the row's own is not among the recipes.
-    like: Option<String>,
+    pub like: Option<String>,
     /// Fields with which that recipe becomes the row's.
     settings: Vec<(FieldId, Value)>,
 }

@@ -225,7 +225,12 @@ fn performance(table: &[PerformanceRow], recipes: &[Recipe]) -> Markup {
         let (recipe, fields) = row.job(recipes)?;
         let opened = open(recipe, fields.to_vec(), row.gpus);
         let source = format!("{SOURCE}{}#L{}", row.document, row.line);
-        let opens = name(&row.model, &source, &opened);
+        let mut opens = name(&row.model, &source, &opened);
+        if let Some(like) = &row.like {
+            let (_, function) = like.rsplit_once(':').unwrap_or(("", like));
+            let text = format!("from the settings of {function}, with this row's layout");
+            opens = opens.child(tag("p").class("note").text(text));
+        }
         Some(
             tag("tr")
                 .child(opens)

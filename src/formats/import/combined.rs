@@ -53,8 +53,8 @@ pub(super) fn combine(draft: &mut JobDraft, combined: CombinedKeys) {
         draft.row(item, KeyStatus::Ignored, Some(FieldId::vocab_size), note);
         let kind = combined.tokenizer.kind.as_ref();
         if kind.is_some_and(|kind| word(&kind.value) == "NullTokenizer") {
-            let why =
-                "a tokenizer that stands in for the model's own says how large the vocabulary is";
+            // `_validate_and_set_vocab_size` in Bridge's `training/setup.py`.
+            let why = "the run has NullTokenizer's vocabulary, which is counted, and not the one of the published model";
             draft
                 .marks
                 .push(NotModelled::new("tokenizer.tokenizer_type", why));

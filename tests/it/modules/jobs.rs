@@ -32,6 +32,34 @@ fn every_preset_job_runs() {
     }
 }
 
+/// The sums of published checkpoints, the projector of the language model's width included.
+#[test]
+fn preset_jobs_have_the_published_parameters() {
+    let published: [(&str, u64); 10] = [
+        ("qwen2.5-vl-3b", 3_754_622_976),
+        ("qwen2.5-vl-7b", 8_292_166_656),
+        ("qwen2.5-vl-32b", 33_452_718_336),
+        ("qwen2.5-vl-72b", 73_410_777_344),
+        ("qwen3-vl-2b", 2_127_532_032),
+        ("qwen3-vl-4b", 4_437_815_808),
+        ("qwen3-vl-8b", 8_767_123_696),
+        ("qwen3-vl-30b-a3b", 31_070_754_032),
+        ("qwen3-vl-32b", 33_357_390_064),
+        ("qwen3-vl-235b-a22b", 235_670_022_896),
+    ];
+    for (id, expected) in published {
+        let mut job = jobs::by_id(id).unwrap().contents().unwrap().job;
+        // Checkpoints have no rows that fill the vocabulary up for tensor parallelism.
+        job.modules[0]
+            .settings
+            .set(FieldId::make_vocab_size_divisible_by, Value::Int(1));
+        let config = check(&job).config.unwrap();
+        let counted = estimate(&config);
+        let total: u64 = counted.modules.iter().map(|m| m.parameters.total()).sum();
+        assert_eq!(total, expected, "{id}");
+    }
+}
+
 /// Bridge's reference layout: the language model on ranks 0 to 15, images on rank 16.
 #[test]
 fn the_reference_layout_is_the_published_one() {

@@ -445,6 +445,11 @@ pub const PAGED_TENSOR: Source = Source::megatron(
     "megatron/core/transformer/moe/paged_stash.py",
     "PagedTensor",
 );
+/// The output layer in MXFP8.
+pub const OUTPUT_LAYER_IN_FP8: Source = Source::megatron(
+    "megatron/core/extensions/transformer_engine.py",
+    "TELMHeadColumnParallelLinear",
+);
 /// The memory that captured graphs share.
 pub const CUDA_GRAPHS: Source = Source::megatron(
     "megatron/core/transformer/cuda_graphs.py",

@@ -342,6 +342,8 @@ fields! {
     fp8_dot_product_attention: bool = Field::flag(false).at(Optimizer, All, "fp8dpa", "Attention in fp8").also(&["fp8_dpa"]).relevant_if(Fp8).without_flag();
     /// Core attention in fp8 that also gives its output in fp8. Only the delayed recipe has it.
     fp8_multi_head_attention: bool = Field::flag(false).at(Optimizer, All, "fp8mha", "Attention in fp8 with output").also(&["fp8_mha"]).relevant_if(Fp8).without_flag();
+    /// The output layer in MXFP8, as a linear layer of Transformer Engine. Its weight stays in bf16, beside copies in fp8.
+    fp8_output_proj: bool = Field::flag(false).at(Optimizer, All, "fp8out", "Output layer in fp8").relevant_if(Fp8);
     /// Past maxima from which the delayed recipe takes its scales.
     fp8_amax_history_len: u64 = Field::int(1, 1_000_000, 1).at(Optimizer, All, "amax", "fp8 history").relevant_if(Fp8);
     /// Gradient reduction starts during the backward pass; buffers are then cut into buckets.

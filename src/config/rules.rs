@@ -7,6 +7,7 @@ mod context_parallel;
 mod encoder;
 mod fp8;
 mod fp8_attention;
+mod fp8_output;
 mod fsdp;
 mod gpu;
 mod graphs;
@@ -33,7 +34,7 @@ use super::draft::Draft;
 use super::problem::Problem;
 
 /// Every rule, in the order in which its problems are shown.
-const TABLES: [&[Rule]; 22] = [
+const TABLES: [&[Rule]; 23] = [
     hybrid::RULES,
     model::RULES,
     linear_attention::RULES,
@@ -53,6 +54,7 @@ const TABLES: [&[Rule]; 22] = [
     fsdp::RULES,
     fp8::RULES,
     fp8_attention::RULES,
+    fp8_output::RULES,
     gpu::RULES,
     graphs::RULES,
     adapters::RULES,

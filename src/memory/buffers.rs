@@ -14,6 +14,7 @@ use crate::config::job::Module;
 use crate::memory::fsdp::{self, StageFsdp};
 use crate::memory::states::StateRules;
 use crate::model::kernels::rotary;
+use crate::model::quantization::quantizes_output;
 use crate::model::sizes::Sizes;
 use crate::model::tape::block;
 use crate::model::tensor::{Component, ParamTensor, Shape, Sharding, factor};
@@ -181,7 +182,8 @@ impl BufferRules {
         }
         let (torch, kib) = self.workspaces;
         let unfused = a.attention_backend == AttentionBackend::Unfused;
-        if output || moe || !te || unfused {
+        let multiplies = output && !quantizes_output(m);
+        if multiplies || moe || !te || unfused {
             let what = if SoftwareFact::HipBlasLtWorkspaces.holds(a) {
                 "hipBLASLt workspaces of PyTorch"
             } else {
@@ -268,7 +270,7 @@ fn shared(sizes: &Sizes<'_>, output: bool, moe: bool, out: &mut List) {
         out.tensor(what, shape, sizes.width(), DRAINED_WGRAD);
     }
     // A frozen output layer gathers its input into a tensor of its own (`linear_with_frozen_weight`).
-    if m.sequence_parallel && output && m.adapters().is_none() {
+    if m.sequence_parallel && output && m.adapters().is_none() && !quantizes_output(m) {
         let what = "buffer for the gathered input of the output layer";
         out.tensor(what, sizes.gathered(), sizes.width(), MEMORY_BUFFER);
     }

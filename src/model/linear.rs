@@ -6,7 +6,7 @@ use super::norm::NormNames;
 use super::quantization::{Fp8, quantizes_parameters};
 use super::sizes::Sizes;
 use super::tape::{AutogradTape, TensorId};
-use super::tensor::{Factor, ParamTensor, Shape};
+use super::tensor::{Component, Factor, ParamTensor, Shape};
 
 /// A linear layer with its input, its output and its parameters.
 #[derive(Clone, Copy)]
@@ -124,9 +124,11 @@ fn products_in_fp8(
         let again = tape.tensor("input in fp8 for its weight", fp8.data(own), copies);
         tape.backward(&[again]);
     }
-    let of_output = tape.tensor("output gradient in fp8", fp8.data(gradient), fp8.both);
-    tape.backward(&[of_output]);
-    if a.disable_parameter_transpose_cache && !quantizes_parameters(sizes.m) {
+    let quantized = tape.tensor("output gradient in fp8", fp8.data(gradient), fp8.both);
+    tape.backward(&[quantized]);
+    // The output layer's weight is never stored in fp8.
+    let of_output = linear.weight.component == Component::OutputLayer;
+    if a.disable_parameter_transpose_cache && (of_output || !quantizes_parameters(sizes.m)) {
         let scales = fp8.weight_scales(linear.weight.shape);
         let weight = tape.tensor("weight in fp8", fp8.data(linear.weight.shape), fp8.both);
         let scales = tape.tensor("scales of the weight", scales, fp8.scale * fp8.both);

@@ -1,7 +1,9 @@
 //! Final norm, output layer and loss: what the last stage does after its layers.
 
 use super::adapter::{self, AdapterInput};
+use super::linear::Linear;
 use super::norm::{FINAL, after_layers, residual_norm};
+use super::quantization::quantizes_output;
 use super::sizes::Sizes;
 use super::tape::{AutogradTape, Family, Gradient, TensorId};
 use super::tensor::{Shape, factor};
@@ -9,7 +11,7 @@ use super::{embedding, linear, mtp};
 use crate::config::choices::{CrossEntropyFusion, SoftwareFact};
 use crate::source::{
     CROSS_ENTROPY, FINAL_NORM, FUSED_CROSS_ENTROPY, FUSED_CROSS_ENTROPY_RUNS, OUTPUT_LAYER,
-    TE_CROSS_ENTROPY,
+    OUTPUT_LAYER_IN_FP8, TE_CROSS_ENTROPY,
 };
 
 /// What follows the decoder layers on the last stage, with so many MTP depths in between.
@@ -94,6 +96,14 @@ fn head(
     let logits = tape.tensor(what[0], sizes.columns(&[vocabulary]), sizes.width());
     let parallel = m.sequence_parallel;
     let linear = embedding::output_linear(m, input, logits);
+    if quantizes_output(m) {
+        tape.at(Family::Output, OUTPUT_LAYER_IN_FP8);
+        let name = names[0];
+        linear::column(sizes, tape, &Linear { name, ..linear });
+        tape.backward(bucket.as_slice());
+        loss(sizes, tape, logits, names[1], what[1]);
+        return;
+    }
     adapter::beside(sizes, tape, &linear, |tape, linear| {
         let width = sizes.width();
         let frozen = m.adapters().is_some();

@@ -35,6 +35,14 @@ pub(crate) fn quantizes_parameters(m: &Module) -> bool {
     asked && Fp8::of(m).is_some()
 }
 
+/// Whether the output layer is a linear layer of Transformer Engine in MXFP8 (`is_mxfp8_output_proj_active`). Hybrid models
+/// have no such output layer.
+pub(crate) fn quantizes_output(m: &Module) -> bool {
+    let a = &m.args;
+    let asked = a.fp8_output_proj && a.fp8_format.is_some() && a.fp8_recipe == Fp8Recipe::Mxfp8;
+    asked && m.hybrid().is_none() && Fp8::of(m).is_some()
+}
+
 /// One recipe on one generation of GPUs.
 ///
 /// A tensor has one byte an element by rows for the forward product. The backward products read it by columns: where

@@ -103,15 +103,6 @@ pub(super) const FEATURES: &[Feature] = &[
         Source::megatron("megatron/rl/rl_utils.py", "get_environment_rollouts"),
     ),
     feature(
-        "outputfp8",
-        &["fp8_output_proj"],
-        "Transformer Engine keeps the output layer's weight and input in fp8 as well",
-        Source::megatron(
-            "megatron/core/extensions/transformer_engine.py",
-            "TELMHeadColumnParallelLinear",
-        ),
-    ),
-    feature(
         "ckptargs",
         &["use_checkpoint_args", "use_mp_args_from_checkpoint_args"],
         "arguments in the checkpoint replace those of the job",

@@ -4,10 +4,11 @@ use super::{BufferKind, List, Site, one_tensor};
 use crate::config::choices::Fp8Recipe;
 use crate::config::job::Module;
 use crate::model;
-use crate::model::quantization::{Fp8, QuantizationRecipe, quantizes_parameters};
+use crate::model::embedding::output_weight;
+use crate::model::quantization::{Fp8, QuantizationRecipe, quantizes_output, quantizes_parameters};
 use crate::model::tape::{BLOCK, block};
 use crate::model::tensor::{Shape, Sharding, factor};
-use crate::source::{TE_FP8_STATE, TE_FP8_WEIGHTS};
+use crate::source::{OUTPUT_LAYER_IN_FP8, TE_FP8_STATE, TE_FP8_WEIGHTS};
 use crate::units::{add_times, multiply};
 
 /// What one part has.
@@ -102,4 +103,13 @@ pub(super) fn buffers(parts: &[Part], site: &Site<'_>, out: &mut List) {
     sum("scales of weights in fp8", scales, TE_FP8_WEIGHTS);
     let what = "scales and maxima of the fp8 recipe";
     sum(what, all.state, TE_FP8_STATE);
+    if site.output && quantizes_output(m) && !a.disable_parameter_transpose_cache {
+        let weight = output_weight(m).shape;
+        let what = "copies of the output layer's weight in fp8";
+        let shape = weight.times(factor("by rows and by columns", fp8.both));
+        out.tensor(what, shape, 1, OUTPUT_LAYER_IN_FP8);
+        let what = "scales of the output layer's weight in fp8";
+        let shape = fp8.weight_scales(shape);
+        out.tensor(what, shape, fp8.scale, OUTPUT_LAYER_IN_FP8);
+    }
 }

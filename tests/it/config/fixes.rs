@@ -145,6 +145,17 @@ fn more_cases() -> Vec<(Json, Json)> {
         dense(json!({"fp4_format": "e2m1", "gpu": "h100-80gb"})),
         dense(json!({"fp4_param_gather": true})),
         dense(json!({"fp8_dot_product_attention": true})),
+        dense(json!({"fp8_output_proj": true})),
+        dense(json!({"fp8_output_proj": true, "fp8_format": "hybrid", "gpu": "b200"})),
+        dense(
+            json!({"fp8_output_proj": true, "fp8_format": "hybrid", "fp8_recipe": "mxfp8", "gpu": "b200",
+            "untie_embeddings_and_output_weights": false, "pipeline_model_parallel_size": 1, "world_size": 8}),
+        ),
+        dense(
+            json!({"fp8_output_proj": true, "fp8_format": "hybrid", "fp8_recipe": "mxfp8", "gpu": "b200",
+            "untie_embeddings_and_output_weights": true, "pipeline_model_parallel_size": 2,
+            "defer_embedding_wgrad_compute": true}),
+        ),
         dense(
             json!({"fp8_multi_head_attention": true, "fp8_format": "hybrid", "fp8_recipe": "tensorwise"}),
         ),

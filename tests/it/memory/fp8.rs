@@ -8,7 +8,7 @@ use megatron_memory::memory::{StageRef, estimate, timeline};
 use megatron_memory::model::sizes::Sizes;
 use megatron_memory::model::tape::ActivationTensor;
 use megatron_memory::model::tape::recompute::{self, RecomputeOptions};
-use megatron_memory::model::{LayerPrecision, LayerSpec, layer_tape};
+use megatron_memory::model::{LayerPrecision, LayerSpec, head_tape, layer_tape};
 use serde_json::{Value as Json, json};
 
 use super::jobs::{config, with};
@@ -399,4 +399,83 @@ fn fp4_keeps_inputs_and_weights_in_half_a_byte() {
     let linear = 4 * H * H + 3 * H * F;
     let plain = weights(&json!({}));
     assert_eq!(plain - weights(&json!({"fp4_param_gather": true})), linear);
+}
+
+/// What the head keeps, and the buffers of a stage.
+fn head_and_buffers(job: &Json) -> (Vec<(&'static str, u64)>, Vec<(String, u64)>) {
+    let config = config(job);
+    let m = &config.modules()[0];
+    let tape = head_tape(&Sizes::new(m), 0, true, 0);
+    let tensors = recompute::kept(&tape, RecomputeOptions::of(m));
+    let tensors = tensors.iter().map(|tensor| (tensor.what, tensor.bytes()));
+    let estimate = estimate(&config);
+    let lines = stage_lines(
+        &config,
+        &estimate,
+        StageRef {
+            module: 0,
+            pp_rank: 0,
+        },
+    );
+    let buffers = lines.iter().find(|line| line.id == Bucket::Buffers.id());
+    let buffers = buffers.map_or(&[][..], |line: &Line| &line.children).iter();
+    (
+        tensors.collect(),
+        buffers
+            .map(|line| (line.label.clone(), line.bytes.0))
+            .collect(),
+    )
+}
+
+#[test]
+fn the_output_layer_in_mxfp8_keeps_its_input_in_one_byte_and_its_weight_in_two_more() {
+    let plain = job(&fp8("mxfp8", "b200"));
+    let output = with(&plain, &json!({"fp8_output_proj": true}));
+    let (before, buffers_before) = head_and_buffers(&plain);
+    let (after, buffers_after) = head_and_buffers(&output);
+    let bytes = |kept: &[(&str, u64)], word: &str| -> u64 {
+        let named = kept.iter().filter(|(what, _)| what.contains(word));
+        named.map(|(_, bytes)| bytes).sum()
+    };
+    let norm_output = T * H * 2;
+    assert_eq!(
+        bytes(&before, "norm output") - bytes(&after, "norm output"),
+        norm_output
+    );
+    assert_eq!(bytes(&after, "input in fp8, by columns"), T * H);
+    assert_eq!(bytes(&after, "scales"), T * H / 32);
+    let weight = 1024 * H;
+    let own: Vec<_> = buffers_after
+        .iter()
+        .filter(|line| line.0.contains("output layer"))
+        .collect();
+    let expected = [
+        (
+            "copies of the output layer's weight in fp8".to_owned(),
+            2 * weight,
+        ),
+        (
+            "scales of the output layer's weight in fp8".to_owned(),
+            2 * weight / 32,
+        ),
+    ];
+    assert_eq!(own, expected.iter().collect::<Vec<_>>());
+    // PyTorch multiplies nothing any more.
+    let torch = |lines: &[(String, u64)]| {
+        lines
+            .iter()
+            .any(|line| line.0.contains("workspaces of PyTorch"))
+    };
+    assert!(torch(&buffers_before) && !torch(&buffers_after));
+    // Without a cache the weight is made anew in every pass, and kept for the backward pass.
+    let anew = json!({"disable_parameter_transpose_cache": true});
+    let (kept, buffers) = head_and_buffers(&with(&output, &anew));
+    assert_eq!(bytes(&kept, "weight in fp8"), 2 * weight);
+    assert!(!buffers.iter().any(|line| line.0.contains("output layer")));
+    // A pattern of layers makes another model, whose output layer stays in bf16.
+    let lines = |settings: &Json| {
+        let pattern = json!({"hybrid_layer_pattern": "*-", "num_layers": 2});
+        head_and_buffers(&with(&with(&plain, &pattern), settings))
+    };
+    assert_eq!(lines(&json!({"fp8_output_proj": true})), lines(&json!({})));
 }

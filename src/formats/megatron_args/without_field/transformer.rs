@@ -19,7 +19,6 @@ pub(super) const FLAGS: &[Flag] = &[
     switch("fused-residual-rmsnorm"),
     inverted("no-fp8-wgrad", "fp8_wgrad"),
     inverted("disable-fp8-wgrad", "fp8_wgrad"),
-    switch("fp8-output-proj"),
     switch("use-kitchen-attention"),
     one("kitchen-attention-backend", "sdpa"),
     one("fp4-recipe", "nvfp4"),

@@ -401,13 +401,18 @@ fn fp4_keeps_inputs_and_weights_in_half_a_byte() {
     assert_eq!(plain - weights(&json!({"fp4_param_gather": true})), linear);
 }
 
+/// The name of a tensor or a buffer, and its bytes.
+type Named = (String, u64);
+
 /// What the head keeps, and the buffers of a stage.
-fn head_and_buffers(job: &Json) -> (Vec<(&'static str, u64)>, Vec<(String, u64)>) {
+fn head_and_buffers(job: &Json) -> (Vec<Named>, Vec<Named>) {
     let config = config(job);
     let m = &config.modules()[0];
     let tape = head_tape(&Sizes::new(m), 0, true, 0);
     let tensors = recompute::kept(&tape, RecomputeOptions::of(m));
-    let tensors = tensors.iter().map(|tensor| (tensor.what, tensor.bytes()));
+    let tensors = tensors
+        .iter()
+        .map(|tensor| (tensor.what.to_owned(), tensor.bytes()));
     let estimate = estimate(&config);
     let lines = stage_lines(
         &config,
@@ -433,7 +438,7 @@ fn the_output_layer_in_mxfp8_keeps_its_input_in_one_byte_and_its_weight_in_two_m
     let output = with(&plain, &json!({"fp8_output_proj": true}));
     let (before, buffers_before) = head_and_buffers(&plain);
     let (after, buffers_after) = head_and_buffers(&output);
-    let bytes = |kept: &[(&str, u64)], word: &str| -> u64 {
+    let bytes = |kept: &[Named], word: &str| -> u64 {
         let named = kept.iter().filter(|(what, _)| what.contains(word));
         named.map(|(_, bytes)| bytes).sum()
     };
@@ -461,7 +466,7 @@ fn the_output_layer_in_mxfp8_keeps_its_input_in_one_byte_and_its_weight_in_two_m
     ];
     assert_eq!(own, expected.iter().collect::<Vec<_>>());
     // PyTorch multiplies nothing any more.
-    let torch = |lines: &[(String, u64)]| {
+    let torch = |lines: &[Named]| {
         lines
             .iter()
             .any(|line| line.0.contains("workspaces of PyTorch"))

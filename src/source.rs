@@ -450,6 +450,11 @@ pub const OUTPUT_LAYER_IN_FP8: Source = Source::megatron(
     "megatron/core/extensions/transformer_engine.py",
     "TELMHeadColumnParallelLinear",
 );
+/// The clamped input of fused quick GEGLU.
+pub const CLAMPED_QUICK_GEGLU: Source = Source::megatron(
+    "megatron/core/fusions/fused_bias_geglu.py",
+    "weighted_bias_quick_geglu_impl",
+);
 /// The memory that captured graphs share.
 pub const CUDA_GRAPHS: Source = Source::megatron(
     "megatron/core/transformer/cuda_graphs.py",

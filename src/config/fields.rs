@@ -115,6 +115,8 @@ fields! {
     quick_geglu: bool = Field::flag(false).at(Model, All, "qgeglu", "Quick GeGLU");
     /// Squared ReLU, not gated.
     squared_relu: bool = Field::flag(false).at(Model, All, "sqrelu", "Squared ReLU");
+    /// The input of a gated activation is cut off at this value. Fused quick GEGLU of experts then keeps it both before and after. Left out, nothing is cut off.
+    activation_func_clamp_value: Option<Decimal> = Field::optional_decimal(1, 1_000_000_000_000, "nothing is cut off").at(Model, All, "clamp", "Clamped activation").also(&["swiglu_limit"]);
     /// Biases on every linear layer. Megatron-LM has them unless --disable-bias-linear is given.
     add_bias_linear: bool = Field::flag(true).at(Model, More, "bias", "Linear biases").also(&["disable_bias_linear", "mlp_bias"]).turned_off_by("disable-bias-linear");
     /// Multi-token prediction depths; each adds a transformer layer, two norms and a projection.

@@ -84,7 +84,8 @@ pub(crate) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape, x: TensorId) -> 
 }
 
 /// What the activation function keeps, where its output has this shape: its input, and where no kernel fuses a gated one, the
-/// activated half and the other half with `glu_linear_offset` added, which are multiplied (`MLP.forward`, `glu`).
+/// activated half and the other half with `glu_linear_offset` added, which are multiplied (`MLP.forward`, `glu`). A clamped
+/// gate is kept besides the input that it was clamped from.
 pub(crate) fn activation_saves(
     sizes: &Sizes<'_>,
     tape: &mut AutogradTape,
@@ -95,6 +96,9 @@ pub(crate) fn activation_saves(
     if sizes.m.activation.gated() && !sizes.m.args.bias_swiglu_fusion {
         let halves = ["activated half", "other half with its offset"];
         kept.extend(halves.map(|what| tape.tensor(what, half, sizes.width())));
+        let clamped = sizes.m.args.activation_func_clamp_value.is_some();
+        let what = "gate after it was clamped";
+        kept.extend(tape.tensor_if(clamped, what, half, sizes.width()));
     }
     kept
 }

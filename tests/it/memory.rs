@@ -2,6 +2,7 @@
 
 mod activations;
 mod adapters;
+mod clamp;
 mod dispatch;
 mod fp8;
 mod fsdp;

@@ -28,6 +28,7 @@ pub(super) const RULES: &[Rule] = &[
     rule("moe_needs_sequence_parallel", moe_needs_sequence_parallel),
     rule("capacity_padding", capacity_padding),
     rule("expert_bias_fusion", expert_bias_fusion),
+    rule("clamped_activation", clamped_activation),
 ];
 
 fn ep_needs_experts(d: &Draft<'_>) -> Option<Violation> {
@@ -258,5 +259,19 @@ fn expert_bias_fusion(d: &Draft<'_>) -> Option<Violation> {
     (d.has_experts() && a.add_bias_linear).then(|| {
         let message = format!("Megatron does not run biases of experts with {fusion}");
         Violation::warning(&[F::add_bias_linear], message).fix(F::add_bias_linear, Off)
+    })
+}
+
+fn clamped_activation(d: &Draft<'_>) -> Option<Violation> {
+    let (field, experts) = (F::activation_func_clamp_value, F::num_experts);
+    d.args.activation_func_clamp_value?;
+    if d.activation == Activation::SwiGlu && !d.has_experts() {
+        let message = "activation_func_clamp_value with swiglu needs num_experts";
+        return Some(Violation::error(&[field, experts], message).fix(field, Default));
+    }
+    (!d.activation.gated()).then(|| {
+        let message =
+            "activation_func_clamp_value has no effect on an activation that is not gated";
+        Violation::warning(&[field], message).fix(field, Default)
     })
 }

@@ -164,10 +164,6 @@ const LESS: &[(&str, &str)] = &[
         "ep_overlap_early_attn_memory_release",
         "activations of one layer's attention",
     ),
-    (
-        "activation_func_clamp_value",
-        "buffers of one activation function",
-    ),
     ("fused_residual_rmsnorm", "residuals of one norm"),
     (
         "use_te_activation_func",

@@ -4,14 +4,14 @@ use super::{Rows, rows};
 use crate::config::choices::{Fp8Recipe, OffloadModule, RecomputeModule};
 use crate::config::job::Activation;
 use crate::model::layer_spec::Experts;
-use crate::model::linear::{Linear, plain};
+use crate::model::linear::{Linear, plain, shape_of};
 use crate::model::mlp::{activation_input, activation_saves, fc1_width};
 use crate::model::quantization::fuses_experts;
 use crate::model::sizes::Sizes;
 use crate::model::tape::{AutogradTape, Family, TensorId};
 use crate::model::tensor::{Component, Factor, Shape, Sharding, factor};
 use crate::model::weights::Weights;
-use crate::source::{EXPERT_ACTIVATION, EXPERTS};
+use crate::source::{CLAMPED_QUICK_GEGLU, EXPERT_ACTIVATION, EXPERTS};
 
 /// The experts: fc1, the activation times the router's probability, fc2.
 #[allow(
@@ -95,12 +95,19 @@ pub(crate) fn build(
         Activation::Gelu => false,
     };
     if fused || one_operation {
-        let kept = if one_operation {
-            raw
+        // SwiGLU clamps within its kernel.
+        let clamps = m.activation == Activation::QuickGeGlu && !one_operation;
+        let input = if clamps && m.args.activation_func_clamp_value.is_some() {
+            clamped(sizes, tape, raw)
         } else {
-            activation_input(sizes, tape, raw)
+            raw
         };
-        tape.op("experts.activation_func", &[raw], &[activated])
+        let kept = if one_operation {
+            input
+        } else {
+            activation_input(sizes, tape, input)
+        };
+        tape.op("experts.activation_func", &[input], &[activated])
             .saves(&[kept, probabilities]);
     } else {
         // Without a fused kernel the activation's result is kept for its product with the probability.
@@ -190,4 +197,19 @@ fn probability_width(sizes: &Sizes<'_>) -> u64 {
         Some(crate::config::choices::RouterDtype::Fp32) => 4,
         None => sizes.width(),
     }
+}
+
+/// Both halves of the activation's input are clamped one by one, which keeps what they were, and joined again
+/// (`weighted_bias_quick_geglu_impl`).
+fn clamped(sizes: &Sizes<'_>, tape: &mut AutogradTape, raw: TensorId) -> TensorId {
+    tape.at(Family::Experts, CLAMPED_QUICK_GEGLU);
+    let (shape, width) = (shape_of(tape, raw), sizes.width());
+    let halves = tape.tensor("clamped halves before they are joined", shape, width);
+    let joined = tape.tensor("experts: clamped input of the activation", shape, width);
+    tape.op("experts.clamp", &[raw], &[joined])
+        .saves(&[raw])
+        .forward(&[halves])
+        .backward(&[halves]);
+    tape.at(Family::Experts, EXPERT_ACTIVATION);
+    joined
 }

@@ -133,6 +133,8 @@ fn more_cases() -> Vec<(Json, Json)> {
             "use_transformer_engine_op_fuser": true}),
         ),
         experts(json!({"moe_paged_stash": true})),
+        dense(json!({"activation_func_clamp_value": 7.0, "swiglu": true})),
+        dense(json!({"activation_func_clamp_value": 7.0})),
         experts(
             json!({"moe_paged_stash": true, "moe_expert_rank_capacity_factor": 1.5, "moe_flex_dispatcher_backend": "hybridep",
             "cpu_offloading_num_layers": 1}),

@@ -14,7 +14,6 @@ pub(super) const FLAGS: &[Flag] = &[
     switch("cpu-offloading-retain-pinned-cpu-buffers"),
     one("mtp-hybrid-override-pattern", "None"),
     switch("apply-residual-connection-post-layernorm"),
-    one("activation-func-clamp-value", "None"),
     switch("calculate-per-token-loss"),
     switch("fused-residual-rmsnorm"),
     inverted("no-fp8-wgrad", "fp8_wgrad"),

@@ -9,6 +9,7 @@ pub mod layered;
 mod meaning;
 mod megatron_lm;
 pub mod mindspeed;
+pub mod model_zoo;
 pub mod slime;
 pub mod swift;
 pub mod verl;

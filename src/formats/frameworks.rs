@@ -89,19 +89,12 @@ const FRAMEWORKS: &[Framework] = &[
     },
 ];
 
-/// What launch scripts of Megatron-MoE-ModelZoo are: their arguments are in another file.
-const MODEL_ZOO: &str = "a launch script of Megatron-MoE-ModelZoo, whose arguments are in its model_configs (paste that file)";
-
 /// How much of a text is looked at, in bytes.
 const MAX_LOOK: usize = 200_000;
 
 /// The kind of configuration that a text is, where it is one that is not read.
 #[must_use]
 pub fn recognize(text: &str) -> Option<&'static str> {
-    let programs = ["sbatch_benchmarking.sh", "interactive_benchmarking.sh"];
-    if programs.iter().any(|program| text.contains(program)) && !text.contains("MODEL_ARGS:") {
-        return Some(MODEL_ZOO);
-    }
     let is_python = text.contains("import nemo_run") || text.contains("from nemo.collections");
     if is_python && text.contains("run.") {
         return Some("a recipe of NeMo 2, whose model is a class of another file");

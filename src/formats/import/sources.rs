@@ -3,6 +3,7 @@
 mod arguments;
 mod documents;
 mod layered;
+mod model_zoo;
 mod script;
 mod trees;
 

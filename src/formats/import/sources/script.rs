@@ -1,7 +1,7 @@
 //! Command lines and launch scripts.
 
 use super::trees::{dialect_of_keys, read_tree};
-use super::{finish, limit_keys};
+use super::{finish, limit_keys, model_zoo};
 use crate::config::fields::FieldId;
 use crate::config::not_modelled::{Feature, MemoryEffect};
 use crate::formats::detect::Format;
@@ -32,7 +32,10 @@ pub(in crate::formats::import) fn command(
     };
     // Each flag is looked up in long tables.
     limit_keys(text.matches("--").count())?;
-    let script = shell::read(text, answers);
+    let (script, which) = match model_zoo::script(text, options)? {
+        Some(launched) => launched,
+        None => (shell::read(text, answers), None),
+    };
     let program = script.command.program.as_ref();
     let program = program.map_or("", |program| program.text.as_str());
     let is_swift = format == Format::SwiftCommand
@@ -82,6 +85,7 @@ pub(in crate::formats::import) fn command(
         mindspeed::settle(&mut draft);
     }
     add_questions(&mut draft, &script);
+    draft.questions.extend(which);
     finish(draft, format, options)
 }
 
@@ -198,7 +202,13 @@ fn hybrid_entry_point(script: &ShellImport) -> Option<KeyValue> {
     })
 }
 
-fn flag(draft: &mut JobDraft, combined: &mut CombinedKeys, flag: &Flag, script: &ShellImport) {
+/// Applies a flag of a script.
+pub(super) fn flag(
+    draft: &mut JobDraft,
+    combined: &mut CombinedKeys,
+    flag: &Flag,
+    script: &ShellImport,
+) {
     let arity = arity(&flag.name);
     let words: Vec<Value> = flag
         .values

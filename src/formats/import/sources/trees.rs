@@ -2,7 +2,8 @@
 
 use core::slice;
 
-use super::script::{apply_written, listed_environment_variable, refuse_encoders};
+use super::model_zoo::FileOfModel;
+use super::script::{apply_written, flag, listed_environment_variable, refuse_encoders};
 use super::{finish, limit_keys};
 use crate::config::fields::FieldId;
 use crate::config::not_modelled::{MemoryEffect, NotModelled};
@@ -28,7 +29,10 @@ pub(in crate::formats::import) fn model_args(
     options: &Options<'_>,
 ) -> Result<Import, ImportError> {
     let mut root = yaml::parse(text).map_err(ImportError::Yaml)?.root;
-    let variables = interpolation::resolve(&mut root, options.variables);
+    let of_model = FileOfModel::of(&root, options.variables);
+    let launched = of_model.as_ref().map(FileOfModel::variables);
+    let known = launched.as_deref().unwrap_or(options.variables);
+    let mut variables = interpolation::resolve(&mut root, known);
     let mut draft = JobDraft::new(Dialect::MegatronLm);
     let mut combined = CombinedKeys::default();
     for section in root.entries() {
@@ -60,13 +64,29 @@ pub(in crate::formats::import) fn model_args(
             let item = item_of(entry);
             let arity = megatron_args::arity(name);
             let switch = matches!(arity, Some(Arity::Switch | Arity::InvertedSwitch));
-            if switch && matches!(entry.node.data, Data::Bool(false) | Data::Null) {
+            if switch && matches!(entry.node.data, Data::Bool(false) | Data::Null)
+                || of_model.is_some() && FileOfModel::leaves_out(&item.value)
+            {
                 draft.row(&item, KeyStatus::Ignored, None, "switched off");
             } else {
                 draft.apply_referring(&mut combined, &item, name);
             }
             mark_data(&mut draft, &item, name);
         }
+        if let Some(of_model) = &of_model {
+            let script = ShellImport::default();
+            of_model.add(
+                &mut draft,
+                &mut combined,
+                &section.node,
+                |draft, combined, added| {
+                    flag(draft, combined, added, &script);
+                },
+            );
+        }
+    }
+    if let Some(of_model) = &of_model {
+        of_model.defaults(&mut variables);
     }
     refuse_encoders(&combined)?;
     combined::combine(&mut draft, combined);

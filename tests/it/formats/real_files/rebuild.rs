@@ -15,6 +15,15 @@ pub(crate) fn text_of(facts: &Json) -> String {
     let mut text = String::new();
     if let Some(tree) = facts.get("tree") {
         yaml(tree, 0, &mut text);
+    } else if let Some(launches) = facts.get("launches") {
+        exports(facts, &mut text);
+        for launch in launches.as_array().into_iter().flatten() {
+            for (name, value) in launch["environment"].as_object().into_iter().flatten() {
+                write!(text, "{name}={} ", quoted(value.as_str().unwrap())).unwrap();
+            }
+            write!(text, "bash {}", launch["program"].as_str().unwrap()).unwrap();
+            words(launch, &mut text);
+        }
     } else if let Some(imports) = facts.get("imports") {
         for line in strings(imports) {
             writeln!(text, "{line}").unwrap();
@@ -55,9 +64,8 @@ fn yaml(tree: &Json, depth: usize, text: &mut String) {
     }
 }
 
-/// Writes a launch of a program.
-fn command(facts: &Json, text: &mut String) {
-    let word = |key: &str| facts[key].as_str();
+/// Writes the variables that a script exports.
+fn exports(facts: &Json, text: &mut String) {
     for (name, value) in facts["environment"].as_object().into_iter().flatten() {
         writeln!(
             text,
@@ -66,6 +74,20 @@ fn command(facts: &Json, text: &mut String) {
         )
         .unwrap();
     }
+}
+
+/// Writes the words behind a program.
+fn words(facts: &Json, text: &mut String) {
+    for word in strings(&facts["words"]) {
+        write!(text, " \\\n  {}", quoted(word)).unwrap();
+    }
+    text.push('\n');
+}
+
+/// Writes a launch of a program.
+fn command(facts: &Json, text: &mut String) {
+    let word = |key: &str| facts[key].as_str();
+    exports(facts, text);
     let program = word("program");
     let is_swift = program
         .is_some_and(|program| program.starts_with("megatron ") || program.starts_with("swift "));
@@ -91,10 +113,7 @@ fn command(facts: &Json, text: &mut String) {
         text.push_str("python ");
     }
     text.push_str(program.unwrap_or("pretrain_gpt.py"));
-    for word in strings(&facts["words"]) {
-        write!(text, " \\\n  {}", quoted(word)).unwrap();
-    }
-    text.push('\n');
+    words(facts, text);
 }
 
 /// A word for a shell. Variables stay variables.

@@ -12,7 +12,7 @@ use super::merge;
 use super::report::KeyStatus;
 use super::state::Setup;
 use crate::config::fields::FieldId;
-use crate::config::raw::Settings;
+use crate::config::raw::RawJob;
 use crate::presets;
 use crate::value::Value;
 
@@ -78,8 +78,8 @@ pub fn import_text(text: &str, options: &ImportOptions) -> Result<ImportedText, 
     if import.format == Format::HubModel
         && let Some(model) = model.take()
     {
-        let settings = model_settings(model).map_err(ImportTextError::Model)?;
-        add_model(&mut import, settings);
+        let model = read_model(model).map_err(ImportTextError::Model)?;
+        add_model(&mut import, model);
     }
     let known = published_model(&mut import);
     if model.is_none() {
@@ -103,8 +103,8 @@ pub fn import_text(text: &str, options: &ImportOptions) -> Result<ImportedText, 
         None => {}
     }
     if let Some(model) = model {
-        let settings = model_settings(model).map_err(ImportTextError::Model)?;
-        add_model(&mut import, settings);
+        let model = read_model(model).map_err(ImportTextError::Model)?;
+        add_model(&mut import, model);
     }
     set_gpus(&mut import, options.gpus);
     missing_fields::answer(&mut import, &options.fields);
@@ -165,22 +165,29 @@ fn forget_missing_gpus(import: &mut Import) {
     }
 }
 
-/// The settings of a model given as the id of a preset, or as the text of its `config.json`.
-fn model_settings(model: &str) -> Result<Settings, ImportError> {
+/// A model given as the id of a preset, or as the text of its `config.json`: its settings, and what of it is not modelled.
+fn read_model(model: &str) -> Result<RawJob, ImportError> {
     let preset = presets::by_id(model).and_then(presets::Preset::contents);
     if let Some(contents) = preset {
-        return Ok(contents.model);
+        return Ok(RawJob {
+            shared: contents.model,
+            ..RawJob::default()
+        });
     }
     let options = Options {
         format: Some(Format::HfConfig),
         ..Options::default()
     };
-    Ok(import::import(model, &options)?.state.setup.job.shared)
+    Ok(import::import(model, &options)?.state.setup.job)
 }
 
 /// Puts the settings of a model under those of the text, which win. Where the model has a value, the default of the
 /// text's front end gives way: it holds for models of which nothing is known.
-fn add_model(import: &mut Import, mut model: Settings) {
+fn add_model(import: &mut Import, model: RawJob) {
+    for mark in model.not_modelled {
+        import.state.setup.job.mark(mark);
+    }
+    let mut model = model.shared;
     let own = &mut import.state.setup.job.shared;
     // The dtype of the published weights is not that of training, where the text says one.
     let precisions = [FieldId::bf16, FieldId::fp16];

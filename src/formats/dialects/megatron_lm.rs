@@ -21,6 +21,12 @@ pub(super) fn find(name: &str) -> Option<KeyMeaning> {
         // Of Pai-Megatron-Patch, and of others that took them over.
         "patch_tokenizer_type" => return Some(KeyMeaning::Rule(KeyRule::PatchTokenizer)),
         "extra_vocab_size" => return Some(KeyMeaning::Rule(KeyRule::ExtraVocabulary)),
+        // Of Megatron-LM's development branch.
+        "offload_optimizer_states" => {
+            return Some(KeyMeaning::more(
+                "optimizer states are on the host except while the optimizer runs",
+            ));
+        }
         _ => {}
     }
     let known = megatron_args::find(name);

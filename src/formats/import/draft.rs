@@ -150,7 +150,10 @@ impl JobDraft {
             (row.status, row.note) = if is_empty && is_other_key {
                 (KeyStatus::Ignored, elsewhere.into())
             } else {
-                let note = format!("set again on line {}, which counts", item.line);
+                let note = match item.line {
+                    0 => "set again by the launcher, which counts".to_owned(),
+                    line => format!("set again on line {line}, which counts"),
+                };
                 (KeyStatus::Conflicting, note.into())
             };
         }

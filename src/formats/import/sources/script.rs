@@ -14,6 +14,7 @@ use crate::formats::import::missing::{GPUS, unset};
 use crate::formats::import::rules::{self, Decides};
 use crate::formats::import::{Import, ImportError, Options, Question, Row};
 use crate::formats::megatron_args::Arity;
+use crate::formats::node::{Entry, Node};
 use crate::formats::python::recipe::model_of;
 use crate::formats::report::KeyStatus;
 use crate::formats::shell::{self, Answers, Assignment, Choice, Flag, ShellImport, Variable, Word};
@@ -58,6 +59,7 @@ pub(in crate::formats::import) fn command(
     };
     let words = script.command.arguments.iter();
     let set = overrides::from_words(words.map(|word| (word.text.as_str(), word.line)));
+    refuse_other_trainers(program, &set.root)?;
     let is_recipe = flags
         .iter()
         .any(|flag| shell::same_name(&flag.name, "recipe"));
@@ -103,6 +105,26 @@ pub(super) fn refuse_encoders(combined: &CombinedKeys) -> Result<(), ImportError
     Ok(())
 }
 
+/// Refuses jobs of trainers whose overrides look like those of others.
+fn refuse_other_trainers(program: &str, overrides: &Node) -> Result<(), ImportError> {
+    let is_chatlearn = program.contains("chatlearn");
+    let of_lite = |entry: &Entry| entry.key.contains("mlite") || has_key(&entry.node, "impl_cfg");
+    if is_chatlearn {
+        Err(ImportError::NotRead("a job of ChatLearn"))
+    } else if overrides.entries().iter().any(of_lite) {
+        let what = "a job of verl with its own engine, Megatron-Lite";
+        Err(ImportError::NotRead(what))
+    } else {
+        Ok(())
+    }
+}
+
+/// Whether a tree has a key, at any depth.
+fn has_key(node: &Node, key: &str) -> bool {
+    let mut entries = node.entries().iter();
+    entries.any(|entry| entry.key == key || has_key(&entry.node, key))
+}
+
 /// Programs that train other models than GPTs, and what they train.
 const OTHER_PROGRAMS: &[(&str, &str)] = &[
     ("pretrain_t5.py", "a job of T5"),
@@ -113,6 +135,12 @@ const OTHER_PROGRAMS: &[(&str, &str)] = &[
         "pretrain_vision_classify.py",
         "a job of a vision transformer",
     ),
+    ("run_mamba_text_generation_server.py", "a job of inference"),
+    ("run_text_generation_server.py", "a job of inference"),
+    ("checkpoint_inspector.py", "a conversion of checkpoints"),
+    ("run_text_generation_server.py", "a job of inference"),
+    ("run_mamba_text_generation_server.py", "a job of inference"),
+    ("run_hybrid_text_generation_server.py", "a job of inference"),
     ("pretrain_vision_dino.py", "a job of a vision transformer"),
     (
         "pretrain_vision_inpaint.py",

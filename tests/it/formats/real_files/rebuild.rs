@@ -134,6 +134,8 @@ pub(crate) struct Answers {
     pub(crate) gpus: Option<u64>,
     /// The id of a preset, or the name on the Hugging Face Hub of a model in `tests/oracle/hf_totals.json`.
     pub(crate) model: Option<String>,
+    /// The memory-relevant keys of a model's `config.json`, where neither has the model.
+    pub(crate) config: Option<String>,
     pub(crate) fields: Vec<(String, u64)>,
     pub(crate) variables: Vec<(String, String)>,
 }
@@ -147,6 +149,9 @@ impl Answers {
         Self {
             gpus: json["gpus"].as_u64(),
             model: json["model"].as_str().map(str::to_owned),
+            config: json["config"]
+                .is_object()
+                .then(|| json["config"].to_string()),
             fields: pairs("fields")
                 .iter()
                 .map(|(key, value)| (key.clone(), number(value)))
@@ -161,7 +166,7 @@ impl Answers {
     /// How many questions they answer.
     pub(crate) fn count(&self) -> usize {
         usize::from(self.gpus.is_some())
-            + usize::from(self.model.is_some())
+            + usize::from(self.model.is_some() || self.config.is_some())
             + self.fields.len()
             + self.variables.len()
     }
@@ -177,7 +182,8 @@ impl Answers {
             model: self
                 .model
                 .as_ref()
-                .map(|name| config(name).unwrap_or_else(|| name.clone())),
+                .map(|name| config(name).unwrap_or_else(|| name.clone()))
+                .or_else(|| self.config.clone()),
             fields: self.fields.iter().map(field).collect(),
             variables: self.variables.clone(),
             ..ImportOptions::default()

@@ -136,8 +136,12 @@ fn configurations_that_are_not_read_are_refused_by_name() {
             "a job of BERT or T5, by its tokenizer",
         ),
         (
-            "export MODEL=Qwen3-30B-A3B\nTP=1 EP=8 bash ./sbatch_benchmarking.sh --recompute-granularity selective\n",
-            "a launch script of Megatron-MoE-ModelZoo, whose arguments are in its model_configs (paste that file)",
+            "export MODEL=mine\nTP=1 EP=8 bash ./sbatch_benchmarking.sh --recompute-granularity selective\n",
+            "a launch script of Megatron-MoE-ModelZoo with a model of one's own (paste the file of the model's flags)",
+        ),
+        (
+            "torchrun --nproc_per_node 1 tools/run_text_generation_server.py --num-layers 12 --hidden-size 768",
+            "a job of inference",
         ),
     ] {
         let error = import(text, &Options::default()).unwrap_err();

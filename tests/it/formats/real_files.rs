@@ -77,7 +77,6 @@ fn every_file_comes_out_as_written_down() {
         let lines: Vec<String> = files.iter().map(Json::to_string).collect();
         fs::write(path("real.json"), format!("[\n{}\n]\n", lines.join(",\n"))).unwrap();
         fs::write(path("real.md"), table::of(&files)).unwrap();
-        println!("{wrong}");
         return;
     }
     assert!(wrong.is_empty(), "{wrong}");

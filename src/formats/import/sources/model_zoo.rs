@@ -142,12 +142,11 @@ fn commands(text: &str) -> Vec<((usize, usize), String)> {
         if command.is_empty() {
             start = at;
         }
-        match line.trim_end().strip_suffix('\\') {
-            Some(continued) => command.push_str(continued),
-            None => {
-                command.push_str(line);
-                commands.push(((start, at + 1), std::mem::take(&mut command)));
-            }
+        if let Some(continued) = line.trim_end().strip_suffix('\\') {
+            command.push_str(continued);
+        } else {
+            command.push_str(line);
+            commands.push(((start, at + 1), std::mem::take(&mut command)));
         }
     }
     commands.push(((start, text.lines().count()), command));

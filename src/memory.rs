@@ -17,6 +17,7 @@ pub mod parameters;
 pub mod peak;
 pub mod ranks;
 pub mod savings;
+mod shared;
 pub mod states;
 mod timeline;
 
@@ -27,6 +28,7 @@ use serde::{Deserialize, Serialize};
 pub use assumptions::{assumptions, freezing};
 pub use job_moment::JobMoment;
 pub use ranks::{RankMemory, rank_memory};
+pub(crate) use shared::SharedTables;
 pub use timeline::{Timeline, TimelinePoint, timeline};
 
 use crate::config::job::{Config, Module};
@@ -272,7 +274,11 @@ fn average_batch(config: &Config, moment: JobMoment) -> Option<AverageBatch> {
 #[must_use]
 pub fn largest_states(m: &Module) -> Bytes {
     let architecture = Architecture::new(m);
-    let local = PartTable::local(&architecture);
+    states_of_stages(m, &architecture, &PartTable::local(&architecture))
+}
+
+/// The most bytes that the model states of a stage take.
+fn states_of_stages(m: &Module, architecture: &Architecture, local: &PartTable) -> Bytes {
     let rules = StateRules::new(m);
     let mut known: Vec<(PartCounts, Bytes)> = Vec::new();
     for pp_rank in 0..m.stages.pp() {

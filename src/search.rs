@@ -29,4 +29,4 @@ pub use placement::{Crossing, Group, GroupKind, domain, group};
 pub use space::{Dimension, Space, Unsearchable};
 pub use suggestion::{Suggestion, suggestion};
 pub use traffic::{GroupTraffic, Traffic, traffic};
-pub use walk::{Keep, Slice, search};
+pub use walk::{Keep, Searcher, Slice, search};

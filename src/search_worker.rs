@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::formats::share_url;
 use crate::memory::savings::Choice;
-use crate::search::{Keep, Options, Slice, Space, Suggestion, search, suggestion};
+use crate::search::{Keep, Options, Searcher, Slice, Space, Suggestion, search, suggestion};
 
 /// The time that one answer may take, in milliseconds.
 const PART_MS: f64 = 100.0;
@@ -78,6 +78,7 @@ pub struct SearchWorker {
     /// The space to search; `None` before [`Request::Begin`] and where the job cannot be searched.
     space: Option<Space>,
     keep: Keep,
+    searcher: Searcher,
     /// How many jobs to check for one answer, so that it takes about [`PART_MS`].
     steps: u32,
 }
@@ -92,6 +93,7 @@ impl SearchWorker {
             } => {
                 let share = share_url::visit(&link).state;
                 self.keep = keep;
+                self.searcher = Searcher::default();
                 match Space::new(&share.setup.job, &options) {
                     Ok(space) => self.space = Some(space),
                     Err(why) => return Some(Answer::Failed(why.to_string())),
@@ -119,7 +121,9 @@ impl SearchWorker {
     )]
     fn search(&mut self, from: u64, until: u64) -> Option<Slice> {
         let began = Date::now();
-        let slice = search(self.space.as_ref()?, from..until, self.steps, self.keep);
+        let slice = self
+            .searcher
+            .search(self.space.as_ref()?, from..until, self.steps, self.keep);
         let took = (Date::now() - began).max(1.0);
         let steps = f64::from(self.steps) * PART_MS / took;
         self.steps = steps.clamp(1.0, MAX_STEPS) as u32;
@@ -136,6 +140,7 @@ impl Worker for SearchWorker {
         Self {
             space: None,
             keep: Keep::Fitting,
+            searcher: Searcher::default(),
             steps: 16,
         }
     }

@@ -36,6 +36,11 @@ impl<T: Choice> NameSet<T> {
         Self::from_bits(names.iter().fold(0, |bits, name| bits | name.bit()))
     }
 
+    /// The set as bits, for comparisons.
+    pub(crate) const fn bits(self) -> u32 {
+        self.bits
+    }
+
     fn from_bits(bits: u32) -> Self {
         Self {
             bits,

@@ -1,7 +1,9 @@
 //! The parts of a chunk with their tapes, each made and run once for all chunks that have it.
 
+use core::cell::OnceCell;
 use core::fmt;
-use std::borrow::Cow;
+use std::rc::Rc;
+use std::sync::Arc;
 
 use super::graph_phase::GraphPhase;
 use crate::config::choices::{RecomputeGranularity, RecomputeMethod};
@@ -10,7 +12,7 @@ use crate::model::sizes::Sizes;
 use crate::model::tape::liveness::CompiledTape;
 use crate::model::tape::{AutogradTape, Part};
 use crate::model::tensor::{Shape, factor};
-use crate::model::{Architecture, LayerSpec, head_tape};
+use crate::model::{Architecture, LayerSpec, embedding_tape, head_tape, layer_tape};
 use crate::parallel::stages::Chunk;
 
 /// A part of a chunk whose passes the schedule runs as one.
@@ -35,16 +37,38 @@ impl fmt::Display for BlockKind {
     }
 }
 
+/// The compiled tapes of the distinct blocks of a module, each made when it is first asked for.
+#[derive(Debug)]
+pub(crate) struct BlockTapes {
+    embedding: OnceCell<CompiledTape>,
+    /// In the order of [`Architecture::specs`].
+    layers: Vec<OnceCell<CompiledTape>>,
+    /// By whether a chunk has MTP depths, of which it has all or none, and by whether it has the output layer.
+    heads: [[OnceCell<CompiledTape>; 2]; 2],
+}
+
+impl BlockTapes {
+    /// No tapes so far.
+    pub(crate) fn new(architecture: &Architecture) -> Self {
+        Self {
+            embedding: OnceCell::new(),
+            layers: vec![OnceCell::new(); architecture.specs().len()],
+            heads: Default::default(),
+        }
+    }
+}
+
 /// The tapes of a module in one phase of its CUDA graphs, one for every distinct block.
 pub(crate) struct CompiledTapes<'a> {
     sizes: Sizes<'a>,
     architecture: &'a Architecture,
     pub(crate) graph_phase: GraphPhase,
-    embedding: CompiledTape<'a>,
-    /// In the order of [`Architecture::specs`].
-    layers: Vec<CompiledTape<'a>>,
-    /// By the MTP depths of a chunk and whether it has the output layer.
-    heads: Vec<((u32, bool), CompiledTape<'a>)>,
+    /// Bytes of a bucket that the output layer's weight gradient takes until it is reduced.
+    gradient_bucket: u64,
+    tapes: Rc<BlockTapes>,
+    /// Whether the tapes are shared with other layouts: then the architecture is of one of these, and its activations are of
+    /// other sizes.
+    shared: bool,
 }
 
 impl<'a> CompiledTapes<'a> {
@@ -56,32 +80,43 @@ impl<'a> CompiledTapes<'a> {
         graph_phase: GraphPhase,
         gradient_bucket: u64,
     ) -> Self {
-        let sizes = Sizes::new(m);
-        let compiled = |tape: Cow<'a, AutogradTape>| {
-            let tape = match graph_phase {
-                GraphPhase::Plain | GraphPhase::BeforeCapture => tape,
-                GraphPhase::Capture => Cow::Owned(tape.into_owned().part(Part::Inside)),
-                GraphPhase::Replay => Cow::Owned(tape.into_owned().part(Part::Outside)),
-            };
-            CompiledTape::new(tape, sizes.recompute_options)
-        };
-        let mut heads: Vec<((u32, bool), CompiledTape<'a>)> = Vec::new();
-        for chunk in m.stages.chunks().iter().filter(|chunk| has_head(chunk)) {
-            let ends = (chunk.mtp, chunk.output);
-            if heads.iter().all(|(other, _)| *other != ends) {
-                let head = head_tape(&sizes, u64::from(chunk.mtp), chunk.output, gradient_bucket);
-                heads.push((ends, compiled(Cow::Owned(head))));
-            }
-        }
-        let layers = architecture.layer_tapes().iter().map(Cow::Borrowed);
         Self {
-            graph_phase,
-            embedding: compiled(Cow::Borrowed(architecture.embedding())),
-            layers: layers.map(compiled).collect(),
-            heads,
-            sizes,
+            sizes: Sizes::new(m),
             architecture,
+            graph_phase,
+            gradient_bucket,
+            tapes: Rc::new(BlockTapes::new(architecture)),
+            shared: false,
         }
+    }
+
+    /// The tapes of a module without CUDA graphs, of which other layouts with the same activations may have made some. They
+    /// have no operations.
+    pub(crate) fn shared(
+        m: &'a Module,
+        architecture: &'a Architecture,
+        tapes: Rc<BlockTapes>,
+    ) -> Self {
+        Self {
+            tapes,
+            shared: true,
+            ..Self::new(m, architecture, GraphPhase::Plain, 0)
+        }
+    }
+
+    fn compiled(&self, tape: Arc<AutogradTape>) -> CompiledTape {
+        let part = |part| Arc::new(Arc::unwrap_or_clone(tape.clone()).part(part));
+        let tape = match self.graph_phase {
+            GraphPhase::Plain | GraphPhase::BeforeCapture => tape,
+            GraphPhase::Capture => part(Part::Inside),
+            GraphPhase::Replay => part(Part::Outside),
+        };
+        let compiled = CompiledTape::new(tape, self.sizes.recompute_options);
+        if self.shared {
+            let full = self.sizes.m.args.recompute_granularity == Some(RecomputeGranularity::Full);
+            return compiled.without_operations(full);
+        }
+        compiled
     }
 
     /// The parts of the module.
@@ -95,19 +130,42 @@ impl<'a> CompiledTapes<'a> {
     }
 
     /// The tape of one kind of block of a chunk.
-    pub(crate) fn tape(&self, kind: BlockKind, chunk: &Chunk) -> Option<&CompiledTape<'a>> {
+    pub(crate) fn tape(&self, kind: BlockKind, chunk: &Chunk) -> Option<&CompiledTape> {
         match kind {
-            BlockKind::Embedding => Some(&self.embedding),
+            BlockKind::Embedding => Some(self.tapes.embedding.get_or_init(|| {
+                self.compiled(if self.shared {
+                    Arc::new(embedding_tape(&self.sizes))
+                } else {
+                    self.architecture.embedding().clone()
+                })
+            })),
             BlockKind::Layer(spec) => {
                 let place = self.architecture.specs().binary_search(&spec).ok()?;
-                self.layers.get(place)
+                self.layer_tape(place, spec)
             }
-            BlockKind::Head => {
-                let ends = (chunk.mtp, chunk.output);
-                let mut heads = self.heads.iter();
-                heads.find(|(of, _)| *of == ends).map(|(_, tape)| tape)
+            BlockKind::Head if has_head(chunk) => {
+                let of_mtp = self.tapes.heads.get(usize::from(chunk.mtp > 0))?;
+                let head = of_mtp.get(usize::from(chunk.output))?;
+                Some(head.get_or_init(|| {
+                    let (depths, bucket) = (u64::from(chunk.mtp), self.gradient_bucket);
+                    let tape = head_tape(&self.sizes, depths, chunk.output, bucket);
+                    self.compiled(Arc::new(tape))
+                }))
             }
+            BlockKind::Head => None,
         }
+    }
+
+    /// The tape of the layers at a place among the [distinct ones](Architecture::specs).
+    fn layer_tape(&self, place: usize, spec: LayerSpec) -> Option<&CompiledTape> {
+        let layer = self.tapes.layers.get(place)?;
+        Some(layer.get_or_init(|| {
+            let known = self.architecture.layer_tapes().get(place);
+            self.compiled(match known.filter(|_| !self.shared) {
+                Some(tape) => tape.clone(),
+                None => Arc::new(layer_tape(&self.sizes, spec)),
+            })
+        }))
     }
 }
 
@@ -138,7 +196,7 @@ pub(crate) struct Block<'t> {
     pub(crate) kind: BlockKind,
     /// The layer's number over the whole model.
     pub(crate) layer: Option<u32>,
-    pub(crate) compiled: &'t CompiledTape<'t>,
+    pub(crate) compiled: &'t CompiledTape,
     /// Bytes of its input, where that lies in the pool of the graph before.
     pub(crate) pooled: u64,
     /// For a layer whose group keeps only its input: the first block of the group and the one after its last.
@@ -186,8 +244,8 @@ pub(super) fn blocks<'t>(
 ) -> Vec<Block<'t>> {
     let a = &m.args;
     let mut out = Vec::with_capacity(chunk.num_layers() as usize + 2);
-    let mut push = |kind, layer| {
-        if let Some(compiled) = tapes.tape(kind, chunk) {
+    let mut push = |kind, layer, compiled: Option<&'t CompiledTape>| {
+        if let Some(compiled) = compiled {
             let before = out.last().map(|before: &Block<'_>| &before.compiled.tape);
             out.push(Block {
                 kind,
@@ -199,15 +257,24 @@ pub(super) fn blocks<'t>(
         }
     };
     if chunk.embedding {
-        push(BlockKind::Embedding, None);
+        let kind = BlockKind::Embedding;
+        push(kind, None, tapes.tape(kind, chunk));
     }
+    let (mut before, mut compiled) = (None, None);
     for layer in chunk.layers.clone() {
-        if let Some(spec) = tapes.architecture.layer(layer) {
-            push(BlockKind::Layer(spec), Some(layer));
+        let Some(place) = tapes.architecture.place(layer) else {
+            continue;
+        };
+        let Some(spec) = tapes.architecture.specs().get(place) else {
+            continue;
+        };
+        if before != Some(place) {
+            (before, compiled) = (Some(place), tapes.layer_tape(place, *spec));
         }
+        push(BlockKind::Layer(*spec), Some(layer), compiled);
     }
     if has_head(chunk) {
-        push(BlockKind::Head, None);
+        push(BlockKind::Head, None, tapes.tape(BlockKind::Head, chunk));
     }
     let detached = a.frozen && !m.io.is_language();
     if detached || a.recompute_granularity != Some(RecomputeGranularity::Full) {

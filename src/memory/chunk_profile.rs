@@ -256,9 +256,33 @@ impl<'t> ChunkProfile<'t> {
     fn forward_peak(&self) -> ChunkPeak {
         let mut best = ChunkPeak::default();
         for index in 0..self.blocks.len() {
-            best.offer(self.forward_at(index));
+            if !self.next_needs_more(index) {
+                best.offer(self.forward_at(index));
+            }
         }
         best
+    }
+
+    /// Whether the next block surely has heavier moments than this one in both passes: it has the same tape and more is kept
+    /// before it. The chunk's last block is another matter, since the gradient of its output may be retained.
+    fn next_needs_more(&self, index: usize) -> bool {
+        let (Some(own), Some(next)) = (self.blocks.get(index), self.blocks.get(index + 1)) else {
+            return false;
+        };
+        let alone = |block: &Block<'_>, index| {
+            block.group.is_none() || block.group == Some((index, index + 1))
+        };
+        let alike = core::ptr::eq(own.compiled, next.compiled)
+            && own.pooled == next.pooled
+            && own.group.is_some() == next.group.is_some()
+            && alone(own, index)
+            && alone(next, index + 1);
+        let (before, after) = (self.before(index), self.before(index + 1));
+        alike
+            && self.fsdp.is_empty()
+            && index + 2 < self.blocks.len()
+            && before.0.iter().zip(&after.0).all(|(a, b)| a <= b)
+            && before != after
     }
 
     /// The heaviest moment of one block's forward pass.
@@ -303,6 +327,10 @@ impl<'t> ChunkProfile<'t> {
         let mut best = ChunkPeak::default();
         let mut index = self.blocks.len();
         while index > 0 {
+            if self.next_needs_more(index - 1) {
+                index -= 1;
+                continue;
+            }
             let (peak, first) = self.backward_at(index - 1, retained);
             best.offer(peak);
             index = first.min(index - 1);

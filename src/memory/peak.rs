@@ -3,12 +3,15 @@
 mod graph_phases;
 mod moment;
 
+pub(crate) use graph_phases::captures;
+
 use core::cell::RefCell;
+use std::rc::Rc;
 
 pub use moment::{PassName, PeakMoment};
 
 use super::ChunkEstimate;
-use super::blocks::{CompiledTapes, prefetched};
+use super::blocks::{BlockTapes, CompiledTapes, prefetched};
 use super::bucket::Bucket;
 use super::buffers::{Buffer, BufferKind, BufferRules, Site};
 use super::chunk_profile::{ChunkPeak, ChunkProfile, Pass};
@@ -16,6 +19,7 @@ use super::ep_overlap::{OverlapPeak, overlap};
 use super::fsdp::FsdpModel;
 use super::graph_phase::GraphPhase;
 use super::parameters::{Parameters, PartTable};
+use super::shared::ParameterTables;
 use super::states::{Held, StateRules, step_copies};
 use crate::config::job::Module;
 use crate::model::tape::liveness::{TRANSIENT, Usage};
@@ -35,18 +39,24 @@ pub(crate) struct Stages<'a> {
     architecture: &'a Architecture,
     local: &'a PartTable,
     /// A cache of the parameters of chunks, by their parts, since most chunks have the same parts.
-    parameters: RefCell<Vec<(PartCounts, Parameters)>>,
-    pub(crate) buffers: BufferRules,
+    parameters: Rc<KnownParameters>,
+    pub(crate) buffers: Rc<BufferRules>,
     /// What Megatron FSDP splits; `None` without it.
     fsdp: Option<FsdpModel<'a>>,
     /// A cache of the memory between iterations, by the parts of a stage's chunks and whether it has the output layer, since
     /// most stages have the same.
-    standing: RefCell<Vec<(Vec<PartCounts>, bool, Standing)>>,
+    standing: Rc<KnownStanding>,
 }
+
+/// The parameters of chunks, by their parts.
+pub(crate) type KnownParameters = RefCell<Vec<(PartCounts, Parameters)>>;
+
+/// The memory of stages between iterations, by the parts of their chunks and whether they have the output layer.
+pub(crate) type KnownStanding = RefCell<Vec<(Vec<PartCounts>, bool, Standing)>>;
 
 /// The memory of a stage that does not change during an iteration.
 #[derive(Clone, Copy)]
-struct Standing {
+pub(crate) struct Standing {
     /// States and buffers by bucket.
     memory: [Bytes; Bucket::COUNT],
     copies: Copies,
@@ -72,15 +82,36 @@ impl<'a> Stages<'a> {
         Self {
             m,
             tapes: tapes(GraphPhase::Plain),
-            graphs: graph_phases::captures(m)
+            graphs: captures(m)
                 .then(|| Box::new([GraphPhase::Capture, GraphPhase::Replay].map(tapes))),
             rules: StateRules::new(m),
             architecture,
             local,
-            parameters: RefCell::default(),
-            buffers: BufferRules::new(m, architecture),
+            parameters: Rc::default(),
+            buffers: Rc::new(BufferRules::new(m, architecture)),
             fsdp,
-            standing: RefCell::default(),
+            standing: Rc::default(),
+        }
+    }
+
+    /// The stages of a module without CUDA graphs and Megatron FSDP, with what it has in common with other layouts of its model.
+    pub(crate) fn shared(
+        m: &'a Module,
+        tables: &'a ParameterTables,
+        tapes: Rc<BlockTapes>,
+        standing: Rc<KnownStanding>,
+    ) -> Self {
+        Self {
+            m,
+            tapes: CompiledTapes::shared(m, &tables.architecture, tapes),
+            graphs: None,
+            rules: StateRules::new(m),
+            architecture: &tables.architecture,
+            local: &tables.local,
+            parameters: tables.parameters.clone(),
+            buffers: tables.buffers.clone(),
+            fsdp: None,
+            standing,
         }
     }
 

@@ -1,5 +1,7 @@
 //! A model as a list of parts, each with its parameters under Megatron's own names.
 
+use std::sync::Arc;
+
 use super::layer_spec::{LayerPrecision, LayerSpec};
 use super::sizes::Sizes;
 use super::tape::{AutogradTape, Family, TensorId};
@@ -85,10 +87,10 @@ pub type PartCounts = Vec<u64>;
 #[derive(Clone, Debug)]
 pub struct Architecture {
     parts: Vec<Part>,
-    embedding: AutogradTape,
+    embedding: Arc<AutogradTape>,
     /// The distinct layers, in their order.
     specs: Vec<LayerSpec>,
-    layer_tapes: Vec<AutogradTape>,
+    layer_tapes: Vec<Arc<AutogradTape>>,
     /// For every layer of the module, the place of its spec among the distinct ones.
     layers: Vec<usize>,
 }
@@ -149,20 +151,20 @@ impl Architecture {
         };
         Self {
             parts: kinds.map(part).collect(),
-            embedding,
+            embedding: Arc::new(embedding),
             specs,
-            layer_tapes,
+            layer_tapes: layer_tapes.into_iter().map(Arc::new).collect(),
             layers,
         }
     }
 
     /// What the embedding does.
-    pub(crate) fn embedding(&self) -> &AutogradTape {
+    pub(crate) fn embedding(&self) -> &Arc<AutogradTape> {
         &self.embedding
     }
 
     /// What each distinct layer does, in the order of [`Architecture::specs`].
-    pub(crate) fn layer_tapes(&self) -> &[AutogradTape] {
+    pub(crate) fn layer_tapes(&self) -> &[Arc<AutogradTape>] {
         &self.layer_tapes
     }
 
@@ -182,6 +184,11 @@ impl Architecture {
     #[must_use]
     pub fn layer(&self, index: u32) -> Option<LayerSpec> {
         self.specs.get(*self.layers.get(index as usize)?).copied()
+    }
+
+    /// The place of layer `index` (from 0) among the [distinct ones](Self::specs).
+    pub(crate) fn place(&self, index: u32) -> Option<usize> {
+        self.layers.get(index as usize).copied()
     }
 
     /// The parts that one chunk holds.

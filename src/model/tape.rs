@@ -494,6 +494,20 @@ impl AutogradTape {
         }
     }
 
+    /// The tensors that attributes of modules refer to, alone.
+    pub(crate) fn without_operations(&self) -> Self {
+        let attributes = self.attributes.iter().filter_map(|id| self.get(*id));
+        let tensors: Vec<ActivationTensor> = attributes.copied().collect();
+        let ids = (0..).map(TensorId).take(tensors.len());
+        Self {
+            attributes: ids.collect(),
+            tensors,
+            ops: Vec::new(),
+            links: Vec::new(),
+            ..Self::new(self.family, self.source)
+        }
+    }
+
     /// One of its tensors.
     #[must_use]
     pub fn get(&self, id: TensorId) -> Option<&ActivationTensor> {

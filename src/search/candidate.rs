@@ -9,7 +9,7 @@ use super::traffic::{Traffic, traffic};
 use crate::config::job::{Config, Module};
 use crate::memory::overhead::memory_range;
 use crate::memory::savings::{Choice, choice_of, chunk_work, recomputed};
-use crate::memory::{Estimate, StageRef};
+use crate::memory::{Estimate, StageEstimate, StageRef};
 use crate::units::Bytes;
 
 /// A legal combination with its derived sizes, its memory and what it costs.
@@ -60,24 +60,45 @@ pub struct Candidate {
     pub splits_short_sequences: bool,
 }
 
+/// The stage of a job with the largest peak, and the rank that runs it.
+pub(super) struct WorstStage<'e> {
+    pub(super) at: StageRef,
+    pub(super) estimate: &'e StageEstimate,
+    /// The peak of the rank, which may run stages of other modules too.
+    pub(super) peak: Bytes,
+    /// What CUDA graphs of the rank reserve beyond the peak.
+    pub(super) graphs: Bytes,
+}
+
+impl<'e> WorstStage<'e> {
+    pub(super) fn of(estimate: &'e Estimate) -> Option<Self> {
+        Some(Self {
+            at: estimate.worst,
+            estimate: estimate.worst_stage()?,
+            peak: estimate.worst_rank.total,
+            graphs: estimate.worst_rank.graphs,
+        })
+    }
+}
+
 impl Candidate {
-    /// A checked job with its estimate.
+    /// A checked job with its worst stage.
     pub(super) fn new(
         index: u64,
         config: &Config,
-        estimate: &Estimate,
+        worst_stage: &WorstStage<'_>,
         bubbles: &mut Bubbles,
     ) -> Option<Self> {
-        let (worst, peak) = (estimate.worst, estimate.worst_rank.total);
+        let (worst, peak) = (worst_stage.at, worst_stage.peak);
         let m = config.modules().get(worst.module)?;
         let language = config.modules().iter().find(|m| m.io().is_language())?;
         let choice = choice_of(m);
         let work = recomputed(m, worst.pp_rank, choice);
         let derived = language.derived();
-        let device = memory_range(m, peak, estimate.worst_rank.graphs);
+        let device = memory_range(m, peak, worst_stage.graphs);
         let pp_rank = u32::try_from(worst.pp_rank).ok()?;
         let mut sent = Traffic::default();
-        for of_group in traffic(m, estimate.stage(worst)?, pp_rank, choice) {
+        for of_group in traffic(m, worst_stage.estimate, pp_rank, choice) {
             sent += of_group.traffic;
         }
         Some(Self {

@@ -5,14 +5,15 @@ use core::ops::Range;
 use serde::{Deserialize, Serialize};
 
 use super::axis::{Axis, Pick};
+use super::candidate::WorstStage;
 use super::{Bubbles, Candidate, Space};
 use crate::config::fields::Args;
-use crate::config::job::Config;
+use crate::config::job::{Config, Module};
 use crate::config::problem::{Problem, Severity};
 use crate::config::raw::RawJob;
 use crate::config::{Prepared, validate};
 use crate::memory::overhead::memory_range;
-use crate::memory::{estimate_within, largest_states};
+use crate::memory::{SharedTables, StageRef, estimate_within, largest_states};
 use crate::units::Bytes;
 
 /// Rules whose violation is a warning in a job's check, since only Megatron's scheduler refuses it when training starts. A
@@ -70,53 +71,36 @@ enum Trial {
 /// index to continue from.
 #[must_use]
 pub fn search(space: &Space, range: Range<u64>, steps: u32, keep: Keep) -> Slice {
-    let mut walk = Walk {
-        space,
-        job: space.base.clone(),
-        args: Vec::new(),
-        chosen: Vec::new(),
-        checks: 0,
-        bubbles: Bubbles::default(),
-    };
-    let end = range.end.min(space.total());
-    let mut slice = Slice::default();
-    let mut at = range.start;
-    while at < end && walk.checks < steps {
-        let nearest = slice.closest.filter(|_| keep == Keep::Fitting);
-        let tried = match walk.try_combination(at, nearest) {
-            Trial::Refused(level, rule) => {
-                let skipped = walk.remaining_below(at, level, end);
-                count(&mut slice.refused, rule.to_owned(), skipped);
-                skipped
-            }
-            Trial::OutOfBounds(level, axis) => {
-                let skipped = walk.remaining_below(at, level, end);
-                count(&mut slice.out_of_bounds, axis, skipped);
-                skipped
-            }
-            Trial::CannotFit(level) => {
-                let skipped = walk.remaining_below(at, level, end);
-                slice.cannot_fit += skipped;
-                skipped
-            }
-            Trial::TooLarge => {
-                slice.legal += 1;
-                slice.too_large += 1;
-                1
-            }
-            Trial::Legal(candidate) => {
-                slice.legal += 1;
-                if let Some(candidate) = candidate {
-                    slice.add(candidate, keep);
-                }
-                1
-            }
-        };
-        slice.looked_at += tried;
-        at += tried;
+    Searcher::default().search(space, range, steps, keep)
+}
+
+/// Searches ranges of one space one after another, and keeps what their layouts have in common.
+#[derive(Default)]
+pub struct Searcher {
+    bubbles: Bubbles,
+    shared: SharedTables,
+}
+
+impl core::fmt::Debug for Searcher {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("Searcher").finish_non_exhaustive()
     }
-    slice.next = (at < end).then_some(at);
-    slice
+}
+
+impl Searcher {
+    /// Tries the combinations of a range, as [`search`] does. All ranges must be of the same space.
+    #[must_use]
+    pub fn search(&mut self, space: &Space, range: Range<u64>, steps: u32, keep: Keep) -> Slice {
+        let mut walk = Walk {
+            space,
+            job: space.base.clone(),
+            args: Vec::new(),
+            chosen: Vec::new(),
+            checks: 0,
+            known: self,
+        };
+        walk.search(range, steps, keep)
+    }
 }
 
 impl Slice {
@@ -181,10 +165,53 @@ struct Walk<'s> {
     chosen: Vec<Pick>,
     /// The number of jobs checked.
     checks: u32,
-    bubbles: Bubbles,
+    known: &'s mut Searcher,
 }
 
 impl Walk<'_> {
+    /// Tries the combinations of a range in order.
+    fn search(&mut self, range: Range<u64>, steps: u32, keep: Keep) -> Slice {
+        let end = range.end.min(self.space.total());
+        let mut slice = Slice::default();
+        let mut at = range.start;
+        while at < end && self.checks < steps {
+            let nearest = slice.closest.filter(|_| keep == Keep::Fitting);
+            let tried = match self.try_combination(at, nearest) {
+                Trial::Refused(level, rule) => {
+                    let skipped = self.remaining_below(at, level, end);
+                    count(&mut slice.refused, rule.to_owned(), skipped);
+                    skipped
+                }
+                Trial::OutOfBounds(level, axis) => {
+                    let skipped = self.remaining_below(at, level, end);
+                    count(&mut slice.out_of_bounds, axis, skipped);
+                    skipped
+                }
+                Trial::CannotFit(level) => {
+                    let skipped = self.remaining_below(at, level, end);
+                    slice.cannot_fit += skipped;
+                    skipped
+                }
+                Trial::TooLarge => {
+                    slice.legal += 1;
+                    slice.too_large += 1;
+                    1
+                }
+                Trial::Legal(candidate) => {
+                    slice.legal += 1;
+                    if let Some(candidate) = candidate {
+                        slice.add(candidate, keep);
+                    }
+                    1
+                }
+            };
+            slice.looked_at += tried;
+            at += tried;
+        }
+        slice.next = (at < end).then_some(at);
+        slice
+    }
+
     /// The number of combinations from `at` to the last one before `end` that shares its digits up to and including `level`.
     fn remaining_below(&self, at: u64, level: usize, end: u64) -> u64 {
         let below = self.space.combinations_below(level);
@@ -233,7 +260,7 @@ impl Walk<'_> {
             {
                 self.checks += 1;
                 let config = prepared.check(args.clone(), refuses);
-                if config.is_ok_and(|config| states_are_too_large(&config, nearest)) {
+                if config.is_ok_and(|config| self.states_are_too_large(&config, nearest)) {
                     return Trial::CannotFit(level);
                 }
             }
@@ -258,7 +285,7 @@ impl Walk<'_> {
             Err(rule) => return Trial::Refused(last, rule),
         };
         if self.space.states_known_at(last)
-            && nearest.is_some_and(|nearest| states_are_too_large(&config, &nearest))
+            && nearest.is_some_and(|nearest| self.states_are_too_large(&config, &nearest))
         {
             return Trial::TooLarge;
         }
@@ -271,17 +298,57 @@ impl Walk<'_> {
         // Neither listed nor the nearest to fitting.
         let does_not_count =
             |peak: Bytes| peak > nearest.peak && memory_range(m, peak, Bytes::ZERO).low > gpu;
-        match estimate_within(&config, does_not_count) {
-            Some(estimate) => {
-                Trial::Legal(Candidate::new(at, &config, &estimate, &mut self.bubbles))
-            }
+        match self.estimated(at, &config, does_not_count) {
+            Some(candidate) => Trial::Legal(candidate),
             None => Trial::TooLarge,
         }
     }
 
     fn candidate(&mut self, at: u64, config: &Config) -> Option<Candidate> {
-        let estimate = estimate_within(config, |_| false)?;
-        Candidate::new(at, config, &estimate, &mut self.bubbles)
+        self.estimated(at, config, |_| false)?
+    }
+
+    /// A checked job with its memory; `None` where a stage has a peak that is `too_large`.
+    fn estimated(
+        &mut self,
+        at: u64,
+        config: &Config,
+        too_large: impl Fn(Bytes) -> bool,
+    ) -> Option<Option<Candidate>> {
+        let Searcher { bubbles, shared } = &mut *self.known;
+        match shareable(config) {
+            Some(m) => {
+                let (pp_rank, estimate) = shared.worst_stage(m, too_large)?;
+                let worst = WorstStage {
+                    at: StageRef {
+                        module: 0,
+                        pp_rank: usize::try_from(pp_rank).unwrap_or(usize::MAX),
+                    },
+                    peak: estimate.total,
+                    graphs: estimate.graphs,
+                    estimate: &estimate,
+                };
+                Some(Candidate::new(at, config, &worst, bubbles))
+            }
+            None => {
+                let estimate = estimate_within(config, too_large)?;
+                let worst = WorstStage::of(&estimate);
+                Some(worst.and_then(|worst| Candidate::new(at, config, &worst, bubbles)))
+            }
+        }
+    }
+
+    /// Whether the model states of a job alone are more than the GPU has, and more than the peak of the combination that is
+    /// nearest to fitting.
+    fn states_are_too_large(&mut self, config: &Config, nearest: &Candidate) -> bool {
+        let (Some(m), Some(gpu)) = (config.modules().first(), config.gpu_memory()) else {
+            return false;
+        };
+        let states = match shareable(config) {
+            Some(m) => self.known.shared.largest_states(m),
+            None => largest_states(m),
+        };
+        states > nearest.peak && memory_range(m, states, Bytes::ZERO).low > gpu
     }
 
     /// Checks a combination as a raw job.
@@ -336,12 +403,10 @@ fn refuses(problem: &Problem) -> bool {
     problem.severity == Severity::Error || REFUSED_AT_RUN.contains(&problem.rule)
 }
 
-/// Whether the model states of a job alone are more than the GPU has, and more than the peak of the combination that is
-/// nearest to fitting.
-fn states_are_too_large(config: &Config, nearest: &Candidate) -> bool {
-    let (Some(m), Some(gpu)) = (config.modules().first(), config.gpu_memory()) else {
-        return false;
-    };
-    let states = largest_states(m);
-    states > nearest.peak && memory_range(m, states, Bytes::ZERO).low > gpu
+/// The only module of a job, where its layouts can share tables.
+fn shareable(config: &Config) -> Option<&Module> {
+    match config.modules() {
+        [m] if SharedTables::can_share(m) => Some(m),
+        _ => None,
+    }
 }

@@ -7,7 +7,7 @@ use std::thread;
 use clap::Args;
 use megatron_memory::report::amount::{Scale, Unit};
 use megatron_memory::search::{
-    Axis, Candidate, GroupKind, Keep, Options, Slice, Space, percent, search,
+    Axis, Candidate, GroupKind, Keep, Options, Searcher, Slice, Space, percent,
 };
 use megatron_memory::units::Bytes;
 use serde::Serialize;
@@ -118,13 +118,14 @@ fn search_on_all_cores(space: &Space, keep: Keep) -> Slice {
     let next = AtomicU64::new(0);
     let worker = || {
         let mut found = Slice::default();
+        let mut searcher = Searcher::default();
         loop {
             let from = next.fetch_add(share, Ordering::Relaxed);
             if from >= space.total() {
                 return found;
             }
             let until = from.saturating_add(share);
-            found.join(&search(space, from..until, u32::MAX, keep));
+            found.join(&searcher.search(space, from..until, u32::MAX, keep));
         }
     };
     thread::scope(|scope| {

@@ -270,7 +270,7 @@ impl Stages<'_> {
 }
 
 /// Whether Transformer Engine captures layers of a module. In one that is not trained nothing is.
-pub(super) fn captures(m: &Module) -> bool {
+pub(crate) fn captures(m: &Module) -> bool {
     let trained = m.io.is_language() || !m.args.frozen;
     let graphs = m.args.cuda_graph_impl == CudaGraphImpl::TransformerEngine;
     let mut specs = LayerSpec::all(m).into_iter();

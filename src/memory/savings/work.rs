@@ -171,9 +171,15 @@ pub fn chunk_work(m: &Module, chunk: &Chunk, choice: Choice) -> (u128, u128) {
     let output = u128::from(m.args.hidden_size) * u128::from(m.padded_vocab_size);
     let range = chunk.layers.start as usize..chunk.layers.end as usize;
     let layers = m.layers().decoder().get(range).unwrap_or_default();
+    // Most layers are like the one before.
+    let mut before = None;
     for (index, of) in (0u64..).zip(layers) {
         let is_moe = of.mlp == Some(MlpKind::Moe);
-        let layer = layer(m, *of);
+        let layer = match before {
+            Some((same, layer)) if same == *of => layer,
+            _ => layer(m, *of),
+        };
+        before = Some((*of, layer));
         let all = layer.all();
         whole += all;
         again += match choice {

@@ -6,7 +6,7 @@
 mod simulator;
 
 use core::cell::OnceCell;
-use std::borrow::Cow;
+use std::sync::Arc;
 
 pub use super::usage::{TRANSIENT, USES, Usage};
 
@@ -32,8 +32,8 @@ pub struct Peak {
 
 /// A tape with what a plan keeps of it, and what a schedule needs to know.
 #[derive(Clone, Debug)]
-pub(crate) struct CompiledTape<'t> {
-    pub(crate) tape: Cow<'t, AutogradTape>,
+pub(crate) struct CompiledTape {
+    pub(crate) tape: Arc<AutogradTape>,
     pub(crate) plan: Plan,
     /// What is kept between the passes, the input included where it is.
     pub(crate) kept: Usage,
@@ -60,7 +60,7 @@ pub(crate) enum PassKind {
     BackwardRetained,
 }
 
-impl<'t> CompiledTape<'t> {
+impl CompiledTape {
     /// The tensors that attributes of modules refer to.
     pub(crate) fn attributes(&self) -> impl Iterator<Item = &ActivationTensor> {
         let tape = &self.tape;
@@ -69,7 +69,7 @@ impl<'t> CompiledTape<'t> {
     }
 
     /// What these options make of a tape.
-    pub(crate) fn new(tape: Cow<'t, AutogradTape>, recompute_options: RecomputeOptions) -> Self {
+    pub(crate) fn new(tape: Arc<AutogradTape>, recompute_options: RecomputeOptions) -> Self {
         let plan = Plan::new(&tape, recompute_options);
         let is_input = |kept: &Kept| Some(kept.tensor) == tape.input;
         Self {
@@ -93,6 +93,25 @@ impl<'t> CompiledTape<'t> {
         self.peaks
             .get(pass as usize)
             .map_or_else(run, |peak| *peak.get_or_init(run))
+    }
+
+    /// The same with the peaks of all passes and without operations, which take most of the memory and which only explanations
+    /// of a peak need. `without_autograd` says whether that pass runs at all.
+    pub(crate) fn without_operations(mut self, without_autograd: bool) -> Self {
+        let passes = [
+            PassKind::Forward,
+            PassKind::Backward,
+            PassKind::BackwardRetained,
+        ];
+        for pass in passes {
+            self.peak(pass);
+        }
+        if without_autograd {
+            self.peak(PassKind::WithoutAutograd);
+        }
+        self.tape = Arc::new(self.tape.without_operations());
+        self.plan = Plan::default();
+        self
     }
 
     /// Everything alive at one moment of one pass.

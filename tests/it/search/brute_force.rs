@@ -4,11 +4,11 @@ use megatron_memory::config::fields::FieldId;
 use megatron_memory::config::{check, validate};
 use megatron_memory::formats::share_url::visit;
 use megatron_memory::memory::estimate;
-use megatron_memory::search::{Axis, Keep, Options, Space, search};
+use megatron_memory::search::{Axis, Keep, Options, Searcher, Space, search};
 use megatron_memory::value::Value;
 use proptest::prelude::*;
 
-use super::with;
+use super::{all, vary, with};
 
 /// Small models with the parts of large ones.
 const MODELS: [&str; 4] = [
@@ -95,10 +95,12 @@ fn layouts_of_large_models_are_what_their_estimates_say() {
             ..Options::default()
         };
         let space = Space::new(&job, &options).unwrap();
+        // What layouts share comes from others that were looked at before.
+        let mut searcher = Searcher::default();
         let mut legal = 0;
         for number in 0..100 {
             let index = space.total() / every * 7 * number % space.total();
-            let one = search(&space, index..index + 1, u32::MAX, Keep::Legal);
+            let one = searcher.search(&space, index..index + 1, u32::MAX, Keep::Legal);
             let checked = check(&space.job(index));
             let Some(candidate) = one.candidates.first() else {
                 assert_eq!(one.refused.len(), 1, "{link} {index}");
@@ -109,5 +111,39 @@ fn layouts_of_large_models_are_what_their_estimates_say() {
             legal += 1;
         }
         assert!(legal < 100, "{link}");
+    }
+}
+
+/// Layouts that are looked at together share parameters, tapes and memory between iterations; each has its own peak all the same.
+#[test]
+fn layouts_that_share_tables_are_what_their_estimates_say() {
+    use Axis::{Context, Expert, Gpus, MicroBatch, Pipeline, Recompute, Tensor, Virtual};
+    for (link, axes) in [
+        (
+            "v1;m=qwen3-235b-a22b@2;gpus=64",
+            vec![Pipeline, Virtual, Expert, Recompute],
+        ),
+        ("v1;m=deepseek-v3@2", vec![Pipeline, MicroBatch, Recompute]),
+        (
+            "v1;m=llama3-70b@1;gpus=64",
+            vec![Gpus, Pipeline, Virtual, Tensor, Context],
+        ),
+        (
+            "v1;m=llama3-8b@1;gpus=16",
+            vec![Pipeline, Tensor, MicroBatch],
+        ),
+    ] {
+        let job = visit(link).state.setup.job;
+        let space = Space::new(&job, &vary(&axes)).unwrap();
+        let found = all(&space);
+        assert!(found.candidates.len() > 20, "{link} {}", found.legal);
+        let every = found.candidates.len().div_ceil(60);
+        for candidate in found.candidates.iter().step_by(every) {
+            let config = check(&space.job(candidate.index)).config.unwrap();
+            let estimate = estimate(&config);
+            let sizes = space.sizes(candidate.index);
+            assert_eq!(candidate.peak, estimate.worst_rank.total, "{link} {sizes}");
+            assert_eq!(candidate.worst, estimate.worst, "{link} {sizes}");
+        }
     }
 }

@@ -1,0 +1,120 @@
+//! How long layout searches take, natively, on all cores: `cargo bench --no-default-features --bench search`.
+//!
+//! Every search is run once and to its end or for a minute. The counts belong to the result: a search that skips more
+//! combinations together looks at fewer layouts, and one that looks at more of them a second is not thereby sooner done.
+#![allow(
+    clippy::expect_used,
+    clippy::float_arithmetic,
+    clippy::cast_precision_loss,
+    clippy::print_stdout,
+    reason = "a measurement prints its numbers, and stops where it meets a surprise"
+)]
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread::{available_parallelism, scope};
+use std::time::{Duration, Instant};
+
+use megatron_memory::formats::share_url::visit;
+use megatron_memory::search::{Axis, Keep, Options, Searcher, Slice, Space};
+
+/// The longest that one search runs.
+const LIMIT: Duration = Duration::from_mins(1);
+/// Shares that the combinations are parted into, as on the page.
+const SHARES: u64 = 256;
+/// Jobs that are checked between two looks at the clock.
+const STEPS: u32 = 4096;
+
+/// Searches a space on all cores.
+fn run(space: &Space, keep: Keep) -> (Slice, Duration) {
+    let began = Instant::now();
+    let next = AtomicU64::new(0);
+    let share = space.total() / SHARES + 1;
+    let work = || {
+        let mut found = Slice::default();
+        let mut searcher = Searcher::default();
+        loop {
+            let mut from = next.fetch_add(share, Ordering::Relaxed);
+            let until = from.saturating_add(share).min(space.total());
+            if from >= until {
+                return found;
+            }
+            while from < until {
+                let part = searcher.search(space, from..until, STEPS, keep);
+                found.join(&part);
+                if began.elapsed() > LIMIT {
+                    return found;
+                }
+                from = part.next.unwrap_or(until);
+            }
+        }
+    };
+    let cores = available_parallelism().map_or(1, usize::from);
+    let found = scope(|scope| {
+        let workers: Vec<_> = (0..cores).map(|_| scope.spawn(work)).collect();
+        let mut whole = Slice::default();
+        for worker in workers {
+            whole.join(&worker.join().expect("a search does not panic"));
+        }
+        whole
+    });
+    (found, began.elapsed())
+}
+
+fn main() {
+    let usual = |link: &str| Options::usual(&visit(link).state.setup.job);
+    let every = |_: &str| Options {
+        vary: Axis::ALL.into_iter().filter(|a| *a != Axis::Gpus).collect(),
+        ..Options::default()
+    };
+    let deepseek = "v1;m=deepseek-v3@2";
+    let qwen = "v1;m=qwen3-235b-a22b@2;gpus=64";
+    let cases = [
+        (
+            "DeepSeek-V3 on 2048, default axes",
+            deepseek,
+            usual(deepseek),
+            Keep::Fitting,
+        ),
+        (
+            "Qwen3-235B on 64, every axis",
+            qwen,
+            every(qwen),
+            Keep::Fitting,
+        ),
+        (
+            "Qwen3-235B on 64, every axis, all legal",
+            qwen,
+            every(qwen),
+            Keep::Legal,
+        ),
+        (
+            "DeepSeek-V3 on 2048, every axis",
+            deepseek,
+            every(deepseek),
+            Keep::Fitting,
+        ),
+    ];
+    let only: Option<String> = std::env::args().nth(1).filter(|a| a != "--bench");
+    println!("| search | combinations | looked at | legal | fit | seconds | legal a second |");
+    println!("| --- | --- | --- | --- | --- | --- | --- |");
+    for (name, link, options, keep) in cases {
+        if only
+            .as_ref()
+            .is_some_and(|only| !name.contains(only.as_str()))
+        {
+            continue;
+        }
+        let space =
+            Space::new(&visit(link).state.setup.job, &options).expect("the job has layouts");
+        let (found, took) = run(&space, keep);
+        let seconds = took.as_secs_f64();
+        println!(
+            "| {name} | {} | {} | {} | {} | {seconds:.2} | {:.0} |",
+            space.total(),
+            found.looked_at,
+            found.legal,
+            found.legal - found.too_large,
+            found.legal as f64 / seconds,
+        );
+    }
+}

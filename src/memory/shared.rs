@@ -1,0 +1,208 @@
+//! What layouts of one model have in common, for a search through many of them: parameters, tapes, and the memory between
+//! iterations. Each is worked out once for all layouts that agree in what it depends on.
+
+use std::collections::HashMap;
+use std::rc::Rc;
+
+use super::blocks::BlockTapes;
+use super::buffers::BufferRules;
+use super::job_moment::JobMoment;
+use super::parameters::PartTable;
+use super::peak::{KnownParameters, KnownStanding, Stages};
+use super::{StageEstimate, peak, states_of_stages};
+use crate::config::job::Module;
+use crate::config::layers::Layers;
+use crate::model::Architecture;
+use crate::units::Bytes;
+
+/// Tapes of so many combinations of sizes are kept at once; those of one have about 4 KB.
+const MOST_TAPES: usize = 16_384;
+
+/// The sizes and settings of a layout that parameters on a rank depend on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct ParameterKey {
+    tp: u64,
+    cp: u64,
+    ep: u64,
+    etp: u64,
+    sequence_parallel: bool,
+    /// Whether there are several pipeline stages: then tied embeddings have buckets of their own.
+    pipelined: bool,
+    /// The place of the module's layers among all that were met.
+    layers: usize,
+}
+
+/// The sizes and settings that activations depend on besides those of parameters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct TapeKey {
+    parameters: ParameterKey,
+    micro_batch_size: u64,
+    seq_length: u64,
+    several_chunks: bool,
+    recompute_granularity: Option<u8>,
+    recompute_method: Option<u8>,
+    recompute_num_layers: Option<u64>,
+    recompute_modules: u32,
+    distribute_saved_activations: bool,
+    fine_grained_activation_offloading: bool,
+    offload_modules: u32,
+    cpu_offloading_num_layers: u64,
+}
+
+/// The sizes that states and buffers depend on: all of a layout, as recomputation is none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct StandingKey {
+    parameters: ParameterKey,
+    pp: u64,
+    vpp: Option<u32>,
+    dp: u64,
+    edp: u64,
+    micro_batch_size: u64,
+    seq_length: u64,
+}
+
+/// What follows from the parameters on a rank.
+pub(crate) struct ParameterTables {
+    /// The parts with their parameters. The tapes are those of one of the layouts.
+    pub(crate) architecture: Architecture,
+    pub(crate) local: PartTable,
+    pub(crate) buffers: Rc<BufferRules>,
+    pub(crate) parameters: Rc<KnownParameters>,
+}
+
+/// What layouts of one model have in common. All layouts must be of jobs that differ only in parallel sizes, the number of GPUs,
+/// micro batches, and in what is recomputed or offloaded.
+#[derive(Default)]
+pub(crate) struct SharedTables {
+    layers: Vec<Layers>,
+    parameters: HashMap<ParameterKey, Rc<ParameterTables>>,
+    tapes: HashMap<TapeKey, Rc<BlockTapes>>,
+    /// Of the latest layouts, which differ only in what is recomputed.
+    standing: Option<(StandingKey, Rc<KnownStanding>)>,
+}
+
+impl SharedTables {
+    /// Whether layouts of a module can share tables: CUDA graphs, Megatron FSDP, adapters, packed samples and hybrid models
+    /// depend on more than the keys have.
+    #[must_use]
+    pub(crate) fn can_share(m: &Module) -> bool {
+        !peak::captures(m)
+            && !m.args.use_megatron_fsdp
+            && m.adapters().is_none()
+            && m.packing.is_none()
+            && m.hybrid.is_none()
+    }
+
+    /// The stage that needs most in later iterations, the first of several; `None` where a stage has a peak that is
+    /// `too_large`. Its pipeline rank and its estimate are those of [`estimate`](super::estimate).
+    pub(crate) fn worst_stage(
+        &mut self,
+        m: &Module,
+        too_large: impl Fn(Bytes) -> bool,
+    ) -> Option<(u32, StageEstimate)> {
+        let key = self.key(m);
+        let tables = self.tables(key, m);
+        let tapes = self.tapes(key, m, &tables.architecture);
+        let standing = self.standing(key, m);
+        let stages = Stages::shared(m, &tables, tapes, standing);
+        let mut worst: Option<(u32, StageEstimate)> = None;
+        for pp_rank in 0..m.stages.pp() {
+            if stages.needs_no_more_than_before(pp_rank) {
+                continue;
+            }
+            let stage = stages.estimate(pp_rank, JobMoment::default());
+            if too_large(stage.total) {
+                return None;
+            }
+            if worst
+                .as_ref()
+                .is_none_or(|(_, worst)| stage.total > worst.total)
+            {
+                worst = Some((pp_rank, stage));
+            }
+        }
+        worst
+    }
+
+    /// The most bytes that the model states of a stage take.
+    pub(crate) fn largest_states(&mut self, m: &Module) -> Bytes {
+        let key = self.key(m);
+        let tables = self.tables(key, m);
+        states_of_stages(m, &tables.architecture, &tables.local)
+    }
+
+    fn key(&mut self, m: &Module) -> ParameterKey {
+        let known = self.layers.iter().position(|layers| *layers == m.layers);
+        let layers = known.unwrap_or_else(|| {
+            self.layers.push(m.layers.clone());
+            self.layers.len() - 1
+        });
+        ParameterKey {
+            tp: m.tp,
+            cp: m.cp,
+            ep: m.ep,
+            etp: m.etp,
+            sequence_parallel: m.sequence_parallel,
+            pipelined: m.pp > 1,
+            layers,
+        }
+    }
+
+    fn tables(&mut self, key: ParameterKey, m: &Module) -> Rc<ParameterTables> {
+        let known = self.parameters.entry(key).or_insert_with(|| {
+            let architecture = Architecture::new(m);
+            Rc::new(ParameterTables {
+                local: PartTable::local(&architecture),
+                buffers: Rc::new(BufferRules::new(m, &architecture)),
+                parameters: Rc::default(),
+                architecture,
+            })
+        });
+        known.clone()
+    }
+
+    fn tapes(
+        &mut self,
+        parameters: ParameterKey,
+        m: &Module,
+        architecture: &Architecture,
+    ) -> Rc<BlockTapes> {
+        let a = &m.args;
+        let key = TapeKey {
+            parameters,
+            micro_batch_size: a.micro_batch_size,
+            seq_length: a.seq_length,
+            several_chunks: m.stages.chunks().len() > 1,
+            recompute_granularity: a.recompute_granularity.map(|of| of as u8),
+            recompute_method: a.recompute_method.map(|of| of as u8),
+            recompute_num_layers: a.recompute_num_layers,
+            recompute_modules: a.recompute_modules.bits(),
+            distribute_saved_activations: a.distribute_saved_activations,
+            fine_grained_activation_offloading: a.fine_grained_activation_offloading,
+            offload_modules: a.offload_modules.bits(),
+            cpu_offloading_num_layers: a.cpu_offloading_num_layers,
+        };
+        if self.tapes.len() >= MOST_TAPES {
+            self.tapes.clear();
+        }
+        let known = self.tapes.entry(key);
+        let known = known.or_insert_with(|| Rc::new(BlockTapes::new(architecture)));
+        known.clone()
+    }
+
+    fn standing(&mut self, parameters: ParameterKey, m: &Module) -> Rc<KnownStanding> {
+        let key = StandingKey {
+            parameters,
+            pp: m.pp,
+            vpp: m.stages.vpp(),
+            dp: m.dp,
+            edp: m.edp,
+            micro_batch_size: m.args.micro_batch_size,
+            seq_length: m.args.seq_length,
+        };
+        match &self.standing {
+            Some((of, known)) if *of == key => known.clone(),
+            _ => self.standing.insert((key, Rc::default())).1.clone(),
+        }
+    }
+}

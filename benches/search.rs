@@ -10,7 +10,7 @@
     reason = "a measurement prints its numbers, and stops where it meets a surprise"
 )]
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::{available_parallelism, scope};
 use std::time::{Duration, Instant};
 
@@ -19,34 +19,29 @@ use megatron_memory::search::{Axis, Keep, Options, Searcher, Slice, Space};
 
 /// The longest that one search runs.
 const LIMIT: Duration = Duration::from_mins(1);
-/// Shares that the combinations are parted into, as on the page.
-const SHARES: u64 = 256;
 /// Jobs that are checked between two looks at the clock.
 const STEPS: u32 = 4096;
 
 /// Searches a space on all cores.
 fn run(space: &Space, keep: Keep) -> (Slice, Duration) {
     let began = Instant::now();
-    let next = AtomicU64::new(0);
-    let share = space.total() / SHARES + 1;
+    let shares = space.shares();
+    let next = AtomicUsize::new(0);
     let work = || {
         let mut found = Slice::default();
         let mut searcher = Searcher::default();
-        loop {
-            let mut from = next.fetch_add(share, Ordering::Relaxed);
-            let until = from.saturating_add(share).min(space.total());
-            if from >= until {
-                return found;
-            }
-            while from < until {
-                let part = searcher.search(space, from..until, STEPS, keep);
+        while let Some(share) = shares.get(next.fetch_add(1, Ordering::Relaxed)) {
+            let mut from = share.start;
+            while from < share.end {
+                let part = searcher.search(space, from..share.end, STEPS, keep);
                 found.join(&part);
                 if began.elapsed() > LIMIT {
                     return found;
                 }
-                from = part.next.unwrap_or(until);
+                from = part.next.unwrap_or(share.end);
             }
         }
+        found
     };
     let cores = available_parallelism().map_or(1, usize::from);
     let found = scope(|scope| {

@@ -9,7 +9,7 @@ use super::graph_phase::GraphPhase;
 use crate::config::choices::{RecomputeGranularity, RecomputeMethod};
 use crate::config::job::Module;
 use crate::model::sizes::Sizes;
-use crate::model::tape::liveness::CompiledTape;
+use crate::model::tape::liveness::{CompiledTape, PassKind};
 use crate::model::tape::{AutogradTape, Part};
 use crate::model::tensor::{Shape, factor};
 use crate::model::{Architecture, LayerSpec, embedding_tape, head_tape, layer_tape};
@@ -113,8 +113,7 @@ impl<'a> CompiledTapes<'a> {
         };
         let compiled = CompiledTape::new(tape, self.sizes.recompute_options);
         if self.shared {
-            let full = self.sizes.m.args.recompute_granularity == Some(RecomputeGranularity::Full);
-            return compiled.without_operations(full);
+            return compiled.without_operations(passes_of(self.sizes.m));
         }
         compiled
     }
@@ -167,6 +166,24 @@ impl<'a> CompiledTapes<'a> {
             })
         }))
     }
+}
+
+/// The passes over the blocks of a module. Gradients of outputs are retained by pipelines that do not interleave, and by full
+/// recompute, whose first forward pass is one without autograd.
+fn passes_of(m: &Module) -> &'static [PassKind] {
+    use PassKind::{Backward, BackwardRetained, Forward, WithoutAutograd};
+    if m.args.recompute_granularity == Some(RecomputeGranularity::Full) {
+        &[Forward, Backward, BackwardRetained, WithoutAutograd]
+    } else if retains_output_gradients(m) {
+        &[Forward, Backward, BackwardRetained]
+    } else {
+        &[Forward, Backward]
+    }
+}
+
+/// Whether the stages of a module but its last hold on to the gradients of their outputs.
+pub(crate) fn retains_output_gradients(m: &Module) -> bool {
+    m.pp > 1 && m.stages.vpp().is_none()
 }
 
 /// Whether a chunk has more than embedding and layers.

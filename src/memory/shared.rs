@@ -1,10 +1,10 @@
 //! What layouts of one model have in common, for a search through many of them: parameters, tapes, and the memory between
 //! iterations. Each is worked out once for all layouts that agree in what it depends on.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use super::blocks::BlockTapes;
+use super::blocks::{BlockTapes, retains_output_gradients};
 use super::buffers::BufferRules;
 use super::job_moment::JobMoment;
 use super::parameters::PartTable;
@@ -19,7 +19,7 @@ use crate::units::Bytes;
 const MOST_TAPES: usize = 16_384;
 
 /// The sizes and settings of a layout that parameters on a rank depend on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct ParameterKey {
     tp: u64,
     cp: u64,
@@ -33,12 +33,12 @@ struct ParameterKey {
 }
 
 /// The sizes and settings that activations depend on besides those of parameters.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct TapeKey {
     parameters: ParameterKey,
     micro_batch_size: u64,
     seq_length: u64,
-    several_chunks: bool,
+    retains_output_gradients: bool,
     recompute_granularity: Option<u8>,
     recompute_method: Option<u8>,
     recompute_num_layers: Option<u64>,
@@ -75,8 +75,8 @@ pub(crate) struct ParameterTables {
 #[derive(Default)]
 pub(crate) struct SharedTables {
     layers: Vec<Layers>,
-    parameters: HashMap<ParameterKey, Rc<ParameterTables>>,
-    tapes: HashMap<TapeKey, Rc<BlockTapes>>,
+    parameters: BTreeMap<ParameterKey, Rc<ParameterTables>>,
+    tapes: BTreeMap<TapeKey, Rc<BlockTapes>>,
     /// Of the latest layouts, which differ only in what is recomputed.
     standing: Option<(StandingKey, Rc<KnownStanding>)>,
 }
@@ -172,7 +172,7 @@ impl SharedTables {
             parameters,
             micro_batch_size: a.micro_batch_size,
             seq_length: a.seq_length,
-            several_chunks: m.stages.chunks().len() > 1,
+            retains_output_gradients: retains_output_gradients(m),
             recompute_granularity: a.recompute_granularity.map(|of| of as u8),
             recompute_method: a.recompute_method.map(|of| of as u8),
             recompute_num_layers: a.recompute_num_layers,

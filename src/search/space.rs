@@ -1,5 +1,7 @@
 //! The combinations of a search: their number, and the job of each.
 
+use core::ops::Range;
+
 use super::axis::{Axis, Pick, checkable_at, divisors};
 use super::options::{Options, Split};
 use super::reference::{reference_config, unset_other_splits};
@@ -17,6 +19,10 @@ use crate::memory::savings::{Choice, choice_of, choices};
 use crate::parallel::mimo::LANGUAGE_MODULE;
 use crate::units::Bytes;
 use crate::value::Value;
+
+/// The least number of shares that a space is parted into, if it has as many combinations: many, since some take much longer
+/// than others.
+const SHARES: u64 = 256;
 
 /// Why a job's layouts cannot be searched.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -314,6 +320,28 @@ impl Space {
         later
             .map(|d| u64::try_from(d.values.len()).unwrap_or(1))
             .product()
+    }
+
+    /// Ranges of indices that together are the whole space, for workers that take one after another. Combinations that differ
+    /// only in the number of GPUs and in pipeline sizes follow each other closely, since a [`Searcher`](super::Searcher) keeps
+    /// what they have in common.
+    #[must_use]
+    pub fn shares(&self) -> Vec<Range<u64>> {
+        let stages = |d: &&Dimension| matches!(d.axis, Axis::Gpus | Axis::Pipeline | Axis::Virtual);
+        let leading = self.dimensions.iter().filter(stages).count();
+        let of_stages = match leading {
+            0 => self.total,
+            levels => self.combinations_below(levels - 1),
+        };
+        let pipelines = (self.total / of_stages.max(1)).max(1);
+        let share = of_stages.div_ceil(SHARES.div_ceil(pipelines)).max(1);
+        let starts = (0..of_stages.div_ceil(share)).map(|number| number * share);
+        starts
+            .flat_map(|start| {
+                let end = (start + share).min(of_stages);
+                (0..pipelines).map(move |of| of * of_stages + start..of * of_stages + end)
+            })
+            .collect()
     }
 
     /// One digit of a combination's index: the position of its value in the list of the axis at `level`.

@@ -298,44 +298,41 @@ impl Walk<'_> {
         // Neither listed nor the nearest to fitting.
         let does_not_count =
             |peak: Bytes| peak > nearest.peak && memory_range(m, peak, Bytes::ZERO).low > gpu;
-        match self.estimated(at, &config, does_not_count) {
-            Some(candidate) => Trial::Legal(candidate),
-            None => Trial::TooLarge,
-        }
+        self.estimated(at, &config, does_not_count)
     }
 
     fn candidate(&mut self, at: u64, config: &Config) -> Option<Candidate> {
-        self.estimated(at, config, |_| false)?
+        match self.estimated(at, config, |_| false) {
+            Trial::Legal(candidate) => candidate,
+            _ => None,
+        }
     }
 
-    /// A checked job with its memory; `None` where a stage has a peak that is `too_large`.
-    fn estimated(
-        &mut self,
-        at: u64,
-        config: &Config,
-        too_large: impl Fn(Bytes) -> bool,
-    ) -> Option<Option<Candidate>> {
+    /// Estimates a checked job, which does not fit where a stage has a peak that is `too_large`.
+    fn estimated(&mut self, at: u64, config: &Config, too_large: impl Fn(Bytes) -> bool) -> Trial {
         let Searcher { bubbles, shared } = &mut *self.known;
-        match shareable(config) {
-            Some(m) => {
-                let (pp_rank, estimate) = shared.worst_stage(m, too_large)?;
-                let worst = WorstStage {
-                    at: StageRef {
-                        module: 0,
-                        pp_rank: usize::try_from(pp_rank).unwrap_or(usize::MAX),
-                    },
-                    peak: estimate.total,
-                    graphs: estimate.graphs,
-                    estimate: &estimate,
-                };
-                Some(Candidate::new(at, config, &worst, bubbles))
-            }
-            None => {
-                let estimate = estimate_within(config, too_large)?;
-                let worst = WorstStage::of(&estimate);
-                Some(worst.and_then(|worst| Candidate::new(at, config, &worst, bubbles)))
-            }
-        }
+        let candidate = if let Some(m) = shareable(config) {
+            let Some((pp_rank, estimate)) = shared.worst_stage(m, too_large) else {
+                return Trial::TooLarge;
+            };
+            let worst = WorstStage {
+                at: StageRef {
+                    module: 0,
+                    pp_rank: usize::try_from(pp_rank).unwrap_or(usize::MAX),
+                },
+                peak: estimate.total,
+                graphs: estimate.graphs,
+                estimate: &estimate,
+            };
+            Candidate::new(at, config, &worst, bubbles)
+        } else {
+            let Some(estimate) = estimate_within(config, too_large) else {
+                return Trial::TooLarge;
+            };
+            let worst = WorstStage::of(&estimate);
+            worst.and_then(|worst| Candidate::new(at, config, &worst, bubbles))
+        };
+        Trial::Legal(candidate)
     }
 
     /// Whether the model states of a job alone are more than the GPU has, and more than the peak of the combination that is

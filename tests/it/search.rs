@@ -7,7 +7,8 @@ use megatron_memory::formats::share_url::visit;
 use megatron_memory::memory::estimate;
 use megatron_memory::memory::savings::Choice;
 use megatron_memory::search::{
-    Axis, Candidate, Keep, Options, Pick, Slice, Space, Split, Unsearchable, search, suggestion,
+    Axis, Candidate, Keep, Options, Pick, Searcher, Slice, Space, Split, Unsearchable, search,
+    suggestion,
 };
 use megatron_memory::value::Value;
 use proptest::prelude::*;
@@ -359,6 +360,15 @@ fn a_search_can_stop_anywhere_and_go_on() {
         }
         assert_eq!(sorted(parts), sorted(whole.clone()), "{steps}");
     }
+    // The shares that workers take.
+    let shares = space.shares();
+    assert!(shares.len() > 1);
+    let (mut parts, mut searcher) = (Slice::default(), Searcher::default());
+    for share in shares {
+        parts.join(&searcher.search(&space, share, u32::MAX, Keep::Legal));
+    }
+    parts.candidates.sort_by_key(|candidate| candidate.index);
+    assert_eq!(sorted(parts), sorted(whole.clone()));
     // Shares that end within what is refused together.
     for share in [1, 3, 5, 64] {
         let mut parts = Slice::default();

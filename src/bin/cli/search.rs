@@ -1,6 +1,6 @@
 //! `search`: the parallel layouts of a job.
 
-use core::sync::atomic::{AtomicU64, Ordering};
+use core::sync::atomic::{AtomicUsize, Ordering};
 use std::panic::resume_unwind;
 use std::thread;
 
@@ -108,25 +108,18 @@ impl SearchLayouts {
     }
 }
 
-/// Shares that combinations are split into: many, since some take much longer than others.
-const SHARES: u64 = 256;
-
 /// Searches a space with a thread for each core.
 fn search_on_all_cores(space: &Space, keep: Keep) -> Slice {
     let cores = thread::available_parallelism().map_or(1, usize::from);
-    let share = space.total().div_ceil(SHARES).max(1);
-    let next = AtomicU64::new(0);
+    let shares = space.shares();
+    let next = AtomicUsize::new(0);
     let worker = || {
         let mut found = Slice::default();
         let mut searcher = Searcher::default();
-        loop {
-            let from = next.fetch_add(share, Ordering::Relaxed);
-            if from >= space.total() {
-                return found;
-            }
-            let until = from.saturating_add(share);
-            found.join(&searcher.search(space, from..until, u32::MAX, keep));
+        while let Some(share) = shares.get(next.fetch_add(1, Ordering::Relaxed)) {
+            found.join(&searcher.search(space, share.clone(), u32::MAX, keep));
         }
+        found
     };
     thread::scope(|scope| {
         let workers: Vec<_> = (1..cores).map(|_| scope.spawn(worker)).collect();

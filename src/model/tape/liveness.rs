@@ -96,18 +96,10 @@ impl CompiledTape {
     }
 
     /// The same with the peaks of all passes and without operations, which take most of the memory and which only explanations
-    /// of a peak need. `without_autograd` says whether that pass runs at all.
-    pub(crate) fn without_operations(mut self, without_autograd: bool) -> Self {
-        let passes = [
-            PassKind::Forward,
-            PassKind::Backward,
-            PassKind::BackwardRetained,
-        ];
+    /// of a peak need. `passes` are all that ever run.
+    pub(crate) fn without_operations(mut self, passes: &[PassKind]) -> Self {
         for pass in passes {
-            self.peak(pass);
-        }
-        if without_autograd {
-            self.peak(PassKind::WithoutAutograd);
+            self.peak(*pass);
         }
         self.tape = Arc::new(self.tape.without_operations());
         self.plan = Plan::default();

@@ -193,7 +193,7 @@ impl SearchState {
             }),
             options: self.options.get_untracked(),
             keep: self.keep.get_untracked(),
-            total: space.total(),
+            shares: space.shares(),
         };
         let pool = Pool::start(&task, move |answer| self.receive(answer));
         self.running

@@ -1,5 +1,6 @@
 //! The workers of a search: each looks at one share of the combinations after another.
 
+use core::ops::Range;
 use std::cell::{Cell, RefCell};
 use std::rc::{Rc, Weak};
 
@@ -11,8 +12,6 @@ use crate::ui::browser;
 
 /// The script of a worker, beside the page.
 const SCRIPT: &str = "./search-worker.js";
-/// Shares that the combinations are parted into: many, since some take much longer than others.
-const SHARES: u64 = 256;
 /// More workers would take much memory: each holds the whole program.
 const MAX_WORKERS: usize = 16;
 
@@ -23,10 +22,10 @@ pub(super) struct Pool {
 
 struct Inner {
     workers: RefCell<Vec<WorkerBridge<SearchWorker>>>,
-    /// The first combination that is in nobody's share.
-    next: Cell<u64>,
-    /// The number of combinations.
-    total: u64,
+    /// The shares that the combinations are parted into.
+    shares: Vec<Range<u64>>,
+    /// The number of shares that were handed out.
+    handed_out: Cell<usize>,
     tell: Box<dyn Fn(Answer)>,
 }
 
@@ -36,8 +35,8 @@ pub(super) struct Task {
     pub(super) link: String,
     pub(super) options: Options,
     pub(super) keep: Keep,
-    /// The number of combinations.
-    pub(super) total: u64,
+    /// The shares that the combinations are parted into.
+    pub(super) shares: Vec<Range<u64>>,
 }
 
 impl Pool {
@@ -45,8 +44,8 @@ impl Pool {
     pub(super) fn start(task: &Task, tell: impl Fn(Answer) + 'static) -> Self {
         let inner = Rc::new(Inner {
             workers: RefCell::default(),
-            next: Cell::new(0),
-            total: task.total,
+            shares: task.shares.clone(),
+            handed_out: Cell::new(0),
             tell: Box::new(tell),
         });
         let count = browser::cores().clamp(1, MAX_WORKERS);
@@ -88,21 +87,17 @@ fn receive(pool: &Weak<Inner>, worker: usize, answer: Answer) {
 }
 
 impl Inner {
-    fn share(&self) -> u64 {
-        self.total / SHARES + 1
-    }
-
     /// Where the share ends that holds this combination.
     fn share_end(&self, index: u64) -> u64 {
-        let share = self.share();
-        (index / share + 1).saturating_mul(share).min(self.total)
+        let share = self.shares.iter().find(|share| share.contains(&index));
+        share.map_or(index, |share| share.end)
     }
 
     fn hand_out_share(&self, worker: usize) {
-        let from = self.next.get();
-        if from < self.total {
-            let until = self.share_end(from);
-            self.next.set(until);
+        let next = self.handed_out.get();
+        if let Some(share) = self.shares.get(next) {
+            self.handed_out.set(next + 1);
+            let (from, until) = (share.start, share.end);
             self.send(worker, Request::Search { from, until });
         }
     }

@@ -23,6 +23,10 @@ use crate::value::Value;
 /// The least number of shares that a space is parted into, if it has as many combinations: many, since some take much longer
 /// than others.
 const SHARES: u64 = 256;
+/// Combinations of a share whose tapes a searcher still has when it comes to the next one.
+const SHORT_SHARE: u64 = 1 << 16;
+/// The most shares into which a large space is parted to make them short.
+const MOST_SHARES: u64 = 8192;
 
 /// Why a job's layouts cannot be searched.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -334,7 +338,9 @@ impl Space {
             levels => self.combinations_below(levels - 1),
         };
         let pipelines = (self.total / of_stages.max(1)).max(1);
-        let share = of_stages.div_ceil(SHARES.div_ceil(pipelines)).max(1);
+        let short = (self.total / SHORT_SHARE).min(MOST_SHARES);
+        let parts = SHARES.max(short).div_ceil(pipelines);
+        let share = of_stages.div_ceil(parts).max(1);
         let starts = (0..of_stages.div_ceil(share)).map(|number| number * share);
         starts
             .flat_map(|start| {

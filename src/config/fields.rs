@@ -196,9 +196,9 @@ fields! {
     /// What fused experts keep for their backward pass moves to pages of a buffer that is sized for the mean of tokens. It needs a rank capacity factor.
     moe_paged_stash: bool = Field::flag(false).at(Moe, All, "stash", "Paged stash").trains_experts().relevant_if(FlexDispatcher);
     /// Tokens of one page of the paged stash.
-    moe_paged_stash_page_size: u64 = Field::int(1, 1_000_000, 64).at(Moe, All, "stashpage", "Page of the stash").unit("tokens").trains_experts().relevant_if(FlexDispatcher);
+    moe_paged_stash_page_size: u64 = Field::int(1, 1_000_000, 64).at(Moe, All, "stashpg", "Page of the stash").unit("tokens").trains_experts().relevant_if(FlexDispatcher);
     /// Tokens that the paged stash has room for on the GPU, over those of evenly routed micro batches in flight. Megatron also takes negative factors, over the tokens of the first iteration; those are not read.
-    moe_paged_stash_buffer_size_factor_cuda: Decimal = Field::decimal(0, 1_000_000_000, 1_100_000).at(Moe, All, "stashsize", "Size of the stash").trains_experts().relevant_if(FlexDispatcher);
+    moe_paged_stash_buffer_size_factor_cuda: Decimal = Field::decimal(0, 1_000_000_000, 1_100_000).at(Moe, All, "stashsz", "Size of the stash").trains_experts().relevant_if(FlexDispatcher);
     /// Tokens on the busiest expert-parallel rank over the mean. The worst rank is what runs out of memory; 1 is perfect balance.
     expert_load_imbalance: Decimal = Field::decimal(1_000_000, 1_000_000_000, 1_000_000).at(Moe, More, "imb", "Routing imbalance").own().trains_experts().relevant_if(Experts);
 

@@ -6,7 +6,7 @@ use crate::model::layer_spec::Experts;
 use crate::model::sizes::Sizes;
 use crate::model::tape::{AutogradTape, Family, Point, TensorId};
 use crate::model::tensor::{Factor, Shape, factor};
-use crate::source::{COMBINE, DISPATCH, PERMUTE};
+use crate::source::{COMBINE, DISPATCH, PERMUTE, RANK_CAPACITY};
 
 /// Tokens on their way: where they are, and which steps this dispatcher takes.
 pub(crate) struct Way<'a> {
@@ -52,6 +52,9 @@ impl<'a> Way<'a> {
         } else {
             rows_of.routed
         };
+        if rows_of.fixed {
+            tape.at(Family::Experts, RANK_CAPACITY);
+        }
         let permuted = tape.tensor("dispatched tokens", rows(first, inner), sizes.width());
         if !alltoall {
             // What these do before tokens travel makes no new ones.

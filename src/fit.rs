@@ -6,6 +6,7 @@
 //! and [`estimate`](crate::memory::estimate) alone what it needs.
 
 mod candidates;
+mod fewest;
 mod layout;
 mod limits;
 mod measure;
@@ -15,6 +16,7 @@ mod price;
 mod search;
 mod sweep;
 
+pub use fewest::{Fewest, MOST_GPUS, fewest_in_any_layout};
 pub use layout::LayoutSearch;
 pub use limits::{Limit, fewest_gpus, largest_micro_batch, longest_sequence};
 pub use measure::Measured;

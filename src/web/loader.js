@@ -10,6 +10,8 @@
 
   /** Milliseconds after which a reader who still waits is told so. */
   const PATIENCE = 20_000;
+  /** Milliseconds after the start before the browser fetches all files for visits without a network. */
+  const QUIET = 5_000;
 
   const recover = (reason) => {
     clearTimeout(waiting);
@@ -40,6 +42,34 @@
     const { default: init } = await import(beside("page.js"));
     await init({ module_or_path: beside("page_bg.wasm") });
     clearTimeout(waiting);
+    const update = document.getElementById("update");
+    // Builds that reload themselves while somebody edits keep nothing.
+    if (update && !document.querySelector("script[src*='reload.js']")) setTimeout(() => keep(update), QUIET);
+  };
+
+  /** Lets the service worker keep this version, and asks the reader before a newer one takes over. */
+  const keep = async (notice) => {
+    try {
+      const { serviceWorker } = navigator;
+      const registration = await serviceWorker.register(new URL("service-worker.js", own));
+      const ask = () => {
+        // Without a controller this is the first visit, and nothing is replaced.
+        if (!registration.waiting || !serviceWorker.controller) return;
+        notice.querySelector("[name=update]").onclick = () => registration.waiting?.postMessage("activate");
+        notice.querySelector("[name=later]").onclick = () => (notice.hidden = true);
+        notice.hidden = false;
+      };
+      ask();
+      registration.addEventListener("updatefound", () => registration.installing?.addEventListener("statechange", ask));
+      // Every tab goes along: what it fetches from now on is of the new version. The address holds its settings.
+      let controlled = serviceWorker.controller !== null;
+      serviceWorker.addEventListener("controllerchange", () => {
+        if (controlled) location.reload();
+        controlled = true;
+      });
+    } catch {
+      // Storage may be denied, or the host insecure: then the page needs its host at every visit.
+    }
   };
   if (typeof WebAssembly === "undefined") {
     recover("It needs WebAssembly, which this browser lacks or has switched off.");

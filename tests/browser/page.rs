@@ -23,7 +23,7 @@ const FOLDER: &str = "/some/folder/";
 /// The page's own policy again, as a header, which nothing in the page can weaken.
 const HEADERS: &str = "Content-Security-Policy: default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; \
     style-src 'self'; img-src 'self' data: blob:; connect-src 'self' https://huggingface.co; worker-src 'self' blob:; \
-    base-uri 'none'; form-action 'none'\r\nX-Content-Type-Options: nosniff\r\n";
+    manifest-src 'self'; base-uri 'none'; form-action 'none'\r\nX-Content-Type-Options: nosniff\r\n";
 
 /// A script that ends as a panic does, in a trap inside of wasm. Served, because the policy allows no inline script, and
 /// the browser hides the errors of scripts that come from its driver.

@@ -101,6 +101,7 @@ pub(crate) fn file(root: &Path, path: &str) -> Response {
         "wasm" => "application/wasm",
         "svg" => "image/svg+xml",
         "json" => "application/json",
+        "webmanifest" => "application/manifest+json",
         _ => "application/octet-stream",
     };
     fs::read(&path).map_or_else(|_| Response::missing(), |body| Response::ok(kind, body))

@@ -1,5 +1,7 @@
 //! Changes that make a job fit, and the largest sizes that fit, against trying all values one by one.
 
+use std::collections::BTreeMap;
+
 use megatron_memory::config::choices::{
     MainGradsDtype, MomentDtype, OffloadModule, RecomputeModule,
 };
@@ -10,9 +12,12 @@ use megatron_memory::fit::{
     LayoutSearch, Move, MoveKind, MoveSearch, PLOTTED, Price, Sweep, fewest_gpus,
     largest_micro_batch, longest_sequence,
 };
+use megatron_memory::formats::share_url::decode;
 use megatron_memory::formats::state::Setup;
 use megatron_memory::memory::estimate;
+use megatron_memory::memory::methods::TrainingMethod;
 use megatron_memory::memory::savings::{Choice, recomputed};
+use megatron_memory::presets::fewest_gpus::{self as stored, Count};
 use megatron_memory::presets::{PRESETS, by_id};
 use megatron_memory::report::amount::{Unit, grouped};
 use megatron_memory::report::curves::{Curve, Plot, words};
@@ -442,4 +447,54 @@ fn a_plot_has_its_lines_within_its_picture() {
             }
         }
     }
+}
+
+/// A sample of the stored table: the job of each line fits its GPU on as many GPUs as the line says, and the search finds
+/// the same again for small models.
+#[test]
+fn stored_fewest_gpus_are_what_the_search_finds() {
+    let lines = stored::read(&std::fs::read_to_string(stored::PATH).unwrap());
+    assert!(lines.len() > 1000, "{} lines", lines.len());
+    for line in lines.iter().step_by(23) {
+        let Count::Gpus(count, link) = &line.count else {
+            continue;
+        };
+        // The number of the GPU goes behind what a readable link says.
+        assert!(link.starts_with("#v1;m="), "{line}");
+        let gpu = line.gpus.last().unwrap();
+        let (state, notices) = decode(&line.link(gpu).unwrap());
+        assert_eq!(notices, [], "{line}");
+        let job = state.setup.job;
+        assert_eq!(job.number(0, F::world_size), Some(*count), "{line}");
+        assert_eq!(job.get(0, F::gpu), Some(&Value::Text(gpu.clone())));
+        assert!(fits(&job), "{line}");
+        let config = check(&job).config.unwrap();
+        let method = TrainingMethod::of(&config.modules()[0]);
+        assert_eq!(method, Some(line.method), "{line}");
+    }
+    for (id, method) in [
+        ("llama3.2-1b", TrainingMethod::Full),
+        ("llama3.2-1b", TrainingMethod::Adapters),
+        ("llama3-8b", TrainingMethod::Fsdp),
+        ("qwen3-30b-a3b", TrainingMethod::Full),
+    ] {
+        let found = stored::Line::search(by_id(id).unwrap(), method);
+        let name = found[0].preset.clone();
+        let kept = lines
+            .iter()
+            .filter(|line| line.preset == name && line.method == method);
+        assert_eq!(counts(found.iter()), counts(kept), "{id}");
+    }
+}
+
+/// The number of GPUs of each type; 0 where there is none.
+fn counts<'l>(lines: impl Iterator<Item = &'l stored::Line>) -> BTreeMap<String, u64> {
+    let of_line = |line: &'l stored::Line| {
+        let count = match line.count {
+            Count::Gpus(count, _) => count,
+            Count::None | Count::Refused(_) => 0,
+        };
+        line.gpus.iter().map(move |gpu| (gpu.clone(), count))
+    };
+    lines.flat_map(of_line).collect()
 }

@@ -1,6 +1,7 @@
 //! `dist/`: the page, its assets, and the JavaScript API under `api/`, built by Trunk as `Trunk.toml` and `index.html` say.
 
 mod names;
+mod offline;
 
 use std::{
     env, fs,
@@ -54,8 +55,9 @@ pub(crate) fn finish() -> Result<(), Error> {
             }
         }
     }
-    stamp(&stage)?;
+    let version = stamp(&stage)?;
     if release {
+        offline::write(&stage, &version)?;
         keep(&stage)
     } else {
         reload(&stage)
@@ -72,13 +74,14 @@ fn reload(stage: &Path) -> Result<(), Error> {
 }
 
 /// Puts a version, made from the contents of all files, on the address of every script, style sheet and module that a
-/// document names, so that a browser's cache never mixes two releases.
-fn stamp(stage: &Path) -> Result<(), Error> {
+/// document names, so that a browser's cache never mixes two releases. Returns the version.
+fn stamp(stage: &Path) -> Result<String, Error> {
     let mut hasher = DefaultHasher::new();
     for file in files(stage)? {
         (&file, fs::read(stage.join(&file))?).hash(&mut hasher);
     }
-    let version = format!("?v={:016x}", hasher.finish());
+    let version = format!("{:016x}", hasher.finish());
+    let query = format!("?v={version}");
     for document in files(stage)? {
         if document.extension().is_some_and(|kind| kind == "html")
             && document.parent() == Some(Path::new(""))
@@ -86,10 +89,10 @@ fn stamp(stage: &Path) -> Result<(), Error> {
             let path = stage.join(document);
             let text = fs::read_to_string(&path)?;
             let exists = |file: &str| stage.join(file).is_file();
-            fs::write(path, stamped(&without_trunk(&text), &version, exists))?;
+            fs::write(path, stamped(&without_trunk(&text), &query, exists))?;
         }
     }
-    Ok(())
+    Ok(version)
 }
 
 /// A document in which every address of an asset ends in `version`.

@@ -8,6 +8,7 @@ mod bench;
 mod build;
 mod docs;
 mod evidence;
+mod fewest_gpus;
 mod fuzz;
 mod html;
 mod oembed;
@@ -41,6 +42,7 @@ cargo xtask bench                          times and sizes, as Markdown
 cargo xtask evidence                       every measured run beside its prediction; updates README.md
 cargo xtask evidence check [FILE…]         records of runs that were measured and submitted, in these files and folders
 cargo xtask recipes                        what becomes of every recipe of Megatron-Bridge; updates README.md
+cargo xtask fewest-gpus [PRESET…]          the fewest GPUs of every preset that the table has not, or of these
 cargo xtask presets                        the fields of every preset, from the presets' files
 cargo xtask svg LINK [--chart NAME]        the picture of a link, for pages without scripts
 cargo xtask fuzz [--millions N] [READER]   every reader, or one, fed with mutations of tests/corpus
@@ -86,6 +88,7 @@ fn run() -> Result<(), Error> {
             let lines = settings::lines().ok_or("a preset cannot be read")?;
             Ok(fs::write(settings::PATH, lines)?)
         }
+        ["fewest-gpus", ref words @ ..] => fewest_gpus::search(words),
         ["svg", link] => svg::print(link, options.chart.as_deref()),
         ["fuzz"] => fuzz::run(&shell, options.millions, None),
         ["fuzz", reader] => fuzz::run(&shell, options.millions, Some(reader)),

@@ -6,10 +6,15 @@
 
 use std::{fs, path::Path};
 
+use megatron_memory::config::check;
 use megatron_memory::export::{EmbedView, ExportFormat, ExportOptions, LinkForm, export_text};
 use megatron_memory::formats::{job_json, share_url};
+use megatron_memory::memory::estimate;
 use megatron_memory::presets::{PRESETS, jobs::JOBS};
+use megatron_memory::report::amount::{Scale, Unit};
+use megatron_memory::report::caption::job_words;
 use megatron_memory::report::markup::{Markup, tag};
+use megatron_memory::report::summary::Summary;
 use megatron_memory::value::Value;
 
 use super::{Error, html::filled, svg};
@@ -30,8 +35,8 @@ pub(crate) fn write(dist: &Path, address: &str) -> Result<(), Error> {
     let jobs = JOBS.iter().map(|job| (job.id, job.version, job.name));
     for (id, version, name) in models.chain(jobs) {
         let link = format!("#v1;m={id}@{version}");
-        let said = exported(&link, LinkForm::Summary, address)?;
-        let said = said.lines().next().unwrap_or_default();
+        let said = answer_in_words(&link, name)?;
+        let said = said.as_str();
         let frame = exported(&link, LinkForm::Frame, address)?;
         let title = format!("GPU memory of {name}");
         let page = filled(
@@ -47,6 +52,17 @@ pub(crate) fn write(dist: &Path, address: &str) -> Result<(), Error> {
         fs::write(folder.join(format!("{id}.svg")), svg::of_link(&link)?)?;
     }
     Ok(())
+}
+
+/// What the job of a link needs, such as `63.9 GiB a GPU · DeepSeek-V3 · 2,048 × H100 80 GB · Fits`.
+fn answer_in_words(link: &str, name: &str) -> Result<String, Error> {
+    let (state, _) = share_url::decode(link);
+    let config = check(&state.setup.job).config;
+    let config = config.ok_or_else(|| format!("{link}: the job cannot run"))?;
+    let summary = Summary::new(&config, &estimate(&config));
+    let total = Scale::coarse(Unit::Gib).amount(summary.total);
+    let (job, verdict) = (job_words(&config, Some(name)), summary.verdict.words());
+    Ok(format!("{total} a GPU · {job} · {verdict}"))
 }
 
 /// A link in some form, for a calculator at `address`.
@@ -74,6 +90,7 @@ fn head(id: &str, title: &str, said: &str) -> Vec<Markup> {
     vec![
         tag("title").text(format!("{title} · Megatron Memory")),
         meta("name", "description", said),
+        meta("property", "og:type", "website"),
         meta("property", "og:title", title),
         meta("property", "og:description", said),
         meta("property", "og:site_name", "Megatron Memory"),
@@ -140,6 +157,10 @@ mod tests {
             assert!(page.contains(&found), "{page}");
             assert!(page.contains(&format!("href=\"./{}.json\"", preset.id)));
             assert!(read("svg").starts_with("<svg"));
+            if preset.id == "deepseek-v3" {
+                let said = "<meta property=\"og:description\" content=\"63.9 GiB a GPU · DeepSeek-V3 · 2,048 × H100 80 GB · Fits\">";
+                assert!(page.contains(said), "{page}");
+            }
             let answer: serde_json::Value = serde_json::from_str(&read("json")).unwrap();
             assert_eq!(
                 (&answer["version"], &answer["type"]),

@@ -281,7 +281,7 @@ fn filters(verdicts: &BTreeMap<&str, usize>) -> Markup {
 }
 
 /// A group that is read when it is opened.
-fn folded(id: &str, title: &str, note: &str, table: Markup) -> Markup {
+pub(crate) fn folded(id: &str, title: &str, note: &str, table: Markup) -> Markup {
     let title = tag("strong")
         .with("id", id.to_owned())
         .text(title.to_owned());
@@ -294,7 +294,7 @@ fn folded(id: &str, title: &str, note: &str, table: Markup) -> Markup {
 
 /// A table that scrolls where it is too wide.
 /// `title` is the id of the element that names it.
-fn table_of(title: &str, headings: &[&'static str], rows: Vec<Markup>) -> Markup {
+pub(crate) fn table_of(title: &str, headings: &[&'static str], rows: Vec<Markup>) -> Markup {
     let heading = |text: &&'static str| tag("th").with("scope", "col").text(*text);
     let head = tag("tr").children(headings.iter().map(heading));
     let table = tag("table")

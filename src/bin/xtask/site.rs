@@ -2,7 +2,7 @@
 
 use std::{fs, path::Path};
 
-use super::{Error, build::files, evidence, recipes, reference};
+use super::{Error, build::files, evidence, fewest_gpus, recipes, reference};
 
 /// Writes all of it. `index.html` names the same folder.
 pub(crate) fn write() -> Result<(), Error> {
@@ -16,5 +16,6 @@ pub(crate) fn write() -> Result<(), Error> {
     fs::write(site.join("style.css"), style)?;
     fs::write(pages.join("evidence.html"), evidence::html()?)?;
     fs::write(pages.join("recipes.html"), recipes::html()?)?;
+    fs::write(pages.join("fewest-gpus.html"), fewest_gpus::html()?)?;
     Ok(fs::write(pages.join("formulas.html"), reference::html()?)?)
 }

@@ -80,6 +80,9 @@ pub fn PresetPicker() -> impl IntoView {
                     <a class="preset-more" href="./recipes.html">
                         "Every recipe that Megatron-Bridge publishes"
                     </a>
+                    <a class="preset-more" href="./fewest-gpus.html">
+                        "The fewest GPUs for every model"
+                    </a>
                 </Show>
             </div>
         </div>

@@ -1,0 +1,175 @@
+//! The page with the fewest GPUs for every model on every type of GPU, by way of training. Each number is a link that opens
+//! its job.
+
+use std::collections::BTreeMap;
+use std::{fs, io};
+
+use megatron_memory::config::fields::FieldId;
+use megatron_memory::config::gpus::GPUS;
+use megatron_memory::config::raw::RawJob;
+use megatron_memory::fit::MOST_GPUS;
+use megatron_memory::memory::methods::TrainingMethod;
+use megatron_memory::presets::fewest_gpus::{Count, Line, PATH, read};
+use megatron_memory::presets::{PRESETS, Preset};
+use megatron_memory::report::amount::grouped;
+use megatron_memory::report::markup::{Markup, tag};
+
+use crate::Error;
+use crate::html::filled;
+use crate::recipes::{folded, table_of};
+
+const TEMPLATE: &str = include_str!("fewest_gpus/page.html");
+
+/// Searches the fewest GPUs for these presets, or for those that the file has not in their newest version, and writes the
+/// file after each.
+pub(crate) fn search(ids: &[&str]) -> Result<(), Error> {
+    let mut lines = lines()?;
+    for preset in PRESETS {
+        let name = format!("{}@{}", preset.id, preset.version);
+        let known = lines.iter().any(|line| line.preset == name);
+        if !(ids.contains(&preset.id) || ids.is_empty() && !known) {
+            continue;
+        }
+        println!("{}", preset.name);
+        let of_preset = |line: &Line| line.preset.split('@').next() == Some(preset.id);
+        lines.retain(|line| !of_preset(line));
+        let methods = TrainingMethod::EACH.into_iter();
+        lines.extend(methods.flat_map(|method| Line::search(preset, method)));
+        let text: Vec<String> = lines.iter().map(|line| format!("{line}\n")).collect();
+        fs::write(PATH, text.concat())?;
+    }
+    Ok(())
+}
+
+fn lines() -> Result<Vec<Line>, Error> {
+    match fs::read_to_string(PATH) {
+        Ok(text) => Ok(read(&text)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// The whole page.
+pub(crate) fn html() -> Result<String, Error> {
+    let lines = lines()?;
+    let mut headings = vec!["Model and way of training"];
+    headings.extend(GPUS.iter().map(|gpu| gpu.name));
+    let mut groups: BTreeMap<&str, Vec<Markup>> = BTreeMap::new();
+    for preset in PRESETS {
+        for method in TrainingMethod::EACH {
+            let of_row = |line: &&Line| {
+                line.method == method && line.preset.split('@').next() == Some(preset.id)
+            };
+            let lines: Vec<&Line> = lines.iter().filter(of_row).collect();
+            if !lines.is_empty() {
+                let rows = groups.entry(preset.organization).or_default();
+                rows.push(row(preset, method, &lines));
+            }
+        }
+    }
+    let groups = groups.into_iter().enumerate().map(|(number, group)| {
+        let (organization, rows) = group;
+        let note = format!("{} models", rows.len() / TrainingMethod::EACH.len());
+        let id = format!("models-{number}");
+        let table = table_of(&id, &headings, rows);
+        folded(&id, organization, &note, table)
+    });
+    let parts = [
+        ("filters", vec![filters()]),
+        ("models", groups.collect()),
+        ("most", vec![tag("span").text(grouped(MOST_GPUS))]),
+    ];
+    Ok(filled(TEMPLATE, &parts))
+}
+
+const fn name(method: TrainingMethod) -> &'static str {
+    match method {
+        TrainingMethod::Full => "full training",
+        TrainingMethod::Adapters => "LoRA",
+        TrainingMethod::Fsdp => "Megatron FSDP",
+    }
+}
+
+/// A model that is trained in one way, with a number for every type of GPU.
+fn row(preset: &Preset, method: TrainingMethod, lines: &[&Line]) -> Markup {
+    let job = RawJob {
+        shared: preset.settings(),
+        ..RawJob::default()
+    };
+    let number = |field| job.number(0, field).unwrap_or(1);
+    let batch = format!(
+        "{}, sequences of {}, micro batch {}",
+        name(method),
+        grouped(number(FieldId::seq_length)),
+        number(FieldId::micro_batch_size)
+    );
+    let mut head = tag("th")
+        .with("scope", "row")
+        .child(tag("span").class("model").text(preset.name))
+        .child(tag("span").text(batch));
+    for line in lines {
+        if let Count::Refused(reason) = &line.count {
+            let names = GPUS
+                .iter()
+                .filter(|gpu| line.gpus.iter().any(|id| id == gpu.id));
+            let names: Vec<&str> = names.map(|gpu| gpu.name).collect();
+            let on = match names.len() == GPUS.len() {
+                true => String::new(),
+                false => format!("{}: ", names.join(", ")),
+            };
+            let why = tag("p").text(format!("{on}{reason}"));
+            let summary = tag("summary").text("why refused");
+            head = head.child(tag("details").child(summary).child(why));
+        }
+    }
+    let cells = GPUS.iter().map(|gpu| {
+        let line = lines
+            .iter()
+            .find(|line| line.gpus.iter().any(|id| id == gpu.id));
+        line.map_or_else(|| tag("td"), |line| cell(line, gpu.id))
+    });
+    tag("tr")
+        .with("data-measure", method.id())
+        .child(head)
+        .children(cells)
+}
+
+fn cell(line: &Line, gpu: &str) -> Markup {
+    let cell = tag("td").class("number");
+    match (&line.count, line.link(gpu)) {
+        (Count::Gpus(count, _), Some(link)) => cell.child(
+            tag("a")
+                .with("href", format!("./{link}"))
+                .text(grouped(*count)),
+        ),
+        (Count::Refused(_), _) => cell.text("refused"),
+        _ => cell.text(format!("> {}", grouped(MOST_GPUS))),
+    }
+}
+
+fn filters() -> Markup {
+    let any = tag("option").with("value", "").text("any");
+    let options = TrainingMethod::EACH.into_iter().map(|method| {
+        let option = tag("option").with("value", method.id());
+        option.text(name(method))
+    });
+    let select = tag("select")
+        .with("id", "measure")
+        .child(any)
+        .children(options);
+    let words = tag("input")
+        .with("id", "words")
+        .with("type", "search")
+        .with("placeholder", "deepseek, qwen3, 235b, …");
+    tag("form")
+        .class("filters")
+        .with("hidden", "")
+        .with("aria-label", "Filters")
+        .child(
+            tag("label")
+                .child(tag("span").text("Way of training"))
+                .child(select),
+        )
+        .child(tag("label").child(tag("span").text("Words")).child(words))
+        .child(tag("output").with("role", "status"))
+}

@@ -113,9 +113,10 @@ fn row(preset: &Preset, method: TrainingMethod, lines: &[&Line]) -> Markup {
                 .iter()
                 .filter(|gpu| line.gpus.iter().any(|id| id == gpu.id));
             let names: Vec<&str> = names.map(|gpu| gpu.name).collect();
-            let on = match names.len() == GPUS.len() {
-                true => String::new(),
-                false => format!("{}: ", names.join(", ")),
+            let on = if names.len() == GPUS.len() {
+                String::new()
+            } else {
+                format!("{}: ", names.join(", "))
             };
             let why = tag("p").text(format!("{on}{reason}"));
             let summary = tag("summary").text("why refused");
@@ -137,9 +138,9 @@ fn row(preset: &Preset, method: TrainingMethod, lines: &[&Line]) -> Markup {
 fn cell(line: &Line, gpu: &str) -> Markup {
     let cell = tag("td").class("number");
     match (&line.count, line.link(gpu)) {
-        (Count::Gpus(count, _), Some(link)) => cell.child(
+        (Count::Gpus(count, _), Some(address)) => cell.child(
             tag("a")
-                .with("href", format!("./{link}"))
+                .with("href", format!("./{address}"))
                 .text(grouped(*count)),
         ),
         (Count::Refused(_), _) => cell.text("refused"),

@@ -6,7 +6,6 @@
 //! version number and replaces the file, and `presets/settings.txt` keeps the fields of the earlier versions.
 
 pub mod encoders;
-pub mod fewest_gpus;
 pub mod jobs;
 pub mod settings;
 

@@ -9,6 +9,7 @@ pub mod card;
 pub mod charts;
 pub mod curves;
 pub mod explain;
+pub mod fewest_gpus;
 pub mod grouping;
 pub mod headroom;
 pub mod in_flight;

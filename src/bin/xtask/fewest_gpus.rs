@@ -9,9 +9,9 @@ use megatron_memory::config::gpus::GPUS;
 use megatron_memory::config::raw::RawJob;
 use megatron_memory::fit::MOST_GPUS;
 use megatron_memory::memory::methods::TrainingMethod;
-use megatron_memory::presets::fewest_gpus::{Count, Line, PATH, read};
 use megatron_memory::presets::{PRESETS, Preset};
 use megatron_memory::report::amount::grouped;
+use megatron_memory::report::fewest_gpus::{Count, Line, PATH, read};
 use megatron_memory::report::markup::{Markup, tag};
 
 use crate::Error;

@@ -1,4 +1,4 @@
-//! The fewest GPUs for every model preset on every type of GPU, as `presets/fewest_gpus.txt` stores them, since the search
+//! The fewest GPUs for every model preset on every type of GPU, as `report/fewest_gpus.txt` stores them, since the search
 //! takes a while: `cargo xtask fewest-gpus` makes the lines.
 //!
 //! A line has five parts with blanks between them: the preset with its version, the way of training, the number of GPUs
@@ -10,16 +10,16 @@
 use core::fmt;
 use core::str::FromStr;
 
-use super::Preset;
 use crate::config::fields::FieldId as F;
 use crate::config::gpus::{GPUS, Gpu};
 use crate::fit::{Fewest, fewest_in_any_layout, move_to};
 use crate::formats::share_url;
 use crate::formats::state::{PresetRef, Setup, ShareState};
 use crate::memory::methods::TrainingMethod;
+use crate::presets::Preset;
 
 /// The path of the file with the lines, from the top of the repository.
-pub const PATH: &str = "src/presets/fewest_gpus.txt";
+pub const PATH: &str = "src/report/fewest_gpus.txt";
 
 /// A line of the file.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -233,8 +233,8 @@ presets! {
     ("deepseek-r1", 2, "DeepSeek-R1", "DeepSeek", "DeepSeek", 671_000_000_000, Some(37_000_000_000), "2025-01");
     ("moonlight-16b-a3b", 2, "Moonlight 16B-A3B", "Moonshot AI", "Moonlight", 15_961_088_640, Some(3_000_000_000), "2025-02");
     ("kimi-k2", 2, "Kimi K2", "Moonshot AI", "Kimi", 1_000_000_000_000, Some(32_000_000_000), "2025-07");
-    ("gpt-oss-20b", 2, "GPT-OSS 20B", "OpenAI", "GPT-OSS", 20_914_757_184, Some(3_600_000_000), "2025-08");
-    ("gpt-oss-120b", 2, "GPT-OSS 120B", "OpenAI", "GPT-OSS", 116_829_156_672, Some(5_100_000_000), "2025-08");
+    ("gpt-oss-20b", 3, "GPT-OSS 20B", "OpenAI", "GPT-OSS", 20_914_757_184, Some(3_600_000_000), "2025-08");
+    ("gpt-oss-120b", 3, "GPT-OSS 120B", "OpenAI", "GPT-OSS", 116_829_156_672, Some(5_100_000_000), "2025-08");
     ("glm-4.5", 2, "GLM-4.5", "Z.ai", "GLM", 356_785_884_416, Some(32_000_000_000), "2025-07");
     ("glm-4.5-air", 2, "GLM-4.5-Air", "Z.ai", "GLM", 109_227_304_960, Some(12_000_000_000), "2025-07");
     ("gemma-2b", 1, "Gemma 2B", "Google", "Gemma", 2_506_172_416, None, "2024-02");

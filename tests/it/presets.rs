@@ -461,7 +461,9 @@ const REPLACED: &[(&str, u64)] = &[
     ("moonlight-16b-a3b@1", 0xcd23_2055_92af_eb93),
     ("kimi-k2@1", 0x8733_51bc_a655_df90),
     ("gpt-oss-20b@1", 0x7fb5_f8b3_ecd5_c829),
+    ("gpt-oss-20b@2", 0x4573_ecfb_1843_3934),
     ("gpt-oss-120b@1", 0x9a1a_b5a1_32d1_ebb8),
+    ("gpt-oss-120b@2", 0x4573_ecfb_1843_3934),
     ("glm-4.5@1", 0x17b6_45c4_900b_d3e7),
     ("glm-4.5-air@1", 0xb7c8_c259_1161_ef13),
     ("qwen1.5-moe-a2.7b@1", 0xf902_90d4_736f_202f),
@@ -484,12 +486,10 @@ fn replaced_versions_never_change() {
             (sum ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
         });
         assert_eq!(found, *sum, "{name}: {found:#x}");
-        let first = linked(&format!("#v1;m={name}"));
-        assert_eq!(
-            first.shared.get(FieldId::overlap_grad_reduce),
-            None,
-            "{name}"
-        );
+        // The first versions came before any of them overlapped its reduction of gradients.
+        let of_link = linked(&format!("#v1;m={name}"));
+        let overlaps = of_link.shared.get(FieldId::overlap_grad_reduce).is_some();
+        assert_eq!(overlaps, !name.ends_with("@1"), "{name}");
     }
 }
 

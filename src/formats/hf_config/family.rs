@@ -145,6 +145,7 @@ pub(super) enum VocabMultiple {
 #[derive(Clone, Copy)]
 pub(super) enum Fixed {
     Bool(bool),
+    Int(i128),
     Text(&'static str),
 }
 

@@ -209,6 +209,7 @@ impl<'a> Source<'a> {
     pub(super) fn fix(&mut self, field: &'static str, fixed: Fixed) {
         let value = match fixed {
             Fixed::Bool(b) => Value::Bool(b),
+            Fixed::Int(number) => Value::Int(number),
             Fixed::Text(text) => Value::Text(text.to_owned()),
         };
         self.derive_from_family(field, value, "");

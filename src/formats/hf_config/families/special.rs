@@ -5,11 +5,13 @@ use crate::formats::hf_config::family::{
     Activation, Family, Fixed, LLAMA_LIKE, RMS_1P_ROPE, Switch,
 };
 
-/// GPT-OSS learns one attention sink per head.
+/// GPT-OSS learns one attention sink per head, and cuts off what goes into the activation at 7, as Megatron-Bridge sets it
+/// (`gpt_oss_bridge.py`).
 pub(super) const GPT_OSS_FIXED: &[(&str, Fixed)] = &[
     ("normalization", Fixed::Text("RMSNorm")),
     ("position_embedding_type", Fixed::Text("rope")),
     ("softmax_type", Fixed::Text("learnable")),
+    ("activation_func_clamp_value", Fixed::Int(7)),
 ];
 
 /// Qwen3-Next and its successors: three of four layers are gated delta nets.

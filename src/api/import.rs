@@ -21,7 +21,7 @@ const TYPES: &str = r#"
 /** The formats of texts. `importText` recognizes them by itself. */
 export type ImportFormat =
   | "link" | "json" | "hub" | "hf_config" | "megatron_args" | "script" | "model_args" | "bridge_yaml" | "bridge_python"
-  | "verl_yaml" | "flag_scale_yaml" | "primus_yaml" | "nemo_rl_yaml" | "nemo_yaml"
+  | "verl_yaml" | "flag_scale_yaml" | "primus_yaml" | "nemo_rl_yaml" | "nemo_yaml" | "roll_yaml"
   | "megatron_yaml" | "swift" | "swift_yaml" | "overrides" | "log"
   | "arguments";
 "#;

@@ -51,6 +51,8 @@ pub enum Format {
     NemoRlYaml,
     /// A configuration of `NeMo` 1 for a GPT model.
     NemoYaml,
+    /// A configuration of ROLL whose policy or student trains with Megatron-Core.
+    RollYaml,
     /// Hydra overrides, alone or after a command.
     Overrides,
     /// A log of a training run with the arguments that Megatron-LM prints when it starts.
@@ -97,6 +99,7 @@ impl Format {
             Self::PrimusYaml => "a Primus configuration",
             Self::NemoRlYaml => "a NeMo-RL configuration",
             Self::NemoYaml => "a NeMo 1 configuration",
+            Self::RollYaml => "a ROLL configuration",
             Self::Overrides => "Hydra overrides",
             Self::TrainingLog => "a training log",
             Self::Arguments => "Megatron-LM's arguments",

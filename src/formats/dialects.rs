@@ -47,6 +47,8 @@ pub enum Dialect {
     NemoRl,
     /// `NeMo` 1's GPT models.
     Nemo,
+    /// ROLL's policies with its adapter of Megatron-Core.
+    Roll,
 }
 
 impl Dialect {
@@ -64,6 +66,7 @@ impl Dialect {
             Self::Primus => "Primus",
             Self::NemoRl => "NeMo-RL",
             Self::Nemo => "NeMo 1",
+            Self::Roll => "ROLL",
         }
     }
 
@@ -83,6 +86,7 @@ impl Dialect {
             Self::Primus => layered::primus::find(key),
             Self::NemoRl => layered::nemo_rl::find(key),
             Self::Nemo => layered::nemo::find(key),
+            Self::Roll => layered::roll::find(key),
         }
     }
 
@@ -94,6 +98,7 @@ impl Dialect {
             Self::Primus => layered::primus::DEFAULTS,
             Self::NemoRl => layered::nemo_rl::DEFAULTS,
             Self::Nemo => layered::nemo::DEFAULTS,
+            Self::Roll => layered::roll::DEFAULTS,
             Self::Arguments => arguments::DEFAULTS,
             Self::Slime => slime::DEFAULTS,
             Self::Swift => swift::DEFAULTS,
@@ -109,7 +114,7 @@ impl Dialect {
     #[must_use]
     pub fn hybrid_default_of(self, destination: &str) -> Option<&'static str> {
         let own = match self {
-            Self::Bridge | Self::NemoRl => bridge::HYBRID_DEFAULTS,
+            Self::Bridge | Self::NemoRl | Self::Roll => bridge::HYBRID_DEFAULTS,
             Self::MegatronLm
             | Self::FlagScale
             | Self::Primus

@@ -18,13 +18,13 @@ struct Framework {
 const FRAMEWORKS: &[Framework] = &[
     Framework {
         what: "a ROLL configuration",
-        format: None,
+        format: Some(Format::RollYaml),
         all: &["actor_train"],
         any: &["actor_infer", "strategy_args", "rollout_batch_size"],
     },
     Framework {
         what: "a ROLL configuration",
-        format: None,
+        format: Some(Format::RollYaml),
         all: &["student"],
         any: &["strategy_args"],
     },

@@ -173,9 +173,11 @@ pub fn import(text: &str, options: &Options<'_>) -> Result<Import, ImportError> 
         // A command names its recipe in front of the overrides.
         Format::Overrides if text.contains("--recipe") => sources::command(text, format, options),
         Format::Overrides => sources::overrides(text, options),
-        Format::FlagScaleYaml | Format::PrimusYaml | Format::NemoRlYaml | Format::NemoYaml => {
-            sources::layered(text, format, options)
-        }
+        Format::FlagScaleYaml
+        | Format::PrimusYaml
+        | Format::NemoRlYaml
+        | Format::NemoYaml
+        | Format::RollYaml => sources::layered(text, format, options),
         Format::BridgePython => sources::python(text, options),
         Format::TrainingLog => sources::training_log(text, options),
         Format::Arguments => sources::arguments(text, options),
@@ -203,6 +205,7 @@ const fn most_bytes(format: Format) -> usize {
         | Format::PrimusYaml
         | Format::NemoRlYaml
         | Format::NemoYaml
+        | Format::RollYaml
         | Format::SwiftYaml => yaml::MAX_BYTES,
     }
 }

@@ -133,10 +133,13 @@ fn set_gpus(import: &mut Import, gpus: Option<u64>) {
     }
 }
 
-/// The preset of the model that a recipe of Megatron-Bridge, Primus or NeMo-RL is made of, where it is published under the same
+/// The preset of the model that a recipe of Megatron-Bridge, Primus, NeMo-RL or ROLL is made of, where it is published under the same
 /// name; a report row says so.
 fn published_model(import: &mut Import) -> Option<&'static str> {
-    if !matches!(import.dialect, "Megatron-Bridge" | "Primus" | "NeMo-RL") {
+    if !matches!(
+        import.dialect,
+        "Megatron-Bridge" | "Primus" | "NeMo-RL" | "ROLL"
+    ) {
         return None;
     }
     let (preset, name) = import.questions.iter().find_map(|asked| match asked {
@@ -208,7 +211,7 @@ fn add_model(import: &mut Import, model: RawJob) {
     import.report.retain(|row| !is_replaced(row));
     let mut joined = model;
     // Megatron-Bridge does not pad the vocabulary of a model from the Hub.
-    if matches!(import.dialect, "Megatron-Bridge" | "NeMo-RL")
+    if matches!(import.dialect, "Megatron-Bridge" | "NeMo-RL" | "ROLL")
         && own.get(FieldId::padded_vocab_size).is_none()
         && let Some(size) = joined.get(FieldId::vocab_size).cloned()
     {

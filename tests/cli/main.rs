@@ -482,6 +482,12 @@ const DIALECTS: &[(Format, &str, &[&str], &str)] = &[
     ),
     (Format::NemoYaml, "", &[], FITS_WITH_NEMO_1),
     (
+        Format::RollYaml,
+        "the model /models/our-8b: --model PRESET",
+        &["--model", "llama3-8b"],
+        FITS_WITH_GRADIENTS_IN_BF16,
+    ),
+    (
         Format::Overrides,
         "the model /models/our-8b: --model PRESET",
         &["--model", "llama3-8b"],

@@ -5,6 +5,7 @@ pub(super) mod flag_scale;
 pub(super) mod nemo;
 pub(super) mod nemo_rl;
 pub(super) mod primus;
+pub(super) mod roll;
 
 use super::Dialect;
 use crate::formats::detect::Format;
@@ -39,15 +40,19 @@ const LAYOUTS: &[Layout] = &[
     primus::LAYOUT,
     nemo_rl::LAYOUT,
     nemo::LAYOUT,
+    roll::LAYOUT,
 ];
 
-/// The settings of a file that configurations of NeMo-RL change, by its path: their paths and values.
+/// The settings of a file that configurations of NeMo-RL change, by its path: their paths and values. With `defaults` it changes
+/// another file itself.
 #[must_use]
 pub fn base(path: &str) -> Option<impl Iterator<Item = &'static (&'static str, &'static str)>> {
     let name = path.rsplit('/').next().unwrap_or_default();
-    let mut bases = nemo_rl::BASES.iter();
+    let mut bases = nemo_rl::BASES.iter().chain(nemo_rl::CHANGED_BASES);
     let (_, own) = bases.find(|(known, _)| *known == name)?;
-    Some(own.iter().chain(nemo_rl::IN_ALL_BASES))
+    let changes_another = own.iter().any(|(path, _)| *path == "defaults");
+    let common = nemo_rl::IN_ALL_BASES.iter();
+    Some(own.iter().chain(common.filter(move |_| !changes_another)))
 }
 
 /// The models of Primus, by the names of their files: what the model is called on the Hugging Face Hub.

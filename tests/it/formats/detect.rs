@@ -88,8 +88,8 @@ fn formats_are_told_apart() {
 fn configurations_that_are_not_read_are_refused_by_name() {
     for (text, name) in [
         (
-            "rollout_batch_size: 64\nactor_train:\n  strategy_args:\n    strategy_name: megatron_train\nactor_infer:\n  a: 1\n",
-            "a ROLL configuration",
+            "rollout_batch_size: 64\nactor_train:\n  strategy_args:\n    strategy_name: deepspeed_train\nactor_infer:\n  a: 1\n",
+            "a ROLL configuration that does not train with Megatron",
         ),
         (
             "defaults:\n  - train: 7b\nexperiment:\n  exp_name: x\naction: run\n",

@@ -202,9 +202,144 @@ pub(super) const BASES: &[(&str, &[(&str, &str)])] = &[
             ("cluster.num_nodes", "1"),
         ],
     ),
+    (
+        "distillation_math.yaml",
+        &[
+            ("policy.model_name", "Qwen/Qwen3-1.7B-Base"),
+            ("policy.train_global_batch_size", "64"),
+            ("policy.train_micro_batch_size", "1"),
+            ("policy.max_total_sequence_length", "8192"),
+            ("policy.precision", "bfloat16"),
+            ("policy.megatron_cfg.enabled", "false"),
+            ("policy.megatron_cfg.empty_unused_memory_level", "0"),
+            ("policy.megatron_cfg.tensor_model_parallel_size", "2"),
+            ("policy.megatron_cfg.pipeline_model_parallel_size", "2"),
+            ("policy.megatron_cfg.context_parallel_size", "2"),
+            ("policy.megatron_cfg.sequence_parallel", "false"),
+            ("policy.megatron_cfg.freeze_moe_router", "true"),
+            ("policy.megatron_cfg.moe_router_dtype", "fp64"),
+            ("cluster.gpus_per_node", "8"),
+            ("cluster.num_nodes", "1"),
+        ],
+    ),
 ];
 
-/// What all of these files have besides.
+/// The same of files that change another one themselves.
+pub(super) const CHANGED_BASES: &[(&str, &[(&str, &str)])] = &[
+    (
+        "distillation-qwen3-32b-to-1.7b-base-1n8g-megatron-tp2pp2cp2-pack.yaml",
+        &[
+            ("defaults", "distillation_math.yaml"),
+            ("policy.train_global_batch_size", "32"),
+            ("policy.sequence_packing.enabled", "true"),
+            ("policy.megatron_cfg.enabled", "true"),
+        ],
+    ),
+    (
+        "dpo-llama3.1-8b-instruct-4n8g-megatrontp2pp2-quick.yaml",
+        &[
+            ("defaults", "dpo.yaml"),
+            ("policy.model_name", "meta-llama/Llama-3.1-8B-Instruct"),
+            ("policy.train_global_batch_size", "256"),
+            ("policy.train_micro_batch_size", "1"),
+            ("policy.max_total_sequence_length", "2048"),
+            ("policy.megatron_cfg.enabled", "true"),
+            ("policy.megatron_cfg.pipeline_model_parallel_size", "2"),
+            ("cluster.gpus_per_node", "8"),
+            ("cluster.num_nodes", "4"),
+        ],
+    ),
+    (
+        "grpo_math_qwen30ba3b_megatron.yaml",
+        &[
+            ("defaults", "grpo_math_1B_megatron.yaml"),
+            ("policy.model_name", "Qwen/Qwen3-30B-A3B"),
+            ("policy.train_global_batch_size", "512"),
+            ("policy.train_micro_batch_size", "1"),
+            ("policy.max_total_sequence_length", "4096"),
+            ("policy.sequence_packing.enabled", "false"),
+            ("policy.megatron_cfg.tensor_model_parallel_size", "2"),
+            ("policy.megatron_cfg.expert_model_parallel_size", "8"),
+            ("policy.megatron_cfg.sequence_parallel", "true"),
+            ("cluster.gpus_per_node", "8"),
+            ("cluster.num_nodes", "8"),
+        ],
+    ),
+    (
+        "grpo-qwen3-30ba3b-8n8g-megatron-cp2-r3.yaml",
+        &[
+            ("defaults", "grpo_math_qwen30ba3b_megatron.yaml"),
+            ("policy.train_global_batch_size", "128"),
+            ("policy.sequence_packing.enabled", "true"),
+            ("policy.router_replay.enabled", "true"),
+            ("policy.megatron_cfg.tensor_model_parallel_size", "4"),
+            ("policy.megatron_cfg.pipeline_model_parallel_size", "2"),
+            ("policy.megatron_cfg.context_parallel_size", "2"),
+            ("policy.megatron_cfg.expert_model_parallel_size", "4"),
+        ],
+    ),
+    (
+        "grpo-qwen3-30ba3b-10n8g-megatron-cp2-r3-async.yaml",
+        &[
+            ("defaults", "grpo-qwen3-30ba3b-8n8g-megatron-cp2-r3.yaml"),
+            ("policy.generation.colocated.enabled", "false"),
+            ("policy.generation.colocated.resources.num_nodes", "2"),
+            ("policy.generation.colocated.resources.gpus_per_node", "8"),
+            ("cluster.num_nodes", "10"),
+        ],
+    ),
+    (
+        "grpo-qwen3.5-35ba3b-2n8g-megatron-ep16tp2cp2.yaml",
+        &[
+            ("defaults", "grpo_math_1B.yaml"),
+            ("policy.model_name", "Qwen/Qwen3.5-35B-A3B-Base"),
+            ("policy.train_micro_batch_size", "1"),
+            ("policy.max_total_sequence_length", "4096"),
+            ("policy.megatron_cfg.enabled", "true"),
+            ("policy.megatron_cfg.tensor_model_parallel_size", "2"),
+            ("policy.megatron_cfg.context_parallel_size", "2"),
+            ("policy.megatron_cfg.sequence_parallel", "true"),
+            ("policy.megatron_cfg.expert_model_parallel_size", "16"),
+            ("policy.megatron_cfg.apply_rope_fusion", "false"),
+            ("policy.megatron_cfg.activation_checkpointing", "true"),
+            ("policy.megatron_cfg.defer_fp32_logits", "true"),
+            ("cluster.gpus_per_node", "8"),
+            ("cluster.num_nodes", "2"),
+        ],
+    ),
+    (
+        "sft-qwen2.5-math7b-2n8g-megatron.yaml",
+        &[
+            ("defaults", "sft.yaml"),
+            ("policy.model_name", "Qwen/Qwen2.5-Math-7B"),
+            ("policy.train_global_batch_size", "512"),
+            ("policy.max_total_sequence_length", "16384"),
+            ("policy.megatron_cfg.enabled", "true"),
+            ("policy.megatron_cfg.tensor_model_parallel_size", "4"),
+            ("policy.megatron_cfg.context_parallel_size", "2"),
+            ("policy.megatron_cfg.sequence_parallel", "true"),
+            ("policy.megatron_cfg.freeze_moe_router", "true"),
+            ("policy.megatron_cfg.moe_router_dtype", "fp64"),
+            (
+                "policy.megatron_cfg.distributed_data_parallel_config.overlap_param_gather",
+                "false",
+            ),
+            (
+                "policy.megatron_cfg.optimizer.use_distributed_optimizer",
+                "false",
+            ),
+            (
+                "policy.megatron_cfg.optimizer.use_precision_aware_optimizer",
+                "false",
+            ),
+            ("policy.sequence_packing.enabled", "true"),
+            ("cluster.gpus_per_node", "8"),
+            ("cluster.num_nodes", "2"),
+        ],
+    ),
+];
+
+/// What all of [`BASES`] have besides.
 pub(super) const IN_ALL_BASES: &[(&str, &str)] = &[
     ("policy.megatron_cfg.empty_unused_memory_level", "1"),
     ("policy.megatron_cfg.activation_checkpointing", "false"),

@@ -3,6 +3,7 @@
 mod flag_scale;
 mod nemo;
 mod nemo_rl;
+mod roll;
 
 use super::trees::leaves_of;
 use super::{finish, limit_keys};
@@ -45,6 +46,9 @@ pub(in crate::formats::import) fn layered(
         _ => {}
     }
     combined::combine(&mut draft, combined);
+    if layout.dialect == Dialect::Roll {
+        roll::settle(&mut draft, &leaves);
+    }
     draft.ask_for(variables);
     super::fits(&draft, format)?;
     finish(draft, format, options)
@@ -66,6 +70,14 @@ fn refuse(layout: &Layout, leaves: &[KeyValue]) -> Result<(), ImportError> {
     }
     if !is("modules.pre_trainer.framework", "megatron") {
         let what = "a Primus configuration that does not train with Megatron-LM";
+        return Err(ImportError::NotRead(what));
+    }
+    let trains = |worker: &str| {
+        let name = find(leaves, &format!("{worker}.strategy_args.strategy_name"));
+        name.is_some_and(|item| shown(&item.value) == "megatron_train")
+    };
+    if layout.dialect == Dialect::Roll && !["actor_train", "student"].into_iter().any(trains) {
+        let what = "a ROLL configuration that does not train with Megatron";
         return Err(ImportError::NotRead(what));
     }
     let mut refused = layout.refused.iter();
@@ -110,6 +122,7 @@ fn leaf(
         Dialect::NemoRl => nemo_rl::special(draft, leaves, item),
         Dialect::FlagScale => flag_scale::special(draft, item, &name),
         Dialect::Nemo => nemo::special(draft, combined, leaves, item, &name),
+        Dialect::Roll => roll::special(draft, leaves, item),
         _ => false,
     };
     if is_special {

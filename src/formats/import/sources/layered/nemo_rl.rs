@@ -21,8 +21,30 @@ pub(super) fn add_base(leaves: &mut Vec<KeyValue>) -> Result<(), ImportError> {
     };
     let what = "a NeMo-RL configuration that changes another one, whose settings are not in the text (paste the configuration \
                 that NeMo-RL prints when it starts)";
-    let base = layered::base(&name).ok_or(ImportError::NotRead(what))?;
+    let mut name = name;
+    for _ in 0..MAX_CHANGED {
+        let base = layered::base(&name).ok_or(ImportError::NotRead(what))?;
+        match add(leaves, base) {
+            Some(next) => next.clone_into(&mut name),
+            None => return Ok(()),
+        }
+    }
+    Err(ImportError::NotRead(what))
+}
+
+/// How many files may change one another.
+const MAX_CHANGED: usize = 8;
+
+/// Adds the settings of a file that the text does not change. Returns the file that it changes itself.
+fn add(
+    leaves: &mut Vec<KeyValue>,
+    base: impl Iterator<Item = &'static (&'static str, &'static str)>,
+) -> Option<&'static str> {
+    let mut next = None;
     for (path, value) in base {
+        if *path == "defaults" {
+            next = Some(*value);
+        }
         let section = format!("{path}.");
         if !leaves
             .iter()
@@ -35,7 +57,7 @@ pub(super) fn add_base(leaves: &mut Vec<KeyValue>) -> Result<(), ImportError> {
             });
         }
     }
-    Ok(())
+    next
 }
 
 /// The switch without which nothing is recomputed.
@@ -74,6 +96,23 @@ pub(super) fn settle(draft: &mut JobDraft, leaves: &[KeyValue]) {
             draft.default(FieldId::recompute_num_layers, Value::Int(1));
         }
     }
+    // Preferences come in pairs, and both of a pair go through the model.
+    let changes_preference = |item: &KeyValue| {
+        let file = shown(&item.value);
+        let name = file.rsplit('/').next().unwrap_or_default();
+        item.key == "defaults" && name.starts_with("dpo")
+    };
+    let is_preference = leaves
+        .iter()
+        .any(|item| item.key.starts_with("dpo.") || changes_preference(item));
+    if is_preference {
+        for id in [FieldId::micro_batch_size, FieldId::global_batch_size] {
+            if let Some(number) = draft.number(id) {
+                let both = Value::Int(number.saturating_mul(2).into());
+                draft.settings.set(id, both);
+            }
+        }
+    }
     let packs = find(leaves, "policy.sequence_packing.enabled");
     if packs.is_some_and(|item| truth(&item.value) == Some(true)) {
         pack(draft, leaves);
@@ -84,9 +123,25 @@ pub(super) fn settle(draft: &mut JobDraft, leaves: &[KeyValue]) {
         return;
     };
     if let (Some(n), Some(g)) = (int(nodes), int(each)) {
+        let (n, g) = without_generation(leaves, n, g);
         let value = Value::Int(n.saturating_mul(g).into());
         let note = "nodes · GPUs per node";
         draft.set(each, FieldId::world_size, value, KeyStatus::Derived, note);
+    }
+}
+
+/// The nodes that train and the GPUs of each: those that only generate are taken off where generation has GPUs of its own.
+fn without_generation(leaves: &[KeyValue], nodes: u64, gpus: u64) -> (u64, u64) {
+    let place = "policy.generation.colocated";
+    let shares = find(leaves, &format!("{place}.enabled"));
+    if shares.is_none_or(|item| truth(&item.value) != Some(false)) {
+        return (nodes, gpus);
+    }
+    let own = |key: &str| find(leaves, &format!("{place}.resources.{key}")).and_then(int);
+    if nodes == 1 {
+        (1, gpus.saturating_sub(own("gpus_per_node").unwrap_or(0)))
+    } else {
+        (nodes.saturating_sub(own("num_nodes").unwrap_or(0)), gpus)
     }
 }
 

@@ -151,6 +151,14 @@ const SECTIONS: &[(&str, KeyMeaning)] = &[
         KeyMeaning::less("whether multi-token prediction trains is not followed"),
     ),
     (
+        "actor_rollout_ref.model.override_config.max_position_embeddings",
+        Field("max_position_embeddings"),
+    ),
+    (
+        "actor_rollout_ref.model.override_config.model_config.max_position_embeddings",
+        Field("max_position_embeddings"),
+    ),
+    (
         "actor_rollout_ref.model.override_config",
         KeyMeaning::more("changes to the model's config.json are not followed"),
     ),

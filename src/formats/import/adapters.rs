@@ -177,8 +177,18 @@ fn one(draft: &mut JobDraft, item: &KeyValue, kind: &Value) {
         ("type", _) => kind,
         (_, value) => value,
     };
-    let all = matches!(value, Value::Text(text) if text == "all-linear")
-        || matches!(value, Value::List(items) if matches!(items.as_slice(), [one] if word(one) == "all-linear"));
+    let all = match value {
+        Value::Text(text) => text == "all-linear",
+        Value::List(items) => items.iter().any(|one| word(one) == "all-linear"),
+        _ => false,
+    };
+    let routers =
+        matches!(value, Value::List(items) if items.iter().any(|one| word(one) == "all-router"));
+    if all && routers {
+        let reason = "adapters of routers";
+        draft.not_modelled(item, MemoryEffect::BelowTwoPercent, reason);
+        return;
+    }
     match read_setting(name, value) {
         PeftSetting::Field(FieldId::peft_target_modules, _) if all => {
             let note = "the projections of attention, MLPs and experts";

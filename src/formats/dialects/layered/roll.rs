@@ -186,6 +186,7 @@ const KEYS: &[(&str, KeyMeaning)] = &[
     ),
     ("model.distrib_optim_fully_reshardable", Irrelevant),
     ("model.overlap_grad_reduce", Field("overlap_grad_reduce")),
+    // As in Megatron-LM, `bf16` alone turns it on.
     (
         "model.accumulate_allreduce_grads_in_fp32",
         Field("accumulate_allreduce_grads_in_fp32"),
@@ -199,11 +200,10 @@ const KEYS: &[(&str, KeyMeaning)] = &[
 
 /// What the adapter's arguments and Megatron-Core's classes have otherwise than Megatron-LM's command line.
 pub(in crate::formats::dialects) const DEFAULTS: &[(&str, &str)] = &[
+    ("bf16", "True"),
     ("create_attention_mask_in_dataloader", "False"),
-    ("accumulate_allreduce_grads_in_fp32", "False"),
     ("data_parallel_sharding_strategy", "no_shard"),
     ("optimizer_offload_fraction", "0.0"),
-    ("expert_tensor_parallel_size", "1"),
     ("bias_swiglu_fusion", "False"),
 ];
 

@@ -42,6 +42,9 @@ pub(in crate::formats::import) fn command(
     let is_swift = format == Format::SwiftCommand
         || program.starts_with("megatron ")
         || program.starts_with("swift ");
+    if is_swift && program.ends_with(" export") {
+        return Err(ImportError::NotRead("a conversion of checkpoints"));
+    }
     let flags = script.flags();
     let dialect = if is_swift {
         Dialect::Swift

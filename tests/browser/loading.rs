@@ -12,14 +12,14 @@ fn the_page_comes_alive_without_a_complaint() {
 }
 
 #[test]
-fn it_loads_seven_files_at_most_and_all_of_them_its_own() {
+fn it_loads_eight_files_at_most_and_all_of_them_its_own() {
     let page = Page::open("");
     let requests = page.requests();
     assert!(
         requests.iter().all(|address| address.starts_with("./")),
         "{requests:?}"
     );
-    assert!((4..=7).contains(&requests.len()), "{requests:?}");
+    assert!((4..=8).contains(&requests.len()), "{requests:?}");
     assert_eq!(
         requests
             .iter()

@@ -73,8 +73,8 @@ fn reload(stage: &Path) -> Result<(), Error> {
     Ok(fs::write(document, text.replace("</body>", script))?)
 }
 
-/// Puts a version, made from the contents of all files, on the address of every script, style sheet and module that a
-/// document names, so that a browser's cache never mixes two releases. Returns the version.
+/// Puts a version, made from the contents of all files, on the address of every script, style sheet, picture and module
+/// that a document or the manifest names, so that a browser's cache never mixes two releases. Returns the version.
 fn stamp(stage: &Path) -> Result<String, Error> {
     let mut hasher = DefaultHasher::new();
     for file in files(stage)? {
@@ -83,7 +83,7 @@ fn stamp(stage: &Path) -> Result<String, Error> {
     let version = format!("{:016x}", hasher.finish());
     let query = format!("?v={version}");
     for document in files(stage)? {
-        if document.extension().is_some_and(|kind| kind == "html")
+        if (document.extension()).is_some_and(|kind| kind == "html" || kind == "webmanifest")
             && document.parent() == Some(Path::new(""))
         {
             let path = stage.join(document);
@@ -102,7 +102,7 @@ fn stamped(document: &str, version: &str, exists: impl Fn(&str) -> bool) -> Stri
     for piece in pieces {
         let end = piece.find(['"', '\'', ' ', '>']).unwrap_or(piece.len());
         let (file, rest) = piece.split_at(end);
-        let asset = [".css", ".js", ".svg", ".wasm"]
+        let asset = [".css", ".js", ".svg", ".wasm", ".webmanifest"]
             .iter()
             .any(|kind| file.ends_with(kind));
         text.extend([

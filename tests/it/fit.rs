@@ -454,7 +454,14 @@ fn a_plot_has_its_lines_within_its_picture() {
 #[test]
 fn stored_fewest_gpus_are_what_the_search_finds() {
     let lines = stored::read(&std::fs::read_to_string(stored::PATH).unwrap());
-    assert!(lines.len() > 1000, "{} lines", lines.len());
+    for preset in PRESETS {
+        let name = format!("{}@{}", preset.id, preset.version);
+        for method in TrainingMethod::EACH {
+            let known = |line: &stored::Line| line.preset == name && line.method == method;
+            let what = "run `cargo xtask fewest-gpus`, which adds what is missing";
+            assert!(lines.iter().any(known), "no line for {name}, {method:?}: {what}");
+        }
+    }
     for line in lines.iter().step_by(23) {
         let Count::Gpus(count, link) = &line.count else {
             continue;

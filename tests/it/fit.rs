@@ -459,7 +459,10 @@ fn stored_fewest_gpus_are_what_the_search_finds() {
         for method in TrainingMethod::EACH {
             let known = |line: &stored::Line| line.preset == name && line.method == method;
             let what = "run `cargo xtask fewest-gpus`, which adds what is missing";
-            assert!(lines.iter().any(known), "no line for {name}, {method:?}: {what}");
+            assert!(
+                lines.iter().any(known),
+                "no line for {name}, {method:?}: {what}"
+            );
         }
     }
     for line in lines.iter().step_by(23) {

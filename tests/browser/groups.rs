@@ -115,7 +115,7 @@ fn the_card_says_what_the_rows_beside_it_do_not() {
     ));
 }
 
-/// Luminance, contrast, and the distance of two colors in OKLab as eyes without green cones see them (Machado, Oliveira and
+/// Luminance, contrast, and the distance of two colors in `OKLab` as eyes without green cones see them (Machado, Oliveira and
 /// Fernandes 2009), in the page's own scripting language since its browser resolves the colors.
 const EYES: &str = r"
 const eyes = (() => {

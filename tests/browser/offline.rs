@@ -92,7 +92,10 @@ fn later(mut files: BTreeMap<String, Vec<u8>>) -> BTreeMap<String, Vec<u8>> {
         serde_json::from_str(&format!("{{{}}}", between("const files = {", '}'))).unwrap();
     let old_sums = between("const files = {", '}');
     for (name, body) in &mut files {
-        if !name.ends_with(".html") {
+        if Path::new(name)
+            .extension()
+            .is_none_or(|kind| kind != "html")
+        {
             continue;
         }
         let text = String::from_utf8(body.clone()).unwrap();

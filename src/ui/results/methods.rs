@@ -144,11 +144,25 @@ fn MethodRow(
                 >
                     {move || text(|row| &row.name)}
                 </button>
-                <span class="method-settings">{move || text(|row| &row.settings)}</span>
+                <span class="method-settings">
+                    {move || text(|row| &row.settings).map(|settings| breaking_at_underscores(&settings))}
+                </span>
             </th>
             {cells}
         </tr>
     }
+}
+
+/// A text whose long names may go on in the next line behind an underscore.
+fn breaking_at_underscores(text: &str) -> impl IntoView + use<> {
+    let pieces = text.split_inclusive('_').map(str::to_owned);
+    let breakable = |piece: String| {
+        view! {
+            {piece}
+            <wbr />
+        }
+    };
+    pieces.map(breakable).collect_view()
 }
 
 /// Makes a way of training the job's, which can be undone.

@@ -177,7 +177,8 @@ mod tests {
                 .map(|entry| entry.id)
                 .collect()
         };
-        assert_eq!(names("qwen3-235b", Order::Family), ["qwen3-235b-a22b"]);
+        let of_words = names("qwen3-235b", Order::Family);
+        assert_eq!(of_words, ["qwen3-235b-a22b", "qwen3-vl-235b-a22b"]);
         assert!(names("meta", Order::Family).contains(&"llama3-8b"));
         // Its successors have as many parameters.
         let largest = names("", Order::Size);

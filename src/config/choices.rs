@@ -237,7 +237,7 @@ choices! {
         ExpertFc1 = "expert_fc1",
         /// Input of the experts' activation.
         MoeAct = "moe_act",
-        /// What the fused operation of grouped experts saves for its backward pass.
+        /// The tensors that the fused grouped MLP of the experts saves for its backward pass.
         FusedGroupMlp = "fused_group_mlp",
         /// Input of the convolution of gated delta products, and what queries, keys and values keep.
         GdpQkv = "gdp_qkv",

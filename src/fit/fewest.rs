@@ -45,7 +45,7 @@ pub fn fewest_in_any_layout(job: &RawJob, method: TrainingMethod) -> Fewest {
     }
 }
 
-/// What varies: the usual axes, the number of GPUs and the way of recomputing. Megatron FSDP has no pipeline stages.
+/// The options of the search: the usual axes vary, and with them the number of GPUs and what is recomputed. Megatron FSDP has no pipeline stages.
 fn options(job: &RawJob, method: TrainingMethod) -> Options {
     let mut options = Options::usual(job);
     options.vary.extend([Axis::Gpus, Axis::Recompute]);

@@ -56,9 +56,9 @@ struct Layout {
     gpus_per_replica: u64,
     /// Groups inside layers that leave the node or `NVLink` domain, such as `EP`.
     crossing_groups: Vec<&'static str>,
-    /// What a GPU sends in one step within its node or `NVLink` domain, in bytes.
+    /// Bytes that one GPU sends in one step to GPUs of its own node or `NVLink` domain.
     near_bytes: u64,
-    /// What a GPU sends in one step over the network, in bytes.
+    /// Bytes that one GPU sends in one step over the network.
     network_bytes: u64,
     /// The pipeline bubble: waiting time over working time, in millionths.
     pipeline_bubble_ppm: u64,

@@ -15,6 +15,7 @@ use megatron_memory::report::fewest_gpus::{Count, Line, PATH, read};
 use megatron_memory::report::markup::{Markup, tag};
 
 use crate::Error;
+use crate::filters::{choice, filters};
 use crate::html::filled;
 use crate::recipes::{folded, table_of};
 
@@ -75,7 +76,7 @@ pub(crate) fn html() -> Result<String, Error> {
         folded(&id, organization, &note, table)
     });
     let parts = [
-        ("filters", vec![filters()]),
+        ("filters", vec![filters_of_methods()]),
         ("models", groups.collect()),
         ("most", vec![tag("span").text(grouped(MOST_GPUS))]),
     ];
@@ -148,29 +149,11 @@ fn cell(line: &Line, gpu: &str) -> Markup {
     }
 }
 
-fn filters() -> Markup {
-    let any = tag("option").with("value", "").text("any");
-    let options = TrainingMethod::EACH.into_iter().map(|method| {
-        let option = tag("option").with("value", method.id());
-        option.text(name(method))
-    });
-    let select = tag("select")
-        .with("id", "measure")
-        .child(any)
-        .children(options);
-    let words = tag("input")
-        .with("id", "words")
-        .with("type", "search")
-        .with("placeholder", "deepseek, qwen3, 235b, …");
-    tag("form")
-        .class("filters")
-        .with("hidden", "")
-        .with("aria-label", "Filters")
-        .child(
-            tag("label")
-                .child(tag("span").text("Way of training"))
-                .child(select),
-        )
-        .child(tag("label").child(tag("span").text("Words")).child(words))
-        .child(tag("output").with("role", "status"))
+fn filters_of_methods() -> Markup {
+    let methods = TrainingMethod::EACH.into_iter();
+    let options = methods.map(|method| (method.id().to_owned(), name(method).to_owned()));
+    filters(
+        [choice("measure", "Way of training", options)],
+        "deepseek, qwen3, 235b, …",
+    )
 }

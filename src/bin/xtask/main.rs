@@ -9,6 +9,7 @@ mod build;
 mod docs;
 mod evidence;
 mod fewest_gpus;
+mod filters;
 mod fuzz;
 mod html;
 mod oembed;

@@ -18,6 +18,7 @@ use megatron_memory::report::markup::{Markup, tag};
 use megatron_memory::report::summary::{Summary, Verdict};
 use megatron_memory::value::Value;
 
+use crate::filters::{choice, filters};
 use crate::html::filled;
 use crate::{Error, readme};
 
@@ -65,7 +66,7 @@ pub(crate) fn html() -> Result<String, Error> {
     });
     let parts = [
         ("performance", vec![performance(&table, &recipes)]),
-        ("filters", vec![filters(&verdicts)]),
+        ("filters", vec![filters_of_verdicts(&verdicts)]),
         ("recipes", groups.collect()),
     ];
     Ok(filled(TEMPLATE, &parts))
@@ -252,32 +253,15 @@ fn performance(table: &[PerformanceRow], recipes: &[Recipe]) -> Markup {
     table_of("table-title", &headings, rows.collect())
 }
 
-fn filters(verdicts: &BTreeMap<&str, usize>) -> Markup {
-    let any = tag("option").with("value", "").text("any");
+fn filters_of_verdicts(verdicts: &BTreeMap<&str, usize>) -> Markup {
     let options = verdicts.iter().map(|(verdict, count)| {
-        tag("option")
-            .with("value", (*verdict).to_owned())
-            .text(format!("{verdict} ({count})"))
+        let name = format!("{verdict} ({count})");
+        ((*verdict).to_owned(), name)
     });
-    let select = tag("select")
-        .with("id", "measure")
-        .child(any)
-        .children(options);
-    let words = tag("input")
-        .with("id", "words")
-        .with("type", "search")
-        .with("placeholder", "qwen3, gb200, fp8mx, …");
-    tag("form")
-        .class("filters")
-        .with("hidden", "")
-        .with("aria-label", "Filters")
-        .child(
-            tag("label")
-                .child(tag("span").text("Verdict"))
-                .child(select),
-        )
-        .child(tag("label").child(tag("span").text("Words")).child(words))
-        .child(tag("output").with("role", "status"))
+    filters(
+        [choice("measure", "Verdict", options)],
+        "qwen3, gb200, fp8mx, …",
+    )
 }
 
 /// A group that is read when it is opened.

@@ -1,4 +1,4 @@
-//! What the output layer in MXFP8 needs (`TransformerConfig.__post_init__`, `TELMHeadColumnParallelLinear.__init__`).
+//! Rules of `fp8_output_proj`, the output layer in MXFP8 (`TransformerConfig.__post_init__`, `TELMHeadColumnParallelLinear.__init__`).
 
 use super::rule::FixValue::{Name, Off, On};
 use super::rule::{Rule, Violation, rule};

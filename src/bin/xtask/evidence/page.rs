@@ -7,6 +7,7 @@
 mod row;
 
 use core::cmp::Reverse;
+use std::collections::BTreeSet;
 
 use megatron_memory::evidence::{
     CHECKPOINTS, Comparison, Error, Run, Summary, read_repeats, spread, summaries,
@@ -17,6 +18,7 @@ use megatron_memory::report::markup::{Markup, tag};
 use megatron_memory::units::Bytes;
 
 use super::chart::chart;
+use crate::filters::{choice, filters};
 use crate::html::filled;
 
 /// Recordings of jobs that were run twice.
@@ -55,7 +57,7 @@ pub(super) fn page(compared: &[Compared<'_>]) -> String {
     let parts = [
         ("groups", vec![groups(&summaries)]),
         ("chart", vec![chart(&rows)]),
-        ("filters", vec![filters(&rows)]),
+        ("filters", vec![filters_of_runs(&rows)]),
         ("runs", runs(&summaries, &rows)),
         ("others", vec![row::others(compared)]),
         ("repeats", vec![repeats()]),
@@ -133,31 +135,23 @@ fn groups(summaries: &[Summary]) -> Markup {
     table("groups-title", "groups", &headings, rows.collect())
 }
 
-fn filters(rows: &[Row<'_>]) -> Markup {
-    let choice = |id: &'static str, label: &'static str, of: &dyn Fn(&Row<'_>) -> String| {
-        let mut names: Vec<String> = rows.iter().map(of).collect();
-        names.sort();
-        names.dedup();
-        let any = tag("option").with("value", "").text("any");
-        let options = names.into_iter().map(|name| tag("option").text(name));
-        let select = tag("select").with("id", id).child(any).children(options);
-        tag("label").child(tag("span").text(label)).child(select)
+fn filters_of_runs(rows: &[Row<'_>]) -> Markup {
+    let of = |id, label, of: &dyn Fn(&Row<'_>) -> String| {
+        let names: BTreeSet<String> = rows.iter().map(of).collect();
+        choice(
+            id,
+            label,
+            names.into_iter().map(|name| (name.clone(), name)),
+        )
     };
-    let words = tag("input")
-        .with("id", "words")
-        .with("type", "search")
-        .with("placeholder", "moe, H100, …");
-    tag("form")
-        .class("filters")
-        .with("hidden", "")
-        .with("aria-label", "Filters")
-        .child(choice("measure", "Measured", &|row| row.measure.to_owned()))
-        .child(choice("confidence", "Confidence", &|row| {
+    let choices = [
+        of("measure", "Measured", &|row| row.measure.to_owned()),
+        of("confidence", "Confidence", &|row| {
             row.run.confidence.letter().to_owned()
-        }))
-        .child(choice("hardware", "GPU", &row::hardware))
-        .child(tag("label").child(tag("span").text("Words")).child(words))
-        .child(tag("output").with("role", "status"))
+        }),
+        of("hardware", "GPU", &row::hardware),
+    ];
+    filters(choices, "moe, H100, …")
 }
 
 /// The rows of every group that has some, each behind a summary.

@@ -120,7 +120,7 @@ const KEYS: &[(&str, KeyMeaning)] = &[
 const FROZEN: KeyMeaning =
     KeyMeaning::more("frozen parameters need no gradients and no optimizer states");
 
-/// What a key means, after its sections have been replaced.
+/// The meaning of a key, once the beginning of its path has been replaced as the layout's `places` say.
 pub(in crate::formats::dialects) fn find(key: &str) -> Option<KeyMeaning> {
     look_up(KEYS, key).or_else(|| bridge::find(key))
 }
@@ -224,7 +224,7 @@ pub(super) const BASES: &[(&str, &[(&str, &str)])] = &[
     ),
 ];
 
-/// The same of files that change another one themselves.
+/// The settings that matter of published files that change one of [`BASES`]; `defaults` names the file that they change.
 pub(super) const CHANGED_BASES: &[(&str, &[(&str, &str)])] = &[
     (
         "distillation-qwen3-32b-to-1.7b-base-1n8g-megatron-tp2pp2cp2-pack.yaml",
@@ -339,7 +339,7 @@ pub(super) const CHANGED_BASES: &[(&str, &[(&str, &str)])] = &[
     ),
 ];
 
-/// What all of [`BASES`] have besides.
+/// The settings that are the same in all of [`BASES`].
 pub(super) const IN_ALL_BASES: &[(&str, &str)] = &[
     ("policy.megatron_cfg.empty_unused_memory_level", "1"),
     ("policy.megatron_cfg.activation_checkpointing", "false"),
@@ -371,7 +371,7 @@ pub(super) const IN_ALL_BASES: &[(&str, &str)] = &[
     ),
 ];
 
-/// What NeMo-RL's own setup and the classes of Megatron-Bridge have otherwise than Megatron-LM's command line.
+/// Defaults of NeMo-RL's setup and of Megatron-Bridge's classes that differ from those of Megatron-LM's command line.
 pub(in crate::formats::dialects) const DEFAULTS: &[(&str, &str)] = &[
     ("create_attention_mask_in_dataloader", "False"),
     ("cross_entropy_loss_fusion", "True"),

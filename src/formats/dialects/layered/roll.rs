@@ -198,7 +198,8 @@ const KEYS: &[(&str, KeyMeaning)] = &[
     ("model.optimization_level", Irrelevant),
 ];
 
-/// What the adapter's arguments and Megatron-Core's classes have otherwise than Megatron-LM's command line.
+/// Defaults of ROLL's adapter of Megatron-Core and of Megatron-Core's classes that differ from those of Megatron-LM's command
+/// line.
 pub(in crate::formats::dialects) const DEFAULTS: &[(&str, &str)] = &[
     ("bf16", "True"),
     ("create_attention_mask_in_dataloader", "False"),
@@ -207,7 +208,7 @@ pub(in crate::formats::dialects) const DEFAULTS: &[(&str, &str)] = &[
     ("bias_swiglu_fusion", "False"),
 ];
 
-/// What a key means, after its sections have been replaced.
+/// The meaning of a key, once the beginning of its path has been replaced as the layout's `places` say.
 pub(in crate::formats::dialects) fn find(key: &str) -> Option<KeyMeaning> {
     look_up(KEYS, key).or_else(|| {
         let argument = key.starts_with("model.");

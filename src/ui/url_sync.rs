@@ -66,12 +66,16 @@ impl Address {
                 browser::store(LAST, &fragment);
             }
         }
-        self.fragment = fragment;
+        // As the browser spells it.
+        self.fragment = browser::fragment();
         self.written = Some(share);
     }
 
-    /// Writes the state that waits.
+    /// Writes the state that waits, unless another link has been opened meanwhile, of which the page is not told yet.
     fn flush(&mut self) {
+        if browser::fragment() != self.fragment {
+            return;
+        }
         if let Some((share, _)) = self.waiting.take() {
             self.write(share, browser::HistoryEntry::Same);
         }

@@ -16,9 +16,11 @@ use megatron_memory::report::markup::{Markup, tag};
 
 use crate::Error;
 use crate::filters::{choice, filters};
-use crate::html::filled;
+use crate::html::page;
 use crate::recipes::{folded, table_of};
 
+const TITLE: &str = "Fewest GPUs";
+const DESCRIPTION: &str = "The fewest GPUs on which each model can be trained in full, with LoRA and with Megatron FSDP, for every type of GPU, and a link that opens each job.";
 const TEMPLATE: &str = include_str!("fewest_gpus/page.html");
 
 /// Searches the fewest GPUs for these presets, or for those that the file has not in their newest version, and writes the
@@ -80,7 +82,7 @@ pub(crate) fn html() -> Result<String, Error> {
         ("models", groups.collect()),
         ("most", vec![tag("span").text(grouped(MOST_GPUS))]),
     ];
-    Ok(filled(TEMPLATE, &parts))
+    Ok(page(TITLE, DESCRIPTION, TEMPLATE, &parts))
 }
 
 const fn name(method: TrainingMethod) -> &'static str {

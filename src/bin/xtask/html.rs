@@ -2,7 +2,38 @@
 
 use core::fmt::Write as _;
 
-use megatron_memory::report::markup::Markup;
+use megatron_memory::report::markup::{Markup, tag};
+
+/// What stands around the contents of every page beside the calculator.
+const FRAME: &str = include_str!("html/page.html");
+
+/// A whole page of that title, with what it says of itself to search engines and to sites that show links. `template` is
+/// what it contains, and `parts` are the elements that `filled` puts there.
+pub(crate) fn page(
+    title: &str,
+    description: &str,
+    template: &str,
+    parts: &[(&str, Vec<Markup>)],
+) -> String {
+    let frame = filled(FRAME, &[("head", head(title, description))]);
+    frame.replace("<!-- main -->", &filled(template, parts))
+}
+
+/// The title and the description of a page, as browsers, search engines and sites that show links (Open Graph) read them.
+pub(crate) fn head(title: &str, description: &str) -> Vec<Markup> {
+    let meta = |kind, name: &'static str, content: &str| {
+        let named = tag("meta").with(kind, name);
+        named.with("content", content.to_owned())
+    };
+    vec![
+        tag("title").text(format!("{title} · Megatron Memory")),
+        meta("name", "description", description),
+        meta("property", "og:type", "website"),
+        meta("property", "og:site_name", "Megatron Memory"),
+        meta("property", "og:title", title),
+        meta("property", "og:description", description),
+    ]
+}
 
 /// A page's template with every `<!-- name -->` replaced by its elements.
 pub(crate) fn filled(template: &str, parts: &[(&str, Vec<Markup>)]) -> String {
@@ -17,14 +48,14 @@ pub(crate) fn filled(template: &str, parts: &[(&str, Vec<Markup>)]) -> String {
     page
 }
 
-/// Writes an element as HTML, which closes elements without content by a tag of their own.
+/// Writes an element as HTML, where some elements have neither contents nor an end.
 fn write(out: &mut String, markup: &Markup) {
     _ = write!(out, "<{}", markup.tag);
     for (name, value) in &markup.attributes {
         _ = write!(out, " {name}=\"{}\"", escaped(value));
     }
     out.push('>');
-    if markup.tag == "input" {
+    if matches!(markup.tag, "img" | "input" | "link" | "meta") {
         return;
     }
     out.push_str(&escaped(&markup.text));

@@ -17,7 +17,8 @@ use megatron_memory::report::markup::{Markup, tag};
 use megatron_memory::report::summary::Summary;
 use megatron_memory::value::Value;
 
-use super::{Error, html::filled, svg};
+use super::html::{self, filled};
+use super::{Error, svg};
 
 const TEMPLATE: &str = include_str!("oembed/page.html");
 
@@ -78,24 +79,14 @@ fn exported(link: &str, form: LinkForm, address: &str) -> Result<String, Error> 
 }
 
 fn head(id: &str, title: &str, said: &str) -> Vec<Markup> {
-    let meta = |kind, name: &'static str, content: &str| {
-        let named = tag("meta").with(kind, name);
-        named.with("content", content.to_owned())
-    };
     let discovery = tag("link")
         .with("rel", "alternate")
         .with("type", "application/json+oembed")
         .with("title", title.to_owned())
         .with("href", format!("./{id}.json"));
-    vec![
-        tag("title").text(format!("{title} · Megatron Memory")),
-        meta("name", "description", said),
-        meta("property", "og:type", "website"),
-        meta("property", "og:title", title),
-        meta("property", "og:description", said),
-        meta("property", "og:site_name", "Megatron Memory"),
-        discovery,
-    ]
+    let mut head = html::head(title, said);
+    head.push(discovery);
+    head
 }
 
 fn body(id: &str, title: &str, said: &str, link: &str) -> Vec<Markup> {

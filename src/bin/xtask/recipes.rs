@@ -19,13 +19,15 @@ use megatron_memory::report::summary::{Summary, Verdict};
 use megatron_memory::value::Value;
 
 use crate::filters::{choice, filters};
-use crate::html::filled;
+use crate::html::page;
 use crate::{Error, readme};
 
 /// The recipes that the tests import too.
 const RECIPES: &str = "tests/oracle/bridge_recipes.json";
 /// NVIDIA's table of measured throughput.
 const ROWS: &str = "tests/oracle/bridge_performance_rows.json";
+const TITLE: &str = "Recipes";
+const DESCRIPTION: &str = "Training recipes that Megatron-Bridge publishes, with what each needs on its GPUs, and a link that opens its job.";
 const TEMPLATE: &str = include_str!("recipes/page.html");
 const SOURCE: &str =
     "https://github.com/NVIDIA-NeMo/Megatron-Bridge/blob/067f987df03b8355b03192d88d70f1709fedf51a/";
@@ -69,7 +71,7 @@ pub(crate) fn html() -> Result<String, Error> {
         ("filters", vec![filters_of_verdicts(&verdicts)]),
         ("recipes", groups.collect()),
     ];
-    Ok(filled(TEMPLATE, &parts))
+    Ok(page(TITLE, DESCRIPTION, TEMPLATE, &parts))
 }
 
 /// Counts the recipes that Megatron can launch by what is left out of their estimates, and puts the table into the README. A

@@ -13,8 +13,10 @@ use megatron_memory::report::charts::{Chart, bucket_bar, stage_bars};
 use megatron_memory::report::markup::{Markup, tag};
 use megatron_memory::report::summary::stage_name;
 
-use super::{Error, html::filled, svg::of_fullest};
+use super::{Error, html::page, svg::of_fullest};
 
+const TITLE: &str = "Formulas and terms";
+const DESCRIPTION: &str = "How the GPU memory of a Megatron training job is counted: every formula with an example, and every term.";
 const TEMPLATE: &str = include_str!("reference/page.html");
 const SCALE: Scale = Scale::fine(Unit::Gib);
 
@@ -82,10 +84,8 @@ pub(crate) fn html() -> Result<String, Error> {
     for (link, title, chart) in EXAMPLES {
         examples.extend(example(link, title, chart)?);
     }
-    Ok(filled(
-        TEMPLATE,
-        &[("examples", examples), ("terms", terms())],
-    ))
+    let parts = [("examples", examples), ("terms", terms())];
+    Ok(page(TITLE, DESCRIPTION, TEMPLATE, &parts))
 }
 
 /// A job: its fullest stage as a picture, and every line of it.

@@ -19,10 +19,11 @@ use megatron_memory::units::Bytes;
 
 use super::chart::chart;
 use crate::filters::{choice, filters};
-use crate::html::filled;
 
 /// Recordings of jobs that were run twice.
 const REPEATS: &str = include_str!("../../../evidence/repeats.json");
+const TITLE: &str = "Evidence";
+const DESCRIPTION: &str = "Published measurements of GPU memory in Megatron training jobs, beside what this calculator predicts for the same jobs.";
 const TEMPLATE: &str = include_str!("page.html");
 const SCALE: Scale = Scale::fine(Unit::Gib);
 
@@ -63,7 +64,7 @@ pub(super) fn page(compared: &[Compared<'_>]) -> String {
         ("repeats", vec![repeats()]),
         ("checkpoints", vec![checkpoints()]),
     ];
-    filled(TEMPLATE, &parts)
+    crate::html::page(TITLE, DESCRIPTION, TEMPLATE, &parts)
 }
 
 fn rows<'a>((run, comparison): &'a Compared<'_>) -> Vec<Row<'a>> {

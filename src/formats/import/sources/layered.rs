@@ -96,7 +96,13 @@ fn refuse(layout: &Layout, leaves: &[KeyValue]) -> Result<(), ImportError> {
             None => false,
         })
     });
-    found.map_or(Ok(()), |(_, what)| Err(ImportError::NotRead(what)))
+    let of_rwkv = layout.dialect == Dialect::FlagScale && flag_scale::is_rwkv(leaves);
+    let what = found.map(|(_, what)| *what);
+    let rwkv = "a FlagScale configuration of RWKV, whose tokenizer has a path and no type";
+    match what.or_else(|| of_rwkv.then_some(rwkv)) {
+        Some(what) => Err(ImportError::NotRead(what)),
+        None => Ok(()),
+    }
 }
 
 /// Applies one key with its value.

@@ -33,6 +33,7 @@ pub(in crate::formats::import) fn model_args(
     let launched = of_model.as_ref().map(FileOfModel::variables);
     let known = launched.as_deref().unwrap_or(options.variables);
     let mut variables = interpolation::resolve(&mut root, known);
+    refuse_other_tests(&root)?;
     let mut draft = JobDraft::new(Dialect::MegatronLm);
     let mut combined = CombinedKeys::default();
     for section in root.entries() {
@@ -71,7 +72,6 @@ pub(in crate::formats::import) fn model_args(
             } else {
                 draft.apply_referring(&mut combined, &item, name);
             }
-            mark_data(&mut draft, &item, name);
         }
         if let Some(of_model) = &of_model {
             let script = ShellImport::default();
@@ -94,13 +94,25 @@ pub(in crate::formats::import) fn model_args(
     finish(draft, Format::ModelArgsYaml, options)
 }
 
-/// Marks a job by the name of its data: such files do not say which program they are for.
-fn mark_data(draft: &mut JobDraft, item: &KeyValue, name: &str) {
-    let path = shown(&item.value).to_ascii_lowercase();
-    let mut words = path.split(|c: char| !c.is_ascii_alphanumeric());
-    if name == "data-path" && words.any(|word| matches!(word, "bert" | "t5")) {
-        let reason = "data of BERT or T5: their jobs are counted like those of GPTs";
-        draft.marks.push(NotModelled::new(&item.key, reason));
+/// Refuses functional tests that train no GPT. Such files do not say which program they are for, but that of inference is their
+/// `MODE`, and the data of BERT and T5 are named after them.
+fn refuse_other_tests(root: &Node) -> Result<(), ImportError> {
+    let is_inference = |node: &Node| shown(&node.to_value()) == "inference";
+    if root.get("MODE").is_some_and(is_inference) {
+        return Err(ImportError::NotRead("a job of inference"));
+    }
+    let data = |node: &Node| {
+        let path = shown(&node.get("--data-path")?.to_value()).to_ascii_lowercase();
+        let mut words = path.split(|c: char| !c.is_ascii_alphanumeric());
+        words.find_map(|word| match word {
+            "bert" => Some("a job of BERT, by the name of its data"),
+            "t5" => Some("a job of T5, by the name of its data"),
+            _ => None,
+        })
+    };
+    match root.get("MODEL_ARGS").and_then(data) {
+        Some(what) => Err(ImportError::NotRead(what)),
+        None => Ok(()),
     }
 }
 

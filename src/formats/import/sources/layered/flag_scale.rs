@@ -2,7 +2,6 @@
 
 use crate::config::canonical::is_on;
 use crate::config::fields::FieldId;
-use crate::config::not_modelled::NotModelled;
 use crate::formats::import::draft::{JobDraft, KeyValue};
 use crate::formats::import::values::int;
 use crate::formats::report::{KeyStatus, shown};
@@ -20,16 +19,25 @@ pub(super) fn special(draft: &mut JobDraft, item: &KeyValue, name: &str) -> bool
     is_width
 }
 
+/// Whether a file can only be for `train_rwkv.py`. The trainers of GPTs take GPT-2's tokenizer where no type is given, and that
+/// one needs the file of its vocabulary; the trainer of Qwen2.5-VL takes that of its model, and has its kind of positions.
+pub(super) fn is_rwkv(leaves: &[KeyValue]) -> bool {
+    let has = |name: &str| {
+        let mut items = leaves.iter();
+        items.any(|item| item.key.rsplit('.').next() == Some(name))
+    };
+    has("tokenizer_path")
+        && ["tokenizer_type", "vocab_file", "mrope_section"]
+            .into_iter()
+            .all(|name| !has(name))
+}
+
 /// Sets the width of a gated MLP: two thirds of four times the hidden size, widened by a factor, and rounded up to a multiple.
 pub(super) fn settle(draft: &mut JobDraft, leaves: &[KeyValue]) {
     let find = |name: &str| {
         let mut items = leaves.iter();
         items.find(|item| item.key.rsplit('.').next() == Some(name))
     };
-    if find("tokenizer_path").is_some() && find("tokenizer_type").is_none() {
-        let reason = "without tokenizer_type it may be a job of RWKV, which is counted like a GPT";
-        draft.marks.push(NotModelled::new("data.tokenizer", reason));
-    }
     let id = FieldId::ffn_hidden_size;
     let Some(item) = find("multiple_of") else {
         return;

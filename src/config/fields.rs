@@ -336,6 +336,8 @@ fields! {
     num_layers_at_end_in_bf16: u64 = Field::int(0, 10_000, 1).at(Optimizer, All, "bfe", "Layers in bf16 at the end").relevant_if(Fp8);
     /// Weights are turned into fp8 again for every micro batch, which keeps them until its backward pass.
     disable_parameter_transpose_cache: bool = Field::flag(false).at(Optimizer, All, "nowc", "No cache of fp8 weights").relevant_if(Fp8).without_flag();
+    /// Weights in fp8 are cached by rows alone and transposed in each backward pass: Primus with AMD's Transformer Engine, for the delayed and tensorwise recipes.
+    no_fp8_weight_transpose_cache: bool = Field::flag(false).at(Optimizer, All, "nowtc", "No cache of transposed fp8 weights").own().relevant_if(Fp8);
     /// Matrix products in fp4 (NVFP4): inputs and weights in half a byte, with a scale for 16 values. It excludes fp8_format.
     fp4_format: Option<Fp4Format> = Field::optional_choice(Fp4Format::NAMES, "no fp4").at(Optimizer, All, "fp4", "fp4").stored_as("fp4").also(&["nvfp4"]);
     /// Parameters are stored in fp4.

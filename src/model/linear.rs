@@ -126,11 +126,22 @@ fn products_in_fp8(
     }
     let quantized = tape.tensor("output gradient in fp8", fp8.data(gradient), fp8.both);
     tape.backward(&[quantized]);
+    let transposed = tape.tensor_if(
+        fp8.transposes_weights_anew(a),
+        "weight in fp8, transposed",
+        fp8.data(linear.weight.shape),
+        1,
+    );
+    tape.backward(transposed.as_slice());
     // The output layer's weight is never stored in fp8.
     let of_output = linear.weight.component == Component::OutputLayer;
     if a.disable_parameter_transpose_cache && (of_output || !quantizes_parameters(sizes.m)) {
         let scales = fp8.weight_scales(linear.weight.shape);
-        let weight = tape.tensor("weight in fp8", fp8.data(linear.weight.shape), fp8.both);
+        let weight = tape.tensor(
+            "weight in fp8",
+            fp8.data(linear.weight.shape),
+            fp8.weight_copies(a),
+        );
         let scales = tape.tensor("scales of the weight", scales, fp8.scale * fp8.both);
         tape.saves(&[weight, scales]);
     }

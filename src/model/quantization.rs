@@ -102,6 +102,22 @@ impl Fp8 {
         })
     }
 
+    /// Copies of a weight in bytes of an element. They are by rows and by columns, or by rows alone where each backward pass
+    /// makes the other one anew (`keep_fp8_weight_transpose_cache` of AMD's Transformer Engine).
+    pub(crate) fn weight_copies(self, a: &Args) -> u64 {
+        if self.transposes_weights_anew(a) {
+            1
+        } else {
+            self.both
+        }
+    }
+
+    /// Whether a weight's copy by columns is there only while it is used. Other recipes scale it by columns, and cannot
+    /// transpose the one by rows.
+    pub(crate) fn transposes_weights_anew(self, a: &Args) -> bool {
+        a.no_fp8_weight_transpose_cache && self.gathers_rows && self.both > 1
+    }
+
     /// An input of this shape, read one way, with its scales.
     pub(crate) fn input(
         self,

@@ -85,8 +85,8 @@ pub(super) fn buffers(parts: &[Part], site: &Site<'_>, out: &mut List) {
     // Parameters in fp8 have one of the two copies among the weights, and those in fp4 both, of half a byte each.
     let (copies, scales) = match (quantizes_parameters(m), a.disable_parameter_transpose_cache) {
         (true, _) if fp8.per_byte > 1 => (0, all.scales),
-        (true, _) => (fp8.both - 1, all.scales),
-        (false, false) => (fp8.both, all.scales),
+        (true, _) => (fp8.weight_copies(a) - 1, all.scales),
+        (false, false) => (fp8.weight_copies(a), all.scales),
         (false, true) => (0, 0),
     };
     let split = site.fsdp.as_ref().and_then(|fsdp| fsdp.fp8_copies);
@@ -106,7 +106,7 @@ pub(super) fn buffers(parts: &[Part], site: &Site<'_>, out: &mut List) {
     if site.output && quantizes_output(m) && !a.disable_parameter_transpose_cache {
         let weight = output_weight(m).shape;
         let what = "copies of the output layer's weight in fp8";
-        let shape = weight.times(factor("by rows and by columns", fp8.both));
+        let shape = weight.times(factor("by rows and by columns", fp8.weight_copies(a)));
         out.tensor(what, shape, 1, OUTPUT_LAYER_IN_FP8);
         let what = "scales of the output layer's weight in fp8";
         let shape = fp8.weight_scales(shape);

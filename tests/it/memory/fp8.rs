@@ -99,6 +99,25 @@ fn without_a_cache_every_micro_batch_keeps_the_weights() {
 }
 
 #[test]
+fn transposed_weights_can_be_made_anew_in_each_backward_pass() {
+    let anew = json!({"no_fp8_weight_transpose_cache": true});
+    let copies = |job: &Json| {
+        line(&lines(&config(job)), "copies of weights in fp8").map_or(0, |line| line.bytes.0)
+    };
+    let weights = 4 * H * H + 3 * H * F;
+    for (recipe, gpu, saved) in [
+        ("delayed", "h100-80gb", 1),
+        ("tensorwise", "h100-80gb", 1),
+        ("blockwise", "h100-80gb", 0),
+        ("tensorwise", "b200", 0),
+    ] {
+        let job = job(&fp8(recipe, gpu));
+        let without = copies(&with(&job, &anew));
+        assert_eq!(copies(&job) - without, saved * weights, "{recipe} {gpu}");
+    }
+}
+
+#[test]
 fn the_fused_activation_can_keep_its_input_in_one_byte() {
     let (_, plain) = kept(&job(&json!({})), "");
     let (stored, all) = kept(

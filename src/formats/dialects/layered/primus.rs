@@ -2,7 +2,7 @@
 
 use super::Layout;
 use crate::formats::detect::Format;
-use crate::formats::dialects::meaning::KeyMeaning::{self, Irrelevant};
+use crate::formats::dialects::meaning::KeyMeaning::{self, Field, Irrelevant};
 use crate::formats::dialects::meaning::look_up;
 use crate::formats::dialects::{Dialect, arguments, megatron_lm};
 
@@ -110,7 +110,7 @@ const KEYS: &[(&str, KeyMeaning)] = &[
     ("moe_use_fused_router_with_aux_score", Irrelevant),
     (
         "no_fp8_weight_transpose_cache",
-        KeyMeaning::more("weights in fp8 are kept without their transposes"),
+        Field("no_fp8_weight_transpose_cache"),
     ),
     (
         "patch_primus_pipeline",

@@ -1,4 +1,4 @@
-//! Adapters in the configurations of Megatron-Bridge, verl and ms-swift. Whether there are any is said by one key, which may
+//! Adapters in the configurations of Megatron-Bridge, verl, ms-swift and `FlagScale`. Whether there are any is said by one key, which may
 //! come after the others.
 
 use super::draft::{JobDraft, KeyValue};
@@ -59,6 +59,12 @@ impl AdapterKeys {
                         .unwrap_or_default()
                 }))
             }
+            // `flagscale/train/peft` has LoRA alone. Its second matrix beside a row-parallel layer is whole on every
+            // tensor-parallel rank, where Megatron-Bridge's is split: less than 1 % of the memory of a rank.
+            Dialect::FlagScale => {
+                let kind = self.find("peft_type").filter(|item| !is_off(&item.value));
+                Ok(kind.and_then(|_| named(AdapterType::Lora)))
+            }
             Dialect::NemoRl => {
                 let enabled = self.find("enabled").is_some_and(|on| !is_off(&on.value));
                 Ok(enabled.then(|| named(AdapterType::Lora)).flatten())
@@ -90,7 +96,12 @@ fn bridge_name(name: &str) -> &str {
         "lora_rank" => "rank",
         "lora_alpha" => "alpha",
         "lora_dropout" => "dropout",
-        "peft" | "tuner_type" | "train_type" | "_class" => "type",
+        "lora_dim" => "dim",
+        "lora_dropout_position" => "dropout_position",
+        "lora_target_modules" => "target_modules",
+        "lora_in_init_method" => "lora_A_init_method",
+        "lora_out_init_method" => "lora_B_init_method",
+        "peft" | "tuner_type" | "train_type" | "_class" | "peft_type" => "type",
         name => name,
     }
 }

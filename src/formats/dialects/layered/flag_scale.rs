@@ -2,8 +2,8 @@
 
 use super::Layout;
 use crate::formats::detect::Format;
-use crate::formats::dialects::meaning::KeyMeaning::{self, Field, Irrelevant};
-use crate::formats::dialects::meaning::look_up;
+use crate::formats::dialects::meaning::KeyMeaning::{self, Field, Irrelevant, Rule};
+use crate::formats::dialects::meaning::{KeyRule, look_up};
 use crate::formats::dialects::{Dialect, megatron_lm};
 
 /// `FlagScale` gives every leaf below these sections to Megatron-LM as a flag.
@@ -63,6 +63,14 @@ const KEYS: &[(&str, KeyMeaning)] = &[
     ("mm_patch_merge_type", Irrelevant),
     ("attention_backend", Field("attention_backend")),
     ("freeze_ViT", FROZEN),
+    ("peft_type", Rule(KeyRule::Adapter)),
+    ("lora_target_modules", Rule(KeyRule::Adapter)),
+    ("lora_dim", Rule(KeyRule::Adapter)),
+    ("lora_alpha", Rule(KeyRule::Adapter)),
+    ("lora_dropout", Rule(KeyRule::Adapter)),
+    ("lora_dropout_position", Rule(KeyRule::Adapter)),
+    ("lora_in_init_method", Rule(KeyRule::Adapter)),
+    ("lora_out_init_method", Rule(KeyRule::Adapter)),
     ("allow_missing_vision_projection_checkpoint", Irrelevant),
     ("disable_vision_class_token", VISION),
     ("use_partial_reduce_for_shared_embedding", Irrelevant),

@@ -300,6 +300,13 @@ fn activation(source: &mut Source<'_>) {
     if let Some(field) = on {
         source.derive(&found, field, Value::Bool(true), "");
     }
+    let field = "activation_func_clamp_value";
+    if family == Activation::QuickGated
+        && !source.family.fixed.iter().any(|(name, _)| *name == field)
+        && let Some(limit) = source.find("swiglu_limit")
+    {
+        source.map(&limit, field, limit.data.to_value());
+    }
     if !sure {
         let note =
             "Megatron-LM has no such activation: counted as SiLU with a gate, GELU without one";

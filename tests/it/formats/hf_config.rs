@@ -80,6 +80,20 @@ fn error(text: &str) -> String {
 }
 
 #[test]
+fn limits_of_gated_activations_are_those_of_the_file() {
+    let m3 = r#"{"model_type": "minimax_m3", "rms_norm_eps": 1e-6}"#;
+    let limited = r#"{"model_type": "minimax_m3", "swiglu_limit": 9.5}"#;
+    let gpt_oss = r#"{"model_type": "gpt_oss", "swiglu_limit": 9.5}"#;
+    for (text, limit) in [(m3, "7.0"), (limited, "9.5"), (gpt_oss, "7")] {
+        assert_eq!(
+            settings(text, "activation_func_clamp_value"),
+            limit,
+            "{text}"
+        );
+    }
+}
+
+#[test]
 fn missing_keys_mean_the_class_default_and_null_means_derive() {
     let shape = "num_layers hidden_size ffn_hidden_size num_attention_heads group_query_attention num_query_groups kv_channels";
     for (text, expected) in [

@@ -205,13 +205,22 @@ fn report_values_of_the_job(raw: &RawJob, problems: &mut Vec<Problem>) {
 /// The field name most similar to `key`, where it is similar enough for a misspelling.
 fn nearest_name(key: &str) -> Option<&'static str> {
     let key = key.replace('-', "_");
+    let length = key.chars().count();
     FieldId::ALL
         .iter()
         .map(|id| id.field().name)
+        .filter(|name| may_be_similar(length, name.len()))
         .map(|name| (strsim::jaro_winkler(&key, name), name))
         .filter(|(similarity, _)| *similarity >= SIMILAR)
         .max_by(|(a, _), (b, _)| a.total_cmp(b))
         .map(|(_, name)| name)
+}
+
+/// Whether two texts of so many characters can be as similar as [`SIMILAR`] says: the Jaro similarity of a text that is more than
+/// twice as long as the other is below 5/6, and its Jaro-Winkler similarity therefore below 0.9. Asked first, since comparing
+/// takes a time proportional to the product of both lengths.
+fn may_be_similar(one: usize, other: usize) -> bool {
+    one.max(other) <= one.min(other).saturating_mul(2)
 }
 
 /// Reads every field of one module; the second result lists the fields that could not be read.

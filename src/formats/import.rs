@@ -13,6 +13,7 @@ mod hybrid;
 mod mindspeed;
 mod missing;
 mod precision;
+mod rlhf;
 mod rules;
 mod sources;
 mod values;

@@ -104,6 +104,8 @@ pub enum KeyRule {
     /// `use_layer_wise_distributed_optimizer`: Megatron-LM turns `use_distributed_optimizer` off where Muon's states are
     /// sharded layer by layer, which is what `use_distributed_optimizer` asks for.
     LayerWiseOptimizer,
+    /// `rlhf_type` of ms-swift: the algorithm of reinforcement learning, and with it the models beside the trained one.
+    RlhfType,
     /// A setting of adapters, which counts only where there are any.
     Adapter,
     /// `cpu_offloading`: without it, `cpu_offloading_num_layers` says nothing.

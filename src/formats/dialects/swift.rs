@@ -56,10 +56,8 @@ const KEYS: &[(&str, KeyMeaning)] = &[
         "freeze_parameters_ratio",
         KeyMeaning::more("frozen parameters have no gradients"),
     ),
-    (
-        "rlhf_type",
-        KeyMeaning::more("reference models and rollouts are not counted"),
-    ),
+    ("rlhf_type", Rule(KeyRule::RlhfType)),
+    ("max_completion_length", Rule(KeyRule::ResponseLength)),
     (
         "ref_model",
         KeyMeaning::more("reference models are not counted"),
@@ -161,10 +159,6 @@ const GROUPS: &[(KeyMeaning, &str)] = &[
     (
         KeyMeaning::less("small tensors are saved otherwise"),
         "linear_decoupled_in_proj mtp_decoder_input_detach use_fused_mhc",
-    ),
-    (
-        KeyMeaning::more("generated samples have a length of their own: set seq_length to it"),
-        "max_completion_length",
     ),
     (
         Irrelevant,

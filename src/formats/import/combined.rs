@@ -6,6 +6,7 @@ use super::draft::{JobDraft, KeyValue};
 use super::hybrid::{self, HybridKeys};
 use super::mindspeed::{self, MindSpeedKeys};
 use super::precision;
+use super::rlhf;
 use super::values::{int, truth, word};
 use super::vocabulary::{self, Tokenizer};
 use crate::config::fields::FieldId;
@@ -39,12 +40,17 @@ pub(super) struct CombinedKeys {
     pub(super) layer_wise: Option<KeyValue>,
     pub(super) offloading: Option<KeyValue>,
     pub(super) adapters: AdapterKeys,
+    pub(super) rlhf: Option<KeyValue>,
 }
 
 /// Sets the fields that several keys decide together.
 pub(super) fn combine(draft: &mut JobDraft, combined: CombinedKeys) {
     activation(draft, combined.gated, combined.activation);
     adapters::combine(draft, &combined.adapters);
+    let generates = combined.rlhf.is_some();
+    if let Some(item) = &combined.rlhf {
+        rlhf::settle(draft, item);
+    }
     precision::combine(draft, combined.gradients);
     if let Some(item) = &combined.vocabulary
         && item.value == Value::Null
@@ -109,6 +115,9 @@ pub(super) fn combine(draft: &mut JobDraft, combined: CombinedKeys) {
     }
     if draft.dialect == Dialect::Bridge {
         bridge::settle(draft, combined.offloading.as_ref());
+    }
+    if generates && let Some(response) = &combined.response {
+        rlhf::add_response(draft, response);
     }
     sequence(
         draft,

@@ -150,6 +150,7 @@ fn rule(draft: &mut JobDraft, combined: &mut CombinedKeys, item: &KeyValue, rule
             );
         }
         KeyRule::LayerWiseOptimizer => later(|combined| &mut combined.layer_wise),
+        KeyRule::RlhfType => later(|combined| &mut combined.rlhf),
         KeyRule::Adapter => combined.adapters.add(item),
         KeyRule::CpuOffloading => later(|combined| &mut combined.offloading),
         KeyRule::VirtualStages => {

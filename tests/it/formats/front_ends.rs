@@ -145,6 +145,23 @@ fn slime_scripts_leave_models_to_other_files_and_split_batches_into_steps() {
 }
 
 #[test]
+fn swift_generates_samples_of_prompt_and_response() {
+    let job = |rest: &str| {
+        read(&format!(
+            "NPROC_PER_NODE=8 megatron rlhf --model org/model --max_length 6120 --max_completion_length 512 {rest}"
+        ))
+    };
+    let lora = job("--rlhf_type grpo --tuner_type lora");
+    assert_eq!(number(&lora, FieldId::seq_length), Some(6632));
+    assert_eq!(lora.state.setup.job.not_modelled, []);
+    // A model that is trained as a whole has a reference model beside it.
+    let full = job("--rlhf_type grpo --tuner_type full");
+    let marks = &full.state.setup.job.not_modelled;
+    assert_eq!(marks.len(), 1);
+    assert_eq!(marks[0].key, "rlhf_type");
+}
+
+#[test]
 fn swift_takes_commands_and_configurations() {
     let command = read(
         "NPROC_PER_NODE=8 megatron rlhf --rlhf_type dpo --model org/model --dataset a b --load_from_cache_file true \

@@ -68,6 +68,7 @@ fn of_rule(rule: KeyRule) -> Decides {
         | KeyRule::PrecisionPreset
         | KeyRule::Dtype
         | KeyRule::MambaChunkSize
+        | KeyRule::RlhfType
         | KeyRule::Nested => None,
         KeyRule::FirstDenseLayers => Some(FieldId::moe_layer_freq),
         KeyRule::SharedExperts => Some(FieldId::moe_shared_expert_intermediate_size),

@@ -68,7 +68,6 @@ const MODELS: &[(&str, &str)] = &[
     ("glm5", "zai-org/GLM-5"),
     ("gpt_oss_120B", "openai/gpt-oss-120b"),
     ("gpt_oss_20B", "openai/gpt-oss-20b"),
-    ("grok2", "xai-org/grok-2"),
     ("kimi_k2", "moonshotai/Kimi-K2-Instruct"),
     ("llama2_13B", "meta-llama/Llama-2-13b-hf"),
     ("llama2_70B", "meta-llama/Llama-2-70b-hf"),
@@ -106,4 +105,14 @@ pub fn hub_name(model: &str) -> &str {
     let file = model.trim_end_matches(".yaml");
     let found = MODELS.iter().find(|(known, _)| *known == file);
     found.map_or(model, |(_, name)| *name)
+}
+
+/// The arguments of a model that Primus describes by itself; `None` for models of the Hub.
+#[must_use]
+pub fn own_model(model: &str) -> Option<&'static [(&'static str, &'static str)]> {
+    let file = model.trim_end_matches(".yaml");
+    let mut models = primus::OWN_MODELS.iter();
+    models
+        .find(|(known, _)| *known == file)
+        .map(|(_, arguments)| *arguments)
 }

@@ -44,6 +44,70 @@ pub(in crate::formats::dialects) const DEFAULTS: &[(&str, &str)] = &[
     ("expert_gtp_weight_remat_size", "1"),
 ];
 
+/// Models that Primus describes by itself, otherwise than their publishers: arguments of `primus/configs/models/megatron`, with
+/// those of the files that they extend.
+pub(super) const OWN_MODELS: &[(&str, &[(&str, &str)])] = &[
+    (
+        "grok1",
+        &[
+            ("num_layers", "64"),
+            ("hidden_size", "6144"),
+            ("ffn_hidden_size", "32768"),
+            ("num_attention_heads", "48"),
+            ("max_position_embeddings", "131072"),
+            ("masked_softmax_fusion", "false"),
+            ("group_query_attention", "true"),
+            ("num_query_groups", "8"),
+            ("num_experts", "8"),
+            ("moe_router_topk", "2"),
+            ("moe_grouped_gemm", "true"),
+            ("moe_token_dispatcher_type", "alltoall"),
+            ("moe_router_load_balancing_type", "none"),
+            ("swiglu", "true"),
+            ("add_bias_linear", "false"),
+            ("attention_softmax_in_fp32", "true"),
+            ("untie_embeddings_and_output_weights", "true"),
+            ("hidden_dropout", "0.0"),
+            ("attention_dropout", "0.0"),
+            ("position_embedding_type", "rope"),
+            ("normalization", "RMSNorm"),
+            ("sequence_parallel", "true"),
+            ("tokenizer_type", "MixtralTokenizer"),
+            ("tokenizer_model", "mistralai/Mixtral-8x22B-v0.1"),
+        ],
+    ),
+    (
+        "grok2",
+        &[
+            ("num_layers", "64"),
+            ("hidden_size", "8192"),
+            ("moe_ffn_hidden_size", "16384"),
+            ("num_attention_heads", "64"),
+            ("max_position_embeddings", "131072"),
+            ("masked_softmax_fusion", "false"),
+            ("group_query_attention", "true"),
+            ("num_query_groups", "8"),
+            ("num_experts", "8"),
+            ("moe_router_topk", "2"),
+            ("moe_grouped_gemm", "true"),
+            ("moe_token_dispatcher_type", "alltoall"),
+            ("moe_router_load_balancing_type", "none"),
+            ("router_logit_softcapping", "30.0"),
+            ("swiglu", "true"),
+            ("add_bias_linear", "false"),
+            ("attention_softmax_in_fp32", "true"),
+            ("untie_embeddings_and_output_weights", "true"),
+            ("hidden_dropout", "0.0"),
+            ("attention_dropout", "0.0"),
+            ("position_embedding_type", "rope"),
+            ("normalization", "RMSNorm"),
+            ("sequence_parallel", "true"),
+            ("tokenizer_type", "MixtralTokenizer"),
+            ("tokenizer_model", "mistralai/Mixtral-8x22B-v0.1"),
+        ],
+    ),
+];
+
 /// Arguments that Primus adds to Megatron-LM's.
 const KEYS: &[(&str, KeyMeaning)] = &[
     ("disable_delayed_scaling_patches", Irrelevant),
@@ -108,6 +172,10 @@ const KEYS: &[(&str, KeyMeaning)] = &[
         KeyMeaning::more("the dispatcher of tokens of another library"),
     ),
     ("moe_use_fused_router_with_aux_score", Irrelevant),
+    (
+        "router_logit_softcapping",
+        KeyMeaning::nothing("its kernel writes over the router's logits"),
+    ),
     (
         "no_fp8_weight_transpose_cache",
         Field("no_fp8_weight_transpose_cache"),

@@ -3,6 +3,7 @@
 mod flag_scale;
 mod nemo;
 mod nemo_rl;
+mod primus;
 mod roll;
 
 use super::trees::leaves_of;
@@ -32,6 +33,9 @@ pub(in crate::formats::import) fn layered(
     limit_keys(leaves.len())?;
     if layout.dialect == Dialect::NemoRl {
         nemo_rl::add_base(&mut leaves)?;
+    }
+    if layout.dialect == Dialect::Primus {
+        primus::add_model(&mut leaves, layout.model);
     }
     refuse(layout, &leaves)?;
     let mut draft = JobDraft::new(layout.dialect);
@@ -135,7 +139,12 @@ fn leaf(
         return;
     }
     if path == layout.model && !path.is_empty() {
-        let name = layered::hub_name(&shown(&item.value)).to_owned();
+        let name = shown(&item.value);
+        if layered::own_model(&name).is_some() {
+            let note = "the arguments of this model in Primus";
+            return draft.row(item, KeyStatus::Derived, None, note);
+        }
+        let name = layered::hub_name(&name).to_owned();
         draft.questions.push(Question::Model { name });
         let note = "the architecture is in the model's own file";
         draft.not_modelled(item, MemoryEffect::Nothing, note);

@@ -76,6 +76,13 @@ fn refuse(layout: &Layout, leaves: &[KeyValue]) -> Result<(), ImportError> {
         let what = "a Primus configuration that does not train with Megatron-LM";
         return Err(ImportError::NotRead(what));
     }
+    let model = find(leaves, layout.model).map(|item| shown(&item.value));
+    let is_own_hybrid =
+        |name: String| name.starts_with("mamba_") || name.starts_with("zebra_llama_");
+    if layout.dialect == Dialect::Primus && model.is_some_and(is_own_hybrid) {
+        let what = "a Primus configuration of Mamba or Zebra-Llama, whose layers are Primus's own";
+        return Err(ImportError::NotRead(what));
+    }
     let trains = |worker: &str| {
         let name = find(leaves, &format!("{worker}.strategy_args.strategy_name"));
         name.is_some_and(|item| shown(&item.value) == "megatron_train")

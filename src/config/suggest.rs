@@ -21,10 +21,19 @@ use crate::value::Value;
 pub fn check(raw: &RawJob) -> Checked {
     let mut checked = validate(raw);
     if checked.config.is_none() {
-        suggest_fixes(raw, &mut checked.problems);
-        add_ways_out(raw, &mut checked.problems);
+        let tried = without_unknown_keys(raw);
+        suggest_fixes(&tried, &mut checked.problems);
+        add_ways_out(&tried, &mut checked.problems);
     }
     checked
+}
+
+/// A job without the keys that are only warned of: each of the many checks of its changes would look for a similar field again.
+fn without_unknown_keys(raw: &RawJob) -> RawJob {
+    let mut tried = raw.clone();
+    // A wrong list of modules is an error.
+    tried.unknown.retain(|(key, _)| key == "modules");
+    tried
 }
 
 /// The problems of a job with the fixes that their rules know.

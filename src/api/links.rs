@@ -20,6 +20,9 @@ pub struct LinkOptions {
     /// A job to compare with.
     #[tsify(type = "{ job: Job; preset?: string | null } | null")]
     compare: Option<Compared>,
+    /// More jobs to compare with.
+    #[tsify(type = "{ job: Job; preset?: string | null }[] | null")]
+    also_compare: Option<Vec<Compared>>,
     /// The tab and the stage that the page opens with.
     #[tsify(type = "{ tab?: string | null; stage?: StagePlace | null } | null")]
     view: Option<ViewOption>,
@@ -63,12 +66,14 @@ pub struct Link {
     job: PlainData,
     preset: Option<String>,
     compare: Option<LinkedJob>,
+    /// The other jobs that the link compares with, where there are several.
+    also_compare: Vec<LinkedJob>,
     view: Option<LinkedView>,
     /// Messages about parts of the link that were ignored or changed.
     notices: Vec<String>,
 }
 
-/// The job that a link compares with.
+/// A job that a link compares with.
 #[derive(Debug, Serialize, Tsify)]
 #[tsify(missing_as_null)]
 pub struct LinkedJob {
@@ -97,9 +102,11 @@ pub fn encode_link(
     let options = arguments::options(options)?;
     let mut share = job::read_state(job, options.preset.as_deref())?;
     // Where the job is a link or a JSON document, its own comparison and view win over the options.
-    if let Some(compared) = options.compare {
-        let compare = || job::setup(&compared.job, compared.preset.as_deref());
-        share.compare = Some(share.compare.map_or_else(compare, Ok)?);
+    if share.pinned.is_empty() {
+        let others = options.also_compare.unwrap_or_default();
+        let compared = options.compare.into_iter().chain(others);
+        let setup = |one: Compared| job::setup(&one.job, one.preset.as_deref());
+        share.pinned = compared.map(setup).collect::<Result<_, _>>()?;
     }
     if let (Some(view), true) = (options.view, share.view == View::default()) {
         share.view = view.into();
@@ -124,7 +131,8 @@ pub fn decode_link(
     to_ts(&Link {
         job: job::canonical(&share.setup.job),
         preset: job::preset(&share.setup),
-        compare: share.compare.as_ref().map(LinkedJob::from),
+        compare: share.pinned.first().map(LinkedJob::from),
+        also_compare: share.pinned.iter().skip(1).map(LinkedJob::from).collect(),
         view: shows.then(|| LinkedView {
             tab,
             stage: stage.map(StagePlace::from),

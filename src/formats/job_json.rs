@@ -8,12 +8,14 @@
 //!   "not_modelled": [ { "key": "use_torch_fsdp2", "reason": "…" } ],
 //!   "modules": [ { "name": "language", "rank_offset": 0, "num_layers": 61 } ],
 //!   "compare": { "preset": "deepseek-v3@1", "settings": {} },
+//!   "also_compare": [ { "preset": "llama3-8b@1", "settings": {} } ],
 //!   "view": { "tab": "table", "stage": { "module": 0, "pp_rank": 3 } },
 //!   "made_by": "Megatron Memory 0.1.0, …",
 //!   "result": { "worst": { "module": 0, "pp_rank": 0, "bytes": 1 }, "modules": [] }
 //! }
 //! ```
 //!
+//! `compare` is the first pinned job, and `also_compare` holds the others.
 //! Settings are those that differ from the preset, under Megatron's names and in the order of their declaration.
 //! The reader also takes the flat form without `schema`, in which the settings stand at the top.
 
@@ -36,9 +38,13 @@ pub fn document(state: &ShareState) -> Value {
     let state = state.normalize();
     let mut entries = vec![entry("schema", text(SCHEMA))];
     entries.extend(setup(&state.setup));
-    if let Some(pinned) = &state.compare {
-        entries.push(entry("compare", Value::Map(setup(pinned).collect())));
-    }
+    let mut pinned = state
+        .pinned
+        .iter()
+        .map(|pinned| Value::Map(setup(pinned).collect()));
+    entries.extend(pinned.next().map(|first| entry("compare", first)));
+    let others: Vec<Value> = pinned.collect();
+    entries.extend((!others.is_empty()).then(|| entry("also_compare", Value::List(others))));
     entries.extend(view(&state.view).map(|view| entry("view", view)));
     Value::Map(entries)
 }

@@ -10,7 +10,7 @@
 //! | `vision.tp=1` | a module's own value; `@2.tp=1` when names do not tell modules apart |
 //! | `nm=use_torch_fsdp2`, `nm=model.peft:lora` | what is not modelled: keys, with the name of a feature or a reason where the key does not say it |
 //! | `tab=table`, `stage=3`, `stage=1.3` | what is shown: tab, pipeline rank, module and pipeline rank |
-//! | `vs` | what follows is the pinned job: over the first one, or over its own `m=` |
+//! | `vs` | what follows, up to the next `vs`, is a pinned job: over the job on the page, or over its own `m=` |
 //! | anything else | unknown here, kept for the next link |
 //!
 //! States that are too long for that take the form `#z1:` with the JSON of [`job_json`](super::job_json),
@@ -21,11 +21,13 @@ mod marks;
 mod notation;
 mod notice;
 mod packed;
+mod pin;
 mod read;
 mod text;
 mod write;
 
 pub use notice::Notice;
+pub use pin::{PinError, pin};
 pub use text::decode as unescape;
 
 use super::state::{Setup, ShareState};
@@ -41,30 +43,39 @@ const LONG: usize = 1_500;
 
 /// The link of a state, with its `#`. Equal states give equal links.
 ///
-/// A state with more than fits [`MAX_LINK`] loses its unknown keys, and then the pinned job.
+/// A state with more than fits [`MAX_LINK`] loses its unknown keys, and then pinned jobs, those that were pinned first before the
+/// others. [`pin`] refuses to pin what does not fit.
 #[must_use]
 pub fn encode(state: &ShareState) -> String {
     let mut state = state.normalize();
-    let mut link = encode_normal(&state);
-    if link.len() > MAX_LINK {
+    let mut encoded = encode_normal(&state);
+    if !encoded.is_readable {
         state.setup.job.unknown.clear();
-        link = encode_normal(&state);
+        encoded = encode_normal(&state);
     }
-    if link.len() > MAX_LINK {
-        state.compare = None;
-        link = encode_normal(&state);
+    while !encoded.is_readable && state.pinned.pop().is_some() {
+        encoded = encode_normal(&state);
     }
-    link
+    encoded.link
 }
 
-fn encode_normal(state: &ShareState) -> String {
+/// A link, and whether it is within the limits of what [`decode`] reads.
+struct Encoded {
+    link: String,
+    is_readable: bool,
+}
+
+fn encode_normal(state: &ShareState) -> Encoded {
     let tokens = write::tokens(state);
     let length: usize = tokens.iter().map(|token| token.len() + 1).sum();
     let fits = tokens.len() <= MAX_TOKENS && tokens.iter().all(|token| token.len() <= MAX_TOKEN);
     if fits && length <= LONG {
         let mut link = format!("#{}", tokens.join(";"));
         text::close(&mut link);
-        return link;
+        return Encoded {
+            link,
+            is_readable: true,
+        };
     }
     packed::encode(state)
 }

@@ -1,5 +1,5 @@
-//! What a link or an exported file stores: a job with the preset that it started from, optionally a pinned job to
-//! compare with, and the chosen tab and pipeline stage.
+//! What a link or an exported file stores: a job with the preset that it started from, the pinned jobs that it is
+//! compared with, and the chosen tab and pipeline stage.
 
 use core::fmt;
 
@@ -11,6 +11,9 @@ use crate::value::Value;
 
 /// The preset that a first visit shows: a mixture of experts on a cluster of a realistic size.
 const FIRST: &str = "deepseek-v3";
+
+/// The most pinned jobs of a page and of a link.
+pub const MAX_PINNED: usize = 8;
 
 /// A preset as links name it: `deepseek-v3@1`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,8 +38,8 @@ pub struct Setup {
 pub struct ShareState {
     /// The job on the page.
     pub setup: Setup,
-    /// The pinned job that it is compared with.
-    pub compare: Option<Setup>,
+    /// The pinned jobs that it is compared with, the one that was pinned last first. At most [`MAX_PINNED`].
+    pub pinned: Vec<Setup>,
     /// The chosen tab and pipeline stage.
     pub view: View,
 }
@@ -187,7 +190,12 @@ impl ShareState {
     pub fn normalize(&self) -> Self {
         Self {
             setup: self.setup.normalize(),
-            compare: self.compare.as_ref().map(Setup::normalize),
+            pinned: self
+                .pinned
+                .iter()
+                .take(MAX_PINNED)
+                .map(Setup::normalize)
+                .collect(),
             view: View {
                 tab: self.view.tab.clone().filter(|tab| View::is_tab(tab)),
                 stage: self.view.stage,

@@ -29,6 +29,7 @@ mod state;
 use leptos::prelude::*;
 
 use crate::report::charts::bucket_bar;
+pub(super) use chart::pixel_width;
 use chart::{Chart, Purpose};
 use compare::ComparePanel;
 pub(super) use compare::pin;

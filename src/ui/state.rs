@@ -49,8 +49,8 @@ pub struct State {
     pub stale: Memo<bool>,
     /// Which fields mean something for the edited module.
     pub relevance: Memo<Relevance>,
-    /// The pinned job that the job on the page is compared with.
-    pub compare: RwSignal<Option<Setup>>,
+    /// The pinned jobs that the job on the page is compared with, the one that was pinned last first.
+    pub pinned: RwSignal<Vec<Setup>>,
     /// The chosen tab of the results, by a name of its own.
     pub tab: RwSignal<Option<String>>,
     /// The stage that the reader chose; `None` for the fullest one.
@@ -74,8 +74,8 @@ pub struct State {
     history: RwSignal<History<Snapshot, FieldId>>,
 }
 
-/// What a step of undo brings back: the job, and the pinned one that it is compared with.
-type Snapshot = (Setup, Option<Setup>);
+/// What a step of undo brings back: the job, and the pinned ones that it is compared with.
+type Snapshot = (Setup, Vec<Setup>);
 
 impl State {
     /// The state of a page that shows what a link says.
@@ -103,7 +103,7 @@ impl State {
             outcome: outcome::of_last_valid(setup, checked, replacements),
             stale: Memo::new(move |_| checked.read().config.is_none()),
             relevance: Memo::new(move |_| Relevance::of(&setup.read().job, module.get())),
-            compare: RwSignal::new(share.compare),
+            pinned: RwSignal::new(share.pinned),
             tab: RwSignal::new(share.view.tab),
             stage: RwSignal::new(share.view.stage.map(stage_at)),
             unit: RwSignal::new(stored_unit()),

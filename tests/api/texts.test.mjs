@@ -202,6 +202,9 @@ test("links say what is shown and compared", () => {
   assert.deepEqual(said.view, { tab: "table", stage: { module: 0, pp_rank: 1 } });
   assert.equal(said.compare.job.tensor_model_parallel_size, 2);
   assert.equal(api.encodeLink(said.job, said), link);
+  const several = api.decodeLink(`${link};vs;m=qwen3-8b@1;vs`);
+  assert.deepEqual(several.also_compare.map(({ preset }) => preset), ["qwen3-8b@1", "llama3-8b@1"]);
+  assert.equal(api.encodeLink(several.job, several), `${link};vs;m=qwen3-8b@1;vs`);
   assert.equal(api.encodeLink(said.job, { preset: said.preset }), "#v1;m=llama3-8b@1;tp=4");
   for (const wrong of ["", "hello", "#v2;x", "https://host/#top"]) {
     assert.throws(() => api.decodeLink(wrong), { name: "LinkError" }, wrong);

@@ -572,7 +572,7 @@ fn single_keys_can_be_turned_off_for_this_visit_and_the_next() {
 }
 
 /// Keeps what the page saves as files in `saved`, as pairs of a name and the content, in place of downloads.
-fn catch_files(page: &Page) {
+pub(super) fn catch_files(page: &Page) {
     page.eval(
         "(window.saved = [], window.blobs = new Map(), window.address = URL.createObjectURL.bind(URL), \
          URL.createObjectURL = (blob) => { const url = address(blob); blobs.set(url, blob); return url; }, \
@@ -639,58 +639,6 @@ fn a_plot_says_up_to_where_the_job_fits_and_has_a_line_for_the_pinned_job() {
     // Pressed again, the setting closes its plot.
     page.click(".plot .plot-fields [data-field=seq]");
     page.until("!document.querySelector('.plot svg.scene')");
-    assert_eq!(page.complaints(), Vec::<String>::new());
-}
-
-#[test]
-fn plans_are_kept_compared_and_carried_in_a_file() {
-    let page = Page::open(SMALL);
-    let keep = |name: &str| {
-        page.fill("[name=plan-name]", name);
-        page.click("[name=keep-plan]");
-        page.until(&format!(
-            "[...document.querySelectorAll('.plans thead th')].some((th) => th.innerText.startsWith('{name}'))"
-        ));
-    };
-    keep("As it was");
-    page.fill("#field-tp", "4");
-    keep("Four ways");
-    page.fill("#field-tp", "8");
-    let row = |name: &str| {
-        page.eval(&format!(
-            "[...document.querySelectorAll('.plans tbody tr')].filter((tr) => tr.cells[0].innerText === '{name}')
-                .flatMap((tr) => [...tr.cells].slice(1).map((cell) => cell.innerText))"
-        ))
-    };
-    page.until("[...document.querySelectorAll('.plans td')].some((td) => td.innerText === '8')");
-    assert_eq!(row("Tensor parallel (TP)"), json!(["8", "1", "4"]));
-    let allocated = row("Allocated");
-    assert!(allocated[0].as_str().unwrap().starts_with(&total(&page)));
-    assert_ne!(allocated[0], allocated[1]);
-    // What does not differ is no row.
-    assert_eq!(row("Layers"), json!([]));
-    page.eval("document.querySelector('.plans').scrollIntoView()");
-    page.screenshot("plans");
-    catch_files(&page);
-    page.click("[name=plans-file]");
-    page.until("saved.length === 1");
-    let file = page.eval("saved[0][1].text()");
-    page.click("[aria-label='Remove As it was']");
-    page.click("[aria-label='Open Four ways']");
-    page.until("document.getElementById('field-tp').value === '4'");
-    page.until("document.querySelectorAll('.plans thead th').length === 3");
-    // Another visit has them still, and another browser has them from the file.
-    page.load("v1;m=llama3-8b@1");
-    assert_eq!(page.count(".plans thead th"), 3);
-    let other = Page::open(SMALL);
-    assert_eq!(other.count(".plans thead th"), 0);
-    other.eval(&format!(
-        "(() => {{ const data = new DataTransfer(); data.items.add(new File([{file}], 'plans.json'));
-            const input = document.querySelector('[name=plans-open]'); input.files = data.files;
-            input.dispatchEvent(new Event('change', {{ bubbles: true }})); }})()"
-    ));
-    other.until("document.querySelectorAll('.plans thead th').length === 4");
-    assert_eq!(other.complaints(), Vec::<String>::new());
     assert_eq!(page.complaints(), Vec::<String>::new());
 }
 

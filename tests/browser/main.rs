@@ -11,7 +11,7 @@
 //! | buckets, groups, their colors to eyes without green cones; explanations | `groups`, `peaks` |
 //! | what is pointed at, focused or tapped | `readout`, `wording` |
 //! | the table; the tab key; clipboard, storage, network or a second tab; dark, still and forced colors | `surroundings` |
-//! | comparison, plots, plans, other GPUs, logs | `form`, `dialogs` |
+//! | comparison, plots, plans, other GPUs, logs | `form`, `dialogs`, `plans` |
 //! | making a job fit, layouts, methods | `fit`, `search`, `methods` |
 //! | links, history, broken links | `link` |
 //! | import, export, the Hub | `dialogs` |
@@ -56,6 +56,7 @@ mod methods;
 mod modules;
 mod offline;
 mod pattern;
+mod plans;
 mod readout;
 mod recipes;
 mod search;

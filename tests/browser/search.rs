@@ -111,6 +111,91 @@ fn a_layout_is_found_and_applied_in_one_step_that_undo_takes_back() {
     assert_eq!(page.complaints(), Vec::<String>::new());
 }
 
+#[test]
+fn what_layouts_trade_is_drawn_pointed_at_and_applied() {
+    let page = open(LLAMA);
+    search(&page);
+    let points = format!("{DIALOG} .tradeoff-points");
+    page.until(&format!("document.querySelector('{points} [role=option]')"));
+    let best = page.count(&format!("{points} [role=option]"));
+    let rows = page.eval(&format!(
+        "parseInt(document.querySelector('{DIALOG} .layouts-rows').innerText)"
+    ));
+    assert!(
+        best > 1 && best < rows.as_u64().unwrap(),
+        "{best} of {rows}"
+    );
+    // From left to right the bubble grows and the peak falls: what is above and to the right is beaten.
+    let places = format!(
+        "[...document.querySelectorAll('{points} [role=option]')].map((c) => [+c.getAttribute('cx'), +c.getAttribute('cy')])"
+    );
+    let falls = "((all) => all.slice(1).every(([x, y], i) => x >= all[i][0] && y >= all[i][1]))";
+    assert_eq!(page.eval(&format!("{falls}({places})")), json!(true));
+    assert!(page.shows(&format!("{points} .tradeoff-own")));
+
+    // Arrow keys go along them, and the sentence says all measures.
+    page.eval(&format!("(document.querySelector('{points}').focus(), 0)"));
+    page.press("\u{E014}\u{E014}");
+    let chosen = format!("{points} [role=option][aria-selected=true]");
+    page.until(&format!("document.querySelector('{chosen}')"));
+    let second = page.eval(&format!(
+        "[...document.querySelectorAll('{points} [role=option]')].findIndex((o) => o.ariaSelected === 'true')"
+    ));
+    assert_eq!(second, json!(1));
+    let named = page.eval(&format!("document.querySelector('{chosen}').ariaLabel"));
+    let said = page.text(&format!("{DIALOG} .tradeoff .readout"));
+    assert_eq!(json!(said), named);
+    for words in ["peak ", "bubble ", "recomputed", "over the network"] {
+        assert!(said.contains(words), "{said}");
+    }
+    assert_eq!(
+        page.eval(&format!(
+            "document.querySelector('{points}').getAttribute('aria-activedescendant') === document.querySelector('{chosen}').id"
+        )),
+        json!(true)
+    );
+    // Other measures, another picture.
+    let before = page.eval(&places);
+    page.eval(&format!(
+        "((menu) => {{ menu.value = 'network_bytes'; menu.dispatchEvent(new Event('change', {{ bubbles: true }})); }})\
+         (document.querySelector('{}'))",
+        at("tradeoff-up")
+    ));
+    page.until(&format!("JSON.stringify({places}) !== '{before}'"));
+    // What a mouse points at is told, and a click chooses it.
+    page.click(&format!("{points} [role=option]:last-of-type"));
+    let said = page.text(&format!("{DIALOG} .tradeoff .readout"));
+    for width in [1280, 360] {
+        page.viewport(width, 800);
+        let inside = page.eval(&format!(
+            "document.querySelector('{points} svg').getBoundingClientRect().right <= innerWidth"
+        ));
+        assert_eq!(inside, json!(true), "{width}");
+    }
+    page.eval(&format!(
+        "document.querySelector('{DIALOG} .tradeoff').scrollIntoView()"
+    ));
+    page.screenshot("tradeoff-360");
+    page.viewport(1280, 900);
+    page.media("prefers-color-scheme", "dark");
+    page.eval(&format!(
+        "document.querySelector('{DIALOG} .tradeoff').scrollIntoView()"
+    ));
+    page.screenshot("tradeoff-dark");
+    page.click(&at("tradeoff-apply"));
+    page.until(&format!("!document.querySelector('{DIALOG}').open"));
+    let sizes = said.split(": peak").next().unwrap().to_owned();
+    for size in sizes.split(", ") {
+        let (key, value) = size.split_once(' ').unwrap();
+        assert_eq!(
+            page.value(&format!("#field-{}", key.to_lowercase())),
+            value,
+            "{sizes}"
+        );
+    }
+    assert_eq!(page.complaints(), Vec::<String>::new());
+}
+
 /// The buttons of a row are in view beside all its columns, on a phone too.
 #[test]
 fn what_can_be_done_with_a_layout_is_always_in_view() {

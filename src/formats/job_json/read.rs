@@ -8,7 +8,7 @@ use crate::config::not_modelled::{Feature, NotModelled};
 use crate::config::raw::{RawJob, RawModule, Settings};
 use crate::formats::node::{Data, Entry, Node};
 use crate::formats::report::{KeyReport, KeyStatus, shown_data};
-use crate::formats::state::{Place, PresetRef, Setup, ShareState, View};
+use crate::formats::state::{MAX_PINNED, Place, PresetRef, Setup, ShareState, View};
 use crate::presets;
 use crate::value::Value;
 
@@ -91,7 +91,7 @@ pub fn read(root: &Node) -> Result<Document, JobJsonError> {
                 let note = "computed again from the settings";
                 reader.row("", entry, KeyStatus::Ignored, None, note);
             }
-            "compare" | "view" => rest.push(entry),
+            "compare" | "also_compare" | "view" => rest.push(entry),
             _ => own.push(entry.clone()),
         }
     }
@@ -104,12 +104,19 @@ pub fn read(root: &Node) -> Result<Document, JobJsonError> {
     }
     for entry in rest {
         reader.row("", entry, KeyStatus::Mapped, None, "");
-        if entry.key == "view" {
-            reader.state.view = view(&entry.node);
-        } else {
-            let pinned = reader.setup(entry.node.entries(), "compare.", false);
-            let is_known = reader.unknown_preset.take().is_none();
-            reader.state.compare = is_known.then_some(pinned);
+        match (entry.key.as_str(), &entry.node.data) {
+            ("view", _) => reader.state.view = view(&entry.node),
+            ("compare", _) => {
+                let first = reader.pinned(&entry.node, "compare.");
+                reader.state.pinned.splice(..0, first);
+            }
+            (_, Data::List(others)) => {
+                for (index, node) in others.iter().take(MAX_PINNED - 1).enumerate() {
+                    let other = reader.pinned(node, &format!("also_compare[{index}]."));
+                    reader.state.pinned.extend(other);
+                }
+            }
+            _ => {}
         }
     }
     Ok(reader.finish())
@@ -167,6 +174,13 @@ impl Reader {
             field: field.map(|id| id.field().name),
             note: note.into(),
         });
+    }
+
+    /// Reads a pinned job; `None` where its preset does not exist.
+    fn pinned(&mut self, node: &Node, path: &str) -> Option<Setup> {
+        let pinned = self.setup(node.entries(), path, false);
+        let is_known = self.unknown_preset.take().is_none();
+        is_known.then_some(pinned)
     }
 
     /// Reads one job: the keys of a document, or settings at the top.

@@ -15,7 +15,7 @@ pub(super) const TAB: &str = "tab";
 pub(super) const STAGE: &str = "stage";
 /// The key of the list of what is not modelled.
 pub(super) const NOT_MODELLED: &str = "nm";
-/// The token after which the tokens of the pinned job stand.
+/// The token after which the tokens of a pinned job stand.
 pub(super) const COMPARE: &str = "vs";
 
 /// What a key stands for.

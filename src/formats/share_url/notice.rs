@@ -3,6 +3,7 @@
 use thiserror::Error;
 
 use super::{MAX_LINK, MAX_TOKEN, MAX_TOKENS};
+use crate::formats::state::MAX_PINNED;
 use crate::presets;
 
 /// Something in a link that was not used, or not as it stands.
@@ -76,6 +77,14 @@ pub enum Notice {
     )]
     TooManyTokens {
         /// How many too many.
+        ignored: usize,
+    },
+    /// The link has too many pinned jobs.
+    #[error(
+        "{ignored} of the pinned jobs of this link were left out: a page compares with at most {MAX_PINNED}."
+    )]
+    TooManyPinned {
+        /// How many were left out.
         ignored: usize,
     },
 }

@@ -7,7 +7,7 @@ use miniz_oxide::deflate::compress_to_vec;
 use miniz_oxide::inflate::decompress_to_vec_with_limit;
 
 use super::notice::clip;
-use super::{Notice, text};
+use super::{Encoded, MAX_LINK, Notice, text};
 use crate::config::canonical::meaning;
 use crate::config::fields::FieldId;
 use crate::formats::job_json::{self, JobJsonError};
@@ -21,7 +21,7 @@ const MAX_UNPACKED: usize = 65_536;
 const LEVEL: u8 = 10;
 
 /// The link of a state in canonical form, with its `#`.
-pub(super) fn encode(state: &ShareState) -> String {
+pub(super) fn encode(state: &ShareState) -> Encoded {
     let mut document = job_json::document(state).to_string();
     let mut link = format!("#z1:{}", pack(&document));
     // Mail and chat programs leave a dash at the end out of the link. Blanks behind the document mean nothing and
@@ -33,7 +33,10 @@ pub(super) fn encode(state: &ShareState) -> String {
         document.push(' ');
         link = format!("#z1:{}", pack(&document));
     }
-    link
+    Encoded {
+        is_readable: link.len() <= MAX_LINK && document.len() <= MAX_UNPACKED,
+        link,
+    }
 }
 
 fn pack(document: &str) -> String {
@@ -80,10 +83,7 @@ fn unpack(data: &str) -> Result<(ShareState, Vec<Notice>), Notice> {
         }
     }
     let state = &document.state;
-    for setup in [Some(&state.setup), state.compare.as_ref()]
-        .into_iter()
-        .flatten()
-    {
+    for setup in core::iter::once(&state.setup).chain(&state.pinned) {
         for (id, value) in setup.job.shared.iter() {
             if meaning(id, Some(value)).is_bad() {
                 notices.push(bad_value(id, &value.to_string()));

@@ -9,7 +9,7 @@ use super::{MAX_TOKEN, MAX_TOKENS, Notice, marks, notation, text};
 use crate::config::canonical::normalize_job;
 use crate::config::not_modelled::Feature;
 use crate::config::raw::{RawJob, RawModule};
-use crate::formats::state::{Place, PresetRef, Setup, ShareState};
+use crate::formats::state::{MAX_PINNED, Place, PresetRef, Setup, ShareState};
 use crate::value::Value;
 
 /// Reads the tokens after the version. A link with too many tokens, or with a preset that does not exist, gives an empty state.
@@ -33,13 +33,14 @@ pub(super) fn state(tokens: &str) -> (ShareState, Vec<Notice>) {
         return (ShareState::default(), reader.notices);
     };
     reader.state.setup = setup;
-    if let Some(pinned) = sections.next() {
-        let first = reader.state.setup.clone();
-        reader.state.compare = reader.section(pinned, Some(&first));
+    let first = reader.state.setup.clone();
+    for pinned in sections.by_ref().take(MAX_PINNED) {
+        let pinned = reader.section(pinned, Some(&first));
+        reader.state.pinned.extend(pinned);
     }
-    for _ in sections {
-        let key = keys::COMPARE.to_owned();
-        reader.notices.push(Notice::Repeated { key });
+    let ignored = sections.count();
+    if ignored > 0 {
+        reader.notices.push(Notice::TooManyPinned { ignored });
     }
     (reader.state, reader.notices)
 }

@@ -25,7 +25,7 @@ pub(super) fn tokens(state: &ShareState) -> Vec<String> {
         };
         tokens.push(token(keys::STAGE, &place));
     }
-    if let Some(pinned) = &state.compare {
+    for pinned in &state.pinned {
         tokens.push(keys::COMPARE.to_owned());
         let first = &state.setup;
         let plain = first.job.modules.is_empty() && pinned.job.modules.is_empty();

@@ -112,7 +112,7 @@ fn JobActions() -> impl IntoView {
 fn InOutActions() -> impl IntoView {
     let state = expect_context::<State>();
     let open_dialog = expect_context::<OpenDialog>();
-    let is_pinned = move || state.compare.read().is_some();
+    let is_pinned = move || !state.pinned.read().is_empty();
     view! {
         <div class="actions">
             <button

@@ -8,6 +8,7 @@ mod nearest;
 mod pool;
 mod progress;
 mod table;
+mod tradeoff;
 
 use core::time::Duration;
 use std::cell::RefCell;
@@ -302,14 +303,25 @@ impl SearchState {
     fn apply(self, index: u64) {
         if let Some(setup) = self.setup(index) {
             self.applied.set_value(Some((index, setup.clone())));
-            self.show_on_page(|page| page.setup = setup);
+            let page = self.shown.get_value();
+            self.show_on_page(ShareState { setup, ..page });
         }
     }
 
-    /// Closes the dialog and changes what the page shows.
-    fn show_on_page(self, change: impl FnOnce(&mut ShareState)) {
+    /// Closes the dialog and pins a layout beside the job on the page; says why where a link cannot hold it.
+    fn compare(self, index: u64) {
+        let Some(layout) = self.setup(index) else {
+            return;
+        };
         let mut page = self.shown.get_value();
-        change(&mut page);
+        match share_url::pin(&mut page, layout) {
+            Ok(()) => self.show_on_page(page),
+            Err(why) => self.error.set(why.to_string()),
+        }
+    }
+
+    /// Closes the dialog and shows this.
+    fn show_on_page(self, mut page: ShareState) {
         // The stage that was chosen may not be there any more.
         page.view.stage = None;
         self.dialog.close(DialogKind::Search);

@@ -90,7 +90,7 @@ pub(super) fn Chart(
 }
 
 /// The width of an element in whole pixels.
-pub(super) fn pixel_width(place: NodeRef<Div>) -> Signal<i32> {
+pub(in crate::ui) fn pixel_width(place: NodeRef<Div>) -> Signal<i32> {
     let first = Size {
         width: FIRST_WIDTH,
         height: 0.0,

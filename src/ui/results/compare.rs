@@ -1,4 +1,4 @@
-//! The job beside a pinned one: what each bucket of the fullest stage gains or loses, and which settings differ.
+//! The job beside the one that was pinned last: what each bucket of the fullest stage gains or loses, and which settings differ.
 
 use std::sync::Arc;
 
@@ -14,6 +14,7 @@ use crate::memory::bucket::Bucket;
 use crate::report::amount::Scale;
 use crate::report::summary::stage_name;
 use crate::report::verdict::another_job;
+use crate::ui::browser;
 use crate::ui::state::{Outcome, State};
 use crate::ui::values::{same, shown as text_of};
 use crate::units::Bytes;
@@ -27,15 +28,16 @@ const MOST: usize = 40;
 #[component]
 pub(super) fn ComparePanel() -> impl IntoView {
     let page = expect_context::<ResultsState>().page;
-    let is_pinned = Memo::new(move |_| page.compare.read().is_some());
+    let is_pinned = Memo::new(move |_| !page.pinned.read().is_empty());
     view! {
         <div class="compare-place">
             <Show when=move || is_pinned.get()>
                 <Panel class="frameworks compare" title=TITLE needs_result=false>
                     <PanelHead id=TITLE title="Compared with pinned" note="the fullest stage of each">
                         <button type="button" class="link" on:click=move |_| page.swap()>"Swap"</button>
-                        <button type="button" class="link" on:click=move |_| page.pin(None)>"Unpin"</button>
+                        <button type="button" class="link" on:click=move |_| unpin_first(page)>"Unpin"</button>
                     </PanelHead>
+                    <MorePinned />
                     <BucketTable />
                     <DifferentSettings />
                 </Panel>
@@ -44,12 +46,27 @@ pub(super) fn ComparePanel() -> impl IntoView {
     }
 }
 
+/// Where the other pinned jobs are, where there are any.
+#[component]
+fn MorePinned() -> impl IntoView {
+    let page = expect_context::<ResultsState>().page;
+    let count = Memo::new(move |_| page.pinned.read().len());
+    view! {
+        <p class="panel-note" hidden=move || count.get() < 2>
+            {move || format!("The last of {} pinned jobs. All of them are under ", count.get())}
+            <button type="button" class="link" on:click=move |_| browser::focus("plans-title")>
+                "Plans side by side"
+            </button>
+        </p>
+    }
+}
+
 /// A row for each bucket that either job has.
 #[component]
 fn BucketTable() -> impl IntoView {
     let page = expect_context::<ResultsState>().page;
     let pinned = Memo::new_owning(move |_| {
-        let outcome = page.compare.read().as_ref().and_then(outcome_of);
+        let outcome = page.pinned.read().first().and_then(outcome_of);
         (outcome.map(Arc::new), true)
     });
     let comparison = Memo::new(move |_| {
@@ -172,8 +189,8 @@ fn DifferentSettings() -> impl IntoView {
 
 /// The labels of the fields that differ from the pinned job, each with both values: `2 → 4`.
 fn different_settings(page: State) -> Vec<(&'static str, String)> {
-    let pinned = page.compare.read();
-    let Some(pinned) = pinned.as_ref() else {
+    let pinned = page.pinned.read();
+    let Some(pinned) = pinned.first() else {
         return Vec::new();
     };
     let (setup, module) = (page.setup.read(), page.module.get());
@@ -200,13 +217,26 @@ fn different_settings(page: State) -> Vec<(&'static str, String)> {
     marks.into_iter().chain(differing.take(MOST)).collect()
 }
 
-/// Pins the job on the page, or takes the pin out.
+/// Takes out the pinned job that is compared.
+fn unpin_first(page: State) {
+    let first = page.pinned.read_untracked().first().cloned();
+    if let Some(first) = first {
+        page.unpin(&first);
+    }
+}
+
+/// Pins the job on the page, or takes all pins out.
 pub(in super::super) fn pin(state: State) {
-    if untrack(|| state.compare.read().is_some()) {
-        state.pin(None);
+    let count = state.pinned.read_untracked().len();
+    if count > 0 {
+        state.unpin_all();
+        if count > 1 {
+            state.toasts.offer_undo(format!("{count} jobs unpinned."));
+        }
         return;
     }
-    state.pin(Some(state.setup.get_untracked()));
-    let said = "Pinned. Change a setting to see the difference.";
-    state.toasts.tell(said);
+    if state.pin([state.setup.get_untracked()]) {
+        let said = "Pinned. Change a setting to see the difference.";
+        state.toasts.tell(said);
+    }
 }

@@ -1,6 +1,8 @@
-//! Plans side by side: the job on the page and those that are kept under names, a column each.
+//! Plans side by side: the job on the page, the pinned ones, which are a part of the link, and those that are kept under names, a
+//! column each.
 
 mod columns;
+mod head;
 
 use leptos::html::Div;
 use leptos::prelude::*;
@@ -9,10 +11,14 @@ use super::deferred::deferred_memo;
 use super::panel::{Panel, PanelHead, SidewaysScroll};
 use super::state::ResultsState;
 use crate::formats::share_url::encode;
-use crate::formats::state::{PresetRef, ShareState};
-use crate::ui::browser::files;
+use crate::formats::state::{PresetRef, Setup, ShareState};
+use crate::ui::browser::{self, files};
+use crate::ui::dialogs::{DialogKind, OpenDialog};
 use crate::ui::shelf::{Plan, Shelf};
-use columns::{Column, Row, rows};
+use crate::ui::state::State;
+use crate::ui::url_sync;
+use columns::{Column, Row, heads, rows};
+use head::PlanHead;
 
 /// The id of the panel's title.
 const TITLE: &str = "plans-title";
@@ -21,10 +27,12 @@ const TITLE: &str = "plans-title";
 #[component]
 pub(super) fn PlansPanel() -> impl IntoView {
     let shelf = expect_context::<Shelf>();
-    let has_plans = Memo::new(move |_| !shelf.plans.read().is_empty());
+    let page = expect_context::<ResultsState>().page;
+    let has_plans =
+        Memo::new(move |_| !shelf.plans.read().is_empty() || !page.pinned.read().is_empty());
     view! {
         <Panel class="frameworks plans" title=TITLE needs_result=false>
-            <PanelHead id=TITLE title="Plans side by side" note="kept in this browser" />
+            <PanelHead id=TITLE title="Plans side by side" note="pinned ones are in the link, kept ones in this browser" />
             <ShelfActions />
             <Show when=move || has_plans.get()>
                 <PlanTable />
@@ -38,6 +46,7 @@ pub(super) fn PlansPanel() -> impl IntoView {
 fn ShelfActions() -> impl IntoView {
     let page = expect_context::<ResultsState>().page;
     let shelf = expect_context::<Shelf>();
+    let open_dialog = expect_context::<OpenDialog>();
     let name = RwSignal::new(String::new());
     let keep = move || {
         let setup = page.setup.get_untracked();
@@ -86,6 +95,25 @@ fn ShelfActions() -> impl IntoView {
             <button type="submit" name="keep-plan">"Keep this job"</button>
             <button
                 type="button"
+                name="pin-plan"
+                on:click=move |_| {
+                    if page.pin([page.setup.get_untracked()]) {
+                        page.toasts.tell("Pinned. The link holds this job as well.");
+                    }
+                }
+            >
+                "Pin this job"
+            </button>
+            <button
+                type="button"
+                name="link-plans"
+                hidden=move || shelf.plans.read().is_empty() && page.pinned.read().is_empty()
+                on:click=move |_| link_to_all(page, shelf, open_dialog)
+            >
+                "Copy a link to all"
+            </button>
+            <button
+                type="button"
                 class="link"
                 name="plans-file"
                 hidden=move || shelf.plans.read().is_empty()
@@ -110,29 +138,51 @@ fn ShelfActions() -> impl IntoView {
     }
 }
 
+/// Pins all kept plans, so that the link holds every column, and puts it on the clipboard.
+fn link_to_all(page: State, shelf: Shelf, open_dialog: OpenDialog) {
+    let (pinned, plans) = (page.pinned.get_untracked(), shelf.plans.get_untracked());
+    let heads = heads(&pinned, &plans);
+    // Each is put before the ones that are pinned already.
+    let kept = heads.into_iter().rev().filter(|head| !head.is_pinned);
+    let kept: Vec<Setup> = kept.map(|head| head.setup).collect();
+    if !kept.is_empty() && !page.pin(kept) {
+        return;
+    }
+    let count = page.pinned.read_untracked().len() + 1;
+    browser::copy(&url_sync::address(page), move |copied| {
+        if copied {
+            page.toasts.tell(format!("Link to {count} jobs copied."));
+        } else {
+            open_dialog.open(DialogKind::Link);
+        }
+    });
+}
+
 /// The columns: the job on the page first.
 #[component]
 fn PlanTable() -> impl IntoView {
     let page = expect_context::<ResultsState>().page;
     let shelf = expect_context::<Shelf>();
     let place = NodeRef::<Div>::new();
-    // Kept plans are worked out when they are kept, and the job on the page with every change.
-    let kept = Memo::new(move |_| {
-        let plans = shelf.plans.read();
-        let columns = plans.iter();
-        columns.filter_map(Column::of_plan).collect::<Vec<_>>()
+    // Plans are worked out when they are pinned or kept, and the job on the page with every change.
+    let plans = Memo::new(move |earlier: Option<&Vec<Column>>| {
+        let earlier = earlier.map_or(&[][..], Vec::as_slice);
+        let heads = heads(&page.pinned.read(), &shelf.plans.read());
+        let heads = heads.into_iter();
+        heads
+            .map(|head| Column::new(head, earlier))
+            .collect::<Vec<_>>()
     });
     let shown = deferred_memo(place, move || {
         let now = Column::of_page(&page.setup.read(), page.outcome.get());
-        let kept = kept.read();
-        let columns: Vec<&Column> = core::iter::once(&now).chain(kept.iter()).collect();
+        let plans = plans.read();
+        let columns: Vec<&Column> = core::iter::once(&now).chain(plans.iter()).collect();
         rows(&columns, page.unit.get())
     });
-    let names = move || {
-        kept.read()
-            .iter()
-            .map(|column| column.name.clone())
-            .collect::<Vec<_>>()
+    let heads = move || {
+        let plans = plans.read();
+        let heads = plans.iter().map(|column| column.head.clone());
+        heads.map(|head| view! { <PlanHead head /> }).collect_view()
     };
     let row = |row: Row| {
         let cells = row.cells.into_iter();
@@ -152,50 +202,12 @@ fn PlanTable() -> impl IntoView {
                         <tr>
                             <th scope="col">"Setting"</th>
                             <th scope="col">"This job"</th>
-                            {move || names().into_iter().map(|name| view! { <PlanHead name /> }).collect_view()}
+                            {heads}
                         </tr>
                     </thead>
                     <tbody>{move || shown.get().into_iter().map(row).collect_view()}</tbody>
                 </table>
             </SidewaysScroll>
         </div>
-    }
-}
-
-/// The name of a plan, with buttons that open and remove it.
-#[component]
-fn PlanHead(name: String) -> impl IntoView {
-    let page = expect_context::<ResultsState>().page;
-    let shelf = expect_context::<Shelf>();
-    let name = StoredValue::new(name);
-    let label = name.get_value();
-    let open = move |_| {
-        let plans = shelf.plans.get_untracked();
-        let plan = plans
-            .into_iter()
-            .find(|plan| name.with_value(|name| *name == plan.name));
-        if let Some(setup) = plan.as_ref().and_then(Plan::setup) {
-            page.jump(setup);
-            page.toasts
-                .offer_undo(format!("Opened {}.", name.get_value()));
-        }
-    };
-    view! {
-        <th scope="col">
-            {label.clone()}
-            <span class="plan-buttons">
-                <button type="button" class="link" aria-label=format!("Open {label}") on:click=open>
-                    "Open"
-                </button>
-                <button
-                    type="button"
-                    class="link"
-                    aria-label=format!("Remove {label}")
-                    on:click=move |_| name.with_value(|name| shelf.remove(name))
-                >
-                    "Remove"
-                </button>
-            </span>
-        </th>
     }
 }

@@ -125,7 +125,7 @@ impl State {
     }
 
     pub(super) fn snapshot(&self) -> Snapshot {
-        (self.setup.get_untracked(), self.compare.get_untracked())
+        (self.setup.get_untracked(), self.pinned.get_untracked())
     }
 
     fn put(&self, id: FieldId, value: Value) {

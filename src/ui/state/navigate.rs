@@ -1,8 +1,9 @@
-//! From one whole job to another: presets, links, the pinned job, undo and redo.
+//! From one whole job to another: presets, links, pinned jobs, undo and redo.
 
 use super::history::History;
 use super::{Snapshot, State, place_of, stage_at};
 use crate::config::fields::FieldId;
+use crate::formats::share_url;
 use crate::formats::state::{Setup, ShareState, View};
 use leptos::prelude::*;
 
@@ -27,17 +28,44 @@ impl State {
         self.jumps.update(|jumps| *jumps += 1);
     }
 
-    /// Pins a job to compare with; `None` ends the comparison.
-    pub fn pin(&self, job: Option<Setup>) {
-        self.record();
-        self.compare.set(job);
+    /// Pins jobs to compare with, each before those that are pinned already. Says why where a link cannot hold them all, and
+    /// pins none of them then. Returns whether they are pinned.
+    pub fn pin(&self, jobs: impl IntoIterator<Item = Setup>) -> bool {
+        let mut share = self.share_untracked();
+        for job in jobs {
+            if let Err(why) = share_url::pin(&mut share, job) {
+                self.toasts.tell(why.to_string());
+                return false;
+            }
+        }
+        self.set_pinned(share.pinned);
+        true
     }
 
-    /// Makes the job on the page the pinned one, and the other way around.
+    /// Takes one of the pinned jobs out.
+    pub fn unpin(&self, job: &Setup) {
+        let mut pinned = self.pinned.get_untracked();
+        pinned.retain(|other| other != job);
+        self.set_pinned(pinned);
+    }
+
+    /// Ends the comparison.
+    pub fn unpin_all(&self) {
+        self.set_pinned(Vec::new());
+    }
+
+    fn set_pinned(&self, pinned: Vec<Setup>) {
+        self.record();
+        self.pinned.set(pinned);
+    }
+
+    /// Makes the job on the page the first pinned one, and the other way around.
     pub fn swap(&self) {
-        if let (now, Some(pinned)) = self.snapshot() {
-            self.pin(Some(now));
-            self.land(pinned);
+        let (now, mut pinned) = self.snapshot();
+        if let Some(first) = pinned.first_mut() {
+            let job = core::mem::replace(first, now);
+            self.set_pinned(pinned);
+            self.land(job);
         }
     }
 
@@ -47,7 +75,7 @@ impl State {
         self.toasts.dismiss();
         self.replace(share.setup);
         self.keep_module_in_range();
-        self.compare.set(share.compare);
+        self.pinned.set(share.pinned);
         self.tab.set(share.view.tab);
         self.stage.set(share.view.stage.map(stage_at));
     }
@@ -67,7 +95,7 @@ impl State {
     pub fn share(&self) -> ShareState {
         ShareState {
             setup: self.setup.get(),
-            compare: self.compare.get(),
+            pinned: self.pinned.get(),
             view: View {
                 tab: self.tab.get(),
                 stage: self.stage.get().and_then(place_of),
@@ -101,13 +129,13 @@ impl State {
     ) -> bool {
         let now = self.snapshot();
         let there = self.history.try_update(|history| go(history, now));
-        let Some((setup, compare)) = there.flatten() else {
+        let Some((setup, pinned)) = there.flatten() else {
             return false;
         };
         self.toasts.dismiss();
         self.take_over();
         self.replace(setup);
-        self.compare.set(compare);
+        self.pinned.set(pinned);
         self.keep_module_in_range();
         true
     }

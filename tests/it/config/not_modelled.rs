@@ -163,7 +163,7 @@ fn a_pinned_job_has_marks_of_its_own() {
     for (setup, compare) in [(&marked, &llama("{}")), (&llama("{}"), &marked)] {
         let state = ShareState {
             setup: setup.clone(),
-            compare: Some(compare.clone()),
+            pinned: vec![compare.clone()],
             ..ShareState::default()
         };
         let (back, notices) = decode(&encode(&state));

@@ -64,6 +64,25 @@ fn a_file_has_one_setting_a_line() {
 }
 
 #[test]
+fn several_pinned_jobs_come_back_in_their_order() {
+    let state = decode("#v1;m=llama3-8b@1;vs;tp=2;vs;m=qwen3-8b@1;vs;m=null;L=2").0;
+    assert_eq!(state.pinned.len(), 3);
+    let file = json_file::write(&state, None);
+    let document = read(&file);
+    assert_eq!(document.state.normalize(), state);
+    let unused = document
+        .report
+        .iter()
+        .filter(|row| row.status == KeyStatus::Unknown);
+    assert_eq!(unused.count(), 0);
+    // What is not a list of jobs pins none, and a preset that does not exist costs only its own job.
+    let damaged = file.replace("qwen3-8b@1", "no-such-model@1");
+    assert_eq!(read(&damaged).state.pinned.len(), 2);
+    let other = r#"{"schema": "megatron-memory/1", "also_compare": 3}"#;
+    assert_eq!(read(other).state.pinned, Vec::new());
+}
+
+#[test]
 fn every_preset_comes_back_with_its_result_beside_it() {
     for preset in PRESETS {
         let mut state = ShareState {

@@ -7,9 +7,9 @@ use megatron_memory::config::field::Kind;
 use megatron_memory::config::fields::FieldId;
 use megatron_memory::config::raw::{RawJob, RawModule, Settings};
 use megatron_memory::formats::share_url::{
-    MAX_LINK, MAX_TOKENS, Notice, decode, encode, recognizes, visit,
+    MAX_LINK, MAX_TOKENS, Notice, PinError, decode, encode, pin, recognizes, visit,
 };
-use megatron_memory::formats::state::{Place, PresetRef, Setup, ShareState, View};
+use megatron_memory::formats::state::{MAX_PINNED, Place, PresetRef, Setup, ShareState, View};
 use megatron_memory::formats::{job_json, json};
 use megatron_memory::presets::jobs::{self, JOBS};
 use megatron_memory::presets::{PRESETS, by_id};
@@ -222,17 +222,87 @@ fn the_pinned_job_is_told_by_its_difference_from_the_first() {
         .job
         .shared
         .set(FieldId::tensor_model_parallel_size, Value::Int(1));
-    state.compare = Some(pinned);
+    state.pinned = vec![pinned];
     check_link(&state, "#v1;m=llama3-70b@1;tp=2;vs;tp=1");
 
-    state.compare = Some(Setup::of_preset(by_id("qwen3-8b").unwrap()));
+    state.pinned = vec![Setup::of_preset(by_id("qwen3-8b").unwrap())];
     check_link(&state, "#v1;m=llama3-70b@1;tp=2;vs;m=qwen3-8b@1");
 
-    state.compare = Some(Setup::default());
+    state.pinned = vec![Setup::default()];
     check_link(&state, "#v1;m=llama3-70b@1;tp=2;vs;m=null");
 
-    state.compare = Some(state.setup.clone());
+    state.pinned = vec![state.setup.clone()];
     check_link(&state, "#v1;m=llama3-70b@1;tp=2;vs");
+}
+
+#[test]
+fn several_pinned_jobs_stand_one_after_the_other() {
+    let link = "#v1;m=llama3-70b@1;tp=2;vs;tp=4;vs;m=qwen3-8b@1;gpu=h200-141gb;vs";
+    let (mut state, notices) = decode(link);
+    assert_eq!(notices, []);
+    assert_eq!(encode(&state), link);
+    let tp = FieldId::tensor_model_parallel_size;
+    let sizes = state.pinned.iter().map(|job| job.job.get(0, tp).cloned());
+    let sizes: Vec<_> = sizes.collect();
+    assert_eq!(sizes, [4, 4, 2].map(|size| Some(Value::Int(size))));
+
+    // A job is pinned before the others; one that is pinned already moves there.
+    let last = state.pinned[2].clone();
+    pin(&mut state, last).unwrap();
+    assert_eq!(
+        encode(&state),
+        "#v1;m=llama3-70b@1;tp=2;vs;vs;tp=4;vs;m=qwen3-8b@1;gpu=h200-141gb"
+    );
+    for size in 1.. {
+        let before = state.clone();
+        let mut job = state.setup.clone();
+        job.job.put(0, FieldId::micro_batch_size, Value::Int(size));
+        if let Err(why) = pin(&mut state, job) {
+            assert_eq!(why, PinError::TooMany);
+            assert_eq!(state, before);
+            break;
+        }
+    }
+    assert_eq!(state.pinned.len(), MAX_PINNED);
+
+    // More than that are named as left out.
+    let many = format!("#v1;m=llama3-70b@1{}", ";vs;tp=4".repeat(MAX_PINNED + 3));
+    let (state, notices) = decode(&many);
+    assert_eq!(notices, [Notice::TooManyPinned { ignored: 3 }]);
+    assert_eq!(state.pinned.len(), MAX_PINNED);
+}
+
+#[test]
+fn a_job_that_makes_the_link_too_long_is_not_pinned() {
+    // Keys of another calculator, with letters that cannot be compressed away.
+    let letters = |seed: u64| {
+        let mut random = seed;
+        let letters = (0..2_000).map(|_| {
+            random = random
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1);
+            char::from(b"abcdefghijklmnopqrstuvwxyz"[(random >> 33) as usize % 26])
+        });
+        letters.collect::<String>()
+    };
+    let of_letters = |seed| {
+        let mut state = plain(&[]);
+        let own = ("xyz".to_owned(), text(&letters(seed)));
+        state.setup.job.unknown.push(own);
+        state
+    };
+    let mut state = of_letters(1);
+    let pinned = (2..20).find_map(|seed| {
+        let before = state.pinned.len();
+        let refused = pin(&mut state, of_letters(seed).setup).err();
+        assert!(encode(&state).len() <= MAX_LINK);
+        assert_eq!(decode(&encode(&state)).0, state.normalize());
+        refused.map(|why| (before, why))
+    });
+    assert!(
+        matches!(pinned, Some((1.., PinError::TooLong))),
+        "{pinned:?}"
+    );
 }
 
 #[test]
@@ -467,8 +537,8 @@ fn presets_that_do_not_exist_are_named() {
         let (state, notices) = decode(&format!("#v1;m=gpt2@1;vs;m={name}"));
         assert_eq!(notices, [notice]);
         assert_eq!(
-            (state.setup, state.compare),
-            (Setup::of_preset(by_id("gpt2").unwrap()), None)
+            (state.setup, state.pinned),
+            (Setup::of_preset(by_id("gpt2").unwrap()), Vec::new())
         );
     }
     assert_eq!(visit("#v1;m=gpt2@1").broken, None);
@@ -622,12 +692,12 @@ proptest! {
     #[test]
     fn any_state_comes_back_from_its_link(
         setup in setup(),
-        compare in proptest::option::of(setup()),
+        pinned in proptest::collection::vec(setup(), 0..4),
         tab in proptest::option::of("[a-z]{0,8}"),
         stage in proptest::option::of((0..3_u16, 0..99_u16)),
     ) {
         let view = View { tab, stage: stage.map(|(module, pp_rank)| Place { module, pp_rank }) };
-        let state = ShareState { setup, compare, view };
+        let state = ShareState { setup, pinned, view };
         let link = encode(&state);
         prop_assert!(link.len() <= MAX_LINK);
         prop_assert!(link.ends_with(|c: char| c.is_ascii_alphanumeric()), "{}", link);

@@ -239,7 +239,9 @@ impl ImportSession {
             return None;
         }
         let mut state = state.clone();
-        state.compare = state.compare.or_else(|| self.page.compare.clone());
+        if state.pinned.is_empty() {
+            state.pinned.clone_from(&self.page.pinned);
+        }
         state.view.tab = state.view.tab.or_else(|| self.page.view.tab.clone());
         Some(state)
     }
@@ -300,7 +302,7 @@ mod tests {
         assert_eq!(value(FieldId::micro_batch_size), Some(Value::Int(2)));
         assert_eq!(value(FieldId::global_batch_size), Some(Value::Int(64)));
         // The pinned job of the page stays.
-        assert!(page.compare.is_some());
+        assert_eq!(page.pinned.len(), 1);
         // An answer can be changed, and taken back.
         let asked = QuestionKey::Variable("MBS".to_owned());
         assert!(session.question(&asked).is_some());

@@ -6,6 +6,7 @@ use leptos::prelude::*;
 
 use super::columns::{self, Column};
 use super::nearest::nothing_found;
+use super::tradeoff::Tradeoff;
 use super::{Phase, SearchState};
 use crate::report::amount::{Scale, Unit, grouped};
 use crate::search::{Candidate, Space};
@@ -51,6 +52,7 @@ pub(super) fn Layouts() -> impl IntoView {
                 <span>"); no speed is predicted."</span>
             </p>
             <Own />
+            <Tradeoff />
             <p class="layouts-rows">
                 {move || match search.found.read().len() {
                     1 => "1 layout".to_owned(),
@@ -297,11 +299,7 @@ fn Row(
             .get()
             .is_some_and(|own| own.index == candidate.index)
     });
-    let pin = move |_| {
-        if let Some(setup) = search.setup(candidate.index) {
-            search.show_on_page(|page| page.compare = Some(setup));
-        }
-    };
+    let pin = move |_| search.compare(candidate.index);
     view! {
         <tr
             class=if candidate.is_too_large() { "over" } else { "" }

@@ -19,9 +19,19 @@ const MOST: usize = 40;
 /// A job with its result.
 #[derive(Clone)]
 pub(super) struct Column {
-    pub(super) name: String,
-    setup: Setup,
+    pub(super) head: Head,
     outcome: Option<Arc<Outcome>>,
+}
+
+/// The job of a column, and what it is called.
+#[derive(Clone, PartialEq)]
+pub(super) struct Head {
+    pub(super) name: String,
+    pub(super) setup: Setup,
+    /// Whether it is pinned, and so a part of the page's link.
+    pub(super) is_pinned: bool,
+    /// Whether it is kept in this browser, under the name of the column.
+    pub(super) is_kept: bool,
 }
 
 /// Columns are of the same outcome where it is the same allocation: outcomes are never changed.
@@ -31,7 +41,7 @@ impl PartialEq for Column {
             (Some(one), Some(other)) => Arc::ptr_eq(one, other),
             (one, other) => one.is_none() && other.is_none(),
         };
-        self.name == other.name && self.setup == other.setup && is_same_outcome
+        self.head == other.head && is_same_outcome
     }
 }
 
@@ -45,22 +55,26 @@ pub(super) struct Row {
 impl Column {
     /// The job on the page.
     pub(super) fn of_page(setup: &Setup, outcome: Option<Arc<Outcome>>) -> Self {
-        Self {
+        let head = Head {
             name: String::new(),
             setup: setup.clone(),
-            outcome,
-        }
+            is_pinned: false,
+            is_kept: false,
+        };
+        Self { head, outcome }
     }
 
-    /// A kept plan; `None` where its link cannot be read.
-    pub(super) fn of_plan(plan: &Plan) -> Option<Self> {
-        let setup = plan.setup()?;
-        let config = check(&setup.job).config;
-        Some(Self {
-            name: plan.name.clone(),
-            outcome: config.as_ref().map(Outcome::of).map(Arc::new),
-            setup,
-        })
+    /// A job with its result, which is that of an earlier column where that is of the same job.
+    pub(super) fn new(head: Head, earlier: &[Self]) -> Self {
+        let same = earlier.iter().find(|one| one.head.setup == head.setup);
+        let outcome = same.map_or_else(
+            || {
+                let config = check(&head.setup.job).config;
+                config.as_ref().map(Outcome::of).map(Arc::new)
+            },
+            |same| same.outcome.clone(),
+        );
+        Self { head, outcome }
     }
 
     /// Something of the result; a dash where the job cannot run.
@@ -70,6 +84,43 @@ impl Column {
             |outcome| read(outcome, &Summary::new(&outcome.config, &outcome.estimate)),
         )
     }
+}
+
+/// The pinned jobs, and then the kept plans that are not pinned. A pinned job that is kept has the name that it is kept under.
+pub(super) fn heads(pinned: &[Setup], plans: &[Plan]) -> Vec<Head> {
+    let plans = plans.iter();
+    let mut kept: Vec<Head> = plans
+        .filter_map(|plan| {
+            Some(Head {
+                name: plan.name.clone(),
+                setup: plan.setup()?,
+                is_pinned: false,
+                is_kept: true,
+            })
+        })
+        .collect();
+    let numbered = pinned.len() > 1;
+    let pinned = pinned.iter().zip(1..).map(|(setup, number)| {
+        let same = kept.iter().position(|plan| plan.setup == *setup);
+        let mut head = same.map_or_else(
+            || Head {
+                name: if numbered {
+                    format!("Pinned {number}")
+                } else {
+                    String::from("Pinned")
+                },
+                setup: setup.clone(),
+                is_pinned: true,
+                is_kept: false,
+            },
+            |same| kept.remove(same),
+        );
+        head.is_pinned = true;
+        head
+    });
+    let mut heads: Vec<Head> = pinned.collect();
+    heads.append(&mut kept);
+    heads
 }
 
 /// The rows of some columns, the first of which is the job on the page.
@@ -87,7 +138,7 @@ pub(super) fn rows(columns: &[&Column], unit: Unit) -> Vec<Row> {
     };
     let mut rows = vec![
         row("Job", &|column| {
-            let preset = column.setup.preset.as_ref();
+            let preset = column.head.setup.preset.as_ref();
             let model = preset.and_then(PresetRef::label);
             column.result(|outcome, _| job_words(&outcome.config, model))
         }),
@@ -115,7 +166,7 @@ pub(super) fn rows(columns: &[&Column], unit: Unit) -> Vec<Row> {
     rows.extend(differing.take(MOST).map(|id| {
         row(
             id.field().label,
-            &|column| match shown(id.field(), column.setup.job.get(0, *id)) {
+            &|column| match shown(id.field(), column.head.setup.job.get(0, *id)) {
                 text if text.is_empty() => String::from("none"),
                 text => text,
             },
@@ -130,9 +181,9 @@ fn differs(columns: &[&Column], id: FieldId) -> bool {
     let Some((first, rest)) = columns.split_first() else {
         return false;
     };
-    let first = value(&first.setup.job);
+    let first = value(&first.head.setup.job);
     rest.iter().any(|column| {
-        let other = value(&column.setup.job);
+        let other = value(&column.head.setup.job);
         !same(id.field(), first.as_ref(), other.as_ref())
     })
 }

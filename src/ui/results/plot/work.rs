@@ -7,7 +7,7 @@ use crate::config::fields::FieldId;
 use crate::fit::Sweep;
 use crate::formats::state::{PresetRef, Setup};
 use crate::report::caption::job_words;
-use crate::report::curves::Curve;
+use crate::report::curves::{Curve, MOST_CURVES};
 use crate::ui::background::when_idle_after;
 use crate::ui::state::State;
 
@@ -19,13 +19,24 @@ pub(super) fn curves_of(id: FieldId, has_pinned: bool) -> (RwSignal<Vec<Curve>>,
         state.setup.track();
         state.module.track();
         if has_pinned {
-            state.compare.track();
+            state.pinned.track();
         }
     };
     let start = move || {
         let mut open = Vec::new();
-        if has_pinned && let Some(pinned) = state.compare.get() {
-            open.extend(curve(&pinned, "Pinned", state.module.get(), id, None));
+        if has_pinned {
+            let pinned = state.pinned.read();
+            let shown = pinned.len().min(MOST_CURVES - 1);
+            // Lines are worked out from the last one to the first.
+            for (number, pinned) in pinned.iter().take(shown).enumerate().rev() {
+                let number = number + 1;
+                let role = if shown > 1 {
+                    format!("Pinned {number}")
+                } else {
+                    String::from("Pinned")
+                };
+                open.extend(curve(pinned, &role, state.module.get(), id, None));
+            }
         }
         let derived = state.derived_value(id);
         open.extend(curve(

@@ -125,7 +125,7 @@ fn link(run: &Run, comparison: &Comparison) -> String {
             preset: None,
             job: run.job_with_software().unwrap_or_default(),
         },
-        compare: None,
+        pinned: Vec::new(),
         view: View {
             tab: None,
             stage: u16::try_from(comparison.pp_rank)

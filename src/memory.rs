@@ -6,6 +6,7 @@ pub mod blocks;
 pub mod bucket;
 pub mod buffers;
 mod chunk_profile;
+mod chunk_shape;
 mod ep_overlap;
 pub mod fsdp;
 pub mod graph_phase;
@@ -18,6 +19,8 @@ pub mod peak;
 pub mod ranks;
 pub mod savings;
 mod shared;
+mod stage_bytes;
+mod stage_totals;
 pub mod states;
 mod timeline;
 
@@ -28,7 +31,8 @@ use serde::{Deserialize, Serialize};
 pub use assumptions::{assumptions, freezing};
 pub use job_moment::JobMoment;
 pub use ranks::{RankMemory, rank_memory};
-pub(crate) use shared::SharedTables;
+pub(crate) use shared::{SharedTables, TooLarge};
+pub(crate) use stage_bytes::StageBytes;
 pub use timeline::{Timeline, TimelinePoint, timeline};
 
 use crate::config::job::{Config, Module};

@@ -1,11 +1,12 @@
 //! The parts of a chunk with their tapes, each made and run once for all chunks that have it.
 
-use core::cell::OnceCell;
+use core::cell::{OnceCell, RefCell};
 use core::fmt;
 use std::rc::Rc;
 use std::sync::Arc;
 
 use super::graph_phase::GraphPhase;
+use super::stage_totals::ChunkTotals;
 use crate::config::choices::{RecomputeGranularity, RecomputeMethod};
 use crate::config::job::Module;
 use crate::model::sizes::Sizes;
@@ -45,6 +46,8 @@ pub(crate) struct BlockTapes {
     layers: Vec<OnceCell<CompiledTape>>,
     /// By whether a chunk has MTP depths, of which it has all or none, and by whether it has the output layer.
     heads: [[OnceCell<CompiledTape>; 2]; 2],
+    /// The totals of chunks, by the number of their shape and by whether the gradient of their output is retained.
+    chunks: RefCell<Vec<((usize, bool), ChunkTotals)>>,
 }
 
 impl BlockTapes {
@@ -54,6 +57,7 @@ impl BlockTapes {
             embedding: OnceCell::new(),
             layers: vec![OnceCell::new(); architecture.specs().len()],
             heads: Default::default(),
+            chunks: RefCell::default(),
         }
     }
 }
@@ -98,9 +102,12 @@ impl<'a> CompiledTapes<'a> {
         tapes: Rc<BlockTapes>,
     ) -> Self {
         Self {
+            sizes: Sizes::new(m),
+            architecture,
+            graph_phase: GraphPhase::Plain,
+            gradient_bucket: 0,
             tapes,
             shared: true,
-            ..Self::new(m, architecture, GraphPhase::Plain, 0)
         }
     }
 
@@ -126,6 +133,25 @@ impl<'a> CompiledTapes<'a> {
     /// The shapes behind the tapes.
     pub(crate) fn sizes(&self) -> &Sizes<'a> {
         &self.sizes
+    }
+
+    /// The totals of chunks of a shape, which `profile` works out the first time. Whether the gradient of a chunk's output is
+    /// `retained` depends on the stage.
+    pub(crate) fn totals(
+        &self,
+        shape: usize,
+        retained: bool,
+        profile: impl FnOnce() -> ChunkTotals,
+    ) -> ChunkTotals {
+        let of = (shape, retained);
+        let known = self.tapes.chunks.borrow();
+        if let Some((_, totals)) = known.iter().find(|(known, _)| *known == of) {
+            return *totals;
+        }
+        drop(known);
+        let totals = profile();
+        self.tapes.chunks.borrow_mut().push((of, totals));
+        totals
     }
 
     /// The tape of one kind of block of a chunk.

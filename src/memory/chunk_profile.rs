@@ -5,9 +5,10 @@ use core::ops::Range;
 use super::blocks::{Block, BlockKind, CompiledTapes, attention_mask, blocks, deferred_logits};
 use super::fsdp::in_flight::BlockInFlight;
 use super::graph_phase::GraphPhase;
+use super::stage_totals::ChunkTotals;
 use crate::config::job::Module;
 use crate::model::tape::liveness::{PassKind, Peak, TRANSIENT, Usage};
-use crate::model::tape::{Family, block};
+use crate::model::tape::{ActivationTensor, Family, block};
 use crate::parallel::stages::Chunk;
 use crate::units::multiply;
 
@@ -216,6 +217,23 @@ impl<'t> ChunkProfile<'t> {
         passes.forward = passes.forward_peak();
         passes.backward = passes.backward_peak(retained);
         passes
+    }
+
+    /// The sizes of the chunk.
+    pub(crate) fn totals(&self) -> ChunkTotals {
+        let attributes = self.blocks.iter().flat_map(|b| b.compiled.attributes());
+        ChunkTotals {
+            kept: self.kept,
+            forward: self.forward.usage,
+            backward: self.backward.usage,
+            received: self.received,
+            sent: self.sent,
+            deferred: self.deferred,
+            deferrals: self.deferrals,
+            attributes: attributes
+                .map(ActivationTensor::allocated)
+                .fold(0, u64::saturating_add),
+        }
     }
 
     /// The blocks whose large tensors are on the host while one is at work, or after all of them. Offloading makes

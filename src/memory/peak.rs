@@ -15,17 +15,19 @@ use super::blocks::{BlockTapes, CompiledTapes, prefetched};
 use super::bucket::Bucket;
 use super::buffers::{Buffer, BufferKind, BufferRules, Site};
 use super::chunk_profile::{ChunkPeak, ChunkProfile, Pass};
+use super::chunk_shape::StageShape;
 use super::ep_overlap::{OverlapPeak, overlap};
 use super::fsdp::FsdpModel;
 use super::graph_phase::GraphPhase;
 use super::parameters::{Parameters, PartTable};
 use super::shared::ParameterTables;
+use super::stage_totals::{StagePlace, StageTotals};
 use super::states::{Held, StateRules, step_copies};
 use crate::config::job::Module;
-use crate::model::tape::liveness::{TRANSIENT, Usage};
+use crate::model::tape::liveness::Usage;
 use crate::model::{Architecture, PartCounts};
 use crate::parallel::groups::View;
-use crate::parallel::schedule::{ChunkBytes, Moment, Schedule, ScheduleInput};
+use crate::parallel::schedule::{Moment, Schedule, ScheduleInput};
 use crate::parallel::stages::Chunk;
 use crate::units::Bytes;
 
@@ -66,9 +68,8 @@ pub(crate) struct Standing {
 
 /// The schedule of one stage with the profiles of its chunks, from which the memory at any moment follows.
 pub(crate) struct StageReplay<'t> {
-    pub(crate) schedule: Schedule,
+    pub(crate) totals: StageTotals,
     pub(crate) chunks: Vec<ChunkProfile<'t>>,
-    pub(crate) weights: Vec<ChunkBytes>,
     pub(crate) retained: bool,
     /// A cache of the peaks of pairs of chunks whose passes run at once.
     overlaps: RefCell<Vec<((u32, u32), OverlapPeak)>>,
@@ -113,6 +114,11 @@ impl<'a> Stages<'a> {
             fsdp: None,
             standing,
         }
+    }
+
+    /// The parts of the module.
+    pub(crate) fn architecture(&self) -> &'a Architecture {
+        self.architecture
     }
 
     /// The chunks of a stage and their parts.
@@ -188,10 +194,9 @@ impl<'a> Stages<'a> {
         }
     }
 
-    /// The schedule of a stage with the weight of every chunk.
-    pub(crate) fn replay(&self, pp_rank: u32, graph_phase: GraphPhase) -> StageReplay<'_> {
+    /// The schedule of a stage and its place in the pipeline.
+    fn place(&self, pp_rank: u32, graph_phase: GraphPhase) -> StagePlace {
         let m = self.m;
-        let tapes = self.tapes(graph_phase);
         let narrow = |n: u64| u32::try_from(n).unwrap_or(u32::MAX);
         // Modules on other ranks are stages of the same pipeline; none of them can interleave.
         let (before, after) = if m.stages.vpp().is_none() {
@@ -230,7 +235,20 @@ impl<'a> Stages<'a> {
         let plain = pipelined && m.stages.vpp().is_none();
         // While a graph is captured backwards, the gradient of the graph after it stays.
         let captured = graph_phase == GraphPhase::Capture;
-        let retained = plain && !last || captured;
+        StagePlace {
+            schedule,
+            pipelined,
+            retained: plain && !last || captured,
+            captured,
+        }
+    }
+
+    /// The schedule of a stage with the profile of every chunk.
+    pub(crate) fn replay(&self, pp_rank: u32, graph_phase: GraphPhase) -> StageReplay<'_> {
+        let m = self.m;
+        let tapes = self.tapes(graph_phase);
+        let place = self.place(pp_rank, graph_phase);
+        let retained = place.retained;
         let prefetched = prefetched(m, tapes, pp_rank);
         let chunks: Vec<ChunkProfile<'_>> = m
             .stages
@@ -242,30 +260,39 @@ impl<'a> Stages<'a> {
                 ChunkProfile::new(m, tapes, chunk, retained, prefetched, fsdp)
             })
             .collect();
-        let weights = chunks
-            .iter()
-            .map(|passes| ChunkBytes {
-                stored: passes.kept_total,
-                forward: passes.forward.total.saturating_sub(passes.kept_total),
-                backward: passes.backward.total.saturating_sub(passes.kept_total),
-                idle: 2 * passes.received,
-                input_grad: if pipelined { passes.received } else { 0 },
-                output_grad: if retained && !captured {
-                    passes.sent
-                } else {
-                    0
-                },
-                deferred: passes.deferred,
-                deferrals: passes.deferrals,
-            })
-            .collect();
+        let totals = chunks.iter().map(ChunkProfile::totals).collect();
         StageReplay {
-            schedule,
+            totals: StageTotals::new(&place, totals),
             chunks,
-            weights,
             retained,
             overlaps: RefCell::default(),
         }
+    }
+
+    /// The totals of a stage's chunks, those of chunks with the same shape and tapes worked out once. The stages are
+    /// [shared](Self::shared).
+    pub(crate) fn totals(&self, shape: &StageShape) -> StageTotals {
+        let (m, tapes) = (self.m, &self.tapes);
+        let place = self.place(shape.pp_rank, GraphPhase::Plain);
+        let prefetched = prefetched(m, tapes, shape.pp_rank);
+        let chunks = m.stages.rank(shape.pp_rank).iter();
+        let totals = chunks.zip(&shape.chunks).map(|(chunk, shape)| {
+            let profile = || {
+                let fsdp = Vec::new();
+                ChunkProfile::new(m, tapes, chunk, place.retained, prefetched, fsdp).totals()
+            };
+            // What waits on the GPU for a later pass depends on the other chunks of the stage.
+            match prefetched {
+                Some(_) => profile(),
+                None => tapes.totals(*shape, place.retained, profile),
+            }
+        });
+        StageTotals::new(&place, totals.collect())
+    }
+
+    /// The memory of a stage between iterations.
+    pub(crate) fn standing_of(&self, pp_rank: u32) -> Standing {
+        self.standing(pp_rank, &self.chunks(pp_rank))
     }
 
     fn standing(&self, pp_rank: u32, chunks: &[ChunkEstimate]) -> Standing {
@@ -316,6 +343,13 @@ impl<'a> Stages<'a> {
     }
 }
 
+impl Standing {
+    /// All states and buffers.
+    pub(crate) fn total(&self) -> Bytes {
+        self.memory.iter().copied().sum()
+    }
+}
+
 /// Copies that the optimizer step makes.
 #[derive(Clone, Copy)]
 pub(crate) struct Copies {
@@ -328,16 +362,14 @@ pub(crate) struct Copies {
 impl StageReplay<'_> {
     /// The heaviest moment.
     pub(crate) fn peak(&self) -> Moment {
-        self.schedule
-            .peak_with(&self.weights, &|forward, backward| {
-                self.overlap(forward, backward).total
-            })
+        let overlap = |forward, backward| self.overlap(forward, backward).total;
+        self.totals.peak(&overlap)
     }
 
     /// Heaviest moments of equal shares of the steps.
     pub(crate) fn timeline(&self, points: u32) -> Vec<Moment> {
         let overlap = |forward, backward| self.overlap(forward, backward).total;
-        self.schedule.timeline_with(&self.weights, &overlap, points)
+        self.totals.timeline(&overlap, points)
     }
 
     /// A forward pass of one chunk and a backward pass of another at once.
@@ -361,26 +393,14 @@ impl StageReplay<'_> {
 
     /// Of a step with both passes: the two chunks and their heaviest moment.
     pub(crate) fn both(&self, moment: &Moment) -> Option<(u32, u32, OverlapPeak)> {
-        let step = self.schedule.step(moment.step)?;
+        let step = self.totals.schedule.step(moment.step)?;
         let (forward, backward) = (step.forward?.chunk, step.backward?.chunk);
         Some((forward, backward, self.overlap(forward, backward)))
     }
 
-    /// Bytes that attributes of modules keep between iterations.
-    pub(crate) fn attributes(&self) -> Bytes {
-        let blocks = self.chunks.iter().flat_map(|chunk| &chunk.blocks);
-        let tensors = blocks.flat_map(|block| block.compiled.attributes());
-        tensors.map(|tensor| Bytes(tensor.allocated())).sum()
-    }
-
-    /// What chunks hold between steps.
-    pub(crate) fn idle(&self) -> Bytes {
-        self.weights.iter().map(|w| Bytes(w.idle)).sum()
-    }
-
     /// The pass at work at a moment and its chunk.
     pub(crate) fn pass(&self, moment: &Moment) -> Option<(usize, &ChunkPeak, bool)> {
-        let step = self.schedule.step(moment.step)?;
+        let step = self.totals.schedule.step(moment.step)?;
         let (pass, backward) = match (step.forward, step.backward) {
             (Some(pass), _) => (pass, false),
             (None, Some(pass)) => (pass, true),
@@ -401,35 +421,14 @@ impl StageReplay<'_> {
 
     /// Bytes by use at a moment.
     pub(crate) fn usage(&self, moment: &Moment) -> Usage {
-        let mut usage = Usage::default();
         let both = self.both(moment);
-        let at_work = if both.is_some() {
-            None
-        } else {
-            self.pass(moment)
-        };
-        for (index, (passes, live)) in self.chunks.iter().zip(&moment.live).enumerate() {
-            let working = at_work.as_ref().is_some_and(|(chunk, ..)| *chunk == index)
-                || both.is_some_and(|(_, backward, _)| backward as usize == index);
-            usage.add_many(
-                &passes.kept,
-                u64::from(*live).saturating_sub(u64::from(working)),
-            );
-        }
-        if let Some((_, peak, _)) = at_work {
-            usage.add(&peak.usage);
-        }
-        if let Some((.., overlap)) = both {
-            usage.add(&overlap.usage);
-        }
-        let left = moment.left + moment.deferred;
-        usage.add_to(TRANSIENT, u64::try_from(left).unwrap_or(u64::MAX));
-        usage
+        let both = both.map(|(_, backward, overlap)| (backward, overlap.usage));
+        self.totals.usage(moment, both)
     }
 
     /// What a moment is about.
     pub(crate) fn moment(&self, moment: &Moment) -> PeakMoment {
-        let step = self.schedule.step(moment.step);
+        let step = self.totals.schedule.step(moment.step);
         let (forward, backward) = step.map_or((None, None), |step| (step.forward, step.backward));
         let overlap = self.both(moment).map(|(.., overlap)| overlap);
         let at_work = match &overlap {

@@ -1,15 +1,17 @@
 //! What layouts of one model have in common, for a search through many of them: parameters, tapes, and the memory between
 //! iterations. Each is worked out once for all layouts that agree in what it depends on.
 
+use core::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use super::blocks::{BlockTapes, retains_output_gradients};
 use super::buffers::BufferRules;
+use super::chunk_shape::{ChunkShapes, StageShape};
 use super::job_moment::JobMoment;
 use super::parameters::PartTable;
-use super::peak::{KnownParameters, KnownStanding, Stages};
-use super::{StageEstimate, peak, states_of_stages};
+use super::peak::{KnownParameters, KnownStanding, Stages, Standing};
+use super::{StageBytes, peak, states_of_stages};
 use crate::config::job::Module;
 use crate::config::layers::Layers;
 use crate::model::Architecture;
@@ -68,6 +70,40 @@ pub(crate) struct ParameterTables {
     pub(crate) local: PartTable,
     pub(crate) buffers: Rc<BufferRules>,
     pub(crate) parameters: Rc<KnownParameters>,
+    shapes: ChunkShapes,
+}
+
+/// The memory of a layout's stages between iterations.
+#[derive(Default)]
+struct StandingTables {
+    by_parts: Rc<KnownStanding>,
+    by_pp_rank: RefCell<Vec<(u32, Standing)>>,
+}
+
+impl StandingTables {
+    fn of(&self, stages: &Stages<'_>, shape: &StageShape) -> Standing {
+        let mut known = self.by_pp_rank.borrow_mut();
+        if let Some((_, standing)) = known.iter().find(|(of, _)| *of == shape.pp_rank) {
+            return *standing;
+        }
+        let standing = stages.standing_of(shape.pp_rank);
+        known.push((shape.pp_rank, standing));
+        standing
+    }
+}
+
+/// With which micro batches a layout needs too much.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum TooLarge {
+    /// With its own; with a larger one fewer micro batches may be in flight.
+    WithThisMicroBatch,
+    /// With its own and all larger ones: states, buffers and the heaviest pass of one micro batch are too much already.
+    WithLargerMicroBatches,
+}
+
+/// Whether every pass needs at least as much with a larger micro batch. Not so where large tensors go to the host.
+fn grows_with_micro_batch(m: &Module) -> bool {
+    m.args.cpu_offloading_num_layers == 0 && !m.args.fine_grained_activation_offloading
 }
 
 /// What layouts of one model have in common. All layouts must be of jobs that differ only in parallel sizes, the number of GPUs,
@@ -78,7 +114,7 @@ pub(crate) struct SharedTables {
     parameters: BTreeMap<ParameterKey, Rc<ParameterTables>>,
     tapes: BTreeMap<TapeKey, Rc<BlockTapes>>,
     /// Of the latest layouts, which differ only in what is recomputed.
-    standing: Option<(StandingKey, Rc<KnownStanding>)>,
+    standing: Option<(StandingKey, Rc<StandingTables>)>,
 }
 
 impl SharedTables {
@@ -94,35 +130,54 @@ impl SharedTables {
             && m.hybrid.is_none()
     }
 
-    /// The stage that needs most in later iterations, the first of several; `None` where a stage has a peak that is
-    /// `too_large`. Its pipeline rank and its estimate are those of [`estimate`](super::estimate).
+    /// The stage that needs most in later iterations, the first of several. Its pipeline rank and its bytes are those of
+    /// [`estimate`](super::estimate).
+    ///
+    /// # Errors
+    /// Where a stage has a peak that is `too_large`.
     pub(crate) fn worst_stage(
         &mut self,
         m: &Module,
         too_large: impl Fn(Bytes) -> bool,
-    ) -> Option<(u32, StageEstimate)> {
+    ) -> Result<(u32, StageBytes), TooLarge> {
         let key = self.key(m);
         let tables = self.tables(key, m);
         let tapes = self.tapes(key, m, &tables.architecture);
         let standing = self.standing(key, m);
-        let stages = Stages::shared(m, &tables, tapes, standing);
-        let mut worst: Option<(u32, StageEstimate)> = None;
-        for pp_rank in 0..m.stages.pp() {
-            if stages.needs_no_more_than_before(pp_rank) {
-                continue;
-            }
-            let stage = stages.estimate(pp_rank, JobMoment::default());
+        let stages = Stages::shared(m, &tables, tapes, standing.by_parts.clone());
+        let shapes = tables.shapes.heaviest_stages(m, &stages);
+        let mut worst: Option<(u32, StageBytes)> = None;
+        let mut offer = |pp_rank, stage: StageBytes| {
             if too_large(stage.total) {
-                return None;
+                return Err(TooLarge::WithThisMicroBatch);
             }
-            if worst
-                .as_ref()
-                .is_none_or(|(_, worst)| stage.total > worst.total)
-            {
+            if worst.is_none_or(|(_, worst)| stage.total > worst.total) {
                 worst = Some((pp_rank, stage));
             }
+            Ok(())
+        };
+        if m.args.overlap_moe_expert_parallel_comm {
+            for pp_rank in shapes.iter().map(|shape| shape.pp_rank) {
+                let estimate = stages.estimate(pp_rank, JobMoment::default());
+                offer(pp_rank, StageBytes::from(&estimate))?;
+            }
+        } else {
+            let bytes = |shape: &StageShape| (standing.of(&stages, shape), stages.totals(shape));
+            let of_stages: Vec<_> = shapes.iter().map(bytes).collect();
+            for (standing, totals) in &of_stages {
+                if too_large(standing.total() + totals.heaviest_pass()) {
+                    return Err(if grows_with_micro_batch(m) {
+                        TooLarge::WithLargerMicroBatches
+                    } else {
+                        TooLarge::WithThisMicroBatch
+                    });
+                }
+            }
+            for (shape, (standing, totals)) in shapes.iter().zip(&of_stages) {
+                offer(shape.pp_rank, stages.bytes(standing, totals))?;
+            }
         }
-        worst
+        worst.ok_or(TooLarge::WithThisMicroBatch)
     }
 
     /// The most bytes that the model states of a stage take.
@@ -156,6 +211,7 @@ impl SharedTables {
                 local: PartTable::local(&architecture),
                 buffers: Rc::new(BufferRules::new(m, &architecture)),
                 parameters: Rc::default(),
+                shapes: ChunkShapes::default(),
                 architecture,
             })
         });
@@ -191,7 +247,7 @@ impl SharedTables {
         known.clone()
     }
 
-    fn standing(&mut self, parameters: ParameterKey, m: &Module) -> Rc<KnownStanding> {
+    fn standing(&mut self, parameters: ParameterKey, m: &Module) -> Rc<StandingTables> {
         let key = StandingKey {
             parameters,
             pp: m.pp,

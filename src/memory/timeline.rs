@@ -95,10 +95,10 @@ pub fn timeline(config: &Config, stage: StageRef, points: u32) -> Option<Timelin
     let mut step = Usage::default();
     step.add_to(
         TRANSIENT,
-        (replay.idle() + replay.attributes() + copies.kept + copies.during).0,
+        (replay.totals.idle() + replay.totals.attributes() + copies.kept + copies.during).0,
     );
     Some(Timeline {
-        steps: replay.schedule.len(),
+        steps: replay.totals.schedule.len(),
         points,
         optimizer_step: with(&step),
         steady: held.steady,

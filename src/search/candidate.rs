@@ -5,11 +5,12 @@ use serde::{Deserialize, Serialize};
 use super::bubble::Bubbles;
 use super::comparison::SHORT_SEQUENCE;
 use super::placement::Crossing;
-use super::traffic::{Traffic, traffic};
+use super::traffic::{Traffic, traffic_of};
 use crate::config::job::{Config, Module};
+use crate::memory::bucket::Bucket;
 use crate::memory::overhead::memory_range;
 use crate::memory::savings::{Choice, choice_of, chunk_work, recomputed};
-use crate::memory::{Estimate, StageEstimate, StageRef};
+use crate::memory::{Estimate, StageRef};
 use crate::units::Bytes;
 
 /// A legal combination with its derived sizes, its memory and what it costs.
@@ -51,7 +52,7 @@ pub struct Candidate {
     pub recomputed_ppm: u64,
     /// The recomputed floating-point operations of one GPU in one iteration.
     pub recomputed_flops: u64,
-    /// What a GPU of the worst stage sends in one step. See [`traffic`].
+    /// What a GPU of the worst stage sends in one step. See [`traffic`](super::traffic()).
     pub traffic: Traffic,
     /// The same as operations that the GPU could do meanwhile, in millionths of those of its passes. See
     /// [`Traffic::operations`].
@@ -61,20 +62,21 @@ pub struct Candidate {
 }
 
 /// The stage of a job with the largest peak, and the rank that runs it.
-pub(super) struct WorstStage<'e> {
+pub(super) struct WorstStage {
     pub(super) at: StageRef,
-    pub(super) estimate: &'e StageEstimate,
+    /// The memory of the stage by bucket.
+    pub(super) memory: [Bytes; Bucket::COUNT],
     /// The peak of the rank, which may run stages of other modules too.
     pub(super) peak: Bytes,
     /// What CUDA graphs of the rank reserve beyond the peak.
     pub(super) graphs: Bytes,
 }
 
-impl<'e> WorstStage<'e> {
-    pub(super) fn of(estimate: &'e Estimate) -> Option<Self> {
+impl WorstStage {
+    pub(super) fn of(estimate: &Estimate) -> Option<Self> {
         Some(Self {
             at: estimate.worst,
-            estimate: estimate.worst_stage()?,
+            memory: estimate.worst_stage()?.memory,
             peak: estimate.worst_rank.total,
             graphs: estimate.worst_rank.graphs,
         })
@@ -86,7 +88,7 @@ impl Candidate {
     pub(super) fn new(
         index: u64,
         config: &Config,
-        worst_stage: &WorstStage<'_>,
+        worst_stage: &WorstStage,
         bubbles: &mut Bubbles,
     ) -> Option<Self> {
         let (worst, peak) = (worst_stage.at, worst_stage.peak);
@@ -98,7 +100,7 @@ impl Candidate {
         let device = memory_range(m, peak, worst_stage.graphs);
         let pp_rank = u32::try_from(worst.pp_rank).ok()?;
         let mut sent = Traffic::default();
-        for of_group in traffic(m, worst_stage.estimate, pp_rank, choice) {
+        for of_group in traffic_of(m, &worst_stage.memory, pp_rank, choice) {
             sent += of_group.traffic;
         }
         Some(Self {

@@ -318,6 +318,11 @@ impl Space {
         self.dimensions.iter().rposition(decides) == Some(level)
     }
 
+    /// The place of an axis among those that vary.
+    pub(super) fn level(&self, axis: Axis) -> Option<usize> {
+        self.dimensions.iter().position(|d| d.axis == axis)
+    }
+
     /// The number of combinations that share all digits of their index up to and including `level`.
     pub(super) fn combinations_below(&self, level: usize) -> u64 {
         let later = self.dimensions.iter().skip(level + 1);

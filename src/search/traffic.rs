@@ -95,8 +95,19 @@ pub fn traffic(
     pp_rank: u32,
     choice: Choice,
 ) -> Vec<GroupTraffic> {
-    let sent = Sent::new(m, stage, pp_rank, choice);
-    let of = |kind: GroupKind| {
+    let all = traffic_of(m, &stage.memory, pp_rank, choice);
+    all.filter(|of| of.traffic != Traffic::default()).collect()
+}
+
+/// What a GPU of a stage with this memory by bucket sends in one step, by group.
+pub(super) fn traffic_of(
+    m: &Module,
+    memory: &[Bytes; Bucket::COUNT],
+    pp_rank: u32,
+    choice: Choice,
+) -> impl Iterator<Item = GroupTraffic> {
+    let sent = Sent::new(m, memory, pp_rank, choice);
+    let of = move |kind: GroupKind| {
         let group = group(m, kind);
         let (bytes, pattern) = sent.of(kind);
         let mut traffic = split(bytes, group, pattern);
@@ -109,8 +120,7 @@ pub fn traffic(
             traffic,
         }
     };
-    let all = GroupKind::ALL.into_iter().map(of);
-    all.filter(|of| of.traffic != Traffic::default()).collect()
+    GroupKind::ALL.into_iter().map(of)
 }
 
 /// Splits what a rank sends. Of a ring, one of the ranks that share a domain sends out of it; of an all-to-all, every rank
@@ -163,7 +173,7 @@ fn others_share(whole: u128, n: u64) -> u128 {
 }
 
 impl Sent {
-    fn new(m: &Module, stage: &StageEstimate, pp_rank: u32, choice: Choice) -> Self {
+    fn new(m: &Module, memory: &[Bytes; Bucket::COUNT], pp_rank: u32, choice: Choice) -> Self {
         let micro_batches = u128::from(m.num_microbatches);
         let mut layers: Vec<((Layer, Again), u128)> = Vec::new();
         let mut count = |layer: Layer, again: Again| {
@@ -203,7 +213,7 @@ impl Sent {
             2 => 2 * chunks - 1,
             _ => 2 * chunks,
         };
-        let bytes = |bucket| u128::from(stage.bytes(bucket).0);
+        let bytes = |bucket: Bucket| memory.get(bucket as usize).map_or(0, |b| u128::from(b.0));
         let data = |weights, grads, n| data(m, bytes(weights), bytes(grads), n);
         Self {
             tensor: each.tensor * micro_batches,

@@ -1,6 +1,7 @@
 //! `search`: tries the combinations of a range of a space.
 
 use core::ops::Range;
+use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
@@ -13,7 +14,7 @@ use crate::config::problem::{Problem, Severity};
 use crate::config::raw::RawJob;
 use crate::config::{Prepared, validate};
 use crate::memory::overhead::memory_range;
-use crate::memory::{SharedTables, StageRef, estimate_within, largest_states};
+use crate::memory::{self, SharedTables, StageRef, estimate_within, largest_states};
 use crate::units::Bytes;
 
 /// Rules whose violation is a warning in a job's check, since only Megatron's scheduler refuses it when training starts. A
@@ -40,8 +41,9 @@ pub struct Slice {
     pub refused: Vec<(String, u64)>,
     /// The numbers of combinations with a size above its bound, by the first such axis.
     pub out_of_bounds: Vec<(Axis, u64)>,
-    /// The number of combinations that were skipped together because the model states alone are more than a GPU has, whatever
-    /// the micro batch and what is recomputed. Some of them may be refused. 0 with [`Keep::Legal`].
+    /// The number of combinations that were skipped because the model states alone are more than a GPU has, whatever the micro
+    /// batch and what is recomputed, or because a single micro batch is too large that is smaller than theirs. Some of them may
+    /// be refused. 0 with [`Keep::Legal`].
     pub cannot_fit: u64,
     /// The number of other legal combinations within all bounds.
     pub legal: u64,
@@ -65,6 +67,17 @@ enum Trial {
     Legal(Option<Candidate>),
     /// The combination is legal and does not fit the GPU, and there is one nearer to fitting.
     TooLarge,
+    /// The same, and no combination fits that differs from it only in a larger micro batch.
+    TooLargeWithLargerMicroBatches,
+}
+
+impl From<memory::TooLarge> for Trial {
+    fn from(too_large: memory::TooLarge) -> Self {
+        match too_large {
+            memory::TooLarge::WithThisMicroBatch => Self::TooLarge,
+            memory::TooLarge::WithLargerMicroBatches => Self::TooLargeWithLargerMicroBatches,
+        }
+    }
 }
 
 /// Tries the combinations of a range of indices in order. Ends after `steps` checks of jobs; [`Slice::next`] then has the
@@ -96,6 +109,7 @@ impl Searcher {
             job: space.base.clone(),
             args: Vec::new(),
             chosen: Vec::new(),
+            too_large: BTreeSet::new(),
             checks: 0,
             known: self,
         };
@@ -163,6 +177,9 @@ struct Walk<'s> {
     args: Vec<Args>,
     /// The values of the last combination that were accepted: up to the level where it was refused, or all.
     chosen: Vec<Pick>,
+    /// The values of the micro batch axis and those after it with which no combination fits that has the chosen values of the
+    /// axes before, and as large a micro batch or a larger one: their values after the micro batch, as one number.
+    too_large: BTreeSet<u64>,
     /// The number of jobs checked.
     checks: u32,
     known: &'s mut Searcher,
@@ -192,7 +209,7 @@ impl Walk<'_> {
                     slice.cannot_fit += skipped;
                     skipped
                 }
-                Trial::TooLarge => {
+                Trial::TooLarge | Trial::TooLargeWithLargerMicroBatches => {
                     slice.legal += 1;
                     slice.too_large += 1;
                     1
@@ -235,10 +252,22 @@ impl Walk<'_> {
         self.chosen.truncate(common);
         self.args.truncate(common);
         let last = picks.len().saturating_sub(1);
+        let micro_batch = self.space.level(Axis::MicroBatch);
+        if micro_batch.is_none_or(|level| common < level) {
+            self.too_large.clear();
+        }
+        let after_micro_batch = micro_batch.map(|level| self.space.combinations_below(level));
         let levels = self.space.dimensions.iter().zip(picks).enumerate();
         for (level, (dimension, pick)) in levels.skip(common) {
             if matches!(pick, Pick::Size(size) if size > dimension.at_most) {
                 return Trial::OutOfBounds(level, dimension.axis);
+            }
+            if let (Some(below), true) = (after_micro_batch, nearest.is_some()) {
+                // Smaller micro batches with all values after it are too large, or one with these values.
+                let all = micro_batch == Some(level) && self.too_large.len() as u64 == below;
+                if all || level == last && self.too_large.contains(&(at % below)) {
+                    return Trial::CannotFit(level);
+                }
             }
             let mut args = self.args.last().unwrap_or(prepared.args()).clone();
             let digit = usize::try_from(self.space.digit(at, level)).unwrap_or(usize::MAX);
@@ -246,7 +275,13 @@ impl Walk<'_> {
                 Prepared::set(&mut args, *field, value.clone());
             }
             if level == last {
-                return self.try_args(prepared, args, at, nearest);
+                let tried = self.try_args(prepared, args, at, nearest);
+                if let (Trial::TooLargeWithLargerMicroBatches, Some(below)) =
+                    (&tried, after_micro_batch)
+                {
+                    self.too_large.insert(at % below);
+                }
+                return tried;
             }
             if !dimension.rules.is_empty() {
                 self.checks += 1;
@@ -312,17 +347,18 @@ impl Walk<'_> {
     fn estimated(&mut self, at: u64, config: &Config, too_large: impl Fn(Bytes) -> bool) -> Trial {
         let Searcher { bubbles, shared } = &mut *self.known;
         let candidate = if let Some(m) = shareable(config) {
-            let Some((pp_rank, estimate)) = shared.worst_stage(m, too_large) else {
-                return Trial::TooLarge;
+            let (pp_rank, stage) = match shared.worst_stage(m, too_large) {
+                Ok(worst) => worst,
+                Err(too_large) => return too_large.into(),
             };
             let worst = WorstStage {
                 at: StageRef {
                     module: 0,
                     pp_rank: usize::try_from(pp_rank).unwrap_or(usize::MAX),
                 },
-                peak: estimate.total,
-                graphs: estimate.graphs,
-                estimate: &estimate,
+                peak: stage.total,
+                graphs: stage.graphs,
+                memory: stage.memory,
             };
             Candidate::new(at, config, &worst, bubbles)
         } else {

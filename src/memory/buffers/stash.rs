@@ -132,6 +132,6 @@ fn in_flight(replay: &StageReplay<'_>) -> u64 {
         .collect();
     let stored = |chunk: u32| weights.get(chunk as usize).map_or(0, |chunk| chunk.stored);
     let pair = |up: u32, down: u32| stored(up).max(stored(down).saturating_add(1));
-    let most = replay.schedule.peak_with(&weights, &pair);
+    let most = replay.totals.schedule.peak_with(&weights, &pair);
     u64::try_from(most.bytes).unwrap_or(u64::MAX)
 }

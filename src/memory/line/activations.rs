@@ -71,7 +71,7 @@ fn optimizer_step(
     terms: &mut Terms,
 ) {
     let what = "last input of each chunk and its gradient";
-    terms.plain(what, TRANSIENT, replay.idle().0, 1, INPUT_TENSOR);
+    terms.plain(what, TRANSIENT, replay.totals.idle().0, 1, INPUT_TENSOR);
     for block in replay.chunks.iter().flat_map(|chunk| &chunk.blocks) {
         for tensor in block.compiled.attributes() {
             terms.tensor("token dispatcher", tensor, TRANSIENT, false, 1);

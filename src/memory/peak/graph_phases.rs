@@ -1,17 +1,19 @@
 //! What a stage needs before CUDA graphs are captured, while they are, and after. The largest of these is what
 //! `torch.cuda.max_memory_allocated` shows: nothing resets it.
 
-use super::{Copies, PassName, PeakMoment, Stages};
+use super::{Copies, PassName, PeakMoment, Stages, Standing};
 use crate::config::choices::CudaGraphImpl;
 use crate::config::job::Module;
 use crate::memory::bucket::Bucket;
 use crate::memory::buffers::{Buffer, graphs, stash};
 use crate::memory::graph_phase::GraphPhase;
+use crate::memory::stage_totals::StageTotals;
 use crate::memory::states::made_by_first_step;
-use crate::memory::{JobMoment, MomentPeak, StageEstimate};
+use crate::memory::{JobMoment, MomentPeak, StageBytes, StageEstimate};
 use crate::model::LayerSpec;
 use crate::model::tape::Capture;
 use crate::model::tape::liveness::{TRANSIENT, Usage};
+use crate::parallel::schedule::Moment;
 use crate::units::Bytes;
 
 /// What a stage needs in one part of the job's life, from which its memory at every moment of the job follows.
@@ -38,7 +40,42 @@ struct AtMoment {
     at: PeakMoment,
 }
 
-impl PhaseMemory<'_> {
+impl<'s> PhaseMemory<'s> {
+    /// The memory of a stage whose passes have their peak at `moment`, with this usage. The peak has no name yet, and buffers
+    /// are those of all phases.
+    fn new(
+        m: &'s Module,
+        graph_phase: GraphPhase,
+        standing: &Standing,
+        totals: &StageTotals,
+        moment: &Moment,
+        usage: Usage,
+    ) -> Self {
+        let copies = standing.copies;
+        Self {
+            m,
+            graph_phase,
+            standing: standing.memory,
+            passes: Bytes(u64::try_from(moment.bytes).unwrap_or(u64::MAX)),
+            usage,
+            at: PeakMoment::default(),
+            between: totals.idle() + totals.attributes() + copies.kept,
+            during_step: copies.during,
+        }
+    }
+
+    /// Bytes that CUDA graphs keep reserved beyond the memory at a moment; of the capture, the whole pool.
+    fn graphs(&self, at: &AtMoment) -> Bytes {
+        match (self.graph_phase, self.m.args.cuda_graph_impl) {
+            (GraphPhase::Capture, _) => self.passes,
+            // One graph of all passes leaves all that they need in its pool.
+            (_, CudaGraphImpl::FullIteration) => {
+                (at.steady + self.during_step + self.passes).saturating_sub(at.total)
+            }
+            _ => Bytes::ZERO,
+        }
+    }
+
     /// The memory at a moment of the job.
     fn at(&self, moment: JobMoment) -> AtMoment {
         let captures = self.graph_phase == GraphPhase::Capture;
@@ -178,6 +215,22 @@ impl Stages<'_> {
         self.m.args.cuda_graph_warmup_steps > 0
     }
 
+    /// What a stage without CUDA graphs, paged stash and overlapping passes needs in later iterations: the bytes of
+    /// [`estimate`](Self::estimate), from totals that layouts share.
+    pub(crate) fn bytes(&self, standing: &Standing, totals: &StageTotals) -> StageBytes {
+        // No step has both passes.
+        let moment = totals.peak(&|_, _| 0);
+        let usage = totals.usage(&moment, None);
+        let graph_phase = GraphPhase::Plain;
+        let phase = PhaseMemory::new(self.m, graph_phase, standing, totals, &moment, usage);
+        let at = phase.at(JobMoment::default());
+        StageBytes {
+            graphs: phase.graphs(&at),
+            memory: at.memory,
+            total: at.total,
+        }
+    }
+
     /// What a stage needs in one part of the job's life. Of the capture, `graphs` is the whole pool.
     pub(crate) fn need(
         &self,
@@ -187,41 +240,32 @@ impl Stages<'_> {
     ) -> StageEstimate {
         let mut chunks = self.chunks(pp_rank);
         let standing = self.standing(pp_rank, &chunks);
-        let copies = standing.copies;
         let replay = self.replay(pp_rank, graph_phase);
         for (chunk, passes) in chunks.iter_mut().zip(&replay.chunks) {
             chunk.kept = Bytes(passes.kept_total);
         }
         let moment = replay.peak();
-        let passes = Bytes(u64::try_from(moment.bytes).unwrap_or(u64::MAX));
-        let beside = self.beside(pp_rank, graph_phase, &copies);
         let mut usage = replay.usage(&moment);
-        usage.add_to(TRANSIENT, beside.0);
+        usage.add_to(
+            TRANSIENT,
+            self.beside(pp_rank, graph_phase, &standing.copies).0,
+        );
         let mut buffers = self.graph_buffers(pp_rank, graph_phase);
         buffers.extend(stash::buffers(self.m, &replay));
-        let mut memory = standing.memory;
-        if let Some(slot) = memory.get_mut(Bucket::Buffers as usize) {
+        let mut phase = PhaseMemory::new(
+            self.m,
+            graph_phase,
+            &standing,
+            &replay.totals,
+            &moment,
+            usage,
+        );
+        phase.at = replay.moment(&moment);
+        if let Some(slot) = phase.standing.get_mut(Bucket::Buffers as usize) {
             *slot += buffers.iter().map(|b| Bytes(b.bytes)).sum();
         }
-        let phase = PhaseMemory {
-            m: self.m,
-            graph_phase,
-            standing: memory,
-            passes,
-            usage,
-            at: replay.moment(&moment),
-            between: replay.idle() + replay.attributes() + copies.kept,
-            during_step: copies.during,
-        };
         let at = phase.at(job_moment);
-        let graphs = match (graph_phase, self.m.args.cuda_graph_impl) {
-            (GraphPhase::Capture, _) => passes,
-            // One graph of all passes leaves all that they need in its pool.
-            (_, CudaGraphImpl::FullIteration) => {
-                (at.steady + copies.during + passes).saturating_sub(at.total)
-            }
-            _ => Bytes::ZERO,
-        };
+        let graphs = phase.graphs(&at);
         StageEstimate {
             chunks,
             memory: at.memory,
@@ -251,7 +295,7 @@ impl Stages<'_> {
                 let replay = self.replay(pp_rank, GraphPhase::Capture);
                 graphs::buffers(
                     self.tapes(GraphPhase::Capture),
-                    &replay.schedule,
+                    &replay.totals.schedule,
                     &replay.chunks,
                 )
             }
@@ -262,7 +306,7 @@ impl Stages<'_> {
     /// What earlier iterations leave beside the capture.
     pub(crate) fn beside(&self, pp_rank: u32, graph_phase: GraphPhase, copies: &Copies) -> Bytes {
         if graph_phase == GraphPhase::Capture && self.warms_up() {
-            self.replay(pp_rank, GraphPhase::Replay).idle() + copies.kept
+            self.replay(pp_rank, GraphPhase::Replay).totals.idle() + copies.kept
         } else {
             Bytes::ZERO
         }

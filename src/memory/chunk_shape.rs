@@ -1,0 +1,83 @@
+//! Chunks that have the same blocks, whichever layers of the model these are.
+
+use core::cell::RefCell;
+use std::rc::Rc;
+
+use super::peak::Stages;
+use crate::config::job::Module;
+use crate::model::Architecture;
+use crate::parallel::stages::{Chunk, StageLayout};
+
+/// The blocks of a chunk.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct ChunkShape {
+    /// The places of the chunk's layers among the distinct ones of the model.
+    layers: Vec<Option<usize>>,
+    embedding: bool,
+    output: bool,
+    final_layernorm: bool,
+    mtp: u32,
+}
+
+impl ChunkShape {
+    fn of(architecture: &Architecture, chunk: &Chunk) -> Self {
+        let layers = chunk.layers.clone();
+        Self {
+            layers: layers.map(|layer| architecture.place(layer)).collect(),
+            embedding: chunk.embedding,
+            output: chunk.output,
+            final_layernorm: chunk.final_layernorm,
+            mtp: chunk.mtp,
+        }
+    }
+}
+
+/// A stage by the shapes of its chunks.
+#[derive(Clone, Debug)]
+pub(crate) struct StageShape {
+    pub(crate) pp_rank: u32,
+    /// The number of each chunk's shape.
+    pub(crate) chunks: Vec<usize>,
+}
+
+/// The shapes of the chunks of all layouts that were met.
+#[derive(Debug, Default)]
+pub(crate) struct ChunkShapes {
+    shapes: RefCell<Vec<ChunkShape>>,
+    layouts: RefCell<Vec<(StageLayout, Rc<[StageShape]>)>>,
+}
+
+impl ChunkShapes {
+    /// The stages of a module among which the heaviest is.
+    pub(crate) fn heaviest_stages(&self, m: &Module, stages: &Stages<'_>) -> Rc<[StageShape]> {
+        let known = self.layouts.borrow();
+        if let Some((_, shapes)) = known.iter().find(|(layout, _)| *layout == m.stages) {
+            return shapes.clone();
+        }
+        drop(known);
+        let ranks = 0..m.stages.pp();
+        let heaviest = ranks.filter(|rank| !stages.needs_no_more_than_before(*rank));
+        let shapes = heaviest.map(|pp_rank| {
+            let chunks = m.stages.rank(pp_rank).iter();
+            let shape = |chunk| self.number(ChunkShape::of(stages.architecture(), chunk));
+            StageShape {
+                pp_rank,
+                chunks: chunks.map(shape).collect(),
+            }
+        });
+        let shapes: Rc<[StageShape]> = shapes.collect();
+        let known = (m.stages.clone(), shapes.clone());
+        self.layouts.borrow_mut().push(known);
+        shapes
+    }
+
+    /// The number of a shape.
+    fn number(&self, shape: ChunkShape) -> usize {
+        let mut shapes = self.shapes.borrow_mut();
+        let known = shapes.iter().position(|known| *known == shape);
+        known.unwrap_or_else(|| {
+            shapes.push(shape);
+            shapes.len() - 1
+        })
+    }
+}

@@ -1,0 +1,26 @@
+//! What a search needs to know of a stage: bytes without names.
+
+use super::StageEstimate;
+use super::bucket::Bucket;
+use crate::units::Bytes;
+
+/// The memory of each GPU of a stage at its peak in later iterations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct StageBytes {
+    /// Bytes by bucket, as in [`StageEstimate::memory`].
+    pub(crate) memory: [Bytes; Bucket::COUNT],
+    /// All buckets together.
+    pub(crate) total: Bytes,
+    /// What CUDA graphs keep reserved beyond `total`.
+    pub(crate) graphs: Bytes,
+}
+
+impl From<&StageEstimate> for StageBytes {
+    fn from(estimate: &StageEstimate) -> Self {
+        Self {
+            memory: estimate.memory,
+            total: estimate.total,
+            graphs: estimate.graphs,
+        }
+    }
+}

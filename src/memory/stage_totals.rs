@@ -1,0 +1,140 @@
+//! The passes of a stage in bytes: the totals of its chunks with the schedule that runs them. No block, operation or name is
+//! kept, so that a search can share the totals of chunks between layouts.
+
+use crate::model::tape::liveness::{TRANSIENT, Usage};
+use crate::parallel::schedule::{ChunkBytes, Moment, PairBytes, Schedule};
+use crate::units::Bytes;
+
+/// The sizes of a chunk that its stage's schedule needs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct ChunkTotals {
+    /// What one live micro batch keeps.
+    pub(crate) kept: Usage,
+    /// What a micro batch has alive at the heaviest moment of its forward pass.
+    pub(crate) forward: Usage,
+    /// The same for the backward pass.
+    pub(crate) backward: Usage,
+    /// Bytes of the tensor that the chunk receives.
+    pub(crate) received: u64,
+    /// Bytes of the tensor that the chunk sends.
+    pub(crate) sent: u64,
+    /// Bytes that a deferred weight gradient of the output layer needs after each backward pass.
+    pub(crate) deferred: u64,
+    /// The number of backward passes that defer a weight gradient.
+    pub(crate) deferrals: u64,
+    /// Bytes that attributes of modules keep between iterations.
+    pub(crate) attributes: u64,
+}
+
+/// The schedule of a stage, and what its place in the pipeline means for its chunks.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct StagePlace {
+    pub(crate) schedule: Schedule,
+    /// Whether there are other stages.
+    pub(crate) pipelined: bool,
+    /// Whether the gradient of a chunk's output stays alive until the next backward pass begins.
+    pub(crate) retained: bool,
+    /// Whether a graph is captured, which holds gradients itself.
+    pub(crate) captured: bool,
+}
+
+/// The totals of a stage's chunks with the schedule that runs their passes.
+#[derive(Clone, Debug)]
+pub(crate) struct StageTotals {
+    pub(crate) schedule: Schedule,
+    chunks: Vec<ChunkTotals>,
+    weights: Vec<ChunkBytes>,
+}
+
+impl StageTotals {
+    pub(crate) fn new(place: &StagePlace, chunks: Vec<ChunkTotals>) -> Self {
+        let weights = chunks.iter().map(|chunk| weight(place, chunk)).collect();
+        Self {
+            schedule: place.schedule,
+            chunks,
+            weights,
+        }
+    }
+
+    /// The heaviest moment; `pair` has the bytes of steps with both passes.
+    pub(crate) fn peak(&self, pair: PairBytes<'_>) -> Moment {
+        self.schedule.peak_with(&self.weights, pair)
+    }
+
+    /// Heaviest moments of equal shares of the steps.
+    pub(crate) fn timeline(&self, pair: PairBytes<'_>, points: u32) -> Vec<Moment> {
+        self.schedule.timeline_with(&self.weights, pair, points)
+    }
+
+    /// Bytes that every replay has alive at least: those of the heaviest single pass.
+    pub(crate) fn heaviest_pass(&self) -> Bytes {
+        let passes = self.chunks.iter().flat_map(|c| [&c.forward, &c.backward]);
+        Bytes(passes.map(Usage::total).max().unwrap_or(0))
+    }
+
+    /// What attributes of modules keep between iterations.
+    pub(crate) fn attributes(&self) -> Bytes {
+        self.chunks
+            .iter()
+            .map(|chunk| Bytes(chunk.attributes))
+            .sum()
+    }
+
+    /// What chunks hold between steps.
+    pub(crate) fn idle(&self) -> Bytes {
+        self.weights.iter().map(|w| Bytes(w.idle)).sum()
+    }
+
+    /// Bytes by use at a moment. Of a step with both passes, `both` is the chunk of the backward pass and what the two
+    /// micro batches have alive.
+    pub(crate) fn usage(&self, moment: &Moment, both: Option<(u32, Usage)>) -> Usage {
+        let at_work = match both {
+            Some(both) => Some(both),
+            None => self.pass(moment),
+        };
+        let mut usage = Usage::default();
+        for (index, (chunk, live)) in (0u32..).zip(self.chunks.iter().zip(&moment.live)) {
+            let working = at_work.is_some_and(|(chunk, _)| chunk == index);
+            let others = u64::from(*live).saturating_sub(u64::from(working));
+            usage.add_many(&chunk.kept, others);
+        }
+        if let Some((_, alive)) = at_work {
+            usage.add(&alive);
+        }
+        let left = moment.left + moment.deferred;
+        usage.add_to(TRANSIENT, u64::try_from(left).unwrap_or(u64::MAX));
+        usage
+    }
+
+    /// The chunk whose pass runs at a moment, and what the micro batch has alive.
+    fn pass(&self, moment: &Moment) -> Option<(u32, Usage)> {
+        let step = self.schedule.step(moment.step)?;
+        let pass = step.forward.or(step.backward)?;
+        let chunk = self.chunks.get(pass.chunk as usize)?;
+        let alive = match step.forward {
+            Some(_) => chunk.forward,
+            None => chunk.backward,
+        };
+        Some((pass.chunk, alive))
+    }
+}
+
+/// What a schedule adds up for a chunk.
+fn weight(place: &StagePlace, chunk: &ChunkTotals) -> ChunkBytes {
+    let kept = chunk.kept.total();
+    let (received, sent) = (chunk.received, chunk.sent);
+    ChunkBytes {
+        stored: kept,
+        forward: chunk.forward.total().saturating_sub(kept),
+        backward: chunk.backward.total().saturating_sub(kept),
+        idle: 2 * received,
+        input_grad: if place.pipelined { received } else { 0 },
+        output_grad: if place.retained && !place.captured {
+            sent
+        } else {
+            0
+        },
+        deferred: chunk.deferred,
+        deferrals: chunk.deferrals,
+    }
+}

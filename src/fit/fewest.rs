@@ -4,7 +4,7 @@ use crate::config::check;
 use crate::config::fields::FieldId as F;
 use crate::config::raw::RawJob;
 use crate::memory::methods::TrainingMethod;
-use crate::search::{Axis, Candidate, Keep, Options, Pick, Slice, Space, Split, search};
+use crate::search::{Axis, Candidate, Keep, Options, Pick, Searcher, Slice, Space, Split};
 
 /// The most GPUs that are tried. All numbers that are tried are powers of two.
 pub const MOST_GPUS: u64 = 4096;
@@ -65,13 +65,14 @@ fn fewest_of(space: &Space, job: &RawJob) -> Fewest {
     let count = u64::try_from(numbers.len()).unwrap_or(u64::MAX);
     let below = space.total() / count.max(1);
     let mut tried = Slice::default();
+    let mut searcher = Searcher::default();
     for (digit, number) in (0..).zip(numbers) {
         let Pick::Size(gpus) = number else { continue };
         if !gpus.is_power_of_two() || gpus > MOST_GPUS {
             continue;
         }
         let range = digit * below..(digit + 1) * below;
-        let slice = search(space, range, u32::MAX, Keep::Fitting);
+        let slice = searcher.search(space, range, u32::MAX, Keep::Fitting);
         let fits = |c: &&Candidate| c.gpu.is_some_and(|gpu| c.most <= gpu);
         let mut fitting = slice.candidates.iter().filter(fits);
         let first = fitting.next().map(|first| {

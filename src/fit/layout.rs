@@ -2,15 +2,17 @@
 
 use crate::config::fields::FieldId;
 use crate::config::raw::RawJob;
-use crate::search::{Axis, Candidate, Keep, Options, Space, Unsearchable, search};
+use crate::search::{Axis, Candidate, Keep, Options, Searcher, Space, Unsearchable};
 use crate::value::Value;
 
 /// A search for the layout that comes first among those that fit the GPU, with the job's own way of recomputing, or, where
 /// none fits with that, with another one.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct LayoutSearch {
     job: RawJob,
     space: Space,
+    /// Keeps what the layouts of the space have in common from one step to the next.
+    searcher: Searcher,
     /// The index to continue from.
     next: u64,
     /// Whether ways of recomputing vary too.
@@ -27,6 +29,7 @@ impl LayoutSearch {
         Ok(Self {
             job: job.clone(),
             space: Space::new(job, &Options::usual(job))?,
+            searcher: Searcher::default(),
             next: 0,
             recomputes: false,
             best: None,
@@ -36,7 +39,10 @@ impl LayoutSearch {
     /// Checks up to this many jobs. Returns whether the search has ended.
     pub fn advance(&mut self, checks: u32) -> bool {
         let total = self.space.total();
-        let slice = search(&self.space, self.next..total, checks, Keep::Fitting);
+        let range = self.next..total;
+        let slice = self
+            .searcher
+            .search(&self.space, range, checks, Keep::Fitting);
         for candidate in &slice.candidates {
             self.offer(candidate);
         }
@@ -53,6 +59,7 @@ impl LayoutSearch {
         match Space::new(&self.job, &options) {
             Ok(space) => {
                 (self.space, self.next) = (space, 0);
+                self.searcher = Searcher::default();
                 false
             }
             Err(_) => true,

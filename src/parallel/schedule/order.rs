@@ -102,22 +102,63 @@ impl Order {
         }
     }
 
-    /// The number of forward passes of a chunk among the first `positions` forward passes.
-    fn passed(self, chunk: u32, positions: u64) -> u64 {
+    /// The numbers of forward passes of each chunk among the first `positions` forward passes.
+    fn passed(self, positions: u64) -> Passed {
         let (group, within, size) = self.split(positions);
-        let of_last = within.saturating_sub(u64::from(chunk) * size).min(size);
-        group * u64::from(self.group) + of_last
+        Passed {
+            in_full_groups: group * u64::from(self.group),
+            within,
+            size,
+        }
     }
 
     /// The number of backward passes of a chunk among the first `backward` backward passes.
     pub(super) fn ended(self, chunk: u32, backward: u64) -> u64 {
-        self.passed(self.reversed(chunk), backward)
+        self.passed(backward).of(self.reversed(chunk))
     }
 
-    /// The number of live microbatches of a chunk after `forward` forward and `backward` backward passes.
-    pub(super) fn live(self, chunk: u32, forward: u64, backward: u64) -> u32 {
-        let begun = self.passed(chunk, forward);
-        let ended = self.passed(self.reversed(chunk), backward);
+    /// The live microbatches after `forward` forward and `backward` backward passes.
+    pub(super) fn live(self, forward: u64, backward: u64) -> Live {
+        Live {
+            order: self,
+            begun: self.passed(forward),
+            ended: self.passed(backward),
+        }
+    }
+}
+
+/// The passes of one direction that are done.
+#[derive(Clone, Copy)]
+struct Passed {
+    /// Passes of each chunk in groups that are done.
+    in_full_groups: u64,
+    /// Passes of the last group, chunk by chunk.
+    within: u64,
+    /// Microbatches of the last group.
+    size: u64,
+}
+
+impl Passed {
+    /// Passes of the chunk at a place of the order.
+    fn of(self, chunk: u32) -> u64 {
+        let of_last = self.within.saturating_sub(u64::from(chunk) * self.size);
+        self.in_full_groups + of_last.min(self.size)
+    }
+}
+
+/// The live microbatches at a moment.
+#[derive(Clone, Copy)]
+pub(super) struct Live {
+    order: Order,
+    begun: Passed,
+    ended: Passed,
+}
+
+impl Live {
+    /// The number of live microbatches of a chunk.
+    pub(super) fn of(self, chunk: u32) -> u32 {
+        let begun = self.begun.of(chunk);
+        let ended = self.ended.of(self.order.reversed(chunk));
         narrow(begun.saturating_sub(ended))
     }
 }

@@ -70,8 +70,15 @@ struct Walk<'a> {
     pair: Option<PairBytes<'a>>,
     /// Bytes kept for live microbatches before the next step.
     kept: u128,
+    /// Whether any chunk defers weight gradients.
+    defers: bool,
+    /// What all chunks hold while no microbatch of theirs is alive.
+    all_idle: u128,
     best: Option<Best>,
 }
+
+/// Numbers of forward and backward passes that are done, and the chunks whose passes run.
+type Idle = ((u64, u64), [u32; 2]);
 
 impl Schedule {
     /// The first moment at which most bytes are alive; `chunks` are the chunks of this rank in order,
@@ -136,6 +143,8 @@ impl Schedule {
             chunks,
             pair,
             kept: 0,
+            defers: chunks.iter().any(|chunk| chunk.deferred > 0),
+            all_idle: chunks.iter().map(|chunk| u128::from(chunk.idle)).sum(),
             best: None,
         };
         walk.run(start, end.min(self.len()));
@@ -146,11 +155,11 @@ impl Schedule {
             left: 0,
             deferred: 0,
         });
-        let live = |chunk| self.order.live(chunk, best.done.0, best.done.1);
+        let live = self.order.live(best.done.0, best.done.1);
         Moment {
             step: best.step,
             bytes: best.bytes,
-            live: (0..self.num_chunks()).map(live).collect(),
+            live: (0..self.num_chunks()).map(|chunk| live.of(chunk)).collect(),
             left: best.left,
             deferred: best.deferred,
         }
@@ -165,16 +174,25 @@ impl Walk<'_> {
     /// The bytes of live microbatches after the given numbers of forward and backward passes.
     fn stored(&self, (forward, backward): (u64, u64)) -> u128 {
         let mut sum = 0u128;
+        let live = self.schedule.order.live(forward, backward);
         for (chunk, weight) in (0..self.schedule.num_chunks()).zip(self.chunks) {
-            let live = self.schedule.order.live(chunk, forward, backward);
+            let live = live.of(chunk);
             sum += u128::from(live) * u128::from(weight.stored); // at most MAX_VPP times 2^96
         }
         sum
     }
 
-    fn offer(&mut self, step: u64, bytes: u128, done: (u64, u64), left: u128) {
+    /// Compares a step with the best one so far. `left` are the bytes that earlier backward passes left behind, `idle` the
+    /// moment and the chunks at work for those that [idle](Self::idle) chunks hold.
+    fn offer(&mut self, step: u64, bytes: u128, done: (u64, u64), left: u128, idle: Idle) {
         let deferred = self.deferred(done.1);
-        let bytes = bytes + left + deferred;
+        let without_idle = bytes + left + deferred;
+        let most = without_idle + self.all_idle;
+        if self.best.is_some_and(|best| most <= best.bytes) {
+            return;
+        }
+        let idle = self.idle(idle);
+        let (bytes, left) = (without_idle + idle, left + idle);
         if self.best.is_none_or(|best| bytes > best.bytes) {
             self.best = Some(Best {
                 step,
@@ -189,6 +207,9 @@ impl Walk<'_> {
     /// The bytes that deferred weight gradients need after `backward` backward passes.
     fn deferred(&self, backward: u64) -> u128 {
         let mut sum = 0;
+        if !self.defers {
+            return sum;
+        }
         for (chunk, weight) in (0..self.schedule.num_chunks()).zip(self.chunks) {
             if weight.deferred > 0 {
                 let passed = self.schedule.order.ended(chunk, backward);
@@ -206,6 +227,9 @@ impl Walk<'_> {
 
     /// The largest [`until_full`](Self::until_full) of all chunks.
     fn filling(&self, backward: u64) -> u64 {
+        if !self.defers {
+            return 0;
+        }
         let chunks = (0..self.schedule.num_chunks()).zip(self.chunks);
         let deferring = chunks.filter(|(_, weight)| weight.deferred > 0);
         let until = deferring.map(|(chunk, _)| self.until_full(chunk, backward));
@@ -213,13 +237,11 @@ impl Walk<'_> {
     }
 
     /// The bytes that chunks without a live microbatch hold, other than the two chunks whose passes run.
-    fn idle(&self, (forward, backward): (u64, u64), at_work: [u32; 2]) -> u128 {
+    fn idle(&self, (done, at_work): Idle) -> u128 {
         let mut sum = 0;
+        let live = self.schedule.order.live(done.0, done.1);
         for (chunk, weight) in (0..self.schedule.num_chunks()).zip(self.chunks) {
-            if weight.idle > 0
-                && !at_work.contains(&chunk)
-                && self.schedule.order.live(chunk, forward, backward) == 0
-            {
+            if weight.idle > 0 && !at_work.contains(&chunk) && live.of(chunk) == 0 {
                 sum += u128::from(weight.idle);
             }
         }
@@ -316,8 +338,9 @@ impl Walk<'_> {
         let at = if weight.stored > 0 { passes } else { 1 };
         let bytes = self.kept + stored * u128::from(at) + u128::from(weight.forward);
         let (to_end, to_begin) = self.left(done.1);
-        let left = to_end + to_begin + self.idle(done, [chunk; 2]);
-        self.offer(step + at - 1, bytes, (done.0 + at, done.1), left);
+        let left = to_end + to_begin;
+        let idle = (done, [chunk; 2]);
+        self.offer(step + at - 1, bytes, (done.0 + at, done.1), left, idle);
         self.kept += stored * u128::from(passes);
         passes
     }
@@ -325,14 +348,16 @@ impl Walk<'_> {
     /// Backward passes of one chunk: live bytes are largest at the first.
     fn backward_run(&mut self, step: u64, done: (u64, u64), chunk: u32, passes: u64) -> u64 {
         let weight = self.weight(chunk);
-        let left = self.left(done.1).0 + self.idle(done, [chunk; 2]);
-        self.offer(step, self.kept + u128::from(weight.backward), done, left);
+        let left = self.left(done.1).0;
+        let idle = (done, [chunk; 2]);
+        let bytes = self.kept + u128::from(weight.backward);
+        self.offer(step, bytes, done, left, idle);
         // Deferred bytes may grow faster than stored bytes shrink, until all deferrals are made.
         let full = self.until_full(chunk, done.1).min(passes - 1);
         if weight.deferred > weight.stored && full > 0 {
             let kept = u128::from(weight.stored) * u128::from(full);
             let kept = self.kept.saturating_sub(kept) + u128::from(weight.backward);
-            self.offer(step + full, kept, (done.0, done.1 + full), left);
+            self.offer(step + full, kept, (done.0, done.1 + full), left, idle);
         }
         let freed = u128::from(weight.stored) * u128::from(passes);
         self.kept = self.kept.saturating_sub(freed);
@@ -346,7 +371,7 @@ impl Walk<'_> {
             let more = kept + u128::from(up.stored) * u128::from(turns);
             more.saturating_sub(u128::from(down.stored) * u128::from(turns))
         };
-        let idle = self.idle(done, [chunks.0, chunks.1]);
+        let idle = (done, [chunks.0, chunks.1]);
         let (to_end, to_begin) = self.left(done.1);
         // Stored bytes change by the same amount every turn, and deferred bytes grow until all deferrals are made. So the
         // peak is at one of these turns.
@@ -375,13 +400,13 @@ impl Walk<'_> {
                     |pair| u128::from(pair(chunks.0, chunks.1)),
                 );
                 let others = kept.saturating_sub(u128::from(down.stored));
-                self.offer(first.0 + before, others + both, done, to_end + idle);
+                self.offer(first.0 + before, others + both, done, to_end, idle);
             } else {
                 let kept = kept + u128::from(up.stored);
                 let done = (done.0 + 1, done.1);
                 let step = first.0 + 2 * before;
-                self.offer(step, kept + forward, done, to_end + to_begin + idle);
-                self.offer(step + 1, kept + backward, done, to_end + idle);
+                self.offer(step, kept + forward, done, to_end + to_begin, idle);
+                self.offer(step + 1, kept + backward, done, to_end, idle);
             }
         }
         self.kept = kept_after(self.kept, turns);

@@ -147,3 +147,106 @@ fn layouts_that_share_tables_are_what_their_estimates_say() {
         }
     }
 }
+
+/// Micro batches larger than one that is too large by itself are left out, and no other ones: with every way to keep, recompute
+/// or offload activations, the layouts that fit and the one nearest to fitting are those of a search that tries each.
+#[test]
+fn only_micro_batches_that_cannot_fit_are_left_out() {
+    use Axis::{Context, Expert, Gpus, MicroBatch, Pipeline, Recompute, Tensor, Virtual};
+    for (link, settings, axes) in [
+        (
+            "v1;m=qwen3-235b-a22b@2;gpus=64",
+            "{}",
+            vec![Pipeline, Expert, MicroBatch, Recompute],
+        ),
+        (
+            "v1;m=deepseek-v3@2",
+            "{}",
+            vec![Tensor, MicroBatch, Recompute],
+        ),
+        (
+            "v1;m=llama3-8b@1;gpus=16",
+            r#"{"cpu_offloading_num_layers": 3}"#,
+            vec![Gpus, Context, MicroBatch],
+        ),
+        (
+            "v1;m=qwen3-235b-a22b@2;gpus=64",
+            r#"{"overlap_moe_expert_parallel_comm": true, "recompute_granularity": null, "moe_shared_expert_overlap": false}"#,
+            vec![Pipeline, Virtual, Expert, MicroBatch],
+        ),
+        (
+            "v1;m=llama3-70b@1;gpus=64",
+            "{}",
+            vec![Pipeline, Tensor, MicroBatch],
+        ),
+    ] {
+        let mut job = visit(link).state.setup.job;
+        job.shared.overlay(&super::job(settings).shared);
+        let space = Space::new(&job, &vary(&axes)).unwrap();
+        let every = all(&space);
+        let found = search(&space, 0..space.total(), u32::MAX, Keep::Fitting);
+        let fitting = every.candidates.iter().filter(|c| !c.is_too_large());
+        let fitting: Vec<_> = fitting.copied().collect();
+        assert_eq!(found.candidates, fitting, "{link} {settings}");
+        assert_eq!(found.closest, every.closest, "{link} {settings}");
+        assert_eq!(found.looked_at, every.looked_at, "{link} {settings}");
+        assert!(
+            found.legal < every.legal,
+            "{link} {settings}: {}",
+            found.legal
+        );
+    }
+}
+
+/// Jobs whose stages need more than layouts share are estimated each by itself, also after others that differ in little else.
+#[test]
+fn layouts_of_jobs_that_share_nothing_are_what_their_estimates_say() {
+    use Axis::{Context, Expert, MicroBatch, Pipeline, Recompute, Tensor, Virtual};
+    let stash = r#"{"moe_paged_stash": true, "use_transformer_engine_op_fuser": true, "fp8_format": "e4m3", "fp8_recipe": "mxfp8",
+        "gpu": "b200", "moe_expert_rank_capacity_factor": 1.5, "moe_token_dispatcher_type": "flex",
+        "moe_flex_dispatcher_backend": "hybridep", "moe_grouped_gemm": true, "moe_router_dtype": "fp32"}"#;
+    for (settings, axes) in [
+        (stash, vec![Pipeline, Expert, MicroBatch, Recompute]),
+        (
+            r#"{"use_megatron_fsdp": true, "data_parallel_sharding_strategy": "optim_grads_params"}"#,
+            vec![Tensor, Expert, MicroBatch],
+        ),
+        (
+            r#"{"peft_type": "lora", "peft_dim": 16}"#,
+            vec![Pipeline, Tensor, MicroBatch],
+        ),
+        (
+            r#"{"cuda_graph_impl": "full_iteration"}"#,
+            vec![Pipeline, Virtual, MicroBatch],
+        ),
+        (
+            r#"{"overlap_moe_expert_parallel_comm": true, "recompute_granularity": null, "moe_shared_expert_overlap": false}"#,
+            vec![Pipeline, Virtual, Expert, MicroBatch],
+        ),
+        (
+            r#"{"defer_embedding_wgrad_compute": true, "gradient_accumulation_fusion": true}"#,
+            vec![Pipeline, Context, MicroBatch],
+        ),
+    ] {
+        let mut job = visit("v1;m=qwen3-235b-a22b@2;gpus=64").state.setup.job;
+        job.shared.overlay(&super::job(settings).shared);
+        let space = Space::new(&job, &vary(&axes)).unwrap();
+        let found = all(&space);
+        assert!(
+            found.candidates.len() > 5,
+            "{settings}: {:?}",
+            found.refused
+        );
+        let every = found.candidates.len().div_ceil(20);
+        for candidate in found.candidates.iter().step_by(every) {
+            let config = check(&space.job(candidate.index)).config.unwrap();
+            let estimate = estimate(&config);
+            let sizes = space.sizes(candidate.index);
+            assert_eq!(
+                candidate.peak, estimate.worst_rank.total,
+                "{settings} {sizes}"
+            );
+            assert_eq!(candidate.worst, estimate.worst, "{settings} {sizes}");
+        }
+    }
+}

@@ -194,22 +194,15 @@ impl<'a> CompiledTapes<'a> {
     }
 }
 
-/// The passes over the blocks of a module. Gradients of outputs are retained by pipelines that do not interleave, and by full
-/// recompute, whose first forward pass is one without autograd.
+/// The passes over the blocks of a module in any layout: whether gradients of outputs are retained depends on the stage. Full
+/// recompute has a first forward pass without autograd.
 fn passes_of(m: &Module) -> &'static [PassKind] {
     use PassKind::{Backward, BackwardRetained, Forward, WithoutAutograd};
     if m.args.recompute_granularity == Some(RecomputeGranularity::Full) {
         &[Forward, Backward, BackwardRetained, WithoutAutograd]
-    } else if retains_output_gradients(m) {
-        &[Forward, Backward, BackwardRetained]
     } else {
-        &[Forward, Backward]
+        &[Forward, Backward, BackwardRetained]
     }
-}
-
-/// Whether the stages of a module but its last hold on to the gradients of their outputs.
-pub(crate) fn retains_output_gradients(m: &Module) -> bool {
-    m.pp > 1 && m.stages.vpp().is_none()
 }
 
 /// Whether a chunk has more than embedding and layers.

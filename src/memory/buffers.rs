@@ -25,7 +25,7 @@ use crate::source::{
 };
 use crate::units::multiply;
 use padding::PartPadding;
-pub(crate) use padding::{Padding, unsplit};
+pub(crate) use padding::{Padding, embedding_on_two_stages, unsplit};
 
 /// The kinds of buffers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,8 +5,8 @@ use core::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use super::blocks::{BlockTapes, retains_output_gradients};
-use super::buffers::BufferRules;
+use super::blocks::BlockTapes;
+use super::buffers::{BufferRules, embedding_on_two_stages};
 use super::chunk_shape::{ChunkShapes, StageShape};
 use super::job_moment::JobMoment;
 use super::parameters::PartTable;
@@ -28,8 +28,8 @@ struct ParameterKey {
     ep: u64,
     etp: u64,
     sequence_parallel: bool,
-    /// Whether there are several pipeline stages: then tied embeddings have buckets of their own.
-    pipelined: bool,
+    /// Whether the first and the last of several pipeline stages have the same embedding, which then has buckets of its own.
+    embedding_on_two_stages: bool,
     /// The place of the module's layers among all that were met.
     layers: usize,
 }
@@ -40,7 +40,6 @@ struct TapeKey {
     parameters: ParameterKey,
     micro_batch_size: u64,
     seq_length: u64,
-    retains_output_gradients: bool,
     recompute_granularity: Option<u8>,
     recompute_method: Option<u8>,
     recompute_num_layers: Option<u64>,
@@ -199,7 +198,7 @@ impl SharedTables {
             ep: m.ep,
             etp: m.etp,
             sequence_parallel: m.sequence_parallel,
-            pipelined: m.pp > 1,
+            embedding_on_two_stages: embedding_on_two_stages(m),
             layers,
         }
     }
@@ -229,7 +228,6 @@ impl SharedTables {
             parameters,
             micro_batch_size: a.micro_batch_size,
             seq_length: a.seq_length,
-            retains_output_gradients: retains_output_gradients(m),
             recompute_granularity: a.recompute_granularity.map(|of| of as u8),
             recompute_method: a.recompute_method.map(|of| of as u8),
             recompute_num_layers: a.recompute_num_layers,

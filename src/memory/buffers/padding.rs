@@ -127,10 +127,15 @@ impl BufferRules {
     }
 }
 
+/// Whether the output layer has the weight of the embedding and is on another stage, which has a copy of it.
+pub(crate) fn embedding_on_two_stages(m: &Module) -> bool {
+    !m.args.untie_embeddings_and_output_weights && m.pp > 1
+}
+
 impl PartPadding {
     pub(super) fn new(m: &Module, tensors: &[ParamTensor]) -> Self {
         let mut out = Self::default();
-        let tied = !m.args.untie_embeddings_and_output_weights && m.pp > 1;
+        let tied = embedding_on_two_stages(m);
         for tensor in tensors {
             let (each, count) = one_tensor(m, tensor);
             let is_trained = trained(m, tensor.component);

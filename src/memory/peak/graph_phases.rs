@@ -317,6 +317,6 @@ impl Stages<'_> {
 pub(crate) fn captures(m: &Module) -> bool {
     let trained = m.io.is_language() || !m.args.frozen;
     let graphs = m.args.cuda_graph_impl == CudaGraphImpl::TransformerEngine;
-    let mut specs = LayerSpec::all(m).into_iter();
-    trained && graphs && specs.any(|spec| Capture::of(m, spec).is_some())
+    let captured = |spec| Capture::of(m, spec).is_some();
+    trained && graphs && LayerSpec::all(m).into_iter().any(captured)
 }

@@ -19,17 +19,19 @@ const GROUPS: u64 = 4;
 /// The most passes of one direction that are replayed. A larger schedule gets the formula for chunks of equal work.
 const MOST_PASSES: u64 = 1 << 20;
 
-/// PP, VPP and micro batches.
-type Pipeline = (u32, Option<u32>, u64);
+/// PP, VPP, micro batches, and the vocabulary of the output layer, whose padding depends on TP.
+type Pipeline = (u32, Option<u32>, u64, u64);
 
-/// The bubbles of the layouts that were looked at, by PP, VPP and micro batches, and then by what is recomputed.
+/// The bubbles of the layouts that were looked at, by PP, VPP, micro batches and vocabulary, and then by what is recomputed.
 #[derive(Clone, Debug, Default)]
 pub struct Bubbles(BTreeMap<Pipeline, Vec<(Choice, u64)>>);
 
 impl Bubbles {
     /// The bubble of a layout in millionths of the working time. All layouts must be of the same model.
     pub fn ppm(&mut self, m: &Module, choice: Choice) -> u64 {
-        let key = (m.stages.pp(), m.stages.vpp(), m.num_microbatches);
+        let stages = &m.stages;
+        let vocabulary = m.padded_vocab_size;
+        let key = (stages.pp(), stages.vpp(), m.num_microbatches, vocabulary);
         let known = self.0.entry(key).or_default();
         if let Some((_, ppm)) = known.iter().find(|(of, _)| *of == choice) {
             return *ppm;

@@ -153,31 +153,36 @@ fn layouts_that_share_tables_are_what_their_estimates_say() {
 #[test]
 fn only_micro_batches_that_cannot_fit_are_left_out() {
     use Axis::{Context, Expert, Gpus, MicroBatch, Pipeline, Recompute, Tensor, Virtual};
-    for (link, settings, axes) in [
+    for (link, settings, axes, skips) in [
         (
             "v1;m=qwen3-235b-a22b@2;gpus=64",
             "{}",
             vec![Pipeline, Expert, MicroBatch, Recompute],
+            true,
         ),
         (
             "v1;m=deepseek-v3@2",
             "{}",
             vec![Tensor, MicroBatch, Recompute],
+            true,
         ),
         (
             "v1;m=llama3-8b@1;gpus=16",
             r#"{"cpu_offloading_num_layers": 3}"#,
             vec![Gpus, Context, MicroBatch],
+            false,
         ),
         (
             "v1;m=qwen3-235b-a22b@2;gpus=64",
             r#"{"overlap_moe_expert_parallel_comm": true, "recompute_granularity": null, "moe_shared_expert_overlap": false}"#,
-            vec![Pipeline, Virtual, Expert, MicroBatch],
+            vec![Pipeline, Virtual, MicroBatch],
+            false,
         ),
         (
             "v1;m=llama3-70b@1;gpus=64",
             "{}",
             vec![Pipeline, Tensor, MicroBatch],
+            true,
         ),
     ] {
         let mut job = visit(link).state.setup.job;
@@ -190,25 +195,23 @@ fn only_micro_batches_that_cannot_fit_are_left_out() {
         assert_eq!(found.candidates, fitting, "{link} {settings}");
         assert_eq!(found.closest, every.closest, "{link} {settings}");
         assert_eq!(found.looked_at, every.looked_at, "{link} {settings}");
-        assert!(
-            found.legal < every.legal,
-            "{link} {settings}: {}",
-            found.legal
-        );
+        // What layouts need with large tensors on the host does not grow with the micro batch, and passes that run at once are
+        // not told apart.
+        assert_eq!(found.legal < every.legal, skips, "{link} {settings}");
     }
 }
 
-/// Jobs whose stages need more than layouts share are estimated each by itself, also after others that differ in little else.
+/// Jobs of every kind whose layouts share nothing, or less than those of others, are what their estimates say too.
 #[test]
-fn layouts_of_jobs_that_share_nothing_are_what_their_estimates_say() {
-    use Axis::{Context, Expert, MicroBatch, Pipeline, Recompute, Tensor, Virtual};
+fn layouts_that_share_less_are_what_their_estimates_say() {
+    use Axis::{Expert, MicroBatch, Pipeline, Recompute, Tensor, Virtual};
     let stash = r#"{"moe_paged_stash": true, "use_transformer_engine_op_fuser": true, "fp8_format": "e4m3", "fp8_recipe": "mxfp8",
         "gpu": "b200", "moe_expert_rank_capacity_factor": 1.5, "moe_token_dispatcher_type": "flex",
         "moe_flex_dispatcher_backend": "hybridep", "moe_grouped_gemm": true, "moe_router_dtype": "fp32"}"#;
     for (settings, axes) in [
         (stash, vec![Pipeline, Expert, MicroBatch, Recompute]),
         (
-            r#"{"use_megatron_fsdp": true, "data_parallel_sharding_strategy": "optim_grads_params"}"#,
+            r#"{"use_megatron_fsdp": true, "pipeline_model_parallel_size": 1, "data_parallel_sharding_strategy": "optim_grads_params"}"#,
             vec![Tensor, Expert, MicroBatch],
         ),
         (
@@ -221,11 +224,14 @@ fn layouts_of_jobs_that_share_nothing_are_what_their_estimates_say() {
         ),
         (
             r#"{"overlap_moe_expert_parallel_comm": true, "recompute_granularity": null, "moe_shared_expert_overlap": false}"#,
-            vec![Pipeline, Virtual, Expert, MicroBatch],
+            vec![Pipeline, Virtual, MicroBatch],
         ),
         (
-            r#"{"defer_embedding_wgrad_compute": true, "gradient_accumulation_fusion": true}"#,
-            vec![Pipeline, Context, MicroBatch],
+            r#"{"defer_embedding_wgrad_compute": true, "gradient_accumulation_fusion": true,
+                "pipeline_model_parallel_size": 2, "tensor_model_parallel_size": 2, "expert_tensor_parallel_size": 1,
+                "virtual_pipeline_model_parallel_size": null, "num_virtual_stages_per_pipeline_rank": null,
+                "num_layers_per_virtual_pipeline_stage": null}"#,
+            vec![Tensor, MicroBatch],
         ),
     ] {
         let mut job = visit("v1;m=qwen3-235b-a22b@2;gpus=64").state.setup.job;

@@ -23,6 +23,7 @@ mod stage_bytes;
 mod stage_totals;
 pub mod states;
 mod timeline;
+mod torch_fsdp2;
 
 use core::ops::Range;
 

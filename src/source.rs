@@ -394,6 +394,16 @@ pub const FSDP_REDUCE: Source = Source::megatron(
     "megatron/core/distributed/fsdp/src/megatron_fsdp/param_and_grad_buffer.py",
     "GradReducePipeline.reduce_gradients",
 );
+/// Parameters that PyTorch's FSDP2 gathers.
+pub const TORCH_FSDP2_GATHER: Source = Source::pytorch(
+    "torch/distributed/fsdp/_fully_shard/_fsdp_collectives.py",
+    "foreach_all_gather",
+);
+/// Gradients that PyTorch's FSDP2 reduces.
+pub const TORCH_FSDP2_REDUCE: Source = Source::pytorch(
+    "torch/distributed/fsdp/_fully_shard/_fsdp_collectives.py",
+    "foreach_reduce",
+);
 /// Recompute from kept inputs.
 pub const RECOMPUTE: Source = Source::megatron(
     "megatron/core/tensor_parallel/random.py",

@@ -39,6 +39,8 @@ pub enum Condition {
     PrecisionAware,
     /// Megatron FSDP splits the model over data-parallel ranks.
     MegatronFsdp,
+    /// PyTorch's FSDP2 splits the model over data-parallel ranks.
+    TorchFsdp2,
     /// Adapters are trained instead of the model's own parameters.
     Adapters,
     /// Adapters are trained, and there are routed experts.

@@ -85,6 +85,10 @@ impl<'a> Draft<'a> {
         if args.use_megatron_fsdp {
             follow_fsdp(&mut args);
         }
+        if args.use_torch_fsdp2 {
+            // `validate_args`, with Transformer Engine 2.0 and later.
+            args.fp8_param_gather = false;
+        }
         if is_packed(&args) && io.is_language() {
             follow_packing(&mut args);
         }

@@ -23,7 +23,7 @@ use super::condition::Condition::{
     Experts, FineGrainedOffload, FlexDispatcher, Fp8, FullRecompute, FusedLoss, HybridLayers,
     LatentAttention, LinearAttention, MambaLayers, MegatronFsdp, MtpDepths, OptimizerOffload,
     OwnKeysAndValues, PackedSamples, PipelineStages, PrecisionAware, QueryGroups,
-    SelectiveRecompute, SparseAttention,
+    SelectiveRecompute, SparseAttention, TorchFsdp2,
 };
 use super::field::Group::{
     Adapters, Attention, Batch, Encoder, Hardware, Kernels, Model, Moe, Optimizer, Parallelism,
@@ -585,6 +585,10 @@ fields! {
     keep_fp8_transpose_cache: bool = Field::flag(false).at(Optimizer, All, "fsdptc", "FSDP keeps fp8 transposes").relevant_if(MegatronFsdp);
     /// Parameters are made layer by layer when they are split, so that the whole model is on no GPU at the start.
     init_model_with_meta_device: bool = Field::flag(false).at(Optimizer, All, "meta", "Model made on meta device").relevant_if(MegatronFsdp).rarely_counts();
+    /// PyTorch's FSDP2: every parameter, gradient and optimizer state is split over data-parallel ranks along its first dimension, and layers are gathered while they run. It excludes the distributed optimizer.
+    use_torch_fsdp2: bool = Field::flag(false).at(Optimizer, More, "fsdp2", "PyTorch FSDP2").also(&["fully_shard", "torch FSDP", "ZeRO-3"]);
+    /// FSDP2 drops a layer's gathered parameters after its forward pass, and gathers them again for the backward pass. Otherwise they stay in between.
+    torch_fsdp2_reshard_after_forward: bool = Field::flag(true).at(Optimizer, All, "fsdp2rs", "FSDP2 reshards after forward").turned_off_by("torch-fsdp2-no-reshard-after-forward").relevant_if(TorchFsdp2);
 
     // Norms and MTP
     /// A second norm after attention and after a dense MLP, before their output is added to the residual stream. Megatron-Bridge builds Gemma 2 and 3 so.

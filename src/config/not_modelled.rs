@@ -25,7 +25,7 @@ pub enum MemoryEffect {
 /// A mark of a job: a key that changes its memory by 2 % or more, and that the estimate does not follow.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct NotModelled {
-    /// The key as its source spells it, such as `use_torch_fsdp2` or `actor.model.lora_rank`.
+    /// The key as its source spells it, such as `perform_rl_step` or `actor.model.lora_rank`.
     pub key: String,
     /// The part of the memory that the estimate leaves out, in words.
     pub reason: Cow<'static, str>,
@@ -57,8 +57,8 @@ impl Feature {
         Self::ALL.iter().find(|feature| feature.id == id)
     }
 
-    /// The feature that a key turns on. Keys may have dashes, and other keys around them: `--use-torch-fsdp2`,
-    /// `dist.use_torch_fsdp2`. Programs may have their extension.
+    /// The feature that a key turns on. Keys may have dashes, and other keys around them: `--perform-rl-step`,
+    /// `model.perform_rl_step`. Programs may have their extension.
     #[must_use]
     pub fn of_key(key: &str) -> Option<&'static Self> {
         let key = key.trim_start_matches(['-', '+']);
@@ -156,7 +156,7 @@ impl NotModelled {
     }
 }
 
-/// `use_torch_fsdp2 is not modelled: …`.
+/// `perform_rl_step is not modelled: …`.
 impl core::fmt::Display for NotModelled {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         write!(f, "{} is not modelled: {}", self.key, self.reason)

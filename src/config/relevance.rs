@@ -37,13 +37,14 @@ impl Relevance {
     }
 }
 
-/// Whether a field belongs to Megatron FSDP or to the optimizer on the CPU, which are off.
+/// Whether a field belongs to a way of FSDP or to the optimizer on the CPU, which is off.
 #[must_use]
 pub fn is_switched_off(settings: &Settings, id: FieldId) -> bool {
     let condition = id.field().relevant_if;
     let switch = match condition {
         Some(Condition::OptimizerOffload) => FieldId::optimizer_cpu_offload,
         Some(Condition::MegatronFsdp) => FieldId::use_megatron_fsdp,
+        Some(Condition::TorchFsdp2) => FieldId::use_torch_fsdp2,
         _ => return false,
     };
     !is_on(settings, switch)
@@ -115,6 +116,7 @@ fn holds(condition: Condition, job: &RawJob, module: usize) -> bool {
         Condition::SelectiveRecompute => recompute(RecomputeGranularity::Selective),
         Condition::PrecisionAware => on(F::use_precision_aware_optimizer),
         Condition::MegatronFsdp => on(F::use_megatron_fsdp),
+        Condition::TorchFsdp2 => on(F::use_torch_fsdp2),
         Condition::Adapters => adapters(),
         Condition::ExpertAdapters => adapters() && number(F::num_experts) > 0,
         Condition::Fp8 => choice(F::fp8_format).or(choice(F::fp4_format)).is_some(),

@@ -26,6 +26,7 @@ mod rule;
 mod sparse_attention;
 mod stages;
 mod stash;
+mod torch_fsdp2;
 
 pub(super) use stages::stages;
 
@@ -34,7 +35,7 @@ use super::draft::Draft;
 use super::problem::Problem;
 
 /// Every rule, in the order in which its problems are shown.
-const TABLES: [&[Rule]; 23] = [
+const TABLES: [&[Rule]; 24] = [
     hybrid::RULES,
     model::RULES,
     linear_attention::RULES,
@@ -52,6 +53,7 @@ const TABLES: [&[Rule]; 23] = [
     overlap::RULES,
     optimizer::RULES,
     fsdp::RULES,
+    torch_fsdp2::RULES,
     fp8::RULES,
     fp8_attention::RULES,
     fp8_output::RULES,

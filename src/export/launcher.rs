@@ -56,6 +56,7 @@ pub(super) fn variables(settings: &Settings) -> Vec<(&'static str, String)> {
         && !is_on(settings, FieldId::overlap_moe_expert_parallel_comm)
         // `validate_args` refuses it.
         && !is_on(settings, FieldId::use_megatron_fsdp)
+        && !is_on(settings, FieldId::use_torch_fsdp2)
     {
         one("CUDA_DEVICE_MAX_CONNECTIONS");
     }

@@ -5,7 +5,7 @@
 //!   "schema": "megatron-memory/1",
 //!   "preset": "deepseek-v3@1",
 //!   "settings": { "tensor_model_parallel_size": 4 },
-//!   "not_modelled": [ { "key": "use_torch_fsdp2", "reason": "…" } ],
+//!   "not_modelled": [ { "key": "perform_rl_step", "reason": "…" } ],
 //!   "modules": [ { "name": "language", "rank_offset": 0, "num_layers": 61 } ],
 //!   "compare": { "preset": "deepseek-v3@1", "settings": {} },
 //!   "also_compare": [ { "preset": "llama3-8b@1", "settings": {} } ],

@@ -8,7 +8,7 @@
 //! | `tp=2` | a field by its link key; the reader takes Megatron's name too; `null` is "explicitly nothing" |
 //! | `mod=language:0,vision:8` | the modules with their first ranks, where there is more than one model |
 //! | `vision.tp=1` | a module's own value; `@2.tp=1` when names do not tell modules apart |
-//! | `nm=use_torch_fsdp2`, `nm=model.peft:lora` | what is not modelled: keys, with the name of a feature or a reason where the key does not say it |
+//! | `nm=perform_rl_step`, `nm=model.peft:lora` | what is not modelled: keys, with the name of a feature or a reason where the key does not say it |
 //! | `tab=table`, `stage=3`, `stage=1.3` | what is shown: tab, pipeline rank, module and pipeline rank |
 //! | `vs` | what follows, up to the next `vs`, is a pinned job: over the job on the page, or over its own `m=` |
 //! | anything else | unknown here, kept for the next link |

@@ -13,6 +13,7 @@ use crate::config::choices::{
 use crate::config::job::Module;
 use crate::memory::fsdp::{self, StageFsdp};
 use crate::memory::states::StateRules;
+use crate::memory::torch_fsdp2::StageShards;
 use crate::model::kernels::rotary;
 use crate::model::quantization::quantizes_output;
 use crate::model::sizes::Sizes;
@@ -110,6 +111,8 @@ pub(crate) struct Site<'a> {
     pub(crate) architecture: &'a Architecture,
     /// What Megatron FSDP splits; `None` without it.
     pub(crate) fsdp: Option<StageFsdp>,
+    /// What PyTorch's FSDP2 splits; `None` without it.
+    pub(crate) torch_fsdp2: Option<StageShards>,
 }
 
 impl Site<'_> {

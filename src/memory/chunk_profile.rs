@@ -100,14 +100,14 @@ pub(crate) struct ChunkProfile<'t> {
     /// The attention mask, where recompute keeps it, and where it only passes through.
     pub(crate) kept_mask: u64,
     pub(crate) passing_mask: u64,
-    /// What Megatron FSDP has in flight at each block; empty without it.
+    /// What FSDP has in flight at each block; empty without it.
     fsdp: Vec<BlockInFlight>,
 }
 
 impl<'t> ChunkProfile<'t> {
     /// Walks through a chunk forwards and backwards. With `retained`, the received output gradient stays alive until the
     /// next backward pass begins. `prefetched` is what waits for that on the GPU although it is offloaded, `fsdp` what
-    /// Megatron FSDP has in flight at each block.
+    /// FSDP has in flight at each block.
     pub(crate) fn new(
         m: &Module,
         tapes: &'t CompiledTapes<'_>,
@@ -255,7 +255,7 @@ impl<'t> ChunkProfile<'t> {
         self.before.get(index).copied().unwrap_or(self.kept)
     }
 
-    /// What Megatron FSDP has in flight at a block in this pass: bytes of gathered parameters and of unreduced gradients.
+    /// What FSDP has in flight at a block in this pass: bytes of gathered parameters and of unreduced gradients.
     pub(crate) fn fsdp_in_flight(&self, index: usize, pass: Pass) -> (u64, u64) {
         let Some(block) = self.fsdp.get(index) else {
             return (0, 0);

@@ -6,7 +6,7 @@ mod group;
 pub(crate) mod in_flight;
 mod layout;
 mod model;
-mod parameter;
+pub(super) mod parameter;
 mod pools;
 mod states;
 

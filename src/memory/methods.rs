@@ -70,11 +70,12 @@ impl TrainingMethod {
         }
     }
 
-    /// The way in which a module is trained; `None` where it has both adapters and Megatron FSDP.
+    /// The way in which a module is trained; `None` where it has both adapters and Megatron FSDP, or PyTorch's FSDP2.
     #[must_use]
     pub fn of(m: &Module) -> Option<Self> {
         let a = m.args();
         match (a.peft_type, a.use_megatron_fsdp) {
+            _ if a.use_torch_fsdp2 => None,
             (AdapterType::None, false) => Some(Self::Full),
             (AdapterType::None, true) => Some(Self::Fsdp),
             (_, false) => Some(Self::Adapters),
@@ -93,6 +94,9 @@ impl TrainingMethod {
             (Self::Adapters, own) => text(own.name()),
         };
         let mut settings = vec![(FieldId::peft_type, adapters)];
+        if a.use_torch_fsdp2 {
+            settings.push((FieldId::use_torch_fsdp2, Value::Null));
+        }
         if self == Self::Fsdp {
             settings.push((FieldId::use_megatron_fsdp, Value::Bool(true)));
             let strategy = if a.use_megatron_fsdp {

@@ -23,6 +23,7 @@ use super::parameters::{Parameters, PartTable};
 use super::shared::ParameterTables;
 use super::stage_totals::{StagePlace, StageTotals};
 use super::states::{Held, StateRules, step_copies};
+use super::torch_fsdp2::TorchFsdp2;
 use crate::config::job::Module;
 use crate::model::tape::liveness::Usage;
 use crate::model::{Architecture, PartCounts};
@@ -45,6 +46,8 @@ pub(crate) struct Stages<'a> {
     pub(crate) buffers: Rc<BufferRules>,
     /// What Megatron FSDP splits; `None` without it.
     fsdp: Option<FsdpModel<'a>>,
+    /// What PyTorch's FSDP2 splits; `None` without it.
+    torch_fsdp2: Option<TorchFsdp2<'a>>,
     /// A cache of the memory between iterations, by the parts of a stage's chunks and whether it has the output layer, since
     /// most stages have the same.
     standing: Rc<KnownStanding>,
@@ -91,11 +94,12 @@ impl<'a> Stages<'a> {
             parameters: Rc::default(),
             buffers: Rc::new(BufferRules::new(m, architecture)),
             fsdp,
+            torch_fsdp2: TorchFsdp2::new(m, architecture),
             standing: Rc::default(),
         }
     }
 
-    /// The stages of a module without CUDA graphs and Megatron FSDP, with what it has in common with other layouts of its model.
+    /// The stages of a module without CUDA graphs and FSDP, with what it has in common with other layouts of its model.
     pub(crate) fn shared(
         m: &'a Module,
         tables: &'a ParameterTables,
@@ -112,6 +116,7 @@ impl<'a> Stages<'a> {
             parameters: tables.parameters.clone(),
             buffers: tables.buffers.clone(),
             fsdp: None,
+            torch_fsdp2: None,
             standing,
         }
     }
@@ -172,11 +177,13 @@ impl<'a> Stages<'a> {
     /// What a stage has buffers for.
     pub(crate) fn site<'s>(&'s self, pp_rank: u32, chunks: &[ChunkEstimate]) -> Site<'s> {
         let output = self.m.stages.rank(pp_rank).iter().any(|chunk| chunk.output);
+        let parts: Vec<PartCounts> = chunks.iter().map(|chunk| chunk.parts.clone()).collect();
         Site {
             sizes: *self.tapes.sizes(),
             rules: &self.rules,
             output: output && self.m.io.is_language(),
-            parts: chunks.iter().map(|chunk| chunk.parts.clone()).collect(),
+            torch_fsdp2: self.torch_fsdp2.as_ref().map(|fsdp| fsdp.stage(&parts)),
+            parts,
             architecture: self.architecture,
             fsdp: self
                 .fsdp
@@ -255,8 +262,9 @@ impl<'a> Stages<'a> {
             .rank(pp_rank)
             .iter()
             .map(|chunk| {
+                let torch = || self.torch_fsdp2.as_ref().map(|fsdp| fsdp.in_flight(chunk));
                 let fsdp = self.fsdp.as_ref().map(|fsdp| fsdp.in_flight(chunk));
-                let fsdp = fsdp.unwrap_or_default();
+                let fsdp = fsdp.or_else(torch).unwrap_or_default();
                 ChunkProfile::new(m, tapes, chunk, retained, prefetched, fsdp)
             })
             .collect();

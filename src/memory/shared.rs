@@ -117,13 +117,14 @@ pub(crate) struct SharedTables {
 }
 
 impl SharedTables {
-    /// Whether layouts of a module can share tables: CUDA graphs, Megatron FSDP, adapters, packed samples and hybrid models
+    /// Whether layouts of a module can share tables: CUDA graphs, FSDP, adapters, packed samples and hybrid models
     /// depend on more than the keys have, and a paged stash needs the operations of the tapes.
     #[must_use]
     pub(crate) fn can_share(m: &Module) -> bool {
         !peak::captures(m)
             && !m.args.moe_paged_stash
             && !m.args.use_megatron_fsdp
+            && !m.args.use_torch_fsdp2
             && m.adapters().is_none()
             && m.packing.is_none()
             && m.hybrid.is_none()

@@ -4,6 +4,7 @@
 use super::bucket::{Bucket, State};
 use super::fsdp::{self, GradientCopy};
 use super::parameters::{Count, Parameters};
+use super::torch_fsdp2;
 use crate::config::choices::{
     Fp8Recipe, MainGradsDtype, MainParamsDtype, MomentDtype, OptimizerKind, SoftwareFact,
 };
@@ -243,6 +244,7 @@ impl Held {
 /// The rules of one view, whose optimizer states so many ranks share.
 fn rules_of(m: &Module, view: View, shard: u64) -> [StateRule; 5] {
     let of_fsdp = fsdp::state_rules(m, view, |shard| rules(m, shard));
+    let of_fsdp = of_fsdp.or_else(|| torch_fsdp2::state_rules(m, |shard| rules(m, shard)));
     of_fsdp.unwrap_or_else(|| rules(m, shard))
 }
 
@@ -363,7 +365,8 @@ pub(crate) fn step_copies(m: &Module) -> [StepCopy; 2] {
         elements: |count| count.quantized,
         source: FP8_CAST,
     };
-    let copy = fsdp::gradient_copy(m).unwrap_or_else(|| GradientCopy {
+    let of_fsdp = fsdp::gradient_copy(m).or_else(|| torch_fsdp2::gradient_copy(m));
+    let copy = of_fsdp.unwrap_or_else(|| GradientCopy {
         bytes: gradient_copy_bytes(m),
         elements: |count| count.elements,
     });

@@ -21,8 +21,19 @@ pub(crate) struct Linear {
 }
 
 /// Without gradient accumulation fusion the weight's gradient is a tensor before it is added up; frozen weights
-/// have none.
+/// have none. With PyTorch's FSDP2 the gradients of a whole layer count while it runs, and are no tensors of its operations.
 pub(crate) fn weight_gradient(
+    sizes: &Sizes<'_>,
+    tape: &mut AutogradTape,
+    weight: Shape,
+) -> Option<TensorId> {
+    let counted = sizes.m.args.use_torch_fsdp2;
+    let separate = !sizes.m.args.gradient_accumulation_fusion && !sizes.m.is_frozen() && !counted;
+    tape.tensor_if(separate, "weight gradient", weight, sizes.width())
+}
+
+/// The same for the output layer, whose operations have its gradient with FSDP2 too.
+pub(crate) fn weight_gradient_of_output(
     sizes: &Sizes<'_>,
     tape: &mut AutogradTape,
     weight: Shape,
@@ -37,7 +48,8 @@ pub(crate) fn weight_gradient_of_adapter(
     tape: &mut AutogradTape,
     weight: Shape,
 ) {
-    let separate = !sizes.m.args.gradient_accumulation_fusion;
+    let args = &sizes.m.args;
+    let separate = !args.gradient_accumulation_fusion && !args.use_torch_fsdp2;
     let gradient = tape.tensor_if(separate, "adapter: weight gradient", weight, sizes.width());
     tape.backward(gradient.as_slice());
 }

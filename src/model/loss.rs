@@ -119,7 +119,7 @@ fn head(
             sizes.gathered(),
             width,
         );
-        let gradient = linear::weight_gradient(sizes, tape, linear.weight.shape);
+        let gradient = linear::weight_gradient_of_output(sizes, tape, linear.weight.shape);
         tape.op(names[0], &[input], &[linear.output]);
         if !frozen {
             tape.saves(&[input]);

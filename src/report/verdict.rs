@@ -121,7 +121,7 @@ pub fn reason(config: &Config, (low, high): (Bytes, Bytes)) -> String {
     )
 }
 
-/// Why the estimate of a job is that of another one, such as `use_torch_fsdp2 is not modelled: …`; `None` for jobs without
+/// Why the estimate of a job is that of another one, such as `perform_rl_step is not modelled: …`; `None` for jobs without
 /// marks.
 #[must_use]
 pub fn another_job(config: &Config) -> Option<String> {

@@ -242,7 +242,7 @@ impl Sent {
 /// What data-parallel ranks send for these bytes of weights and main gradients on one rank.
 fn data(m: &Module, weights: u128, grads: u128, n: u64) -> u128 {
     let a = m.args();
-    if a.use_megatron_fsdp {
+    if a.use_megatron_fsdp || a.use_torch_fsdp2 {
         let of_micro_batch = 2 * weights + grads;
         return of_micro_batch * u128::from(n.saturating_sub(1)) * u128::from(m.num_microbatches);
     }

@@ -9,7 +9,6 @@ import { api } from "./load.mjs";
 const llama = { ...api.presets().find(({ id }) => id === "llama3-8b").job, world_size: 8 };
 
 const marks = {
-  use_torch_fsdp2: true,
   lora_rank: 16,
   gtp_weight_remat_size: 2,
   tensor_parallel_num_weight_shards: 16,
@@ -49,23 +48,23 @@ test("what is not modelled makes the number another job's, also after links and 
 
 test("what is off or modelled marks nothing, and marks can be removed", () => {
   for (const job of [
-    { ...llama, use_torch_fsdp2: false },
+    { ...llama, perform_rl_step: false },
     { ...llama, lora_rank: 0 },
     { ...llama, peft: "lora" },
     { ...llama, not_modelled: [] },
   ]) {
     assert.deepEqual(api.estimate(job).not_modelled, []);
   }
-  const { job } = api.decodeLink(api.encodeLink({ ...llama, use_torch_fsdp2: true }));
+  const { job } = api.decodeLink(api.encodeLink({ ...llama, perform_rl_step: true }));
   assert.deepEqual(api.estimate({ ...job, not_modelled: [] }).not_modelled, []);
 });
 
 test("an import says how much each key changes that it does not follow", () => {
-  const { report, job } = api.importText("torchrun pretrain_gpt.py --num-layers 2 --use-torch-fsdp2 --reset-position-ids");
+  const { report, job } = api.importText("torchrun pretrain_gpt.py --num-layers 2 --perform-rl-step --reset-position-ids");
   const effect = (key) => report.find((row) => row.key === key).effect;
-  assert.equal(effect("--use-torch-fsdp2"), "more");
+  assert.equal(effect("--perform-rl-step"), "more");
   assert.equal(effect("--reset-position-ids"), "nothing");
-  assert.deepEqual(job.not_modelled.map(({ key }) => key), ["use-torch-fsdp2"]);
+  assert.deepEqual(job.not_modelled.map(({ key }) => key), ["perform-rl-step"]);
 });
 
 test("an illegal job has no number, and ways out", () => {

@@ -283,9 +283,9 @@ test("layouts are searched in parts, and each is the job that it says", () => {
 test("layouts of a job that is not modelled as a whole say so", () => {
   const { job } = models.find(({ id }) => id === "llama3-8b");
   const modelled = api.search(job);
-  const marked = api.search({ ...job, use_torch_fsdp2: true });
+  const marked = api.search({ ...job, perform_rl_step: true });
   assert.deepEqual(modelled.not_modelled, []);
-  assert.deepEqual(marked.not_modelled.map(({ key }) => key), ["use_torch_fsdp2"]);
+  assert.deepEqual(marked.not_modelled.map(({ key }) => key), ["perform_rl_step"]);
   assert.ok(marked.candidates.every(({ verdict }) => verdict === "not_this_job"));
   const verdicts = new Set(modelled.candidates.map(({ verdict }) => verdict));
   assert.ok(verdicts.has("fits") && !verdicts.has("not_this_job"));

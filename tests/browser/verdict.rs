@@ -212,7 +212,7 @@ fn the_unit_reaches_every_export() {
 }
 
 /// Llama 3 8B with Megatron FSDP, which the estimate does not follow.
-const MARKED: &str = "v1;m=llama3-8b@1;nm=lora_rank,use_torch_fsdp2";
+const MARKED: &str = "v1;m=llama3-8b@1;nm=lora_rank,perform_rl_step";
 
 #[test]
 fn a_mark_stands_in_place_of_the_verdict_until_it_is_removed() {
@@ -221,7 +221,7 @@ fn a_mark_stands_in_place_of_the_verdict_until_it_is_removed() {
     assert_eq!(verdict(&page), "Estimate of another job:");
     assert_eq!(
         page.text("[data-testid=headroom]"),
-        "lora_rank and use_torch_fsdp2 are not modelled"
+        "lora_rank and perform_rl_step are not modelled"
     );
     assert!(
         page.text("[data-testid=not-modelled]")
@@ -234,7 +234,7 @@ fn a_mark_stands_in_place_of_the_verdict_until_it_is_removed() {
     page.until("document.getElementById('spoken').innerText.includes('lora_rank no longer marks this job')");
     assert_eq!(
         page.text("[data-testid=headroom]"),
-        "use_torch_fsdp2 is not modelled"
+        "perform_rl_step is not modelled"
     );
     page.click("[data-testid=not-modelled] button");
     page.until(&format!(
@@ -242,7 +242,7 @@ fn a_mark_stands_in_place_of_the_verdict_until_it_is_removed() {
     ));
     assert_eq!(page.count("[data-testid=not-modelled]"), 0);
     page.click("[data-testid=undo]");
-    page.until("location.hash.includes('use_torch_fsdp2')");
+    page.until("location.hash.includes('perform_rl_step')");
     assert_eq!(verdict(&page), "Estimate of another job:");
     assert_eq!(page.complaints(), Vec::<String>::new());
 }
@@ -261,7 +261,7 @@ fn a_mark_is_shown_in_embeds_beside_a_pinned_job_and_in_the_search() {
         assert_eq!(totals["verdict"], "not_this_job", "{view}");
         assert_eq!(
             totals["not_modelled"],
-            json!(["lora_rank", "use_torch_fsdp2"]),
+            json!(["lora_rank", "perform_rl_step"]),
             "{view}"
         );
     }

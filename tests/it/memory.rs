@@ -16,4 +16,5 @@ mod pairs;
 mod savings;
 mod stash;
 mod states;
+mod torch_fsdp2;
 mod variants;

@@ -48,15 +48,6 @@ pub(super) const FEATURES: &[Feature] = &[
             ),
         ),
     ),
-    feature(
-        "fsdp2",
-        &["use_torch_fsdp2"],
-        "PyTorch's FSDP2 shards parameters, gradients and optimizer states over data-parallel ranks",
-        Source::megatron(
-            "megatron/core/distributed/torch_fully_sharded_data_parallel.py",
-            "TorchFullyShardedDataParallel",
-        ),
-    ),
     unless(
         &["full"],
         feature(

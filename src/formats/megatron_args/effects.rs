@@ -46,10 +46,6 @@ const NOTHING: &[(&str, &str)] = &[
     ("megatron_fsdp_max_pool_double_buffer", FSDP),
     ("fsdp_db_use_persist_buf_on_alloc_fail", FSDP),
     (
-        "torch_fsdp2_reshard_after_forward",
-        "only with PyTorch's FSDP2",
-    ),
-    (
         "gtp_remat_reduce_scatter_with_fp32_accumulation",
         "only with generalized tensor parallelism",
     ),

@@ -117,7 +117,6 @@ const FLAGS: &[Flag] = &[
     switch("reuse-grad-buf-for-mxfp8-param-ag"),
     one("mamba-training-ssm-states-dtype", "None"),
     // Distribution
-    switch("use-torch-fsdp2"),
     switch("use-tp-pp-dp-mapping"),
     one("model-parallel-size", "None"),
     inverted("no-overlap-p2p-communication", "overlap_p2p_comm"),
@@ -138,10 +137,6 @@ const FLAGS: &[Flag] = &[
     switch("fsdp-manual-registration"),
     switch("create-all-gather-group"),
     switch("enable-full-sharding-in-hsdp"),
-    inverted(
-        "torch-fsdp2-no-reshard-after-forward",
-        "torch_fsdp2_reshard_after_forward",
-    ),
     switch("fake-process-group"),
     // Data
     one("encoder-seq-length", "None"),

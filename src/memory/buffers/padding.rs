@@ -6,6 +6,7 @@ use crate::memory::bucket::{Bucket, State};
 use crate::memory::fsdp;
 use crate::memory::parameters::Count;
 use crate::memory::states::{AppliesTo, gradient_copy_bytes};
+use crate::memory::torch_fsdp2;
 use crate::model::tape::block;
 use crate::model::tensor::{Component, ParamTensor};
 use crate::model::trained;
@@ -52,6 +53,9 @@ impl BufferRules {
         if let Some(stage) = &site.fsdp {
             return fsdp::padding(stage, site.rules, add);
         }
+        if let Some(stage) = &site.torch_fsdp2 {
+            return torch_fsdp2::padding(stage, site.rules, add);
+        }
         for counts in &site.parts {
             let mut dense = Aligned::default();
             let mut expert = Aligned::default();
@@ -73,6 +77,9 @@ impl BufferRules {
     pub(crate) fn each_unsplit(&self, site: &Site<'_>, add: &mut dyn FnMut(Padding)) {
         if let Some(stage) = &site.fsdp {
             return fsdp::unsplit(stage, add);
+        }
+        if let Some(stage) = &site.torch_fsdp2 {
+            return torch_fsdp2::unsplit(stage, site.rules, add);
         }
         let m = site.sizes.m;
         let distributed = m.args.use_distributed_optimizer;

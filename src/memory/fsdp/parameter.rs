@@ -10,33 +10,37 @@ use crate::parallel::groups::View;
 
 /// One parameter on one rank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Parameter {
-    pub(super) attributes: Attributes,
+pub(in crate::memory) struct Parameter {
+    pub(in crate::memory) attributes: Attributes,
     /// Whether it is a word embedding or output layer that several pipeline stages hold.
-    pub(super) shared: bool,
-    pub(super) size: Size,
+    pub(in crate::memory) shared: bool,
+    pub(in crate::memory) size: Size,
 }
 
 /// What parameters of one group have in common.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Attributes {
-    pub(super) view: View,
-    pub(super) fp8: bool,
-    pub(super) trained: bool,
+pub(in crate::memory) struct Attributes {
+    pub(in crate::memory) view: View,
+    pub(in crate::memory) fp8: bool,
+    pub(in crate::memory) trained: bool,
 }
 
 /// The size of a parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Size {
+pub(in crate::memory) struct Size {
     /// All elements.
-    pub(super) elements: u64,
+    pub(in crate::memory) elements: u64,
     /// The product of all dimensions but the first: what is not torn apart where ranks split a buffer.
-    pub(super) row: u64,
+    pub(in crate::memory) row: u64,
 }
 
 impl Parameter {
     /// The parameters of a part's tensors, in the order of `named_parameters`.
-    pub(super) fn list(m: &Module, kind: PartKind, tensors: &[ParamTensor]) -> Vec<Self> {
+    pub(in crate::memory) fn list(
+        m: &Module,
+        kind: PartKind,
+        tensors: &[ParamTensor],
+    ) -> Vec<Self> {
         let in_fp8 = quantizes_parameters(m) && kind.in_fp8();
         let mut tensors: Vec<&ParamTensor> = tensors.iter().collect();
         tensors.sort_by_key(|tensor| place(tensor.name));

@@ -20,7 +20,7 @@ use crate::parallel::schedule::Moment;
 use crate::parallel::stages::Chunk;
 use crate::source::{
     ATTENTION_MASK, BRIDGE_COMMUNICATOR, CUDA_GRAPHS, DEFERRED_WGRAD, FSDP_GATHER, FSDP_REDUCE,
-    INPUT_TENSOR, RECOMPUTE, SCHEDULES, Source,
+    INPUT_TENSOR, RECOMPUTE, SCHEDULES, Source, TORCH_FSDP2_GATHER, TORCH_FSDP2_REDUCE,
 };
 use crate::units::{Bytes, multiply};
 use terms::{Term, Terms};
@@ -362,9 +362,14 @@ impl Itemised<'_> {
             return;
         };
         let (parameters, gradients) = p.fsdp_in_flight(peak.block, peak.pass);
+        let (gather, reduce) = if self.tapes.sizes().m.args.use_torch_fsdp2 {
+            (TORCH_FSDP2_GATHER, TORCH_FSDP2_REDUCE)
+        } else {
+            (FSDP_GATHER, FSDP_REDUCE)
+        };
         for (what, bytes, source) in [
-            ("parameters gathered for layers", parameters, FSDP_GATHER),
-            ("gradients before their reduction", gradients, FSDP_REDUCE),
+            ("parameters gathered for layers", parameters, gather),
+            ("gradients before their reduction", gradients, reduce),
         ] {
             let shape = Shape::of(&[factor("bytes of buckets", bytes)]);
             terms.push(Term {

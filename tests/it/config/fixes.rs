@@ -34,6 +34,9 @@ fn more_cases() -> Vec<(Json, Json)> {
     let hybrid = |change: Json| (with(dense(), hybrid.clone()), change);
     let fsdp = json!({"use_megatron_fsdp": true, "pipeline_model_parallel_size": 1});
     let fsdp = |change: Json| (with(dense(), fsdp.clone()), change);
+    let torch_fsdp2 = json!({"use_torch_fsdp2": true, "pipeline_model_parallel_size": 1, "use_distributed_optimizer": false,
+        "gradient_accumulation_fusion": false, "untie_embeddings_and_output_weights": true, "bf16": true});
+    let torch_fsdp2 = |change: Json| (with(dense(), torch_fsdp2.clone()), change);
     let shared = json!({"moe_shared_expert_intermediate_size": 512});
     let adapters = |kind: &str, targets: Json, change: Json| {
         let adapters = json!({"peft_type": kind, "peft_target_modules": targets});
@@ -352,6 +355,18 @@ fn more_cases() -> Vec<(Json, Json)> {
             json!({"use_megatron_fsdp": true, "pipeline_model_parallel_size": 1, "virtual_pipeline_model_parallel_size": null,
             "bf16": true, "moe_token_dispatcher_type": "alltoall", "overlap_moe_expert_parallel_comm": true,
             "cuda_graph_impl": "transformer_engine"}),
+        ),
+        torch_fsdp2(json!({"pipeline_model_parallel_size": 2})),
+        torch_fsdp2(json!({"use_distributed_optimizer": true})),
+        torch_fsdp2(json!({"optimizer": "lion"})),
+        torch_fsdp2(json!({"use_megatron_fsdp": true})),
+        torch_fsdp2(json!({"gradient_accumulation_fusion": true})),
+        torch_fsdp2(json!({"untie_embeddings_and_output_weights": false})),
+        torch_fsdp2(json!({"bf16": false, "fp16": true})),
+        experts(
+            json!({"use_torch_fsdp2": true, "use_distributed_optimizer": false, "gradient_accumulation_fusion": false,
+            "untie_embeddings_and_output_weights": true, "pipeline_model_parallel_size": 1,
+            "virtual_pipeline_model_parallel_size": null, "expert_model_parallel_size": 2}),
         ),
         experts(json!({"num_distributed_optimizer_instances": 4})),
         dense(json!({"overlap_param_gather": true})),

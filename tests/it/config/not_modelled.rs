@@ -19,8 +19,8 @@ const MARKED: &[(&str, &[&str])] = &[
         r#"{"megatron_fsdp_version": 2}"#,
         &["megatron_fsdp_version"],
     ),
-    (r#"{"use-torch-fsdp2": "True"}"#, &["use-torch-fsdp2"]),
-    (r#"{"use_torch_fsdp2": 1}"#, &["use_torch_fsdp2"]),
+    (r#"{"perform-rl-step": "True"}"#, &["perform-rl-step"]),
+    (r#"{"perform_rl_step": 1}"#, &["perform_rl_step"]),
     (r#"{"lora_rank": 16}"#, &["lora_rank"]),
     (r#"{"tuner_type": "lora"}"#, &["tuner_type"]),
     (
@@ -34,12 +34,12 @@ const MARKED: &[(&str, &[&str])] = &[
     (r#"{"perform_rl_step": true}"#, &["perform_rl_step"]),
     (r#"{"use_checkpoint_args": true}"#, &["use_checkpoint_args"]),
     (
-        r#"{"use_torch_fsdp2": true, "actor.model.lora_rank": 8}"#,
-        &["actor.model.lora_rank", "use_torch_fsdp2"],
+        r#"{"perform_rl_step": true, "actor.model.lora_rank": 8}"#,
+        &["actor.model.lora_rank", "perform_rl_step"],
     ),
     (
-        r#"{"not_modelled": ["use_torch_fsdp2", {"key": "our,own:kernel", "reason": "it keeps 50 % more"}]}"#,
-        &["our,own:kernel", "use_torch_fsdp2"],
+        r#"{"not_modelled": ["perform_rl_step", {"key": "our,own:kernel", "reason": "it keeps 50 % more"}]}"#,
+        &["our,own:kernel", "perform_rl_step"],
     ),
 ];
 
@@ -48,8 +48,8 @@ const UNMARKED: &[&str] = &[
     r#"{"peft": "lora"}"#,
     r#"{"peft": {"dim": 32}}"#,
     r#"{"use_megatron_fsdp": true, "megatron_fsdp_version": 1}"#,
-    r#"{"use_torch_fsdp2": false}"#,
-    r#"{"use_torch_fsdp2": 0, "lora_rank": 0, "peft": "none"}"#,
+    r#"{"perform_rl_step": false}"#,
+    r#"{"perform_rl_step": 0, "lora_rank": 0, "peft": "none"}"#,
     r#"{"tuner_type": "full", "gtp_weight_remat_size": 1, "yaml_cfg": "None"}"#,
     r#"{"activation_offload_fraction": 1.0, "moe_dispatch_fwd_dtype": "bf16"}"#,
     r#"{"not_modelled": []}"#,
@@ -120,8 +120,8 @@ fn keys_that_are_off_mark_nothing_and_are_not_unknown() {
 #[test]
 fn a_mark_can_be_removed_and_the_verdict_is_then_that_of_the_numbers() {
     let plain = judged(&llama("{}").job);
-    let mut job = llama(r#"{"use_torch_fsdp2": true, "lora_rank": 8}"#).job;
-    job.unmark("use_torch_fsdp2");
+    let mut job = llama(r#"{"perform_rl_step": true, "lora_rank": 8}"#).job;
+    job.unmark("perform_rl_step");
     assert_eq!(keys(&job), ["lora_rank"]);
     job.unmark("lora_rank");
     assert_eq!(judged(&job), plain);
@@ -131,10 +131,10 @@ fn a_mark_can_be_removed_and_the_verdict_is_then_that_of_the_numbers() {
 fn a_link_names_marks_by_their_keys_and_reasons_only_where_keys_do_not_say_them() {
     let family = Feature::by_id("family").unwrap();
     for (mark, token) in [
-        (NotModelled::of_key("use_torch_fsdp2"), "nm=use_torch_fsdp2"),
+        (NotModelled::of_key("perform_rl_step"), "nm=perform_rl_step"),
         (
-            NotModelled::of_key("ddp.use_torch_fsdp2"),
-            "nm=ddp.use_torch_fsdp2",
+            NotModelled::of_key("ddp.perform_rl_step"),
+            "nm=ddp.perform_rl_step",
         ),
         (
             NotModelled::new("model_type: x", family.reason),
@@ -159,7 +159,7 @@ fn a_link_names_marks_by_their_keys_and_reasons_only_where_keys_do_not_say_them(
 
 #[test]
 fn a_pinned_job_has_marks_of_its_own() {
-    let marked = llama(r#"{"use_torch_fsdp2": true}"#);
+    let marked = llama(r#"{"perform_rl_step": true}"#);
     for (setup, compare) in [(&marked, &llama("{}")), (&llama("{}"), &marked)] {
         let state = ShareState {
             setup: setup.clone(),

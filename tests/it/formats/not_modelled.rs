@@ -22,7 +22,6 @@ fn marks(text: &str) -> Vec<String> {
 #[test]
 fn flags_and_programs_of_scripts_mark_their_job() {
     for (program, flags, expected) in [
-        ("pretrain_gpt.py", "--use-torch-fsdp2", "use-torch-fsdp2"),
         ("pretrain_gpt.py", "--perform-rl-step", "perform-rl-step"),
         (
             "pretrain_gpt.py",
@@ -60,10 +59,10 @@ fn keys_of_front_ends_mark_their_job() {
             vec![],
         ),
         (
-            "model.num_layers=32\ndist.use_torch_fsdp2=true",
-            vec!["dist.use_torch_fsdp2"],
+            "model.num_layers=32\nmodel.perform_rl_step=true",
+            vec!["model.perform_rl_step"],
         ),
-        ("model.num_layers=32\ndist.use_torch_fsdp2=false", vec![]),
+        ("model.num_layers=32\nmodel.perform_rl_step=false", vec![]),
         (
             "actor_rollout_ref.actor.megatron.tensor_model_parallel_size=2\nactor_rollout_ref.model.lora_rank=16",
             vec![],
@@ -103,21 +102,21 @@ fn marks_of_a_text_go_onto_the_job_and_a_whole_job_replaces_them() {
         let marks = import.state.setup.job.not_modelled.into_iter();
         marks.map(|mark| mark.key).collect::<Vec<_>>()
     };
-    let overrides = "--tensor-model-parallel-size 2 --use-torch-fsdp2";
-    assert_eq!(keys(overrides, &onto), ["lora_rank", "use-torch-fsdp2"]);
+    let overrides = "--tensor-model-parallel-size 2 --perform-rl-step";
+    assert_eq!(keys(overrides, &onto), ["lora_rank", "perform-rl-step"]);
     assert_eq!(
         keys(&format!("torchrun pretrain_gpt.py {LLAMA}"), &onto),
         [""; 0]
     );
     assert_eq!(keys("#v1;m=gpt2@1", &onto), [""; 0]);
     onto.job.unmark("lora_rank");
-    assert_eq!(keys(overrides, &onto), ["use-torch-fsdp2"]);
+    assert_eq!(keys(overrides, &onto), ["perform-rl-step"]);
 }
 
 #[test]
 fn every_row_that_is_not_modelled_says_how_much_it_changes() {
     let text = format!(
-        "torchrun pretrain_gpt.py {LLAMA} --use-torch-fsdp2 --delay-wgrad-compute --reset-position-ids --fp4-recipe custom"
+        "torchrun pretrain_gpt.py {LLAMA} --perform-rl-step --delay-wgrad-compute --reset-position-ids --fp4-recipe custom"
     );
     let import = import_text(&text, &ImportOptions::default())
         .unwrap()
@@ -131,7 +130,7 @@ fn every_row_that_is_not_modelled_says_how_much_it_changes() {
     assert_eq!(
         effects,
         [
-            ("--use-torch-fsdp2", MemoryEffect::More),
+            ("--perform-rl-step", MemoryEffect::More),
             ("--delay-wgrad-compute", MemoryEffect::BelowTwoPercent),
             ("--reset-position-ids", MemoryEffect::Nothing),
             ("--fp4-recipe", MemoryEffect::Nothing),

@@ -1,0 +1,132 @@
+//! Weights, gradients, main parameters and moments of PyTorch's FSDP2, and what padding adds to them.
+
+use super::group::{ParamGroup, Shards, WIDTHS};
+use super::{StageShards, one_micro_batch, ranks};
+use crate::config::job::Module;
+use crate::memory::bucket::{Bucket, State};
+use crate::memory::buffers::{Padding, unsplit as rest};
+use crate::memory::fsdp::GradientCopy;
+use crate::memory::parameters::Count;
+use crate::memory::states::{AppliesTo, StateRule, StateRules};
+use crate::model::tape::block;
+use crate::units::multiply;
+
+/// The rules of states, where `rules` are those of the optimizer whose states so many ranks share.
+pub(crate) fn state_rules(
+    m: &Module,
+    rules: impl FnOnce(u64) -> [StateRule; 5],
+) -> Option<[StateRule; 5]> {
+    if !m.args.use_torch_fsdp2 {
+        return None;
+    }
+    let shard = ranks(m);
+    let [weights, grads, main_params, exp_avg, exp_avg_sq] = rules(shard);
+    let grads = StateRule {
+        applies_to: if one_micro_batch(m) {
+            AppliesTo::None
+        } else {
+            AppliesTo::All
+        },
+        bytes: m.precision.bytes(),
+        shard,
+        ..grads
+    };
+    Some([
+        StateRule { shard, ..weights },
+        grads,
+        main_params,
+        exp_avg,
+        exp_avg_sq,
+    ])
+}
+
+/// What the optimizer step adds: gradients in fp32 take the place of those in bf16, parameter by parameter, and stay until
+/// gradients are zeroed (`Float16OptimizerWithFloat16Params._copy_model_grads_to_main_grads`); in fp32 training the gradients
+/// themselves do. `None` without FSDP2.
+pub(crate) fn gradient_copy(m: &Module) -> Option<GradientCopy> {
+    let counted = if one_micro_batch(m) {
+        0
+    } else {
+        m.precision.bytes()
+    };
+    m.args.use_torch_fsdp2.then(|| GradientCopy {
+        bytes: 4 - counted,
+        elements: |count| count.elements,
+    })
+}
+
+/// What padding the first dimension of every parameter adds to states, and rounding every tensor to whole blocks. The
+/// gradients of a layer are one tensor.
+pub(crate) fn padding(held: &StageShards, rules: &StateRules, add: &mut dyn FnMut(Padding)) {
+    for bucket in Bucket::ALL {
+        let Some((state, view)) = bucket.state() else {
+            continue;
+        };
+        let rule = rules.of(state, view);
+        if rule.applies_to != AppliesTo::All {
+            continue;
+        }
+        let (mut elements, mut padded, mut bytes) = (0u64, 0u64, 0u64);
+        for group in held.groups() {
+            let shards = group.of(view, state != State::Weights);
+            elements += shards.elements;
+            padded += multiply(shards.part, rule.shard);
+            bytes += allocated(&shards, state, rule.bytes);
+        }
+        let count = Count {
+            elements,
+            ..Count::default()
+        };
+        add(Padding {
+            bucket,
+            elements: Some((elements, padded)),
+            bytes: rule
+                .on_gpu
+                .scale_up(bytes)
+                .saturating_sub(rule.bytes_of(count).0),
+        });
+    }
+}
+
+/// What the allocator does not split off behind them.
+pub(crate) fn unsplit(held: &StageShards, rules: &StateRules, add: &mut dyn FnMut(Padding)) {
+    for bucket in Bucket::ALL {
+        let Some((state, view)) = bucket.state() else {
+            continue;
+        };
+        let rule = rules.of(state, view);
+        if rule.applies_to != AppliesTo::All {
+            continue;
+        }
+        let groups = held.groups();
+        let shards = groups.map(|group| group.of(view, state != State::Weights));
+        let bytes = shards.map(|shards| match state {
+            State::MainGrads => rest(multiply(shards.part, rule.bytes)),
+            _ => of_width(shards.unsplit, rule.bytes),
+        });
+        add(Padding {
+            bucket,
+            elements: None,
+            bytes: rule.on_gpu.scale_up(bytes.sum()),
+        });
+    }
+}
+
+/// Bytes of the tensors of a state of so many bytes an element.
+fn allocated(shards: &Shards, state: State, width: u64) -> u64 {
+    match state {
+        State::MainGrads => block(multiply(shards.part, width)),
+        _ => of_width(shards.blocks, width),
+    }
+}
+
+fn of_width(sums: [u64; 2], width: u64) -> u64 {
+    let mut sums = WIDTHS.iter().zip(sums);
+    sums.find(|(of, _)| **of == width).map_or(0, |(_, sum)| sum)
+}
+
+impl StageShards {
+    fn groups(&self) -> impl Iterator<Item = &ParamGroup> {
+        self.wrapped.iter().chain([&self.root])
+    }
+}

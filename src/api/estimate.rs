@@ -72,7 +72,7 @@ pub struct Estimate {
     /// The reason of the verdict in words.
     verdict_reason: String,
     /// Settings that the estimate leaves out although they change the job's memory by 2 % or more, sorted by key: those listed
-    /// under `not_modelled` in the job, and arguments of the job such as `use_torch_fsdp2`.
+    /// under `not_modelled` in the job, and arguments of the job such as `perform_rl_step`.
     not_modelled: Vec<NotModelled>,
     /// Messages about settings that Megatron accepts but that are probably not meant.
     warnings: Vec<String>,

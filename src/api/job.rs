@@ -17,7 +17,7 @@ use crate::value::Value;
 #[wasm_bindgen(typescript_custom_section)]
 const TYPES: &str = "
 /** A job: values under Megatron-LM's argument names in snake case, and `modules` where it has several. Keys that change memory
- * and are not modelled, such as `use_torch_fsdp2`, become entries of `not_modelled`. Other unknown keys are warnings. */
+ * and are not modelled, such as `perform_rl_step`, become entries of `not_modelled`. Other unknown keys are warnings. */
 export interface Job {
   not_modelled?: (string | { key: string; reason?: string })[];
   num_layers?: number | string;

@@ -240,7 +240,7 @@ pub const EXPORTS: &[Export] = &[
         label: "CSV by stage and bucket",
         extension: "csv",
         complete: false,
-        comments: CommentStyle::None,
+        comments: CommentStyle::Column,
         writer: Writer::Result(tables::csv),
     },
     Export {

@@ -2,7 +2,9 @@
 //! link of the job. Files have no dates, so that equal jobs give equal files.
 
 use core::fmt::Write as _;
+use core::iter::{once, repeat};
 
+use super::tables::cell;
 use crate::config::not_modelled::NotModelled;
 use crate::config::problem::{Problem, Severity};
 use crate::report::verdict;
@@ -18,6 +20,8 @@ pub enum CommentStyle {
     Hash,
     /// A line at the end.
     Markdown,
+    /// A last column of a table whose rows are lines.
+    Column,
     /// The format has no comments, or a field of its own for the provenance.
     None,
 }
@@ -69,7 +73,7 @@ pub fn with_marks(comments: CommentStyle, text: &str, marks: &[NotModelled]) -> 
             }
             format!("{out}\n{text}")
         }
-        CommentStyle::None => text.to_owned(),
+        CommentStyle::Column | CommentStyle::None => text.to_owned(),
     }
 }
 
@@ -98,7 +102,7 @@ fn markdown(text: &str) -> String {
     out
 }
 
-/// The text with a comment that states its provenance. `link` is the link of the job.
+/// The text with a comment, or a column, that states its provenance. `link` is the link of the job.
 #[must_use]
 pub fn with_provenance(comments: CommentStyle, text: &str, link: &str) -> String {
     // The page's URL comes from the caller and may hold control characters.
@@ -107,6 +111,15 @@ pub fn with_provenance(comments: CommentStyle, text: &str, link: &str) -> String
     match comments {
         CommentStyle::Hash => format!("# {made_by}\n# {link}\n{text}"),
         CommentStyle::Markdown => format!("{text}\n[{made_by}]({link})\n"),
+        CommentStyle::Column => {
+            let made_by = cell(&format!("{made_by}: {link}"));
+            let ends = once("made_by").chain(repeat(made_by.as_str()));
+            let lines = text.lines().zip(ends);
+            lines.fold(String::new(), |mut out, (line, end)| {
+                let _ = write!(out, "{line},{end}\r\n");
+                out
+            })
+        }
         CommentStyle::None => text.to_owned(),
     }
 }

@@ -43,14 +43,15 @@ pub fn csv(config: &Config, estimate: &Estimate) -> String {
     out
 }
 
-/// A user's text as a CSV cell. A spreadsheet would evaluate text that begins like a formula; a quote in front prevents it.
+/// A user's text as a CSV cell, on one line. A spreadsheet would evaluate text that begins like a formula; a quote in front prevents it.
 pub(super) fn cell(text: &str) -> String {
-    let guard = if text.starts_with(['=', '+', '-', '@', '\t', '\r']) {
+    let text = text.replace(char::is_control, " ");
+    let guard = if text.starts_with(['=', '+', '-', '@', ' ']) {
         "'"
     } else {
         ""
     };
-    if text.contains(['"', ',', '\r', '\n']) {
+    if text.contains(['"', ',']) {
         return format!("\"{guard}{}\"", text.replace('"', "\"\""));
     }
     format!("{guard}{text}")

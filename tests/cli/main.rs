@@ -68,7 +68,7 @@ fn the_exit_status_of_check_is_the_verdict() {
         (
             &["#v1;m=qwen3-235b-a22b@2;gpus=64"],
             3,
-            "world_size 64 is less than one copy of the model",
+            "world_size 64 cannot hold one replica of the model",
         ),
         (&["megatron_lm.sh", "--gpu", "h100-80gb"], 0, "Fits"),
         (&["megatron_lm.sh", "--gpu", "a100-40gb"], 1, "Does not fit"),

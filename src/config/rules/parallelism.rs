@@ -36,7 +36,7 @@ fn world_holds_one_copy(d: &Draft<'_>) -> Option<Violation> {
     } = *d;
     (world_size < copy).then(|| {
         let message = format!(
-            "world_size {world_size} is less than one copy of the model, which takes TP {tp} · PP {pp} · CP {cp} = {copy} GPUs"
+            "world_size {world_size} cannot hold one replica of the model: TP {tp} × PP {pp} × CP {cp} = {copy} GPUs"
         );
         Violation::error(COPY, message).fix(F::world_size, Number(copy))
     })
@@ -57,7 +57,7 @@ fn world_by_copy(d: &Draft<'_>) -> Option<Violation> {
     let below = world_size / copy * copy;
     let near = [below, below.saturating_add(copy)];
     let message = format!(
-        "world_size {world_size} must be a multiple of TP {tp} · PP {pp} · CP {cp} = {copy}; {} GPUs would work",
+        "world_size {world_size} must be a multiple of TP {tp} × PP {pp} × CP {cp} = {copy}; {} GPUs would work",
         or_list(&near)
     );
     Some(Violation::error(COPY, message).fix_each(F::world_size, &near))
@@ -67,7 +67,7 @@ fn data_parallel_size(d: &Draft<'_>) -> Option<Violation> {
     let given = d.args.data_parallel_size?;
     (d.has_whole_copies() && given != d.dp).then(|| {
         let message = format!(
-            "data_parallel_size {given} does not fit {} GPUs with TP {} · PP {} · CP {}: that gives {}",
+            "data_parallel_size {given} does not fit {} GPUs with TP {} × PP {} × CP {}: that gives {}",
             d.world_size, d.tp, d.pp, d.cp, d.dp
         );
         let world = i128::from(d.copy).saturating_mul(i128::from(given));

@@ -105,7 +105,7 @@ fn Actions(
         if let Some(text) = text.get_untracked() {
             browser::copy(&text, move |copied| {
                 if copied {
-                    said.set("It is on the clipboard.");
+                    said.set("Copied.");
                 } else {
                     browser::select_content("dialog pre, dialog img");
                     said.set("The browser does not let the page use the clipboard. The text is selected.");

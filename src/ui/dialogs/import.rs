@@ -47,8 +47,8 @@ pub(super) fn ImportDialog(
     view! {
         <Title text="Import a job" />
         <p>
-            "A config.json, a launch script, flags, YAML, overrides, a recipe, a saved job or a link. Nothing in it is run, and \
-             nothing leaves this page."
+            "A config.json, a launch script, flags, YAML, overrides, a recipe, a saved job or a link. It is read \
+             here and never run or uploaded."
         </p>
         <Source session />
         <Alert message=error />

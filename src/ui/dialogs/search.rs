@@ -26,6 +26,7 @@ use self::progress::Progress;
 use self::table::Layouts;
 use super::parts::{Alert, CloseButton, Title};
 use super::{DialogKind, OpenDialog};
+use crate::export::provenance::{CommentStyle, with_provenance};
 use crate::formats::share_url;
 use crate::formats::state::{Setup, ShareState};
 use crate::report::amount::grouped;
@@ -33,6 +34,7 @@ use crate::search::{Axis, Candidate, Dimension, Keep, Options, Slice, Space};
 use crate::search_worker::Answer;
 use crate::ui::browser::{self, files};
 use crate::ui::state::State;
+use crate::ui::url_sync;
 
 /// How often what was found is shown.
 const SHOWN_EVERY: Duration = Duration::from_millis(100);
@@ -406,7 +408,7 @@ fn Actions(
         if let Some(text) = table("\t") {
             browser::copy(&text, move |copied| {
                 said.set(if copied {
-                    "It is on the clipboard."
+                    "Copied."
                 } else {
                     browser::select_content(".layouts-table table");
                     "The browser does not let the page use the clipboard. The rows in sight are selected."
@@ -416,7 +418,11 @@ fn Actions(
     };
     let download = move |_| {
         if let Some(text) = table(",") {
-            files::save_text("layouts.csv", &text);
+            let link = url_sync::address(search.state);
+            files::save_text(
+                "layouts.csv",
+                &with_provenance(CommentStyle::Column, &text, &link),
+            );
         }
     };
     view! {

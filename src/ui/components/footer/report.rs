@@ -36,7 +36,7 @@ pub fn ReportDialog() -> impl IntoView {
     let copy = move |_| {
         browser::copy(&report.read_untracked(), move |copied| {
             state.toasts.tell(if copied {
-                "The report is on the clipboard."
+                "Report copied."
             } else {
                 "The browser denies copying."
             });

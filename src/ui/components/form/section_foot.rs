@@ -25,11 +25,14 @@ pub fn SectionFoot(group: Group, fields: SectionFields) -> impl IntoView {
     };
     let more = move || {
         let [essential, more, _] = counts.get();
-        format!("{} more", more - essential)
+        match more - essential {
+            1 => "1 more setting".to_owned(),
+            others => format!("{others} more settings"),
+        }
     };
     let all = move || {
         let [_, _, all] = counts.get();
-        format!("all {all} flags")
+        format!("All {all} settings")
     };
     let changed = Memo::new(move |_| fields_of(group).any(|id| state.is_changed(id)));
     let set_level = move |level| {

@@ -19,6 +19,7 @@ pub mod modality;
 mod module_links;
 mod nearby;
 pub mod not_modelled;
+pub(crate) mod nvlink_domain;
 pub mod packing;
 pub mod parse;
 pub mod pattern;

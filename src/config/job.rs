@@ -4,11 +4,12 @@ use super::adapters::Adapters;
 use super::choices::{Normalization, OptimizerKind, RecomputeGranularity};
 use super::field::Decimal;
 use super::fields::Args;
-use super::gpus::{self, GpuGeneration};
+use super::gpus::GpuGeneration;
 use super::hybrid_pattern::HybridPattern;
 use super::layers::Layers;
 use super::modality::ModuleIo;
 use super::not_modelled::NotModelled;
+use super::nvlink_domain::NvlinkDomain;
 use super::packing::Packing;
 use crate::parallel::groups::seeds::SeedRule;
 use crate::parallel::groups::{ModelParallel, RankGrids, RankOrder};
@@ -432,10 +433,7 @@ impl Module {
     /// The GPUs of a node, or of the larger `NVLink` domain that some GPU types have.
     #[must_use]
     pub fn nvlink_domain(&self) -> u64 {
-        let gpu = self.args.gpu.as_deref().and_then(gpus::by_name);
-        let rack = gpu.filter(|gpu| gpu.nvlink_domain > gpu.per_node);
-        let rack = rack.map_or(0, |gpu| u64::from(gpu.nvlink_domain));
-        self.args.gpus_per_node.max(rack)
+        NvlinkDomain::of(&self.args).gpus
     }
 
     /// The generation of the GPU: the one that was given, or else that of the chosen GPU, or else

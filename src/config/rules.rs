@@ -21,6 +21,7 @@ mod optimizer;
 mod overlap;
 mod packing;
 mod parallelism;
+mod placement;
 mod recompute;
 mod rule;
 mod sparse_attention;
@@ -35,7 +36,7 @@ use super::draft::Draft;
 use super::problem::Problem;
 
 /// Every rule, in the order in which its problems are shown.
-const TABLES: [&[Rule]; 24] = [
+const TABLES: [&[Rule]; 25] = [
     hybrid::RULES,
     model::RULES,
     linear_attention::RULES,
@@ -47,6 +48,7 @@ const TABLES: [&[Rule]; 24] = [
     op_fuser::RULES,
     stash::RULES,
     parallelism::RULES,
+    placement::RULES,
     batch::RULES,
     packing::RULES,
     recompute::RULES,

@@ -6,6 +6,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::config::job::Module;
+use crate::config::nvlink_domain::NvlinkDomain;
 
 /// The process groups between which a step's traffic is split.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -88,14 +89,9 @@ pub fn group(m: &Module, kind: GroupKind) -> Group {
         GroupKind::Data => (m.dp * m.cp, m.tp),
         GroupKind::ExpertData => (m.edp, m.etp * m.ep),
     };
-    let domain = domain(m);
-    // Jobs take a rack's GPUs as far as they fill whole groups; nodes are filled to the last GPU.
-    let is_rack = domain > m.args().gpus_per_node;
-    let fits = |members: u64| {
-        let span = members.saturating_mul(distance);
-        span <= domain && (is_rack || domain.is_multiple_of(span.max(1)))
-    };
-    let most = size.min(domain);
+    let domain = NvlinkDomain::of(m.args());
+    let fits = |members: u64| domain.holds(members.saturating_mul(distance));
+    let most = size.min(domain.gpus);
     let mut members = (1..=most).rev();
     let together = members.find(|members| size.is_multiple_of(*members) && fits(*members));
     Group {

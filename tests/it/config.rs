@@ -9,6 +9,7 @@ mod megatron;
 mod not_modelled;
 mod software;
 mod step;
+mod wasteful;
 
 use megatron_memory::config::fields::FieldId;
 use megatron_memory::config::problem::{Problem, Severity};

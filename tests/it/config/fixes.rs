@@ -113,6 +113,9 @@ fn more_cases() -> Vec<(Json, Json)> {
             json!({"mla_down_proj_fusion": true, "q_lora_rank": 64, "kv_lora_rank": 63, "tensor_model_parallel_size": 2}),
         ),
         dense(json!({"max_seqlen_per_dp_cp_rank": 16})),
+        dense(json!({"pipeline_model_parallel_size": 1, "tensor_model_parallel_size": 16})),
+        dense(json!({"pipeline_model_parallel_size": 1, "context_parallel_size": 4})),
+        experts(json!({"pipeline_model_parallel_size": 1, "expert_model_parallel_size": 16})),
         experts(
             json!({"use_transformer_engine_op_fuser": true, "moe_grouped_gemm": true, "swiglu": false, "squared_relu": true}),
         ),

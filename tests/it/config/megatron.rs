@@ -362,11 +362,11 @@ fn what_megatron_takes_is_taken() {
         ),
         (
             plain(),
-            json!({"context_parallel_size": 2, "cp_comm_type": "all_gather"}),
+            json!({"seq_length": 4096, "context_parallel_size": 2, "cp_comm_type": "all_gather"}),
         ),
         (
             latent(),
-            json!({"context_parallel_size": 2, "cp_comm_type": "a2a", "qk_head_dim": 64, "v_head_dim": 128}),
+            json!({"seq_length": 4096, "context_parallel_size": 2, "cp_comm_type": "a2a", "qk_head_dim": 64, "v_head_dim": 128}),
         ),
         (
             plain(),
@@ -407,7 +407,7 @@ fn what_megatron_takes_is_taken() {
         ),
         (
             plain(),
-            json!({"attention_backend": "flash", "context_parallel_size": 2, "fp16": true, "bf16": false}),
+            json!({"attention_backend": "flash", "seq_length": 4096, "context_parallel_size": 2, "fp16": true, "bf16": false}),
         ),
         (
             plain(),

@@ -7,6 +7,7 @@ use super::parse::{Parsed, parse};
 use super::rank_ranges::RankRange;
 use super::raw::RawJob;
 use crate::parallel::mimo::LANGUAGE_MODULE;
+use crate::parallel::stages::PipelineLayout;
 use crate::value::Value;
 
 /// What other modules need to know about the language model of a job of several modules.
@@ -79,6 +80,8 @@ pub(super) struct ModuleContext<'a> {
     pub(super) has_linear_freq: bool,
     /// Whether the module says whether rotary embedding is fused.
     pub(super) states_rope_fusion: bool,
+    /// The custom pipeline layout, where its text was read before.
+    pub(super) pipeline_layout: Option<&'a PipelineLayout>,
 }
 
 impl<'a> ModuleContext<'a> {
@@ -109,6 +112,7 @@ impl<'a> ModuleContext<'a> {
             colocated: raw.colocates(),
             has_linear_freq: given(FieldId::linear_attention_freq),
             states_rope_fusion: given(FieldId::apply_rope_fusion),
+            pipeline_layout: None,
         }
     }
 

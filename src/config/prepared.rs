@@ -11,6 +11,7 @@ use super::problem::Problem;
 use super::raw::RawJob;
 use super::{check, rules};
 use crate::parallel::mimo::LANGUAGE_MODULE;
+use crate::parallel::stages::PipelineLayout;
 use crate::units::Bytes;
 
 /// A job of one model whose fields are read once.
@@ -18,6 +19,8 @@ use crate::units::Bytes;
 pub struct Prepared {
     raw: RawJob,
     args: Args,
+    /// The custom pipeline layout; `None` where there is none, or its text is wrong.
+    pipeline_layout: Option<PipelineLayout>,
     gpu_memory: Option<Bytes>,
     not_modelled: Vec<NotModelled>,
 }
@@ -33,7 +36,9 @@ impl Prepared {
         if !raw.modules.is_empty() || raw.is_hybrid(0) || unreadable {
             return None;
         }
+        let layout = args.pipeline_model_parallel_layout.as_deref();
         Some(Self {
+            pipeline_layout: layout.and_then(|layout| layout.parse().ok()),
             args,
             gpu_memory: check::gpu_memory(raw, &mut problems),
             not_modelled: not_modelled::canonical(&raw.not_modelled),
@@ -52,6 +57,15 @@ impl Prepared {
         args.set(field, value.or_else(|| default_value(field.field())));
     }
 
+    /// The only module of the job, with its pipeline layout as far as these arguments have the same.
+    fn context<'a>(&'a self, args: &Args, language: &'a LanguageModel) -> ModuleContext<'a> {
+        let same = args.pipeline_model_parallel_layout == self.args.pipeline_model_parallel_layout;
+        ModuleContext {
+            pipeline_layout: self.pipeline_layout.as_ref().filter(|_| same),
+            ..ModuleContext::new(LANGUAGE_MODULE, &self.raw, 0, language)
+        }
+    }
+
     /// Checks the job with other arguments, as [`validate`](super::validate) does.
     ///
     /// # Errors
@@ -62,7 +76,7 @@ impl Prepared {
         refuses: impl Fn(&Problem) -> bool,
     ) -> Result<Config, &'static str> {
         let language = LanguageModel::default();
-        let context = ModuleContext::new(LANGUAGE_MODULE, &self.raw, 0, &language);
+        let context = self.context(&args, &language);
         let draft = Draft::new(&context, args, None);
         if let Some(rule) = rules::first_violation(&draft, &|_| true, &refuses) {
             return Err(rule);
@@ -94,7 +108,7 @@ impl Prepared {
         refuses: impl Fn(&Problem) -> bool,
     ) -> Option<&'static str> {
         let language = LanguageModel::default();
-        let context = ModuleContext::new(LANGUAGE_MODULE, &self.raw, 0, &language);
+        let context = self.context(&args, &language);
         let draft = Draft::new(&context, args, None);
         let is_among = |rule: &str| among.contains(&rule);
         if let Some(rule) = rules::first_violation(&draft, &is_among, &refuses) {

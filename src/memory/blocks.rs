@@ -50,6 +50,25 @@ pub(crate) struct BlockTapes {
     chunks: RefCell<Vec<((usize, bool), ChunkTotals)>>,
 }
 
+/// The tapes of the distinct blocks of a module before anything is recomputed or offloaded.
+#[derive(Debug)]
+pub(crate) struct PlainTapes {
+    embedding: OnceCell<Arc<AutogradTape>>,
+    layers: Vec<OnceCell<Arc<AutogradTape>>>,
+    heads: [[OnceCell<Arc<AutogradTape>>; 2]; 2],
+}
+
+impl PlainTapes {
+    /// No tapes so far.
+    pub(crate) fn new(architecture: &Architecture) -> Self {
+        Self {
+            embedding: OnceCell::new(),
+            layers: vec![OnceCell::new(); architecture.specs().len()],
+            heads: Default::default(),
+        }
+    }
+}
+
 impl BlockTapes {
     /// No tapes so far.
     pub(crate) fn new(architecture: &Architecture) -> Self {
@@ -70,9 +89,9 @@ pub(crate) struct CompiledTapes<'a> {
     /// Bytes of a bucket that the output layer's weight gradient takes until it is reduced.
     gradient_bucket: u64,
     tapes: Rc<BlockTapes>,
-    /// Whether the tapes are shared with other layouts: then the architecture is of one of these, and its activations are of
-    /// other sizes.
-    shared: bool,
+    /// The tapes before anything is recomputed, where layouts share tapes: then the architecture is of one of these layouts,
+    /// and its activations are of other sizes.
+    plain: Option<Rc<PlainTapes>>,
 }
 
 impl<'a> CompiledTapes<'a> {
@@ -90,16 +109,17 @@ impl<'a> CompiledTapes<'a> {
             graph_phase,
             gradient_bucket,
             tapes: Rc::new(BlockTapes::new(architecture)),
-            shared: false,
+            plain: None,
         }
     }
 
     /// The tapes of a module without CUDA graphs, of which other layouts with the same activations may have made some. They
-    /// have no operations.
+    /// have no operations. `plain` are the tapes before anything is recomputed.
     pub(crate) fn shared(
         m: &'a Module,
         architecture: &'a Architecture,
         tapes: Rc<BlockTapes>,
+        plain: Rc<PlainTapes>,
     ) -> Self {
         Self {
             sizes: Sizes::new(m),
@@ -107,7 +127,7 @@ impl<'a> CompiledTapes<'a> {
             graph_phase: GraphPhase::Plain,
             gradient_bucket: 0,
             tapes,
-            shared: true,
+            plain: Some(plain),
         }
     }
 
@@ -119,7 +139,7 @@ impl<'a> CompiledTapes<'a> {
             GraphPhase::Replay => part(Part::Outside),
         };
         let compiled = CompiledTape::new(tape, self.sizes.recompute_options);
-        if self.shared {
+        if self.plain.is_some() {
             return compiled.without_operations(passes_of(self.sizes.m));
         }
         compiled
@@ -158,10 +178,12 @@ impl<'a> CompiledTapes<'a> {
     pub(crate) fn tape(&self, kind: BlockKind, chunk: &Chunk) -> Option<&CompiledTape> {
         match kind {
             BlockKind::Embedding => Some(self.tapes.embedding.get_or_init(|| {
-                self.compiled(if self.shared {
-                    Arc::new(embedding_tape(&self.sizes))
-                } else {
-                    self.architecture.embedding().clone()
+                self.compiled(match &self.plain {
+                    Some(plain) => {
+                        let make = || Arc::new(embedding_tape(&self.sizes));
+                        plain.embedding.get_or_init(make).clone()
+                    }
+                    None => self.architecture.embedding().clone(),
                 })
             })),
             BlockKind::Layer(spec) => {
@@ -169,12 +191,17 @@ impl<'a> CompiledTapes<'a> {
                 self.layer_tape(place, spec)
             }
             BlockKind::Head if has_head(chunk) => {
-                let of_mtp = self.tapes.heads.get(usize::from(chunk.mtp > 0))?;
-                let head = of_mtp.get(usize::from(chunk.output))?;
+                let (mtp, output) = (usize::from(chunk.mtp > 0), usize::from(chunk.output));
+                let head = self.tapes.heads.get(mtp)?.get(output)?;
                 Some(head.get_or_init(|| {
                     let (depths, bucket) = (u64::from(chunk.mtp), self.gradient_bucket);
-                    let tape = head_tape(&self.sizes, depths, chunk.output, bucket);
-                    self.compiled(Arc::new(tape))
+                    let make = || Arc::new(head_tape(&self.sizes, depths, chunk.output, bucket));
+                    let plain = self.plain.as_ref();
+                    let plain = plain.and_then(|plain| plain.heads.get(mtp)?.get(output));
+                    self.compiled(match plain {
+                        Some(plain) => plain.get_or_init(make).clone(),
+                        None => make(),
+                    })
                 }))
             }
             BlockKind::Head => None,
@@ -185,11 +212,12 @@ impl<'a> CompiledTapes<'a> {
     fn layer_tape(&self, place: usize, spec: LayerSpec) -> Option<&CompiledTape> {
         let layer = self.tapes.layers.get(place)?;
         Some(layer.get_or_init(|| {
-            let known = self.architecture.layer_tapes().get(place);
-            self.compiled(match known.filter(|_| !self.shared) {
-                Some(tape) => tape.clone(),
-                None => Arc::new(layer_tape(&self.sizes, spec)),
-            })
+            let make = || Arc::new(layer_tape(&self.sizes, spec));
+            let known = match &self.plain {
+                Some(plain) => plain.layers.get(place).map(|tape| tape.get_or_init(make)),
+                None => self.architecture.layer_tapes().get(place),
+            };
+            self.compiled(known.cloned().unwrap_or_else(make))
         }))
     }
 }

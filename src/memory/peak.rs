@@ -11,7 +11,7 @@ use std::rc::Rc;
 pub use moment::{PassName, PeakMoment};
 
 use super::ChunkEstimate;
-use super::blocks::{BlockTapes, CompiledTapes, prefetched};
+use super::blocks::{BlockTapes, CompiledTapes, PlainTapes, prefetched};
 use super::bucket::Bucket;
 use super::buffers::{Buffer, BufferKind, BufferRules, Site};
 use super::chunk_profile::{ChunkPeak, ChunkProfile, Pass};
@@ -103,12 +103,12 @@ impl<'a> Stages<'a> {
     pub(crate) fn shared(
         m: &'a Module,
         tables: &'a ParameterTables,
-        tapes: Rc<BlockTapes>,
+        (tapes, plain): (Rc<BlockTapes>, Rc<PlainTapes>),
         standing: Rc<KnownStanding>,
     ) -> Self {
         Self {
             m,
-            tapes: CompiledTapes::shared(m, &tables.architecture, tapes),
+            tapes: CompiledTapes::shared(m, &tables.architecture, tapes, plain),
             graphs: None,
             rules: StateRules::new(m),
             architecture: &tables.architecture,

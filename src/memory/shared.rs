@@ -5,7 +5,7 @@ use core::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use super::blocks::BlockTapes;
+use super::blocks::{BlockTapes, PlainTapes};
 use super::buffers::{BufferRules, embedding_on_two_stages};
 use super::chunk_shape::{ChunkShapes, StageShape};
 use super::job_moment::JobMoment;
@@ -15,6 +15,7 @@ use super::{StageBytes, peak, states_of_stages};
 use crate::config::job::Module;
 use crate::config::layers::Layers;
 use crate::model::Architecture;
+use crate::model::quantization::Fp8;
 use crate::units::Bytes;
 
 /// Tapes of so many combinations of sizes are kept at once; those of one have about 4 KB.
@@ -40,6 +41,12 @@ struct TapeKey {
     parameters: ParameterKey,
     micro_batch_size: u64,
     seq_length: u64,
+    saved: SavedKey,
+}
+
+/// What is recomputed or offloaded.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+struct SavedKey {
     recompute_granularity: Option<u8>,
     recompute_method: Option<u8>,
     recompute_num_layers: Option<u64>,
@@ -112,6 +119,8 @@ pub(crate) struct SharedTables {
     layers: Vec<Layers>,
     parameters: BTreeMap<ParameterKey, Rc<ParameterTables>>,
     tapes: BTreeMap<TapeKey, Rc<BlockTapes>>,
+    /// The tapes before anything is recomputed, of the latest layouts.
+    plain: Option<(TapeKey, Rc<PlainTapes>)>,
     /// Of the latest layouts, which differ only in what is recomputed.
     standing: Option<(StandingKey, Rc<StandingTables>)>,
 }
@@ -223,27 +232,44 @@ impl SharedTables {
         parameters: ParameterKey,
         m: &Module,
         architecture: &Architecture,
-    ) -> Rc<BlockTapes> {
+    ) -> (Rc<BlockTapes>, Rc<PlainTapes>) {
         let a = &m.args;
         let key = TapeKey {
             parameters,
             micro_batch_size: a.micro_batch_size,
             seq_length: a.seq_length,
-            recompute_granularity: a.recompute_granularity.map(|of| of as u8),
-            recompute_method: a.recompute_method.map(|of| of as u8),
-            recompute_num_layers: a.recompute_num_layers,
-            recompute_modules: a.recompute_modules.bits(),
-            distribute_saved_activations: a.distribute_saved_activations,
-            fine_grained_activation_offloading: a.fine_grained_activation_offloading,
-            offload_modules: a.offload_modules.bits(),
-            cpu_offloading_num_layers: a.cpu_offloading_num_layers,
+            saved: SavedKey {
+                recompute_granularity: a.recompute_granularity.map(|of| of as u8),
+                recompute_method: a.recompute_method.map(|of| of as u8),
+                recompute_num_layers: a.recompute_num_layers,
+                recompute_modules: a.recompute_modules.bits(),
+                distribute_saved_activations: a.distribute_saved_activations,
+                fine_grained_activation_offloading: a.fine_grained_activation_offloading,
+                offload_modules: a.offload_modules.bits(),
+                cpu_offloading_num_layers: a.cpu_offloading_num_layers,
+            },
+        };
+        // Linear layers in fp8 keep other inputs where a module is recomputed (`Sizes::sharing_with`).
+        let plain = match Fp8::of(m) {
+            Some(_) => key,
+            None => TapeKey {
+                saved: SavedKey::default(),
+                ..key
+            },
+        };
+        let plain = match &self.plain {
+            Some((of, known)) if *of == plain => known.clone(),
+            _ => {
+                let tapes = Rc::new(PlainTapes::new(architecture));
+                self.plain.insert((plain, tapes)).1.clone()
+            }
         };
         if self.tapes.len() >= MOST_TAPES {
             self.tapes.clear();
         }
         let known = self.tapes.entry(key);
         let known = known.or_insert_with(|| Rc::new(BlockTapes::new(architecture)));
-        known.clone()
+        (known.clone(), plain)
     }
 
     fn standing(&mut self, parameters: ParameterKey, m: &Module) -> Rc<StandingTables> {

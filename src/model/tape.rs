@@ -187,14 +187,23 @@ pub struct AutogradTape {
 }
 
 impl AutogradTape {
-    /// An empty tape.
+    /// An empty tape with room for a layer.
     #[must_use]
     pub fn new(family: Family, source: Source) -> Self {
         Self {
             tensors: Vec::with_capacity(64),
-            parameters: Vec::new(),
             ops: Vec::with_capacity(32),
             links: Vec::with_capacity(128),
+            ..Self::without_room(family, source)
+        }
+    }
+
+    fn without_room(family: Family, source: Source) -> Self {
+        Self {
+            tensors: Vec::new(),
+            parameters: Vec::new(),
+            ops: Vec::new(),
+            links: Vec::new(),
             sections: Vec::new(),
             offloads: Vec::new(),
             graphs: Vec::new(),
@@ -502,9 +511,7 @@ impl AutogradTape {
         Self {
             attributes: ids.collect(),
             tensors,
-            ops: Vec::new(),
-            links: Vec::new(),
-            ..Self::new(self.family, self.source)
+            ..Self::without_room(self.family, self.source)
         }
     }
 

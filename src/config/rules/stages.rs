@@ -25,9 +25,11 @@ pub(crate) fn stages(d: &Draft<'_>) -> Result<StageLayout, Vec<Problem>> {
     }
     let problem = |rule, violation: Violation| violation.into_problem(d.context.module, rule);
     let a = &d.args;
-    let layout = a.pipeline_model_parallel_layout.as_deref();
-    let layout = match layout.map(str::parse::<PipelineLayout>).transpose() {
-        Ok(layout) => layout,
+    let text = a.pipeline_model_parallel_layout.as_deref();
+    let unread = text.filter(|_| d.context.pipeline_layout.is_none());
+    let read = unread.map(str::parse::<PipelineLayout>).transpose();
+    let layout = match &read {
+        Ok(read) => read.as_ref().or(d.context.pipeline_layout),
         Err(error) => {
             let field = F::pipeline_model_parallel_layout;
             let message = format!("pipeline_model_parallel_layout: {error}");
@@ -53,7 +55,7 @@ pub(crate) fn stages(d: &Draft<'_>) -> Result<StageLayout, Vec<Problem>> {
         account_for_embedding_in_pipeline_split: a.account_for_embedding_in_pipeline_split,
         account_for_loss_in_pipeline_split: a.account_for_loss_in_pipeline_split,
         mtp_num_layers: a.mtp_num_layers.map(narrow),
-        layout: layout.as_ref(),
+        layout,
         hybrid_segments: segments.as_deref(),
     };
     let choice = VppChoice {

@@ -98,8 +98,20 @@ impl CompiledTape {
     /// The same with the peaks of all passes and without operations, which take most of the memory and which only explanations
     /// of a peak need. `passes` are all that ever run.
     pub(crate) fn without_operations(mut self, passes: &[PassKind]) -> Self {
-        for pass in passes {
-            self.peak(*pass);
+        // Passes of the same plan differ in nothing that a simulator prepares.
+        for autograd in [true, false] {
+            let of_plan = |pass: &&PassKind| (**pass != PassKind::WithoutAutograd) == autograd;
+            let mut of_plan = passes.iter().filter(of_plan).peekable();
+            let Some(first) = of_plan.peek() else {
+                continue;
+            };
+            let plan = self.of_pass(**first);
+            let mut simulator = LivenessSimulator::new(&self.tape, plan, None);
+            for pass in of_plan {
+                if let Some(peak) = self.peaks.get(*pass as usize) {
+                    peak.get_or_init(|| simulator.run(*pass));
+                }
+            }
         }
         self.tape = Arc::new(self.tape.without_operations());
         self.plan = Plan::default();

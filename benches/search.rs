@@ -10,7 +10,7 @@
     reason = "a measurement prints its numbers, and stops where it meets a surprise"
 )]
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::Mutex;
 use std::thread::{available_parallelism, scope};
 use std::time::{Duration, Instant};
 
@@ -25,12 +25,12 @@ const STEPS: u32 = 4096;
 /// Searches a space on all cores.
 fn run(space: &Space, keep: Keep) -> (Slice, Duration) {
     let began = Instant::now();
-    let shares = space.shares();
-    let next = AtomicUsize::new(0);
-    let work = || {
+    let shares = Mutex::new(space.shares());
+    let work = &|worker| {
+        let next = || shares.lock().expect("no search panics").next_for(worker);
         let mut found = Slice::default();
         let mut searcher = Searcher::default();
-        while let Some(share) = shares.get(next.fetch_add(1, Ordering::Relaxed)) {
+        while let Some(share) = next() {
             let mut from = share.start;
             while from < share.end {
                 let part = searcher.search(space, from..share.end, STEPS, keep);
@@ -45,7 +45,9 @@ fn run(space: &Space, keep: Keep) -> (Slice, Duration) {
     };
     let cores = available_parallelism().map_or(1, usize::from);
     let found = scope(|scope| {
-        let workers: Vec<_> = (0..cores).map(|_| scope.spawn(work)).collect();
+        let workers: Vec<_> = (0..cores)
+            .map(|worker| scope.spawn(move || work(worker)))
+            .collect();
         let mut whole = Slice::default();
         for worker in workers {
             whole.join(&worker.join().expect("a search does not panic"));

@@ -1,10 +1,9 @@
 //! The combinations of a search: their number, and the job of each.
 
-use core::ops::Range;
-
 use super::axis::{Axis, Pick, checkable_at, divisors};
 use super::options::{Options, Split};
 use super::reference::{reference_config, unset_other_splits};
+use super::shares::Shares;
 use super::{Candidate, Keep, search};
 use crate::config::canonical::{Meaning, differences, meaning};
 use crate::config::fields::FieldId;
@@ -331,11 +330,9 @@ impl Space {
             .product()
     }
 
-    /// Ranges of indices that together are the whole space, for workers that take one after another. Combinations that differ
-    /// only in the number of GPUs and in pipeline sizes follow each other closely, since a [`Searcher`](super::Searcher) keeps
-    /// what they have in common.
+    /// The parts of the space that workers take one after another.
     #[must_use]
-    pub fn shares(&self) -> Vec<Range<u64>> {
+    pub fn shares(&self) -> Shares {
         let stages = |d: &&Dimension| matches!(d.axis, Axis::Gpus | Axis::Pipeline | Axis::Virtual);
         let leading = self.dimensions.iter().filter(stages).count();
         let of_stages = match leading {
@@ -347,12 +344,12 @@ impl Space {
         let parts = SHARES.max(short).div_ceil(pipelines);
         let share = of_stages.div_ceil(parts).max(1);
         let starts = (0..of_stages.div_ceil(share)).map(|number| number * share);
-        starts
-            .flat_map(|start| {
-                let end = (start + share).min(of_stages);
-                (0..pipelines).map(move |of| of * of_stages + start..of * of_stages + end)
-            })
-            .collect()
+        Shares::new(starts.map(|start| {
+            let end = (start + share).min(of_stages);
+            let of_pipelines =
+                (0..pipelines).map(|of| of * of_stages + start..of * of_stages + end);
+            of_pipelines.collect()
+        }))
     }
 
     /// One digit of a combination's index: the position of its value in the list of the axis at `level`.

@@ -361,14 +361,20 @@ fn a_search_can_stop_anywhere_and_go_on() {
         assert_eq!(sorted(parts), sorted(whole.clone()), "{steps}");
     }
     // The shares that workers take.
-    let shares = space.shares();
-    assert!(shares.len() > 1);
-    let (mut parts, mut searcher) = (Slice::default(), Searcher::default());
-    for share in shares {
-        parts.join(&searcher.search(&space, share, u32::MAX, Keep::Legal));
+    for workers in 1..4 {
+        let mut shares = space.shares();
+        assert!(shares.left() > workers);
+        let (mut parts, mut searcher) = (Slice::default(), Searcher::default());
+        for worker in (0..workers).cycle() {
+            let Some(share) = shares.next_for(worker) else {
+                break;
+            };
+            parts.join(&searcher.search(&space, share, u32::MAX, Keep::Legal));
+        }
+        assert_eq!(shares.left(), 0);
+        parts.candidates.sort_by_key(|candidate| candidate.index);
+        assert_eq!(sorted(parts), sorted(whole.clone()), "{workers} workers");
     }
-    parts.candidates.sort_by_key(|candidate| candidate.index);
-    assert_eq!(sorted(parts), sorted(whole.clone()));
     // Shares that end within what is refused together.
     for share in [1, 3, 5, 64] {
         let mut parts = Slice::default();

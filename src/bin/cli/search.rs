@@ -1,7 +1,7 @@
 //! `search`: the parallel layouts of a job.
 
-use core::sync::atomic::{AtomicUsize, Ordering};
 use std::panic::resume_unwind;
+use std::sync::{Mutex, PoisonError};
 use std::thread;
 
 use clap::Args;
@@ -111,19 +111,27 @@ impl SearchLayouts {
 /// Searches a space with a thread for each core.
 fn search_on_all_cores(space: &Space, keep: Keep) -> Slice {
     let cores = thread::available_parallelism().map_or(1, usize::from);
-    let shares = space.shares();
-    let next = AtomicUsize::new(0);
-    let worker = || {
+    let shares = Mutex::new(space.shares());
+    let work = &|worker| {
+        // A worker that panics ends the whole search, whatever state the shares are in.
+        let next = || {
+            let shares = shares.lock();
+            shares
+                .unwrap_or_else(PoisonError::into_inner)
+                .next_for(worker)
+        };
         let mut found = Slice::default();
         let mut searcher = Searcher::default();
-        while let Some(share) = shares.get(next.fetch_add(1, Ordering::Relaxed)) {
-            found.join(&searcher.search(space, share.clone(), u32::MAX, keep));
+        while let Some(share) = next() {
+            found.join(&searcher.search(space, share, u32::MAX, keep));
         }
         found
     };
     thread::scope(|scope| {
-        let workers: Vec<_> = (1..cores).map(|_| scope.spawn(worker)).collect();
-        let mut found = worker();
+        let workers: Vec<_> = (1..cores)
+            .map(|worker| scope.spawn(move || work(worker)))
+            .collect();
+        let mut found = work(0);
         for other in workers {
             match other.join() {
                 Ok(part) => found.join(&part),

@@ -1,12 +1,12 @@
 //! The workers of a search: each looks at one share of the combinations after another.
 
 use core::ops::Range;
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::rc::{Rc, Weak};
 
 use gloo::worker::{Spawnable, WorkerBridge};
 
-use crate::search::{Keep, Options};
+use crate::search::{Keep, Options, Shares};
 use crate::search_worker::{Answer, Request, SearchWorker};
 use crate::ui::browser;
 
@@ -22,10 +22,10 @@ pub(super) struct Pool {
 
 struct Inner {
     workers: RefCell<Vec<WorkerBridge<SearchWorker>>>,
-    /// The shares that the combinations are parted into.
-    shares: Vec<Range<u64>>,
-    /// The number of shares that were handed out.
-    handed_out: Cell<usize>,
+    /// The shares that were not handed out yet.
+    shares: RefCell<Shares>,
+    /// Where the present share of each worker ends.
+    ends: RefCell<Vec<u64>>,
     tell: Box<dyn Fn(Answer)>,
 }
 
@@ -36,19 +36,19 @@ pub(super) struct Task {
     pub(super) options: Options,
     pub(super) keep: Keep,
     /// The shares that the combinations are parted into.
-    pub(super) shares: Vec<Range<u64>>,
+    pub(super) shares: Shares,
 }
 
 impl Pool {
     /// Starts a search; `tell` gets every answer.
     pub(super) fn start(task: &Task, tell: impl Fn(Answer) + 'static) -> Self {
+        let count = browser::cores().clamp(1, MAX_WORKERS);
         let inner = Rc::new(Inner {
             workers: RefCell::default(),
-            shares: task.shares.clone(),
-            handed_out: Cell::new(0),
+            shares: RefCell::new(task.shares.clone()),
+            ends: RefCell::new(vec![0; count]),
             tell: Box::new(tell),
         });
-        let count = browser::cores().clamp(1, MAX_WORKERS);
         for index in 0..count {
             let pool = Rc::downgrade(&inner);
             let bridge = SearchWorker::spawner()
@@ -77,7 +77,7 @@ fn receive(pool: &Weak<Inner>, worker: usize, answer: Answer) {
     if let Answer::Found(slice) = &answer {
         match slice.next {
             Some(from) => {
-                let until = pool.share_end(from);
+                let until = pool.ends.borrow().get(worker).copied().unwrap_or(from);
                 pool.send(worker, Request::Search { from, until });
             }
             None => pool.hand_out_share(worker),
@@ -87,17 +87,13 @@ fn receive(pool: &Weak<Inner>, worker: usize, answer: Answer) {
 }
 
 impl Inner {
-    /// Where the share ends that holds this combination.
-    fn share_end(&self, index: u64) -> u64 {
-        let share = self.shares.iter().find(|share| share.contains(&index));
-        share.map_or(index, |share| share.end)
-    }
-
     fn hand_out_share(&self, worker: usize) {
-        let next = self.handed_out.get();
-        if let Some(share) = self.shares.get(next) {
-            self.handed_out.set(next + 1);
-            let (from, until) = (share.start, share.end);
+        let share = self.shares.borrow_mut().next_for(worker);
+        if let Some(Range { start, end }) = share {
+            if let Some(of_worker) = self.ends.borrow_mut().get_mut(worker) {
+                *of_worker = end;
+            }
+            let (from, until) = (start, end);
             self.send(worker, Request::Search { from, until });
         }
     }

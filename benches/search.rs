@@ -2,6 +2,13 @@
 //!
 //! Every search is run once and to its end or for a minute. The counts belong to the result: a search that skips more
 //! combinations together looks at fewer layouts, and one that looks at more of them a second is not thereby sooner done.
+//!
+//! Measured on two cores that other programs used as well, in CPU seconds of both together:
+//!
+//! | search | looked at | legal | CPU seconds |
+//! | --- | --- | --- | --- |
+//! | Qwen3-235B on 64, every axis, all legal | all 16 134 720 | 451 552 | 12.9 |
+//! | DeepSeek-V3 on 2048, every axis | 43 722 139 of 131 383 296 | 1 526 153 | 63.3 |
 #![allow(
     clippy::expect_used,
     clippy::float_arithmetic,

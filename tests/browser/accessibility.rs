@@ -84,7 +84,7 @@ fn open_everything(page: &Page) {
         "document.querySelectorAll('.section-line[aria-expanded=false]').forEach((b) => b.click())",
     );
     page.until("!document.querySelector('.section-line[aria-expanded=false]')");
-    page.eval("document.querySelectorAll('.section-foot button').forEach((b) => b.innerText.startsWith('all') && b.click())");
+    page.eval("document.querySelectorAll('.section-foot button').forEach((b) => b.innerText.startsWith('All ') && b.click())");
     page.until("document.querySelectorAll('.field').length > 150");
 }
 

@@ -41,7 +41,7 @@ fn keys_arrive_in_the_order_in_which_they_are_typed() {
     let page = Page::open(SMALL);
     open_section(&page, "Optimizer");
     open_section(&page, "MoE");
-    page.eval("document.querySelectorAll('.section-foot button').forEach((b) => b.innerText.includes('all') && b.click())");
+    page.eval("document.querySelectorAll('.section-foot button').forEach((b) => b.innerText.startsWith('All ') && b.click())");
     page.until("document.getElementById('field-imb')");
     page.fill("#field-imb", "42.5");
     assert_eq!(page.value("#field-imb"), "42.5");

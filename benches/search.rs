@@ -3,12 +3,14 @@
 //! Every search is run once and to its end or for a minute. The counts belong to the result: a search that skips more
 //! combinations together looks at fewer layouts, and one that looks at more of them a second is not thereby sooner done.
 //!
-//! Measured on two cores that other programs used as well, in CPU seconds of both together:
+//! Measured on two idle cores:
 //!
-//! | search | looked at | legal | CPU seconds |
-//! | --- | --- | --- | --- |
-//! | Qwen3-235B on 64, every axis, all legal | all 16 134 720 | 451 552 | 12.9 |
-//! | DeepSeek-V3 on 2048, every axis | 43 722 139 of 131 383 296 | 1 526 153 | 63.3 |
+//! | search | combinations | legal | fit | seconds | legal a second |
+//! | --- | --- | --- | --- | --- | --- |
+//! | DeepSeek-V3 on 2048, default axes | 1 728 | 168 | 74 | 0.01 | 12 087 |
+//! | Qwen3-235B on 64, every axis | 16 134 720 | 77 606 | 16 204 | 1.07 | 72 555 |
+//! | Qwen3-235B on 64, every axis, all legal | 16 134 720 | 451 552 | 16 204 | 6.38 | 70 790 |
+//! | DeepSeek-V3 on 2048, every axis | 131 383 296 | 2 482 236 | 1 063 100 | 54.11 | 45 872 |
 #![allow(
     clippy::expect_used,
     clippy::float_arithmetic,

@@ -593,7 +593,6 @@ fn what_was_typed_last_is_exported() {
 }
 
 #[test]
-#[ignore = "needs the checker: cargo xtask test"]
 fn the_dialogs_have_no_barriers() {
     for kind in ["import", "export"] {
         let page = open(kind);

@@ -222,7 +222,6 @@ fn a_large_world_is_drawn_as_few_elements() {
 }
 
 #[test]
-#[ignore = "needs the checker: cargo xtask test"]
 fn no_barriers_with_several_modules() {
     let page = reference();
     page.click(".modules summary");

@@ -337,7 +337,6 @@ fn a_long_pattern_wraps_on_a_narrow_screen() {
 }
 
 #[test]
-#[ignore = "needs the checker: cargo xtask test"]
 fn no_barriers_among_the_cells() {
     let page = open_with("M-M*|-GEM/M-");
     for scheme in ["light", "dark"] {

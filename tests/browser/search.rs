@@ -366,7 +366,6 @@ fn a_search_can_be_stopped_and_draws_only_the_rows_in_sight() {
 }
 
 #[test]
-#[ignore = "needs the checker: cargo xtask test"]
 fn everybody_can_use_it() {
     let page = open(LLAMA);
     for name in [

@@ -14,6 +14,20 @@ fn rows(page: &Page) -> Vec<String> {
     serde_json::from_value(names).unwrap()
 }
 
+/// Waits until this holds for the number of rows: charts follow a click a frame later.
+fn until_rows(page: &Page, holds: &str) {
+    page.until(&format!(
+        "document.querySelectorAll('[id^=parts-][role=button]').length {holds}"
+    ));
+}
+
+/// Waits until the chart of all stages has so many classes of shapes for whole groups.
+fn until_whole_groups(page: &Page, count: u64) {
+    page.until(&format!(
+        "document.querySelectorAll('.scene-stages path[class*=group-]').length === {count}"
+    ));
+}
+
 /// How many rows there are of the classes of shapes in the chart of all stages that start so.
 fn colors(page: &Page, start: &str) -> u64 {
     page.count(&format!(".scene-stages path[class*='{start}']"))
@@ -36,27 +50,27 @@ fn four_groups_come_first_and_each_is_split_by_a_click_or_a_key() {
     // The bar of the headline: a click on a group splits it in every chart.
     page.click("#headline-3 polygon");
     page.until("document.querySelector('#parts-3').ariaExpanded === 'true'");
+    until_rows(&page, "> 6");
     let split = rows(&page);
     assert!(
         split.iter().any(|name| name == "Expert activations"),
         "{split:?}"
     );
-    assert!(
-        split.len() > 6 && split.starts_with(&groups.map(String::from)),
-        "{split:?}"
-    );
-    assert_eq!(colors(&page, "group-"), 3);
+    assert!(split.starts_with(&groups.map(String::from)), "{split:?}");
+    until_whole_groups(&page, 3);
 
     // The row of the group puts it together again, by keyboard, and keeps the focus.
     page.eval("document.querySelector('#parts-3').focus()");
     page.press(ENTER);
     page.until("document.querySelector('#parts-3').ariaExpanded === 'false'");
+    until_rows(&page, "=== 4");
     assert_eq!(rows(&page), groups);
     assert_eq!(page.eval("document.activeElement.id"), "parts-3");
 
     // Its name in the legend does the same.
     page.click("[data-group=weights]");
     page.until("document.querySelector('[data-group=weights]').ariaExpanded === 'true'");
+    until_rows(&page, "> 4");
     assert_eq!(
         rows(&page)[..3],
         ["Weights", "Weights", "Expert weights"].map(String::from)
@@ -73,7 +87,7 @@ fn one_switch_shows_all_buckets_and_the_groups_again() {
     page.until("document.querySelector('#parts-3')");
     page.click("[data-testid=all-buckets]");
     page.until("document.querySelector('[data-testid=all-buckets]').ariaPressed === 'true'");
-    assert_eq!(colors(&page, "group-"), 0);
+    until_whole_groups(&page, 0);
     assert!(colors(&page, "bucket-") > 8);
     // The legend names each group, and behind it its buckets, once.
     let legend = page.text(".legend ul");

@@ -6,7 +6,7 @@ use super::gpus;
 /// A node, or the larger `NVLink` domain that some GPU types have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct NvlinkDomain {
-    /// Its GPUs.
+    /// How many GPUs it has.
     pub(crate) gpus: u64,
     /// Whether it is larger than a node.
     is_rack: bool,

@@ -109,9 +109,9 @@ pub(crate) struct Site<'a> {
     /// The parts of each chunk.
     pub(crate) parts: Vec<PartCounts>,
     pub(crate) architecture: &'a Architecture,
-    /// What Megatron FSDP splits; `None` without it.
+    /// The parameters that Megatron FSDP splits over ranks; `None` without it.
     pub(crate) fsdp: Option<StageFsdp>,
-    /// What PyTorch's FSDP2 splits; `None` without it.
+    /// The parameters that PyTorch's FSDP2 splits over ranks; `None` without it.
     pub(crate) torch_fsdp2: Option<StageShards>,
 }
 

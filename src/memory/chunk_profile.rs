@@ -100,7 +100,7 @@ pub(crate) struct ChunkProfile<'t> {
     /// The attention mask, where recompute keeps it, and where it only passes through.
     pub(crate) kept_mask: u64,
     pub(crate) passing_mask: u64,
-    /// What FSDP has in flight at each block; empty without it.
+    /// Bytes of gathered parameters and of unreduced gradients while each block runs; empty without FSDP.
     fsdp: Vec<BlockInFlight>,
 }
 
@@ -255,7 +255,7 @@ impl<'t> ChunkProfile<'t> {
         self.before.get(index).copied().unwrap_or(self.kept)
     }
 
-    /// What FSDP has in flight at a block in this pass: bytes of gathered parameters and of unreduced gradients.
+    /// Bytes of the parameters that FSDP has gathered while a block runs in this pass, and of gradients that wait to be reduced.
     pub(crate) fn fsdp_in_flight(&self, index: usize, pass: Pass) -> (u64, u64) {
         let Some(block) = self.fsdp.get(index) else {
             return (0, 0);

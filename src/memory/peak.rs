@@ -44,9 +44,9 @@ pub(crate) struct Stages<'a> {
     /// A cache of the parameters of chunks, by their parts, since most chunks have the same parts.
     parameters: Rc<KnownParameters>,
     pub(crate) buffers: Rc<BufferRules>,
-    /// What Megatron FSDP splits; `None` without it.
+    /// The parameters that Megatron FSDP splits over ranks; `None` without it.
     fsdp: Option<FsdpModel<'a>>,
-    /// What PyTorch's FSDP2 splits; `None` without it.
+    /// The parameters that PyTorch's FSDP2 splits over ranks; `None` without it.
     torch_fsdp2: Option<TorchFsdp2<'a>>,
     /// A cache of the memory between iterations, by the parts of a stage's chunks and whether it has the output layer, since
     /// most stages have the same.

@@ -4,7 +4,7 @@ use core::fmt::Write as _;
 
 use megatron_memory::report::markup::{Markup, tag};
 
-/// What stands around the contents of every page beside the calculator.
+/// The head and the header of the pages of evidence, recipes, fewest GPUs and formulas.
 const FRAME: &str = include_str!("html/page.html");
 
 /// A whole page of that title, with what it says of itself to search engines and to sites that show links. `template` is

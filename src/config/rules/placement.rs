@@ -1,5 +1,5 @@
-//! What runs, but wastes time on the network: groups of ranks that leave a node or `NVLink` domain without need, and sequences
-//! that are split too finely. The advice is that of Megatron's guides (`docs/user-guide/parallelism-guide.md`,
+//! Warnings of layouts that run, but wait for the network: groups of ranks that reach over nodes or `NVLink` domains without
+//! need, and sequences that are split too finely. The advice is that of Megatron's guides (`docs/user-guide/parallelism-guide.md`,
 //! `megatron/core/transformer/moe/README.md`).
 
 use super::rule::FixValue::{Name, Number};

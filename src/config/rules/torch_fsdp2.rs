@@ -1,4 +1,4 @@
-//! What PyTorch's FSDP2 excludes (`validate_args`).
+//! Settings that cannot be used together with PyTorch's FSDP2 (`validate_args` in `megatron/training/arguments.py`).
 
 use super::rule::FixValue::{Default, Number, Off, On};
 use super::rule::{Rule, Violation, rule};

@@ -109,10 +109,11 @@ pub fn hub_name(model: &str) -> &str {
 
 /// The arguments of a model that Primus describes by itself; `None` for models of the Hub.
 #[must_use]
-pub fn own_model(model: &str) -> Option<&'static [(&'static str, &'static str)]> {
+pub fn own_model(
+    model: &str,
+) -> Option<impl Iterator<Item = (&'static str, &'static str)> + use<>> {
     let file = model.trim_end_matches(".yaml");
     let mut models = primus::OWN_MODELS.iter();
-    models
-        .find(|(known, _)| *known == file)
-        .map(|(_, arguments)| *arguments)
+    let (_, arguments) = models.find(|(known, _)| *known == file)?;
+    Some(arguments.iter().copied().flatten().copied())
 }

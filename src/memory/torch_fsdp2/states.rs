@@ -9,6 +9,7 @@ use crate::memory::fsdp::GradientCopy;
 use crate::memory::parameters::Count;
 use crate::memory::states::{AppliesTo, StateRule, StateRules};
 use crate::model::tape::block;
+use crate::parallel::groups::View;
 use crate::units::multiply;
 
 /// The rules of states, where `rules` are those of the optimizer whose states so many ranks share.
@@ -55,17 +56,19 @@ pub(crate) fn gradient_copy(m: &Module) -> Option<GradientCopy> {
     })
 }
 
+/// The states that every parameter has a part of on each rank, with the rule of each.
+fn split_states(rules: &StateRules) -> impl Iterator<Item = (Bucket, State, View, StateRule)> {
+    let states = Bucket::ALL.into_iter().filter_map(|bucket| {
+        let (state, view) = bucket.state()?;
+        Some((bucket, state, view, rules.of(state, view)))
+    });
+    states.filter(|(.., rule)| rule.applies_to == AppliesTo::All)
+}
+
 /// What padding the first dimension of every parameter adds to states, and rounding every tensor to whole blocks. The
 /// gradients of a layer are one tensor.
 pub(crate) fn padding(held: &StageShards, rules: &StateRules, add: &mut dyn FnMut(Padding)) {
-    for bucket in Bucket::ALL {
-        let Some((state, view)) = bucket.state() else {
-            continue;
-        };
-        let rule = rules.of(state, view);
-        if rule.applies_to != AppliesTo::All {
-            continue;
-        }
+    for (bucket, state, view, rule) in split_states(rules) {
         let (mut elements, mut padded, mut bytes) = (0u64, 0u64, 0u64);
         for group in held.groups() {
             let shards = group.of(view, state != State::Weights);
@@ -88,16 +91,9 @@ pub(crate) fn padding(held: &StageShards, rules: &StateRules, add: &mut dyn FnMu
     }
 }
 
-/// What the allocator does not split off behind them.
+/// Bytes behind each state's tensors that are too few for the allocator to split off, and so stay with them.
 pub(crate) fn unsplit(held: &StageShards, rules: &StateRules, add: &mut dyn FnMut(Padding)) {
-    for bucket in Bucket::ALL {
-        let Some((state, view)) = bucket.state() else {
-            continue;
-        };
-        let rule = rules.of(state, view);
-        if rule.applies_to != AppliesTo::All {
-            continue;
-        }
+    for (bucket, state, view, rule) in split_states(rules) {
         let groups = held.groups();
         let shards = groups.map(|group| group.of(view, state != State::Weights));
         let bytes = shards.map(|shards| match state {

@@ -44,68 +44,60 @@ pub(in crate::formats::dialects) const DEFAULTS: &[(&str, &str)] = &[
     ("expert_gtp_weight_remat_size", "1"),
 ];
 
+/// Arguments of Megatron-LM with their values.
+type Arguments = &'static [(&'static str, &'static str)];
+
 /// Models that Primus describes by itself, otherwise than their publishers: arguments of `primus/configs/models/megatron`, with
-/// those of the files that they extend.
-pub(super) const OWN_MODELS: &[(&str, &[(&str, &str)])] = &[
+/// those of the files that they extend. Each is its own arguments and those that it has in common with others.
+pub(super) const OWN_MODELS: &[(&str, [Arguments; 2])] = &[
     (
         "grok1",
-        &[
-            ("num_layers", "64"),
-            ("hidden_size", "6144"),
-            ("ffn_hidden_size", "32768"),
-            ("num_attention_heads", "48"),
-            ("max_position_embeddings", "131072"),
-            ("masked_softmax_fusion", "false"),
-            ("group_query_attention", "true"),
-            ("num_query_groups", "8"),
-            ("num_experts", "8"),
-            ("moe_router_topk", "2"),
-            ("moe_grouped_gemm", "true"),
-            ("moe_token_dispatcher_type", "alltoall"),
-            ("moe_router_load_balancing_type", "none"),
-            ("swiglu", "true"),
-            ("add_bias_linear", "false"),
-            ("attention_softmax_in_fp32", "true"),
-            ("untie_embeddings_and_output_weights", "true"),
-            ("hidden_dropout", "0.0"),
-            ("attention_dropout", "0.0"),
-            ("position_embedding_type", "rope"),
-            ("normalization", "RMSNorm"),
-            ("sequence_parallel", "true"),
-            ("tokenizer_type", "MixtralTokenizer"),
-            ("tokenizer_model", "mistralai/Mixtral-8x22B-v0.1"),
+        [
+            &[
+                ("hidden_size", "6144"),
+                ("ffn_hidden_size", "32768"),
+                ("num_attention_heads", "48"),
+            ],
+            GROK,
         ],
     ),
     (
         "grok2",
-        &[
-            ("num_layers", "64"),
-            ("hidden_size", "8192"),
-            ("moe_ffn_hidden_size", "16384"),
-            ("num_attention_heads", "64"),
-            ("max_position_embeddings", "131072"),
-            ("masked_softmax_fusion", "false"),
-            ("group_query_attention", "true"),
-            ("num_query_groups", "8"),
-            ("num_experts", "8"),
-            ("moe_router_topk", "2"),
-            ("moe_grouped_gemm", "true"),
-            ("moe_token_dispatcher_type", "alltoall"),
-            ("moe_router_load_balancing_type", "none"),
-            ("router_logit_softcapping", "30.0"),
-            ("swiglu", "true"),
-            ("add_bias_linear", "false"),
-            ("attention_softmax_in_fp32", "true"),
-            ("untie_embeddings_and_output_weights", "true"),
-            ("hidden_dropout", "0.0"),
-            ("attention_dropout", "0.0"),
-            ("position_embedding_type", "rope"),
-            ("normalization", "RMSNorm"),
-            ("sequence_parallel", "true"),
-            ("tokenizer_type", "MixtralTokenizer"),
-            ("tokenizer_model", "mistralai/Mixtral-8x22B-v0.1"),
+        [
+            &[
+                ("hidden_size", "8192"),
+                ("moe_ffn_hidden_size", "16384"),
+                ("num_attention_heads", "64"),
+                ("router_logit_softcapping", "30.0"),
+            ],
+            GROK,
         ],
     ),
+];
+
+/// What both Grok models have.
+const GROK: Arguments = &[
+    ("num_layers", "64"),
+    ("max_position_embeddings", "131072"),
+    ("masked_softmax_fusion", "false"),
+    ("group_query_attention", "true"),
+    ("num_query_groups", "8"),
+    ("num_experts", "8"),
+    ("moe_router_topk", "2"),
+    ("moe_grouped_gemm", "true"),
+    ("moe_token_dispatcher_type", "alltoall"),
+    ("moe_router_load_balancing_type", "none"),
+    ("swiglu", "true"),
+    ("add_bias_linear", "false"),
+    ("attention_softmax_in_fp32", "true"),
+    ("untie_embeddings_and_output_weights", "true"),
+    ("hidden_dropout", "0.0"),
+    ("attention_dropout", "0.0"),
+    ("position_embedding_type", "rope"),
+    ("normalization", "RMSNorm"),
+    ("sequence_parallel", "true"),
+    ("tokenizer_type", "MixtralTokenizer"),
+    ("tokenizer_model", "mistralai/Mixtral-8x22B-v0.1"),
 ];
 
 /// Arguments that Primus adds to Megatron-LM's.

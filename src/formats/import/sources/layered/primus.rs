@@ -1,4 +1,4 @@
-//! What Primus makes of a model's name (`primus/configs/models/megatron`).
+//! Models that a file of Primus only names: their arguments stand in files of Primus (`primus/configs/models/megatron`).
 
 use super::find;
 use crate::formats::dialects::layered;
@@ -12,7 +12,10 @@ pub(super) fn add_model(leaves: &mut Vec<KeyValue>, name: &str) {
         return;
     };
     let line = model.line;
-    for (argument, value) in layered::own_model(&shown(&model.value)).unwrap_or_default() {
+    for (argument, value) in layered::own_model(&shown(&model.value))
+        .into_iter()
+        .flatten()
+    {
         let key = format!("modules.pre_trainer.overrides.{argument}");
         if find(leaves, &key).is_none() {
             leaves.push(KeyValue {

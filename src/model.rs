@@ -126,6 +126,7 @@ pub fn layer_tape(sizes: &Sizes<'_>, spec: LayerSpec) -> AutogradTape {
     let x = tape.tensor("layer input", sizes.residual(), sizes.width());
     tape.input = Some(x);
     tape.output = Some(build_layer(sizes, &mut tape, spec, x));
+    tape.computes_weight_gradients(0);
     if detached(sizes.m) {
         tape.detach();
     }

@@ -300,6 +300,11 @@ pub const DEFERRED_WGRAD: Source = Source::megatron(
     "megatron/core/tensor_parallel/layers.py",
     "LinearWithGradAccumulationAndAsyncCommunication.backward",
 );
+/// Weight gradients of linear layers that are computed after the backward pass of several layers.
+pub const DELAYED_WGRAD: Source = Source::transformer_engine(
+    "transformer_engine/pytorch/module/_common.py",
+    "WeightGradStore",
+);
 /// How they are computed then.
 pub const DRAINED_WGRAD: Source =
     Source::megatron("megatron/core/utils.py", "drain_embedding_wgrad_compute");

@@ -249,6 +249,8 @@ fields! {
     cp_comm_type: CpCommType = Field::choice(CpCommType::NAMES, "p2p").at(Parallelism, All, "cpcomm", "CP communication").takes_many_words();
     /// Forward and backward of neighbouring micro batches run side by side to hide expert communication.
     overlap_moe_expert_parallel_comm: bool = Field::flag(false).at(Parallelism, All, "epovl", "Overlap expert communication").relevant_if(Experts);
+    /// The weight gradients of layers are computed after the gradients of their inputs, while other micro batches communicate: of experts before their tokens' way back, of all else at the end of the layer.
+    delay_wgrad_compute: bool = Field::flag(false).at(Parallelism, All, "dwgrad", "Delay weight gradients").relevant_if(Experts);
 
     // Batch and sequence
     /// Tokens of one sample.

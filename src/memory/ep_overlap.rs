@@ -3,7 +3,7 @@
 
 use super::blocks::{Block, BlockKind};
 use super::chunk_profile::{ChunkPeak, ChunkProfile};
-use crate::model::tape::liveness::{TRANSIENT, Usage};
+use crate::model::tape::liveness::{PassKind, TRANSIENT, Usage};
 
 /// The heaviest moment of the two passes together.
 #[derive(Clone, Copy, Debug, Default)]
@@ -20,6 +20,8 @@ pub(crate) struct OverlapPeak {
     pub(crate) kept: usize,
     /// Tensors of the residual stream's size on their way between layers.
     pub(crate) passing: u64,
+    /// Inputs and output gradients that wait for the weight gradients of the first layer of the backward pass.
+    pub(crate) delayed: u64,
 }
 
 struct Overlap<'a> {
@@ -27,9 +29,13 @@ struct Overlap<'a> {
     backward: &'a ChunkProfile<'a>,
     /// Where the forward pass has its loss, or ends.
     head: usize,
+    /// Blocks before the first layer of the backward pass.
+    embedding: usize,
     done: usize,
     left: usize,
     begun: bool,
+    /// Bytes that the weight gradients of the first layer wait with.
+    delayed: u64,
     best: OverlapPeak,
 }
 
@@ -38,18 +44,21 @@ pub(crate) fn overlap(forward: &ChunkProfile<'_>, backward: &ChunkProfile<'_>) -
     let is_head = |s: &Block<'_>| s.kind == BlockKind::Head;
     let head = forward.blocks.iter().position(is_head);
     let head = head.unwrap_or(forward.blocks.len());
+    let embeds = |chunk: &ChunkProfile<'_>| {
+        let first = chunk.blocks.first();
+        first.is_some_and(|s| s.kind == BlockKind::Embedding)
+    };
+    let embedding = usize::from(embeds(backward));
     let mut overlap = Overlap {
         forward,
         backward,
         head,
+        embedding,
         done: 0,
         left: backward.blocks.len(),
         begun: false,
+        delayed: 0,
         best: OverlapPeak::default(),
-    };
-    let embeds = |chunk: &ChunkProfile<'_>| {
-        let first = chunk.blocks.first();
-        first.is_some_and(|s| s.kind == BlockKind::Embedding)
     };
     if embeds(forward) {
         overlap.forward();
@@ -57,7 +66,6 @@ pub(crate) fn overlap(forward: &ChunkProfile<'_>, backward: &ChunkProfile<'_>) -
     if backward.blocks.last().is_some_and(is_head) {
         overlap.backward();
     }
-    let embedding = usize::from(embeds(backward));
     while overlap.done < head {
         overlap.forward();
         if overlap.left > embedding {
@@ -85,7 +93,8 @@ impl Overlap<'_> {
             usage.add(&other.before(kept));
         }
         let passing = if passing { self.backward.residual } else { 0 };
-        usage.add_to(TRANSIENT, passing);
+        let delayed = self.delayed;
+        usage.add_to(TRANSIENT, passing.saturating_add(delayed));
         let total = usage.total();
         if total > self.best.total {
             self.best = OverlapPeak {
@@ -95,6 +104,7 @@ impl Overlap<'_> {
                 peak,
                 kept,
                 passing,
+                delayed,
             };
         }
     }
@@ -102,8 +112,13 @@ impl Overlap<'_> {
     fn forward(&mut self) {
         // The gradient between two layers of the backward pass.
         let passing = self.begun && (self.left > 0 || self.backward.received > 0);
-        self.offer(self.forward.forward_at(self.done), true, self.left, passing);
+        let peak = self.forward.forward_at(self.done);
+        self.offer(peak, true, self.left, passing);
         self.done += 1;
+        // They are computed between the last layer and the loss.
+        if self.done >= self.head {
+            self.delayed = 0;
+        }
     }
 
     fn backward(&mut self) {
@@ -116,5 +131,9 @@ impl Overlap<'_> {
         self.offer(peak, false, self.done, passing);
         self.left = first.min(index);
         self.begun = true;
+        let first_layer = self.done < self.head && self.left <= self.embedding;
+        if first_layer && let Some(block) = self.backward.blocks.get(self.left) {
+            self.delayed = block.compiled.peak(PassKind::Backward).delayed;
+        }
     }
 }

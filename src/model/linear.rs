@@ -64,12 +64,14 @@ pub(crate) fn products(
     gathered: Option<Shape>,
     gradient: Shape,
 ) {
+    let delays = delays(sizes, linear);
     if let Some(fp8) = sizes.fp8 {
         products_in_fp8(sizes, tape, fp8, linear, gathered, gradient);
     } else {
         if !sizes.m.is_frozen() {
             tape.saves(&[linear.input]);
         }
+        let mut input = linear.input;
         if let Some(whole) = gathered {
             let width = sizes.width();
             let once = tape.tensor("gathered input", whole, width);
@@ -77,10 +79,36 @@ pub(crate) fn products(
             let trains = !sizes.m.is_frozen();
             let again = tape.tensor_if(trains, "input gathered again", whole, width);
             tape.forward(&[once]).backward(again.as_slice());
+            input = again.unwrap_or(input);
+        }
+        if delays {
+            tape.delays(&[input]);
         }
     }
     let gradient = weight_gradient(sizes, tape, linear.weight.shape);
-    tape.backward(gradient.as_slice());
+    match gradient.as_slice() {
+        // `_GroupedLinear.backward` has memory for it before its product is delayed.
+        gradient if delays && linear.weight.component == Component::RoutedExperts => {
+            tape.backward(gradient).delays(gradient)
+        }
+        gradient if delays => tape.weight_gradient(gradient),
+        gradient => tape.backward(gradient),
+    };
+}
+
+/// Whether the weight gradient is computed later than the backward pass (`backward_dw`): Transformer Engine's linear layers
+/// have one. The output layer keeps its own in the backward pass.
+fn delays(sizes: &Sizes<'_>, linear: &Linear) -> bool {
+    sizes.m.args.delay_wgrad_compute
+        && !sizes.m.is_frozen()
+        && linear.weight.component != Component::OutputLayer
+}
+
+/// The same needs the gradient of the output, unless that is quantized or gathered.
+fn delays_gradient(sizes: &Sizes<'_>, tape: &mut AutogradTape, linear: &Linear) {
+    if delays(sizes, linear) && sizes.fp8.is_none() {
+        tape.delays_gradient(linear.output);
+    }
 }
 
 fn products_in_fp8(
@@ -92,6 +120,7 @@ fn products_in_fp8(
     gradient: Shape,
 ) {
     let (a, frozen) = (&sizes.m.args, sizes.m.is_frozen());
+    let mut delayed = Vec::new();
     let own = tape.get(linear.input).map_or(gradient, |input| input.shape);
     // What is kept by rows to be gathered serves both passes.
     let rows = gathered.is_some() && fp8.gathers_rows;
@@ -109,6 +138,7 @@ fn products_in_fp8(
         };
         let kept = fp8.input(tape, what, own);
         tape.saves(&kept);
+        delayed.extend(kept);
         let by_rows = tape.tensor_if(
             !rows && fp8.both > 1,
             "input in fp8, by rows",
@@ -131,13 +161,20 @@ fn products_in_fp8(
             copies,
         );
         tape.forward(&[once]).backward(again.as_slice());
+        delayed.clear();
+        delayed.extend(again);
     } else if fp8.original {
         let copies = if fp8.gathers_rows { fp8.both } else { 1 };
         let again = tape.tensor("input in fp8 for its weight", fp8.data(own), copies);
         tape.backward(&[again]);
+        delayed.push(again);
     }
     let quantized = tape.tensor("output gradient in fp8", fp8.data(gradient), fp8.both);
     tape.backward(&[quantized]);
+    delayed.push(quantized);
+    if delays(sizes, linear) {
+        tape.delays(&delayed);
+    }
     let transposed = tape.tensor_if(
         fp8.transposes_weights_anew(a),
         "weight in fp8, transposed",
@@ -165,6 +202,7 @@ pub(crate) fn plain(sizes: &Sizes<'_>, tape: &mut AutogradTape, linear: &Linear)
         let gradient = shape_of(tape, linear.output);
         linear.op(tape);
         products(sizes, tape, linear, None, gradient);
+        delays_gradient(sizes, tape, linear);
         AdapterInput {
             tensor: linear.input,
             in_parts: false,
@@ -181,6 +219,7 @@ pub(crate) fn column(sizes: &Sizes<'_>, tape: &mut AutogradTape, linear: &Linear
         let gradient = shape_of(tape, linear.output);
         linear.op(tape);
         products(sizes, tape, linear, gathered, gradient);
+        delays_gradient(sizes, tape, linear);
         input_gradient(sizes, tape, whole);
         AdapterInput {
             tensor: linear.input,
@@ -250,6 +289,7 @@ pub(crate) fn norm_column(
             gathered.filter(|_| !returned),
             gradient,
         );
+        delays_gradient(sizes, tape, of_norm);
         saved.rest_by(tape);
         let sum = tape.tensor("gradient of the norm's output", whole, sizes.width());
         tape.backward(&[sum]);
@@ -293,6 +333,12 @@ pub(crate) fn row(sizes: &Sizes<'_>, tape: &mut AutogradTape, linear: &Linear) {
             tape.backward(&[own]).backward(order.as_slice());
         }
         tape.forward(sum.as_slice()).backward(gathered.as_slice());
+        match gathered {
+            Some(gathered) if delays(sizes, linear) => {
+                tape.delays(&[gathered]);
+            }
+            _ => delays_gradient(sizes, tape, linear),
+        }
         AdapterInput {
             tensor: linear.input,
             in_parts: false,

@@ -69,6 +69,7 @@ pub(crate) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape, x: TensorId) -> 
         },
     );
     let output = norm::after_branch(sizes, tape, norm::POST_MLP, output);
+    tape.computes_weight_gradients(start);
     if sizes.kernels.norm_in_linear {
         tape.section(Some(RecomputeModule::Mlp), start, &[x]);
     } else {

@@ -79,6 +79,7 @@ pub(crate) fn build(
     }
     let shared = if late { shared(tape) } else { before };
     let (arrived, arrived_rows) = way.arrived();
+    let of_experts = way.postprocess();
     let results = experts::build(sizes, tape, moe, arrived_rows, arrived, inner);
     let mut output = way.combine(tape, results);
     if m.args.moe_latent_size.is_some() {
@@ -95,6 +96,7 @@ pub(crate) fn build(
         plain(sizes, tape, &linear);
         output = outer;
     }
+    tape.computes_weight_gradients(of_experts);
     if let Some(shared) = shared {
         tape.at(Family::Experts, SHARED_EXPERTS);
         let sum = tape.tensor("MLP branch", sizes.residual(), bytes);

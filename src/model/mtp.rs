@@ -59,6 +59,7 @@ pub(crate) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape, states: TensorId
         .backward(whole.as_slice());
     let layers = LayerSpec::of_mtp(m).into_iter();
     let output = layers.fold(input, |x, spec| build_layer(sizes, tape, spec, x));
+    tape.computes_weight_gradients(start);
     // Full recompute with method uniform runs projection and layer again from their two inputs.
     tape.section(None, start, &[embedded, states]);
     tape.at(Family::Output, MTP);

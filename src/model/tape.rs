@@ -113,6 +113,12 @@ pub enum UseKind {
     Forward,
     /// It exists only while the backward pass runs, besides gradients.
     Backward,
+    /// The operation's weight gradient needs it, which is computed some time after the backward pass.
+    Delayed,
+    /// That weight gradient needs the gradient of this output.
+    DelayedGradient,
+    /// The weight gradient itself, from then on until all of its group are computed.
+    WeightGradient,
 }
 
 /// A tensor of an operation.
@@ -165,6 +171,8 @@ pub struct AutogradTape {
     links: Vec<TensorUse>,
     /// What recompute modules would run again.
     pub sections: Vec<Section>,
+    /// Groups of operations whose delayed weight gradients are computed once the backward pass of the first is done.
+    pub(crate) delayed: Vec<Range<usize>>,
     /// Operations whose saved tensors an offload module moves to the host.
     pub offloads: Vec<(OffloadModule, usize)>,
     /// Operations that a CUDA graph would capture, graph by graph.
@@ -205,6 +213,7 @@ impl AutogradTape {
             ops: Vec::new(),
             links: Vec::new(),
             sections: Vec::new(),
+            delayed: Vec::new(),
             offloads: Vec::new(),
             graphs: Vec::new(),
             capture: None,
@@ -302,6 +311,30 @@ impl AutogradTape {
     pub(crate) fn backward(&mut self, tensors: &[TensorId]) -> &mut Self {
         self.link(UseKind::Backward, tensors);
         self
+    }
+
+    /// Its weight gradient is computed later and needs these until then (`WeightGradStore.put`).
+    pub(crate) fn delays(&mut self, tensors: &[TensorId]) -> &mut Self {
+        self.link(UseKind::Delayed, tensors);
+        self
+    }
+
+    /// That weight gradient needs the gradient of this output as well.
+    pub(crate) fn delays_gradient(&mut self, output: TensorId) -> &mut Self {
+        self.link(UseKind::DelayedGradient, &[output]);
+        self
+    }
+
+    /// That weight gradient is a tensor of its own.
+    pub(crate) fn weight_gradient(&mut self, tensors: &[TensorId]) -> &mut Self {
+        self.link(UseKind::WeightGradient, tensors);
+        self
+    }
+
+    /// The delayed weight gradients of the operations since `start` are computed together (`backward_dw`), as far as those of
+    /// a smaller group within it are not yet.
+    pub(crate) fn computes_weight_gradients(&mut self, start: usize) {
+        self.delayed.push(start..self.ops.len());
     }
 
     /// Python variables keep these alive until it is done.
@@ -423,7 +456,11 @@ impl AutogradTape {
             let first = links.len();
             for link in self.links(op) {
                 match link.role {
-                    UseKind::Saved | UseKind::Backward => {}
+                    UseKind::Saved
+                    | UseKind::Backward
+                    | UseKind::Delayed
+                    | UseKind::DelayedGradient
+                    | UseKind::WeightGradient => {}
                     UseKind::Input(_) => links.push(TensorUse {
                         role: UseKind::Input(Gradient::None),
                         ..*link
@@ -437,6 +474,7 @@ impl AutogradTape {
         }
         self.links = links;
         self.sections.clear();
+        self.delayed.clear();
         self.offloads.clear();
         self.graphs.clear();
     }
@@ -465,7 +503,15 @@ impl AutogradTape {
             let reached = reached || self.ops.get(op).is_some_and(|op| op.adapter);
             for link in self.links(op) {
                 let role = match link.role {
-                    UseKind::Saved | UseKind::Backward if !reached => continue,
+                    UseKind::Saved
+                    | UseKind::Backward
+                    | UseKind::Delayed
+                    | UseKind::DelayedGradient
+                    | UseKind::WeightGradient
+                        if !reached =>
+                    {
+                        continue;
+                    }
                     UseKind::Input(_) if !with(link.tensor) => UseKind::Input(Gradient::None),
                     role => role,
                 };

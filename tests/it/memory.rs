@@ -3,6 +3,7 @@
 mod activations;
 mod adapters;
 mod clamp;
+mod delayed_wgrad;
 mod dispatch;
 mod fp8;
 mod fsdp;

@@ -1,9 +1,9 @@
 //! What hiding communication and deferring work exclude (`TransformerConfig.__post_init__`,
 //! `ModelParallelConfig.__post_init__`).
 
-use super::rule::FixValue::Off;
+use super::rule::FixValue::{Off, On};
 use super::rule::{Rule, Violation, rule};
-use crate::config::choices::{RecomputeModule, TokenDispatcher};
+use crate::config::choices::{CudaGraphModule, RecomputeModule, TokenDispatcher, TransformerImpl};
 use crate::config::draft::Draft;
 use crate::config::fields::FieldId as F;
 
@@ -16,6 +16,10 @@ pub(super) const RULES: &[Rule] = &[
     rule("expert_overlap", takes_one_mtp_depth),
     rule("expert_overlap", needs_virtual_stages),
     rule("expert_overlap", with_full_recompute),
+    rule("delayed_gradient", delay_needs_overlap),
+    rule("delayed_gradient", delay_needs_transformer_engine),
+    rule("delayed_gradient", delay_in_graphs_needs_fusion),
+    rule("delayed_gradient", delay_in_graphs_excludes_biases),
     rule("deferred_gradient", deferral_needs_stages),
     rule("deferred_gradient", deferral_needs_fusion),
 ];
@@ -79,6 +83,50 @@ fn with_full_recompute(d: &Draft<'_>) -> Option<Violation> {
         )
         .fix(OVERLAP, Off)
     })
+}
+
+/// The violation of a condition on `delay_wgrad_compute`, where that is on and the condition `broken`.
+fn delay(d: &Draft<'_>, broken: bool, other: F, message: &str) -> Option<Violation> {
+    let field = F::delay_wgrad_compute;
+    (d.args.delay_wgrad_compute && broken)
+        .then(|| Violation::error(&[field, other], message).fix(field, Off))
+}
+
+fn delay_needs_overlap(d: &Draft<'_>) -> Option<Violation> {
+    let overlaps = d.args.overlap_moe_expert_parallel_comm;
+    let message = "delay_wgrad_compute needs overlap_moe_expert_parallel_comm";
+    Some(delay(d, !overlaps, OVERLAP, message)?.fix(OVERLAP, On))
+}
+
+/// `validate_args`.
+fn delay_needs_transformer_engine(d: &Draft<'_>) -> Option<Violation> {
+    let local = d.args.transformer_impl == TransformerImpl::Local;
+    let message = "delay_wgrad_compute needs transformer_impl transformer_engine";
+    delay(d, local, F::transformer_impl, message)
+}
+
+/// Whether graphs of layers capture weight gradients that `validate_args` looks at.
+fn graphs_weight_gradients(d: &Draft<'_>) -> bool {
+    let (a, has) = (&d.args, |module| d.args.cuda_graph_modules.contains(module));
+    let shared = a.moe_shared_expert_intermediate_size.is_some() && !a.moe_shared_expert_overlap;
+    a.overlap_grad_reduce
+        && (has(CudaGraphModule::Attn) || has(CudaGraphModule::MoeRouter) && shared)
+}
+
+fn delay_in_graphs_needs_fusion(d: &Draft<'_>) -> Option<Violation> {
+    let fused = d.args.gradient_accumulation_fusion;
+    let field = F::gradient_accumulation_fusion;
+    let message = "delay_wgrad_compute in CUDA graphs needs gradient_accumulation_fusion";
+    Some(delay(d, graphs_weight_gradients(d) && !fused, field, message)?.fix(field, On))
+}
+
+fn delay_in_graphs_excludes_biases(d: &Draft<'_>) -> Option<Violation> {
+    let attention = d.args.cuda_graph_modules.contains(CudaGraphModule::Attn);
+    let biased = d.args.add_bias_linear || d.args.add_qkv_bias;
+    let message =
+        "delay_wgrad_compute in CUDA graphs of attention excludes add_bias_linear and add_qkv_bias";
+    let broken = graphs_weight_gradients(d) && attention && biased;
+    delay(d, broken, F::cuda_graph_modules, message)
 }
 
 /// The violation of a condition on `defer_embedding_wgrad_compute`, where that is on and the condition `broken`.

@@ -149,10 +149,6 @@ const LESS: &[(&str, &str)] = &[
         "buffers of one exchange of keys and values",
     ),
     (
-        "delay_wgrad_compute",
-        "inputs and output gradients of one layer",
-    ),
-    (
         "overlap_dispatch_backward_with_experts_wgrad",
         "inputs and output gradients of one layer",
     ),

@@ -19,8 +19,9 @@ use crate::parallel::groups::View;
 use crate::parallel::schedule::Moment;
 use crate::parallel::stages::Chunk;
 use crate::source::{
-    ATTENTION_MASK, BRIDGE_COMMUNICATOR, CUDA_GRAPHS, DEFERRED_WGRAD, FSDP_GATHER, FSDP_REDUCE,
-    INPUT_TENSOR, RECOMPUTE, SCHEDULES, Source, TORCH_FSDP2_GATHER, TORCH_FSDP2_REDUCE,
+    ATTENTION_MASK, BRIDGE_COMMUNICATOR, CUDA_GRAPHS, DEFERRED_WGRAD, DELAYED_WGRAD, FSDP_GATHER,
+    FSDP_REDUCE, INPUT_TENSOR, RECOMPUTE, SCHEDULES, Source, TORCH_FSDP2_GATHER,
+    TORCH_FSDP2_REDUCE,
 };
 use crate::units::{Bytes, multiply};
 use terms::{Term, Terms};
@@ -184,6 +185,8 @@ fn at_moment(
             1,
             SCHEDULES,
         );
+        let what = "inputs and output gradients that wait for weight gradients";
+        terms.plain(what, TRANSIENT, pair.delayed, 1, DELAYED_WGRAD);
     }
     let waiting = replay.chunks.iter().find(|passes| passes.deferred > 0);
     if let Some(passes) = waiting {

@@ -20,6 +20,8 @@ pub(crate) struct Way<'a> {
     exchanged: bool,
     gathered: bool,
     sorted: bool,
+    /// The first operation after the tokens' exchange (`dispatch_postprocess`).
+    postprocess: usize,
     /// What variables of `MoELayer.forward` hold until the results have been combined.
     held: Vec<TensorId>,
 }
@@ -71,6 +73,7 @@ impl<'a> Way<'a> {
             exchanged: alltoall && m.ep > 1,
             gathered: alltoall && m.etp > 1,
             sorted: alltoall && moe.num_experts / m.ep.max(1) > 1,
+            postprocess: tape.here(),
             held: if alltoall { vec![permuted] } else { Vec::new() },
         };
         tape.at(Family::Experts, DISPATCH);
@@ -82,6 +85,7 @@ impl<'a> Way<'a> {
                 rows_of.received,
             );
             way.held.push(way.current);
+            way.postprocess = tape.here();
         }
         if way.gathered {
             let what = "tokens gathered over expert-tensor-parallel ranks";
@@ -101,6 +105,11 @@ impl<'a> Way<'a> {
     /// Where the permutation puts each token.
     pub(crate) fn table(&self) -> TensorId {
         self.table
+    }
+
+    /// The first operation that runs with the experts' products, after the tokens' exchange.
+    pub(crate) fn postprocess(&self) -> usize {
+        self.postprocess
     }
 
     /// The tokens as the experts get them, and how many.

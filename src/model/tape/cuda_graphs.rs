@@ -199,6 +199,11 @@ impl AutogradTape {
                 });
             }
         }
+        for group in &self.delayed {
+            let last = group.end.saturating_sub(1);
+            to.delayed
+                .push(self.place(group.start)..self.place(last) + 1);
+        }
         for (module, op) in &self.offloads {
             if self.belongs(*op, part) {
                 to.offloads.push((*module, self.place(*op)));

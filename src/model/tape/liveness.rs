@@ -28,6 +28,8 @@ pub struct Peak {
     pub again: bool,
     /// Which moment of the pass it is, for playing it once more.
     pub moment: usize,
+    /// Bytes that the weight gradients that are computed last wait with.
+    pub delayed: u64,
 }
 
 /// A tape with what a plan keeps of it, and what a schedule needs to know.

@@ -36,6 +36,9 @@ fn more_cases() -> Vec<(Json, Json)> {
     let fsdp = |change: Json| (with(dense(), fsdp.clone()), change);
     let torch_fsdp2 = json!({"use_torch_fsdp2": true, "pipeline_model_parallel_size": 1, "use_distributed_optimizer": false,
         "gradient_accumulation_fusion": false, "untie_embeddings_and_output_weights": true, "bf16": true});
+    let delayed = json!({"delay_wgrad_compute": true, "overlap_moe_expert_parallel_comm": true, "bf16": true,
+        "moe_token_dispatcher_type": "alltoall", "overlap_grad_reduce": true, "cuda_graph_impl": "transformer_engine"});
+    let delayed = |change: Json| (with(moe(), delayed.clone()), change);
     let torch_fsdp2 = |change: Json| (with(dense(), torch_fsdp2.clone()), change);
     let shared = json!({"moe_shared_expert_intermediate_size": 512});
     let adapters = |kind: &str, targets: Json, change: Json| {
@@ -359,6 +362,10 @@ fn more_cases() -> Vec<(Json, Json)> {
             "bf16": true, "moe_token_dispatcher_type": "alltoall", "overlap_moe_expert_parallel_comm": true,
             "cuda_graph_impl": "transformer_engine"}),
         ),
+        experts(json!({"delay_wgrad_compute": true})),
+        experts(json!({"delay_wgrad_compute": true, "transformer_impl": "local"})),
+        delayed(json!({"gradient_accumulation_fusion": false, "cuda_graph_modules": "attn"})),
+        delayed(json!({"add_bias_linear": true, "cuda_graph_modules": "attn"})),
         torch_fsdp2(json!({"pipeline_model_parallel_size": 2})),
         torch_fsdp2(json!({"use_distributed_optimizer": true})),
         torch_fsdp2(json!({"optimizer": "lion"})),

@@ -43,7 +43,7 @@ fn flags_and_programs_of_scripts_mark_their_job() {
     for flags in [
         "",
         "--lr 1e-4",
-        "--delay-wgrad-compute",
+        "--ep-overlap-early-attn-memory-release",
         "--tensor-parallel-num-weight-shards 1",
     ] {
         let script = format!("torchrun --nproc-per-node 8 pretrain_gpt.py {LLAMA} {flags}");
@@ -116,7 +116,7 @@ fn marks_of_a_text_go_onto_the_job_and_a_whole_job_replaces_them() {
 #[test]
 fn every_row_that_is_not_modelled_says_how_much_it_changes() {
     let text = format!(
-        "torchrun pretrain_gpt.py {LLAMA} --perform-rl-step --delay-wgrad-compute --reset-position-ids --fp4-recipe custom"
+        "torchrun pretrain_gpt.py {LLAMA} --perform-rl-step --ep-overlap-early-attn-memory-release --reset-position-ids --fp4-recipe custom"
     );
     let import = import_text(&text, &ImportOptions::default())
         .unwrap()
@@ -131,7 +131,10 @@ fn every_row_that_is_not_modelled_says_how_much_it_changes() {
         effects,
         [
             ("--perform-rl-step", MemoryEffect::More),
-            ("--delay-wgrad-compute", MemoryEffect::BelowTwoPercent),
+            (
+                "--ep-overlap-early-attn-memory-release",
+                MemoryEffect::BelowTwoPercent
+            ),
             ("--reset-position-ids", MemoryEffect::Nothing),
             ("--fp4-recipe", MemoryEffect::Nothing),
         ]

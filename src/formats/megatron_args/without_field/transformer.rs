@@ -6,7 +6,6 @@ pub(super) const FLAGS: &[Flag] = &[
     one("tensor-parallel-num-weight-shards", "None"),
     many("hierarchical-context-parallel-sizes", "None"),
     one("expert-tensor-parallel-num-weight-shards", "None"),
-    switch("delay-wgrad-compute"),
     switch("overlap-dispatch-backward-with-experts-wgrad"),
     switch("ep-overlap-early-attn-memory-release"),
     switch("overlap-p2p-communication-warmup-flush").to("overlap_p2p_comm_warmup_flush"),

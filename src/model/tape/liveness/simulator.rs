@@ -1,5 +1,7 @@
 //! One run over a tape, with a count of references for every tensor and gradient.
 
+use core::ops::Range;
+
 use super::super::recompute::{Kept, Plan};
 use super::super::{
     ActivationTensor, AutogradTape, Family, Gradient, Section, TensorId, TensorUse, UseKind,
@@ -40,6 +42,8 @@ pub(super) struct LivenessSimulator<'a> {
     peak: Peak,
     peak_total: u64,
     moment: usize,
+    /// What delayed weight gradients wait with: the operation and a slot of each.
+    delayed: Vec<(usize, usize)>,
     capture: Option<usize>,
     /// What is alive at the moment that was asked for.
     pub(super) captured: Vec<Alive>,
@@ -117,6 +121,7 @@ impl<'a> LivenessSimulator<'a> {
             peak: Peak::default(),
             peak_total: 0,
             moment: 0,
+            delayed: Vec::new(),
             capture,
             captured: Vec::new(),
         }
@@ -133,6 +138,7 @@ impl<'a> LivenessSimulator<'a> {
         self.peak = Peak::default();
         self.peak_total = 0;
         self.moment = 0;
+        self.delayed.clear();
         match pass {
             PassKind::Forward | PassKind::WithoutAutograd => self.forward(),
             PassKind::Backward => self.backward(false),
@@ -191,6 +197,7 @@ impl<'a> LivenessSimulator<'a> {
                 op,
                 again,
                 moment: self.moment,
+                ..self.peak
             };
         }
         if self.capture == Some(self.moment) {
@@ -325,6 +332,7 @@ impl<'a> LivenessSimulator<'a> {
                     made.push((link.tensor, slot));
                 }
                 self.mark(index, false, Some(UseKind::Backward));
+                self.delay(index, of_outputs.first().copied());
                 self.finish(index, first_offloaded, &mut later);
                 for slot in &of_outputs {
                     self.release(*slot);
@@ -335,12 +343,59 @@ impl<'a> LivenessSimulator<'a> {
             } else {
                 self.finish(index, first_offloaded, &mut later);
             }
+            for group in tape.delayed.iter().filter(|group| group.start == index) {
+                self.weight_gradients(group);
+            }
             // What the same module of the layer before offloaded comes back.
             for (slot, moved) in (first_offloaded..).zip(&plan.moved) {
                 if moved.first == index {
                     self.hold(slot);
                 }
             }
+        }
+    }
+
+    /// Holds what the delayed weight gradient of an operation needs. `of_output` is the gradient of its output.
+    fn delay(&mut self, op: usize, of_output: Option<usize>) {
+        let tape = self.tape;
+        let tensors = tape.of(op, UseKind::Delayed).map(|id| id.0 as usize);
+        let gradient = tape
+            .of(op, UseKind::DelayedGradient)
+            .find_map(|_| of_output);
+        for slot in tensors.chain(gradient) {
+            self.hold(slot);
+            self.delayed.push((op, slot));
+        }
+    }
+
+    /// Computes the delayed weight gradients of a group, from the last operation to the first.
+    fn weight_gradients(&mut self, group: &Range<usize>) {
+        let tape = self.tape;
+        let before = self.total;
+        let mut made = 0u64;
+        for op in group.clone().rev() {
+            if self.delayed.iter().all(|(of, _)| *of != op) {
+                continue;
+            }
+            let without = self.total;
+            self.hold_all(tape, op, UseKind::WeightGradient);
+            made = made.saturating_add(self.total.saturating_sub(without));
+            self.mark(op, false, None);
+            let mut delayed = core::mem::take(&mut self.delayed);
+            delayed.retain(|(of, slot)| {
+                if *of == op {
+                    self.release(*slot);
+                }
+                *of != op
+            });
+            self.delayed = delayed;
+        }
+        self.peak.delayed = before.saturating_add(made).saturating_sub(self.total);
+        for id in group
+            .clone()
+            .flat_map(|op| tape.of(op, UseKind::WeightGradient))
+        {
+            self.release(id.0 as usize);
         }
     }
 

@@ -51,6 +51,9 @@ pub enum Format {
     NemoRlYaml,
     /// A configuration of `NeMo` 1 for a GPT model.
     NemoYaml,
+    /// A file of recipes of `NeMo` 2: Python that configures a model, a trainer, data and an optimizer.
+    #[strum(serialize = "nemo2_python")]
+    Nemo2Python,
     /// A configuration of ROLL whose policy or student trains with Megatron-Core.
     RollYaml,
     /// Hydra overrides, alone or after a command.
@@ -99,6 +102,7 @@ impl Format {
             Self::PrimusYaml => "a Primus configuration",
             Self::NemoRlYaml => "a NeMo-RL configuration",
             Self::NemoYaml => "a NeMo 1 configuration",
+            Self::Nemo2Python => "a NeMo 2 recipe",
             Self::RollYaml => "a ROLL configuration",
             Self::Overrides => "Hydra overrides",
             Self::TrainingLog => "a training log",
@@ -152,6 +156,9 @@ pub(super) fn recognize(text: &str) -> Option<Detected> {
     }
     if text.starts_with('{') {
         return json(text);
+    }
+    if frameworks::is_nemo2(text) {
+        return found(Format::Nemo2Python, "it configures a job with nemo_run");
     }
     if let Some(format) = frameworks::format(text) {
         return found(format, "it has the sections of this framework");

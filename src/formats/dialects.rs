@@ -47,6 +47,8 @@ pub enum Dialect {
     NemoRl,
     /// `NeMo` 1's GPT models.
     Nemo,
+    /// `NeMo` 2's recipes.
+    Nemo2,
     /// ROLL's policies with its adapter of Megatron-Core.
     Roll,
 }
@@ -66,6 +68,7 @@ impl Dialect {
             Self::Primus => "Primus",
             Self::NemoRl => "NeMo-RL",
             Self::Nemo => "NeMo 1",
+            Self::Nemo2 => "NeMo 2",
             Self::Roll => "ROLL",
         }
     }
@@ -86,6 +89,7 @@ impl Dialect {
             Self::Primus => layered::primus::find(key),
             Self::NemoRl => layered::nemo_rl::find(key),
             Self::Nemo => layered::nemo::find(key),
+            Self::Nemo2 => layered::nemo2::find(key),
             Self::Roll => layered::roll::find(key),
         }
     }
@@ -98,6 +102,7 @@ impl Dialect {
             Self::Primus => layered::primus::DEFAULTS,
             Self::NemoRl => layered::nemo_rl::DEFAULTS,
             Self::Nemo => layered::nemo::DEFAULTS,
+            Self::Nemo2 => layered::nemo2::DEFAULTS,
             Self::Roll => layered::roll::DEFAULTS,
             Self::Arguments => arguments::DEFAULTS,
             Self::Slime => slime::DEFAULTS,
@@ -119,6 +124,7 @@ impl Dialect {
             | Self::FlagScale
             | Self::Primus
             | Self::Nemo
+            | Self::Nemo2
             | Self::Arguments
             | Self::YamlCfg
             | Self::Slime

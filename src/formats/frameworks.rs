@@ -95,10 +95,6 @@ const MAX_LOOK: usize = 200_000;
 /// The kind of configuration that a text is, where it is one that is not read.
 #[must_use]
 pub fn recognize(text: &str) -> Option<&'static str> {
-    let is_python = text.contains("import nemo_run") || text.contains("from nemo.collections");
-    if is_python && text.contains("run.") {
-        return Some("a recipe of NeMo 2, whose model is a class of another file");
-    }
     let stages = ["pipe_parallel_size", "pipe-parallel-size"];
     let mut keys = stages
         .into_iter()
@@ -110,6 +106,13 @@ pub fn recognize(text: &str) -> Option<&'static str> {
     }
     let framework = framework(text)?;
     framework.format.is_none().then_some(framework.what)
+}
+
+/// Whether a text is Python that configures a job of `NeMo` 2.
+#[must_use]
+pub fn is_nemo2(text: &str) -> bool {
+    let is_python = text.contains("import nemo_run") || text.contains("from nemo.collections");
+    is_python && text.contains("run.")
 }
 
 /// The format of a text of a framework that is read.

@@ -27,7 +27,7 @@ pub use error::ImportError;
 pub use missing::GPUS;
 
 use super::detect::{Format, recognize};
-use super::python::recipe;
+use super::python::{nemo2, recipe};
 use super::report::KeyStatus;
 use super::state::ShareState;
 use super::training_log::LogMeasurements;
@@ -180,6 +180,7 @@ pub fn import(text: &str, options: &Options<'_>) -> Result<Import, ImportError> 
         | Format::NemoYaml
         | Format::RollYaml => sources::layered(text, format, options),
         Format::BridgePython => sources::python(text, options),
+        Format::Nemo2Python => sources::nemo2(text, options),
         Format::TrainingLog => sources::training_log(text, options),
         Format::Arguments => sources::arguments(text, options),
     }
@@ -197,6 +198,7 @@ const fn most_bytes(format: Format) -> usize {
         | Format::Arguments => MAX_BYTES,
         Format::MegatronFlags | Format::Script | Format::SwiftCommand => shell::MAX_BYTES,
         Format::BridgePython => recipe::MAX_BYTES,
+        Format::Nemo2Python => nemo2::MAX_BYTES,
         Format::Overrides => overrides::MAX_BYTES,
         Format::ModelArgsYaml
         | Format::BridgeYaml

@@ -133,17 +133,20 @@ fn set_gpus(import: &mut Import, gpus: Option<u64>) {
     }
 }
 
-/// The preset of the model that a recipe of Megatron-Bridge, Primus, NeMo-RL or ROLL is made of, where it is published under the same
-/// name; a report row says so.
+/// The preset of the model that a recipe of Megatron-Bridge, Primus, NeMo-RL, `NeMo` 2 or ROLL is made of, where it is published under the
+/// same name; a report row says so.
 fn published_model(import: &mut Import) -> Option<&'static str> {
     if !matches!(
         import.dialect,
-        "Megatron-Bridge" | "Primus" | "NeMo-RL" | "ROLL"
+        "Megatron-Bridge" | "Primus" | "NeMo-RL" | "NeMo 2" | "ROLL"
     ) {
         return None;
     }
     let (preset, name) = import.questions.iter().find_map(|asked| match asked {
-        Question::Model { name } => Some((known::preset_of(name)?, name.clone())),
+        Question::Model { name } => {
+            let preset = presets::by_id(name).or_else(|| known::preset_of(name))?;
+            Some((preset, name.clone()))
+        }
         _ => None,
     })?;
     let mut rows = import.report.iter_mut();

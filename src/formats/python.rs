@@ -1,5 +1,8 @@
 //! Assignments in Python, `cfg.model.num_layers = 32`, to the same tree as a YAML file. Nothing is executed.
 
+mod expressions;
+mod file;
+pub mod nemo2;
 pub mod recipe;
 
 use super::dialects::bridge::base_recipes;

@@ -481,6 +481,7 @@ const DIALECTS: &[(Format, &str, &[&str], &str)] = &[
         FITS_WITH_GRADIENTS_IN_BF16,
     ),
     (Format::NemoYaml, "", &[], FITS_WITH_NEMO_1),
+    (Format::Nemo2Python, "", &[], FITS_WITH_MEGATRON_BRIDGE),
     (
         Format::RollYaml,
         "the model /models/our-8b: --model PRESET",

@@ -19,6 +19,7 @@ mod keys;
 mod layered;
 mod megatron_args;
 mod mindspeed;
+mod nemo2;
 mod not_modelled;
 mod overrides;
 mod paste;

@@ -3,6 +3,7 @@
 
 pub(super) mod flag_scale;
 pub(super) mod nemo;
+pub mod nemo2;
 pub(super) mod nemo_rl;
 pub(super) mod primus;
 pub(super) mod roll;
@@ -40,6 +41,7 @@ const LAYOUTS: &[Layout] = &[
     primus::LAYOUT,
     nemo_rl::LAYOUT,
     nemo::LAYOUT,
+    nemo2::LAYOUT,
     roll::LAYOUT,
 ];
 

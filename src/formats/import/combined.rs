@@ -113,7 +113,7 @@ pub(super) fn combine(draft: &mut JobDraft, combined: CombinedKeys) {
             draft.row(&item, KeyStatus::Ignored, None, "switched off");
         }
     }
-    if draft.dialect == Dialect::Bridge {
+    if matches!(draft.dialect, Dialect::Bridge | Dialect::Nemo2) {
         bridge::settle(draft, combined.offloading.as_ref());
     }
     if generates && let Some(response) = &combined.response {

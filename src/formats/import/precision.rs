@@ -75,7 +75,7 @@ pub(super) fn combine(draft: &mut JobDraft, gradients: Option<KeyValue>) {
 pub(super) fn gradients(draft: &mut JobDraft) {
     let fp32 = FieldId::accumulate_allreduce_grads_in_fp32;
     let in_fp32 = match draft.dialect {
-        Dialect::Bridge | Dialect::NemoRl => is_on(&draft.settings, fp32),
+        Dialect::Bridge | Dialect::NemoRl | Dialect::Nemo2 => is_on(&draft.settings, fp32),
         // On by default (`get_model`).
         Dialect::Verl => is_on(&draft.settings, fp32) || !draft.has(fp32),
         _ => return,

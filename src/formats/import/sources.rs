@@ -4,12 +4,14 @@ mod arguments;
 mod documents;
 mod layered;
 mod model_zoo;
+mod nemo2;
 mod script;
 mod trees;
 
 pub(super) use arguments::{arguments, training_log};
 pub(super) use documents::{hf_config, hub_model, link, own_json};
 pub(super) use layered::layered;
+pub(super) use nemo2::nemo2;
 pub(super) use script::command;
 pub(super) use trees::{model_args, overrides, python, yaml_tree};
 

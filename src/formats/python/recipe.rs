@@ -3,14 +3,12 @@
 //! Nothing is executed. One function's statements are followed in order, with constants of the file, locals and arguments that
 //! are plain values, and with calls of other functions of the same file.
 
-mod expressions;
 mod published;
 
 use std::collections::BTreeMap;
 
-use self::expressions::{
-    Parameter, call, definition, is_literal, is_true, joined, local, named, parts, repository,
-};
+use super::expressions::{call, is_literal, is_true, joined, local, named, parts, repository};
+use super::file::{File, Function, Statement};
 use super::{assignment, statements};
 use crate::formats::overrides::{self, Overrides};
 
@@ -99,71 +97,7 @@ pub fn read(text: &str, chosen: Option<usize>) -> Option<Recipe> {
     })
 }
 
-/// One statement with its line and its depth of indentation.
-struct Statement {
-    text: String,
-    line: u32,
-    indent: usize,
-}
-
-/// A function at the top of the file.
-struct Function {
-    name: String,
-    line: u32,
-    /// The parameters, with the values that they have by default.
-    parameters: Vec<Parameter>,
-    body: Vec<Statement>,
-}
-
-/// What the file has at its top.
-struct File {
-    functions: Vec<Function>,
-    constants: BTreeMap<String, String>,
-}
-
 impl File {
-    fn new(statements: Vec<(String, u32)>) -> Self {
-        let mut file = Self {
-            functions: Vec::new(),
-            constants: BTreeMap::new(),
-        };
-        let mut is_inside = false;
-        for (whole, line) in statements {
-            let text = whole.trim();
-            if text.is_empty() {
-                continue;
-            }
-            let indent = whole.len() - whole.trim_start().len();
-            if indent > 0 {
-                if let Some(function) = file.functions.last_mut().filter(|_| is_inside) {
-                    function.body.push(Statement {
-                        text: text.to_owned(),
-                        line,
-                        indent,
-                    });
-                }
-                continue;
-            }
-            is_inside = false;
-            if let Some((name, parameters)) = definition(text) {
-                is_inside = true;
-                file.functions.push(Function {
-                    name,
-                    line,
-                    parameters,
-                    body: Vec::new(),
-                });
-            } else if let Some((name, value)) = local(text) {
-                file.constants.insert(name.to_owned(), value.to_owned());
-            }
-        }
-        file
-    }
-
-    fn find(&self, name: &str) -> Option<&Function> {
-        self.functions.iter().find(|function| function.name == name)
-    }
-
     /// Whether a function sets parts of a configuration, or starts from what another function makes and returns it.
     fn makes_configuration(&self, function: &Function) -> bool {
         let takes_one = function.parameters.iter().any(|(name, default)| {

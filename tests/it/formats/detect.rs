@@ -117,7 +117,7 @@ fn configurations_that_are_not_read_are_refused_by_name() {
         ),
         (
             "import nemo_run as run\nfrom nemo.collections import llm\ndef model() -> run.Config:\n    return run.Config(llm.LlamaModel)\n",
-            "a recipe of NeMo 2, whose model is a class of another file",
+            "a NeMo 2 script without a function that makes a recipe: its settings are in other files",
         ),
         (
             "{\n  # parallelism\n  \"pipe_parallel_size\": 1,\n  \"num_layers\": 12\n}\n",

@@ -59,7 +59,7 @@ pub(in crate::formats::import) fn layered(
 }
 
 /// The value of a key, by its path.
-fn find<'a>(leaves: &'a [KeyValue], path: &str) -> Option<&'a KeyValue> {
+pub(super) fn find<'a>(leaves: &'a [KeyValue], path: &str) -> Option<&'a KeyValue> {
     leaves.iter().find(|item| item.key == path)
 }
 
@@ -117,7 +117,7 @@ fn refuse(layout: &Layout, leaves: &[KeyValue]) -> Result<(), ImportError> {
 }
 
 /// Applies one key with its value.
-fn leaf(
+pub(super) fn leaf(
     draft: &mut JobDraft,
     combined: &mut CombinedKeys,
     layout: &Layout,

@@ -10,7 +10,8 @@ use megatron_memory::memory::estimate;
 use megatron_memory::value::Value;
 use serde_json::{Map, Value as Json};
 
-/// The text that has the facts of a file: YAML of a tree, the command that a script starts, or the imports of a recipe.
+/// The text that has the facts of a file: YAML of a tree, the command that a script starts, the functions of a
+/// recipe, or what it imports.
 pub(crate) fn text_of(facts: &Json) -> String {
     let mut text = String::new();
     if let Some(tree) = facts.get("tree") {
@@ -24,6 +25,8 @@ pub(crate) fn text_of(facts: &Json) -> String {
             write!(text, "bash {}", launch["program"].as_str().unwrap()).unwrap();
             words(launch, &mut text);
         }
+    } else if let Some(functions) = facts.get("functions") {
+        python(facts, functions, &mut text);
     } else if let Some(imports) = facts.get("imports") {
         for line in strings(imports) {
             writeln!(text, "{line}").unwrap();
@@ -35,6 +38,63 @@ pub(crate) fn text_of(facts: &Json) -> String {
         command(facts, &mut text);
     }
     text
+}
+
+/// Writes functions with their parameters, assignments and calls as Python.
+fn python(facts: &Json, functions: &Json, text: &mut String) {
+    for line in strings(&facts["imports"]) {
+        writeln!(text, "{line}").unwrap();
+    }
+    for (name, value) in facts["constants"].as_object().into_iter().flatten() {
+        writeln!(text, "{name} = {}", value.as_str().unwrap()).unwrap();
+    }
+    for function in functions.as_array().unwrap() {
+        let parameters = function["parameters"].as_array().unwrap().iter();
+        let parameters: Vec<String> = parameters
+            .map(
+                |parameter| match (parameter[0].as_str(), parameter[1].as_str()) {
+                    (Some(name), Some(default)) => format!("{name}={default}"),
+                    (name, _) => name.unwrap().to_owned(),
+                },
+            )
+            .collect();
+        let name = function["name"].as_str().unwrap();
+        writeln!(text, "\ndef {name}({}):", parameters.join(", ")).unwrap();
+        for statement in function["body"].as_array().unwrap() {
+            let value = expression(&statement[1]);
+            match statement[0].as_str().unwrap() {
+                "return" => writeln!(text, "    return {value}").unwrap(),
+                target if target.ends_with(".append") => {
+                    writeln!(text, "    {target}({value})").unwrap();
+                }
+                target => writeln!(text, "    {target} = {value}").unwrap(),
+            }
+        }
+    }
+}
+
+/// An expression of Python: a plain value or a name as text, a call, a list, or a choice.
+fn expression(facts: &Json) -> String {
+    let all = |list: &Json| -> Vec<String> {
+        list.as_array()
+            .into_iter()
+            .flatten()
+            .map(expression)
+            .collect()
+    };
+    if let Some(plain) = facts.as_str() {
+        plain.to_owned()
+    } else if let Some(name) = facts["call"].as_str() {
+        let named = facts["with"].as_object().into_iter().flatten();
+        let named = named.map(|(name, value)| format!("{name}={}", expression(value)));
+        let arguments: Vec<String> = all(&facts["of"]).into_iter().chain(named).collect();
+        format!("{name}({})", arguments.join(", "))
+    } else if facts["if"].is_string() {
+        let (then, other) = (expression(&facts["then"]), expression(&facts["else"]));
+        format!("{then} if {} else {other}", facts["if"].as_str().unwrap())
+    } else {
+        format!("[{}]", all(&facts["list"]).join(", "))
+    }
 }
 
 fn strings(list: &Json) -> impl Iterator<Item = &str> {

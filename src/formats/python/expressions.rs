@@ -1,6 +1,6 @@
 //! Expressions and definitions of Python, as far as recipes have them, taken apart without a parser.
 
-use super::super::argument_length;
+use super::{argument_length, quoted};
 
 /// The name of a parameter, and the value that it has by default.
 pub(super) type Parameter = (String, Option<String>);
@@ -54,14 +54,30 @@ pub(super) fn definition(text: &str) -> Option<(String, Vec<Parameter>)> {
     let (name, rest) = text.strip_prefix("def ")?.split_once('(')?;
     let inside = rest.rsplit_once(')')?.0;
     let parameters = parts(inside).into_iter().map(|parameter| {
-        let (name, default) = match named(&parameter) {
-            Some((name, default)) => (name, Some(default.to_owned())),
+        let (name, default) = match parameter.split_once('=') {
+            Some((name, default)) => (name, Some(default.trim().to_owned())),
             None => (parameter.as_str(), None),
         };
         let name = name.split(':').next().unwrap_or_default();
         (name.trim().trim_start_matches('*').to_owned(), default)
     });
     Some((name.trim().to_owned(), parameters.collect()))
+}
+
+/// The module and the names of `from module import a, b as c`: what they are called in the file, and in the module.
+pub(super) fn imported(text: &str) -> Option<(&str, Vec<(String, String)>)> {
+    let (module, names) = text.strip_prefix("from ")?.split_once(" import ")?;
+    let names = names
+        .trim()
+        .trim_start_matches('(')
+        .trim_end_matches(')')
+        .split(',');
+    let names = names.map(str::trim).filter(|name| !name.is_empty());
+    let pair = |name: &str| match name.split_once(" as ") {
+        Some((original, name)) => (name.trim().to_owned(), original.trim().to_owned()),
+        None => (name.to_owned(), name.to_owned()),
+    };
+    Some((module.trim(), names.map(pair).collect()))
 }
 
 /// The name and the value of an assignment to a name, `x: int = 3`.
@@ -113,4 +129,34 @@ pub(super) fn repository(value: &str) -> Option<&str> {
 
 pub(super) fn is_true(value: &str) -> bool {
     !matches!(value, "False" | "None" | "0" | "\"\"" | "''" | "[]")
+}
+
+/// The text before and after the first `separator` that stands outside of brackets and quotes.
+pub(super) fn split_outside<'t>(text: &'t str, separator: &str) -> Option<(&'t str, &'t str)> {
+    let mut depth = 0_u32;
+    let mut at = 0;
+    while let Some(rest) = text.get(at..).filter(|rest| !rest.is_empty()) {
+        if depth == 0 && rest.starts_with(separator) {
+            return Some((text.get(..at)?, rest.get(separator.len()..)?));
+        }
+        let c = rest.chars().next()?;
+        at += match c {
+            '"' | '\'' => quoted(rest, c),
+            _ => c.len_utf8(),
+        };
+        match c {
+            '(' | '[' | '{' => depth += 1,
+            ')' | ']' | '}' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+    }
+    None
+}
+
+/// Whether an expression is a name or a name with attributes, `recipe.trainer.strategy`.
+pub(super) fn is_path(expression: &str) -> bool {
+    expression.split('.').all(|part| {
+        part.starts_with(|c: char| c == '_' || c.is_ascii_alphabetic())
+            && part.bytes().all(|b| b == b'_' || b.is_ascii_alphanumeric())
+    })
 }

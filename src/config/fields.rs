@@ -41,7 +41,6 @@ macro_rules! fields {
         /// The identity of an input field; the variants are Megatron-LM's argument names.
         #[allow(non_camel_case_types, reason = "Megatron's names, letter for letter")]
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, VariantArray)]
-        #[repr(u8)]
         pub enum FieldId { $($(#[doc = $help])+ $name),+ }
 
         impl FieldId {
@@ -624,8 +623,6 @@ fields! {
     /// Routed experts share the first matrix of linear_fc1 and the second of linear_fc2, and each has the other two of its own.
     peft_experts_shared_outer_loras: bool = Field::flag(false).at(Adapters, All, "pouter", "Experts share outer matrices").own().also(&["experts_shared_outer_loras"]).relevant_if(ExpertAdapters);
 }
-
-const _: () = assert!(FieldId::ALL.len() <= 255);
 
 impl FieldId {
     /// The field's declaration.

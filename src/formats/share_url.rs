@@ -44,9 +44,21 @@ const LONG: usize = 1_500;
 /// The link of a state, with its `#`. Equal states give equal links.
 ///
 /// A state with more than fits [`MAX_LINK`] loses its unknown keys, and then pinned jobs, those that were pinned first before the
-/// others. [`pin`] refuses to pin what does not fit.
+/// others: [`left_out`] says how many. [`pin`] refuses to pin what does not fit.
 #[must_use]
 pub fn encode(state: &ShareState) -> String {
+    readable(state).1.link
+}
+
+/// How many of a state's pinned jobs its link has no room for.
+#[must_use]
+pub fn left_out(state: &ShareState) -> usize {
+    let (kept, _) = readable(state);
+    state.pinned.len().saturating_sub(kept.pinned.len())
+}
+
+/// What of a state its link says, and the link.
+fn readable(state: &ShareState) -> (ShareState, Encoded) {
     let mut state = state.normalize();
     let mut encoded = encode_normal(&state);
     if !encoded.is_readable {
@@ -56,7 +68,7 @@ pub fn encode(state: &ShareState) -> String {
     while !encoded.is_readable && state.pinned.pop().is_some() {
         encoded = encode_normal(&state);
     }
-    encoded.link
+    (state, encoded)
 }
 
 /// A link, and whether it is within the limits of what [`decode`] reads.

@@ -1,6 +1,7 @@
 //! The browser, as far as the page needs it. Nothing else names `web_sys`, and nothing here fails: what
 //! a browser denies is done without.
 
+mod disabled;
 mod embed;
 pub(crate) mod fetch;
 pub(crate) mod files;
@@ -15,6 +16,7 @@ use wasm_bindgen::{JsCast, JsValue};
 use wasm_bindgen_futures::JsFuture;
 use web_sys::{Document, HtmlElement, KeyboardEvent, Storage, Window};
 
+pub(crate) use disabled::on_press_of_disabled;
 pub(crate) use embed::query;
 pub(crate) use pointer::{is_mouse, pointer_cell, table_column};
 

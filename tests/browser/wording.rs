@@ -85,6 +85,27 @@ fn controls_that_do_nothing_say_why() {
 }
 
 #[test]
+fn a_press_of_a_control_that_does_nothing_says_why() {
+    let page = Page::open(SMALL);
+    let notice = "document.querySelector('.notice:not([hidden])')";
+    page.click(".actions [data-testid=redo]");
+    page.until(&format!(
+        "{notice}?.innerText.includes('Nothing has been undone.')"
+    ));
+    page.click("[data-testid=dismiss]");
+    // What a press uses up did something: it gives no reason.
+    page.fill("#field-mbs", "2");
+    page.until("document.querySelector('.actions [data-testid=undo][aria-disabled=false]')");
+    page.click(".actions [data-testid=undo]");
+    page.until("document.querySelector('.actions [data-testid=undo][aria-disabled=true]')");
+    assert_eq!(page.eval(notice), json!(null));
+    page.click(".actions [data-testid=undo]");
+    page.until(&format!(
+        "{notice}?.innerText.includes('Nothing has been changed yet.')"
+    ));
+}
+
+#[test]
 fn what_is_pointed_at_in_the_bar_is_said_right_below_it() {
     let page = Page::open("");
     page.until("document.querySelector('#headline-3')");

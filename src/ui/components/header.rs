@@ -9,6 +9,7 @@ use link_dialog::LinkDialog;
 use look_controls::LookControls;
 
 use super::preset_picker::PresetPicker;
+use crate::formats::share_url::left_out;
 use crate::ui::browser;
 use crate::ui::dialogs::{DialogKind, OpenDialog};
 use crate::ui::results::pin;
@@ -157,9 +158,22 @@ fn reset(state: State) {
 fn copy_link(state: State, open_dialog: OpenDialog) {
     browser::copy(&url_sync::address(state), move |copied| {
         if copied {
-            state.toasts.tell("Link copied.");
+            state
+                .toasts
+                .tell(link_copied(untrack(|| left_out(&state.share()))));
         } else {
             open_dialog.open(DialogKind::Link);
         }
     });
+}
+
+/// What is said of a link that has been copied without room for so many pinned jobs.
+fn link_copied(left_out: usize) -> String {
+    match left_out {
+        0 => "Link copied.".to_owned(),
+        1 => "Link copied, without the job that was pinned first: it holds no more.".to_owned(),
+        _ => format!(
+            "Link copied, without the {left_out} jobs that were pinned first: it holds no more."
+        ),
+    }
 }

@@ -111,6 +111,7 @@ pub fn Toasts() -> impl IntoView {
     let state = expect_context::<State>();
     let toasts = state.toasts;
     announce_verdict(state);
+    browser::on_press_of_disabled(move |reason| toasts.tell(format!("{reason}.")));
     let text = move || {
         let toast = toasts.toast.get();
         toast.map(|toast| toast.text).unwrap_or_default()

@@ -61,25 +61,22 @@ pub(super) fn ImportDialog(
     }
 }
 
-/// The buttons. Apply can be reached while variables are missing: it says which, and leads to the first.
+/// The buttons. Apply can be reached while something is missing: it says what, and leads to the first variable.
 #[component]
 fn Actions(session: RwSignal<ImportSession>) -> impl IntoView {
     let state: State = expect_context();
     let dialog: OpenDialog = expect_context();
-    let imported = Memo::new(move |_| session.read().imported().is_some());
     let waits = Memo::new(move |_| {
         let session = session.read();
+        if session.imported().is_none() {
+            return Some("Apply waits for a text that can be read.".to_owned());
+        }
         let names: Vec<String> = session
             .missing_variables()
             .map(|name| format!("${name}"))
             .collect();
-        if names.is_empty() || session.imported().is_none() {
-            String::new()
-        } else {
-            format!("Apply waits for {}.", names.join(" and "))
-        }
+        (!names.is_empty()).then(|| format!("Apply waits for {}.", names.join(" and ")))
     });
-    let held_back = move || !waits.read().is_empty();
     let log = use_context::<MeasuredLog>();
     let apply = move |_| match session.read_untracked().applied() {
         Some(page) => {
@@ -90,6 +87,9 @@ fn Actions(session: RwSignal<ImportSession>) -> impl IntoView {
             }
             state.open(page);
         }
+        None if session.read_untracked().imported().is_none() => {
+            browser::focus_first("dialog [name=text]");
+        }
         None => browser::focus_first("dialog [aria-invalid=true]"),
     };
     view! {
@@ -98,10 +98,8 @@ fn Actions(session: RwSignal<ImportSession>) -> impl IntoView {
                 type="button"
                 name="apply"
                 class="share"
-                disabled=move || !imported.get()
-                title=move || (!imported.get()).then_some("Nothing has been read yet: paste, drop or choose something")
-                aria-disabled=move || held_back().then_some("true")
-                aria-describedby=move || held_back().then_some(WAITS)
+                aria-disabled=move || waits.read().is_some().to_string()
+                aria-describedby=WAITS
                 on:click=apply
             >
                 "Apply"

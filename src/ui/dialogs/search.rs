@@ -450,9 +450,7 @@ fn Actions(
             <button
                 type="button"
                 name="copy"
-                hidden=move || !searchable.get()
-                disabled=move || is_empty.get()
-                title=move || is_empty.get().then_some("No layout has been found yet")
+                hidden=move || is_empty.get()
                 on:click=copy
             >
                 "Copy table"
@@ -460,9 +458,7 @@ fn Actions(
             <button
                 type="button"
                 name="download"
-                hidden=move || !searchable.get()
-                disabled=move || is_empty.get()
-                title=move || is_empty.get().then_some("No layout has been found yet")
+                hidden=move || is_empty.get()
                 on:click=download
             >
                 "Download CSV"

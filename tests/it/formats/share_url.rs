@@ -7,7 +7,7 @@ use megatron_memory::config::field::Kind;
 use megatron_memory::config::fields::FieldId;
 use megatron_memory::config::raw::{RawJob, RawModule, Settings};
 use megatron_memory::formats::share_url::{
-    MAX_LINK, MAX_TOKENS, Notice, PinError, decode, encode, pin, recognizes, visit,
+    MAX_LINK, MAX_TOKENS, Notice, PinError, decode, encode, left_out, pin, recognizes, visit,
 };
 use megatron_memory::formats::state::{MAX_PINNED, Place, PresetRef, Setup, ShareState, View};
 use megatron_memory::formats::{job_json, json};
@@ -303,6 +303,13 @@ fn a_job_that_makes_the_link_too_long_is_not_pinned() {
         matches!(pinned, Some((1.., PinError::TooLong))),
         "{pinned:?}"
     );
+    assert_eq!(left_out(&state), 0);
+    // One of them grows after it was pinned, by more than goes before pinned jobs do: the job's own unknown keys.
+    let more = (20..22).map(|seed| (format!("more{seed}"), text(&letters(seed))));
+    state.pinned[0].job.unknown.extend(more);
+    let kept = decode(&encode(&state)).0.pinned.len();
+    assert!(kept < state.pinned.len());
+    assert_eq!(left_out(&state), state.pinned.len() - kept);
 }
 
 #[test]

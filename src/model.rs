@@ -54,7 +54,7 @@ pub(crate) fn hidden(m: &Module) -> Factor {
 
 /// The divisor of TP-sharded tensors.
 pub(crate) fn tp(m: &Module) -> Factor {
-    factor("TP", m.tp)
+    factor("TP", m.tensor_parts())
 }
 
 /// What one layer does, from the residual stream to the residual stream. Its parameters are listed by component,

@@ -14,6 +14,7 @@ pub use crate::config::gpus;
 use crate::config::fields::FieldId;
 use crate::config::raw::{RawJob, Settings};
 use crate::formats::hf_config;
+use crate::formats::import::vision::{self, VisionTower};
 use crate::formats::json;
 use crate::formats::node::{Data, Node};
 use crate::formats::report::KeyReport;
@@ -50,6 +51,8 @@ pub struct Contents {
     pub published: Published,
     /// The model's fields.
     pub model: Settings,
+    /// The vision tower that the published model has beside its language model.
+    pub vision: Option<VisionTower>,
     /// The report row of every key of the model.
     pub report: Vec<KeyReport>,
     /// The source of the job, or a remark that it is a suggestion.
@@ -87,7 +90,9 @@ impl Preset {
     pub fn contents(&self) -> Option<Contents> {
         let file = PRESETS.iter().position(|preset| preset.id == self.id)?;
         let root = json::parse(FILES.get(file)?).ok()?;
-        let import = hf_config::read(root.get("config")?).ok()?;
+        let config = root.get("config")?;
+        let import = hf_config::read(config).ok()?;
+        let tower = root.get("vision_config").zip(config.get("model_type"));
         let source = root.get("source")?;
         let published = root.get("published_parameters")?;
         let job = root.get("job")?;
@@ -108,6 +113,7 @@ impl Preset {
                 .into_iter()
                 .map(|setting| Some((FieldId::by_name(setting.field)?, setting.value)))
                 .collect::<Option<Settings>>()?,
+            vision: tower.and_then(|(tower, kind)| vision::of_model(tower, kind)),
             report: import.report,
             job_source: text(job.get("source")?)?,
             job: fields(job.get("settings")?)?,

@@ -163,10 +163,11 @@ pub(super) fn knows_item_tokens(raw: &RawJob, module: usize) -> bool {
     let Ok(Some(Parsed::Choice(index))) = parse(FieldId::front_end.field(), front_end) else {
         return false;
     };
-    let size = match FrontEnd::at(index) {
-        Some(FrontEnd::Patches) => FieldId::img_h,
-        Some(FrontEnd::Audio) => FieldId::num_position_embeddings,
+    let sizes: &[FieldId] = match FrontEnd::at(index) {
+        Some(FrontEnd::Patches) => &[FieldId::img_h, FieldId::image_tokens_per_sample],
+        Some(FrontEnd::Audio) => &[FieldId::num_position_embeddings],
         _ => return false,
     };
-    raw.number(module, size).is_some()
+    let mut sizes = sizes.iter();
+    sizes.any(|size| raw.number(module, *size).is_some())
 }

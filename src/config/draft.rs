@@ -191,7 +191,7 @@ impl<'a> Draft<'a> {
             etp: self.etp,
             dp: self.dp,
             edp: self.edp,
-            sequence_parallel: a.sequence_parallel && self.tp > 1,
+            sequence_parallel: a.sequence_parallel && self.tensor_parts() > 1,
             ffn_hidden_size: self.ffn_hidden_size,
             activation: self.activation,
             kv_channels: self.kv_channels,
@@ -244,6 +244,12 @@ impl<'a> Draft<'a> {
     /// sequences on each of them.
     pub(super) fn splits_sequences(&self) -> bool {
         self.cp > 1 && (self.io.is_language() || !self.context.colocated)
+    }
+
+    /// Tensor-parallel ranks that share a layer. An encoder of Hugging Face is whole on each of them.
+    pub(super) fn tensor_parts(&self) -> u64 {
+        let is_whole = self.args.replicated && !self.io.is_language();
+        if is_whole { 1 } else { self.tp }
     }
 
     /// The pattern of a `HybridModel`, where its text is one.

@@ -492,6 +492,10 @@ fields! {
     qk_layernorm_all_heads: bool = Field::flag(false).at(Attention, All, "qknall", "Q/K norm over all heads").own().relevant_if(OwnKeysAndValues);
     /// Items such as images or sounds in one sample, on average.
     items_per_sample: Decimal = Field::decimal(1, 100_000_000_000, 1_000_000).at(Encoder, More, "items", "Items per sample").unit("items").own().relevant_if(IsEncoder);
+    /// Tokens of the language model that the images of one sample become, at most; of samples that are packed to one length, those of a whole row. They stand in for the size and the number of images.
+    image_tokens_per_sample: Option<u64> = Field::derived(0, 100_000_000, "the size of an image and the items per sample").at(Encoder, More, "imgtok", "Image tokens per sample").unit("tokens").own().also(&["max_pixels", "image_max_token_num"]).relevant_if(IsEncoder);
+    /// Every tensor-parallel rank has the whole encoder and runs it on all images, as encoders of Hugging Face are built into a Megatron model.
+    replicated: bool = Field::flag(false).at(Encoder, All, "replic", "Whole on every TP rank").own().relevant_if(IsEncoder);
     /// Tokens of the fullest micro batch over the mean. Images differ in size and number, and the fullest micro batch is what runs out of memory.
     token_imbalance: Decimal = Field::decimal(1_000_000, 1_000_000_000, 1_000_000).at(Encoder, More, "tokimb", "Token imbalance").own().relevant_if(IsEncoder);
     /// Neighboring patches that become one token of the language model, along each side.

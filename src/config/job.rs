@@ -456,6 +456,13 @@ impl Module {
         if self.whole_sequences { 1 } else { self.cp }
     }
 
+    /// Tensor-parallel ranks that share a layer. An encoder of Hugging Face is whole on each of them.
+    #[must_use]
+    pub fn tensor_parts(&self) -> u64 {
+        let is_whole = self.args.replicated && !self.io.is_language();
+        if is_whole { 1 } else { self.tp }
+    }
+
     /// Ranks of the module's span.
     #[must_use]
     pub fn ranks(&self) -> u64 {

@@ -38,7 +38,8 @@ impl ModuleIo {
         let position_rows = match (front_end, a.num_position_embeddings) {
             (FrontEnd::Tokens, _) => 0,
             (_, Some(rows)) => rows,
-            (FrontEnd::Patches | FrontEnd::Audio, None) if learned => tokens,
+            (FrontEnd::Patches, None) if learned => image_patches(a).unwrap_or(tokens),
+            (FrontEnd::Audio, None) if learned => tokens,
             _ => 0,
         };
         Self {
@@ -52,7 +53,10 @@ impl ModuleIo {
     /// Multiplies an encoder's micro batch by the items of a sample, such as images, for the fullest micro batch.
     pub(super) fn count_items(&self, a: &mut Args) {
         if !self.is_language() {
-            let items = a.items_per_sample.scale_up(a.micro_batch_size);
+            let items = match a.image_tokens_per_sample {
+                Some(_) => a.micro_batch_size,
+                None => a.items_per_sample.scale_up(a.micro_batch_size),
+            };
             a.micro_batch_size = a.token_imbalance.scale_up(items).max(1);
         }
     }
@@ -64,21 +68,29 @@ impl ModuleIo {
     }
 }
 
-/// Tokens of one item where the front end determines them.
+/// Tokens of one item where the front end determines them. All images of a sample are one item where only their tokens in the
+/// language model are known.
 ///
-/// `CLIPViTModel` counts the patches of the image and the class tokens. `WhisperEncoder` halves the
-/// frames of the spectrum and has a position for each.
+/// `WhisperEncoder` halves the frames of the spectrum and has a position for each.
 fn item_tokens(a: &Args, front_end: FrontEnd) -> Option<u64> {
     match front_end {
         FrontEnd::Patches => {
-            let height = a.img_h?;
-            let width = a.img_w.unwrap_or(height);
-            let patches = (height / a.patch_dim).saturating_mul(width / a.patch_dim);
-            Some(patches.saturating_add(a.class_token_len).max(1))
+            let merged = a.spatial_merge_size.saturating_mul(a.spatial_merge_size);
+            let of_sample = |tokens: u64| tokens.saturating_mul(merged).max(1);
+            let stated = a.image_tokens_per_sample.map(of_sample);
+            stated.or_else(|| image_patches(a))
         }
         FrontEnd::Audio => a.num_position_embeddings.filter(|rows| *rows > 0),
         FrontEnd::Tokens | FrontEnd::Features => None,
     }
+}
+
+/// The patches of an image and the class tokens, as `CLIPViTModel` counts them.
+fn image_patches(a: &Args) -> Option<u64> {
+    let height = a.img_h?;
+    let width = a.img_w.unwrap_or(height);
+    let patches = (height / a.patch_dim).saturating_mul(width / a.patch_dim);
+    Some(patches.saturating_add(a.class_token_len).max(1))
 }
 
 fn projector(a: &Args, language_hidden_size: Option<u64>) -> Option<Projector> {

@@ -17,7 +17,7 @@ mod rlhf;
 mod rules;
 mod sources;
 mod values;
-pub(super) mod vision;
+pub(crate) mod vision;
 mod vocabulary;
 
 use std::borrow::Cow;

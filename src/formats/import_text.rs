@@ -7,6 +7,7 @@ use thiserror::Error;
 
 use super::detect::Format;
 use super::hub::known;
+use super::import::vision::{self, VisionTower};
 use super::import::{self, GPUS, Import, ImportError, Options, Question, Row};
 use super::merge;
 use super::report::KeyStatus;
@@ -109,8 +110,9 @@ pub fn import_text(text: &str, options: &ImportOptions) -> Result<ImportedText, 
     set_gpus(&mut import, options.gpus);
     missing_fields::answer(&mut import, &options.fields);
     if changes.is_none() {
+        vision::settle(&mut import);
         missing_fields::ask(&mut import);
-        import::vision::attach(&mut import);
+        vision::attach(&mut import);
     }
     Ok(ImportedText { import, changes })
 }
@@ -171,29 +173,47 @@ fn forget_missing_gpus(import: &mut Import) {
     }
 }
 
-/// A model given as the id of a preset, or as the text of its `config.json`: its settings, and what of it is not modelled.
-fn read_model(model: &str) -> Result<RawJob, ImportError> {
+/// A model that a text only names.
+struct Model {
+    /// Its settings, and what of it is not modelled.
+    job: RawJob,
+    /// The vision tower beside its language model.
+    vision: Option<VisionTower>,
+}
+
+/// A model given as the id of a preset, or as the text of its `config.json`.
+fn read_model(model: &str) -> Result<Model, ImportError> {
     let preset = presets::by_id(model).and_then(presets::Preset::contents);
     if let Some(contents) = preset {
-        return Ok(RawJob {
-            shared: contents.model,
-            ..RawJob::default()
+        return Ok(Model {
+            job: RawJob {
+                shared: contents.model,
+                ..RawJob::default()
+            },
+            vision: contents.vision,
         });
     }
     let options = Options {
         format: Some(Format::HfConfig),
         ..Options::default()
     };
-    Ok(import::import(model, &options)?.state.setup.job)
+    let import = import::import(model, &options)?;
+    Ok(Model {
+        job: import.state.setup.job,
+        vision: import.vision,
+    })
 }
 
 /// Puts the settings of a model under those of the text, which win. Where the model has a value, the default of the
 /// text's front end gives way: it holds for models of which nothing is known.
-fn add_model(import: &mut Import, model: RawJob) {
-    for mark in model.not_modelled {
+fn add_model(import: &mut Import, model: Model) {
+    for mark in model.job.not_modelled {
         import.state.setup.job.mark(mark);
     }
-    let mut model = model.shared;
+    if import.vision.is_none() {
+        import.vision = model.vision;
+    }
+    let mut model = model.job.shared;
     let own = &mut import.state.setup.job.shared;
     // The dtype of the published weights is not that of training, where the text says one.
     let precisions = [FieldId::bf16, FieldId::fp16];

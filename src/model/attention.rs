@@ -23,8 +23,8 @@ use crate::source::{
 /// Whether several query heads share a key head on this rank, other than all of them one.
 fn grouped(m: &Module) -> bool {
     let (heads, groups) = (
-        m.args.num_attention_heads / m.tp.max(1),
-        (m.num_query_groups / m.tp.max(1)).max(1),
+        m.args.num_attention_heads / m.tensor_parts(),
+        (m.num_query_groups / m.tensor_parts()).max(1),
     );
     groups < heads && groups > 1
 }

@@ -104,7 +104,7 @@ impl<'a> Sizes<'a> {
     pub fn own_tokens<const N: usize>(&self, widths: &[Factor; N]) -> Shape {
         let shape = self.shape(widths);
         if self.m.sequence_parallel {
-            shape.over(factor("TP", self.m.tp))
+            shape.over(factor("TP", self.m.tensor_parts()))
         } else {
             shape
         }
@@ -113,7 +113,7 @@ impl<'a> Sizes<'a> {
     /// Every token of this context-parallel rank, with its columns split over tensor-parallel ranks.
     #[must_use]
     pub fn columns<const N: usize>(&self, widths: &[Factor; N]) -> Shape {
-        self.shape(widths).over(factor("TP", self.m.tp))
+        self.shape(widths).over(factor("TP", self.m.tensor_parts()))
     }
 
     /// The residual stream.

@@ -32,7 +32,13 @@ impl<'a> Weights<'a> {
         dimensions: u8,
     ) -> ParamTensor {
         let shape = Shape::of(factors).over(tp(self.m));
-        self.tensor(name, shape, Sharding::TpSharded, dimensions)
+        let is_whole = self.m.tensor_parts() < self.m.tp;
+        let sharding = if is_whole {
+            Sharding::Replicated
+        } else {
+            Sharding::TpSharded
+        };
+        self.tensor(name, shape, sharding, dimensions)
     }
 
     /// A tensor that every tensor-parallel rank has in full.

@@ -32,4 +32,5 @@ mod share_url;
 mod shell;
 mod tokenizers;
 mod training_log;
+mod vision;
 mod yaml;

@@ -4,6 +4,7 @@ use std::fs;
 use std::io::Read;
 
 use clap::Args;
+use megatron_memory::config::field::Group;
 use megatron_memory::config::fields::FieldId;
 use megatron_memory::config::gpus::{self, GPUS, Gpu};
 use megatron_memory::config::raw::RawJob;
@@ -98,6 +99,7 @@ impl JobOptions {
             variables: self.var.iter().map(pair).collect::<Result<_, _>>()?,
             gpus: self.gpus,
             model: self.model.as_deref().map(model).transpose()?,
+            fields: self.of_encoders()?,
             ..ImportOptions::default()
         };
         let import = import_text(text, &options)
@@ -107,6 +109,20 @@ impl JobOptions {
             share: import.state.clone(),
             import: Some(import),
         })
+    }
+
+    /// The settings of encoders, which answer what a text leaves open about its images: without an answer there is no module
+    /// that could have them.
+    fn of_encoders(&self) -> Result<Vec<(FieldId, Value)>, Failure> {
+        let mut settings = Vec::new();
+        for setting in &self.set {
+            let (name, value) = pair(setting)?;
+            let id = field(name)?;
+            if id.field().group == Group::Encoder {
+                settings.push((id, Value::Text(value.to_owned())));
+            }
+        }
+        Ok(settings)
     }
 
     /// Puts the options' settings into the job.
@@ -124,9 +140,7 @@ impl JobOptions {
             put(FieldId::gpu_memory_mib, Value::Null);
         }
         for setting in &self.set {
-            let (name, value) = setting
-                .split_once('=')
-                .ok_or_else(|| Failure::usage(format!("--set {setting}: write ARGUMENT=VALUE")))?;
+            let (name, value) = pair(setting)?;
             put(field(name)?, Value::Text(value.to_owned()));
         }
         Ok(())
@@ -190,6 +204,12 @@ fn open(question: &Question) -> Option<String> {
             ))
         }
     }
+}
+
+/// Name and value of an argument of `--set`.
+fn pair(setting: &str) -> Result<(&str, &str), Failure> {
+    let wrong = || Failure::usage(format!("--set {setting}: write ARGUMENT=VALUE"));
+    setting.split_once('=').ok_or_else(wrong)
 }
 
 /// The preset with a name, as a job.

@@ -93,7 +93,7 @@ fn projector_by_tp(d: &Draft<'_>) -> Option<Violation> {
         Some(hidden) => (F::projector_hidden_size, hidden),
         None => (F::projector_output_size, projector.output),
     };
-    if width.is_multiple_of(d.tp) {
+    if width.is_multiple_of(d.tensor_parts()) {
         return None;
     }
     let near = near_divisors(width, d.tp, 3);

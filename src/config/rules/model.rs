@@ -40,7 +40,7 @@ pub(super) const RULES: &[Rule] = &[
 
 fn heads_by_tp(d: &Draft<'_>) -> Option<Violation> {
     let heads = d.args.num_attention_heads;
-    if heads.is_multiple_of(d.tp) {
+    if heads.is_multiple_of(d.tensor_parts()) {
         return None;
     }
     let near = d.near_tp(&|_| true);
@@ -82,7 +82,7 @@ fn heads_by_groups(d: &Draft<'_>) -> Option<Violation> {
 fn groups_by_tp(d: &Draft<'_>) -> Option<Violation> {
     let groups = d.num_query_groups;
     let fits = |tp: u64| groups.is_multiple_of(tp) || tp.is_multiple_of(groups);
-    if !d.args.group_query_attention || fits(d.tp) {
+    if !d.args.group_query_attention || fits(d.tensor_parts()) {
         return None;
     }
     let near = d.near_tp(&fits);
@@ -104,7 +104,7 @@ fn qkv_width_by_tp(d: &Draft<'_>) -> Option<Violation> {
         .saturating_add(gates)
         .saturating_add(d.num_query_groups.saturating_mul(2));
     let width = heads.saturating_mul(d.kv_channels);
-    if !d.layers.has_mixer(Mixer::Attention) || width.is_multiple_of(d.tp) {
+    if !d.layers.has_mixer(Mixer::Attention) || width.is_multiple_of(d.tensor_parts()) {
         return None;
     }
     let near = d.near_tp(&|tp| width.is_multiple_of(tp));
@@ -225,7 +225,7 @@ fn rotary_width(d: &Draft<'_>) -> Option<Violation> {
 fn ffn_by_tp(d: &Draft<'_>) -> Option<Violation> {
     let dense = d.layers.has_mlp(MlpKind::Dense);
     let width = d.ffn_hidden_size;
-    if !dense || width.is_multiple_of(d.tp) {
+    if !dense || width.is_multiple_of(d.tensor_parts()) {
         return None;
     }
     let message = format!(

@@ -15,6 +15,9 @@ use crate::value::Value;
 const OTHER_TUNERS: &str =
     "only adapters are trained: all other weights need no gradients and no optimizer states";
 
+/// ms-swift's name for adapters in the language model beside a vision tower that is trained in full.
+const LANGUAGE_ALONE: &str = "lora_llm";
+
 /// The keys of adapters.
 #[derive(Default)]
 pub(super) struct AdapterKeys(Vec<KeyValue>);
@@ -37,7 +40,7 @@ impl AdapterKeys {
             Dialect::Swift => {
                 let tuner = self.find("tuner_type").or_else(|| self.find("train_type"));
                 match tuner.map(|item| (word(&item.value), item)) {
-                    Some((tuner, _)) if tuner == "lora" => {
+                    Some((tuner, _)) if tuner == "lora" || tuner == LANGUAGE_ALONE => {
                         let dora = self.find("use_dora").is_some_and(|on| !is_off(&on.value));
                         Ok(named(if dora {
                             AdapterType::Dora
@@ -188,6 +191,11 @@ fn one(draft: &mut JobDraft, item: &KeyValue, kind: &Value) {
         ("type", _) => kind,
         (_, value) => value,
     };
+    if name == "type" && word(&item.value) == LANGUAGE_ALONE {
+        let reason = "the vision tower, which is trained in full, is not counted";
+        draft.not_modelled(item, MemoryEffect::More, reason);
+        return;
+    }
     let all = match value {
         Value::Text(text) => text == "all-linear",
         Value::List(items) => items.iter().any(|one| word(one) == "all-linear"),

@@ -1,37 +1,34 @@
-//! The vision tower that Megatron-Bridge builds beside the language model of Qwen3-VL, Qwen3.5 and Qwen3.6, as a module of the
-//! job on the same ranks.
-//!
-//! `get_vision_model_config` makes the tower's configuration: it takes TP and recomputation from the language model, and
-//! neither sequence parallelism nor fp8 nor CUDA graphs. The tower is built on the first stage only (`pre_process`), with the
-//! first virtual chunk, and does all of its work on every rank of CP.
+//! The vision tower that a framework builds beside the language model, as a module of the job on the ranks of the language
+//! model's first stage.
 
-use super::Import;
+mod bridge;
+pub(super) mod flag_scale;
+mod frameworks;
+mod sizes;
+
+pub(super) use bridge::read;
+
 use super::values::word;
+use super::{Choice, Import, Question};
 use crate::config::fields::FieldId;
+use crate::config::not_modelled::NotModelled;
 use crate::config::raw::Settings;
 use crate::formats::node::Node;
 use crate::formats::report::KeyStatus;
-use crate::presets::encoders;
 use crate::value::Value;
+use frameworks::Fate;
 
 /// The name of the module.
 const NAME: &str = "images";
 
-/// What `MockVLMSFTDatasetConfig` has where a configuration does not say it: the edge of its square images in pixels.
-const MOCK_EDGE: i128 = 256;
+/// The key of a model's file under which its tower is, and of the mark while the tower is left out.
+const CONFIG: &str = "vision_config";
 
-/// The image processor enlarges images of fewer pixels.
-const FEWEST_PIXELS: i128 = 256 * 256;
+/// The mark of a configuration of Megatron-Bridge while the tower is left out.
+const CLASS: &str = "model._target_";
 
-/// The keys of `vision_config` that sizes follow from, each with the field that it is.
-const SIZES: [(&str, FieldId); 6] = [
-    ("depth", FieldId::num_layers),
-    ("hidden_size", FieldId::hidden_size),
-    ("intermediate_size", FieldId::ffn_hidden_size),
-    ("num_heads", FieldId::num_attention_heads),
-    ("patch_size", FieldId::patch_dim),
-    ("num_position_embeddings", FieldId::num_position_embeddings),
-];
+/// The field that tells how much a tower has to do, where neither the text nor its model says how large images are.
+const TOKENS: FieldId = FieldId::image_tokens_per_sample;
 
 /// A vision tower.
 #[derive(Clone, Debug, PartialEq)]
@@ -40,105 +37,71 @@ pub struct VisionTower {
     settings: Settings,
     /// The width of what it gives to the language model.
     output: Option<Value>,
+    /// Which of its layers are recomputed.
+    recompute: Recompute,
     /// Whether the language model is not trained.
     language_frozen: bool,
+    /// The field that the text does not give.
+    asks: Option<FieldId>,
+    /// The key of the mark that the job has while the tower is left out.
+    mark: &'static str,
+    /// Other keys, without their sections, that say something about the tower.
+    honoured: &'static [&'static str],
 }
 
-/// Reads the tower from a configuration of Megatron-Bridge. `None` where the model has none of this kind, or the dataset does
-/// not say how large its images are.
-pub(super) fn read(root: &Node) -> Option<VisionTower> {
-    let (model, dataset) = (root.get("model")?, root.get("dataset")?);
-    let class = class(model)?;
-    let preset = match class.as_str() {
-        name if name.starts_with("Qwen3VL") => "qwen3-vl-vit",
-        name if name.starts_with("Qwen35VL") => "qwen3.5-vl-vit",
-        _ => return None,
-    };
-    let graphs = model
-        .get("vision_cuda_graph_impl")
-        .map(|node| word(&node.to_value()));
-    if class_of_mock(dataset).is_none() || graphs.is_some_and(|graphs| graphs != "none") {
-        return None;
+/// Which layers of a tower are recomputed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Recompute {
+    /// As many as of the language model.
+    LikeLanguageModel,
+    /// All, one at a time.
+    Full,
+    /// None.
+    Nothing,
+}
+
+impl VisionTower {
+    /// Says which of its parts are not trained.
+    fn freeze(&mut self, layers: bool, projector: bool) {
+        self.settings.set(FieldId::frozen, Value::Bool(layers));
+        let id = FieldId::projector_frozen;
+        self.settings.set(id, Value::Bool(projector));
     }
-    let tower = model.get("vision_config")?;
-    let mut settings = encoders::by_id(preset)?.settings();
-    for (key, id) in SIZES {
-        settings.set(id, tower.get(key)?.to_value());
+
+    /// Makes it the module of Hugging Face, which knows nothing of tensor parallelism.
+    fn is_of_hugging_face(&mut self, recompute: Recompute) {
+        self.settings.set(FieldId::replicated, Value::Bool(true));
+        self.recompute = recompute;
     }
-    let (hidden, heads) = (int(tower, "hidden_size")?, int(tower, "num_heads")?);
-    let merge = int(tower, "spatial_merge_size")?;
-    let edge = int(tower, "patch_size")?
-        .checked_mul(merge)
-        .filter(|edge| *edge > 0)?;
-    let [width, height] = image(dataset)?;
-    // Of other sizes the processor makes ones that are no multiples of this.
-    if width % edge != 0 || height % edge != 0 || width.checked_mul(height)? < FEWEST_PIXELS {
-        return None;
+
+    /// Whether it has gated layers and no table of positions. Megatron-Bridge has no layers of its own for that.
+    fn is_qwen2_5(&self) -> bool {
+        self.settings.get(FieldId::swiglu) == Some(&Value::Bool(true))
     }
-    let deepstack = match tower.get("deepstack_visual_indexes").map(Node::to_value) {
-        Some(Value::List(layers)) => i128::try_from(layers.len()).ok()?,
-        _ => 0,
-    };
-    let images = int(dataset, "num_images").unwrap_or(1);
-    let counts = [
-        (FieldId::kv_channels, hidden.checked_div(heads)?),
-        (FieldId::spatial_merge_size, merge),
-        (
-            FieldId::projector_hidden_size,
-            hidden.checked_mul(merge.checked_mul(merge)?)?,
-        ),
-        (FieldId::deepstack_projectors, deepstack),
-        (FieldId::img_h, height),
-        (FieldId::img_w, width),
-        (FieldId::items_per_sample, images),
-    ];
-    for (id, count) in counts {
-        settings.set(id, Value::Int(count));
+
+    /// What is still to be said about its images.
+    fn open(&self) -> Option<FieldId> {
+        self.asks.filter(|id| self.settings.get(*id).is_none())
     }
-    let is_frozen = |key| model.get(key).map(Node::to_value) == Some(Value::Bool(true));
-    let switches = [
-        (FieldId::frozen, is_frozen("freeze_vision_model")),
-        (
-            FieldId::projector_frozen,
-            is_frozen("freeze_vision_projection"),
-        ),
-        (FieldId::sequence_parallel, false),
-        (FieldId::use_transformer_engine_op_fuser, false),
-        (FieldId::fp8_param_gather, false),
-    ];
-    for (id, on) in switches {
-        settings.set(id, Value::Bool(on));
+
+    /// Sets a field that the user gives.
+    pub(in crate::formats) fn answer(&mut self, id: FieldId, value: Value) {
+        self.settings.set(id, value);
     }
-    settings.set(FieldId::fp8_format, Value::Null);
-    settings.set(FieldId::fp4_format, Value::Null);
-    settings.set(FieldId::cuda_graph_impl, Value::Text(String::from("none")));
+}
+
+/// The tower of a model of the Hub, by the `vision_config` and the `model_type` of its file; `None` where it is of no known kind.
+pub(crate) fn of_model(tower: &Node, model_type: &Node) -> Option<VisionTower> {
+    let preset = sizes::preset_of_type(&word(&model_type.to_value()))?;
     Some(VisionTower {
-        settings,
+        settings: sizes::settings(tower, preset)?,
         output: tower.get("out_hidden_size").map(Node::to_value),
-        language_frozen: is_frozen("freeze_language_model"),
+        recompute: Recompute::LikeLanguageModel,
+        language_frozen: false,
+        asks: Some(TOKENS),
+        mark: CONFIG,
+        honoured: &[],
     })
-}
-
-/// The name of a section's class.
-fn class(section: &Node) -> Option<String> {
-    let target = word(&section.get("_target_")?.to_value());
-    Some(target.rsplit('.').next()?.to_owned())
-}
-
-/// The class of a dataset of random images.
-fn class_of_mock(dataset: &Node) -> Option<String> {
-    class(dataset).filter(|class| class.starts_with("MockVLM"))
-}
-
-/// Width and height of the images.
-fn image(dataset: &Node) -> Option<[i128; 2]> {
-    match dataset.get("image_size").map(Node::to_value) {
-        Some(Value::List(sizes)) => match sizes.as_slice() {
-            [Value::Int(width), Value::Int(height)] => Some([*width, *height]),
-            _ => None,
-        },
-        _ => Some([MOCK_EDGE; 2]),
-    }
 }
 
 fn int(map: &Node, key: &str) -> Option<i128> {
@@ -148,59 +111,163 @@ fn int(map: &Node, key: &str) -> Option<i128> {
     }
 }
 
+/// Sets what the framework of the text does with the tower of its model, and asks for the images of a sample where nobody says
+/// how large or how many they are. A tower that is not followed is dropped, and the job stays marked.
+pub(in crate::formats) fn settle(import: &mut Import) {
+    let Some(tower) = import.vision.take() else {
+        return;
+    };
+    let fate = match tower.mark {
+        CONFIG => frameworks::settle(import, tower),
+        _ => Fate::Built(tower),
+    };
+    match fate {
+        Fate::Built(tower) => {
+            mark(import, tower.mark);
+            if let Some(field) = tower.open() {
+                let choices = choices(import, field);
+                import.questions.push(Question::Field { field, choices });
+            }
+            import.vision = Some(tower);
+        }
+        Fate::NotFollowed => mark(import, CONFIG),
+        Fate::LeftOut => forget_marks(import, &[CONFIG]),
+        Fate::NotBuilt => {}
+    }
+}
+
+/// Marks a job whose tower is left out, unless its text has done so.
+fn mark(import: &mut Import, key: &str) {
+    let job = &mut import.state.setup.job;
+    if job.not_modelled.iter().all(|mark| mark.key != key) {
+        let reason = "only the language model is read";
+        job.mark(NotModelled::new(key, reason));
+    }
+}
+
+/// Values of what is still to be said about images: one image, or else no tokens of images and as many as fit into a sample.
+fn choices(import: &Import, field: FieldId) -> Vec<Choice> {
+    let shared = &import.state.setup.job.shared;
+    let length = shared.get(FieldId::seq_length);
+    let longest = length.and_then(|value| word(value).parse().ok());
+    let choice = |label: &str, value| Choice {
+        label: label.to_owned(),
+        value,
+    };
+    if field != TOKENS {
+        return vec![choice("one image, or one view of it", 1)];
+    }
+    let mut choices = vec![choice("text alone", 0)];
+    choices.extend(longest.map(|tokens| choice("images alone", tokens)));
+    choices
+}
+
+/// Takes back that a job is marked with these keys, whatever sections they stand in.
+fn forget_marks(import: &mut Import, keys: &[&str]) {
+    let marks = &mut import.state.setup.job.not_modelled;
+    marks.retain(|mark| !keys.contains(&mark.key.as_str()) && !keys.contains(&last(&mark.key)));
+}
+
+/// The name of a key without its sections.
+fn last(key: &str) -> &str {
+    let name = key.trim_start_matches(['-', '+']);
+    name.rsplit('.').next().unwrap_or_default()
+}
+
 /// Makes the tower a module of the job, where the estimate has jobs of that kind: then it is no longer said to be left out.
 pub(in crate::formats) fn attach(import: &mut Import) {
     let Some(mut tower) = import.vision.take() else {
         return;
     };
+    let is_of_bridge = tower.mark == CLASS;
     let job = &mut import.state.setup.job;
-    let is_one =
-        |id: FieldId| matches!(job.shared.get(id), None | Some(Value::Null | Value::Int(1)));
     let joins = tower.output.as_ref() == job.shared.get(FieldId::hidden_size);
     let has_adapters = job.shared.get(FieldId::peft_type).is_some();
     let has_gpus = job.shared.get(FieldId::world_size).is_some();
     if !job.modules.is_empty()
-        || !is_one(FieldId::context_parallel_size)
         || !joins
-        || has_adapters
+        || is_of_bridge && has_adapters
         || !has_gpus
+        || tower.open().is_some()
     {
         return;
     }
     let own = &mut tower.settings;
     for id in [
         FieldId::tensor_model_parallel_size,
-        FieldId::recompute_granularity,
-        FieldId::recompute_method,
-        FieldId::recompute_num_layers,
+        FieldId::context_parallel_size,
     ] {
         if let Some(value) = job.shared.get(id) {
             own.set(id, value.clone());
         }
     }
-    if own.get(FieldId::recompute_granularity).map(word).as_deref() == Some("selective") {
-        let core = Value::List(vec![Value::Text(String::from("core_attn"))]);
-        own.set(FieldId::recompute_modules, core);
+    recompute(own, &job.shared, tower.recompute);
+    if has_adapters {
+        let none = Value::Text(String::from("none"));
+        own.set(FieldId::peft_type, none);
     }
     job.shared.set(FieldId::colocate_modules, Value::Bool(true));
     job.add_module(NAME, tower.settings);
     if tower.language_frozen {
         job.put(0, FieldId::frozen, Value::Bool(true));
     }
-    job.not_modelled.retain(|mark| mark.key != "model._target_");
+    forget_marks(import, &[tower.mark]);
+    forget_marks(import, tower.honoured);
     for row in &mut import.report {
         let frozen = row.key.starts_with("model.freeze_");
-        if let Some(key) = row.key.strip_prefix("model.vision_config.") {
-            let counts = SIZES.iter().any(|(name, _)| *name == key);
+        let is_not_modelled = row.status == KeyStatus::NotModelled;
+        if is_not_modelled && tower.honoured.contains(&last(&row.key)) {
+            row.status = KeyStatus::Mapped;
+            row.effect = None;
+            row.note = "of the module with the vision tower".into();
+        } else if let Some(key) = row.key.strip_prefix("model.vision_config.") {
+            let counts = sizes::SIZES.iter().any(|(name, _)| *name == key);
             row.status = if counts {
                 KeyStatus::Mapped
             } else {
                 KeyStatus::Ignored
             };
             row.note = "of the module with the vision tower".into();
-        } else if frozen {
+        } else if frozen && is_of_bridge {
             row.status = KeyStatus::Mapped;
             row.note = "".into();
+        }
+    }
+}
+
+/// Sets which layers are recomputed.
+fn recompute(own: &mut Settings, language: &Settings, recompute: Recompute) {
+    let ids = [
+        FieldId::recompute_granularity,
+        FieldId::recompute_method,
+        FieldId::recompute_num_layers,
+    ];
+    match recompute {
+        Recompute::LikeLanguageModel => {
+            for id in ids {
+                if let Some(value) = language.get(id) {
+                    own.set(id, value.clone());
+                }
+            }
+            if own.get(FieldId::recompute_granularity).map(word).as_deref() == Some("selective") {
+                let core = Value::List(vec![Value::Text(String::from("core_attn"))]);
+                own.set(FieldId::recompute_modules, core);
+            }
+        }
+        Recompute::Full => {
+            let values = [
+                Value::Text(String::from("full")),
+                Value::Text(String::from("uniform")),
+                Value::Int(1),
+            ];
+            for (id, value) in ids.into_iter().zip(values) {
+                own.set(id, value);
+            }
+        }
+        Recompute::Nothing => {
+            for id in ids {
+                own.set(id, Value::Null);
+            }
         }
     }
 }

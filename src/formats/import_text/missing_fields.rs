@@ -2,6 +2,7 @@
 //! the sequence length, which a model's file does not have.
 
 use crate::config::canonical::{Meaning, meaning};
+use crate::config::field::Group;
 use crate::config::fields::FieldId;
 use crate::config::parse::Parsed;
 use crate::config::raw::Settings;
@@ -19,6 +20,12 @@ const SEQUENCES: [u64; 6] = [2_048, 4_096, 8_192, 16_384, 32_768, 131_072];
 pub(super) fn answer(import: &mut Import, answers: &[(FieldId, Value)]) {
     let shared = &mut import.state.setup.job.shared;
     for (id, value) in answers {
+        if id.field().group == Group::Encoder {
+            if let Some(tower) = &mut import.vision {
+                tower.answer(*id, value.clone());
+            }
+            continue;
+        }
         shared.set(*id, value.clone());
         // Beside the size after padding, that before it would say nothing.
         if *id == FieldId::vocab_size {

@@ -240,6 +240,6 @@ pub fn recomputed(m: &Module, pp_rank: usize, choice: Choice) -> Work {
     let flops = again.saturating_mul(2).saturating_mul(tokens);
     Work {
         ppm: narrow((again * 1_000_000).checked_div(whole).unwrap_or(0)),
-        flops: narrow(flops / u128::from(m.tp * m.cp).max(1)),
+        flops: narrow(flops / u128::from(m.tensor_parts() * m.sequence_parts()).max(1)),
     }
 }

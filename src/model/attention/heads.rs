@@ -22,7 +22,7 @@ impl Heads {
 
     /// Key and value heads; each rank has at least one.
     pub(crate) fn groups(m: &Module) -> Self {
-        if m.num_query_groups >= m.tp {
+        if m.num_query_groups >= m.tensor_parts() {
             Self {
                 count: factor("n_kv", m.num_query_groups),
                 split: true,
@@ -44,14 +44,14 @@ impl Heads {
                 split: true,
             };
         }
-        if m.num_query_groups >= m.tp {
+        if m.num_query_groups >= m.tensor_parts() {
             Self {
                 count: factor("(n_q + 2·n_kv)", heads + 2 * m.num_query_groups),
                 split: true,
             }
         } else {
             Self {
-                count: factor("(n_q/TP + 2)", heads / m.tp.max(1) + 2),
+                count: factor("(n_q/TP + 2)", heads / m.tensor_parts() + 2),
                 split: false,
             }
         }
@@ -60,14 +60,14 @@ impl Heads {
     /// Queries and keys.
     pub(crate) fn queries_and_keys(m: &Module) -> Self {
         let heads = m.args.num_attention_heads;
-        if m.num_query_groups >= m.tp {
+        if m.num_query_groups >= m.tensor_parts() {
             Self {
                 count: factor("(n_q + n_kv)", heads + m.num_query_groups),
                 split: true,
             }
         } else {
             Self {
-                count: factor("(n_q/TP + 1)", heads / m.tp.max(1) + 1),
+                count: factor("(n_q/TP + 1)", heads / m.tensor_parts() + 1),
                 split: false,
             }
         }

@@ -6,7 +6,7 @@ use crate::config::not_modelled::{MemoryEffect, NotModelled};
 use crate::config::raw::RawJob;
 use crate::formats::detect::Format;
 use crate::formats::hub::{Repository, known};
-use crate::formats::import::{Import, ImportError, Question, Row};
+use crate::formats::import::{Import, ImportError, Question, Row, vision};
 use crate::formats::node::{Data, Node};
 use crate::formats::report::{KeyReport, KeyStatus};
 use crate::formats::state::{Setup, ShareState};
@@ -127,6 +127,7 @@ pub(in crate::formats::import) fn hf_config(text: &str) -> Result<Import, Import
             job.mark(NotModelled::new(&key, row.note.clone()));
         }
     }
+    let tower = root.get("vision_config").zip(root.get("model_type"));
     Ok(Import {
         format: Format::HfConfig,
         dialect: model.family,
@@ -137,7 +138,7 @@ pub(in crate::formats::import) fn hf_config(text: &str) -> Result<Import, Import
         },
         questions: Vec::new(),
         measured: None,
-        vision: None,
+        vision: tower.and_then(|(tower, kind)| vision::of_model(tower, kind)),
     })
 }
 

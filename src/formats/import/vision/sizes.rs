@@ -1,0 +1,92 @@
+//! The sizes of a vision tower, from the `vision_config` of its model.
+
+use super::int;
+use crate::config::fields::FieldId;
+use crate::config::raw::Settings;
+use crate::formats::node::Node;
+use crate::presets::encoders;
+use crate::value::Value;
+
+/// The keys of `vision_config` that sizes follow from, each with the field that it is.
+pub(super) const SIZES: [(&str, FieldId); 6] = [
+    ("depth", FieldId::num_layers),
+    ("hidden_size", FieldId::hidden_size),
+    ("intermediate_size", FieldId::ffn_hidden_size),
+    ("num_heads", FieldId::num_attention_heads),
+    ("patch_size", FieldId::patch_dim),
+    ("num_position_embeddings", FieldId::num_position_embeddings),
+];
+
+/// The families whose towers are known: the beginning of their `model_type`, the beginning of Megatron-Bridge's class, and the
+/// encoder preset that has what their `vision_config` does not say.
+const FAMILIES: [(&str, &str, &str); 3] = [
+    ("qwen3_vl", "Qwen3VL", "qwen3-vl-vit"),
+    ("qwen3_5", "Qwen35VL", "qwen3.5-vl-vit"),
+    ("qwen2_5_vl", "Qwen25VL", "qwen2.5-vl-vit"),
+];
+
+/// The encoder preset of a model by its `model_type`.
+pub(super) fn preset_of_type(model_type: &str) -> Option<&'static str> {
+    let mut families = FAMILIES.iter();
+    let found = families.find(|(start, ..)| model_type.starts_with(start));
+    found.map(|(.., preset)| *preset)
+}
+
+/// The encoder preset of a model by its class in Megatron-Bridge.
+pub(super) fn preset_of_class(class: &str) -> Option<&'static str> {
+    let mut families = FAMILIES.iter();
+    let found = families.find(|(_, start, _)| class.starts_with(start));
+    found.map(|(.., preset)| *preset)
+}
+
+/// The fields of an encoder preset without the size of its images. As a tower it computes in half precision and without CUDA
+/// graphs whatever the language model does, and does not split sequences.
+pub(super) fn of_preset(preset: &str) -> Option<Settings> {
+    let mut settings = encoders::by_id(preset)?.settings();
+    settings.unset(FieldId::img_h);
+    settings.unset(FieldId::img_w);
+    let off = [
+        FieldId::sequence_parallel,
+        FieldId::use_transformer_engine_op_fuser,
+        FieldId::fp8_param_gather,
+    ];
+    for id in off {
+        settings.set(id, Value::Bool(false));
+    }
+    settings.set(FieldId::fp8_format, Value::Null);
+    settings.set(FieldId::fp4_format, Value::Null);
+    settings.set(FieldId::cuda_graph_impl, Value::Text(String::from("none")));
+    Some(settings)
+}
+
+/// The fields of a tower with this `vision_config`, without the size of its images.
+pub(super) fn settings(tower: &Node, preset: &str) -> Option<Settings> {
+    let mut settings = of_preset(preset)?;
+    for (key, id) in SIZES {
+        match tower.get(key) {
+            Some(size) => settings.set(id, size.to_value()),
+            // Rotary positions alone.
+            None if id == FieldId::num_position_embeddings => settings.unset(id),
+            None => return None,
+        }
+    }
+    let (hidden, heads) = (int(tower, "hidden_size")?, int(tower, "num_heads")?);
+    let merge = int(tower, "spatial_merge_size")?;
+    let deepstack = match tower.get("deepstack_visual_indexes").map(Node::to_value) {
+        Some(Value::List(layers)) => i128::try_from(layers.len()).ok()?,
+        _ => 0,
+    };
+    let counts = [
+        (FieldId::kv_channels, hidden.checked_div(heads)?),
+        (FieldId::spatial_merge_size, merge),
+        (
+            FieldId::projector_hidden_size,
+            hidden.checked_mul(merge.checked_mul(merge)?)?,
+        ),
+        (FieldId::deepstack_projectors, deepstack),
+    ];
+    for (id, count) in counts {
+        settings.set(id, Value::Int(count));
+    }
+    Some(settings)
+}

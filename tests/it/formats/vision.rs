@@ -1,0 +1,254 @@
+//! Vision towers that frameworks build beside the language model of a file.
+
+use megatron_memory::config::check;
+use megatron_memory::config::fields::FieldId;
+use megatron_memory::config::raw::RawJob;
+use megatron_memory::export::{ExportFormat, ExportOptions, export_text};
+use megatron_memory::formats::import::Question;
+use megatron_memory::formats::import_text::{ImportOptions, import_text};
+use megatron_memory::formats::share_url;
+use megatron_memory::formats::state::{Setup, ShareState};
+use megatron_memory::memory::bucket::{Bucket, State};
+use megatron_memory::memory::{StageEstimate, estimate};
+use megatron_memory::value::Value;
+
+const TOKENS: FieldId = FieldId::image_tokens_per_sample;
+
+/// The keys of Qwen3-VL-8B-Instruct's file that decide memory.
+const QWEN3_VL: &str = r#"{"model_type": "qwen3_vl", "text_config": {"model_type": "qwen3_vl_text", "hidden_size": 4096,
+    "num_hidden_layers": 36, "num_attention_heads": 32, "num_key_value_heads": 8, "head_dim": 128, "intermediate_size": 12288,
+    "vocab_size": 151936, "hidden_act": "silu", "attention_bias": false, "rms_norm_eps": 1e-6, "tie_word_embeddings": false,
+    "max_position_embeddings": 262144}, "tie_word_embeddings": false, "vision_config": {"depth": 27, "hidden_size": 1152,
+    "intermediate_size": 4304, "num_heads": 16, "num_position_embeddings": 2304, "out_hidden_size": 4096, "patch_size": 16,
+    "spatial_merge_size": 2, "temporal_patch_size": 2, "deepstack_visual_indexes": [8, 16, 24]}}"#;
+
+/// Parameters of its tower with its four mergers, as the published checkpoint has them.
+const TOWER: u64 = 576_388_336;
+
+/// Parameters of the four mergers.
+const MERGERS: u64 = 4 * (4_608 * 4_608 + 4_608 + 4_608 * 4_096 + 4_096) + 2 * (1_152 + 3 * 4_608);
+
+const SWIFT: &str = "NPROC_PER_NODE=8 megatron sft --model Qwen/Qwen3-VL-8B-Instruct --tensor_model_parallel_size 2 \
+    --sequence_parallel true --micro_batch_size 1 --global_batch_size 8 --max_length 4096 --packing true \
+    --recompute_granularity full --recompute_method uniform --recompute_num_layers 1";
+
+fn answers(tokens: Option<u64>) -> ImportOptions {
+    let tokens = tokens.map(|tokens| (TOKENS, Value::Int(tokens.into())));
+    ImportOptions {
+        model: Some(QWEN3_VL.to_owned()),
+        fields: tokens.into_iter().collect(),
+        ..ImportOptions::default()
+    }
+}
+
+/// The job of a text, with so many image tokens in a sample.
+#[track_caller]
+fn job(text: &str, tokens: u64) -> RawJob {
+    let imported = import_text(text, &answers(Some(tokens))).unwrap().import;
+    assert_eq!(imported.questions, [], "{text}");
+    imported.state.setup.job
+}
+
+/// Parameters of one rank in a state, by module: weights in the training dtype, gradients in fp32.
+#[track_caller]
+fn on_rank(job: &RawJob, state: State) -> Vec<u64> {
+    let checked = check(job);
+    let config = checked
+        .config
+        .unwrap_or_else(|| panic!("{:?}", checked.problems));
+    let bytes = match state {
+        State::Weights => 2,
+        _ => 4,
+    };
+    let estimate = estimate(&config);
+    let of = |stage: &StageEstimate| {
+        let buckets = Bucket::ALL.into_iter();
+        let buckets = buckets.filter(|bucket| bucket.state().is_some_and(|(is, _)| is == state));
+        buckets.map(|bucket| stage.bytes(bucket).0).sum::<u64>() / bytes
+    };
+    let modules = estimate.modules.iter();
+    modules.map(|module| of(&module.stages[0])).collect()
+}
+
+fn marks(job: &RawJob) -> Vec<&str> {
+    job.not_modelled
+        .iter()
+        .map(|mark| mark.key.as_str())
+        .collect()
+}
+
+#[test]
+fn the_image_tokens_of_a_sample_are_asked_for_once() {
+    let imported = import_text(SWIFT, &answers(None)).unwrap().import;
+    let [Question::Field { field, choices }] = imported.questions.as_slice() else {
+        panic!("{:?}", imported.questions);
+    };
+    assert_eq!(*field, TOKENS);
+    let values: Vec<u64> = choices.iter().map(|choice| choice.value).collect();
+    assert_eq!(values, [0, 4_096], "none, and as many as fit");
+    assert_eq!(marks(&imported.state.setup.job), ["vision_config"]);
+    assert!(imported.state.setup.job.modules.is_empty());
+    assert_eq!(marks(&job(SWIFT, 1_024)), Vec::<&str>::new());
+}
+
+/// ms-swift runs the whole tower on every tensor-parallel rank, and trains none of it by default.
+#[test]
+fn parts_that_are_frozen_have_weights_alone() {
+    let trained = |flags: &str| {
+        let job = job(&format!("{SWIFT} {flags}"), 1_024);
+        assert_eq!(on_rank(&job, State::Weights)[1], TOWER, "{flags}");
+        let gradients = on_rank(&job, State::MainGrads);
+        (gradients[0] > 0, gradients[1])
+    };
+    assert_eq!(trained(""), (true, 0));
+    assert_eq!(
+        trained("--freeze_vit true --freeze_aligner true"),
+        (true, 0)
+    );
+    assert_eq!(
+        trained("--freeze_vit true --freeze_aligner false"),
+        (true, MERGERS)
+    );
+    assert_eq!(
+        trained("--freeze_vit false --freeze_aligner true"),
+        (true, TOWER - MERGERS)
+    );
+    assert_eq!(
+        trained("--freeze_vit false --freeze_aligner false"),
+        (true, TOWER)
+    );
+    assert_eq!(
+        trained("--freeze_llm true --freeze_vit false --freeze_aligner false"),
+        (false, TOWER)
+    );
+}
+
+#[test]
+fn adapters_stay_out_of_a_frozen_tower_and_beside_a_trained_one() {
+    let lora = "--lora_rank 8 --lora_alpha 32 --target_modules all-linear --tuner_type";
+    let adapters = job(&format!("{SWIFT} {lora} lora"), 1_024);
+    let beside = job(&format!("{SWIFT} {lora} lora_llm --merge_lora true"), 1_024);
+    for (job, expected) in [(&adapters, 0), (&beside, TOWER)] {
+        assert_eq!(marks(job), Vec::<&str>::new());
+        let (weights, gradients) = (on_rank(job, State::Weights), on_rank(job, State::MainGrads));
+        assert_eq!((weights[1], gradients[1]), (TOWER, expected));
+        assert!(
+            gradients[0] > 0 && gradients[0] * 50 < weights[0],
+            "{gradients:?}"
+        );
+    }
+    // Adapters in the tower itself are not followed.
+    let inside = job(&format!("{SWIFT} {lora} lora --freeze_vit false"), 1_024);
+    assert!(marks(&inside).contains(&"vision_config"));
+    assert!(inside.modules.is_empty());
+    let alone = job(&format!("{SWIFT} --language_model_only true"), 1_024);
+    assert_eq!(marks(&alone), Vec::<&str>::new());
+    assert!(alone.modules.is_empty());
+}
+
+/// verl has the tower of Megatron-Bridge, with Megatron's layers; ROLL has that of Hugging Face.
+#[test]
+fn frameworks_have_towers_of_their_own() {
+    let verl = "python3 -m verl.trainer.main_ppo actor_rollout_ref.model.path=Qwen/Qwen3-VL-8B-Instruct \
+        data.max_prompt_length=1024 data.max_response_length=1024 data.train_batch_size=64 \
+        actor_rollout_ref.actor.ppo_mini_batch_size=64 actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu=1 \
+        actor_rollout_ref.actor.megatron.tensor_model_parallel_size=2 actor_rollout_ref.actor.megatron.context_parallel_size=2 \
+        trainer.nnodes=1 trainer.n_gpus_per_node=8";
+    let verl = job(verl, 1_024);
+    assert_eq!(marks(&verl), Vec::<&str>::new());
+    let split = on_rank(&verl, State::Weights)[1];
+    assert!(split > TOWER / 2 && split < TOWER * 52 / 100, "{split}");
+    assert_eq!(on_rank(&verl, State::MainGrads)[1], split);
+    let roll = |prefix: &str| {
+        format!(
+            "pretrain: Qwen/Qwen3-VL-8B-Instruct\nprompt_length: 1024\nresponse_length: 1024\nactor_train:\n  \
+             model_args:\n    dtype: bf16\n{prefix}  training_args:\n    per_device_train_batch_size: 1\n    \
+             gradient_accumulation_steps: 2\n  strategy_args:\n    strategy_name: megatron_train\n    strategy_config:\n      \
+             tensor_model_parallel_size: 2\n  device_mapping: list(range(0,8))\n"
+        )
+    };
+    for (prefix, expected) in [
+        ("", TOWER),
+        ("    freeze_module_prefix: vision_model,talker\n", 0),
+    ] {
+        let roll = job(&roll(prefix), 1_024);
+        assert_eq!(marks(&roll), Vec::<&str>::new());
+        assert_eq!(on_rank(&roll, State::Weights)[1], TOWER);
+        assert_eq!(on_rank(&roll, State::MainGrads)[1], expected);
+    }
+    let part = job(
+        &roll("    freeze_module_prefix: vision_model.blocks\n"),
+        1_024,
+    );
+    assert!(marks(&part).contains(&"vision_config"));
+}
+
+#[test]
+fn more_image_tokens_take_more_memory_and_survive_links_and_files() {
+    let text = format!("{SWIFT} --freeze_vit false --vit_gradient_checkpointing false");
+    let peak = |job: &RawJob| estimate(&check(job).config.unwrap()).worst_rank.total;
+    let (few, many) = (job(&text, 64), job(&text, 4_096));
+    assert!(peak(&few) < peak(&many));
+    let state = ShareState {
+        setup: Setup {
+            preset: None,
+            job: many.clone(),
+        },
+        ..ShareState::default()
+    };
+    let (again, notices) = share_url::decode(&share_url::encode(&state));
+    assert_eq!(notices, []);
+    let format = ExportFormat::by_id("json").unwrap();
+    let json = export_text(&state, format, &ExportOptions::default()).unwrap();
+    let read = import_text(&json, &ImportOptions::default()).unwrap();
+    for copy in [again.setup.job, read.import.state.setup.job] {
+        assert_eq!(copy.number(1, TOKENS), Some(4_096));
+        assert_eq!(peak(&copy), peak(&many));
+    }
+}
+
+/// `FlagScale`'s trainers have the sizes of their towers in their source.
+#[test]
+fn towers_of_flag_scale_follow_from_its_keys() {
+    let common = "attention_dropout: 0.0\n  disable_vision_class_token: true\n  global_batch_size: 64\n  hidden_size: 3584\n  \
+        num_layers: 28\n  num_attention_heads: 28\n  group_query_attention: true\n  num_query_groups: 4\n  \
+        max_position_embeddings: 32768\n  micro_batch_size: 1\n  normalization: RMSNorm\n  seq_length: 4096\n  swiglu: true\n  \
+        ffn_hidden_size: 18944\n  untie_embeddings_and_output_weights: true\n";
+    let system = "system:\n  disable_bias_linear: true\n  tensor_model_parallel_size: 2\n  precision:\n    bf16: true\n";
+    let read = |tokenizer: &str, keys: &str, field: FieldId| {
+        let data = format!(
+            "data:\n  tokenizer:\n    tokenizer_type: {tokenizer}\n    vocab_size: 152064\n"
+        );
+        let text = format!("{data}model:\n  {common}{keys}{system}");
+        let options = ImportOptions {
+            gpus: Some(8),
+            fields: vec![(field, Value::Int(2))],
+            ..ImportOptions::default()
+        };
+        import_text(&text, &options).unwrap().import.state.setup.job
+    };
+    let qwen = read(
+        "Qwen2VLTokenizer",
+        "  mrope_section: [16, 24, 24]\n",
+        TOKENS,
+    );
+    let keys = "  vision_model_type: siglip\n  language_model_type: qwen2_7b\n  img_h: 384\n  img_w: 384\n  patch_dim: 14\n  \
+        freeze_ViT: true\n";
+    let llava = read("Qwen2TokenizerFS", keys, FieldId::items_per_sample);
+    // SigLIP without its last layer, and a projector of two layers.
+    let layer = 4 * 1_152 * 1_153 + 1_152 * 4_304 * 2 + 4_304 + 1_152 + 4 * 1_152;
+    let projector = 1_153 * 3_584 + 3_585 * 3_584;
+    for (job, expected, trained) in [
+        (qwen, 676_550_144, 676_550_144),
+        (llava, 412_987_248 - layer + projector, projector),
+    ] {
+        assert_eq!(marks(&job), Vec::<&str>::new());
+        let config = check(&job).config.unwrap();
+        assert_eq!(estimate(&config).modules[1].parameters.total(), expected);
+        let gradients = on_rank(&job, State::MainGrads)[1];
+        assert!(
+            gradients > trained / 2 && gradients < trained * 52 / 100,
+            "{gradients}"
+        );
+    }
+}

@@ -9,6 +9,7 @@ use megatron_memory::config::check;
 use megatron_memory::config::fields::FieldId;
 use megatron_memory::config::gpus::GPUS;
 use megatron_memory::evidence::{PerformanceRow, Recipe, read_performance, read_recipes};
+use megatron_memory::formats::import::{Import, Question};
 use megatron_memory::formats::import_text::{ImportOptions, import_text};
 use megatron_memory::formats::share_url;
 use megatron_memory::formats::state::ShareState;
@@ -104,6 +105,18 @@ pub(crate) fn report() -> Result<(), Error> {
     readme::replace("recipes", &table)
 }
 
+/// The answer to the question how many image tokens a sample has: as many as fit into it.
+fn most_image_tokens(import: &Import) -> Option<(FieldId, Value)> {
+    let id = FieldId::image_tokens_per_sample;
+    let most = import.questions.iter().find_map(|asked| match asked {
+        Question::Field { field, choices } if *field == id => {
+            choices.iter().map(|choice| choice.value).max()
+        }
+        _ => None,
+    });
+    most.map(|tokens| (id, Value::Int(tokens.into())))
+}
+
 /// The job of a recipe, with other values for some fields.
 fn open(recipe: &Recipe, fields: Vec<(FieldId, Value)>, gpus: Option<u64>) -> Opened {
     let refused = |note: String| Opened {
@@ -124,10 +137,18 @@ fn open(recipe: &Recipe, fields: Vec<(FieldId, Value)>, gpus: Option<u64>) -> Op
         fields,
         ..ImportOptions::default()
     };
-    let import = match import_text(&recipe.text, &options) {
+    let mut import = match import_text(&recipe.text, &options) {
         Ok(imported) => imported.import,
         Err(error) => return refused(error.to_string()),
     };
+    if let Some(answer) = most_image_tokens(&import) {
+        let mut options = options;
+        options.fields.push(answer);
+        import = match import_text(&recipe.text, &options) {
+            Ok(imported) => imported.import,
+            Err(error) => return refused(error.to_string()),
+        };
+    }
     let setup = import.state.setup;
     let checked = check(&setup.job);
     let Some(config) = &checked.config else {

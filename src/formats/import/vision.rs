@@ -119,6 +119,7 @@ pub(in crate::formats) fn settle(import: &mut Import) {
     };
     let fate = match tower.mark {
         CONFIG => frameworks::settle(import, tower),
+        CLASS if frameworks::has_adapters(import) => bridge::beside_adapters(import, tower),
         _ => Fate::Built(tower),
     };
     match fate {
@@ -184,12 +185,7 @@ pub(in crate::formats) fn attach(import: &mut Import) {
     let joins = tower.output.as_ref() == job.shared.get(FieldId::hidden_size);
     let has_adapters = job.shared.get(FieldId::peft_type).is_some();
     let has_gpus = job.shared.get(FieldId::world_size).is_some();
-    if !job.modules.is_empty()
-        || !joins
-        || is_of_bridge && has_adapters
-        || !has_gpus
-        || tower.open().is_some()
-    {
+    if !job.modules.is_empty() || !joins || !has_gpus || tower.open().is_some() {
         return;
     }
     let own = &mut tower.settings;

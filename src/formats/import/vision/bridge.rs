@@ -5,8 +5,10 @@
 //! Hugging Face, which recomputes nothing and is whole on every rank (`Qwen25VLModel.__init__`). Both are built on the first
 //! stage only (`pre_process`), with the first virtual chunk, and do all of their work on every rank of CP.
 
-use super::{CLASS, Recompute, VisionTower, int, sizes};
+use super::frameworks::Fate;
+use super::{CLASS, Recompute, TOKENS, VisionTower, int, sizes};
 use crate::config::fields::FieldId;
+use crate::formats::import::Import;
 use crate::formats::import::values::word;
 use crate::formats::node::Node;
 use crate::value::Value;
@@ -17,34 +19,31 @@ const MOCK_EDGE: i128 = 256;
 /// The image processors enlarge images of fewer pixels.
 const FEWEST_PIXELS: i128 = 256 * 256;
 
-/// Reads the tower. `None` where the model has none of a known kind, or the dataset does not say how large its images are.
+/// Reads the tower; `None` where the model has none of a known kind. The images of real datasets have many sizes: of these the
+/// import asks how many tokens they become.
 pub(in crate::formats::import) fn read(root: &Node) -> Option<VisionTower> {
-    let (model, dataset) = (root.get("model")?, root.get("dataset")?);
+    let model = root.get("model")?;
     let preset = sizes::preset_of_class(&class(model)?)?;
     let graphs = model
         .get("vision_cuda_graph_impl")
         .map(|node| word(&node.to_value()));
-    if !is_mock(dataset) || graphs.is_some_and(|graphs| graphs != "none") {
+    if graphs.is_some_and(|graphs| graphs != "none") {
         return None;
     }
     let tower = model.get("vision_config")?;
     let mut settings = sizes::settings(tower, preset)?;
-    let edge = int(tower, "patch_size")?
-        .checked_mul(int(tower, "spatial_merge_size")?)
-        .filter(|edge| *edge > 0)?;
-    let [width, height] = image(dataset)?;
-    // Of other sizes the processor makes ones that are no multiples of this.
-    if width % edge != 0 || height % edge != 0 || width.checked_mul(height)? < FEWEST_PIXELS {
-        return None;
-    }
-    let images = int(dataset, "num_images").unwrap_or(1);
-    let counts = [
-        (FieldId::img_h, height),
-        (FieldId::img_w, width),
-        (FieldId::items_per_sample, images),
-    ];
-    for (id, count) in counts {
-        settings.set(id, Value::Int(count));
+    let images = root
+        .get("dataset")
+        .and_then(|dataset| mock_images(dataset, tower));
+    if let Some([width, height, number]) = images {
+        let counts = [
+            (FieldId::img_h, height),
+            (FieldId::img_w, width),
+            (FieldId::items_per_sample, number),
+        ];
+        for (id, count) in counts {
+            settings.set(id, Value::Int(count));
+        }
     }
     let is_frozen = |key| model.get(key).map(Node::to_value) == Some(Value::Bool(true));
     let of_hugging_face = preset == "qwen2.5-vl-vit";
@@ -52,7 +51,7 @@ pub(in crate::formats::import) fn read(root: &Node) -> Option<VisionTower> {
         output: tower.get("out_hidden_size").map(Node::to_value),
         recompute: Recompute::LikeLanguageModel,
         language_frozen: is_frozen("freeze_language_model"),
-        asks: None,
+        asks: images.is_none().then_some(TOKENS),
         mark: CLASS,
         honoured: &[],
         settings,
@@ -67,15 +66,44 @@ pub(in crate::formats::import) fn read(root: &Node) -> Option<VisionTower> {
     Some(tower)
 }
 
+/// What becomes of a tower beside adapters. They go into Megatron's linear layers of every part of a model, which is not
+/// followed; the tower of Hugging Face has layers of other names and is frozen with the rest of the model (`PEFT.freeze_model`).
+pub(super) fn beside_adapters(import: &Import, mut tower: VisionTower) -> Fate {
+    let shared = &import.state.setup.job.shared;
+    let targets = shared.get(FieldId::peft_target_modules).map(word);
+    let of_megatron = targets.is_none_or(|names| {
+        let mut names = names.split(',');
+        names.all(|name| name.contains("linear_"))
+    });
+    let is_whole = tower.settings.get(FieldId::replicated) == Some(&Value::Bool(true));
+    if !(is_whole && of_megatron) {
+        return Fate::NotBuilt;
+    }
+    tower.freeze(true, true);
+    Fate::Built(tower)
+}
+
 /// The name of a section's class.
 fn class(section: &Node) -> Option<String> {
     let target = word(&section.get("_target_")?.to_value());
     Some(target.rsplit('.').next()?.to_owned())
 }
 
-/// Whether a dataset has random images.
-fn is_mock(dataset: &Node) -> bool {
-    class(dataset).is_some_and(|class| class.starts_with("MockVLM"))
+/// Width, height and number of the random images of a dataset; `None` for other datasets, and for images whose size the
+/// processor changes.
+fn mock_images(dataset: &Node, tower: &Node) -> Option<[i128; 3]> {
+    if !class(dataset)?.starts_with("MockVLM") {
+        return None;
+    }
+    let edge = int(tower, "patch_size")?
+        .checked_mul(int(tower, "spatial_merge_size")?)
+        .filter(|edge| *edge > 0)?;
+    let [width, height] = image(dataset)?;
+    // Of other sizes the processor makes ones that are no multiples of this.
+    if width % edge != 0 || height % edge != 0 || width.checked_mul(height)? < FEWEST_PIXELS {
+        return None;
+    }
+    Some([width, height, int(dataset, "num_images").unwrap_or(1)])
 }
 
 /// Width and height of the images.

@@ -44,7 +44,7 @@ fn is_on(import: &Import, name: &str, other: bool) -> bool {
     given.map_or(other, |text| truth(&Value::Text(text)).unwrap_or(other))
 }
 
-fn has_adapters(import: &Import) -> bool {
+pub(super) fn has_adapters(import: &Import) -> bool {
     let shared = &import.state.setup.job.shared;
     shared.get(FieldId::peft_type).is_some()
 }

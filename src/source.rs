@@ -292,6 +292,21 @@ pub const TE_CROSS_ENTROPY: Source = Source::transformer_engine(
     "transformer_engine/pytorch/cross_entropy.py",
     "CrossEntropyFunction",
 );
+/// NeMo-RL's log-probabilities of tokens.
+pub const NEMO_RL_LOGPROBS: Source = Source::page(
+    "https://github.com/NVIDIA-NeMo/RL/blob/7ea279abfb/nemo_rl/distributed/model_utils.py",
+    "DistributedLogprob",
+);
+/// The same, some tokens at a time.
+pub const NEMO_RL_CHUNKED_LOGPROBS: Source = Source::page(
+    "https://github.com/NVIDIA-NeMo/RL/blob/7ea279abfb/nemo_rl/distributed/model_utils.py",
+    "ChunkedDistributedLogprob",
+);
+/// verl's output layer and log-probabilities in one.
+pub const VERL_FUSED_LOGPROBS: Source = Source::page(
+    "https://github.com/verl-project/verl/blob/1dda039b9c/verl/utils/kernel/kernels.py",
+    "efficient_entropy_forward, efficient_entropy_backward",
+);
 /// The attention mask that the data loader hands to a rank.
 pub const ATTENTION_MASK: Source =
     Source::megatron("megatron/core/utils.py", "get_batch_on_this_tp_rank");

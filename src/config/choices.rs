@@ -131,6 +131,18 @@ choices! {
         Te = "te",
     }
 
+    /// `token_loss`: the program that computes the loss of the output layer.
+    TokenLoss {
+        /// Megatron's cross-entropy.
+        Megatron = "megatron",
+        /// NeMo-RL's log-probabilities of logits that the model returns in fp32.
+        NemoRl = "nemo_rl",
+        /// NeMo-RL's log-probabilities with `defer_fp32_logits`: the model returns logits in the precision of training.
+        NemoRlDeferred = "nemo_rl_deferred",
+        /// verl's fused kernels (`use_fused_kernels`): the output layer and log-probabilities in one.
+        VerlFused = "verl_fused",
+    }
+
     /// `--cp-comm-type`.
     CpCommType {
         /// A ring: keys and values pass from rank to rank.

@@ -55,6 +55,8 @@ pub enum Condition {
     CudaGraphs,
     /// The loss is one fused kernel.
     FusedLoss,
+    /// NeMo-RL's loss converts the logits to fp32 by itself.
+    DeferredLogits,
     /// The module reads something else than tokens.
     Encoder,
 }

@@ -16,13 +16,13 @@ use super::choices::{
     MainParamsDtype, MomentDtype, Normalization, OffloadModule, OptimizerKind,
     OuterShardingStrategy, PositionEmbedding, ProjectorKind, ProjectorNorm, RecomputeGranularity,
     RecomputeMethod, RecomputeModule, RouterDtype, RouterScore, ShardingStrategy, SoftmaxType,
-    SoftwareFact, SoftwareStack, TokenDispatcher, TransformerImpl,
+    SoftwareFact, SoftwareStack, TokenDispatcher, TokenLoss, TransformerImpl,
 };
 use super::condition::Condition::{
-    Adapters as HasAdapters, CudaGraphs, DeltaProducts, Encoder as IsEncoder, ExpertAdapters,
-    Experts, FineGrainedOffload, FlexDispatcher, Fp8, FullRecompute, FusedLoss, HybridLayers,
-    LatentAttention, LinearAttention, MambaLayers, MegatronFsdp, MtpDepths, OptimizerOffload,
-    OwnKeysAndValues, PackedSamples, PipelineStages, PrecisionAware, QueryGroups,
+    Adapters as HasAdapters, CudaGraphs, DeferredLogits, DeltaProducts, Encoder as IsEncoder,
+    ExpertAdapters, Experts, FineGrainedOffload, FlexDispatcher, Fp8, FullRecompute, FusedLoss,
+    HybridLayers, LatentAttention, LinearAttention, MambaLayers, MegatronFsdp, MtpDepths,
+    OptimizerOffload, OwnKeysAndValues, PackedSamples, PipelineStages, PrecisionAware, QueryGroups,
     SelectiveRecompute, SparseAttention, TorchFsdp2,
 };
 use super::field::Group::{
@@ -377,6 +377,10 @@ fields! {
     cross_entropy_fusion_impl: CrossEntropyFusion = Field::choice(CrossEntropyFusion::NAMES, "native").at(Kernels, All, "cefi", "Fused cross-entropy by").relevant_if(FusedLoss);
     /// The fused loss of Transformer Engine up to 2.12 writes its gradient over the logits; later versions keep one in fp32.
     te_cross_entropy_in_place: bool = Field::flag(true).at(Kernels, All, "tecei", "TE loss in place").own().relevant_if(FusedLoss);
+    /// The program that computes the loss: Megatron's cross-entropy, or what programs of reinforcement learning have in its place. nemo_rl: NeMo-RL with logits in fp32. nemo_rl_deferred: with defer_fp32_logits. verl_fused: verl with use_fused_kernels, which makes no logits.
+    token_loss: TokenLoss = Field::choice(TokenLoss::NAMES, "megatron").at(Kernels, All, "tloss", "Loss computed by").own().also(&["defer_fp32_logits", "use_fused_kernels"]);
+    /// Tokens whose logits NeMo-RL converts to fp32 at a time (logprob_chunk_size).
+    logprob_chunk_size: Option<u64> = Field::derived(1, 100_000_000, "all tokens at once").at(Kernels, All, "lpchunk", "Tokens of a chunk of logits").unit("tokens").own().relevant_if(DeferredLogits);
     /// Only kernels with reproducible results; decides the attention kernel on some GPUs.
     deterministic_mode: bool = Field::flag(false).at(Kernels, All, "det", "Deterministic").rarely_counts();
     /// Rotary embedding in one fused kernel.

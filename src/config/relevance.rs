@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::canonical::{Meaning, is_on, meaning};
 use super::choices::{
     AdapterType, AttentionVariant, CudaGraphImpl, FrontEnd, HybridStackSpec, RecomputeGranularity,
-    TokenDispatcher,
+    TokenDispatcher, TokenLoss,
 };
 use super::condition::Condition;
 use super::fields::FieldId;
@@ -124,6 +124,7 @@ fn holds(condition: Condition, job: &RawJob, module: usize) -> bool {
         Condition::FineGrainedOffload => on(F::fine_grained_activation_offloading),
         Condition::CudaGraphs => choice(F::cuda_graph_impl) != Some(CudaGraphImpl::None as u8),
         Condition::FusedLoss => on(F::cross_entropy_loss_fusion),
+        Condition::DeferredLogits => choice(F::token_loss) == Some(TokenLoss::NemoRlDeferred as u8),
         Condition::Encoder => {
             choice(F::front_end).is_some_and(|index| index != FrontEnd::Tokens as u8)
         }

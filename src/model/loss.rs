@@ -1,5 +1,7 @@
 //! Final norm, output layer and loss: what the last stage does after its layers.
 
+mod logprobs;
+
 use super::adapter::{self, AdapterInput};
 use super::linear::Linear;
 use super::norm::{FINAL, after_layers, residual_norm};
@@ -8,11 +10,14 @@ use super::sizes::Sizes;
 use super::tape::{AutogradTape, Family, Gradient, TensorId};
 use super::tensor::{Shape, factor};
 use super::{embedding, linear, mtp};
-use crate::config::choices::{CrossEntropyFusion, SoftwareFact};
+use crate::config::choices::{CrossEntropyFusion, SoftwareFact, TokenLoss};
 use crate::source::{
     CROSS_ENTROPY, FINAL_NORM, FUSED_CROSS_ENTROPY, FUSED_CROSS_ENTROPY_RUNS, OUTPUT_LAYER,
     OUTPUT_LAYER_IN_FP8, TE_CROSS_ENTROPY,
 };
+
+/// The name of the operation that computes the loss of the main model.
+const MAIN_LOSS: &str = "loss";
 
 /// What follows the decoder layers on the last stage, with so many MTP depths in between.
 ///
@@ -52,14 +57,18 @@ pub(crate) fn build(
                 bucket,
             );
         }
-        head(
-            sizes,
-            tape,
-            normed,
-            ["output_layer", "loss"],
-            ["logits", "loss by token"],
-            bucket,
-        );
+        if sizes.m.args.token_loss == TokenLoss::VerlFused {
+            logprobs::fused(sizes, tape, normed, bucket);
+        } else {
+            head(
+                sizes,
+                tape,
+                normed,
+                ["output_layer", MAIN_LOSS],
+                ["logits", "loss by token"],
+                bucket,
+            );
+        }
     } else {
         tape.output = Some(hidden_states);
     }
@@ -136,7 +145,8 @@ fn head(
     loss(sizes, tape, logits, names[1], what[1]);
 }
 
-/// Cross-entropy over the vocabulary of all tensor-parallel ranks, kernel by kernel.
+/// Cross-entropy over the vocabulary of all tensor-parallel ranks, kernel by kernel. MTP depths have that of Megatron, whatever
+/// computes the loss of the main model.
 fn loss(
     sizes: &Sizes<'_>,
     tape: &mut AutogradTape,
@@ -145,6 +155,12 @@ fn loss(
     what: &'static str,
 ) {
     let m = sizes.m;
+    let is_main = name == MAIN_LOSS;
+    match m.args.token_loss {
+        TokenLoss::NemoRl if is_main => return logprobs::in_fp32(sizes, tape, logits),
+        TokenLoss::NemoRlDeferred if is_main => return logprobs::deferred(sizes, tape, logits),
+        _ => {}
+    }
     let vocabulary = sizes.columns(&[factor("V", m.padded_vocab_size)]);
     let fusion = m
         .args

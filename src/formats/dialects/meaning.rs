@@ -108,6 +108,8 @@ pub enum KeyRule {
     RlhfType,
     /// A setting of adapters, which counts only where there are any.
     Adapter,
+    /// `use_fused_kernels` of verl: the output layer and log-probabilities in one kernel.
+    FusedKernels,
     /// `cpu_offloading`: without it, `cpu_offloading_num_layers` says nothing.
     CpuOffloading,
     /// `hybrid_layer_pattern`: the layers of a hybrid model.

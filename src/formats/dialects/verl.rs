@@ -162,8 +162,14 @@ const SECTIONS: &[(&str, KeyMeaning)] = &[
         "actor_rollout_ref.model.override_config",
         KeyMeaning::more("changes to the model's config.json are not followed"),
     ),
-    ("actor_rollout_ref.model.use_fused_kernels", LOSS),
-    ("actor_rollout_ref.actor.use_fused_kernels", LOSS),
+    (
+        "actor_rollout_ref.model.use_fused_kernels",
+        Rule(KeyRule::FusedKernels),
+    ),
+    (
+        "actor_rollout_ref.actor.use_fused_kernels",
+        Rule(KeyRule::FusedKernels),
+    ),
     ("actor_rollout_ref.actor.entropy_coeff", LOSS),
     ("actor_rollout_ref.actor.calculate_entropy", LOSS),
     ("actor_rollout_ref.actor.calculate_sum_pi_squared", LOSS),

@@ -149,6 +149,11 @@ fn rule(draft: &mut JobDraft, combined: &mut CombinedKeys, item: &KeyValue, rule
                 "",
             );
         }
+        KeyRule::FusedKernels if truth(&item.value) == Some(true) => {
+            let value = Value::Text("verl_fused".to_owned());
+            draft.set(item, FieldId::token_loss, value, KeyStatus::Derived, "");
+        }
+        KeyRule::FusedKernels => draft.row(item, KeyStatus::Ignored, None, "switched off"),
         KeyRule::LayerWiseOptimizer => later(|combined| &mut combined.layer_wise),
         KeyRule::RlhfType => later(|combined| &mut combined.rlhf),
         KeyRule::Adapter => combined.adapters.add(item),

@@ -2,7 +2,7 @@
 
 use super::Layout;
 use crate::formats::detect::Format;
-use crate::formats::dialects::meaning::KeyMeaning::{self, Irrelevant};
+use crate::formats::dialects::meaning::KeyMeaning::{self, Field, Irrelevant};
 use crate::formats::dialects::meaning::look_up;
 use crate::formats::dialects::{Dialect, bridge};
 
@@ -20,10 +20,10 @@ pub(super) const LAYOUT: Layout = Layout {
             "train.empty_unused_memory_level",
         ),
         ("policy.megatron_cfg.fp8_cfg.enabled", "fp8_cfg"),
-        ("policy.megatron_cfg.defer_fp32_logits", "logits"),
+        ("policy.megatron_cfg.defer_fp32_logits", "defer_fp32_logits"),
         ("policy.megatron_cfg.use_fused_linear_logprobs", "logits"),
         ("policy.megatron_cfg.use_linear_ce_fusion_loss", "logits"),
-        ("policy.logprob_chunk_size", "logits"),
+        ("policy.logprob_chunk_size", "logprob_chunk_size"),
         ("policy.megatron_cfg.freeze_moe_router", "frozen_router"),
         ("policy.draft.enabled", "draft_model"),
         ("policy.router_replay.enabled", "router_replay"),
@@ -101,7 +101,7 @@ const KEYS: &[(&str, KeyMeaning)] = &[
     ),
     (
         "logits",
-        KeyMeaning::more("logits are made in chunks or in half precision"),
+        KeyMeaning::more("log-probabilities are computed without logits"),
     ),
     (
         "frozen_router",
@@ -111,6 +111,8 @@ const KEYS: &[(&str, KeyMeaning)] = &[
         "draft_model",
         KeyMeaning::more("draft models are not counted"),
     ),
+    ("defer_fp32_logits", Field("token_loss")),
+    ("logprob_chunk_size", Field("logprob_chunk_size")),
     ("router_replay", Irrelevant),
     ("model.freeze_config.freeze_language_model", FROZEN),
     ("model.freeze_config.freeze_vision_model", FROZEN),
@@ -375,6 +377,8 @@ pub(super) const IN_ALL_BASES: &[(&str, &str)] = &[
 pub(in crate::formats::dialects) const DEFAULTS: &[(&str, &str)] = &[
     ("create_attention_mask_in_dataloader", "False"),
     ("cross_entropy_loss_fusion", "True"),
+    // Losses on log-probabilities, of logits that `Float16Module` returns in fp32.
+    ("token_loss", "nemo_rl"),
     ("accumulate_allreduce_grads_in_fp32", "False"),
     ("data_parallel_sharding_strategy", "no_shard"),
     ("optimizer_offload_fraction", "0.0"),

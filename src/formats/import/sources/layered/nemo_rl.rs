@@ -63,16 +63,41 @@ fn add(
 /// The switch without which nothing is recomputed.
 const SWITCH: &str = "policy.megatron_cfg.activation_checkpointing";
 
+/// Whether the loss converts logits to fp32, and not the model.
+const DEFER: &str = "policy.megatron_cfg.defer_fp32_logits";
+/// Tokens whose logits are converted at a time.
+const CHUNK: &str = "policy.logprob_chunk_size";
+
+/// Whether [`DEFER`] is on.
+fn is_deferred(leaves: &[KeyValue]) -> bool {
+    find(leaves, DEFER).is_some_and(|item| truth(&item.value) == Some(true))
+}
+
 /// Whether layers are recomputed.
 fn recomputes(leaves: &[KeyValue]) -> bool {
     find(leaves, SWITCH).is_some_and(|item| truth(&item.value) == Some(true))
 }
 
-/// Reads the keys of recomputation. Returns whether the key is one of them.
+/// Reads the keys of recomputation and of the loss. Returns whether the key is one of them.
 pub(super) fn special(draft: &mut JobDraft, leaves: &[KeyValue], item: &KeyValue) -> bool {
     if item.key == SWITCH {
         let id = FieldId::recompute_granularity;
         draft.row(item, KeyStatus::Derived, Some(id), "");
+        return true;
+    }
+    if item.key == DEFER {
+        let id = FieldId::token_loss;
+        let value = Value::Text("nemo_rl_deferred".to_owned());
+        if is_deferred(leaves) {
+            draft.set(item, id, value, KeyStatus::Derived, "");
+        } else {
+            draft.row(item, KeyStatus::Mapped, Some(id), "logits in fp32");
+        }
+        return true;
+    }
+    if item.key == CHUNK && (!is_deferred(leaves) || is_off(&item.value)) {
+        let note = "logits are converted all at once";
+        draft.row(item, KeyStatus::Ignored, None, note);
         return true;
     }
     if item.key.starts_with("policy.megatron_cfg.recompute_") && !recomputes(leaves) {

@@ -1,0 +1,57 @@
+//! What log-probabilities of NeMo-RL and verl need in place of Megatron's cross-entropy.
+
+use megatron_memory::memory::estimate;
+use serde_json::{Value as Json, json};
+
+use super::jobs::{config, with};
+
+const TOKENS: u64 = 4096;
+const VOCABULARY: u64 = 131_072;
+/// The logits of all tokens, in elements.
+const LOGITS: u64 = TOKENS * VOCABULARY;
+
+/// The peak of a job whose loss is its heaviest moment.
+fn peak(settings: &Json) -> u64 {
+    let job = json!({
+        "num_layers": 1, "hidden_size": 64, "num_attention_heads": 4, "padded_vocab_size": VOCABULARY, "seq_length": TOKENS,
+        "micro_batch_size": 1, "bf16": true, "position_embedding_type": "rope", "world_size": 1, "expandable_segments": true,
+    });
+    let config = config(&with(&job, settings));
+    estimate(&config).modules[0].stages[0].total.0
+}
+
+#[test]
+fn nemo_rl_makes_the_softmax_in_fp32_and_again_where_it_is_chunked() {
+    // The logits in fp32, their logarithmic softmax and the softmax.
+    let fp32 = peak(&json!({"token_loss": "nemo_rl"}));
+    // The same beside the logits in bf16.
+    let deferred = peak(&json!({"token_loss": "nemo_rl_deferred"}));
+    assert_eq!(deferred - fp32, LOGITS * 2);
+    let chunked =
+        |chunk: u64| peak(&json!({"token_loss": "nemo_rl_deferred", "logprob_chunk_size": chunk}));
+    // Of a chunk: logits and softmax in fp32, and the targets twice in 8 bytes.
+    assert_eq!(chunked(1024) - chunked(128), (1024 - 128) * VOCABULARY * 24);
+    // Of all tokens: the logits in bf16 and their gradient.
+    let of_chunk = 128 * VOCABULARY * 24;
+    assert!(fp32 - chunked(128) >= LOGITS * (12 - 4) - of_chunk);
+    assert!(fp32 - chunked(128) < LOGITS * (12 - 3) - of_chunk);
+    // A chunk is no longer than the sample.
+    assert_eq!(chunked(TOKENS), chunked(TOKENS * 4));
+    // A chunk counts only where the loss converts the logits.
+    assert_eq!(
+        peak(&json!({"token_loss": "nemo_rl", "logprob_chunk_size": 128})),
+        fp32
+    );
+}
+
+#[test]
+fn fused_kernels_of_verl_make_no_logits() {
+    let megatron = peak(&json!({}));
+    let fused = peak(&json!({"token_loss": "verl_fused"}));
+    // Megatron has the logits in bf16 and their softmax in fp32.
+    assert!(megatron - fused > LOGITS * 5, "{megatron} {fused}");
+    // The gradient of 9,504 columns is made at a time.
+    let columns = TOKENS * 9504 * 2;
+    let short = peak(&json!({"token_loss": "verl_fused", "seq_length": TOKENS / 2}));
+    assert!(fused - short > columns / 2, "{fused} {short}");
+}

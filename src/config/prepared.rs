@@ -7,11 +7,11 @@ use super::job::Config;
 use super::module_links::connect;
 use super::not_modelled::{self, NotModelled};
 use super::parse::{Parsed, default_value};
-use super::problem::Problem;
+use super::problem::{Problem, Severity};
 use super::raw::RawJob;
 use super::{check, rules};
 use crate::parallel::mimo::LANGUAGE_MODULE;
-use crate::parallel::stages::PipelineLayout;
+use crate::parallel::stages::{PipelineLayout, StageLayout};
 use crate::units::Bytes;
 
 /// A job of one model whose fields are read once.
@@ -66,14 +66,16 @@ impl Prepared {
         }
     }
 
-    /// Checks the job with other arguments, as [`validate`](super::validate) does.
+    /// Checks the job with other arguments, as [`validate`](super::validate) does. `split` is the split of the layers into stages,
+    /// where it is known from a job with the same.
     ///
     /// # Errors
     /// The rule of the first problem that `refuses`.
     pub fn check(
         &self,
         args: Args,
-        refuses: impl Fn(&Problem) -> bool,
+        split: Option<&StageLayout>,
+        refuses: impl Fn(Severity, &str) -> bool,
     ) -> Result<Config, &'static str> {
         let language = LanguageModel::default();
         let context = self.context(&args, &language);
@@ -81,8 +83,12 @@ impl Prepared {
         if let Some(rule) = rules::first_violation(&draft, &|_| true, &refuses) {
             return Err(rule);
         }
-        let stages = rules::stages(&draft).map_err(|problems| {
-            let first = problems.iter().find(|problem| refuses(problem));
+        let stages = match split {
+            Some(split) => rules::stages_of(&draft, split.clone()),
+            None => rules::stages(&draft),
+        };
+        let stages = stages.map_err(|problems| {
+            let first = problems.iter().find(|p| refuses(p.severity, p.rule));
             first
                 .or(problems.first())
                 .map_or("stages", |problem| problem.rule)
@@ -105,7 +111,7 @@ impl Prepared {
         &self,
         args: Args,
         among: &[&'static str],
-        refuses: impl Fn(&Problem) -> bool,
+        refuses: impl Fn(Severity, &str) -> bool,
     ) -> Option<&'static str> {
         let language = LanguageModel::default();
         let context = self.context(&args, &language);
@@ -119,7 +125,7 @@ impl Prepared {
             return None;
         }
         let problems = rules::stages(&draft).err()?;
-        let refusing = problems.iter().filter(|problem| refuses(problem));
+        let refusing = problems.iter().filter(|p| refuses(p.severity, p.rule));
         refusing
             .map(|problem| problem.rule)
             .find(|rule| is_among(rule))

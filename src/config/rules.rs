@@ -29,11 +29,11 @@ mod stages;
 mod stash;
 mod torch_fsdp2;
 
-pub(super) use stages::stages;
+pub(super) use stages::{stages, stages_of};
 
 use self::rule::Rule;
 use super::draft::Draft;
-use super::problem::Problem;
+use super::problem::{Problem, Severity};
 
 /// Every rule, in the order in which its problems are shown.
 const TABLES: [&[Rule]; 25] = [
@@ -68,23 +68,29 @@ const TABLES: [&[Rule]; 25] = [
 pub(super) fn violations(draft: &Draft<'_>) -> Vec<Problem> {
     let broken = |rule: &Rule| {
         let violation = (rule.check)(draft)?;
+        debug_assert!(
+            !rule.only_warns || violation.severity() == Severity::Warning,
+            "{} is in a table as a warning and is none",
+            rule.name
+        );
         Some(violation.into_problem(draft.context.module, rule.name))
     };
     TABLES.into_iter().flatten().filter_map(broken).collect()
 }
 
-/// The name of the first rule that a module breaks with a problem that `refuses`, of those whose name passes `among`.
+/// The name of the first rule that a module breaks, of those whose name passes `among` and whose violations `refuses` counts: it
+/// gets their severity and the name of the rule.
 pub(super) fn first_violation(
     draft: &Draft<'_>,
     among: &dyn Fn(&str) -> bool,
-    refuses: &dyn Fn(&Problem) -> bool,
+    refuses: &dyn Fn(Severity, &str) -> bool,
 ) -> Option<&'static str> {
     let rules = TABLES.into_iter().flatten();
-    let mut rules = rules.filter(|rule| among(rule.name));
+    let counts = |rule: &&Rule| !rule.only_warns || refuses(Severity::Warning, rule.name);
+    let mut rules = rules.filter(|rule| among(rule.name)).filter(counts);
     rules.find_map(|rule| {
         let violation = (rule.check)(draft)?;
-        let problem = violation.into_problem(draft.context.module, rule.name);
-        refuses(&problem).then_some(rule.name)
+        refuses(violation.severity(), rule.name).then_some(rule.name)
     })
 }
 

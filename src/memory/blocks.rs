@@ -47,7 +47,7 @@ pub(crate) struct BlockTapes {
     /// By whether a chunk has MTP depths, of which it has all or none, and by whether it has the output layer.
     heads: [[OnceCell<CompiledTape>; 2]; 2],
     /// The totals of chunks, by the number of their shape and by whether the gradient of their output is retained.
-    chunks: RefCell<Vec<((usize, bool), ChunkTotals)>>,
+    chunks: RefCell<Vec<[Option<ChunkTotals>; 2]>>,
 }
 
 /// The tapes of the distinct blocks of a module before anything is recomputed or offloaded.
@@ -163,15 +163,15 @@ impl<'a> CompiledTapes<'a> {
         retained: bool,
         profile: impl FnOnce() -> ChunkTotals,
     ) -> ChunkTotals {
-        let of = (shape, retained);
-        let known = self.tapes.chunks.borrow();
-        if let Some((_, totals)) = known.iter().find(|(known, _)| *known == of) {
-            return *totals;
+        let mut known = self.tapes.chunks.borrow_mut();
+        if known.len() <= shape {
+            known.resize(shape + 1, [None; 2]);
         }
-        drop(known);
-        let totals = profile();
-        self.tapes.chunks.borrow_mut().push((of, totals));
-        totals
+        match known.get_mut(shape) {
+            Some([_, totals]) if retained => *totals.get_or_insert_with(profile),
+            Some([totals, _]) => *totals.get_or_insert_with(profile),
+            None => profile(),
+        }
     }
 
     /// The tape of one kind of block of a chunk.

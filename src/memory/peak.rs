@@ -174,14 +174,19 @@ impl<'a> Stages<'a> {
         parameters
     }
 
+    /// Whether a stage has the output layer.
+    fn has_output(&self, pp_rank: u32) -> bool {
+        let mut chunks = self.m.stages.rank(pp_rank).iter();
+        chunks.any(|chunk| chunk.output) && self.m.io.is_language()
+    }
+
     /// What a stage has buffers for.
     pub(crate) fn site<'s>(&'s self, pp_rank: u32, chunks: &[ChunkEstimate]) -> Site<'s> {
-        let output = self.m.stages.rank(pp_rank).iter().any(|chunk| chunk.output);
         let parts: Vec<PartCounts> = chunks.iter().map(|chunk| chunk.parts.clone()).collect();
         Site {
             sizes: *self.tapes.sizes(),
             rules: &self.rules,
-            output: output && self.m.io.is_language(),
+            output: self.has_output(pp_rank),
             torch_fsdp2: self.torch_fsdp2.as_ref().map(|fsdp| fsdp.stage(&parts)),
             parts,
             architecture: self.architecture,
@@ -300,19 +305,25 @@ impl<'a> Stages<'a> {
 
     /// The memory of a stage between iterations.
     pub(crate) fn standing_of(&self, pp_rank: u32) -> Standing {
-        self.standing(pp_rank, &self.chunks(pp_rank))
+        let chunks = self.m.stages.rank(pp_rank).iter();
+        let parts = chunks.map(|chunk| self.architecture.chunk_parts(self.m, chunk));
+        let known = self.known_standing(&parts.collect::<Vec<_>>(), self.has_output(pp_rank));
+        known.unwrap_or_else(|| self.standing(pp_rank, &self.chunks(pp_rank)))
+    }
+
+    /// The memory between iterations of a stage with these parts, where it is known.
+    fn known_standing(&self, of: &[PartCounts], with_output: bool) -> Option<Standing> {
+        let known = self.standing.borrow();
+        let mut known = known.iter();
+        let same = known.find(|(parts, output, _)| *parts == of && *output == with_output);
+        same.map(|(.., standing)| *standing)
     }
 
     fn standing(&self, pp_rank: u32, chunks: &[ChunkEstimate]) -> Standing {
         let site = self.site(pp_rank, chunks);
-        let known = self.standing.borrow();
-        let same = |(parts, output, _): &&(Vec<PartCounts>, bool, Standing)| {
-            *parts == site.parts && *output == site.output
-        };
-        if let Some((.., standing)) = known.iter().find(same) {
-            return *standing;
+        if let Some(standing) = self.known_standing(&site.parts, site.output) {
+            return standing;
         }
-        drop(known);
         let held: Parameters = chunks.iter().map(|chunk| &chunk.parameters).sum();
         let saved_by_freezing = self.rules.saved_by_freezing(&held);
         let held = self.rules.held(&held);

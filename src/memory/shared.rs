@@ -156,19 +156,19 @@ impl SharedTables {
         let stages = Stages::shared(m, &tables, tapes, standing.by_parts.clone());
         let shapes = tables.shapes.heaviest_stages(m, &stages);
         let mut worst: Option<(u32, StageBytes)> = None;
-        let mut offer = |pp_rank, stage: StageBytes| {
+        let offer = |worst: &mut Option<(u32, StageBytes)>, pp_rank, stage: StageBytes| {
             if too_large(stage.total) {
                 return Err(TooLarge::WithThisMicroBatch);
             }
             if worst.is_none_or(|(_, worst)| stage.total > worst.total) {
-                worst = Some((pp_rank, stage));
+                *worst = Some((pp_rank, stage));
             }
             Ok(())
         };
         if m.args.overlap_moe_expert_parallel_comm {
             for pp_rank in shapes.iter().map(|shape| shape.pp_rank) {
                 let estimate = stages.estimate(pp_rank, JobMoment::default());
-                offer(pp_rank, StageBytes::from(&estimate))?;
+                offer(&mut worst, pp_rank, StageBytes::from(&estimate))?;
             }
         } else {
             let bytes = |shape: &StageShape| (standing.of(&stages, shape), stages.totals(shape));
@@ -183,7 +183,10 @@ impl SharedTables {
                 }
             }
             for (shape, (standing, totals)) in shapes.iter().zip(&of_stages) {
-                offer(shape.pp_rank, stages.bytes(standing, totals))?;
+                let most = Stages::most(standing, totals);
+                if worst.is_none_or(|(_, worst)| most > worst.total) {
+                    offer(&mut worst, shape.pp_rank, stages.bytes(standing, totals))?;
+                }
             }
         }
         worst.ok_or(TooLarge::WithThisMicroBatch)

@@ -25,6 +25,7 @@ mod split;
 mod vpp;
 
 use core::ops::Range;
+use std::sync::Arc;
 
 pub use layout::{
     LayerType, LayoutError, LayoutErrorKind, MAX_LAYOUT_ITEMS, MAX_LAYOUT_LEN, PipelineLayout,
@@ -108,7 +109,8 @@ impl Chunk {
 pub struct StageLayout {
     pp: u32,
     vpp: Option<u32>,
-    chunks: Vec<Chunk>,
+    /// Shared by all jobs of a search with these stages.
+    chunks: Arc<[Chunk]>,
 }
 
 impl StageLayout {

@@ -9,7 +9,7 @@ use super::traffic::{Traffic, traffic_of};
 use crate::config::job::{Config, Module};
 use crate::memory::bucket::Bucket;
 use crate::memory::overhead::memory_range;
-use crate::memory::savings::{Choice, choice_of, chunk_work, recomputed};
+use crate::memory::savings::{choice_of, recomputed};
 use crate::memory::{Estimate, StageRef};
 use crate::units::Bytes;
 
@@ -122,7 +122,7 @@ impl Candidate {
             recomputed_ppm: work.ppm,
             recomputed_flops: work.flops,
             traffic: sent,
-            exchange_ppm: per_million(sent.operations(), step_operations(m, pp_rank)),
+            exchange_ppm: per_million(sent.operations(), step_operations(m, work.forward)),
             splits_short_sequences: language.cp > 1
                 && language.args().seq_length / language.cp < SHORT_SEQUENCE,
         })
@@ -148,13 +148,9 @@ fn per_million(part: u128, whole: u128) -> u64 {
     u64::try_from(ppm.unwrap_or(0)).unwrap_or(u64::MAX)
 }
 
-/// Floating-point operations of a step on a GPU of a stage, without those that are recomputed: two for each multiplication of
-/// a token's forward pass, and twice as many in the backward pass.
-fn step_operations(m: &Module, pp_rank: u32) -> u128 {
-    let chunks = m.stages.rank(pp_rank).iter();
-    let forward: u128 = chunks
-        .map(|chunk| chunk_work(m, chunk, Choice::Nothing).0)
-        .sum();
+/// Floating-point operations of a step on a GPU of a stage whose forward pass has so many multiplications for a token, without
+/// those that are recomputed: two for each multiplication, and twice as many in the backward pass.
+fn step_operations(m: &Module, forward: u128) -> u128 {
     let tokens = u128::from(m.args.seq_length)
         .saturating_mul(m.args.micro_batch_size.into())
         .saturating_mul(m.num_microbatches.into());

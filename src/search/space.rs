@@ -317,6 +317,12 @@ impl Space {
         self.dimensions.iter().rposition(decides) == Some(level)
     }
 
+    /// The place of the last axis that the split of layers into stages depends on.
+    pub(super) fn stages_level(&self) -> Option<usize> {
+        let decides = |d: &Dimension| matches!(d.axis, Axis::Pipeline | Axis::Virtual);
+        self.dimensions.iter().rposition(decides)
+    }
+
     /// The place of an axis among those that vary.
     pub(super) fn level(&self, axis: Axis) -> Option<usize> {
         self.dimensions.iter().position(|d| d.axis == axis)

@@ -10,11 +10,12 @@ use super::candidate::WorstStage;
 use super::{Bubbles, Candidate, Space};
 use crate::config::fields::Args;
 use crate::config::job::{Config, Module};
-use crate::config::problem::{Problem, Severity};
+use crate::config::problem::Severity;
 use crate::config::raw::RawJob;
 use crate::config::{Prepared, validate};
 use crate::memory::overhead::memory_range;
 use crate::memory::{self, SharedTables, StageRef, estimate_within, largest_states};
+use crate::parallel::stages::StageLayout;
 use crate::units::Bytes;
 
 /// Rules whose violation is a warning in a job's check, since only Megatron's scheduler refuses it when training starts. A
@@ -108,6 +109,7 @@ impl Searcher {
             space,
             job: space.base.clone(),
             args: Vec::new(),
+            stages: None,
             chosen: Vec::new(),
             too_large: BTreeSet::new(),
             checks: 0,
@@ -175,6 +177,8 @@ struct Walk<'s> {
     /// The arguments with the values accepted so far: one entry for each level but the last. Empty where combinations are
     /// checked as raw jobs.
     args: Vec<Args>,
+    /// The split of the layers into stages with the chosen values, where it is known.
+    stages: Option<StageLayout>,
     /// The values of the last combination that were accepted: up to the level where it was refused, or all.
     chosen: Vec<Pick>,
     /// The values of the micro batch axis and those after it with which no combination fits that has the chosen values of the
@@ -252,6 +256,13 @@ impl Walk<'_> {
         self.chosen.truncate(common);
         self.args.truncate(common);
         let last = picks.len().saturating_sub(1);
+        if self
+            .space
+            .stages_level()
+            .is_some_and(|level| common <= level)
+        {
+            self.stages = None;
+        }
         let micro_batch = self.space.level(Axis::MicroBatch);
         if micro_batch.is_none_or(|level| common < level) {
             self.too_large.clear();
@@ -294,7 +305,7 @@ impl Walk<'_> {
                 && let Some(nearest) = &nearest
             {
                 self.checks += 1;
-                let config = prepared.check(args.clone(), refuses);
+                let config = prepared.check(args.clone(), self.stages.as_ref(), refuses);
                 if config.is_ok_and(|config| self.states_are_too_large(&config, nearest)) {
                     return Trial::CannotFit(level);
                 }
@@ -315,10 +326,13 @@ impl Walk<'_> {
     ) -> Trial {
         self.checks += 1;
         let last = self.space.dimensions.len().saturating_sub(1);
-        let config = match prepared.check(args, refuses) {
+        let config = match prepared.check(args, self.stages.as_ref(), refuses) {
             Ok(config) => config,
             Err(rule) => return Trial::Refused(last, rule),
         };
+        if let (None, Some(m)) = (&self.stages, config.modules().first()) {
+            self.stages = Some(m.stages().clone());
+        }
         if self.space.states_known_at(last)
             && nearest.is_some_and(|nearest| self.states_are_too_large(&config, &nearest))
         {
@@ -411,7 +425,10 @@ impl Walk<'_> {
         }
         self.checks += 1;
         let checked = validate(&self.job);
-        let refusing = checked.problems.iter().find(|p| refuses(p));
+        let refusing = checked
+            .problems
+            .iter()
+            .find(|p| refuses(p.severity, p.rule));
         match refusing {
             Some(problem) => Trial::Refused(last, problem.rule),
             None => Trial::Legal(
@@ -426,14 +443,17 @@ impl Walk<'_> {
     fn broken_rule(&mut self, rules: &[&'static str]) -> Option<&'static str> {
         self.checks += 1;
         let problems = validate(&self.job).problems;
-        let mut refusing = problems.iter().filter(|p| refuses(p)).map(|p| p.rule);
+        let mut refusing = problems
+            .iter()
+            .filter(|p| refuses(p.severity, p.rule))
+            .map(|p| p.rule);
         refusing.find(|rule| rules.contains(rule))
     }
 }
 
-/// Whether a search refuses a combination with this problem.
-fn refuses(problem: &Problem) -> bool {
-    problem.severity == Severity::Error || REFUSED_AT_RUN.contains(&problem.rule)
+/// Whether a search refuses a combination with a problem of this severity, which a rule found.
+fn refuses(severity: Severity, rule: &str) -> bool {
+    severity == Severity::Error || REFUSED_AT_RUN.contains(&rule)
 }
 
 /// The only module of a job, where its layouts can share tables.

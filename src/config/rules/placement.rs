@@ -3,7 +3,7 @@
 //! `megatron/core/transformer/moe/README.md`).
 
 use super::rule::FixValue::{Name, Number};
-use super::rule::{Rule, Violation, rule};
+use super::rule::{Rule, Violation, warning};
 use crate::config::choices::TokenDispatcher;
 use crate::config::draft::Draft;
 use crate::config::fields::FieldId as F;
@@ -11,10 +11,10 @@ use crate::config::nearby::{near_matches, or_list};
 use crate::config::nvlink_domain::NvlinkDomain;
 
 pub(super) const RULES: &[Rule] = &[
-    rule("tensor_groups_leave_node", tensor_groups),
-    rule("expert_groups_leave_node", expert_tensor_groups),
-    rule("expert_groups_leave_node", gathered_tokens),
-    rule("short_context_parts", short_context_parts),
+    warning("tensor_groups_leave_node", tensor_groups),
+    warning("expert_groups_leave_node", expert_tensor_groups),
+    warning("expert_groups_leave_node", gathered_tokens),
+    warning("short_context_parts", short_context_parts),
 ];
 
 /// Tokens of a sequence on a context-parallel rank below which no published recipe goes: Qwen3 235B-A22B of Megatron-Bridge is

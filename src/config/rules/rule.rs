@@ -12,11 +12,28 @@ pub(super) struct Rule {
     pub(super) name: &'static str,
     /// Returns the violation where a module breaks the rule.
     pub(super) check: fn(&Draft<'_>) -> Option<Violation>,
+    /// Whether all its violations are warnings.
+    pub(super) only_warns: bool,
 }
 
 /// A row of a table of rules.
 pub(super) const fn rule(name: &'static str, check: fn(&Draft<'_>) -> Option<Violation>) -> Rule {
-    Rule { name, check }
+    Rule {
+        name,
+        check,
+        only_warns: false,
+    }
+}
+
+/// A row of a table of rules that only warn. Where nobody reads warnings they are not checked.
+pub(super) const fn warning(
+    name: &'static str,
+    check: fn(&Draft<'_>) -> Option<Violation>,
+) -> Rule {
+    Rule {
+        only_warns: true,
+        ..rule(name, check)
+    }
 }
 
 /// A broken rule: the fields involved, a message, and changes that would remove the violation.
@@ -88,6 +105,11 @@ impl Violation {
         };
         self.fixes.extend(values.iter().map(fix));
         self
+    }
+
+    /// Whether the job runs all the same.
+    pub(super) fn severity(&self) -> Severity {
+        self.severity
     }
 
     /// The violation as a problem of the module at index `module`.

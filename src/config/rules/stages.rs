@@ -19,6 +19,32 @@ type LayoutRule = fn(&Draft<'_>, &StageLayout) -> Option<Violation>;
 /// # Errors
 /// The problems with the split; none where a pattern cannot be read, which is a problem of its own.
 pub(crate) fn stages(d: &Draft<'_>) -> Result<StageLayout, Vec<Problem>> {
+    stages_of(d, split(d)?)
+}
+
+/// The split of a module's layers, where it keeps the rules that depend on more than the split.
+///
+/// # Errors
+/// The problems with the split.
+pub(crate) fn stages_of(d: &Draft<'_>, split: StageLayout) -> Result<StageLayout, Vec<Problem>> {
+    let rules: [(&'static str, LayoutRule); 3] = [
+        ("sparse_attention_stages", sparse_attention::stages),
+        ("sparse_attention_mtp_stage", sparse_attention::mtp_stage),
+        ("mtp_after_linear_attention", linear_attention::mtp),
+    ];
+    let broken = rules.into_iter().filter_map(|(name, check)| {
+        let violation = check(d, &split)?;
+        Some(violation.into_problem(d.context.module, name))
+    });
+    let broken: Vec<Problem> = broken.collect();
+    if broken.is_empty() {
+        Ok(split)
+    } else {
+        Err(broken)
+    }
+}
+
+fn split(d: &Draft<'_>) -> Result<StageLayout, Vec<Problem>> {
     // Without a readable pattern nothing is known of the layers; another rule says what is wrong with it.
     if matches!(d.hybrid, Some(Err(_))) {
         return Err(Vec::new());
@@ -75,20 +101,6 @@ pub(crate) fn stages(d: &Draft<'_>) -> Result<StageLayout, Vec<Problem>> {
         }
         Err(broken) => Err(broken),
     };
-    if let Ok(layout) = &split {
-        let rules: [(&'static str, LayoutRule); 3] = [
-            ("sparse_attention_stages", sparse_attention::stages),
-            ("sparse_attention_mtp_stage", sparse_attention::mtp_stage),
-            ("mtp_after_linear_attention", linear_attention::mtp),
-        ];
-        let broken = rules
-            .into_iter()
-            .filter_map(|(name, check)| Some(problem(name, check(d, layout)?)));
-        let broken: Vec<Problem> = broken.collect();
-        if !broken.is_empty() {
-            return Err(broken);
-        }
-    }
     split.map_err(|broken| {
         let problems = broken
             .iter()

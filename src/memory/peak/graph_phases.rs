@@ -231,6 +231,13 @@ impl Stages<'_> {
         }
     }
 
+    /// Bytes that [`bytes`](Self::bytes) does not exceed, without a replay of the schedule.
+    pub(crate) fn most(standing: &Standing, totals: &StageTotals) -> Bytes {
+        let copies = standing.copies;
+        let step = totals.idle() + totals.attributes() + copies.kept + copies.during;
+        standing.total() + step.max(totals.most())
+    }
+
     /// What a stage needs in one part of the job's life. Of the capture, `graphs` is the whole pool.
     pub(crate) fn need(
         &self,

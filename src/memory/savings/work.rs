@@ -157,6 +157,8 @@ fn experts(m: &Module, out: &mut Layer) {
 /// What a choice runs again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Work {
+    /// Multiplications of one token's forward pass through the stage, split over no ranks.
+    pub forward: u128,
     /// In millionths of the forward pass of a stage.
     pub ppm: u64,
     /// As floating-point operations of one GPU in one iteration.
@@ -172,31 +174,23 @@ pub fn chunk_work(m: &Module, chunk: &Chunk, choice: Choice) -> (u128, u128) {
     let range = chunk.layers.start as usize..chunk.layers.end as usize;
     let layers = m.layers().decoder().get(range).unwrap_or_default();
     // Most layers are like the one before.
-    let mut before = None;
-    for (index, of) in (0u64..).zip(layers) {
+    let mut first = 0u64;
+    for run in layers.chunk_by(|one, next| one == next) {
+        let Some(of) = run.first() else { continue };
+        let count = u64::try_from(run.len()).unwrap_or(u64::MAX);
         let is_moe = of.mlp == Some(MlpKind::Moe);
-        let layer = match before {
-            Some((same, layer)) if same == *of => layer,
-            _ => layer(m, *of),
-        };
-        before = Some((*of, layer));
+        let layer = layer(m, *of);
         let all = layer.all();
-        whole += all;
+        whole += wide(count) * all;
         again += match choice {
             Choice::Nothing | Choice::Offload(_) => 0,
-            Choice::Uniform(_) => all,
-            Choice::Block(layers) => {
-                if index < layers {
-                    all
-                } else {
-                    0
-                }
-            }
+            Choice::Uniform(_) => wide(count) * all,
+            Choice::Block(layers) => wide(layers.saturating_sub(first).min(count)) * all,
             Choice::Selective(modules) => {
                 let has = |module| modules.contains(module);
                 let part = |has: bool, work: u128| if has { work } else { 0 };
                 let moe = is_moe && has(RecomputeModule::Moe);
-                part(has(RecomputeModule::CoreAttn), layer.scores)
+                let of_layer = part(has(RecomputeModule::CoreAttn), layer.scores)
                     + part(has(RecomputeModule::MlaUpProj), layer.up)
                     + part(has(RecomputeModule::GdpInProj), layer.in_proj)
                     + part(has(RecomputeModule::Mlp) && !is_moe, layer.mlp)
@@ -204,17 +198,21 @@ pub fn chunk_work(m: &Module, chunk: &Chunk, choice: Choice) -> (u128, u128) {
                     + part(
                         has(RecomputeModule::SharedExperts) && is_moe && !moe,
                         layer.shared,
-                    )
+                    );
+                wide(count) * of_layer
             }
         };
+        first += count;
     }
     // A depth of MTP projects what it embeds and what it gets, has layers of its own and predicts; with full
     // recompute in groups all but the prediction runs again.
-    let layers = m.layers().mtp().iter().map(|of| layer(m, *of).all());
-    let depth = layers.sum::<u128>() + 2 * wide(m.args.hidden_size) * wide(m.args.hidden_size);
-    whole += u128::from(chunk.mtp) * (depth + output);
-    if matches!(choice, Choice::Uniform(_)) {
-        again += u128::from(chunk.mtp) * depth;
+    if chunk.mtp > 0 {
+        let layers = m.layers().mtp().iter().map(|of| layer(m, *of).all());
+        let depth = layers.sum::<u128>() + 2 * wide(m.args.hidden_size) * wide(m.args.hidden_size);
+        whole += u128::from(chunk.mtp) * (depth + output);
+        if matches!(choice, Choice::Uniform(_)) {
+            again += u128::from(chunk.mtp) * depth;
+        }
     }
     if chunk.output {
         whole += output;
@@ -239,6 +237,7 @@ pub fn recomputed(m: &Module, pp_rank: usize, choice: Choice) -> Work {
         .saturating_mul(u128::from(m.num_microbatches));
     let flops = again.saturating_mul(2).saturating_mul(tokens);
     Work {
+        forward: whole,
         ppm: narrow((again * 1_000_000).checked_div(whole).unwrap_or(0)),
         flops: narrow(flops / u128::from(m.tensor_parts() * m.sequence_parts()).max(1)),
     }

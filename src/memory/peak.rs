@@ -54,7 +54,7 @@ pub(crate) struct Stages<'a> {
 }
 
 /// The parameters of chunks, by their parts.
-pub(crate) type KnownParameters = RefCell<Vec<(PartCounts, Parameters)>>;
+pub(crate) type KnownParameters = RefCell<Vec<(PartCounts, Rc<Parameters>)>>;
 
 /// The memory of stages between iterations, by the parts of their chunks and whether they have the output layer.
 pub(crate) type KnownStanding = RefCell<Vec<(Vec<PartCounts>, bool, Standing)>>;
@@ -135,7 +135,7 @@ impl<'a> Stages<'a> {
                 ChunkEstimate {
                     layers: chunk.layers.clone(),
                     kept: Bytes::ZERO,
-                    parameters: self.parameters(&parts),
+                    parameters: self.parameters(&parts).as_ref().clone(),
                     parts,
                 }
             })
@@ -164,12 +164,20 @@ impl<'a> Stages<'a> {
         }
     }
 
-    fn parameters(&self, parts: &PartCounts) -> Parameters {
+    /// The parts of each chunk of a stage.
+    fn parts(&self, pp_rank: u32) -> Vec<PartCounts> {
+        let chunks = self.m.stages.rank(pp_rank).iter();
+        chunks
+            .map(|chunk| self.architecture.chunk_parts(self.m, chunk))
+            .collect()
+    }
+
+    fn parameters(&self, parts: &PartCounts) -> Rc<Parameters> {
         let mut known = self.parameters.borrow_mut();
         if let Some((_, parameters)) = known.iter().find(|(of, _)| of == parts) {
             return parameters.clone();
         }
-        let parameters = self.local.total(parts);
+        let parameters = Rc::new(self.local.total(parts));
         known.push((parts.clone(), parameters.clone()));
         parameters
     }
@@ -181,8 +189,8 @@ impl<'a> Stages<'a> {
     }
 
     /// What a stage has buffers for.
-    pub(crate) fn site<'s>(&'s self, pp_rank: u32, chunks: &[ChunkEstimate]) -> Site<'s> {
-        let parts: Vec<PartCounts> = chunks.iter().map(|chunk| chunk.parts.clone()).collect();
+    pub(crate) fn site(&self, pp_rank: u32) -> Site<'_> {
+        let parts = self.parts(pp_rank);
         Site {
             sizes: *self.tapes.sizes(),
             rules: &self.rules,
@@ -304,27 +312,19 @@ impl<'a> Stages<'a> {
     }
 
     /// The memory of a stage between iterations.
-    pub(crate) fn standing_of(&self, pp_rank: u32) -> Standing {
-        let chunks = self.m.stages.rank(pp_rank).iter();
-        let parts = chunks.map(|chunk| self.architecture.chunk_parts(self.m, chunk));
-        let known = self.known_standing(&parts.collect::<Vec<_>>(), self.has_output(pp_rank));
-        known.unwrap_or_else(|| self.standing(pp_rank, &self.chunks(pp_rank)))
-    }
-
-    /// The memory between iterations of a stage with these parts, where it is known.
-    fn known_standing(&self, of: &[PartCounts], with_output: bool) -> Option<Standing> {
+    pub(crate) fn standing(&self, pp_rank: u32) -> Standing {
+        let parts = self.parts(pp_rank);
+        let output = self.has_output(pp_rank);
         let known = self.standing.borrow();
-        let mut known = known.iter();
-        let same = known.find(|(parts, output, _)| *parts == of && *output == with_output);
-        same.map(|(.., standing)| *standing)
-    }
-
-    fn standing(&self, pp_rank: u32, chunks: &[ChunkEstimate]) -> Standing {
-        let site = self.site(pp_rank, chunks);
-        if let Some(standing) = self.known_standing(&site.parts, site.output) {
-            return standing;
+        let mut of_others = known.iter();
+        let same = of_others.find(|(of, with_output, _)| *of == parts && *with_output == output);
+        if let Some((.., standing)) = same {
+            return *standing;
         }
-        let held: Parameters = chunks.iter().map(|chunk| &chunk.parameters).sum();
+        drop(known);
+        let of_chunks: Vec<_> = parts.iter().map(|parts| self.parameters(parts)).collect();
+        let held: Parameters = of_chunks.iter().map(AsRef::as_ref).sum();
+        let site = self.site(pp_rank);
         let saved_by_freezing = self.rules.saved_by_freezing(&held);
         let held = self.rules.held(&held);
         let mut memory = self.rules.memory(&held);
@@ -343,8 +343,7 @@ impl<'a> Stages<'a> {
             workspaces,
             saved_by_freezing,
         };
-        let known = (site.parts, site.output, standing);
-        self.standing.borrow_mut().push(known);
+        self.standing.borrow_mut().push((parts, output, standing));
         standing
     }
 

@@ -92,7 +92,7 @@ impl StandingTables {
         if let Some((_, standing)) = known.iter().find(|(of, _)| *of == shape.pp_rank) {
             return *standing;
         }
-        let standing = stages.standing_of(shape.pp_rank);
+        let standing = stages.standing(shape.pp_rank);
         known.push((shape.pp_rank, standing));
         standing
     }

@@ -54,6 +54,8 @@ pub struct Dimension {
     pub(super) at_most: u64,
     /// The arguments that each value sets, with `None` for a default; empty where combinations are not [prepared](Prepared).
     pub(super) changes: Vec<Changes>,
+    /// The number of combinations that share the values of this axis and of those before it.
+    pub(super) below: u64,
 }
 
 /// Fields with the values that they are set to.
@@ -172,7 +174,13 @@ impl Space {
                 rules: checkable_at(*axis, &varied),
                 at_most: bound.map_or(u64::MAX, |(_, most)| *most),
                 changes: Vec::new(),
+                below: 1,
             });
+        }
+        let mut below = 1;
+        for dimension in space.dimensions.iter_mut().rev() {
+            dimension.below = below;
+            below *= u64::try_from(dimension.values.len()).unwrap_or(1);
         }
         for dimension in space.dimensions.clone() {
             if let Some(first) = dimension.values.first() {
@@ -330,10 +338,7 @@ impl Space {
 
     /// The number of combinations that share all digits of their index up to and including `level`.
     pub(super) fn combinations_below(&self, level: usize) -> u64 {
-        let later = self.dimensions.iter().skip(level + 1);
-        later
-            .map(|d| u64::try_from(d.values.len()).unwrap_or(1))
-            .product()
+        self.dimensions.get(level).map_or(1, |d| d.below)
     }
 
     /// The parts of the space that workers take one after another.
@@ -378,6 +383,13 @@ impl Space {
     pub fn picks(&self, index: u64) -> Vec<Pick> {
         let levels = 0..self.dimensions.len();
         levels.filter_map(|level| self.pick(index, level)).collect()
+    }
+
+    /// The number of axes, from the first on, on which a combination has these values.
+    pub(super) fn common(&self, index: u64, picks: &[Pick]) -> usize {
+        let picks = picks.iter().enumerate();
+        let same = |(level, pick): &(usize, &Pick)| self.pick(index, *level) == Some(**pick);
+        picks.take_while(same).count()
     }
 
     /// The job of a combination.

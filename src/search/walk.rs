@@ -250,12 +250,10 @@ impl Walk<'_> {
 
     /// Checks a combination whose fields are read already.
     fn try_prepared(&mut self, prepared: &Prepared, at: u64, nearest: Option<Candidate>) -> Trial {
-        let picks = self.space.picks(at);
-        let same = |(a, b): &(&Pick, &Pick)| a == b;
-        let common = self.chosen.iter().zip(&picks).take_while(same).count();
+        let common = self.space.common(at, &self.chosen);
         self.chosen.truncate(common);
         self.args.truncate(common);
-        let last = picks.len().saturating_sub(1);
+        let last = self.space.dimensions.len().saturating_sub(1);
         if self
             .space
             .stages_level()
@@ -268,8 +266,11 @@ impl Walk<'_> {
             self.too_large.clear();
         }
         let after_micro_batch = micro_batch.map(|level| self.space.combinations_below(level));
-        let levels = self.space.dimensions.iter().zip(picks).enumerate();
-        for (level, (dimension, pick)) in levels.skip(common) {
+        let levels = self.space.dimensions.iter().enumerate();
+        for (level, dimension) in levels.skip(common) {
+            let Some(pick) = self.space.pick(at, level) else {
+                continue;
+            };
             if matches!(pick, Pick::Size(size) if size > dimension.at_most) {
                 return Trial::OutOfBounds(level, dimension.axis);
             }
@@ -400,13 +401,14 @@ impl Walk<'_> {
 
     /// Checks a combination as a raw job.
     fn try_raw(&mut self, at: u64) -> Trial {
-        let picks = self.space.picks(at);
-        let same = |(a, b): &(&Pick, &Pick)| a == b;
-        let common = self.chosen.iter().zip(&picks).take_while(same).count();
+        let common = self.space.common(at, &self.chosen);
         self.chosen.truncate(common);
         self.job = self.space.base.clone();
-        let last = picks.len().saturating_sub(1);
-        for (level, (dimension, pick)) in self.space.dimensions.iter().zip(picks).enumerate() {
+        let last = self.space.dimensions.len().saturating_sub(1);
+        for (level, dimension) in self.space.dimensions.iter().enumerate() {
+            let Some(pick) = self.space.pick(at, level) else {
+                continue;
+            };
             self.space.apply(&mut self.job, dimension.axis, pick);
             if level < common {
                 continue;

@@ -13,7 +13,7 @@ use crate::units::{Bytes, multiply};
 
 /// The line of the bucket of buffers; none where it is empty.
 pub(super) fn line(stages: &Stages<'_>, pp_rank: u32, held: &StageEstimate) -> Option<Line> {
-    let site = stages.site(pp_rank, &held.chunks);
+    let site = stages.site(pp_rank);
     let mut buffers = stages.buffers.buffers(&site);
     let graph_phase = held.moment.graph_phase;
     buffers.extend(stages.graph_buffers(pp_rank, graph_phase));

@@ -246,7 +246,7 @@ impl Stages<'_> {
         job_moment: JobMoment,
     ) -> StageEstimate {
         let mut chunks = self.chunks(pp_rank);
-        let standing = self.standing(pp_rank, &chunks);
+        let standing = self.standing(pp_rank);
         let replay = self.replay(pp_rank, graph_phase);
         for (chunk, passes) in chunks.iter_mut().zip(&replay.chunks) {
             chunk.kept = Bytes(passes.kept_total);

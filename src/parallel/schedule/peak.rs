@@ -278,7 +278,7 @@ impl Walk<'_> {
             let taken = if step < warm_up {
                 let run = order.forward_run(forward);
                 let passes = run.left.min(warm_up - step).min(left);
-                self.forward_run(step, done, run.chunk, passes)
+                self.forward_run(step, done, run.chunk, passes, end)
             } else if backward >= turns {
                 let run = order.backward_run(backward);
                 let same = self.left(backward) == self.left_by(run.chunk);
@@ -292,7 +292,7 @@ impl Walk<'_> {
                 // The range starts in the middle of a turn.
                 self.backward_run(step, done, order.backward_run(backward).chunk, 1)
             } else if left < per_turn {
-                self.forward_run(step, done, order.forward_run(forward).chunk, 1)
+                self.forward_run(step, done, order.forward_run(forward).chunk, 1, end)
             } else {
                 // The first turn has no bytes left behind by earlier ones, so the repeating period starts after it. No
                 // period repeats while the number of deferred weight gradients grows.
@@ -332,17 +332,47 @@ impl Walk<'_> {
     }
 
     /// Forward passes of one chunk: live bytes never shrink from one to the next.
-    fn forward_run(&mut self, step: u64, done: (u64, u64), chunk: u32, passes: u64) -> u64 {
+    fn forward_run(
+        &mut self,
+        step: u64,
+        done: (u64, u64),
+        chunk: u32,
+        passes: u64,
+        end: u64,
+    ) -> u64 {
         let weight = self.weight(chunk);
         let stored = u128::from(weight.stored);
+        self.kept += stored * u128::from(passes);
+        if self.next_forward_run_needs_more(step + passes, done.0 + passes, weight, end) {
+            return passes;
+        }
         let at = if weight.stored > 0 { passes } else { 1 };
-        let bytes = self.kept + stored * u128::from(at) + u128::from(weight.forward);
+        let bytes = self.kept - stored * u128::from(passes - at) + u128::from(weight.forward);
         let (to_end, to_begin) = self.left(done.1);
         let left = to_end + to_begin;
         let idle = (done, [chunk; 2]);
         self.offer(step + at - 1, bytes, (done.0 + at, done.1), left, idle);
-        self.kept += stored * u128::from(passes);
         passes
+    }
+
+    /// Whether the warm-up goes on at `step` with forward passes of a chunk that need more than the passes of another chunk
+    /// before them: what they keep and need is more than what those needed, and than what the chunk holds while it is idle.
+    fn next_forward_run_needs_more(
+        &self,
+        step: u64,
+        forward: u64,
+        before: ChunkBytes,
+        end: u64,
+    ) -> bool {
+        let warm_up_ends = self.schedule.warm_up.min(end);
+        if step >= warm_up_ends {
+            return false;
+        }
+        let run = self.schedule.order.forward_run(forward);
+        let next = self.weight(run.chunk);
+        let passes = u128::from(run.left.min(warm_up_ends - step));
+        u128::from(next.stored) * passes + u128::from(next.forward)
+            > u128::from(before.forward) + u128::from(next.idle)
     }
 
     /// Backward passes of one chunk: live bytes are largest at the first.

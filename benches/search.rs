@@ -69,7 +69,10 @@ fn run(space: &Space, keep: Keep) -> (Slice, Duration) {
 fn main() {
     let usual = |link: &str| Options::usual(&visit(link).state.setup.job);
     let every = |_: &str| Options {
-        vary: Axis::ALL.into_iter().filter(|a| *a != Axis::Gpus).collect(),
+        vary: Axis::ALL
+            .into_iter()
+            .filter(|a| !matches!(a, Axis::Gpus | Axis::Training))
+            .collect(),
         ..Options::default()
     };
     let deepseek = "v1;m=deepseek-v3@2";

@@ -20,6 +20,7 @@ mod shares;
 mod space;
 mod suggestion;
 mod traffic;
+mod training;
 mod walk;
 
 pub use axis::{Axis, Pick};
@@ -33,4 +34,5 @@ pub use shares::Shares;
 pub use space::{Dimension, Space, Unsearchable};
 pub use suggestion::{Suggestion, suggestion};
 pub use traffic::{GroupTraffic, Traffic, traffic};
+pub use training::Training;
 pub use walk::{Keep, Searcher, Slice, search};

@@ -26,7 +26,7 @@ const TYPES: &str = r#"
 export type SearchAxis =
   | "world_size" | "pipeline_model_parallel_size" | "virtual_pipeline_model_parallel_size" | "tensor_model_parallel_size"
   | "context_parallel_size" | "expert_model_parallel_size" | "expert_tensor_parallel_size" | "micro_batch_size"
-  | "recompute_granularity";
+  | "recompute_granularity" | "peft_type";
 
 /** A process group inside layers. */
 export type LayoutGroup = "TP" | "ETP" | "CP" | "EP";
@@ -39,7 +39,8 @@ export type LayoutGroup = "TP" | "ETP" | "CP" | "EP";
 pub struct SearchOptions {
     /// The preset that the job starts from, such as `deepseek-v3@1`.
     preset: Option<String>,
-    /// The arguments to vary. The default is TP and PP, EP where the job has experts, and each other parallel size that the job sets
+    /// The arguments to vary. `recompute_granularity` stands for all settings of recomputation, and `peft_type` for the ways to train:
+    /// in full, with adapters alone, and with each sharding strategy of Megatron FSDP. The default is TP and PP, EP where the job has experts, and each other parallel size that the job sets
     /// above 1. The global batch and everything else stay as in the job. Of a job of several modules, the language model's sizes
     /// vary on its ranks.
     #[tsify(type = "SearchAxis[] | null")]
@@ -122,8 +123,8 @@ pub struct VariedSize {
 pub enum VariedValue {
     /// A size.
     Size(#[tsify(type = "number")] Exact),
-    /// A way of recomputing, in words.
-    Recompute(String),
+    /// A way of recomputing or of training, in words.
+    Words(String),
 }
 
 /// The number of combinations that one rule refuses.
@@ -162,6 +163,8 @@ pub struct Layout {
     #[tsify(type = "\"fits\" | \"tight\" | \"does_not_fit\" | \"not_this_job\" | null")]
     verdict: Option<&'static str>,
     worst_stage: usize,
+    /// Whether adapters alone are trained. Such layouts come after all that train every weight and fit: they are another training.
+    trains_adapters: bool,
     /// GPUs of the job.
     #[tsify(type = "number")]
     world_size: Exact,
@@ -317,7 +320,7 @@ impl From<&Dimension> for VariedSize {
     fn from(dimension: &Dimension) -> Self {
         let value = |pick: &Pick| match pick {
             Pick::Size(size) => VariedValue::Size((*size).into()),
-            Pick::Recompute(_) => VariedValue::Recompute(pick.label()),
+            Pick::Recompute(_) | Pick::Training(_) => VariedValue::Words(pick.label()),
         };
         Self {
             name: name(dimension.axis),
@@ -349,6 +352,7 @@ impl Layout {
             headroom_bytes: candidate.headroom().map(Exact::from),
             verdict: verdict.id(),
             worst_stage: candidate.worst.pp_rank,
+            trains_adapters: candidate.adapters,
             world_size: candidate.gpus.into(),
             gpus_per_replica: candidate.replica.into(),
             crossing_groups: crossing.map(search::GroupKind::symbol).collect(),

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::training::Training;
 use crate::config::fields::FieldId;
 use crate::memory::savings::Choice;
 
@@ -9,6 +10,8 @@ use crate::memory::savings::Choice;
 /// arguments whose values rules refuse most often come first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Axis {
+    /// The way to train: in full, with adapters, or with Megatron FSDP.
+    Training,
     /// The number of GPUs.
     Gpus,
     /// Pipeline-parallel size.
@@ -31,7 +34,8 @@ pub enum Axis {
 
 impl Axis {
     /// All axes, in the order of the digits of an index.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
+        Self::Training,
         Self::Gpus,
         Self::Pipeline,
         Self::Virtual,
@@ -43,10 +47,11 @@ impl Axis {
         Self::Recompute,
     ];
 
-    /// The field that the axis sets. [`Axis::Recompute`] sets further fields.
+    /// The field that the axis sets. [`Axis::Training`] and [`Axis::Recompute`] set further fields.
     #[must_use]
     pub const fn field(self) -> FieldId {
         match self {
+            Self::Training => FieldId::peft_type,
             Self::Gpus => FieldId::world_size,
             Self::Pipeline => FieldId::pipeline_model_parallel_size,
             Self::Virtual => FieldId::virtual_pipeline_model_parallel_size,
@@ -63,6 +68,7 @@ impl Axis {
     #[must_use]
     pub const fn symbol(self) -> &'static str {
         match self {
+            Self::Training => "Train",
             Self::Gpus => "GPUs",
             Self::Pipeline => "PP",
             Self::Virtual => "VPP",
@@ -73,6 +79,12 @@ impl Axis {
             Self::MicroBatch => "MBS",
             Self::Recompute => "Recompute",
         }
+    }
+
+    /// Whether the values of the axis are sizes.
+    #[must_use]
+    pub const fn has_sizes(self) -> bool {
+        !matches!(self, Self::Training | Self::Recompute)
     }
 
     /// The axis that sets the field with this name.
@@ -90,6 +102,8 @@ pub enum Pick {
     Size(u64),
     /// A way of recomputing; `None` for the job's own.
     Recompute(Option<Choice>),
+    /// A way to train.
+    Training(Training),
 }
 
 impl Pick {
@@ -100,6 +114,7 @@ impl Pick {
             Self::Size(size) => size.to_string(),
             Self::Recompute(None) => "as in the job".to_owned(),
             Self::Recompute(Some(choice)) => choice.label(),
+            Self::Training(training) => training.label(),
         }
     }
 }
@@ -107,8 +122,11 @@ impl Pick {
 /// The rules that depend on few axes, by their names, each with all axes that it depends on. Rules of expert tensor
 /// parallelism depend on TP too, which is its default.
 const DEPENDENCIES: &[(&str, &[Axis])] = {
-    use Axis::{Context, Expert, ExpertTensor, Gpus, MicroBatch, Pipeline, Tensor, Virtual};
+    use Axis::{
+        Context, Expert, ExpertTensor, Gpus, MicroBatch, Pipeline, Tensor, Training, Virtual,
+    };
     &[
+        ("fsdp_pipeline", &[Training, Pipeline]),
         ("stages", &[Pipeline, Virtual]),
         ("vpp_twice", &[Pipeline, Virtual]),
         ("microbatch_group", &[Pipeline, Virtual]),

@@ -18,6 +18,8 @@ use crate::units::Bytes;
 pub struct Candidate {
     /// The combination's index in the space.
     pub index: u64,
+    /// Whether adapters alone are trained.
+    pub adapters: bool,
     /// The peak of allocated memory on the rank that needs most.
     pub peak: Bytes,
     /// The least memory that the device shows at that peak: with the allocator's fragmentation, the CUDA context and CUDA
@@ -105,6 +107,7 @@ impl Candidate {
         }
         Some(Self {
             index,
+            adapters: language.adapters().is_some(),
             peak,
             least: device.low,
             most: device.high,

@@ -13,6 +13,8 @@ use crate::units::Bytes;
 pub enum Criterion {
     /// Whether the layout fits the GPU.
     Fits,
+    /// Whether all weights are trained: adapters alone are another training, and no layout of the same.
+    Trained,
     /// GPUs of the job.
     Gpus,
     /// The share of the forward pass that is recomputed.
@@ -44,8 +46,9 @@ const PERCENT: u64 = 10_000;
 
 impl Criterion {
     /// All criteria.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::Fits,
+        Self::Trained,
         Self::Gpus,
         Self::Recomputed,
         Self::Context,
@@ -59,8 +62,9 @@ impl Criterion {
     ];
 
     /// The criteria that decide on the order, the first one first.
-    pub const ORDER: [Self; 7] = [
+    pub const ORDER: [Self; 8] = [
         Self::Fits,
+        Self::Trained,
         Self::Gpus,
         Self::Recomputed,
         Self::Context,
@@ -74,6 +78,7 @@ impl Criterion {
         let whole_percent = |ppm: u64| ppm.saturating_add(PERCENT / 2) / PERCENT;
         match self {
             Self::Fits => u64::from(c.is_too_large()),
+            Self::Trained => u64::from(c.adapters),
             Self::Gpus => c.gpus,
             Self::Recomputed => whole_percent(c.recomputed_ppm),
             Self::Context if c.splits_short_sequences => c.cp,
@@ -141,6 +146,7 @@ impl Gain {
         let (a, b) = (&self.better, &self.worse);
         match self.criterion {
             Criterion::Fits => "fits the GPU".to_owned(),
+            Criterion::Trained => "trains all weights".to_owned(),
             Criterion::Gpus => format!("{} GPUs instead of {}", a.gpus, b.gpus),
             Criterion::Recomputed => format!(
                 "recomputes {} instead of {}",

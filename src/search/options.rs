@@ -43,7 +43,7 @@ impl Options {
             Axis::Expert => experts,
             Axis::Virtual | Axis::Context => size(*axis) > 1,
             Axis::ExpertTensor => experts && size(*axis) > 1,
-            Axis::Gpus | Axis::MicroBatch | Axis::Recompute => false,
+            Axis::Training | Axis::Gpus | Axis::MicroBatch | Axis::Recompute => false,
         };
         let node = number(FieldId::gpus_per_node);
         Self {

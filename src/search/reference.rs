@@ -50,7 +50,7 @@ pub(super) fn reference_config(
     let mut smallest = job.clone();
     smallest.shared.unset(FieldId::data_parallel_size);
     unset_other_splits(&mut smallest, 0, varied, split);
-    for axis in varied.iter().filter(|axis| **axis != Axis::Recompute) {
+    for axis in varied.iter().filter(|axis| axis.has_sizes()) {
         smallest.shared.unset(axis.field());
     }
     if let Some(config) = check(&smallest).config {

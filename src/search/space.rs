@@ -4,6 +4,7 @@ use super::axis::{Axis, Pick, checkable_at, divisors};
 use super::options::{Options, Split};
 use super::reference::{reference_config, unset_other_splits};
 use super::shares::Shares;
+use super::training::Training;
 use super::{Candidate, Keep, search};
 use crate::config::canonical::{Meaning, differences, meaning};
 use crate::config::fields::FieldId;
@@ -225,6 +226,10 @@ impl Space {
                 let settings = choice.map(Choice::settings).unwrap_or_default();
                 settings.into_iter().map(|(field, _)| field).collect()
             }
+            (_, Pick::Training(training)) => {
+                let settings = training.settings().into_iter();
+                settings.map(|(field, _)| field).collect()
+            }
             (Axis::Tensor, _) => vec![axis.field(), FieldId::sequence_parallel],
             (Axis::Pipeline, _) => {
                 vec![axis.field(), FieldId::decoder_last_pipeline_num_layers]
@@ -244,6 +249,10 @@ impl Space {
     fn values(&self, axis: Axis, m: &Module) -> Vec<Pick> {
         let a = m.args();
         let sizes = match axis {
+            Axis::Training => {
+                let each = Training::each(m).into_iter();
+                return each.map(Pick::Training).collect();
+            }
             Axis::Gpus => divisors(self.most_gpus),
             Axis::Pipeline | Axis::Tensor | Axis::Context | Axis::Expert | Axis::ExpertTensor => {
                 divisors(self.most_gpus)
@@ -344,7 +353,8 @@ impl Space {
     /// The parts of the space that workers take one after another.
     #[must_use]
     pub fn shares(&self) -> Shares {
-        let stages = |d: &&Dimension| matches!(d.axis, Axis::Gpus | Axis::Pipeline | Axis::Virtual);
+        use Axis::{Gpus, Pipeline, Training, Virtual};
+        let stages = |d: &&Dimension| matches!(d.axis, Training | Gpus | Pipeline | Virtual);
         let leading = self.dimensions.iter().filter(stages).count();
         let of_stages = match leading {
             0 => self.total,
@@ -416,12 +426,13 @@ impl Space {
             Axis::Context => m.cp,
             Axis::Expert => m.ep,
             Axis::ExpertTensor => m.etp,
-            Axis::MicroBatch | Axis::Recompute => m.args().micro_batch_size,
+            Axis::MicroBatch | Axis::Training | Axis::Recompute => m.args().micro_batch_size,
         };
         let mut index = 0;
         for dimension in &self.dimensions {
             let own = match dimension.axis {
                 Axis::Recompute => Pick::Recompute(None),
+                Axis::Training => *dimension.values.first()?,
                 axis => Pick::Size(size(axis)),
             };
             let digit = dimension.values.iter().position(|value| *value == own)?;
@@ -452,6 +463,7 @@ impl Space {
             Pick::Size(size) => format!("{} {size}", d.axis.symbol()),
             Pick::Recompute(None) => "recompute as in the job".to_owned(),
             Pick::Recompute(Some(choice)) => format!("recompute {}", choice.label()),
+            Pick::Training(training) => format!("train {}", training.label()),
         });
         sizes.collect::<Vec<_>>().join(", ")
     }
@@ -475,11 +487,10 @@ impl Space {
         let size = match pick {
             Pick::Size(size) => size,
             Pick::Recompute(choice) => {
-                for (field, value) in choice.map(Choice::settings).unwrap_or_default() {
-                    job.put(self.module, field, value);
-                }
-                return;
+                let settings = choice.map(Choice::settings);
+                return self.put(job, settings.unwrap_or_default());
             }
+            Pick::Training(training) => return self.put(job, training.settings()),
         };
         let value = match (axis, size) {
             (Axis::Virtual, 1) => Value::Null,
@@ -513,6 +524,13 @@ impl Space {
 }
 
 impl Space {
+    /// Sets fields of the language model.
+    fn put(&self, job: &mut RawJob, settings: Vec<(FieldId, Value)>) {
+        for (field, value) in settings {
+            job.put(self.module, field, value);
+        }
+    }
+
     /// Sets the data-parallel size with which the language model has all its ranks. Where there is none, Megatron refuses the
     /// combination: the next module's ranks do not follow.
     fn keep_ranks(&self, job: &mut RawJob, ranks: u64) {

@@ -307,7 +307,9 @@ fn a_search_lists_layouts_that_fit() {
     let ended = run(&["search", "llama3-8b", "--vary", "width"], "");
     assert_eq!(ended.status, 2);
     assert!(
-        ended.errors.contains("the sizes are gpus, pp, vpp, tp"),
+        ended
+            .errors
+            .contains("what varies is train, gpus, pp, vpp, tp"),
         "{}",
         ended.errors
     );

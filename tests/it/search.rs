@@ -15,6 +15,7 @@ use proptest::prelude::*;
 
 mod brute_force;
 mod ranking;
+mod training;
 
 const DENSE: &str = r#"{"num_layers": 4, "hidden_size": 64, "num_attention_heads": 4, "vocab_size": 512, "seq_length": 64,
     "max_position_embeddings": 64, "swiglu": true, "ffn_hidden_size": 192, "world_size": 8, "micro_batch_size": 1,
@@ -47,7 +48,7 @@ fn all(space: &Space) -> Slice {
 fn sizes(space: &Space, candidate: &Candidate) -> Vec<u64> {
     let size = |pick: Pick| match pick {
         Pick::Size(size) => size,
-        Pick::Recompute(_) => 0,
+        Pick::Recompute(_) | Pick::Training(_) => 0,
     };
     space.picks(candidate.index).into_iter().map(size).collect()
 }

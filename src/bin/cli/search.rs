@@ -21,7 +21,7 @@ use super::output;
 pub(crate) struct SearchLayouts {
     #[command(flatten)]
     job: JobArgument,
-    /// The sizes to vary: gpus, pp, vpp, tp, cp, ep, etp, mbs, recompute. By default TP and PP, EP where there are experts, and
+    /// What to vary: train (in full, with adapters, with Megatron FSDP), gpus, pp, vpp, tp, cp, ep, etp, mbs, recompute. By default TP and PP, EP where there are experts, and
     /// each other size that the job sets
     #[arg(long, value_delimiter = ',', value_parser = axis)]
     vary: Vec<Axis>,
@@ -48,6 +48,8 @@ struct Layout {
     peak_bytes: u64,
     /// The least that the device shows, in bytes.
     device_bytes: u64,
+    /// Whether adapters alone are trained.
+    trains_adapters: bool,
     /// Whether it is the job's own layout.
     own: bool,
     /// GPUs of the job.
@@ -200,6 +202,7 @@ fn layout(space: &Space, candidate: &Candidate, own: Option<&Candidate>) -> Layo
         sizes: space.sizes(candidate.index),
         peak_bytes: candidate.peak.0,
         device_bytes: candidate.least.0,
+        trains_adapters: candidate.adapters,
         own: own.is_some_and(|own| own.index == candidate.index),
         gpus: candidate.gpus,
         gpus_per_replica: candidate.replica,
@@ -225,6 +228,6 @@ fn axis(name: &str) -> Result<Axis, String> {
             .iter()
             .map(|axis| axis.symbol().to_lowercase())
             .collect();
-        format!("the sizes are {}", known.join(", "))
+        format!("what varies is {}", known.join(", "))
     })
 }

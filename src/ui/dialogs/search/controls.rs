@@ -95,6 +95,7 @@ fn AxisRow(axis: Axis) -> impl IntoView {
     let search: SearchState = expect_context();
     let name = axis.field().field().name;
     let label = match axis {
+        Axis::Training => "Way to train: adapters, Megatron FSDP",
         Axis::Recompute => "Recompute",
         _ => axis.field().field().label,
     };
@@ -111,7 +112,7 @@ fn AxisRow(axis: Axis) -> impl IntoView {
     view! {
         <div class="layouts-axis">
             <Checkbox name=format!("vary:{name}") label checked=varies.into() toggle />
-            <Show when=move || varies.get() && axis != Axis::Recompute>
+            <Show when=move || varies.get() && axis.has_sizes()>
                 <Bound axis label />
             </Show>
         </div>

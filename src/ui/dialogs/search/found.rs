@@ -2,7 +2,7 @@
 
 use super::columns::Column;
 use crate::report::amount::Unit;
-use crate::search::{Axis, Candidate, Pick, Slice, Space};
+use crate::search::{Candidate, Pick, Slice, Space};
 use crate::search_worker::SuggestionNames;
 use crate::units::Bytes;
 
@@ -11,7 +11,7 @@ use crate::units::Bytes;
 enum Term {
     /// A size on a level of the space.
     Size(usize, u64),
-    /// A part of the words for what is recomputed. Anything else that is typed matches no layout.
+    /// A part of the words for what is recomputed, or for the way to train. Anything else that is typed matches no layout.
     Text(String),
 }
 
@@ -111,9 +111,7 @@ impl Found {
         let has = |term: &Term| match term {
             Term::Size(level, size) => space.pick(c.index, *level) == Some(Pick::Size(*size)),
             Term::Text(text) => space.dimensions().iter().enumerate().any(|(level, d)| {
-                let pick = space
-                    .pick(c.index, level)
-                    .filter(|_| d.axis == Axis::Recompute);
+                let pick = space.pick(c.index, level).filter(|_| !d.axis.has_sizes());
                 pick.is_some_and(|pick| pick.label().contains(text))
             }),
         };

@@ -42,7 +42,7 @@ pub(super) fn Layouts() -> impl IntoView {
             <Filters />
             <p class="layouts-order">
                 <span>
-                    "In this order unless you sort: what fits, least recomputed, no context parallelism below 4,096 tokens, \
+                    "In this order unless you sort: what fits, all weights trained before adapters alone, least recomputed, no context parallelism below 4,096 tokens, \
                      least bubble and exchanged data, fewest GPUs per replica, lowest peak. The bubble is replayed from the \
                      schedule, with stages as unequal as their matrix products ("
                 </span>

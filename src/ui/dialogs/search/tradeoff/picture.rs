@@ -120,14 +120,18 @@ impl Picture {
             let y = HEIGHT - BOTTOM - (HEIGHT - BOTTOM - MARGIN).share(part, whole);
             Point { candidate, x, y }
         };
-        let keys: Vec<(i128, i128)> = shown
+        // Layouts that train adapters alone need less, and beat none that trains all weights.
+        let adapters = shown.iter().all(|c| c.adapters);
+        let alike = shown.iter().filter(|c| c.adapters == adapters);
+        let alike: Vec<_> = alike.collect();
+        let keys: Vec<(i128, i128)> = alike
             .iter()
             .map(|c| (across.key(space, c), up.key(space, c)))
             .collect();
         let best = frontier(&keys);
         let best: Vec<Point> = best
             .into_iter()
-            .filter_map(|at| shown.get(at))
+            .filter_map(|at| alike.get(at).copied())
             .map(|c| place(*c))
             .collect();
         let mut taken = BTreeSet::new();

@@ -126,7 +126,7 @@ pub(in crate::formats) fn settle(import: &mut Import) {
         Fate::Built(tower) => {
             mark(import, tower.mark);
             if let Some(field) = tower.open() {
-                let choices = choices(import, field);
+                let choices = choices(import, &tower, field);
                 import.questions.push(Question::Field { field, choices });
             }
             import.vision = Some(tower);
@@ -146,8 +146,9 @@ fn mark(import: &mut Import, key: &str) {
     }
 }
 
-/// Values of what is still to be said about images: one image, or else no tokens of images and as many as fit into a sample.
-fn choices(import: &Import, field: FieldId) -> Vec<Choice> {
+/// Values of what is still to be said about images: one image, or else no tokens of images, those of the largest image that the
+/// text allows, and as many as fit into a sample.
+fn choices(import: &Import, tower: &VisionTower, field: FieldId) -> Vec<Choice> {
     let shared = &import.state.setup.job.shared;
     let length = shared.get(FieldId::seq_length);
     let longest = length.and_then(|value| word(value).parse().ok());
@@ -159,6 +160,19 @@ fn choices(import: &Import, field: FieldId) -> Vec<Choice> {
         return vec![choice("one image, or one view of it", 1)];
     }
     let mut choices = vec![choice("text alone", 0)];
+    let pixels = ["image_max_pixels", "max_pixels"];
+    let pixels = pixels.into_iter().find_map(|key| {
+        let given = frameworks::value(import, key)?;
+        given.parse::<u64>().ok()
+    });
+    let size = |id| word(tower.settings.get(id)?).parse::<u64>().ok();
+    let edge = size(FieldId::patch_dim)
+        .zip(size(FieldId::spatial_merge_size))
+        .and_then(|(patch, merge)| patch.checked_mul(merge)?.checked_pow(2));
+    let largest = pixels
+        .zip(edge)
+        .and_then(|(pixels, area)| pixels.checked_div(area));
+    choices.extend(largest.map(|tokens| choice("the largest image", tokens)));
     choices.extend(longest.map(|tokens| choice("images alone", tokens)));
     choices
 }
@@ -211,8 +225,8 @@ pub(in crate::formats) fn attach(import: &mut Import) {
     forget_marks(import, tower.honoured);
     for row in &mut import.report {
         let frozen = row.key.starts_with("model.freeze_");
-        let is_not_modelled = row.status == KeyStatus::NotModelled;
-        if is_not_modelled && tower.honoured.contains(&last(&row.key)) {
+        let is_unread = matches!(row.status, KeyStatus::NotModelled | KeyStatus::Ignored);
+        if is_unread && tower.honoured.contains(&last(&row.key)) {
             row.status = KeyStatus::Mapped;
             row.effect = None;
             row.note = "of the module with the vision tower".into();

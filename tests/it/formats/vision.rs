@@ -79,13 +79,15 @@ fn marks(job: &RawJob) -> Vec<&str> {
 
 #[test]
 fn the_image_tokens_of_a_sample_are_asked_for_once() {
-    let imported = import_text(SWIFT, &answers(None)).unwrap().import;
+    let text = format!("{SWIFT} --max_pixels 1048576");
+    let imported = import_text(&text, &answers(None)).unwrap().import;
     let [Question::Field { field, choices }] = imported.questions.as_slice() else {
         panic!("{:?}", imported.questions);
     };
     assert_eq!(*field, TOKENS);
     let values: Vec<u64> = choices.iter().map(|choice| choice.value).collect();
-    assert_eq!(values, [0, 4_096], "none, and as many as fit");
+    let why = "none, those of the largest image, and as many as fit";
+    assert_eq!(values, [0, 1_024, 4_096], "{why}");
     assert_eq!(marks(&imported.state.setup.job), ["vision_config"]);
     assert!(imported.state.setup.job.modules.is_empty());
     assert_eq!(marks(&job(SWIFT, 1_024)), Vec::<&str>::new());

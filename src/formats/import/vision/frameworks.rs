@@ -32,7 +32,7 @@ pub(super) fn settle(import: &Import, tower: VisionTower) -> Fate {
 }
 
 /// The value of a key, as the report shows it. Sections and dashes before the key do not count.
-fn value(import: &Import, name: &str) -> Option<String> {
+pub(super) fn value(import: &Import, name: &str) -> Option<String> {
     let mut rows = import.report.iter().rev();
     let row = rows.find(|row| row.status != KeyStatus::Conflicting && last(&row.key) == name)?;
     Some(row.value.clone())

@@ -12,6 +12,7 @@ pub mod fsdp;
 pub mod graph_phase;
 mod job_moment;
 pub mod line;
+mod local_graphs;
 pub mod methods;
 pub mod overhead;
 pub mod parameters;

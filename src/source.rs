@@ -505,6 +505,16 @@ pub const GRAPH_GRADIENTS: Source = Source::transformer_engine(
     "transformer_engine/pytorch/graph.py",
     "_make_graphed_callables",
 );
+/// Static inputs and outputs of local graphs, which lie in the pool of all graphs.
+pub const GRAPH_BUFFERS: Source = Source::megatron(
+    "megatron/core/transformer/cuda_graphs.py",
+    "_CudaGraphRunner._weakref_forward_buffers",
+);
+/// The passes of a layer before its local graph is captured, and the main gradients that are copied for them.
+pub const GRAPH_WARMUP: Source = Source::megatron(
+    "megatron/core/transformer/cuda_graphs.py",
+    "_CudaGraphRunner.create_fwd_graph",
+);
 /// A CUDA context and a NCCL communicator.
 pub const CUDA_CONTEXT: Source = Source {
     origin: Origin::Page,

@@ -1,7 +1,10 @@
 //! What changes the memory of a job and is not modelled. Such a key marks its job: the estimate is then that of another job,
 //! without what the key says.
 
+mod settings;
 mod table;
+
+pub(crate) use settings::marks;
 
 use std::borrow::Cow;
 

@@ -85,8 +85,9 @@ fn notes(m: &Module) -> [(bool, &'static str); 15] {
         ),
         (
             a.cuda_graph_impl == CudaGraphImpl::Local,
-            "What cuda_graph_impl local keeps is not modeled: the peak is that of the same job without graphs, and \
-                 cuda_graphs_mib is the place for the rest.",
+            "CUDA graphs of cuda_graph_impl local are captured as Megatron's source says, in the first iteration after its \
+                 backward passes. Their pool's rotary tables are not counted, nor is what the driver keeps for each graph. No \
+                 measured run was compared.",
         ),
         (
             m.packing().is_some(),

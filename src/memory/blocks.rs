@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use super::graph_phase::GraphPhase;
 use super::stage_totals::ChunkTotals;
-use crate::config::choices::{RecomputeGranularity, RecomputeMethod};
+use crate::config::choices::{CudaGraphImpl, RecomputeGranularity, RecomputeMethod};
 use crate::config::job::Module;
 use crate::model::sizes::Sizes;
 use crate::model::tape::liveness::{CompiledTape, PassKind};
@@ -132,9 +132,14 @@ impl<'a> CompiledTapes<'a> {
     }
 
     fn compiled(&self, tape: Arc<AutogradTape>) -> CompiledTape {
+        let local = self.sizes.m.args.cuda_graph_impl == CudaGraphImpl::Local;
         let part = |part| Arc::new(Arc::unwrap_or_clone(tape.clone()).part(part));
         let tape = match self.graph_phase {
             GraphPhase::Plain | GraphPhase::BeforeCapture => tape,
+            // In the pool of local graphs lies all that their layers make.
+            GraphPhase::Capture if local && tape.is_captured_whole() => {
+                Arc::new(Arc::unwrap_or_clone(tape).without_checkpoints())
+            }
             GraphPhase::Capture => part(Part::Inside),
             GraphPhase::Replay => part(Part::Outside),
         };

@@ -5,9 +5,11 @@ use core::ops::Range;
 use super::blocks::{Block, BlockKind, CompiledTapes, attention_mask, blocks, deferred_logits};
 use super::fsdp::in_flight::BlockInFlight;
 use super::graph_phase::GraphPhase;
+use super::local_graphs::{BlockCapture, captures};
 use super::stage_totals::ChunkTotals;
+use crate::config::choices::CudaGraphImpl;
 use crate::config::job::Module;
-use crate::model::tape::liveness::{PassKind, Peak, TRANSIENT, Usage};
+use crate::model::tape::liveness::{PassKind, Peak, TRANSIENT, USES, Usage};
 use crate::model::tape::{ActivationTensor, Family, block};
 use crate::parallel::stages::Chunk;
 use crate::units::multiply;
@@ -23,6 +25,15 @@ pub(crate) enum Pass {
     /// Within a backward pass, the second forward pass of a group of layers.
     GroupAgain,
 }
+
+/// The moment of a pass before a graph is captured, of which no tensor is told apart.
+pub(crate) const BEFORE_CAPTURE: Peak = Peak {
+    usage: Usage([0; USES]),
+    op: usize::MAX,
+    again: false,
+    moment: usize::MAX,
+    delayed: 0,
+};
 
 /// The heaviest moment of a pass over a chunk.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -102,6 +113,10 @@ pub(crate) struct ChunkProfile<'t> {
     pub(crate) passing_mask: u64,
     /// Bytes of gathered parameters and of unreduced gradients while each block runs; empty without FSDP.
     fsdp: Vec<BlockInFlight>,
+    /// What the capture of local CUDA graphs holds for each block; empty where none is captured.
+    pub(crate) captures: Vec<BlockCapture>,
+    /// What a micro batch has alive in the pool at the heaviest moment of their forward graphs.
+    pool: Usage,
 }
 
 impl<'t> ChunkProfile<'t> {
@@ -119,6 +134,7 @@ impl<'t> ChunkProfile<'t> {
         let blocks = blocks(m, tapes, chunk);
         // Graphs are captured without the tensors that stages send each other.
         let alone = tapes.graph_phase == GraphPhase::Capture;
+        let local = alone && m.args.cuda_graph_impl == CudaGraphImpl::Local;
         let residual = block(multiply(
             tapes.sizes().residual().elements(),
             tapes.sizes().width(),
@@ -154,7 +170,7 @@ impl<'t> ChunkProfile<'t> {
             };
         }
         let recomputed = blocks.iter().any(|s| s.group.is_some());
-        let masked = (chunk.embedding || chunk.output) && !alone;
+        let masked = (chunk.embedding || chunk.output) && (!alone || local);
         let mask = if masked && m.args.create_attention_mask_in_dataloader {
             block(attention_mask(m).elements())
         } else {
@@ -181,6 +197,9 @@ impl<'t> ChunkProfile<'t> {
         } else {
             residual
         };
+        if local {
+            passes.captures = captures(m, tapes, &blocks, residual);
+        }
         let mut kept = Usage::default();
         kept.add_to(Family::Attention as usize, passes.kept_mask);
         kept.add_to(Family::Residual as usize, passes.received_kept);
@@ -209,12 +228,14 @@ impl<'t> ChunkProfile<'t> {
                 }
                 Some(_) => {}
             }
+            kept.add_to(Family::Residual as usize, passes.capture(index).kept);
         }
         leave(&passes, &mut kept, blocks.len());
         passes.kept = kept;
         passes.kept_total = kept.total();
         passes.blocks = blocks;
         passes.forward = passes.forward_peak();
+        passes.pool = passes.pool_peak();
         passes.backward = passes.backward_peak(retained);
         passes
     }
@@ -234,6 +255,39 @@ impl<'t> ChunkProfile<'t> {
                 .map(ActivationTensor::allocated)
                 .fold(0, u64::saturating_add),
         }
+    }
+
+    /// The sizes of the chunk as far as they are in the pool of local CUDA graphs.
+    pub(crate) fn pool_totals(&self) -> ChunkTotals {
+        ChunkTotals {
+            forward: self.pool,
+            ..self.totals()
+        }
+    }
+
+    /// What the capture of a block's local CUDA graphs holds.
+    pub(crate) fn capture(&self, index: usize) -> BlockCapture {
+        self.captures.get(index).copied().unwrap_or_default()
+    }
+
+    /// Bytes of static tensors that a micro batch keeps of the blocks before one.
+    pub(crate) fn captured_before(&self, index: usize) -> u64 {
+        let kept = self.captures.iter().take(index).map(|block| block.kept);
+        kept.fold(0, u64::saturating_add)
+    }
+
+    /// The heaviest moment of forward graphs, without what is outside of their pool.
+    fn pool_peak(&self) -> Usage {
+        let mut most = Usage::default();
+        for (index, block) in self.blocks.iter().enumerate().take(self.captures.len()) {
+            let mut usage = self.before(index);
+            usage.add_to(TRANSIENT, self.passing_mask);
+            usage.add(&block.compiled.peak(PassKind::Forward).usage);
+            if usage.total() > most.total() {
+                most = usage;
+            }
+        }
+        most
     }
 
     /// The blocks whose large tensors are on the host while one is at work, or after all of them. Offloading makes
@@ -313,7 +367,15 @@ impl<'t> ChunkProfile<'t> {
         self.add_fsdp(&mut usage, index, Pass::Forward);
         let Some((first, _)) = block.group else {
             usage.add_to(TRANSIENT, self.prefetched_bytes);
+            let capture = self.capture(index);
+            usage.add_to(TRANSIENT, capture.gradients);
             let peak = block.compiled.peak(PassKind::Forward);
+            let warmup = capture.warmup.saturating_add(capture.input);
+            if warmup > peak.usage.total().saturating_add(capture.variables) {
+                usage.add_to(TRANSIENT, warmup);
+                return ChunkPeak::of(usage, index, BEFORE_CAPTURE, Pass::Forward);
+            }
+            usage.add_to(TRANSIENT, capture.variables);
             usage.add(&peak.usage);
             usage.take(Family::Residual as usize, block.pooled);
             return ChunkPeak::of(usage, index, peak, Pass::Forward);
@@ -364,10 +426,11 @@ impl<'t> ChunkProfile<'t> {
         };
         let mut best = ChunkPeak::default();
         let Some((first, end)) = block.group else {
-            let holds = retained && index == last;
+            let holds = retained && index == last || !self.captures.is_empty();
             let peak = block.compiled.peak(backward(holds));
             let mut usage = self.before(index);
             usage.add(&peak.usage);
+            usage.add_to(TRANSIENT, self.capture(index).backward);
             usage.take(Family::Residual as usize, block.pooled_kept());
             usage.add_to(TRANSIENT, self.prefetched_beside(block));
             self.add_fsdp(&mut usage, index, Pass::Backward);
@@ -440,7 +503,9 @@ impl<'t> ChunkProfile<'t> {
             Pass::Backward => {
                 let last = match group {
                     Some((_, end)) => peak.block + 1 == end,
-                    None => retained && peak.block + 1 == self.blocks.len(),
+                    None => {
+                        retained && peak.block + 1 == self.blocks.len() || !self.captures.is_empty()
+                    }
                 };
                 backward(last)
             }

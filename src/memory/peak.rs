@@ -1,6 +1,7 @@
 //! The memory of a pipeline stage between iterations, and its peak.
 
 mod graph_phases;
+mod local_graphs;
 mod moment;
 
 pub(crate) use graph_phases::captures;
@@ -24,6 +25,7 @@ use super::shared::ParameterTables;
 use super::stage_totals::{StagePlace, StageTotals};
 use super::states::{Held, StateRules, step_copies};
 use super::torch_fsdp2::TorchFsdp2;
+use crate::config::choices::CudaGraphImpl;
 use crate::config::job::Module;
 use crate::model::tape::liveness::Usage;
 use crate::model::{Architecture, PartCounts};
@@ -253,8 +255,10 @@ impl<'a> Stages<'a> {
         let pipelined = pipeline > 1;
         let last = after == 0 && pp_rank + 1 == m.stages.pp();
         let plain = pipelined && m.stages.vpp().is_none();
-        // While a graph is captured backwards, the gradient of the graph after it stays.
-        let captured = graph_phase == GraphPhase::Capture;
+        // While a graph is captured backwards, the gradient of the graph after it stays. Local graphs count that themselves.
+        let captured = graph_phase == GraphPhase::Capture
+            && m.args.cuda_graph_impl == CudaGraphImpl::TransformerEngine;
+        let plain = plain && graph_phase != GraphPhase::Capture;
         StagePlace {
             schedule,
             pipelined,
@@ -466,7 +470,7 @@ impl StageReplay<'_> {
         let block = passes.and_then(|passes| passes.blocks.get(peak.block));
         let op = block
             .and_then(|block| block.compiled.tape.ops.get(peak.peak.op))
-            .map_or("", |op| op.name);
+            .map_or("passes before its graph", |op| op.name);
         PeakMoment {
             graph_phase: GraphPhase::default(),
             pass: match (backward, peak.pass == Pass::GroupAgain || peak.peak.again) {

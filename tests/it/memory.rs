@@ -10,6 +10,7 @@ mod fsdp;
 mod graphs;
 mod jobs;
 mod laws;
+mod local_graphs;
 mod logprobs;
 mod mamba;
 mod offload;

@@ -58,14 +58,20 @@ fn cuda_graph_modules(d: &Draft<'_>) -> Option<Violation> {
     let pads = capacity && a.moe_pad_expert_input_to_capacity;
     let alltoall = a.moe_token_dispatcher_type == TokenDispatcher::AllToAll;
     let experts = a.num_experts.is_some_and(|n| n > 1);
-    let why = if moe && router {
+    let local = a.cuda_graph_impl == Impl::Local;
+    let routes = router || local && preprocess;
+    // `TransformerLayer.create_mcore_cudagraph_manager`: a chosen attention takes the whole layer before its MLP is asked for.
+    let whole = local && has(M::Mlp) && !has(M::Attn) && a.hybrid_layer_pattern.is_none();
+    let why = if moe && routes {
         "moe excludes moe_router"
     } else if te && preprocess && !router {
         "moe_preprocess needs moe_router"
-    } else if !experts && (moe || router) {
+    } else if !experts && (moe || routes) {
         "moe and moe_router need num_experts"
     } else if experts && every_layer && has(M::Mlp) {
         "mlp needs dense layers, and every layer is a MoE layer"
+    } else if experts && whole {
+        "mlp with cuda_graph_impl local takes models without MoE layers, or attn beside it"
     } else if experts && moe && !pads {
         "moe needs moe_expert_capacity_factor and moe_pad_expert_input_to_capacity"
     } else if experts && preprocess && capacity && !pads && alltoall {

@@ -6,9 +6,10 @@ use core::ops::Range;
 
 use super::formula::{Formula, Kind};
 use super::{Confidence, Line};
+use crate::config::choices::CudaGraphImpl;
 use crate::memory::blocks::{BlockKind, CompiledTapes, attention_mask, deferred_logits};
 use crate::memory::bucket::Bucket;
-use crate::memory::chunk_profile::{ChunkPeak, ChunkProfile, Pass};
+use crate::memory::chunk_profile::{BEFORE_CAPTURE, ChunkPeak, ChunkProfile, Pass};
 use crate::memory::peak::{StageReplay, Stages};
 use crate::memory::states::step_copies;
 use crate::memory::{StageEstimate, peak};
@@ -20,8 +21,8 @@ use crate::parallel::schedule::Moment;
 use crate::parallel::stages::Chunk;
 use crate::source::{
     ATTENTION_MASK, BRIDGE_COMMUNICATOR, CUDA_GRAPHS, DEFERRED_WGRAD, DELAYED_WGRAD, FSDP_GATHER,
-    FSDP_REDUCE, INPUT_TENSOR, RECOMPUTE, SCHEDULES, Source, TORCH_FSDP2_GATHER,
-    TORCH_FSDP2_REDUCE,
+    FSDP_REDUCE, GRAPH_BUFFERS, GRAPH_WARMUP, INPUT_TENSOR, RECOMPUTE, SCHEDULES, Source,
+    TORCH_FSDP2_GATHER, TORCH_FSDP2_REDUCE,
 };
 use crate::units::{Bytes, multiply};
 use terms::{Term, Terms};
@@ -46,7 +47,12 @@ pub(super) fn lines(stages: &Stages<'_>, pp_rank: u32, held: &StageEstimate) -> 
         at_moment(stages, place, &replay, &moment, &mut terms);
         let copies = stages.optimizer_copies(&stages.rules.held(&held.parameters()));
         let beside = stages.beside(pp_rank, graph_phase, &copies);
-        let what = "last inputs and fp32 gradients of the iteration before the capture";
+        let local = stages.m.args.cuda_graph_impl == CudaGraphImpl::Local;
+        let what = if local {
+            "last inputs of the passes before the capture, and their gradients"
+        } else {
+            "last inputs and fp32 gradients of the iteration before the capture"
+        };
         terms.plain(what, TRANSIENT, beside.0, 1, CUDA_GRAPHS);
     }
     Bucket::ALL
@@ -249,6 +255,14 @@ impl Itemised<'_> {
             ("received input", SCHEDULES)
         };
         terms.plain(what, RESIDUAL, p.received_kept, times, source);
+        let what = "static inputs and outputs of CUDA graphs";
+        terms.plain(
+            what,
+            RESIDUAL,
+            p.captured_before(blocks),
+            times,
+            GRAPH_BUFFERS,
+        );
         // All blocks of a kind keep the same, so each kind is looked through once.
         let on_host = p.on_host(blocks);
         let blocks = p.blocks.get(..blocks).unwrap_or(&p.blocks);
@@ -391,6 +405,7 @@ impl Itemised<'_> {
         if block.group.is_none() && (forward || p.prefetched_beside(block) > 0) {
             self.prefetched(terms);
         }
+        self.captured(peak, terms);
         if peak.pass == Pass::Forward {
             self.mask(TRANSIENT, p.passing_mask, 1, terms);
             self.kept(peak.block, 1, terms);
@@ -441,6 +456,27 @@ impl Itemised<'_> {
             );
         }
         terms.plain("recomputed output", TRANSIENT, p.residual, outer, RECOMPUTE);
+    }
+
+    /// What the capture of the local CUDA graph at work holds beside its tape.
+    fn captured(&self, peak: &ChunkPeak, terms: &mut Terms) {
+        let capture = self.passes.capture(peak.block);
+        if peak.pass != Pass::Forward {
+            let what = "static outputs while their backward graph is captured";
+            terms.plain(what, TRANSIENT, capture.backward, 1, GRAPH_BUFFERS);
+            return;
+        }
+        let what = "main gradients of the layer, copied";
+        terms.plain(what, TRANSIENT, capture.gradients, 1, GRAPH_WARMUP);
+        if peak.peak.op == BEFORE_CAPTURE.op {
+            let what = "passes of the layer before its capture";
+            terms.plain(what, TRANSIENT, capture.warmup, 1, GRAPH_WARMUP);
+            let what = "static input of its graph";
+            terms.plain(what, TRANSIENT, capture.input, 1, GRAPH_BUFFERS);
+        } else {
+            let what = "inputs and outputs of the passes before the capture";
+            terms.plain(what, TRANSIENT, capture.variables, 1, GRAPH_WARMUP);
+        }
     }
 
     /// What the recomputed layers below the one at work keep.

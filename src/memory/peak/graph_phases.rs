@@ -79,8 +79,14 @@ impl<'s> PhaseMemory<'s> {
     /// The memory at a moment of the job.
     fn at(&self, moment: JobMoment) -> AtMoment {
         let captures = self.graph_phase == GraphPhase::Capture;
-        // The first step comes after a capture without iterations before it.
-        let cold = captures && self.m.args.cuda_graph_warmup_steps == 0;
+        // The first step comes after a capture in the first iteration, or before it.
+        let local = self.m.args.cuda_graph_impl == CudaGraphImpl::Local;
+        let first = if local {
+            moment != JobMoment::FirstIterationAfterResume
+        } else {
+            self.m.args.cuda_graph_warmup_steps == 0
+        };
+        let cold = captures && first;
         let stepped = moment != JobMoment::SkippedSteps && !cold;
         let states: Bytes = self.standing.iter().copied().sum();
         let made_by_step = states.saturating_sub(sum(&self.without_first_step()));
@@ -157,6 +163,9 @@ impl Stages<'_> {
         if self.graphs.is_none() {
             return self.need(pp_rank, GraphPhase::Plain, moment);
         }
+        if self.captures_within_an_iteration() {
+            return self.estimate_with_local_graphs(pp_rank, moment);
+        }
         let replays = matches!(
             moment,
             JobMoment::LaterIteration
@@ -210,9 +219,14 @@ impl Stages<'_> {
         most
     }
 
-    /// Whether steps come before the capture.
+    /// Whether graphs are captured within an iteration, and not between two.
+    pub(super) fn captures_within_an_iteration(&self) -> bool {
+        self.m.args.cuda_graph_impl == CudaGraphImpl::Local
+    }
+
+    /// Whether iterations come before the capture.
     fn warms_up(&self) -> bool {
-        self.m.args.cuda_graph_warmup_steps > 0
+        !self.captures_within_an_iteration() && self.m.args.cuda_graph_warmup_steps > 0
     }
 
     /// What a stage without CUDA graphs, paged stash and overlapping passes needs in later iterations: the bytes of
@@ -298,6 +312,8 @@ impl Stages<'_> {
     /// The static tensors of graphs, once they are captured.
     pub(crate) fn graph_buffers(&self, pp_rank: u32, graph_phase: GraphPhase) -> Vec<Buffer> {
         match (&self.graphs, graph_phase) {
+            // Local graphs have theirs in their pool.
+            _ if self.captures_within_an_iteration() => Vec::new(),
             (Some(_), GraphPhase::Capture | GraphPhase::Replay) => {
                 let replay = self.replay(pp_rank, GraphPhase::Capture);
                 graphs::buffers(
@@ -310,9 +326,13 @@ impl Stages<'_> {
         }
     }
 
-    /// What earlier iterations leave beside the capture.
+    /// What earlier iterations, or the passes before, leave beside the capture.
     pub(crate) fn beside(&self, pp_rank: u32, graph_phase: GraphPhase, copies: &Copies) -> Bytes {
-        if graph_phase == GraphPhase::Capture && self.warms_up() {
+        if graph_phase == GraphPhase::Capture && self.captures_within_an_iteration() {
+            self.replay(pp_rank, GraphPhase::BeforeCapture)
+                .totals
+                .idle()
+        } else if graph_phase == GraphPhase::Capture && self.warms_up() {
             self.replay(pp_rank, GraphPhase::Replay).totals.idle() + copies.kept
         } else {
             Bytes::ZERO
@@ -320,10 +340,9 @@ impl Stages<'_> {
     }
 }
 
-/// Whether Transformer Engine captures layers of a module. In one that is not trained nothing is.
+/// Whether layers of a module are captured. In one that is not trained nothing is.
 pub(crate) fn captures(m: &Module) -> bool {
     let trained = m.io.is_language() || !m.args.frozen;
-    let graphs = m.args.cuda_graph_impl == CudaGraphImpl::TransformerEngine;
     let captured = |spec| Capture::of(m, spec).is_some();
-    trained && graphs && LayerSpec::all(m).into_iter().any(captured)
+    trained && LayerSpec::all(m).into_iter().any(captured)
 }

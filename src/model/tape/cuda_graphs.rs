@@ -6,7 +6,7 @@ use core::ops::Range;
 use super::{ActivationTensor, AutogradTape, Gradient, Op, Section, TensorId, UseKind};
 use crate::config::choices::{CudaGraphImpl, CudaGraphModule};
 use crate::config::job::Module;
-use crate::model::layer_spec::LayerSpec;
+use crate::model::layer_spec::{LayerSpec, Mixer, Mlp};
 use crate::model::tensor::Shape;
 
 /// Where a layer's graph may begin or end.
@@ -34,12 +34,36 @@ pub(crate) struct Capture {
 }
 
 impl Capture {
-    /// What Transformer Engine captures of a layer (`_layer_is_graphable`); no modules are the whole layer.
+    /// What the graph of a layer captures, if it has one; no modules are the whole layer.
     pub(crate) fn of(m: &Module, spec: LayerSpec) -> Option<Self> {
-        use CudaGraphModule as M;
-        if m.args.cuda_graph_impl != CudaGraphImpl::TransformerEngine {
-            return None;
+        match m.args.cuda_graph_impl {
+            CudaGraphImpl::TransformerEngine => Self::of_transformer_engine(m, spec),
+            CudaGraphImpl::Local => Self::local(m, spec),
+            CudaGraphImpl::None | CudaGraphImpl::FullIteration => None,
         }
+    }
+
+    /// `cuda_graph_impl` local captures whole layers: in a GPT, where a module of theirs is chosen
+    /// (`TransformerLayer.create_mcore_cudagraph_manager`), its routed experts aside; in a hybrid model each layer is one
+    /// module. EP overlap calls parts of layers, and never the layers with their graphs.
+    fn local(m: &Module, spec: LayerSpec) -> Option<Self> {
+        let modules = m.args.cuda_graph_modules;
+        let of_mixer = |mixer: Mixer| modules.contains(mixer.cuda_graph_module());
+        let of_mlp = match spec.mlp {
+            None => false,
+            Some(Mlp::Dense) => modules.contains(CudaGraphModule::Mlp),
+            Some(Mlp::Moe(_)) => m.hybrid.is_some() && modules.contains(CudaGraphModule::Moe),
+        };
+        let captured = modules.is_empty() || of_mlp || spec.mixer.is_some_and(of_mixer);
+        (captured && !m.args.overlap_moe_expert_parallel_comm).then_some(Self {
+            from: Point::Start,
+            until: Point::Layer,
+        })
+    }
+
+    /// What Transformer Engine captures of a layer (`_layer_is_graphable`).
+    fn of_transformer_engine(m: &Module, spec: LayerSpec) -> Option<Self> {
+        use CudaGraphModule as M;
         let modules = m.args.cuda_graph_modules;
         let moe = spec.experts().is_some();
         let attention = spec
@@ -85,6 +109,18 @@ impl AutogradTape {
     pub(crate) fn ends_at(&self) -> Option<Point> {
         let until = self.capture.map(|capture| capture.until);
         until.filter(|until| *until != Point::Layer)
+    }
+
+    /// Whether one graph captures all of it.
+    pub(crate) fn is_captured_whole(&self) -> bool {
+        matches!(self.graphs.as_slice(), [graph] if *graph == (0..self.ops.len()))
+    }
+
+    /// The same where checkpointed modules keep what they save: within a capture they run as they are, apart from those whose
+    /// output is discarded (`tensor_parallel.checkpoint`).
+    pub(crate) fn without_checkpoints(mut self) -> Self {
+        self.sections.retain(|section| !section.discards.is_empty());
+        self
     }
 
     /// Bytes of its output, if that lies in the pool of a graph.

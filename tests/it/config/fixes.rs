@@ -362,6 +362,9 @@ fn more_cases() -> Vec<(Json, Json)> {
             "bf16": true, "moe_token_dispatcher_type": "alltoall", "overlap_moe_expert_parallel_comm": true,
             "cuda_graph_impl": "transformer_engine"}),
         ),
+        experts(
+            json!({"cuda_graph_impl": "local", "cuda_graph_modules": "mlp", "moe_layer_freq": 2}),
+        ),
         experts(json!({"delay_wgrad_compute": true})),
         experts(json!({"delay_wgrad_compute": true, "transformer_impl": "local"})),
         delayed(json!({"gradient_accumulation_fusion": false, "cuda_graph_modules": "attn"})),

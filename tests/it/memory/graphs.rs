@@ -60,6 +60,7 @@ fn every_layer_in_flight_has_static_inputs() {
     assert_eq!(added(&sixteen), 4 * STREAM + 2 * STREAM);
     // Nothing is captured.
     assert_eq!(added(&json!({"cuda_graph_modules": ["mlp"]})), 0);
+    // Local graphs have static tensors in their pool alone.
     assert_eq!(added(&json!({"cuda_graph_impl": "local"})), 0);
 }
 

@@ -1,0 +1,39 @@
+//! Settings that Megatron accepts and that are modelled, but not together.
+
+use super::NotModelled;
+use crate::config::choices::{CudaGraphImpl, CudaGraphModule, SoftwareStack};
+use crate::config::job::Module;
+
+/// The marks that the settings of modules make.
+pub(crate) fn marks(modules: &[Module]) -> Vec<NotModelled> {
+    let reasons = modules.iter().filter_map(local_graphs);
+    let mark = |reason| NotModelled::new("cuda_graph_impl", reason);
+    reasons.map(mark).collect()
+}
+
+/// What is not known of local CUDA graphs beside the other settings of a module.
+fn local_graphs(m: &Module) -> Option<&'static str> {
+    let a = &m.args;
+    if a.cuda_graph_impl != CudaGraphImpl::Local || a.overlap_moe_expert_parallel_comm {
+        return None;
+    }
+    let has = |module| a.cuda_graph_modules.contains(module);
+    let router = has(CudaGraphModule::MoeRouter) || has(CudaGraphModule::MoePreprocess);
+    let torch_only = matches!(
+        a.software_stack,
+        SoftwareStack::TorchOnly | SoftwareStack::RocmTorchOnly
+    );
+    if m.hybrid.is_some() && m.moe.is_some() && router {
+        Some(
+            "local graphs of a router and of what follows its experts, which run between them without graphs",
+        )
+    } else if a.use_megatron_fsdp || a.use_torch_fsdp2 {
+        Some("parameters that are gathered and gradients that are reduced within local graphs")
+    } else if a.fine_grained_activation_offloading {
+        Some("activations that are offloaded beside local graphs")
+    } else if torch_only {
+        Some("without Transformer Engine the inputs and outputs of local graphs stay in their pool")
+    } else {
+        None
+    }
+}

@@ -444,7 +444,7 @@ fields! {
     cuda_graph_impl: CudaGraphImpl = Field::choice(CudaGraphImpl::NAMES, "none").at(Kernels, All, "cg", "CUDA graphs").also(&["enable_cuda_graph", "external_cuda_graph"]);
     /// What graphs of layers capture; nothing chosen is whole layers.
     cuda_graph_modules: NameSet<CudaGraphModule> = Field::set(CudaGraphModule::NAMES, "").at(Kernels, All, "cgmod", "Captured modules").also(&["cuda_graph_scope"]).relevant_if(CudaGraphs);
-    /// Iterations before graphs are captured. Their passes need what they need without graphs, and count for the peak.
+    /// Iterations before graphs are captured. Their passes need what they need without graphs, and count for the peak. With cuda_graph_impl local these are passes of each layer before its capture, in the first iteration.
     cuda_graph_warmup_steps: u64 = Field::int(0, 1_000_000, 3).at(Kernels, All, "cgwarm", "Iterations before capture").unit("iterations").relevant_if(CudaGraphs);
 
     // Linear attention

@@ -46,6 +46,14 @@ pub(super) struct Overrides {
 }
 
 impl Overrides {
+    /// A field that two sections have under its own name.
+    fn in_sections(&mut self, sections: [&str; 2], argument: &Argument) {
+        for section in sections {
+            let key = [section, ".", argument.id.field().name].concat();
+            self.settings.extend(setting(&key, argument, false));
+        }
+    }
+
     fn add(&mut self, key: &str, word: OverrideValue) {
         self.settings.push((key.to_owned(), word));
     }
@@ -251,11 +259,8 @@ pub(super) fn overrides_of(settings: &Settings) -> Overrides {
                     );
                 }
             }
-            FieldId::seq_length => {
-                for key in ["model.seq_length", "dataset.seq_length"] {
-                    all.settings.extend(setting(key, &argument, false));
-                }
-            }
+            FieldId::delay_wgrad_compute => all.in_sections(["model", "ddp"], &argument),
+            FieldId::seq_length => all.in_sections(["model", "dataset"], &argument),
             id if id.field().group == Group::Adapters => all.adapters(settings, &argument),
             id if is_fsdp_dtype(id) && argument.words() == ["auto"] => all.own_dtype(&argument),
             _ => match bridge::key_of(argument.destination) {

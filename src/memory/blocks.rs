@@ -132,16 +132,22 @@ impl<'a> CompiledTapes<'a> {
     }
 
     fn compiled(&self, tape: Arc<AutogradTape>) -> CompiledTape {
-        let local = self.sizes.m.args.cuda_graph_impl == CudaGraphImpl::Local;
-        let part = |part| Arc::new(Arc::unwrap_or_clone(tape.clone()).part(part));
+        let m = self.sizes.m;
+        let owned = || Arc::unwrap_or_clone(tape.clone());
+        let local = m.args.cuda_graph_impl == CudaGraphImpl::Local;
         let tape = match self.graph_phase {
             GraphPhase::Plain | GraphPhase::BeforeCapture => tape,
-            // In the pool of local graphs lies all that their layers make.
-            GraphPhase::Capture if local && tape.is_captured_whole() => {
-                Arc::new(Arc::unwrap_or_clone(tape).without_checkpoints())
+            GraphPhase::Capture => {
+                let captured = owned().without_checkpoints(!local && m.is_quantized());
+                // In the pool of local graphs lies all that their layers make.
+                let whole = local && captured.is_captured_whole();
+                Arc::new(if whole {
+                    captured
+                } else {
+                    captured.part(Part::Inside)
+                })
             }
-            GraphPhase::Capture => part(Part::Inside),
-            GraphPhase::Replay => part(Part::Outside),
+            GraphPhase::Replay => Arc::new(owned().part(Part::Outside)),
         };
         let compiled = CompiledTape::new(tape, self.sizes.recompute_options);
         if self.plain.is_some() {

@@ -157,18 +157,6 @@ impl<'t> ChunkProfile<'t> {
             fsdp,
             ..Self::default()
         };
-        let defers = m.io.is_language() && m.args.defer_embedding_wgrad_compute;
-        if chunk.output && defers && !alone {
-            let (shape, width) = deferred_logits(tapes.sizes());
-            // MTP depths share the output layer, and the limit counts their calls too.
-            let calls = u64::from(chunk.mtp) + 1;
-            let one = block(multiply(shape.elements(), width)).saturating_add(residual);
-            passes.deferred = multiply(one, calls);
-            passes.deferrals = match m.args.wgrad_deferral_limit {
-                0 => u64::MAX,
-                limit => limit.div_ceil(calls),
-            };
-        }
         let recomputed = blocks.iter().any(|s| s.group.is_some());
         let masked = (chunk.embedding || chunk.output) && (!alone || local);
         let mask = if masked && m.args.create_attention_mask_in_dataloader {
@@ -179,6 +167,9 @@ impl<'t> ChunkProfile<'t> {
         passes.kept_mask = if recomputed { mask } else { 0 };
         passes.passing_mask = mask - passes.kept_mask;
         passes.residual = residual;
+        if chunk.output && !alone {
+            passes.defer(m, tapes, chunk);
+        }
         passes.distributed = m.args.distribute_saved_activations && !m.sequence_parallel;
         passes.input_kept = if passes.distributed {
             block(residual / m.tp.max(1))
@@ -238,6 +229,22 @@ impl<'t> ChunkProfile<'t> {
         passes.pool = passes.pool_peak();
         passes.backward = passes.backward_peak(retained);
         passes
+    }
+
+    /// What the output layer's deferred weight gradients wait with, if it defers them.
+    fn defer(&mut self, m: &Module, tapes: &CompiledTapes<'_>, chunk: &Chunk) {
+        if !m.io.is_language() || !m.args.defer_embedding_wgrad_compute {
+            return;
+        }
+        let (shape, width) = deferred_logits(tapes.sizes());
+        // MTP depths share the output layer, and the limit counts their calls too.
+        let calls = u64::from(chunk.mtp) + 1;
+        let one = block(multiply(shape.elements(), width)).saturating_add(self.residual);
+        self.deferred = multiply(one, calls);
+        self.deferrals = match m.args.wgrad_deferral_limit {
+            0 => u64::MAX,
+            limit => limit.div_ceil(calls),
+        };
     }
 
     /// The sizes of the chunk.

@@ -45,13 +45,13 @@ pub(crate) fn captures(
         block.is_some_and(|block| block.compiled.tape.is_captured_whole())
     };
     let mut known: Vec<(BlockKind, BlockCapture)> = Vec::new();
-    let mut of_kind = |kind| match known.iter().find(|(of, _)| *of == kind) {
-        Some((_, capture)) => *capture,
-        None => {
-            let capture = passes_before(m, tapes, kind, residual);
-            known.push((kind, capture));
-            capture
+    let mut of_kind = |kind| {
+        if let Some((_, capture)) = known.iter().find(|(of, _)| *of == kind) {
+            return *capture;
         }
+        let capture = passes_before(m, tapes, kind, residual);
+        known.push((kind, capture));
+        capture
     };
     let captures = blocks.iter().enumerate().map(|(index, block)| {
         let graphs = block.compiled.tape.graphs.len() as u64;

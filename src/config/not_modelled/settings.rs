@@ -1,7 +1,9 @@
 //! Settings that Megatron accepts and that are modelled, but not together.
 
 use super::NotModelled;
-use crate::config::choices::{CudaGraphImpl, CudaGraphModule, SoftwareStack};
+use crate::config::choices::{
+    CudaGraphImpl, CudaGraphModule, RecomputeGranularity, RecomputeModule, SoftwareStack,
+};
 use crate::config::job::Module;
 
 /// The marks that the settings of modules make.
@@ -19,6 +21,13 @@ fn local_graphs(m: &Module) -> Option<&'static str> {
     }
     let has = |module| a.cuda_graph_modules.contains(module);
     let router = has(CudaGraphModule::MoeRouter) || has(CudaGraphModule::MoePreprocess);
+    let selective = a.recompute_granularity == Some(RecomputeGranularity::Selective);
+    let by_te = [
+        RecomputeModule::Mlp,
+        RecomputeModule::Moe,
+        RecomputeModule::SharedExperts,
+    ];
+    let checkpointed = selective && by_te.into_iter().any(|m| a.recompute_modules.contains(m));
     let torch_only = matches!(
         a.software_stack,
         SoftwareStack::TorchOnly | SoftwareStack::RocmTorchOnly
@@ -31,6 +40,8 @@ fn local_graphs(m: &Module) -> Option<&'static str> {
         Some("parameters that are gathered and gradients that are reduced within local graphs")
     } else if a.fine_grained_activation_offloading {
         Some("activations that are offloaded beside local graphs")
+    } else if m.is_quantized() && checkpointed {
+        Some("modules that Transformer Engine's checkpoint recomputes within local graphs")
     } else if torch_only {
         Some("without Transformer Engine the inputs and outputs of local graphs stay in their pool")
     } else {

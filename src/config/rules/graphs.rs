@@ -16,6 +16,7 @@ pub(super) const RULES: &[Rule] = &[
     rule("graphs_exclude", exclude_full_recompute),
     rule("graphs_exclude", exclude_recompute_modules),
     rule("graphs_exclude", exclude_offload_modules),
+    rule("graphs_recompute", checkpoints_in_graphs),
 ];
 
 /// Whether layers are captured one by one.
@@ -59,14 +60,14 @@ fn cuda_graph_modules(d: &Draft<'_>) -> Option<Violation> {
     let alltoall = a.moe_token_dispatcher_type == TokenDispatcher::AllToAll;
     let experts = a.num_experts.is_some_and(|n| n > 1);
     let local = a.cuda_graph_impl == Impl::Local;
-    let routes = router || local && preprocess;
+    let captures_router = router || local && preprocess;
     // `TransformerLayer.create_mcore_cudagraph_manager`: a chosen attention takes the whole layer before its MLP is asked for.
     let whole = local && has(M::Mlp) && !has(M::Attn) && a.hybrid_layer_pattern.is_none();
-    let why = if moe && routes {
+    let why = if moe && captures_router {
         "moe excludes moe_router"
     } else if te && preprocess && !router {
         "moe_preprocess needs moe_router"
-    } else if !experts && (moe || routes) {
+    } else if !experts && (moe || captures_router) {
         "moe and moe_router need num_experts"
     } else if experts && every_layer && has(M::Mlp) {
         "mlp needs dense layers, and every layer is a MoE layer"
@@ -127,6 +128,30 @@ fn exclude_recompute_modules(d: &Draft<'_>) -> Option<Violation> {
         Violation::error(&[F::cuda_graph_impl, F::recompute_modules], message)
             .fix(F::cuda_graph_impl, Default),
     )
+}
+
+/// `tensor_parallel.checkpoint` runs a module as it is while a graph is captured. In fp8 Transformer Engine checkpoints all
+/// modules but core attention.
+fn checkpoints_in_graphs(d: &Draft<'_>) -> Option<Violation> {
+    if !layered(d) {
+        return None;
+    }
+    let has = |module| captures_within(d, module);
+    let whole_gpt = d.args.cuda_graph_impl == Impl::Local && d.args.hybrid_layer_pattern.is_none();
+    let layer = has(M::Attn) || has(M::Mlp);
+    let kept = |module, captured| d.recomputes(module) && (captured || whole_gpt && layer);
+    let fp8 = d.args.fp8_format.is_some() || d.args.fp4_format.is_some();
+    let attention = kept(RecomputeModule::CoreAttn, has(M::Attn));
+    let others = kept(RecomputeModule::Mlp, has(M::Mlp))
+        || kept(
+            RecomputeModule::SharedExperts,
+            has(M::Moe) || has(M::MoeRouter),
+        );
+    (attention || !fp8 && others).then(|| {
+        let message = "within CUDA graphs of layers, recompute modules core_attn, mlp and shared_experts keep what they save";
+        Violation::warning(&[F::recompute_modules, F::cuda_graph_impl], message)
+            .fix(F::cuda_graph_impl, Default)
+    })
 }
 
 fn exclude_offload_modules(d: &Draft<'_>) -> Option<Violation> {

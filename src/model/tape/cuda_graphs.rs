@@ -4,7 +4,7 @@
 use core::ops::Range;
 
 use super::{ActivationTensor, AutogradTape, Gradient, Op, Section, TensorId, UseKind};
-use crate::config::choices::{CudaGraphImpl, CudaGraphModule};
+use crate::config::choices::{CudaGraphImpl, CudaGraphModule, RecomputeModule};
 use crate::config::job::Module;
 use crate::model::layer_spec::{LayerSpec, Mixer, Mlp};
 use crate::model::tensor::Shape;
@@ -116,10 +116,14 @@ impl AutogradTape {
         matches!(self.graphs.as_slice(), [graph] if *graph == (0..self.ops.len()))
     }
 
-    /// The same where checkpointed modules keep what they save: within a capture they run as they are, apart from those whose
-    /// output is discarded (`tensor_parallel.checkpoint`).
-    pub(crate) fn without_checkpoints(mut self) -> Self {
-        self.sections.retain(|section| !section.discards.is_empty());
+    /// The same where checkpointed modules keep what they save: within a capture `tensor_parallel.checkpoint` runs a module as
+    /// it is. Modules whose output is discarded (`CheckpointWithoutOutput`) run again all the same, and so do those that
+    /// Transformer Engine checkpoints: in fp8 all but core attention.
+    pub(crate) fn without_checkpoints(mut self, of_transformer_engine: bool) -> Self {
+        self.sections.retain(|section| {
+            let core_attention = section.module == Some(RecomputeModule::CoreAttn);
+            !section.discards.is_empty() || of_transformer_engine && !core_attention
+        });
         self
     }
 

@@ -365,6 +365,10 @@ fn more_cases() -> Vec<(Json, Json)> {
         experts(
             json!({"cuda_graph_impl": "local", "cuda_graph_modules": "mlp", "moe_layer_freq": 2}),
         ),
+        dense(
+            json!({"cuda_graph_impl": "transformer_engine", "recompute_granularity": "selective", "recompute_modules": "core_attn",
+            "attention_dropout": 0}),
+        ),
         experts(json!({"delay_wgrad_compute": true})),
         experts(json!({"delay_wgrad_compute": true, "transformer_impl": "local"})),
         delayed(json!({"gradient_accumulation_fusion": false, "cuda_graph_modules": "attn"})),

@@ -104,6 +104,20 @@ fn what_graphs_keep_lies_in_their_pool() {
 }
 
 #[test]
+fn checkpointed_modules_keep_what_they_save_in_graphs() {
+    let reserved = |change: &Json| {
+        let stage = stage(&job(&with(&graphs(&["attn", "mlp"]), change)));
+        stage.graphs + stage.total
+    };
+    let recompute = |module: &str| json!({"recompute_granularity": "selective", "recompute_modules": [module], "cuda_graph_warmup_steps": 0});
+    let without = reserved(&json!({"cuda_graph_warmup_steps": 0}));
+    assert_eq!(reserved(&recompute("core_attn")), without);
+    assert_eq!(reserved(&recompute("mlp")), without);
+    // Outputs that are discarded are not in the pool either.
+    assert!(reserved(&recompute("layernorm")) <= without);
+}
+
+#[test]
 fn the_peak_is_the_largest_of_a_jobs_life() {
     // A loss over a large vocabulary: no graph captures it.
     let loss = stage(&job(&with(

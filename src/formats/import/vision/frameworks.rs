@@ -136,7 +136,7 @@ fn roll(import: &Import, mut tower: VisionTower) -> Fate {
 /// NeMo-RL trains the model that Megatron-Bridge builds, and gives `freeze_config` to its `freeze`
 /// (`nemo_rl/models/megatron/setup.py`).
 fn nemo_rl(import: &Import, mut tower: VisionTower) -> Fate {
-    const KEYS: &[&str] = &[
+    const KEYS: [&str; 3] = [
         "freeze_language_model",
         "freeze_vision_model",
         "freeze_vision_projection",
@@ -144,15 +144,12 @@ fn nemo_rl(import: &Import, mut tower: VisionTower) -> Fate {
     if has_adapters(import) {
         return Fate::NotFollowed;
     }
-    let [language, vision, projection] = [0, 1, 2].map(|at| {
-        let key = KEYS.get(at).copied().unwrap_or_default();
-        is_on(import, key, false)
-    });
+    let [language, vision, projection] = KEYS.map(|key| is_on(import, key, false));
     tower.freeze(vision, projection);
     tower.language_frozen = language;
     if tower.is_qwen2_5() {
         tower.is_of_hugging_face(Recompute::Nothing);
     }
-    tower.honoured = KEYS;
+    tower.honoured = &KEYS;
     Fate::Built(tower)
 }

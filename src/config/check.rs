@@ -65,13 +65,11 @@ pub fn validate(raw: &RawJob) -> Checked {
     connect(&mut modules);
     let gpu_memory = gpu_memory(raw, &mut problems);
     let refused = problems.iter().any(Problem::is_error);
-    let mut marks = raw.not_modelled.clone();
-    marks.extend(not_modelled::marks(&modules));
     let config = (!refused && modules.len() == raw.module_count()).then_some(Config {
         world_size,
         gpu_memory,
+        not_modelled: not_modelled::marks(&raw.not_modelled, &modules),
         modules,
-        not_modelled: not_modelled::canonical(&marks),
     });
     Checked { config, problems }
 }

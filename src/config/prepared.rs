@@ -5,7 +5,7 @@ use super::draft::Draft;
 use super::fields::{Args, FieldId};
 use super::job::Config;
 use super::module_links::connect;
-use super::not_modelled::{self, NotModelled};
+use super::not_modelled;
 use super::parse::{Parsed, default_value};
 use super::problem::{Problem, Severity};
 use super::raw::RawJob;
@@ -22,7 +22,6 @@ pub struct Prepared {
     /// The custom pipeline layout; `None` where there is none, or its text is wrong.
     pipeline_layout: Option<PipelineLayout>,
     gpu_memory: Option<Bytes>,
-    not_modelled: Vec<NotModelled>,
 }
 
 impl Prepared {
@@ -41,7 +40,6 @@ impl Prepared {
             pipeline_layout: layout.and_then(|layout| layout.parse().ok()),
             args,
             gpu_memory: check::gpu_memory(raw, &mut problems),
-            not_modelled: not_modelled::canonical(&raw.not_modelled),
             raw: raw.clone(),
         })
     }
@@ -100,8 +98,8 @@ impl Prepared {
         Ok(Config {
             world_size,
             gpu_memory: self.gpu_memory,
+            not_modelled: not_modelled::marks(&self.raw.not_modelled, &modules),
             modules,
-            not_modelled: self.not_modelled.clone(),
         })
     }
 

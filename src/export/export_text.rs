@@ -3,8 +3,9 @@
 use thiserror::Error;
 
 use super::{EmbedView, ExportFormat, LinkForm, Refusal, links};
+use crate::config::check;
+use crate::config::not_modelled::{self, NotModelled};
 use crate::config::problem::Problem;
-use crate::config::{check, not_modelled};
 use crate::formats::state::{PresetRef, Setup, ShareState};
 use crate::memory::estimate;
 use crate::report::amount::{Scale, Unit};
@@ -53,11 +54,14 @@ pub fn export_text(
     let checked = check(&share.setup.job);
     let estimate = checked.config.as_ref().map(estimate);
     let result = checked.config.as_ref().zip(estimate.as_ref());
-    let marks = not_modelled::canonical(&share.setup.job.not_modelled);
+    let marks = match &checked.config {
+        Some(config) => config.not_modelled().to_vec(),
+        None => not_modelled::canonical(&share.setup.job.not_modelled),
+    };
     let marks = marks.as_slice();
     let label = || {
         let label = options.label.clone();
-        label.unwrap_or_else(|| default_label(&share.setup, checked.config.is_some()))
+        label.unwrap_or_else(|| default_label(&share.setup, checked.config.is_some(), marks))
     };
     let view = options.view.id();
     Ok(match format {
@@ -102,9 +106,9 @@ fn module_index(share: &ShareState, name: &str) -> Result<usize, ExportError> {
 }
 
 /// The default of [`ExportOptions::label`]. It says where the job has no number, or only that of another job.
-fn default_label(setup: &Setup, is_legal: bool) -> String {
+fn default_label(setup: &Setup, is_legal: bool, marks: &[NotModelled]) -> String {
     let name = preset_label(setup);
-    match verdict::headline(&setup.job.not_modelled) {
+    match verdict::headline(marks) {
         _ if !is_legal => format!("{name}: cannot run"),
         Some(headline) => format!("{name}. {headline}"),
         None => name,

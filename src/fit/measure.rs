@@ -26,6 +26,8 @@ pub struct Measured {
     pub gpu: Option<Bytes>,
     /// Whether the GPU has at least `high`: the job fits even with the largest overheads. False where no GPU is chosen.
     pub fits: bool,
+    /// Whether the job is marked with what is not modelled, so that these are the numbers of another one.
+    pub of_another_job: bool,
 }
 
 impl Measured {
@@ -41,6 +43,7 @@ impl Measured {
             worst: estimate.worst,
             gpu: config.gpu_memory(),
             fits: config.gpu_memory().is_some_and(|gpu| range.high <= gpu),
+            of_another_job: !config.not_modelled().is_empty(),
         })
     }
 

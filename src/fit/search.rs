@@ -184,6 +184,10 @@ impl MoveSearch {
             change.apply(&mut job, self.module);
         }
         let measured = Measured::of(&job)?;
+        // A change to what is not modelled makes nothing fit.
+        if measured.of_another_job && !self.now.of_another_job {
+            return None;
+        }
         let signed = |bytes: Bytes| i64::try_from(bytes.0).unwrap_or(i64::MAX);
         Some(Move {
             changes,

@@ -115,10 +115,11 @@ impl Sweep {
         }
     }
 
-    /// Whether the job is marked with what is not modelled, so that its numbers are those of another one.
+    /// Whether a job of the sweep is marked with what is not modelled, so that its numbers are those of another one.
     #[must_use]
-    pub const fn is_of_another_job(&self) -> bool {
-        !self.job.not_modelled.is_empty()
+    pub fn is_of_another_job(&self) -> bool {
+        let mut points = self.points.iter();
+        points.any(|point| point.memory.of_another_job)
     }
 
     /// The memory of the GPU; `None` where none is chosen, or no value is legal.

@@ -22,6 +22,9 @@ use crate::units::Bytes;
 /// search refuses such layouts too.
 const REFUSED_AT_RUN: [&str; 2] = ["microbatches_fill_group", "last_group"];
 
+/// Stands in place of a rule for combinations whose settings are not modelled together.
+const NOT_MODELLED: &str = "not_modelled";
+
 /// Which candidates are listed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Keep {
@@ -334,6 +337,9 @@ impl Walk<'_> {
         if let (None, Some(m)) = (&self.stages, config.modules().first()) {
             self.stages = Some(m.stages().clone());
         }
+        if self.is_of_another_job(&config) {
+            return Trial::Refused(last, NOT_MODELLED);
+        }
         if self.space.states_known_at(last)
             && nearest.is_some_and(|nearest| self.states_are_too_large(&config, &nearest))
         {
@@ -431,14 +437,20 @@ impl Walk<'_> {
             .problems
             .iter()
             .find(|p| refuses(p.severity, p.rule));
-        match refusing {
-            Some(problem) => Trial::Refused(last, problem.rule),
-            None => Trial::Legal(
-                checked
-                    .config
-                    .and_then(|config| self.candidate(at, &config)),
-            ),
+        match (refusing, checked.config) {
+            (Some(problem), _) => Trial::Refused(last, problem.rule),
+            (None, Some(config)) if self.is_of_another_job(&config) => {
+                Trial::Refused(last, NOT_MODELLED)
+            }
+            (None, config) => Trial::Legal(config.and_then(|config| self.candidate(at, &config))),
         }
+    }
+
+    /// Whether a combination has settings that are not modelled together, beyond what marks all of the space.
+    fn is_of_another_job(&self, config: &Config) -> bool {
+        let known = self.space.not_modelled();
+        let mut marks = config.not_modelled().iter();
+        marks.any(|mark| !known.contains(mark))
     }
 
     /// The first of `rules` that the job breaks. Its later axes do not have their values yet, so other rules do not count.

@@ -1,16 +1,17 @@
 //! Settings that Megatron accepts and that are modelled, but not together.
 
-use super::NotModelled;
+use super::{NotModelled, canonical};
 use crate::config::choices::{
     CudaGraphImpl, CudaGraphModule, RecomputeGranularity, RecomputeModule, SoftwareStack,
 };
 use crate::config::job::Module;
 
-/// The marks that the settings of modules make.
-pub(crate) fn marks(modules: &[Module]) -> Vec<NotModelled> {
+/// All marks of a job: those that it was given, and those that the settings of its modules make.
+pub(crate) fn marks(given: &[NotModelled], modules: &[Module]) -> Vec<NotModelled> {
     let reasons = modules.iter().filter_map(local_graphs);
-    let mark = |reason| NotModelled::new("cuda_graph_impl", reason);
-    reasons.map(mark).collect()
+    let of_settings = reasons.map(|reason| NotModelled::new("cuda_graph_impl", reason));
+    let marks: Vec<_> = given.iter().cloned().chain(of_settings).collect();
+    canonical(&marks)
 }
 
 /// What is not known of local CUDA graphs beside the other settings of a module.

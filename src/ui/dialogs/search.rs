@@ -356,13 +356,13 @@ pub(super) fn SearchDialog(
     });
     let space_error = Signal::derive(move || search.space.get().err().unwrap_or_default());
     let searchable = Memo::new(move |_| search.space.read().is_ok());
-    let marks = search.page.with_value(|page| {
-        let marks = page.setup.job.not_modelled.iter();
+    let marks = move || {
+        let space = search.space()?;
+        let marks = space.not_modelled().iter();
         let marks = marks.map(|mark| format!("Estimates of other jobs: {mark}."));
-        marks
-            .map(|mark| view! { <p class="not-this-job">{mark}</p> })
-            .collect_view()
-    });
+        let rows = marks.map(|mark| view! { <p class="not-this-job">{mark}</p> });
+        Some(rows.collect_view())
+    };
     let slice = Memo::new(move |_| search.found.read().slice.clone());
     let about = move || search.space().map(|space| about(&space));
     let size = move || search.space().map(|space| size(&space));

@@ -11,16 +11,23 @@ use crate::ui::state::State;
 #[component]
 pub(super) fn Marks() -> impl IntoView {
     let state = expect_context::<State>();
-    // Only the page lets its reader remove marks: an embed's reader sees what its author chose, and has the link below.
-    let removable = use_context::<OpenDialog>().is_some();
-    let marks = Memo::new(move |_| state.setup.read().job.not_modelled.clone());
+    // Only the page lets its reader remove marks: an embed's reader sees what its author chose, and has the link below. What
+    // settings mark goes with the settings.
+    let is_page = use_context::<OpenDialog>().is_some();
+    let removable = move |mark: &NotModelled| {
+        is_page && untrack(|| state.setup.read().job.not_modelled.contains(mark))
+    };
+    let marks = Memo::new(move |_| match &state.checked.read().config {
+        Some(config) => config.not_modelled().to_vec(),
+        None => state.setup.read().job.not_modelled.clone(),
+    });
     view! {
         <Show when=move || !marks.read().is_empty()>
             <ul class="marks" data-testid="not-modelled" aria-label="Not modelled">
                 <For each=move || marks.get() key=|mark| mark.to_string() let:mark>
                     <li>
                         <p>{mark.to_string()}</p>
-                        {removable.then(|| view! { <RemoveButton mark=mark.clone() /> })}
+                        {removable(&mark).then(|| view! { <RemoveButton mark=mark.clone() /> })}
                     </li>
                 </For>
             </ul>

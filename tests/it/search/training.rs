@@ -101,3 +101,21 @@ fn adapters_alone_come_after_all_that_train_every_weight_and_fit() {
     assert!(adapters.is_sorted(), "{adapters:?}");
     assert!(adapters.contains(&true) && adapters.contains(&false));
 }
+
+/// Local CUDA graphs are known of jobs without Megatron FSDP.
+#[test]
+fn ways_that_are_not_modelled_beside_the_other_settings_are_left_out() {
+    let job = visit(&format!("{LINK};cg=local")).state.setup.job;
+    let space = Space::new(&job, &vary(&[Axis::Training])).unwrap();
+    let found = all(&space);
+    let ways = found.candidates.iter().map(|c| training(&space, c));
+    let ways: Vec<Training> = ways.collect();
+    assert!(ways.contains(&Training::Full), "{ways:?}");
+    let fsdp = |way: &Training| matches!(way, Training::Fsdp(_));
+    assert!(!ways.iter().any(fsdp), "{ways:?}");
+    let left_out = found
+        .refused
+        .iter()
+        .find(|(rule, _)| rule == "not_modelled");
+    assert_eq!(left_out.map(|(_, count)| *count), Some(4));
+}

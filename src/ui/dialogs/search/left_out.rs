@@ -6,7 +6,8 @@ use crate::report::amount::grouped;
 use crate::search::Slice;
 
 /// What rules that layouts meet ask for, by the rule's id. Other rules are shown by their ids.
-const RULES: [(&str, &str); 25] = [
+const RULES: [(&str, &str); 26] = [
+    ("not_modelled", "their settings are not modelled together"),
     ("fsdp_pipeline", "Megatron FSDP has no pipeline stages"),
     ("stages", "the layers do not fall into that many stages"),
     ("vpp_twice", "virtual stages are given another way"),

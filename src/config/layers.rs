@@ -143,6 +143,8 @@ pub struct Layer {
 pub struct Layers {
     decoder: Vec<Layer>,
     mtp: Vec<Layer>,
+    /// The decoder's layers, each once however many are like it.
+    distinct: Vec<Layer>,
 }
 
 impl Layers {
@@ -155,10 +157,10 @@ impl Layers {
                     .map(|(number, symbol)| Layer::of_symbol(a, symbol, number))
                     .collect()
             };
-            return Self {
-                decoder: layers(&mut pattern.layers()),
-                mtp: layers(&mut pattern.mtp().iter().copied()),
-            };
+            return Self::new(
+                layers(&mut pattern.layers()),
+                layers(&mut pattern.mtp().iter().copied()),
+            );
         }
         let decoder: Vec<Layer> = (0..a.num_layers).map(|index| of_gpt(a, index)).collect();
         // Every MTP depth of a `GPTModel` repeats its last layer, with a number of its own.
@@ -173,8 +175,22 @@ impl Layers {
                 layer
             }
         });
-        let mtp = mtp.into_iter().collect();
-        Self { decoder, mtp }
+        Self::new(decoder, mtp.into_iter().collect())
+    }
+
+    fn new(decoder: Vec<Layer>, mtp: Vec<Layer>) -> Self {
+        let mut distinct = Vec::new();
+        let runs = decoder.chunk_by(|one, next| one == next);
+        for layer in runs.filter_map(<[Layer]>::first) {
+            if !distinct.contains(layer) {
+                distinct.push(*layer);
+            }
+        }
+        Self {
+            decoder,
+            mtp,
+            distinct,
+        }
     }
 
     /// Changes the MTP layer of a `GPTModel` to what it is in a chunk without decoder layers. There Megatron-LM has no
@@ -215,20 +231,20 @@ impl Layers {
     /// Whether any layer of the decoder has this mixer.
     #[must_use]
     pub fn has_mixer(&self, mixer: Mixer) -> bool {
-        self.decoder.iter().any(|layer| layer.mixer == Some(mixer))
+        self.distinct.iter().any(|layer| layer.mixer == Some(mixer))
     }
 
     /// Whether any layer of the decoder or of an MTP depth has sparse attention.
     #[must_use]
     pub fn has_sparse_attention(&self) -> bool {
         let sparse = |layer: &Layer| matches!(layer.mixer, Some(Mixer::SparseAttention { .. }));
-        self.decoder.iter().chain(&self.mtp).any(sparse)
+        self.distinct.iter().chain(&self.mtp).any(sparse)
     }
 
     /// Whether any layer of the decoder has this kind of MLP.
     #[must_use]
     pub fn has_mlp(&self, mlp: MlpKind) -> bool {
-        self.decoder.iter().any(|layer| layer.mlp == Some(mlp))
+        self.distinct.iter().any(|layer| layer.mlp == Some(mlp))
     }
 }
 

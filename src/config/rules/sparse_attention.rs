@@ -180,6 +180,10 @@ fn mtp(d: &Draft<'_>) -> Option<Violation> {
 /// A layer without an indexer uses what a layer before it in the same chunk has picked
 /// (`_validate_dsa_index_share_pipeline_split`).
 pub(super) fn stages(d: &Draft<'_>, layout: &StageLayout) -> Option<Violation> {
+    let without_indexer = Mixer::SparseAttention { indexer: false };
+    if !d.layers.has_mixer(without_indexer) {
+        return None;
+    }
     let layers = d.layers.decoder();
     let has = |number: u64, indexer: bool| {
         let index = usize::try_from(number.checked_sub(1)?).ok()?;

@@ -84,7 +84,7 @@ fn expert_grid(d: &Draft<'_>) -> Option<Violation> {
         return None;
     }
     let divides = |ep: u64| d.args.num_experts.is_none_or(|n| n.is_multiple_of(ep));
-    let expert_sizes = near_matches(d.ep, 4096, 3, &|ep| {
+    let expert_sizes = near_matches(d.ep, stage.min(4096), 3, &|ep| {
         divides(ep) && stage.is_multiple_of(d.etp.saturating_mul(ep))
     });
     let tensor_sizes = near_matches(d.etp, 64, 2, &|etp| {

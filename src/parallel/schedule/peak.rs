@@ -236,16 +236,14 @@ impl Walk<'_> {
         until.max().unwrap_or(0)
     }
 
-    /// The bytes that chunks without a live microbatch hold, other than the two chunks whose passes run.
+    /// The bytes that chunks without a live microbatch hold, other than the two chunks whose passes run. Microbatches enter the
+    /// last chunk last and leave it first, so that these are the last chunks.
     fn idle(&self, (done, at_work): Idle) -> u128 {
-        let mut sum = 0;
         let live = self.schedule.order.live(done.0, done.1);
-        for (chunk, weight) in (0..self.schedule.num_chunks()).zip(self.chunks) {
-            if weight.idle > 0 && !at_work.contains(&chunk) && live.of(chunk) == 0 {
-                sum += u128::from(weight.idle);
-            }
-        }
-        sum
+        let chunks = (0..self.schedule.num_chunks()).zip(self.chunks);
+        let idle = chunks.rev().take_while(|(chunk, _)| live.of(*chunk) == 0);
+        let others = idle.filter(|(chunk, _)| !at_work.contains(chunk));
+        others.map(|(_, weight)| u128::from(weight.idle)).sum()
     }
 
     /// The bytes that the last of `backward` backward passes leaves behind: until the next one ends, and until the next one

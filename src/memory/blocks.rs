@@ -47,7 +47,7 @@ pub(crate) struct BlockTapes {
     /// By whether a chunk has MTP depths, of which it has all or none, and by whether it has the output layer.
     heads: [[OnceCell<CompiledTape>; 2]; 2],
     /// The totals of chunks, by the number of their shape and by whether the gradient of their output is retained.
-    chunks: RefCell<Vec<[Option<ChunkTotals>; 2]>>,
+    chunks: RefCell<Vec<[Option<Rc<ChunkTotals>>; 2]>>,
 }
 
 /// The tapes of the distinct blocks of a module before anything is recomputed or offloaded.
@@ -173,14 +173,15 @@ impl<'a> CompiledTapes<'a> {
         shape: usize,
         retained: bool,
         profile: impl FnOnce() -> ChunkTotals,
-    ) -> ChunkTotals {
+    ) -> Rc<ChunkTotals> {
         let mut known = self.tapes.chunks.borrow_mut();
         if known.len() <= shape {
-            known.resize(shape + 1, [None; 2]);
+            known.resize_with(shape + 1, Default::default);
         }
+        let profile = || Rc::new(profile());
         match known.get_mut(shape) {
-            Some([_, totals]) if retained => *totals.get_or_insert_with(profile),
-            Some([totals, _]) => *totals.get_or_insert_with(profile),
+            Some([_, totals]) if retained => totals.get_or_insert_with(profile).clone(),
+            Some([totals, _]) => totals.get_or_insert_with(profile).clone(),
             None => profile(),
         }
     }
@@ -321,12 +322,12 @@ pub(super) fn blocks<'t>(
     let mut out = Vec::with_capacity(chunk.num_layers() as usize + 2);
     let mut push = |kind, layer, compiled: Option<&'t CompiledTape>| {
         if let Some(compiled) = compiled {
-            let before = out.last().map(|before: &Block<'_>| &before.compiled.tape);
+            let before = out.last().map(|before: &Block<'_>| before.compiled);
             out.push(Block {
                 kind,
                 layer,
                 compiled,
-                pooled: before.map_or(0, |tape| tape.pooled_output()),
+                pooled: before.map_or(0, |compiled| compiled.pooled_output),
                 group: None,
             });
         }

@@ -285,7 +285,7 @@ impl<'a> Stages<'a> {
                 ChunkProfile::new(m, tapes, chunk, retained, prefetched, fsdp)
             })
             .collect();
-        let totals = chunks.iter().map(ChunkProfile::totals).collect();
+        let totals = chunks.iter().map(|chunk| Rc::new(chunk.totals())).collect();
         StageReplay {
             totals: StageTotals::new(&place, totals),
             chunks,
@@ -308,7 +308,7 @@ impl<'a> Stages<'a> {
             };
             // What waits on the GPU for a later pass depends on the other chunks of the stage.
             match prefetched {
-                Some(_) => profile(),
+                Some(_) => Rc::new(profile()),
                 None => tapes.totals(*shape, place.retained, profile),
             }
         });

@@ -1,6 +1,8 @@
 //! The passes of a stage in bytes: the totals of its chunks with the schedule that runs them. No block, operation or name is
 //! kept, so that a search can share the totals of chunks between layouts.
 
+use std::rc::Rc;
+
 use crate::model::tape::liveness::{TRANSIENT, Usage};
 use crate::parallel::schedule::{ChunkBytes, Moment, PairBytes, Schedule};
 use crate::units::Bytes;
@@ -42,12 +44,12 @@ pub(crate) struct StagePlace {
 #[derive(Clone, Debug)]
 pub(crate) struct StageTotals {
     pub(crate) schedule: Schedule,
-    chunks: Vec<ChunkTotals>,
+    chunks: Vec<Rc<ChunkTotals>>,
     weights: Vec<ChunkBytes>,
 }
 
 impl StageTotals {
-    pub(crate) fn new(place: &StagePlace, chunks: Vec<ChunkTotals>) -> Self {
+    pub(crate) fn new(place: &StagePlace, chunks: Vec<Rc<ChunkTotals>>) -> Self {
         let weights = chunks.iter().map(|chunk| weight(place, chunk)).collect();
         Self {
             schedule: place.schedule,

@@ -342,7 +342,12 @@ impl Stages<'_> {
 
 /// Whether layers of a module are captured. In one that is not trained nothing is.
 pub(crate) fn captures(m: &Module) -> bool {
-    let trained = m.io.is_language() || !m.args.frozen;
-    let captured = |spec| Capture::of(m, spec).is_some();
-    trained && LayerSpec::all(m).into_iter().any(captured)
+    match m.args.cuda_graph_impl {
+        CudaGraphImpl::None | CudaGraphImpl::FullIteration => false,
+        CudaGraphImpl::TransformerEngine | CudaGraphImpl::Local => {
+            let trained = m.io.is_language() || !m.args.frozen;
+            let captured = |spec| Capture::of(m, spec).is_some();
+            trained && LayerSpec::all(m).into_iter().any(captured)
+        }
+    }
 }

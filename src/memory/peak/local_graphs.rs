@@ -1,7 +1,8 @@
 //! What a stage needs in the life of a job whose layers have CUDA graphs of `cuda_graph_impl` local.
 
+use std::rc::Rc;
+
 use super::Stages;
-use crate::memory::chunk_profile::ChunkProfile;
 use crate::memory::graph_phase::GraphPhase;
 use crate::memory::stage_totals::StageTotals;
 use crate::memory::{JobMoment, MomentPeak, StageEstimate};
@@ -63,7 +64,10 @@ impl Stages<'_> {
     fn local_pool(&self, pp_rank: u32) -> Bytes {
         let graph_phase = GraphPhase::Capture;
         let replay = self.replay(pp_rank, graph_phase);
-        let totals = replay.chunks.iter().map(ChunkProfile::pool_totals);
+        let totals = replay
+            .chunks
+            .iter()
+            .map(|chunk| Rc::new(chunk.pool_totals()));
         let totals = StageTotals::new(&self.place(pp_rank, graph_phase), totals.collect());
         let most = totals.peak(&|_, _| 0).bytes;
         Bytes(u64::try_from(most).unwrap_or(u64::MAX))

@@ -41,6 +41,8 @@ pub(crate) struct CompiledTape {
     pub(crate) kept: Usage,
     /// Whether it is kept.
     pub(crate) keeps_input: bool,
+    /// Bytes of the output, if that lies in the pool of a graph.
+    pub(crate) pooled_output: u64,
     /// Bytes that are moved to the host between the passes.
     pub(crate) moved: u64,
     /// Of what is kept, the tensors that are large enough to go to the host with the whole layer, if layers do.
@@ -82,6 +84,7 @@ impl CompiledTape {
                 Usage::default()
             },
             keeps_input: plan.keeps.iter().any(is_input),
+            pooled_output: tape.pooled_output(),
             moved: plan.offloaded_bytes(&tape),
             peaks: Default::default(),
             tape,

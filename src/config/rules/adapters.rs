@@ -1,7 +1,7 @@
 //! What adapters need (`PEFT`, `ModuleMatcher`, `ParallelLinearAdapter`, `CanonicalLoRA`, `DoRA` of Megatron-Bridge).
 
 use super::rule::FixValue::{Default, Name, Off};
-use super::rule::{Rule, Violation, rule};
+use super::rule::{Rule, Violation, rule, warning};
 use crate::config::adapters::{LinearModule, LinearModules, Target, Targets, present};
 use crate::config::choices::{AdapterDropout, AdapterType};
 use crate::config::draft::Draft;
@@ -15,16 +15,16 @@ pub(super) const RULES: &[Rule] = &[
     rule("adapter_targets", plain_patterns),
     rule("adapter_targets", linear_targets),
     rule("adapter_targets", some_target),
-    rule("adapter_targets", every_target),
+    warning("adapter_targets", every_target),
     rule("adapter_rank", rank_and_tp),
     rule("adapter_rank", outputs_and_tp),
     rule("adapter_rank", rank_and_topk),
-    rule("adapter_rank", rank_zero),
+    warning("adapter_rank", rank_zero),
     rule("dora", dora_dropout),
     rule("dora", dora_experts),
     rule("dora", dora_whole_layers),
-    rule("expert_adapters", shared_outer_needs_lora),
-    rule("expert_adapters", shared_outer_and_etp),
+    warning("expert_adapters", shared_outer_needs_lora),
+    warning("expert_adapters", shared_outer_and_etp),
 ];
 
 const KIND: F = F::peft_type;

@@ -1,7 +1,7 @@
 //! Batches and the schedule that runs them.
 
 use super::rule::FixValue::{Default, Number};
-use super::rule::{Rule, Violation, rule};
+use super::rule::{Rule, Violation, rule, warning};
 use crate::config::draft::Draft;
 use crate::config::fields::FieldId as F;
 use crate::config::nearby::or_list;
@@ -10,8 +10,8 @@ use crate::parallel::schedule::{ScheduleInput, ScheduleProblem};
 pub(super) const RULES: &[Rule] = &[
     rule("global_batch", global_batch),
     rule("microbatch_group", microbatch_group),
-    rule("microbatches_fill_group", microbatches_fill_group),
-    rule("last_group", last_group),
+    warning("microbatches_fill_group", microbatches_fill_group),
+    warning("last_group", last_group),
 ];
 
 /// Samples of a micro batch on all data-parallel ranks.

@@ -2,14 +2,14 @@
 //! `attn_forward_func_with_cp`).
 
 use super::rule::FixValue::{Default, On};
-use super::rule::{Rule, Violation, rule};
+use super::rule::{Rule, Violation, rule, warning};
 use crate::config::choices::{CpCommType, TransformerImpl};
 use crate::config::draft::Draft;
 use crate::config::fields::FieldId as F;
 use crate::config::layers::Mixer;
 
 pub(super) const RULES: &[Rule] = &[
-    rule("context_parallel", context_parallel),
+    warning("context_parallel", context_parallel),
     rule("cp_comm_type", cp_comm_type),
 ];
 

@@ -2,7 +2,7 @@
 //! that every module can divide.
 
 use super::rule::FixValue::{Default, Number};
-use super::rule::{Rule, Violation, rule};
+use super::rule::{Rule, Violation, rule, warning};
 use crate::config::choices::{FrontEnd, ProjectorKind};
 use crate::config::draft::Draft;
 use crate::config::fields::FieldId as F;
@@ -15,12 +15,12 @@ pub(super) const RULES: &[Rule] = &[
     rule("image_by_patch", |d| {
         image_by_patch(d, F::img_w, d.args.img_w)
     }),
-    rule("tokens_of_image", tokens_of_image),
-    rule("encoder_stages", encoder_stages),
+    warning("tokens_of_image", tokens_of_image),
+    warning("encoder_stages", encoder_stages),
     rule("projector_output", projector_output),
     rule("projector_by_tp", projector_by_tp),
     rule("module_micro_batch", own_micro_batch),
-    rule("module_micro_batch", shared_micro_batch),
+    warning("module_micro_batch", shared_micro_batch),
 ];
 
 /// `CLIPViTModel` cuts an image into whole patches; a merger takes squares of them.

@@ -1,7 +1,7 @@
 //! What fp8 needs (`TransformerConfig.__post_init__`, `validate_args`, `check_recipe_support` of Transformer Engine).
 
 use super::rule::FixValue::{Default, Name, Number, Off, On};
-use super::rule::{Rule, Violation, rule};
+use super::rule::{Rule, Violation, rule, warning};
 use crate::config::choices::{Fp8Recipe, OffloadModule, TokenDispatcher, TransformerImpl};
 use crate::config::draft::Draft;
 use crate::config::fields::FieldId as F;
@@ -27,7 +27,7 @@ pub(super) const RULES: &[Rule] = &[
     rule("fp8", router_padding_needs_fp8),
     rule("fp8", router_padding_dispatcher),
     rule("fp8", input_store_needs_swiglu),
-    rule("fp8", local_ignores_fp8),
+    warning("fp8", local_ignores_fp8),
     rule("fp4", fp4_excludes_fp8),
     rule("fp4", param_gather_needs_fp4),
     rule("fp4", fp4_needs_blackwell),

@@ -2,13 +2,13 @@
 //! `get_fp8_recipe` of Megatron-LM).
 
 use super::rule::FixValue::{Default, Name, Off};
-use super::rule::{Rule, Violation, rule};
+use super::rule::{Rule, Violation, rule, warning};
 use crate::config::choices::{AttentionBackend, Fp8Recipe};
 use crate::config::draft::Draft;
 use crate::config::fields::FieldId as F;
 
 pub(super) const RULES: &[Rule] = &[
-    rule("fp8_attention", has_no_effect),
+    warning("fp8_attention", has_no_effect),
     rule("fp8_attention", needs_cudnn),
     rule("fp8_attention", needs_blackwell),
     rule("fp8_attention", excludes_packed_samples),

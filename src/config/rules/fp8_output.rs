@@ -1,7 +1,7 @@
 //! Rules of `fp8_output_proj`, the output layer in MXFP8 (`TransformerConfig.__post_init__`, `TELMHeadColumnParallelLinear.__init__`).
 
 use super::rule::FixValue::{Name, Off, On};
-use super::rule::{Rule, Violation, rule};
+use super::rule::{Rule, Violation, rule, warning};
 use crate::config::choices::Fp8Recipe;
 use crate::config::draft::Draft;
 use crate::config::fields::FieldId as F;
@@ -10,7 +10,7 @@ pub(super) const RULES: &[Rule] = &[
     rule("fp8_output", needs_mxfp8),
     rule("fp8_output", excludes_tied_embeddings),
     rule("fp8_output", excludes_deferral),
-    rule("fp8_output", hybrid_models_have_none),
+    warning("fp8_output", hybrid_models_have_none),
 ];
 
 const OUTPUT: F = F::fp8_output_proj;

@@ -2,7 +2,7 @@
 //! `FullyShardedDataParallel` asserts).
 
 use super::rule::FixValue::{Default, Name, Number, Off};
-use super::rule::{Rule, Violation, rule};
+use super::rule::{Rule, Violation, rule, warning};
 use crate::config::choices::{
     CudaGraphImpl, Fp8Recipe, FsdpDtype, OptimizerKind, OuterShardingStrategy, ShardingStrategy,
 };
@@ -13,12 +13,12 @@ pub(super) const RULES: &[Rule] = &[
     rule("fsdp_pipeline", excludes_stages),
     rule("fsdp_optimizer", needs_adam),
     rule("fsdp_outer_sharding", outer_needs_full_sharding),
-    rule("fsdp_outer_sharding", outer_needs_instances),
+    warning("fsdp_outer_sharding", outer_needs_instances),
     rule("fsdp_meta_device", meta_needs_sharding),
     rule("fsdp_expert_overlap", overlap_excludes_double_buffer),
     rule("fsdp_expert_overlap", overlap_excludes_layer_graphs),
     rule("fsdp_mxfp8", mxfp8_needs_main_params),
-    rule("fsdp_user_buffers", user_buffers_and_segments),
+    warning("fsdp_user_buffers", user_buffers_and_segments),
 ];
 
 const FSDP: F = F::use_megatron_fsdp;

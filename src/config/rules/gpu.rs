@@ -1,13 +1,13 @@
 //! What depends on the GPU's generation, except for fp8.
 
 use super::rule::FixValue::{Default, Off};
-use super::rule::{Rule, Violation, rule};
+use super::rule::{Rule, Violation, rule, warning};
 use crate::config::draft::Draft;
 use crate::config::fields::FieldId as F;
 use crate::config::gpus;
 
 pub(super) const RULES: &[Rule] = &[
-    rule("gpu_generation", another_generation),
+    warning("gpu_generation", another_generation),
     rule("gpu_generation", grouped_gemm_needs_ampere),
 ];
 

@@ -1,7 +1,7 @@
 //! What CUDA graphs may capture (`TransformerConfig.__post_init__`).
 
 use super::rule::FixValue::{Default, Name, Number};
-use super::rule::{Rule, Violation, rule};
+use super::rule::{Rule, Violation, rule, warning};
 use crate::config::choices::{
     CudaGraphImpl as Impl, CudaGraphModule as M, OffloadModule, RecomputeModule, TokenDispatcher,
 };
@@ -16,7 +16,7 @@ pub(super) const RULES: &[Rule] = &[
     rule("graphs_exclude", exclude_full_recompute),
     rule("graphs_exclude", exclude_recompute_modules),
     rule("graphs_exclude", exclude_offload_modules),
-    rule("graphs_recompute", checkpoints_in_graphs),
+    warning("graphs_recompute", checkpoints_in_graphs),
 ];
 
 /// Whether layers are captured one by one.

@@ -2,7 +2,7 @@
 //! `MambaMixer.__init__`, `MambaContextParallel.__init__`).
 
 use super::rule::FixValue::{Default, Name, Number};
-use super::rule::{Alternatives, Rule, Violation, rule};
+use super::rule::{Alternatives, Rule, Violation, rule, warning};
 use crate::config::choices::{HybridStackSpec, TransformerImpl};
 use crate::config::draft::Draft;
 use crate::config::fields::FieldId as F;
@@ -16,8 +16,8 @@ pub(super) const RULES: &[Rule] = &[
     rule("delta_product_spec", delta_product_spec),
     rule("delta_product_heads", delta_product_heads),
     rule("hybrid_experts", hybrid_experts),
-    rule("hybrid_num_layers", hybrid_num_layers),
-    rule("hybrid_mtp", hybrid_mtp),
+    warning("hybrid_num_layers", hybrid_num_layers),
+    warning("hybrid_mtp", hybrid_mtp),
     rule("hybrid_modules", hybrid_modules),
     rule("mamba_heads", mamba_heads),
     rule("mamba_heads_by_tp", mamba_heads_by_tp),

@@ -1,7 +1,7 @@
 //! What the modules of a transformer implementation and the kernels of attention cannot do.
 
 use super::rule::FixValue::{Default, Off, On};
-use super::rule::{Rule, Violation, rule};
+use super::rule::{Rule, Violation, rule, warning};
 use crate::config::choices::{AttentionBackend, Normalization, SoftmaxType, TransformerImpl};
 use crate::config::draft::Draft;
 use crate::config::fields::FieldId as F;
@@ -10,8 +10,8 @@ pub(super) const RULES: &[Rule] = &[
     rule("local_impl", local_impl),
     rule("attention_backend", attention_backend),
     rule("deterministic_mode", deterministic_loss),
-    rule("deterministic_mode", deterministic_overlap),
-    rule("tp_comm_overlap", tp_comm_overlap),
+    warning("deterministic_mode", deterministic_overlap),
+    warning("tp_comm_overlap", tp_comm_overlap),
 ];
 
 fn is_local(d: &Draft<'_>) -> bool {

@@ -1,7 +1,7 @@
 //! Experts, their layers and what Megatron does not support around them.
 
 use super::rule::FixValue::{Default, Name, Number, Off, On};
-use super::rule::{Alternatives, Rule, Violation, rule};
+use super::rule::{Alternatives, Rule, Violation, rule, warning};
 use crate::config::choices::{FlexBackend, RouterScore, TokenDispatcher, TransformerImpl};
 use crate::config::draft::Draft;
 use crate::config::fields::FieldId as F;
@@ -21,13 +21,13 @@ pub(super) const RULES: &[Rule] = &[
     rule("layer_freq_length", layer_freq_length),
     rule("expert_bias_needs_etp_1", expert_bias_needs_etp_1),
     rule("shared_experts_have_no_bias", shared_experts_have_no_bias),
-    rule("shared_experts_zero", shared_experts_zero),
+    warning("shared_experts_zero", shared_experts_zero),
     rule("shared_width_by_tp", shared_width_by_tp),
     rule("shared_overlap_dispatcher", shared_overlap_dispatcher),
-    rule("flex_dispatcher", flex_dispatcher),
+    warning("flex_dispatcher", flex_dispatcher),
     rule("moe_needs_sequence_parallel", moe_needs_sequence_parallel),
     rule("capacity_padding", capacity_padding),
-    rule("expert_bias_fusion", expert_bias_fusion),
+    warning("expert_bias_fusion", expert_bias_fusion),
     rule("clamped_activation", clamped_activation),
 ];
 

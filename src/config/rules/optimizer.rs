@@ -1,7 +1,7 @@
 //! Precision and optimizer (`OptimizerConfig.__post_init__`, `validate_args`).
 
 use super::rule::FixValue::{Default, Number, Off, On};
-use super::rule::{Rule, Violation, rule};
+use super::rule::{Rule, Violation, rule, warning};
 use crate::config::choices::{MainGradsDtype, MainParamsDtype, MomentDtype, OptimizerKind};
 use crate::config::draft::Draft;
 use crate::config::fields::FieldId as F;
@@ -32,7 +32,7 @@ pub(super) const RULES: &[Rule] = &[
         let fp32 = d.args.exp_avg_sq_dtype == MomentDtype::Fp32;
         needs_precision_aware(d, F::exp_avg_sq_dtype, fp32)
     }),
-    rule(
+    warning(
         "offload_needs_precision_aware",
         offload_needs_precision_aware,
     ),

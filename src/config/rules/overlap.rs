@@ -2,7 +2,7 @@
 //! `ModelParallelConfig.__post_init__`).
 
 use super::rule::FixValue::{Off, On};
-use super::rule::{Rule, Violation, rule};
+use super::rule::{Rule, Violation, rule, warning};
 use crate::config::choices::{CudaGraphModule, RecomputeModule, TokenDispatcher, TransformerImpl};
 use crate::config::draft::Draft;
 use crate::config::fields::FieldId as F;
@@ -15,7 +15,7 @@ pub(super) const RULES: &[Rule] = &[
     rule("expert_overlap", excludes_shared_overlap),
     rule("expert_overlap", takes_one_mtp_depth),
     rule("expert_overlap", needs_virtual_stages),
-    rule("expert_overlap", with_full_recompute),
+    warning("expert_overlap", with_full_recompute),
     rule("delayed_gradient", delay_needs_overlap),
     rule("delayed_gradient", delay_needs_transformer_engine),
     rule("delayed_gradient", delay_in_graphs_needs_fusion),

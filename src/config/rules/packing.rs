@@ -2,7 +2,7 @@
 //! `DotProductAttention.forward`, `MLASelfAttention`).
 
 use super::rule::FixValue::{Default, Number, Off};
-use super::rule::{Rule, Violation, rule};
+use super::rule::{Rule, Violation, rule, warning};
 use crate::config::choices::{CudaGraphImpl, TransformerImpl};
 use crate::config::draft::Draft;
 use crate::config::fields::FieldId as F;
@@ -10,7 +10,7 @@ use crate::config::packing::longest_sample;
 
 pub(super) const RULES: &[Rule] = &[
     rule("sample_lengths", mean_exceeds_longest),
-    rule("token_budget", sample_exceeds_budget),
+    warning("token_budget", sample_exceeds_budget),
     rule("dynamic_context_parallel", needs_budget),
     rule("dynamic_context_parallel", sample_exceeds_all_ranks),
     rule("dynamic_context_parallel", excludes),

@@ -1,7 +1,7 @@
 //! How ranks tile the job.
 
 use super::rule::FixValue::{Default, Number, Off};
-use super::rule::{Alternatives, Rule, Violation, rule};
+use super::rule::{Alternatives, Rule, Violation, rule, warning};
 use crate::config::draft::Draft;
 use crate::config::fields::FieldId as F;
 use crate::config::nearby::{near_matches, or_list};
@@ -13,7 +13,7 @@ pub(super) const RULES: &[Rule] = &[
     rule("data_parallel_size", data_parallel_size),
     rule("expert_grid", expert_grid),
     rule("sequence_by_cp", sequence_by_cp),
-    rule("sequence_parallel_needs_tp", sequence_parallel_needs_tp),
+    warning("sequence_parallel_needs_tp", sequence_parallel_needs_tp),
     rule("sequence_by_tp", sequence_by_tp),
 ];
 

@@ -1,7 +1,7 @@
 //! Sparse attention (`TransformerConfig.__post_init__`, `AbsorbedMLASelfAttention.__init__`, `DSAttention`).
 
 use super::rule::FixValue::{Default, Name, Number, Off, On};
-use super::rule::{Rule, Violation, rule};
+use super::rule::{Rule, Violation, rule, warning};
 use crate::config::choices::{AttentionVariant, CpCommType, PositionEmbedding, RecomputeModule};
 use crate::config::draft::{Draft, mtp_without_decoder};
 use crate::config::fields::FieldId as F;
@@ -22,7 +22,7 @@ pub(super) const RULES: &[Rule] = &[
     rule("indexer_rotary_width", rotary_width),
     rule("sparse_attention_norms", norms),
     rule("sparse_attention_biases", biases),
-    rule("sparse_attention_bf16", bf16),
+    warning("sparse_attention_bf16", bf16),
     rule("sparse_attention_sequence_parallel", sequence_parallel),
     rule("sparse_attention_rope_fusion", rope_fusion),
     rule("sparse_attention_cp", context_parallel),

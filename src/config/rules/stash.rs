@@ -2,7 +2,7 @@
 //! `_NCCLEPManager.__init__`).
 
 use super::rule::FixValue::{Default, Name, Number, Off, On};
-use super::rule::{Rule, Violation, rule};
+use super::rule::{Rule, Violation, rule, warning};
 use crate::config::choices::{FlexBackend, OffloadModule};
 use crate::config::draft::Draft;
 use crate::config::fields::FieldId as F;
@@ -10,7 +10,7 @@ use crate::config::fields::FieldId as F;
 pub(super) const RULES: &[Rule] = &[
     rule("rank_capacity", needs_backend),
     rule("rank_capacity", needs_fused_experts),
-    rule("rank_capacity", overflows),
+    warning("rank_capacity", overflows),
     rule("paged_stash", needs_capacity),
     rule("paged_stash", excludes_layers_on_the_host),
     rule("paged_stash", excludes_offload_modules),

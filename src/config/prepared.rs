@@ -7,7 +7,7 @@ use super::job::Config;
 use super::module_links::connect;
 use super::not_modelled;
 use super::parse::{Parsed, default_value};
-use super::problem::{Problem, Severity};
+use super::problem::Problem;
 use super::raw::RawJob;
 use super::{check, rules};
 use crate::parallel::mimo::LANGUAGE_MODULE;
@@ -68,17 +68,12 @@ impl Prepared {
     /// where it is known from a job with the same.
     ///
     /// # Errors
-    /// The rule of the first problem that `refuses`.
-    pub fn check(
-        &self,
-        args: Args,
-        split: Option<&StageLayout>,
-        refuses: impl Fn(Severity, &str) -> bool,
-    ) -> Result<Config, &'static str> {
+    /// The rule of the first problem that keeps the job from training.
+    pub fn check(&self, args: Args, split: Option<&StageLayout>) -> Result<Config, &'static str> {
         let language = LanguageModel::default();
         let context = self.context(&args, &language);
         let draft = Draft::new(&context, args, None);
-        if let Some(rule) = rules::first_violation(&draft, &|_| true, &refuses) {
+        if let Some(rule) = rules::first_violation(&draft, &|_| true) {
             return Err(rule);
         }
         let stages = match split {
@@ -86,7 +81,7 @@ impl Prepared {
             None => rules::stages(&draft),
         };
         let stages = stages.map_err(|problems| {
-            let first = problems.iter().find(|p| refuses(p.severity, p.rule));
+            let first = problems.iter().find(|p| p.keeps_from_training());
             first
                 .or(problems.first())
                 .map_or("stages", |problem| problem.rule)
@@ -103,19 +98,14 @@ impl Prepared {
         })
     }
 
-    /// The first of some rules that the job breaks with other arguments, in the order of all rules.
+    /// The first of some rules that keep the job from training with other arguments, in the order of all rules.
     #[must_use]
-    pub fn broken(
-        &self,
-        args: Args,
-        among: &[&'static str],
-        refuses: impl Fn(Severity, &str) -> bool,
-    ) -> Option<&'static str> {
+    pub fn broken(&self, args: Args, among: &[&'static str]) -> Option<&'static str> {
         let language = LanguageModel::default();
         let context = self.context(&args, &language);
         let draft = Draft::new(&context, args, None);
         let is_among = |rule: &str| among.contains(&rule);
-        if let Some(rule) = rules::first_violation(&draft, &is_among, &refuses) {
+        if let Some(rule) = rules::first_violation(&draft, &is_among) {
             return Some(rule);
         }
         let of_stages = ["stages", "vpp_twice", "layout"];
@@ -123,7 +113,7 @@ impl Prepared {
             return None;
         }
         let problems = rules::stages(&draft).err()?;
-        let refusing = problems.iter().filter(|p| refuses(p.severity, p.rule));
+        let refusing = problems.iter().filter(|p| p.keeps_from_training());
         refusing
             .map(|problem| problem.rule)
             .find(|rule| is_among(rule))

@@ -15,6 +15,14 @@ pub enum Severity {
     Warning,
 }
 
+/// Rules whose violation is a warning while a job is planned, since only Megatron's scheduler refuses it, when training starts.
+const REFUSED_AT_START: [&str; 2] = ["microbatches_fill_group", "last_group"];
+
+/// Whether Megatron refuses to train with a problem of this severity that this rule found, at once or when training starts.
+pub(crate) fn keeps_from_training(severity: Severity, rule: &str) -> bool {
+    severity == Severity::Error || REFUSED_AT_START.contains(&rule)
+}
+
 /// A change that would remove a problem.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fix {
@@ -73,6 +81,12 @@ impl Problem {
             severity: Severity::Warning,
             ..Self::error(module, rule, fields, message)
         }
+    }
+
+    /// Whether Megatron refuses to train with it, at once or when training starts.
+    #[must_use]
+    pub fn keeps_from_training(&self) -> bool {
+        keeps_from_training(self.severity, self.rule)
     }
 
     /// Whether it keeps the job from running.

@@ -33,7 +33,7 @@ pub(super) use stages::{stages, stages_of};
 
 use self::rule::Rule;
 use super::draft::Draft;
-use super::problem::{Problem, Severity};
+use super::problem::{Problem, Severity, keeps_from_training};
 
 /// Every rule, in the order in which its problems are shown.
 const TABLES: [&[Rule]; 25] = [
@@ -78,19 +78,18 @@ pub(super) fn violations(draft: &Draft<'_>) -> Vec<Problem> {
     TABLES.into_iter().flatten().filter_map(broken).collect()
 }
 
-/// The name of the first rule that a module breaks, of those whose name passes `among` and whose violations `refuses` counts: it
-/// gets their severity and the name of the rule.
+/// The name of the first rule that keeps a module from training, of those whose name passes `among`.
 pub(super) fn first_violation(
     draft: &Draft<'_>,
     among: &dyn Fn(&str) -> bool,
-    refuses: &dyn Fn(Severity, &str) -> bool,
 ) -> Option<&'static str> {
     let rules = TABLES.into_iter().flatten();
-    let counts = |rule: &&Rule| !rule.only_warns || refuses(Severity::Warning, rule.name);
+    let counts =
+        |rule: &&Rule| !rule.only_warns || keeps_from_training(Severity::Warning, rule.name);
     let mut rules = rules.filter(|rule| among(rule.name)).filter(counts);
     rules.find_map(|rule| {
         let violation = (rule.check)(draft)?;
-        refuses(violation.severity(), rule.name).then_some(rule.name)
+        keeps_from_training(violation.severity(), rule.name).then_some(rule.name)
     })
 }
 

@@ -1,15 +1,12 @@
 //! The memory of a job with other settings.
 
 use crate::config::job::Config;
-use crate::config::problem::{Problem, Severity};
+use crate::config::problem::Problem;
 use crate::config::raw::RawJob;
 use crate::config::validate;
 use crate::memory::overhead::memory_range;
 use crate::memory::{StageRef, estimate};
 use crate::units::Bytes;
-
-/// Rules whose violation is a warning in a job's check, since only Megatron's scheduler refuses it when training starts.
-const REFUSED_AT_RUN: [&str; 2] = ["microbatches_fill_group", "last_group"];
 
 /// The memory of a job that Megatron runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,10 +53,8 @@ impl Measured {
 /// The checked job; `None` where Megatron refuses it, before training or when it starts.
 fn runnable(job: &RawJob) -> Option<Config> {
     let checked = validate(job);
-    let refuses = |problem: &Problem| {
-        problem.severity == Severity::Error || REFUSED_AT_RUN.contains(&problem.rule)
-    };
+    let mut problems = checked.problems.iter();
     checked
         .config
-        .filter(|_| !checked.problems.iter().any(refuses))
+        .filter(|_| !problems.any(Problem::keeps_from_training))
 }

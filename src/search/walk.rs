@@ -10,17 +10,12 @@ use super::candidate::WorstStage;
 use super::{Bubbles, Candidate, Space};
 use crate::config::fields::Args;
 use crate::config::job::{Config, Module};
-use crate::config::problem::Severity;
 use crate::config::raw::RawJob;
 use crate::config::{Prepared, validate};
 use crate::memory::overhead::memory_range;
 use crate::memory::{self, SharedTables, StageRef, estimate_within, largest_states};
 use crate::parallel::stages::StageLayout;
 use crate::units::Bytes;
-
-/// Rules whose violation is a warning in a job's check, since only Megatron's scheduler refuses it when training starts. A
-/// search refuses such layouts too.
-const REFUSED_AT_RUN: [&str; 2] = ["microbatches_fill_group", "last_group"];
 
 /// Stands in place of a rule for combinations whose settings are not modelled together.
 const NOT_MODELLED: &str = "not_modelled";
@@ -300,7 +295,7 @@ impl Walk<'_> {
             }
             if !dimension.rules.is_empty() {
                 self.checks += 1;
-                let broken = prepared.broken(args.clone(), &dimension.rules, refuses);
+                let broken = prepared.broken(args.clone(), &dimension.rules);
                 if let Some(rule) = broken {
                     return Trial::Refused(level, rule);
                 }
@@ -309,7 +304,7 @@ impl Walk<'_> {
                 && let Some(nearest) = &nearest
             {
                 self.checks += 1;
-                let config = prepared.check(args.clone(), self.stages.as_ref(), refuses);
+                let config = prepared.check(args.clone(), self.stages.as_ref());
                 if config.is_ok_and(|config| self.states_are_too_large(&config, nearest)) {
                     return Trial::CannotFit(level);
                 }
@@ -330,7 +325,7 @@ impl Walk<'_> {
     ) -> Trial {
         self.checks += 1;
         let last = self.space.dimensions.len().saturating_sub(1);
-        let config = match prepared.check(args, self.stages.as_ref(), refuses) {
+        let config = match prepared.check(args, self.stages.as_ref()) {
             Ok(config) => config,
             Err(rule) => return Trial::Refused(last, rule),
         };
@@ -433,10 +428,7 @@ impl Walk<'_> {
         }
         self.checks += 1;
         let checked = validate(&self.job);
-        let refusing = checked
-            .problems
-            .iter()
-            .find(|p| refuses(p.severity, p.rule));
+        let refusing = checked.problems.iter().find(|p| p.keeps_from_training());
         match (refusing, checked.config) {
             (Some(problem), _) => Trial::Refused(last, problem.rule),
             (None, Some(config)) if self.is_of_another_job(&config) => {
@@ -459,15 +451,10 @@ impl Walk<'_> {
         let problems = validate(&self.job).problems;
         let mut refusing = problems
             .iter()
-            .filter(|p| refuses(p.severity, p.rule))
+            .filter(|p| p.keeps_from_training())
             .map(|p| p.rule);
         refusing.find(|rule| rules.contains(rule))
     }
-}
-
-/// Whether a search refuses a combination with a problem of this severity, which a rule found.
-fn refuses(severity: Severity, rule: &str) -> bool {
-    severity == Severity::Error || REFUSED_AT_RUN.contains(&rule)
 }
 
 /// The only module of a job, where its layouts can share tables.

@@ -98,11 +98,12 @@ impl Dialect {
     #[must_use]
     pub fn default_of(self, destination: &str) -> Option<&'static str> {
         let own = match self {
-            Self::MegatronLm | Self::YamlCfg | Self::FlagScale | Self::MindSpeed => &[],
+            Self::MegatronLm | Self::YamlCfg | Self::FlagScale | Self::MindSpeed | Self::Nemo2 => {
+                &[]
+            }
             Self::Primus => layered::primus::DEFAULTS,
             Self::NemoRl => layered::nemo_rl::DEFAULTS,
             Self::Nemo => layered::nemo::DEFAULTS,
-            Self::Nemo2 => layered::nemo2::DEFAULTS,
             Self::Roll => layered::roll::DEFAULTS,
             Self::Arguments => arguments::DEFAULTS,
             Self::Slime => slime::DEFAULTS,
@@ -110,8 +111,14 @@ impl Dialect {
             Self::Bridge => bridge::DEFAULTS,
             Self::Verl => verl::DEFAULTS,
         };
-        let own = own.iter().find(|(field, _)| *field == destination);
-        own.map(|(_, value)| *value)
+        let of_classes = match self {
+            Self::Bridge | Self::NemoRl | Self::Nemo2 => bridge::CLASS_DEFAULTS,
+            _ => &[],
+        };
+        let mut defaults = own.iter().chain(of_classes);
+        defaults
+            .find(|(field, _)| *field == destination)
+            .map(|(_, value)| *value)
             .or_else(|| megatron_args::default_of(destination))
     }
 

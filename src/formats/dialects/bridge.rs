@@ -330,10 +330,12 @@ pub fn key_of(field: &str) -> Option<(String, bool)> {
     Some((format!("{section}.{field}"), false))
 }
 
-/// Fields whose default differs from that of Megatron-LM's command line when a configuration is written
-/// as classes. Recipes set many more; a dumped configuration names them all.
-pub const DEFAULTS: &[(&str, &str)] = &[
-    ("seq_length", "1024"),
+/// `GPTModelProvider` has a length where Megatron-LM's command line has none.
+pub const DEFAULTS: &[(&str, &str)] = &[("seq_length", "1024")];
+
+/// What Megatron-Core's classes of configurations have otherwise than Megatron-LM's command line. Recipes set many more; a dumped
+/// configuration names them all.
+pub const CLASS_DEFAULTS: &[(&str, &str)] = &[
     ("create_attention_mask_in_dataloader", "False"),
     ("cross_entropy_loss_fusion", "True"),
     ("accumulate_allreduce_grads_in_fp32", "False"),

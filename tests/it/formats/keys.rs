@@ -156,6 +156,7 @@ fn precision_presets_have_their_fields() {
 fn defaults_are_of_known_fields_and_differ_from_the_command_line() {
     let tables = [
         bridge::DEFAULTS,
+        bridge::CLASS_DEFAULTS,
         verl::DEFAULTS,
         swift::DEFAULTS,
         slime::DEFAULTS,

@@ -88,18 +88,7 @@ const KEYS: &[(&str, KeyMeaning)] = &[
     ("optimizer.lr", Irrelevant),
 ];
 
-/// What a key means.
+/// The meaning of a key, once the beginning of its path has been replaced as the layout's `places` say.
 pub(in crate::formats::dialects) fn find(key: &str) -> Option<KeyMeaning> {
     look_up(KEYS, key).or_else(|| bridge::find(key))
 }
-
-/// What `GPTConfig` and `TransformerConfig` have otherwise than Megatron-LM's command line.
-pub(in crate::formats::dialects) const DEFAULTS: &[(&str, &str)] = &[
-    ("create_attention_mask_in_dataloader", "False"),
-    ("cross_entropy_loss_fusion", "True"),
-    ("accumulate_allreduce_grads_in_fp32", "False"),
-    ("data_parallel_sharding_strategy", "no_shard"),
-    ("optimizer_offload_fraction", "0.0"),
-    ("q_lora_rank", "512"),
-    ("kv_lora_rank", "512"),
-];

@@ -373,15 +373,5 @@ pub(super) const IN_ALL_BASES: &[(&str, &str)] = &[
     ),
 ];
 
-/// Defaults of NeMo-RL's setup and of Megatron-Bridge's classes that differ from those of Megatron-LM's command line.
-pub(in crate::formats::dialects) const DEFAULTS: &[(&str, &str)] = &[
-    ("create_attention_mask_in_dataloader", "False"),
-    ("cross_entropy_loss_fusion", "True"),
-    // Losses on log-probabilities, of logits that `Float16Module` returns in fp32.
-    ("token_loss", "nemo_rl"),
-    ("accumulate_allreduce_grads_in_fp32", "False"),
-    ("data_parallel_sharding_strategy", "no_shard"),
-    ("optimizer_offload_fraction", "0.0"),
-    ("q_lora_rank", "512"),
-    ("kv_lora_rank", "512"),
-];
+/// NeMo-RL's losses are of log-probabilities, of logits that `Float16Module` returns in fp32.
+pub(in crate::formats::dialects) const DEFAULTS: &[(&str, &str)] = &[("token_loss", "nemo_rl")];

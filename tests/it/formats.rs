@@ -5,6 +5,7 @@ mod bridge_recipes;
 mod bridge_table;
 mod detect;
 mod front_ends;
+mod functions;
 mod graphs;
 mod hf_config;
 mod hf_hybrid;

@@ -7,6 +7,8 @@ use megatron_memory::formats::dialects::layered::nemo2::models;
 use megatron_memory::formats::import::Question;
 use megatron_memory::formats::import_text::{ImportOptions, ImportedText, import_text};
 
+use super::functions::{import_function, question};
+
 const FILE: &str = r#"
 import nemo_run as run
 from nemo import lightning as nl
@@ -88,25 +90,6 @@ def finetune_recipe(num_nodes: int = 1, peft_scheme: Optional[str] = "lora", seq
     return recipe
 "#;
 
-/// The import of one of the ways to call the file's functions.
-fn read(text: &str, call: usize) -> ImportedText {
-    let mut options = ImportOptions::default();
-    let first = import_text(text, &options).unwrap();
-    if let Some((line, _)) = branch(&first) {
-        options.branches.push((line, call));
-    }
-    import_text(text, &options).unwrap()
-}
-
-/// The question which function is meant: its line and the ways to call functions.
-fn branch(imported: &ImportedText) -> Option<(u32, Vec<String>)> {
-    let mut questions = imported.import.questions.iter();
-    questions.find_map(|question| match question {
-        Question::Branch { line, labels, .. } => Some((*line, labels.clone())),
-        _ => None,
-    })
-}
-
 #[track_caller]
 fn has(imported: &ImportedText, wanted: &[(FieldId, &str)]) {
     let job = &imported.import.state.setup.job;
@@ -124,7 +107,7 @@ fn has(imported: &ImportedText, wanted: &[(FieldId, &str)]) {
 #[test]
 fn each_function_is_a_job_and_so_are_its_other_arguments() {
     assert_eq!(detect(FILE).unwrap().format, Format::Nemo2Python);
-    let (_, calls) = branch(&read(FILE, 0)).unwrap();
+    let (_, calls) = question(&import_function(FILE, Some(0))).unwrap();
     assert_eq!(
         calls,
         [
@@ -139,7 +122,7 @@ fn each_function_is_a_job_and_so_are_its_other_arguments() {
 #[test]
 fn pretraining_has_the_vocabulary_of_its_data_and_gradients_of_its_precision() {
     has(
-        &read(FILE, 0),
+        &import_function(FILE, Some(0)),
         &[
             (FieldId::world_size, "16"),
             (FieldId::tensor_model_parallel_size, "2"),
@@ -160,7 +143,7 @@ fn pretraining_has_the_vocabulary_of_its_data_and_gradients_of_its_precision() {
 #[test]
 fn callbacks_decide_settings_when_the_layout_is_known() {
     has(
-        &read(FILE, 1),
+        &import_function(FILE, Some(1)),
         &[
             (FieldId::sequence_parallel, "true"),
             (FieldId::tp_comm_overlap, "true"),
@@ -171,7 +154,12 @@ fn callbacks_decide_settings_when_the_layout_is_known() {
         ],
     );
     let elsewhere = FILE.replace("TimingCallback", "OurCallback");
-    let marks = read(&elsewhere, 0).import.state.setup.job.not_modelled;
+    let marks = import_function(&elsewhere, Some(0))
+        .import
+        .state
+        .setup
+        .job
+        .not_modelled;
     assert_eq!(marks.len(), 1, "{marks:?}");
     assert!(marks[0].key.contains("OurCallback"), "{marks:?}");
 }
@@ -179,7 +167,7 @@ fn callbacks_decide_settings_when_the_layout_is_known() {
 #[test]
 fn fine_tuning_has_the_vocabulary_of_the_model() {
     has(
-        &read(FILE, 2),
+        &import_function(FILE, Some(2)),
         &[
             (FieldId::world_size, "4"),
             (FieldId::vocab_size, "128256"),
@@ -192,7 +180,7 @@ fn fine_tuning_has_the_vocabulary_of_the_model() {
         ],
     );
     has(
-        &read(FILE, 3),
+        &import_function(FILE, Some(3)),
         &[
             (FieldId::peft_type, "nothing"),
             (FieldId::tensor_model_parallel_size, "4"),
@@ -223,13 +211,18 @@ fn gpus_that_hold_no_copy_of_the_model_are_asked_for() {
 #[test]
 fn what_other_files_make_marks_the_job_or_is_asked_for() {
     let unknown = FILE.replace("bf16_mixed()", "our_precision()");
-    let marks = read(&unknown, 0).import.state.setup.job.not_modelled;
+    let marks = import_function(&unknown, Some(0))
+        .import
+        .state
+        .setup
+        .job
+        .not_modelled;
     assert!(
         marks.iter().any(|mark| mark.key == "trainer.plugins"),
         "{marks:?}"
     );
     let model = FILE.replace("Llama3Config8B", "OurConfig8B");
-    let questions = read(&model, 0).import.questions;
+    let questions = import_function(&model, Some(0)).import.questions;
     let name = "OurConfig8B".to_owned();
     assert!(
         questions.contains(&Question::Model { name }),
@@ -295,7 +288,7 @@ fn classes_have_the_shapes_of_their_presets() {
             .replace("Llama3Config8B", class)
             .replace("num_nodes: int = 2", "num_nodes: int = 512");
         assert!(models::find(class).is_some(), "{class}");
-        let job = read(&text, 0).import.state.setup.job;
+        let job = import_function(&text, Some(0)).import.state.setup.job;
         let found = |id| job.shared.get(id).map(ToString::to_string);
         for (id, wanted) in [
             (FieldId::num_layers, layers),

@@ -3,7 +3,9 @@
 use megatron_memory::config::fields::FieldId;
 use megatron_memory::formats::detect::{Format, detect};
 use megatron_memory::formats::import::Question;
-use megatron_memory::formats::import_text::{ImportOptions, ImportedText, import_text};
+use megatron_memory::formats::import_text::ImportedText;
+
+use super::functions::{import_function, question};
 
 const FILE: &str = r#"
 import torch
@@ -54,25 +56,6 @@ def _batches(cfg, micro, whole=64):
     cfg.train.global_batch_size = whole
 "#;
 
-fn read(text: &str, function: Option<usize>) -> ImportedText {
-    let mut options = ImportOptions::default();
-    let first = import_text(text, &options).unwrap();
-    if let Some(function) = function {
-        let (line, _) = branch(&first).expect("several functions");
-        options.branches.push((line, function));
-    }
-    import_text(text, &options).unwrap()
-}
-
-/// The question which function is meant: its line and the functions.
-fn branch(imported: &ImportedText) -> Option<(u32, Vec<String>)> {
-    let mut questions = imported.import.questions.iter();
-    questions.find_map(|question| match question {
-        Question::Branch { line, labels, .. } => Some((*line, labels.clone())),
-        _ => None,
-    })
-}
-
 #[track_caller]
 fn has(imported: &ImportedText, wanted: &[(FieldId, &str)]) {
     let settings = &imported.import.state.setup.job.shared;
@@ -85,8 +68,8 @@ fn has(imported: &ImportedText, wanted: &[(FieldId, &str)]) {
 #[test]
 fn every_function_is_a_job_of_its_own() {
     assert_eq!(detect(FILE).unwrap().format, Format::BridgePython);
-    let first = read(FILE, None);
-    let (line, functions) = branch(&first).unwrap();
+    let first = import_function(FILE, None);
+    let (line, functions) = question(&first).unwrap();
     assert_eq!(line, 10);
     assert_eq!(
         functions,
@@ -111,7 +94,7 @@ fn every_function_is_a_job_of_its_own() {
         ],
     );
     assert_eq!(first.import.state.setup.job.not_modelled, []);
-    let second = read(FILE, Some(1));
+    let second = import_function(FILE, Some(1));
     has(
         &second,
         &[
@@ -121,7 +104,7 @@ fn every_function_is_a_job_of_its_own() {
             (FieldId::micro_batch_size, "4"),
         ],
     );
-    let third = read(FILE, Some(2));
+    let third = import_function(FILE, Some(2));
     let asks = |asked: &Question| matches!(asked, Question::Model { name } if name == "acme_9b_pretrain_config");
     assert!(
         third.import.questions.iter().any(asks),
@@ -157,8 +140,8 @@ fn one_function_is_not_asked_for() {
         .next()
         .unwrap()
         .replace("    _batches(cfg, micro=4)\n", "");
-    let import = read(&one, None);
-    assert_eq!(branch(&import), None);
+    let import = import_function(&one, None);
+    assert_eq!(question(&import), None);
     has(
         &import,
         &[
@@ -173,7 +156,7 @@ fn a_container_of_sections_is_read() {
     let text = "def build() -> ConfigContainer:\n    cfg = ConfigContainer(\n        model=GPTModelProvider(num_layers=4, hidden_size=256, \
         num_attention_heads=4, vocab_size=1000, seq_length=64),\n        train=TrainingConfig(micro_batch_size=2, global_batch_size=16),\n        \
         mixed_precision=\"bf16_mixed\",\n    )\n    return cfg\n";
-    let import = read(text, None);
+    let import = import_function(text, None);
     has(
         &import,
         &[
@@ -189,7 +172,7 @@ fn a_container_of_sections_is_read() {
 fn flags_of_the_program_that_runs_a_recipe_are_reported() {
     let command = "torchrun --nproc_per_node 8 scripts/training/run_recipe.py --recipe llama3_8b_pretrain_config --mode pretrain \
         --step_func gpt_step model.tensor_model_parallel_size=2 train.global_batch_size=16";
-    let import = read(command, None);
+    let import = import_function(command, None);
     for key in ["--recipe", "--mode", "--step_func"] {
         assert!(
             import.import.report.iter().any(|row| row.key == key),
@@ -205,7 +188,7 @@ fn flags_of_the_program_that_runs_a_recipe_are_reported() {
         ],
     );
     // A recipe whose name tells no model.
-    let unknown = read(
+    let unknown = import_function(
         &command.replace("llama3_8b_pretrain_config", "my_own_config"),
         None,
     );
@@ -216,7 +199,7 @@ fn flags_of_the_program_that_runs_a_recipe_are_reported() {
         "{:?}",
         unknown.import.questions
     );
-    let adapters = read(&command.replace("--mode pretrain", "--mode lora"), None);
+    let adapters = import_function(&command.replace("--mode pretrain", "--mode lora"), None);
     let row = adapters
         .import
         .report

@@ -39,10 +39,10 @@ export type LayoutGroup = "TP" | "ETP" | "CP" | "EP";
 pub struct SearchOptions {
     /// The preset that the job starts from, such as `deepseek-v3@1`.
     preset: Option<String>,
-    /// The arguments to vary. `recompute_granularity` stands for all settings of recomputation, and `peft_type` for the ways to train:
-    /// in full, with adapters alone, and with each sharding strategy of Megatron FSDP. The default is TP and PP, EP where the job has experts, and each other parallel size that the job sets
-    /// above 1. The global batch and everything else stay as in the job. Of a job of several modules, the language model's sizes
-    /// vary on its ranks.
+    /// The arguments to vary. `recompute_granularity` stands for all settings of recomputation, and `peft_type` for the ways to
+    /// train: in full, with adapters alone, and with each sharding strategy of Megatron FSDP. The default is TP and PP, EP where
+    /// the job has experts, and each other parallel size that the job sets above 1. The global batch and everything else stay as
+    /// in the job. Of a job of several modules, the language model's sizes vary on its ranks.
     #[tsify(type = "SearchAxis[] | null")]
     vary: Option<Vec<String>>,
     /// The largest value of each argument. The default is the number of GPUs of a node for TP, and no bound for the others.

@@ -21,8 +21,8 @@ use super::output;
 pub(crate) struct SearchLayouts {
     #[command(flatten)]
     job: JobArgument,
-    /// What to vary: train (in full, with adapters, with Megatron FSDP), gpus, pp, vpp, tp, cp, ep, etp, mbs, recompute. By default TP and PP, EP where there are experts, and
-    /// each other size that the job sets
+    /// What to vary: pp, vpp, tp, cp, ep, etp, mbs, gpus, recompute, train (in full, with adapters, with Megatron FSDP). By
+    /// default TP and PP, EP where there are experts, and each other size that the job sets
     #[arg(long, value_delimiter = ',', value_parser = axis)]
     vary: Vec<Axis>,
     /// The largest value of a size, such as tp=4; may be given several times. By default TP stays within a node

@@ -14,7 +14,7 @@ pub(crate) fn marks(given: &[NotModelled], modules: &[Module]) -> Vec<NotModelle
     canonical(&marks)
 }
 
-/// What is not known of local CUDA graphs beside the other settings of a module.
+/// What of `cuda_graph_impl local` is not modelled together with the other settings of a module.
 fn local_graphs(m: &Module) -> Option<&'static str> {
     let a = &m.args;
     if a.cuda_graph_impl != CudaGraphImpl::Local || a.overlap_moe_expert_parallel_comm {

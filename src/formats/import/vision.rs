@@ -37,7 +37,7 @@ pub struct VisionTower {
     settings: Settings,
     /// The width of what it gives to the language model.
     output: Option<Value>,
-    /// Which of its layers are recomputed.
+    /// How many of the tower's layers the backward pass recomputes.
     recompute: Recompute,
     /// Whether the language model is not trained.
     language_frozen: bool,
@@ -49,7 +49,7 @@ pub struct VisionTower {
     honoured: &'static [&'static str],
 }
 
-/// Which layers of a tower are recomputed.
+/// How many layers of a tower the backward pass recomputes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Recompute {
     /// As many as of the language model.

@@ -75,7 +75,7 @@ pub(super) const OWN_MODELS: &[(&str, [Arguments; 2])] = &[
     ),
 ];
 
-/// What both Grok models have.
+/// The settings that Grok 1 and Grok 2 have in common.
 const GROK: Arguments = &[
     ("num_layers", "64"),
     ("max_position_embeddings", "131072"),

@@ -17,7 +17,7 @@ use crate::formats::python::nemo2::{self, Recipe};
 use crate::formats::report::{KeyStatus, shown};
 use crate::value::Value;
 
-/// What one function of a file of recipes configures.
+/// Reads the job of one recipe function; where a file has several and no answer chooses one, that of the first.
 pub(in crate::formats::import) fn nemo2(
     text: &str,
     options: &Options<'_>,
@@ -171,8 +171,8 @@ fn callback(draft: &mut JobDraft, leaves: &[KeyValue], item: &KeyValue, callback
     }
 }
 
-/// What `MegatronCommOverlapCallback` decides when the layout is known: user buffers only with tensor and sequence parallelism,
-/// larger buckets only of a distributed optimizer with several data-parallel ranks.
+/// Applies `MegatronCommOverlapCallback`, which turns settings on where the layout can use them: user buffers with tensor and
+/// sequence parallelism, larger buckets with a distributed optimizer and several data-parallel ranks.
 fn overlap(draft: &mut JobDraft, leaves: &[KeyValue]) {
     let path = "trainer.callbacks.MegatronCommOverlapCallback";
     let Some(item) = find(leaves, &format!("{path}._class")) else {

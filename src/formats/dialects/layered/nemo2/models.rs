@@ -130,7 +130,7 @@ const GPT: Settings = &DROPOUT_OFF;
 /// Vocabularies that the classes of Qwen have.
 const V_151936: Settings = &[("padded_vocab_size", "151936")];
 const V_152064: Settings = &[("padded_vocab_size", "152064")];
-/// What the vocabulary of DeepSeek is padded to a multiple of.
+/// The classes of DeepSeek pad the vocabulary to a multiple of these.
 const OF_3200: Settings = &[("make_vocab_size_divisible_by", "3200")];
 const OF_1280: Settings = &[("make_vocab_size_divisible_by", "1280")];
 

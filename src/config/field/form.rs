@@ -1,0 +1,74 @@
+//! Where and how soon the form shows a field.
+
+/// A part of the form, in the order in which people think about a job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Group {
+    /// Layers, widths, vocabulary.
+    Model,
+    /// Heads, query groups, latent attention.
+    Attention,
+    /// Experts and the router.
+    Moe,
+    /// How ranks share the work.
+    Parallelism,
+    /// Micro batch, global batch, sequence length.
+    Batch,
+    /// Activations that are recomputed or offloaded instead of saved.
+    Savers,
+    /// Training precision and optimizer states.
+    Optimizer,
+    /// Small matrices that are trained beside a model that is not.
+    Adapters,
+    /// Kernels and fusions, which decide what autograd keeps.
+    Kernels,
+    /// The GPU, and what sits outside the allocator.
+    Hardware,
+    /// Images and sounds: front end, tokens and projector of an encoder.
+    Encoder,
+}
+
+impl Group {
+    /// All groups in form order.
+    pub const ALL: [Self; 11] = [
+        Self::Model,
+        Self::Attention,
+        Self::Moe,
+        Self::Parallelism,
+        Self::Batch,
+        Self::Savers,
+        Self::Optimizer,
+        Self::Adapters,
+        Self::Kernels,
+        Self::Hardware,
+        Self::Encoder,
+    ];
+
+    /// The heading on the page.
+    #[must_use]
+    pub const fn title(self) -> &'static str {
+        match self {
+            Self::Model => "Model",
+            Self::Attention => "Attention",
+            Self::Moe => "MoE",
+            Self::Parallelism => "Parallelism",
+            Self::Batch => "Batch and sequence",
+            Self::Savers => "Memory savers",
+            Self::Optimizer => "Optimizer and precision",
+            Self::Adapters => "Adapters",
+            Self::Kernels => "Kernels",
+            Self::Hardware => "Hardware",
+            Self::Encoder => "Encoder",
+        }
+    }
+}
+
+/// How soon a field is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Level {
+    /// Always visible in its section.
+    Essential,
+    /// Under "more".
+    More,
+    /// Under "all flags".
+    All,
+}

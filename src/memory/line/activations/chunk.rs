@@ -1,0 +1,326 @@
+//! The tensors of one chunk, added up as its profile adds them up.
+
+use core::ops::Range;
+
+use super::terms::{Term, Terms};
+use crate::memory::blocks::{BlockKind, CompiledTapes, attention_mask};
+use crate::memory::chunk_profile::{BEFORE_CAPTURE, ChunkPeak, ChunkProfile, Pass};
+use crate::model::tape::Family;
+use crate::model::tape::liveness::{CompiledTape, LARGE, TRANSIENT, kept_tensors};
+use crate::model::tensor::{Shape, factor};
+use crate::parallel::stages::Chunk;
+use crate::source::{
+    ATTENTION_MASK, BRIDGE_COMMUNICATOR, FSDP_GATHER, FSDP_REDUCE, GRAPH_BUFFERS, GRAPH_WARMUP,
+    RECOMPUTE, SCHEDULES, TORCH_FSDP2_GATHER, TORCH_FSDP2_REDUCE,
+};
+use crate::units::multiply;
+
+/// One chunk, itemised the way [`ChunkProfile`] adds it up.
+pub(super) struct ItemisedChunk<'a> {
+    pub tapes: &'a CompiledTapes<'a>,
+    pub chunk: &'a Chunk,
+    pub passes: &'a ChunkProfile<'a>,
+}
+
+/// What tells blocks apart that keep different tensors.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Keeping {
+    kind: BlockKind,
+    /// Tensors of so many elements or more are on the host.
+    below: u64,
+    /// Bytes of its input that lie in a graph's pool.
+    pooled: u64,
+}
+
+/// One more of a kind; kinds stay in the order in which they come.
+fn count<K: PartialEq>(kinds: &mut Vec<(K, u64)>, kind: K) {
+    match kinds.iter_mut().find(|(other, _)| *other == kind) {
+        Some((_, times)) => *times += 1,
+        None => kinds.push((kind, 1)),
+    }
+}
+
+const RESIDUAL: usize = Family::Residual as usize;
+
+impl ItemisedChunk<'_> {
+    /// What the first blocks keep for so many micro batches.
+    pub(super) fn kept(&self, blocks: usize, times: u64, terms: &mut Terms) {
+        let p = self.passes;
+        self.mask(Family::Attention as usize, p.kept_mask, times, terms);
+        let (what, source) = if self.chunk.embedding {
+            ("outputs of the encoders", BRIDGE_COMMUNICATOR)
+        } else {
+            ("received input", SCHEDULES)
+        };
+        terms.plain(what, RESIDUAL, p.received_kept, times, source);
+        let what = "static inputs and outputs of CUDA graphs";
+        terms.plain(
+            what,
+            RESIDUAL,
+            p.captured_before(blocks),
+            times,
+            GRAPH_BUFFERS,
+        );
+        // All blocks of a kind keep the same, so each kind is looked through once.
+        let on_host = p.on_host(blocks);
+        let blocks = p.blocks.get(..blocks).unwrap_or(&p.blocks);
+        let mut kinds = Vec::new();
+        for (index, block) in blocks.iter().enumerate() {
+            let below = if on_host.contains(&index) {
+                LARGE
+            } else {
+                u64::MAX
+            };
+            match block.group {
+                None => {
+                    let keeping = Keeping {
+                        kind: block.kind,
+                        below,
+                        pooled: block.pooled_kept(),
+                    };
+                    count(&mut kinds, Some(keeping));
+                }
+                Some((first, _)) if first == index => count(&mut kinds, None),
+                Some(_) => {}
+            }
+        }
+        for (keeping, blocks) in kinds {
+            let times = multiply(times, blocks);
+            match keeping {
+                Some(keeping) => self.block(keeping, times, terms),
+                None => self.group_input(times, terms),
+            }
+        }
+    }
+
+    /// What one block keeps.
+    fn block(&self, keeping: Keeping, times: u64, terms: &mut Terms) {
+        let Keeping {
+            kind,
+            below,
+            pooled,
+        } = keeping;
+        let Some(CompiledTape { tape, plan, .. }) = self.tapes.tape(kind, self.chunk) else {
+            return;
+        };
+        let mut kept = kept_tensors(plan);
+        kept.retain(|id| pooled == 0 || tape.input != Some(*id));
+        let tensors = kept.into_iter().filter_map(|id| tape.get(id));
+        for tensor in tensors.filter(|tensor| tensor.shape.elements() < below) {
+            terms.tensor(
+                kind.to_string(),
+                tensor,
+                tensor.family as usize,
+                false,
+                times,
+            );
+        }
+    }
+
+    fn group_input(&self, times: u64, terms: &mut Terms) {
+        let what = "input of recomputed layers";
+        let (mut shape, width) = terms.stream;
+        if self.passes.distributed {
+            shape = shape.over(factor("TP", self.tapes.sizes().m.tp));
+        }
+        terms.shaped(what, RESIDUAL, (shape, width), times, RECOMPUTE);
+    }
+
+    fn mask(&self, usage: usize, bytes: u64, times: u64, terms: &mut Terms) {
+        let m = self.tapes.sizes().m;
+        let shape = attention_mask(m);
+        let times = if bytes > 0 { times } else { 0 };
+        terms.shaped("attention mask", usage, (shape, 1), times, ATTENTION_MASK);
+    }
+
+    /// What so many recomputed blocks keep for a while, and so many of their inputs.
+    fn recomputed(&self, kind: BlockKind, [times, inputs]: [u64; 2], terms: &mut Terms) {
+        let Some(CompiledTape { tape, plan, .. }) = self.tapes.tape(kind, self.chunk) else {
+            return;
+        };
+        for id in kept_tensors(plan) {
+            let Some(tensor) = tape.get(id) else { continue };
+            let times = if tape.input == Some(id) {
+                inputs
+            } else {
+                times
+            };
+            terms.tensor(kind.to_string(), tensor, TRANSIENT, false, times);
+        }
+    }
+
+    /// Offloaded tensors that wait for the next backward pass.
+    fn prefetched(&self, terms: &mut Terms) {
+        let compiled = self
+            .passes
+            .prefetched
+            .and_then(|kind| self.tapes.tape(kind, self.chunk));
+        let Some(CompiledTape { tape, plan, .. }) = compiled else {
+            return;
+        };
+        for moved in &plan.moved {
+            let Some(tensor) = tape.get(moved.tensor) else {
+                continue;
+            };
+            let part = if moved.stashed {
+                "back from the stash"
+            } else {
+                "back from the host"
+            };
+            terms.tensor(part, tensor, TRANSIENT, false, 1);
+        }
+    }
+
+    pub(super) fn peak(&self, peak: &ChunkPeak, retained: bool, terms: &mut Terms) {
+        let p = self.passes;
+        let Some(block) = p.blocks.get(peak.block) else {
+            return;
+        };
+        let (parameters, gradients) = p.fsdp_in_flight(peak.block, peak.pass);
+        let (gather, reduce) = if self.tapes.sizes().m.args.use_torch_fsdp2 {
+            (TORCH_FSDP2_GATHER, TORCH_FSDP2_REDUCE)
+        } else {
+            (FSDP_GATHER, FSDP_REDUCE)
+        };
+        for (what, bytes, source) in [
+            ("parameters gathered for layers", parameters, gather),
+            ("gradients before their reduction", gradients, reduce),
+        ] {
+            let shape = Shape::of(&[factor("bytes of buckets", bytes)]);
+            terms.push(Term {
+                part: "".into(),
+                what,
+                gradient: false,
+                usage: TRANSIENT,
+                each: bytes,
+                times: 1,
+                formula: Some((shape, 1)),
+                source,
+            });
+        }
+        let last = p.blocks.len().saturating_sub(1);
+        let forward = peak.pass == Pass::Forward;
+        if block.group.is_none() && (forward || p.prefetched_beside(block) > 0) {
+            self.prefetched(terms);
+        }
+        self.captured(peak, terms);
+        if peak.pass == Pass::Forward {
+            self.mask(TRANSIENT, p.passing_mask, 1, terms);
+            self.kept(peak.block, 1, terms);
+            match block.group {
+                None => self.alive(peak, retained, false, false, terms),
+                Some((first, _)) if first == peak.block => {
+                    if p.distributed {
+                        self.group_input(1, terms);
+                    }
+                    self.alive(peak, retained, false, false, terms);
+                }
+                Some(_) => self.alive(peak, retained, true, false, terms),
+            }
+            return;
+        }
+        let Some((first, end)) = block.group else {
+            self.kept(peak.block, 1, terms);
+            self.alive(peak, retained, false, false, terms);
+            if retained && peak.block != last {
+                terms.plain("received gradient", TRANSIENT, p.sent, 1, SCHEDULES);
+            }
+            return;
+        };
+        self.kept(first, 1, terms);
+        self.group_input(1, terms);
+        if retained && end <= last {
+            terms.plain("received gradient", TRANSIENT, p.sent, 1, SCHEDULES);
+        }
+        self.group_before(first..peak.block, terms);
+        self.alive(
+            peak,
+            retained,
+            true,
+            peak.block == first && !p.distributed,
+            terms,
+        );
+        let outer = match peak.pass {
+            Pass::GroupAgain => 0,
+            _ => 1,
+        };
+        if outer == 0 || peak.block + 1 < end {
+            terms.plain(
+                "gradient that recompute was called with",
+                TRANSIENT,
+                p.residual,
+                1,
+                RECOMPUTE,
+            );
+        }
+        terms.plain("recomputed output", TRANSIENT, p.residual, outer, RECOMPUTE);
+    }
+
+    /// What the capture of the local CUDA graph at work holds beside its tape.
+    fn captured(&self, peak: &ChunkPeak, terms: &mut Terms) {
+        let capture = self.passes.capture(peak.block);
+        if peak.pass != Pass::Forward {
+            let what = "static outputs while their backward graph is captured";
+            terms.plain(what, TRANSIENT, capture.backward, 1, GRAPH_BUFFERS);
+            return;
+        }
+        let what = "main gradients of the layer, copied";
+        terms.plain(what, TRANSIENT, capture.gradients, 1, GRAPH_WARMUP);
+        if peak.peak.op == BEFORE_CAPTURE.op {
+            let what = "passes of the layer before its capture";
+            terms.plain(what, TRANSIENT, capture.warmup, 1, GRAPH_WARMUP);
+            let what = "static input of its graph";
+            terms.plain(what, TRANSIENT, capture.input, 1, GRAPH_BUFFERS);
+        } else {
+            let what = "inputs and outputs of the passes before the capture";
+            terms.plain(what, TRANSIENT, capture.variables, 1, GRAPH_WARMUP);
+        }
+    }
+
+    /// What the recomputed layers below the one at work keep.
+    fn group_before(&self, layers: Range<usize>, terms: &mut Terms) {
+        let layers = self.passes.blocks.get(layers).unwrap_or_default();
+        let Some((first, rest)) = layers.split_first() else {
+            return;
+        };
+        let inputs = u64::from(self.passes.distributed);
+        self.recomputed(first.kind, [1, inputs], terms);
+        let mut kinds = Vec::new();
+        for layer in rest {
+            count(&mut kinds, layer.kind);
+        }
+        for (kind, layers) in kinds {
+            self.recomputed(kind, [layers, layers], terms);
+        }
+    }
+
+    fn alive(
+        &self,
+        peak: &ChunkPeak,
+        retained: bool,
+        transient: bool,
+        without_input: bool,
+        terms: &mut Terms,
+    ) {
+        let Some(block) = self.passes.blocks.get(peak.block) else {
+            return;
+        };
+        let tape = &block.compiled.tape;
+        let input = tape.input.and_then(|id| tape.get(id));
+        let pass = self.passes.pass_kind(peak, retained);
+        for alive in block.compiled.alive_at(pass, peak.peak.moment) {
+            let without_input = without_input || block.pooled > 0;
+            if without_input && !alive.gradient && input == Some(&alive.tensor) {
+                continue;
+            }
+            let usage = if transient { TRANSIENT } else { alive.usage };
+            terms.tensor(
+                block.kind.to_string(),
+                &alive.tensor,
+                usage,
+                alive.gradient,
+                1,
+            );
+        }
+    }
+}

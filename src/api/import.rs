@@ -21,7 +21,7 @@ const TYPES: &str = r#"
 /** The formats of texts. `importText` recognizes them by itself. */
 export type ImportFormat =
   | "link" | "json" | "hub" | "hf_config" | "megatron_args" | "script" | "model_args" | "bridge_yaml" | "bridge_python"
-  | "verl_yaml" | "flag_scale_yaml" | "primus_yaml" | "nemo_rl_yaml" | "nemo_yaml" | "roll_yaml"
+  | "verl_yaml" | "flag_scale_yaml" | "primus_yaml" | "nemo_rl_yaml" | "nemo_yaml" | "roll_yaml" | "neox_yaml"
   | "megatron_yaml" | "swift" | "swift_yaml" | "overrides" | "log"
   | "arguments";
 "#;
@@ -79,6 +79,9 @@ pub struct Import {
     questions: Vec<ImportQuestion>,
     /// The measurements in the text, where it is a training log.
     measured: Option<LogMeasurement>,
+    /// What is true of all numbers of the job, and has to be said wherever they are shown: a job of another program, trained with
+    /// Megatron-LM instead.
+    warning: Option<&'static str>,
 }
 
 /// How one key of an imported text was used.
@@ -230,6 +233,7 @@ impl From<ImportedText> for Import {
                 .map(ImportQuestion::from)
                 .collect(),
             measured: import.measured.map(LogMeasurement::from),
+            warning: import.warning,
         }
     }
 }

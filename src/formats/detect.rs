@@ -56,6 +56,8 @@ pub enum Format {
     Nemo2Python,
     /// A configuration of ROLL whose policy or student trains with Megatron-Core.
     RollYaml,
+    /// A configuration of GPT-NeoX: one file, or several that its launcher merges.
+    NeoxYaml,
     /// Hydra overrides, alone or after a command.
     Overrides,
     /// A log of a training run with the arguments that Megatron-LM prints when it starts.
@@ -104,6 +106,7 @@ impl Format {
             Self::NemoYaml => "a NeMo 1 configuration",
             Self::Nemo2Python => "a NeMo 2 recipe",
             Self::RollYaml => "a ROLL configuration",
+            Self::NeoxYaml => "a GPT-NeoX configuration",
             Self::Overrides => "Hydra overrides",
             Self::TrainingLog => "a training log",
             Self::Arguments => "Megatron-LM's arguments",
@@ -153,6 +156,9 @@ pub(super) fn recognize(text: &str) -> Option<Detected> {
             Format::Arguments,
             "it prints a Namespace with Megatron's arguments",
         );
+    }
+    if frameworks::is_neox(text) {
+        return found(Format::NeoxYaml, "it has the layout of GPT-NeoX");
     }
     if text.starts_with('{') {
         return json(text);

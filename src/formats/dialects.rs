@@ -10,6 +10,7 @@ mod meaning;
 mod megatron_lm;
 pub mod mindspeed;
 pub mod model_zoo;
+pub mod neox;
 pub mod slime;
 pub mod swift;
 pub mod verl;
@@ -51,6 +52,8 @@ pub enum Dialect {
     Nemo2,
     /// ROLL's policies with its adapter of Megatron-Core.
     Roll,
+    /// GPT-NeoX's models.
+    Neox,
 }
 
 impl Dialect {
@@ -70,6 +73,7 @@ impl Dialect {
             Self::Nemo => "NeMo 1",
             Self::Nemo2 => "NeMo 2",
             Self::Roll => "ROLL",
+            Self::Neox => "GPT-NeoX",
         }
     }
 
@@ -91,6 +95,7 @@ impl Dialect {
             Self::Nemo => layered::nemo::find(key),
             Self::Nemo2 => layered::nemo2::find(key),
             Self::Roll => layered::roll::find(key),
+            Self::Neox => neox::find(key),
         }
     }
 
@@ -105,6 +110,7 @@ impl Dialect {
             Self::NemoRl => layered::nemo_rl::DEFAULTS,
             Self::Nemo => layered::nemo::DEFAULTS,
             Self::Roll => layered::roll::DEFAULTS,
+            Self::Neox => neox::DEFAULTS,
             Self::Arguments => arguments::DEFAULTS,
             Self::Slime => slime::DEFAULTS,
             Self::Swift => swift::DEFAULTS,
@@ -137,6 +143,7 @@ impl Dialect {
             | Self::Slime
             | Self::MindSpeed
             | Self::Swift
+            | Self::Neox
             | Self::Verl => &[],
         };
         let own = own.iter().find(|(field, _)| *field == destination);

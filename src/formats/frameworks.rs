@@ -95,17 +95,22 @@ const MAX_LOOK: usize = 200_000;
 /// The kind of configuration that a text is, where it is one that is not read.
 #[must_use]
 pub fn recognize(text: &str) -> Option<&'static str> {
+    // Its lines end in what the argument was before: `1....default`.
+    if text.contains("pipe_parallel_size ...") {
+        return Some("a log of GPT-NeoX");
+    }
+    let framework = framework(text)?;
+    framework.format.is_none().then_some(framework.what)
+}
+
+/// Whether a text has the key for the pipeline stages of GPT-NeoX, which every model of it has.
+#[must_use]
+pub fn is_neox(text: &str) -> bool {
     let stages = ["pipe_parallel_size", "pipe-parallel-size"];
     let mut keys = stages
         .into_iter()
         .flat_map(|key| [format!("{key}\""), format!("{key}:")]);
-    if keys.any(|key| text.contains(&key)) {
-        return Some(
-            "a GPT-NeoX configuration, which trains with DeepSpeed instead of Megatron-Core",
-        );
-    }
-    let framework = framework(text)?;
-    framework.format.is_none().then_some(framework.what)
+    keys.any(|key| text.contains(&key))
 }
 
 /// Whether a text is Python that configures a job of `NeMo` 2.

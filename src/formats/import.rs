@@ -69,6 +69,19 @@ pub struct Import {
     pub measured: Option<LogMeasurements>,
     /// The vision tower beside the language model. It becomes a module of the job when the number of GPUs is known.
     pub vision: Option<VisionTower>,
+    /// The batch, where the text says it for each data-parallel rank. It becomes that of the job when the number of GPUs is known.
+    pub batch: Option<RankBatch>,
+    /// What is true of all numbers of the job, and has to be said wherever they are shown.
+    pub warning: Option<&'static str>,
+}
+
+/// A batch as `DeepSpeed` has it: micro batches that each data-parallel rank accumulates.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RankBatch {
+    /// Samples of a step on all ranks, where the text gives them.
+    pub samples: Option<u64>,
+    /// Micro batches of a step on each data-parallel rank.
+    pub accumulation: u64,
 }
 
 /// One row of the report.
@@ -179,6 +192,7 @@ pub fn import(text: &str, options: &Options<'_>) -> Result<Import, ImportError> 
         | Format::NemoRlYaml
         | Format::NemoYaml
         | Format::RollYaml => sources::layered(text, format, options),
+        Format::NeoxYaml => sources::neox(text, options),
         Format::BridgePython => sources::python(text, options),
         Format::Nemo2Python => sources::nemo2(text, options),
         Format::TrainingLog => sources::training_log(text, options),
@@ -209,6 +223,7 @@ const fn most_bytes(format: Format) -> usize {
         | Format::NemoRlYaml
         | Format::NemoYaml
         | Format::RollYaml
+        | Format::NeoxYaml
         | Format::SwiftYaml => yaml::MAX_BYTES,
     }
 }

@@ -1,6 +1,7 @@
 //! Imports a text with everything that a user may say about it: answers to its questions, a model that it only names, and
 //! the current job that it changes.
 
+mod batch;
 mod missing_fields;
 
 use thiserror::Error;
@@ -109,6 +110,7 @@ pub fn import_text(text: &str, options: &ImportOptions) -> Result<ImportedText, 
     }
     set_gpus(&mut import, options.gpus);
     missing_fields::answer(&mut import, &options.fields);
+    batch::settle(&mut import);
     if changes.is_none() {
         vision::settle(&mut import);
         missing_fields::ask(&mut import);

@@ -491,6 +491,12 @@ const DIALECTS: &[(Format, &str, &[&str], &str)] = &[
         FITS_WITH_ROLL,
     ),
     (
+        Format::NeoxYaml,
+        "how many GPUs: --gpus N",
+        &["--gpus", "8", "--set", "vocab_size=128256"],
+        FITS_AS_WRITTEN_FOR_MEGATRON_LM,
+    ),
+    (
         Format::Overrides,
         "the model /models/our-8b: --model PRESET",
         &["--model", "llama3-8b"],

@@ -21,6 +21,7 @@ mod layered;
 mod megatron_args;
 mod mindspeed;
 mod nemo2;
+mod neox;
 mod not_modelled;
 mod overrides;
 mod paste;

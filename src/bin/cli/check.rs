@@ -54,7 +54,7 @@ struct Report {
     /// The part of the result that a job with problems does not have.
     #[serde(flatten)]
     memory: Option<Memory>,
-    /// Messages: the rules that the job breaks, its settings that are not modelled, or open questions of the text.
+    /// Messages: the rules that the job breaks, its settings that are not modelled, open questions of the text, or a warning.
     problems: Vec<String>,
     /// The job as a link: the part of the calculator's address from the #.
     link: Option<String>,
@@ -159,8 +159,9 @@ impl Check {
             scale.number(low),
             scale.amount(high),
         );
-        let marks = config.not_modelled().iter();
-        let problems = marks.map(ToString::to_string).collect();
+        let marks = config.not_modelled().iter().map(ToString::to_string);
+        let warning = loaded.warning().map(str::to_owned);
+        let problems = marks.chain(warning).collect();
         let memory = Memory {
             peak_bytes: summary.total.0,
             device_bytes_low: low.0,
@@ -216,5 +217,13 @@ fn markdown(reports: &[(Status, Report)]) -> String {
         };
         text.push_str(&row);
     }
+    let measured = reports.iter().map(|(_, report)| report);
+    let notes = measured
+        .filter(|report| report.memory.is_some())
+        .flat_map(|report| {
+            let problems = report.problems.iter();
+            problems.map(|problem| format!("\n`{}`: {problem}\n", report.job))
+        });
+    text.extend(notes);
     text
 }

@@ -62,12 +62,16 @@ pub(crate) struct Loaded {
 }
 
 impl JobArgument {
-    /// Reads the job.
+    /// Reads the job. A warning goes to the standard error.
     ///
     /// # Errors
     /// When it cannot be read, or when an option has no place in it.
     pub(crate) fn load(&self) -> Result<Loaded, Failure> {
-        self.options.load(&self.place)
+        let loaded = self.options.load(&self.place)?;
+        if let Some(warning) = loaded.warning() {
+            eprintln!("{warning}");
+        }
+        Ok(loaded)
     }
 }
 
@@ -148,6 +152,11 @@ impl JobOptions {
 }
 
 impl Loaded {
+    /// What is true of all numbers of the job.
+    pub(crate) fn warning(&self) -> Option<&'static str> {
+        self.import.as_ref()?.warning
+    }
+
     /// Checks that the text leaves no question open.
     ///
     /// # Errors

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use super::missing::Missing;
 use super::vision::VisionTower;
-use super::{Import, Question, Row};
+use super::{Import, Question, RankBatch, Row};
 use crate::config::canonical::{Meaning, hybrid_pattern, meaning};
 use crate::config::fields::FieldId;
 use crate::config::hybrid_pattern::LayerSymbol;
@@ -43,6 +43,10 @@ pub(super) struct JobDraft {
     pub(super) model_class: Option<KeyValue>,
     /// The vision tower beside the language model.
     pub(super) vision: Option<VisionTower>,
+    /// The batch, where the text says it for each data-parallel rank.
+    pub(super) batch: Option<RankBatch>,
+    /// What is true of all numbers of the job.
+    pub(super) warning: Option<&'static str>,
     /// The index of the report row that set a field.
     rows: BTreeMap<FieldId, usize>,
 }
@@ -59,6 +63,8 @@ impl JobDraft {
             nothing_offloaded: false,
             model_class: None,
             vision: None,
+            batch: None,
+            warning: None,
             rows: BTreeMap::new(),
         }
     }
@@ -240,6 +246,8 @@ impl JobDraft {
             questions: self.questions,
             measured: None,
             vision: self.vision,
+            batch: self.batch,
+            warning: self.warning,
         }
     }
 }

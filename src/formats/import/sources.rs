@@ -5,6 +5,7 @@ mod documents;
 mod layered;
 mod model_zoo;
 mod nemo2;
+mod neox;
 mod script;
 mod trees;
 
@@ -12,6 +13,7 @@ pub(super) use arguments::{arguments, training_log};
 pub(super) use documents::{hf_config, hub_model, link, own_json};
 pub(super) use layered::layered;
 pub(super) use nemo2::nemo2;
+pub(super) use neox::neox;
 pub(super) use script::command;
 pub(super) use trees::{model_args, overrides, python, yaml_tree};
 

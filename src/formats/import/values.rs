@@ -125,3 +125,29 @@ pub(super) fn int(item: &KeyValue) -> Option<u64> {
         _ => None,
     }
 }
+
+/// A decimal number such as `1.3`, as a fraction.
+pub(super) struct Decimal {
+    numerator: u64,
+    denominator: u64,
+}
+
+impl Decimal {
+    /// The product with a whole number, rounded down.
+    pub(super) fn of(&self, number: u64) -> u64 {
+        number.saturating_mul(self.numerator) / self.denominator.max(1)
+    }
+}
+
+impl core::str::FromStr for Decimal {
+    type Err = core::num::ParseIntError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let (whole, part) = text.split_once('.').unwrap_or((text, ""));
+        let digits = u32::try_from(part.len()).unwrap_or(u32::MAX);
+        Ok(Self {
+            numerator: format!("{whole}{part}").parse()?,
+            denominator: 10_u64.saturating_pow(digits),
+        })
+    }
+}

@@ -27,6 +27,8 @@ pub(super) fn answer(import: &mut Import, answers: &[(FieldId, Value)]) {
             continue;
         }
         shared.set(*id, value.clone());
+        let asks = |asked: &Question| matches!(asked, Question::Field { field, .. } if field == id);
+        import.questions.retain(|asked| !asks(asked));
         // Beside the size after padding, that before it would say nothing.
         if *id == FieldId::vocab_size {
             shared.unset(FieldId::padded_vocab_size);
@@ -69,7 +71,7 @@ pub(super) fn ask(import: &mut Import) {
     }
 }
 
-fn number(settings: &Settings, id: FieldId) -> Option<u64> {
+pub(super) fn number(settings: &Settings, id: FieldId) -> Option<u64> {
     match meaning(id, settings.get(id)) {
         Meaning::Is(Parsed::Int(number)) => Some(number),
         _ => None,

@@ -120,8 +120,8 @@ fn configurations_that_are_not_read_are_refused_by_name() {
             "a NeMo 2 script without a function that makes a recipe: its settings are in other files",
         ),
         (
-            "{\n  # parallelism\n  \"pipe_parallel_size\": 1,\n  \"num_layers\": 12\n}\n",
-            "a GPT-NeoX configuration, which trains with DeepSpeed instead of Megatron-Core",
+            "--------- arguments ---------\n  pipe_parallel_size ......... 1....default\n  hidden_size ........ 512....updated\n",
+            "a log of GPT-NeoX",
         ),
         (
             "torchrun --nproc_per_node 8 pretrain_t5.py --encoder-num-layers 12 --hidden-size 768",

@@ -41,6 +41,8 @@ pub(in crate::formats::import) fn link(text: &str) -> Result<Import, ImportError
         questions: Vec::new(),
         measured: None,
         vision: None,
+        batch: None,
+        warning: None,
     })
 }
 
@@ -57,6 +59,8 @@ pub(in crate::formats::import) fn own_json(text: &str) -> Result<Import, ImportE
         questions: Vec::new(),
         measured: None,
         vision: None,
+        batch: None,
+        warning: None,
     })
 }
 
@@ -77,6 +81,8 @@ pub(in crate::formats::import) fn hub_model(text: &str) -> Result<Import, Import
         questions: Vec::new(),
         measured: None,
         vision: None,
+        batch: None,
+        warning: None,
     };
     let contents = named.and_then(|(preset, name)| Some((preset, preset.contents()?, name)));
     let Some((preset, contents, name)) = contents else {
@@ -139,6 +145,8 @@ pub(in crate::formats::import) fn hf_config(text: &str) -> Result<Import, Import
         questions: Vec::new(),
         measured: None,
         vision: tower.and_then(|(tower, kind)| vision::of_model(tower, kind)),
+        batch: None,
+        warning: None,
     })
 }
 

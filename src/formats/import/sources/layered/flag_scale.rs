@@ -3,7 +3,7 @@
 use crate::config::canonical::is_on;
 use crate::config::fields::FieldId;
 use crate::formats::import::draft::{JobDraft, KeyValue};
-use crate::formats::import::values::int;
+use crate::formats::import::values::{Decimal, int};
 use crate::formats::report::{KeyStatus, shown};
 use crate::value::Value;
 
@@ -55,30 +55,4 @@ pub(super) fn settle(draft: &mut JobDraft, leaves: &[KeyValue]) {
     let width = wide.div_ceil(multiple).saturating_mul(multiple);
     let note = "two thirds of 4 · hidden_size, rounded up";
     draft.set(item, id, Value::Int(width.into()), KeyStatus::Derived, note);
-}
-
-/// A decimal number such as `1.3`, as a fraction.
-struct Decimal {
-    numerator: u64,
-    denominator: u64,
-}
-
-impl Decimal {
-    /// The product with a whole number, rounded down.
-    fn of(&self, number: u64) -> u64 {
-        number.saturating_mul(self.numerator) / self.denominator.max(1)
-    }
-}
-
-impl core::str::FromStr for Decimal {
-    type Err = core::num::ParseIntError;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let (whole, part) = text.split_once('.').unwrap_or((text, ""));
-        let digits = u32::try_from(part.len()).unwrap_or(u32::MAX);
-        Ok(Self {
-            numerator: format!("{whole}{part}").parse()?,
-            denominator: 10_u64.saturating_pow(digits),
-        })
-    }
 }

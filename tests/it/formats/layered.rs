@@ -103,6 +103,39 @@ fn primus_overrides_the_arguments_of_its_trainer() {
     has(&import, &[(FieldId::tensor_model_parallel_size, "8")]);
 }
 
+/// The dispatcher of Primus-Turbo takes the place of Megatron's flex dispatcher; its second stage has tensors of its own.
+#[test]
+fn primus_dispatches_tokens_with_deepep() {
+    let turbo = |keys: &str| {
+        let text = PRIMUS.replace(
+            "      mock_data: true\n",
+            &format!("      moe_router_dtype: fp32\n      expert_model_parallel_size: 8\n{keys}"),
+        );
+        read(&text, Some("qwen3-30b-a3b"))
+    };
+    let deepep = "      use_turbo_deepep: true\n";
+    let on = "      enable_primus_turbo: true\n";
+    let flex = (FieldId::moe_token_dispatcher_type, "flex");
+    let first = turbo(&format!(
+        "{on}{deepep}      turbo_sync_free_moe_stage: 1\n"
+    ));
+    has(&first, &[flex, (FieldId::moe_permute_fusion, "true")]);
+    assert_eq!(first.import.state.setup.job.not_modelled, []);
+    let second = turbo(&format!(
+        "{on}{deepep}      turbo_sync_free_moe_stage: 2\n"
+    ));
+    has(&second, &[flex]);
+    let marks = &second.import.state.setup.job.not_modelled;
+    let keys: Vec<_> = marks.iter().map(|mark| mark.key.as_str()).collect();
+    assert_eq!(
+        keys,
+        ["modules.pre_trainer.overrides.turbo_sync_free_moe_stage"]
+    );
+    let off = turbo(deepep);
+    let dispatcher = off.import.state.setup.job.shared.get(flex.0);
+    assert_ne!(dispatcher, Some(&Value::Text(flex.1.to_owned())));
+}
+
 #[test]
 fn nemo_rl_trains_its_policy_with_bridge() {
     assert_eq!(detect(NEMO_RL).unwrap().format, Format::NemoRlYaml);

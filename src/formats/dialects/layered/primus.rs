@@ -100,7 +100,7 @@ const GROK: Arguments = &[
     ("tokenizer_model", "mistralai/Mixtral-8x22B-v0.1"),
 ];
 
-/// Arguments that Primus adds to Megatron-LM's.
+/// Arguments that Primus adds to Megatron-LM's. Those of Primus-Turbo's dispatcher are in `import/sources/layered/primus.rs`.
 const KEYS: &[(&str, KeyMeaning)] = &[
     ("disable_delayed_scaling_patches", Irrelevant),
     ("disable_profiler_activity_cpu", Irrelevant),
@@ -153,16 +153,8 @@ const KEYS: &[(&str, KeyMeaning)] = &[
         "use_turbo_rms_norm",
         KeyMeaning::nothing("a norm of another library keeps the same tensors"),
     ),
-    (
-        "use_turbo_deepep",
-        KeyMeaning::more("the dispatcher of tokens of another library"),
-    ),
     ("turbo_deepep_num_cu", Irrelevant),
     ("turbo_deepep_use_comm_stream", Irrelevant),
-    (
-        "turbo_sync_free_moe_stage",
-        KeyMeaning::more("the dispatcher of tokens of another library"),
-    ),
     ("moe_use_fused_router_with_aux_score", Irrelevant),
     (
         "router_logit_softcapping",

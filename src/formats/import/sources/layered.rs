@@ -143,6 +143,7 @@ pub(super) fn leaf(
         Dialect::FlagScale => flag_scale::special(draft, item, &name),
         Dialect::Nemo => nemo::special(draft, combined, leaves, item, &name),
         Dialect::Roll => roll::special(draft, leaves, item),
+        Dialect::Primus => primus::special(draft, leaves, item, &name),
         _ => false,
     };
     if is_special {

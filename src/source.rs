@@ -307,6 +307,11 @@ pub const VERL_FUSED_LOGPROBS: Source = Source::page(
     "https://github.com/verl-project/verl/blob/1dda039b9c/verl/utils/kernel/kernels.py",
     "efficient_entropy_forward, efficient_entropy_backward",
 );
+/// The reference model of ms-swift's reinforcement learning.
+pub const SWIFT_REF_MODELS: Source = Source::page(
+    "https://github.com/modelscope/ms-swift/blob/3602360a56/swift/megatron/trainers/rlhf_mixin.py",
+    "MegatronRLHFTrainer.prepare_model",
+);
 /// The attention mask that the data loader hands to a rank.
 pub const ATTENTION_MASK: Source =
     Source::megatron("megatron/core/utils.py", "get_batch_on_this_tp_rank");

@@ -359,6 +359,8 @@ fields! {
     ddp_bucket_size: Option<u64> = Field::derived(1, 1_000_000_000_000, "40 000 000, or 1 000 000 · DP if that is more").at(Optimizer, All, "bucket", "Bucket size").unit("parameters");
     /// The module's parameters are not trained, except its projector's: no gradients, no optimizer states.
     frozen: bool = Field::flag(false).at(Optimizer, All, "frozen", "Frozen").own().also(&["freeze"]);
+    /// The weights of a frozen copy of the model stay on the GPUs beside it: the reference model of reinforcement learning, as verl (ref) and ms-swift (ref_models) have it unless it is offloaded.
+    ref_model: bool = Field::flag(false).at(Optimizer, All, "refmodel", "Reference model").own().also(&["reference policy", "ref_models"]);
 
     // Kernels
     /// Whose modules build the layers.

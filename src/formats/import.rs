@@ -17,6 +17,7 @@ mod rlhf;
 mod rules;
 mod sources;
 mod values;
+mod verl;
 pub(crate) mod vision;
 mod vocabulary;
 

@@ -5,6 +5,7 @@ mod fp8;
 pub(crate) mod graphs;
 mod packed;
 mod padding;
+mod ref_model;
 pub(crate) mod stash;
 
 use crate::config::choices::{
@@ -136,6 +137,7 @@ pub(crate) struct BufferRules {
     /// Rows and columns of linear layers' weights.
     linears: Vec<Vec<(u64, u64)>>,
     fp8: Vec<fp8::Part>,
+    ref_model: Vec<u64>,
     /// KiB of PyTorch's and of Transformer Engine's workspace.
     workspaces: (u64, u64),
 }
@@ -149,6 +151,7 @@ impl BufferRules {
                 .collect(),
             linears: parts().map(|part| linears(m, &part.parameters)).collect(),
             fp8: parts().map(|part| fp8::Part::new(m, part)).collect(),
+            ref_model: parts().map(|part| ref_model::bytes(m, part)).collect(),
             workspaces: workspaces_kib(m),
         }
     }
@@ -222,6 +225,7 @@ impl BufferRules {
             }
         }
         fp8::buffers(&self.fp8, site, &mut out);
+        ref_model::buffers(&self.ref_model, site, &mut out);
         shared(&site.sizes, output, moe, &mut out);
         out.0
     }

@@ -16,6 +16,7 @@ mod mamba;
 mod offload;
 mod packed;
 mod pairs;
+mod ref_model;
 mod savings;
 mod stash;
 mod states;

@@ -110,6 +110,8 @@ pub enum KeyRule {
     Adapter,
     /// `use_fused_kernels` of verl: the output layer and log-probabilities in one kernel.
     FusedKernels,
+    /// `use_kl_loss` and `use_kl_in_reward` of verl: a reference model to compare with, read in `import/verl.rs`.
+    ReferenceModel,
     /// `cpu_offloading`: without it, `cpu_offloading_num_layers` says nothing.
     CpuOffloading,
     /// `hybrid_layer_pattern`: the layers of a hybrid model.

@@ -60,7 +60,7 @@ const KEYS: &[(&str, KeyMeaning)] = &[
     ("max_completion_length", Rule(KeyRule::ResponseLength)),
     (
         "ref_model",
-        KeyMeaning::more("reference models are not counted"),
+        KeyMeaning::nothing("other weights for the reference model, which rlhf_type asks for"),
     ),
     (
         "teacher_model",
@@ -117,15 +117,15 @@ const GROUPS: &[(KeyMeaning, &str)] = &[
             freeze_parameters_regex trainable_parameters trainable_parameters_regex",
     ),
     (
-        KeyMeaning::more("reference, reward and teacher models are not counted"),
-        "mcore_ref_model reward_model",
+        KeyMeaning::more("reward models are not counted"),
+        "reward_model",
     ),
     (
         KeyMeaning::nothing(
             "about reference, reward and teacher models, which other arguments name",
         ),
         "\
-            mcore_ref_adapter offload_teacher_model ref_adapters ref_model_revision \
+            mcore_ref_adapter mcore_ref_model offload_teacher_model ref_adapters ref_model_revision \
             ref_model_type reward_adapters reward_model_plugin reward_model_revision \
             reward_model_type teacher_adapters teacher_deepspeed teacher_kl_coef teacher_model_revision \
             teacher_model_server teacher_model_type teacher_tag_key",

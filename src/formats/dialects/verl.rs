@@ -3,7 +3,7 @@
 //! After verl's `verl/trainer/config/engine/megatron.yaml`, `_generated_ppo_megatron_trainer.yaml` and
 //! `sft_trainer_engine.yaml` beside it. The engine's keys stand under
 //! `actor_rollout_ref.actor.megatron`; the transformer's own under `override_transformer_config` there.
-//! Only the training phase is meant: rollout engines and reference models are not.
+//! Only the training phase is meant: rollout engines are not. A reference model that stays on the GPUs is (`import/verl.rs`).
 
 use super::bridge;
 use super::meaning::{
@@ -107,7 +107,7 @@ const HARMLESS: &[(&str, &str)] = &[
         "actor_rollout_ref.actor",
         "\
             rollout_n strategy ppo_micro_batch_size clip_ratio clip_ratio_low clip_ratio_high tau_pos tau_neg \
-            clip_ratio_c loss_agg_mode loss_scale_factor use_kl_loss use_prefix_grouper use_torch_compile \
+            clip_ratio_c loss_agg_mode loss_scale_factor use_prefix_grouper use_torch_compile \
             kl_loss_coef kl_loss_type ppo_epochs shuffle data_loader_seed ulysses_sequence_parallel_size use_remove_padding load_weight grad_clip _target_",
     ),
     (
@@ -166,6 +166,11 @@ const SECTIONS: &[(&str, KeyMeaning)] = &[
         "actor_rollout_ref.model.use_fused_kernels",
         Rule(KeyRule::FusedKernels),
     ),
+    (
+        "actor_rollout_ref.actor.use_kl_loss",
+        Rule(KeyRule::ReferenceModel),
+    ),
+    ("algorithm.use_kl_in_reward", Rule(KeyRule::ReferenceModel)),
     (
         "actor_rollout_ref.actor.use_fused_kernels",
         Rule(KeyRule::FusedKernels),

@@ -20,9 +20,14 @@ pub(super) fn settle(draft: &mut JobDraft, item: &KeyValue) {
             MemoryEffect::Nothing,
             "the reference model is the trained one without its adapters",
         ),
+        "grpo" => {
+            let note = "the reference model stays beside the trained one";
+            let id = FieldId::ref_model;
+            return draft.set(item, id, Value::Bool(true), KeyStatus::Derived, note);
+        }
         _ => (
             MemoryEffect::More,
-            "reference models and pairs of samples are not counted",
+            "pairs of samples and their loss are not counted",
         ),
     };
     draft.not_modelled(item, effect, reason);

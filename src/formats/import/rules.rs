@@ -13,6 +13,7 @@ use super::draft::{JobDraft, KeyValue};
 use super::hybrid;
 use super::precision;
 use super::values::{is_off, truth, word};
+use super::verl;
 use crate::config::fields::FieldId;
 use crate::config::not_modelled::{Feature, MemoryEffect};
 use crate::formats::dialects::{Dialect, KeyMeaning, KeyRule, field_of, mindspeed};
@@ -154,6 +155,7 @@ fn rule(draft: &mut JobDraft, combined: &mut CombinedKeys, item: &KeyValue, rule
             draft.set(item, FieldId::token_loss, value, KeyStatus::Derived, "");
         }
         KeyRule::FusedKernels => draft.row(item, KeyStatus::Ignored, None, "switched off"),
+        KeyRule::ReferenceModel => verl::compares(draft, item),
         KeyRule::LayerWiseOptimizer => later(|combined| &mut combined.layer_wise),
         KeyRule::RlhfType => later(|combined| &mut combined.rlhf),
         KeyRule::Adapter => combined.adapters.add(item),

@@ -156,9 +156,74 @@ fn swift_generates_samples_of_prompt_and_response() {
     assert_eq!(lora.state.setup.job.not_modelled, []);
     // A model that is trained as a whole has a reference model beside it.
     let full = job("--rlhf_type grpo --tuner_type full");
-    let marks = &full.state.setup.job.not_modelled;
+    assert_eq!(full.state.setup.job.not_modelled, []);
+    assert!(has_reference(&full));
+    assert!(!has_reference(&lora));
+    // Pairs of samples are another matter.
+    let pairs = job("--rlhf_type dpo --tuner_type full");
+    let marks = &pairs.state.setup.job.not_modelled;
     assert_eq!(marks.len(), 1);
     assert_eq!(marks[0].key, "rlhf_type");
+}
+
+fn has_reference(import: &Import) -> bool {
+    let value = import.state.setup.job.shared.get(FieldId::ref_model);
+    meaning(FieldId::ref_model, value) == Meaning::Is(Parsed::Flag(true))
+}
+
+#[test]
+fn verl_keeps_its_other_models_unless_they_are_offloaded() {
+    let job = |rest: &str| {
+        let script = VERL.replace("    trainer.total_epochs=1 $@", rest);
+        read(&script)
+    };
+    let keys = |import: &Import| -> Vec<String> {
+        let marks = import.state.setup.job.not_modelled.iter();
+        marks.map(|mark| mark.key.clone()).collect()
+    };
+    let loss = "actor_rollout_ref.actor.use_kl_loss=True actor_rollout_ref.ref.megatron.pipeline_model_parallel_size=2";
+    for (rest, reference, marks) in [
+        (
+            "actor_rollout_ref.actor.use_kl_loss=False",
+            false,
+            [].as_slice(),
+        ),
+        (loss, true, &[]),
+        ("algorithm.use_kl_in_reward=True", true, &[]),
+        // The reference model is the actor without its adapters.
+        (
+            "actor_rollout_ref.actor.use_kl_loss=True actor_rollout_ref.model.lora.rank=16",
+            false,
+            &[],
+        ),
+        // By default it is where the actor's parameters are.
+        (
+            "actor_rollout_ref.actor.use_kl_loss=True actor_rollout_ref.actor.megatron.param_offload=True",
+            false,
+            &[],
+        ),
+        (
+            "actor_rollout_ref.actor.use_kl_loss=True actor_rollout_ref.ref.megatron.param_offload=True",
+            false,
+            &[],
+        ),
+        (
+            "actor_rollout_ref.actor.use_kl_loss=True actor_rollout_ref.ref.megatron.context_parallel_size=2",
+            false,
+            &["actor_rollout_ref.actor.use_kl_loss"],
+        ),
+        ("critic.enable=True", false, &["critic.enable"]),
+        (
+            "critic.enable=True critic.megatron.param_offload=True critic.megatron.grad_offload=True \
+             critic.megatron.optimizer_offload=True",
+            false,
+            &[],
+        ),
+    ] {
+        let import = job(rest);
+        assert_eq!(has_reference(&import), reference, "{rest}");
+        assert_eq!(keys(&import), marks, "{rest}");
+    }
 }
 
 #[test]

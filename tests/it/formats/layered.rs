@@ -116,14 +116,10 @@ fn primus_dispatches_tokens_with_deepep() {
     let deepep = "      use_turbo_deepep: true\n";
     let on = "      enable_primus_turbo: true\n";
     let flex = (FieldId::moe_token_dispatcher_type, "flex");
-    let first = turbo(&format!(
-        "{on}{deepep}      turbo_sync_free_moe_stage: 1\n"
-    ));
+    let first = turbo(&format!("{on}{deepep}      turbo_sync_free_moe_stage: 1\n"));
     has(&first, &[flex, (FieldId::moe_permute_fusion, "true")]);
     assert_eq!(first.import.state.setup.job.not_modelled, []);
-    let second = turbo(&format!(
-        "{on}{deepep}      turbo_sync_free_moe_stage: 2\n"
-    ));
+    let second = turbo(&format!("{on}{deepep}      turbo_sync_free_moe_stage: 2\n"));
     has(&second, &[flex]);
     let marks = &second.import.state.setup.job.not_modelled;
     let keys: Vec<_> = marks.iter().map(|mark| mark.key.as_str()).collect();

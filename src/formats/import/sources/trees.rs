@@ -12,7 +12,7 @@ use crate::formats::dialects::Dialect;
 use crate::formats::import::combined::{self, CombinedKeys};
 use crate::formats::import::draft::{JobDraft, KeyValue};
 use crate::formats::import::rules::{Decides, decides};
-use crate::formats::import::{Import, ImportError, Options, Question, bridge, vision};
+use crate::formats::import::{Import, ImportError, Options, Question, bridge, verl, vision};
 use crate::formats::interpolation;
 use crate::formats::megatron_args::{self, Arity};
 use crate::formats::node::{Data, Entry, Node};
@@ -298,7 +298,7 @@ pub(super) fn read_tree(
         mark_model_class(root, &mut draft)?;
         draft.vision = vision::read(root);
     }
-    for item in leaves {
+    for item in &leaves {
         // The layers of some models are a part of their own.
         let name = match item.key.strip_prefix("model.transformer.") {
             Some(name) if dialect == Dialect::Bridge => format!("model.{name}"),
@@ -309,16 +309,16 @@ pub(super) fn read_tree(
         let is_class_of_adapters = name == "peft._target_" && dialect == Dialect::Bridge;
         if last.starts_with('_') && !is_class_of_adapters {
             draft.row(
-                &item,
+                item,
                 KeyStatus::Ignored,
                 None,
                 "how the configuration is built",
             );
         } else if dialect == Dialect::Swift && section == "ENV" {
-            listed_environment_variable(&mut draft, &item);
+            listed_environment_variable(&mut draft, item);
         } else if dialect == Dialect::Swift && matches!(section, "rollout" | "teacher") {
             draft.row(
-                &item,
+                item,
                 KeyStatus::Ignored,
                 None,
                 "not of the training processes",
@@ -328,7 +328,7 @@ pub(super) fn read_tree(
             Dialect::MegatronLm | Dialect::YamlCfg | Dialect::Swift
         ) {
             // Their sections only group what flags say as well.
-            draft.apply_referring(&mut combined, &item, last);
+            draft.apply_referring(&mut combined, item, last);
         } else {
             // Without sections, as on its own, a key belongs to the model.
             let name = match (dialect, name.contains('.')) {
@@ -337,23 +337,26 @@ pub(super) fn read_tree(
                 }
                 _ => name,
             };
-            let word = script.and_then(|script| Some((script, word_of(&item, script)?)));
+            let word = script.and_then(|script| Some((script, word_of(item, script)?)));
             match word {
                 Some((script, word)) => {
                     apply_written(
                         &mut draft,
                         &mut combined,
-                        &item,
+                        item,
                         &name,
                         slice::from_ref(word),
                         script,
                     );
                 }
-                None => draft.apply_referring(&mut combined, &item, &name),
+                None => draft.apply_referring(&mut combined, item, &name),
             }
         }
     }
     combined::combine(&mut draft, combined);
+    if dialect == Dialect::Verl {
+        verl::settle(&mut draft, &leaves);
+    }
     Ok(draft)
 }
 

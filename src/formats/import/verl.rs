@@ -1,0 +1,115 @@
+//! The other models of verl's reinforcement learning that stay on the GPUs of the actor while it is trained.
+
+use super::draft::{JobDraft, KeyValue};
+use super::values::{int, truth, word};
+use crate::config::fields::FieldId;
+use crate::config::not_modelled::{MemoryEffect, NotModelled};
+use crate::formats::report::KeyStatus;
+use crate::value::Value;
+
+const ACTOR: &str = "actor_rollout_ref.actor.megatron";
+const REFERENCE: &str = "actor_rollout_ref.ref.megatron";
+
+/// The parallel sizes of a model; those of the reference model are the actor's where they are not given.
+const SIZES: [&str; 6] = [
+    "tensor_model_parallel_size",
+    "pipeline_model_parallel_size",
+    "virtual_pipeline_model_parallel_size",
+    "context_parallel_size",
+    "expert_model_parallel_size",
+    "expert_tensor_parallel_size",
+];
+
+/// Counts the reference model, and marks the critic, once the adapters were read.
+pub(super) fn settle(draft: &mut JobDraft, leaves: &[KeyValue]) {
+    reference(draft, leaves);
+    critic(draft, leaves);
+}
+
+/// Reports a key that asks for a reference model; [`settle`] says where one stays on the GPUs.
+pub(super) fn compares(draft: &mut JobDraft, item: &KeyValue) {
+    let note = "no weights of its own stay on the GPUs";
+    draft.row(item, KeyStatus::Ignored, None, note);
+}
+
+fn find<'a>(leaves: &'a [KeyValue], key: &str) -> Option<&'a KeyValue> {
+    leaves.iter().rev().find(|item| item.key == key)
+}
+
+fn is_on(leaves: &[KeyValue], key: &str) -> Option<bool> {
+    find(leaves, key).and_then(|item| truth(&item.value))
+}
+
+/// The reference model is there where a loss or a reward compares with it (`need_reference_policy`); with adapters it is the
+/// actor without them (`RayPPOTrainer.ref_in_actor`). Its weights stay on the GPUs unless they are offloaded, by default as the
+/// actor's are (`trainer/config/ref/megatron_ref.yaml`), and it has no gradients and no MTP layers.
+fn reference(draft: &mut JobDraft, leaves: &[KeyValue]) {
+    let keys = [
+        "actor_rollout_ref.actor.use_kl_loss",
+        "algorithm.use_kl_in_reward",
+    ];
+    let mut needs = keys.into_iter();
+    let Some(item) = needs.find_map(|key| {
+        let item = find(leaves, key)?;
+        (truth(&item.value) == Some(true)).then_some(item)
+    }) else {
+        return;
+    };
+    let offload = |model: &str| is_on(leaves, &format!("{model}.param_offload"));
+    let is_offloaded = offload(REFERENCE).or_else(|| offload(ACTOR)) == Some(true);
+    if is_offloaded || draft.has(FieldId::peft_type) {
+        return;
+    }
+    // Sizes are 1 by default, but for that of experts' tensors.
+    let of = |model: &str, size: &str| {
+        let given = find(leaves, &format!("{model}.{size}")).and_then(int);
+        let is_one = size != "expert_tensor_parallel_size";
+        given.or_else(|| is_one.then_some(1))
+    };
+    let has_own_sizes = SIZES.into_iter().any(|size| {
+        let own = find(leaves, &format!("{REFERENCE}.{size}"));
+        own.is_some() && of(REFERENCE, size) != of(ACTOR, size)
+    });
+    let has_mtp = draft.number(FieldId::mtp_num_layers).unwrap_or(0) > 0;
+    if has_own_sizes || has_mtp {
+        let reason = "a reference model with parallel sizes or layers of its own is not counted";
+        return mark(draft, item, reason);
+    }
+    let id = FieldId::ref_model;
+    draft.settings.set(id, Value::Bool(true));
+    let mut rows = draft.report.iter_mut();
+    if let Some(row) = rows.find(|row| row.key == item.key) {
+        (row.status, row.field) = (KeyStatus::Derived, Some(id));
+        row.note = "the reference model stays beside the actor".into();
+    }
+}
+
+/// The critic is trained on the same GPUs (`need_critic`, and `global_pool` for every role).
+fn critic(draft: &mut JobDraft, leaves: &[KeyValue]) {
+    let estimator = find(leaves, "algorithm.adv_estimator");
+    let enable = find(leaves, "critic.enable");
+    let given = enable.and_then(|item| Some((item, truth(&item.value)?)));
+    let needs = match (given, estimator) {
+        (Some((item, on)), _) => on.then_some(item),
+        (None, Some(item)) => (word(&item.value) == "gae").then_some(item),
+        (None, None) => leaves.iter().find(|item| item.key.starts_with("critic.")),
+    };
+    let Some(item) = needs else { return };
+    let parts = ["param_offload", "grad_offload", "optimizer_offload"];
+    let parts = parts.map(|part| is_on(leaves, &format!("critic.megatron.{part}")));
+    if parts.iter().all(|part| *part == Some(true)) {
+        return;
+    }
+    let reason = "the critic's weights, gradients and optimizer states stay on the same GPUs";
+    mark(draft, item, reason);
+}
+
+/// Marks a job by a key that has a row in the report.
+fn mark(draft: &mut JobDraft, item: &KeyValue, reason: &'static str) {
+    let mut rows = draft.report.iter_mut();
+    if let Some(row) = rows.find(|row| row.key == item.key) {
+        (row.status, row.effect) = (KeyStatus::NotModelled, Some(MemoryEffect::More));
+        row.note = reason.into();
+    }
+    draft.marks.push(NotModelled::new(&item.key, reason));
+}

@@ -2,6 +2,7 @@
 //! iterations. Each is worked out once for all layouts that agree in what it depends on.
 
 use core::cell::RefCell;
+use core::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
@@ -156,24 +157,31 @@ impl SharedTables {
         let stages = Stages::shared(m, &tables, tapes, standing.by_parts.clone());
         let shapes = tables.shapes.heaviest_stages(m, &stages);
         let mut worst: Option<(u32, StageBytes)> = None;
-        let offer = |worst: &mut Option<(u32, StageBytes)>, pp_rank, stage: StageBytes| {
+        let mut offer = |pp_rank, stage: StageBytes| {
             if too_large(stage.total) {
                 return Err(TooLarge::WithThisMicroBatch);
             }
-            if worst.is_none_or(|(_, worst)| stage.total > worst.total) {
-                *worst = Some((pp_rank, stage));
+            // The first of several.
+            let order = |pp_rank, stage: &StageBytes| (stage.total, Reverse(pp_rank));
+            if worst.is_none_or(|(of, worst)| order(pp_rank, &stage) > order(of, &worst)) {
+                worst = Some((pp_rank, stage));
             }
-            Ok(())
+            Ok(worst.map_or(Bytes::ZERO, |(_, worst)| worst.total))
         };
         if m.args.overlap_moe_expert_parallel_comm {
             for pp_rank in shapes.iter().map(|shape| shape.pp_rank) {
                 let estimate = stages.estimate(pp_rank, JobMoment::default());
-                offer(&mut worst, pp_rank, StageBytes::from(&estimate))?;
+                offer(pp_rank, StageBytes::from(&estimate))?;
             }
         } else {
-            let bytes = |shape: &StageShape| (standing.of(&stages, shape), stages.totals(shape));
-            let of_stages: Vec<_> = shapes.iter().map(bytes).collect();
-            for (standing, totals) in &of_stages {
+            let mut of_stages = Vec::with_capacity(shapes.len());
+            for shape in shapes.iter() {
+                let standing = standing.of(&stages, shape);
+                let totals = stages.totals(shape);
+                let most = Stages::most(&standing, &totals);
+                of_stages.push((most, shape.pp_rank, standing, totals));
+            }
+            for (.., standing, totals) in &of_stages {
                 if too_large(standing.total() + totals.heaviest_pass()) {
                     return Err(if grows_with_micro_batch(m) {
                         TooLarge::WithLargerMicroBatches
@@ -182,11 +190,14 @@ impl SharedTables {
                     });
                 }
             }
-            for (shape, (standing, totals)) in shapes.iter().zip(&of_stages) {
-                let most = Stages::most(standing, totals);
-                if worst.is_none_or(|(_, worst)| most > worst.total) {
-                    offer(&mut worst, shape.pp_rank, stages.bytes(standing, totals))?;
+            // Most schedules need no replay once the stage that may need most had its own.
+            of_stages.sort_by_key(|(most, ..)| Reverse(*most));
+            let mut largest = Bytes::ZERO;
+            for (most, pp_rank, standing, totals) in &of_stages {
+                if *most < largest {
+                    break;
                 }
+                largest = offer(*pp_rank, stages.bytes(standing, totals))?;
             }
         }
         worst.ok_or(TooLarge::WithThisMicroBatch)

@@ -10,6 +10,10 @@ pub(super) struct Order {
     chunks: u32,
     group: u32,
     microbatches: u32,
+    /// The position after the last full group.
+    full_end: u64,
+    /// The microbatches of the group after the full ones.
+    rest: u32,
 }
 
 /// Consecutive positions with the same chunk.
@@ -22,11 +26,15 @@ pub(super) struct Run {
 
 impl Order {
     pub(super) fn new(chunks: u32, group: u32, microbatches: u32) -> Self {
+        // With one chunk the groups make no difference, and one group is least work.
+        let group = if chunks == 1 { microbatches } else { group }.max(1);
+        let rest = microbatches % group;
         Self {
             chunks,
-            // With one chunk the groups make no difference, and one group is least work.
-            group: if chunks == 1 { microbatches } else { group }.max(1),
+            group,
             microbatches,
+            full_end: u64::from(microbatches - rest) * u64::from(chunks),
+            rest,
         }
     }
 
@@ -46,16 +54,16 @@ impl Order {
 
     /// The position after the last full group.
     pub(super) fn full_end(self) -> u64 {
-        u64::from(self.microbatches / self.group) * self.period()
+        self.full_end
     }
 
     /// The number of groups before a position, the position in its group, and that group's microbatches.
     fn split(self, position: u64) -> (u64, u64, u64) {
         let group = position / self.period();
-        let microbatches = if position < self.full_end() {
+        let microbatches = if position < self.full_end {
             self.group
         } else {
-            self.microbatches % self.group
+            self.rest
         };
         (group, position % self.period(), u64::from(microbatches))
     }

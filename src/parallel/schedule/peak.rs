@@ -70,6 +70,8 @@ struct Walk<'a> {
     pair: Option<PairBytes<'a>>,
     /// Bytes kept for live microbatches before the next step.
     kept: u128,
+    /// The chunk of the last backward pass before the next step.
+    last: Option<u32>,
     /// Whether any chunk defers weight gradients.
     defers: bool,
     /// What all chunks hold while no microbatch of theirs is alive.
@@ -143,6 +145,7 @@ impl Schedule {
             chunks,
             pair,
             kept: 0,
+            last: None,
             defers: chunks.iter().any(|chunk| chunk.deferred > 0),
             all_idle: chunks.iter().map(|chunk| u128::from(chunk.idle)).sum(),
             best: None,
@@ -246,13 +249,9 @@ impl Walk<'_> {
         others.map(|(_, weight)| u128::from(weight.idle)).sum()
     }
 
-    /// The bytes that the last of `backward` backward passes leaves behind: until the next one ends, and until the next one
-    /// begins.
-    fn left(&self, backward: u64) -> (u128, u128) {
-        let Some(last) = backward.checked_sub(1) else {
-            return (0, 0);
-        };
-        self.left_by(self.schedule.order.backward(last).chunk)
+    /// The bytes that the last backward pass leaves behind: until the next one ends, and until the next one begins.
+    fn left(&self) -> (u128, u128) {
+        self.last.map_or((0, 0), |chunk| self.left_by(chunk))
     }
 
     fn left_by(&self, chunk: u32) -> (u128, u128) {
@@ -266,31 +265,37 @@ impl Walk<'_> {
     fn run(&mut self, start: u64, end: u64) {
         let (warm_up, turns) = (self.schedule.warm_up, self.schedule.turns());
         let (order, per_turn) = (self.schedule.order, self.schedule.steps_per_turn());
-        self.kept = self.stored(self.schedule.done_before(start));
+        let mut done = self.schedule.done_before(start);
+        self.kept = self.stored(done);
+        let last = done.1.checked_sub(1);
+        self.last = last.map(|last| order.backward(last).chunk);
         let mut step = start;
         let mut first_turn = None;
         while step < end {
-            let done = self.schedule.done_before(step);
             let (forward, backward) = done;
             let left = end - step;
-            let taken = if step < warm_up {
+            if step < warm_up {
                 let run = order.forward_run(forward);
                 let passes = run.left.min(warm_up - step).min(left);
-                self.forward_run(step, done, run.chunk, passes, end)
+                self.forward_run(step, done, run.chunk, passes, end);
+                done.0 += passes;
+                step += passes;
             } else if backward >= turns {
                 let run = order.backward_run(backward);
-                let same = self.left(backward) == self.left_by(run.chunk);
-                self.backward_run(
-                    step,
-                    done,
-                    run.chunk,
-                    if same { run.left.min(left) } else { 1 },
-                )
+                let same = self.left() == self.left_by(run.chunk);
+                let passes = if same { run.left.min(left) } else { 1 };
+                self.backward_run(step, done, run.chunk, passes);
+                done.1 += passes;
+                step += passes;
             } else if forward > warm_up + backward {
                 // The range starts in the middle of a turn.
-                self.backward_run(step, done, order.backward_run(backward).chunk, 1)
+                self.backward_run(step, done, order.backward_run(backward).chunk, 1);
+                done.1 += 1;
+                step += 1;
             } else if left < per_turn {
-                self.forward_run(step, done, order.forward_run(forward).chunk, 1, end)
+                self.forward_run(step, done, order.forward_run(forward).chunk, 1, end);
+                done.0 += 1;
+                step += 1;
             } else {
                 // The first turn has no bytes left behind by earlier ones, so the repeating period starts after it. No
                 // period repeats while the number of deferred weight gradients grows.
@@ -309,9 +314,10 @@ impl Walk<'_> {
                 } else {
                     repeated
                 };
-                if backward == again && walked > backward {
+                let passes = if backward == again && walked > backward {
                     self.kept = self.stored((warm_up + walked, walked));
-                    (walked - backward) * per_turn
+                    self.last = Some(order.backward(walked - 1).chunk);
+                    walked - backward
                 } else {
                     let up = order.forward_run(forward);
                     let down = order.backward_run(backward);
@@ -319,38 +325,32 @@ impl Walk<'_> {
                     if backward < again {
                         turns = turns.min(again - backward);
                     }
-                    if self.left(backward) != self.left_by(down.chunk) {
+                    if self.left() != self.left_by(down.chunk) {
                         turns = 1;
                     }
-                    self.turns(step, done, (up.chunk, down.chunk), turns) * per_turn
-                }
-            };
-            step += taken.max(1);
+                    self.turns(step, done, (up.chunk, down.chunk), turns);
+                    turns
+                };
+                done = (forward + passes, backward + passes);
+                step += passes * per_turn;
+            }
         }
     }
 
     /// Forward passes of one chunk: live bytes never shrink from one to the next.
-    fn forward_run(
-        &mut self,
-        step: u64,
-        done: (u64, u64),
-        chunk: u32,
-        passes: u64,
-        end: u64,
-    ) -> u64 {
+    fn forward_run(&mut self, step: u64, done: (u64, u64), chunk: u32, passes: u64, end: u64) {
         let weight = self.weight(chunk);
         let stored = u128::from(weight.stored);
         self.kept += stored * u128::from(passes);
         if self.next_forward_run_needs_more(step + passes, done.0 + passes, weight, end) {
-            return passes;
+            return;
         }
         let at = if weight.stored > 0 { passes } else { 1 };
         let bytes = self.kept - stored * u128::from(passes - at) + u128::from(weight.forward);
-        let (to_end, to_begin) = self.left(done.1);
+        let (to_end, to_begin) = self.left();
         let left = to_end + to_begin;
         let idle = (done, [chunk; 2]);
         self.offer(step + at - 1, bytes, (done.0 + at, done.1), left, idle);
-        passes
     }
 
     /// Whether the warm-up goes on at `step` with forward passes of a chunk that need more than the passes of another chunk
@@ -374,33 +374,37 @@ impl Walk<'_> {
     }
 
     /// Backward passes of one chunk: live bytes are largest at the first.
-    fn backward_run(&mut self, step: u64, done: (u64, u64), chunk: u32, passes: u64) -> u64 {
+    fn backward_run(&mut self, step: u64, done: (u64, u64), chunk: u32, passes: u64) {
         let weight = self.weight(chunk);
-        let left = self.left(done.1).0;
+        let left = self.left().0;
         let idle = (done, [chunk; 2]);
         let bytes = self.kept + u128::from(weight.backward);
         self.offer(step, bytes, done, left, idle);
         // Deferred bytes may grow faster than stored bytes shrink, until all deferrals are made.
-        let full = self.until_full(chunk, done.1).min(passes - 1);
-        if weight.deferred > weight.stored && full > 0 {
+        let full = if weight.deferred > weight.stored {
+            self.until_full(chunk, done.1).min(passes - 1)
+        } else {
+            0
+        };
+        if full > 0 {
             let kept = u128::from(weight.stored) * u128::from(full);
             let kept = self.kept.saturating_sub(kept) + u128::from(weight.backward);
             self.offer(step + full, kept, (done.0, done.1 + full), left, idle);
         }
         let freed = u128::from(weight.stored) * u128::from(passes);
         self.kept = self.kept.saturating_sub(freed);
-        passes
+        self.last = Some(chunk);
     }
 
     /// Steady turns with the same two chunks.
-    fn turns(&mut self, step: u64, done: (u64, u64), chunks: (u32, u32), turns: u64) -> u64 {
+    fn turns(&mut self, step: u64, done: (u64, u64), chunks: (u32, u32), turns: u64) {
         let (up, down) = (self.weight(chunks.0), self.weight(chunks.1));
         let kept_after = |kept: u128, turns: u64| {
             let more = kept + u128::from(up.stored) * u128::from(turns);
             more.saturating_sub(u128::from(down.stored) * u128::from(turns))
         };
         let idle = (done, [chunks.0, chunks.1]);
-        let (to_end, to_begin) = self.left(done.1);
+        let (to_end, to_begin) = self.left();
         // Stored bytes change by the same amount every turn, and deferred bytes grow until all deferrals are made. So the
         // peak is at one of these turns.
         let candidates = if down.deferred > 0 {
@@ -438,6 +442,6 @@ impl Walk<'_> {
             }
         }
         self.kept = kept_after(self.kept, turns);
-        turns
+        self.last = Some(chunks.1);
     }
 }

@@ -36,5 +36,5 @@ pub use check::{Checked, validate};
 pub use from_field::NameSet;
 pub use prepared::Prepared;
 pub use rank_ranges::mimo_input;
-pub use rules::rule_names;
+pub use rules::{Refusals, rule_names};
 pub use suggest::check;

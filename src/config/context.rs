@@ -2,6 +2,7 @@
 
 use super::choices::FrontEnd;
 use super::fields::{Args, FieldId};
+use super::layers::Layers;
 use super::modality::ModuleIo;
 use super::parse::{Parsed, parse};
 use super::rank_ranges::RankRange;
@@ -82,6 +83,8 @@ pub(super) struct ModuleContext<'a> {
     pub(super) states_rope_fusion: bool,
     /// The custom pipeline layout, where its text was read before.
     pub(super) pipeline_layout: Option<&'a PipelineLayout>,
+    /// The layers of a job that mostly has the same.
+    pub(super) layers: Option<&'a Layers>,
 }
 
 impl<'a> ModuleContext<'a> {
@@ -113,6 +116,7 @@ impl<'a> ModuleContext<'a> {
             has_linear_freq: given(FieldId::linear_attention_freq),
             states_rope_fusion: given(FieldId::apply_rope_fusion),
             pipeline_layout: None,
+            layers: None,
         }
     }
 

@@ -98,6 +98,7 @@ impl<'a> Draft<'a> {
         let layers = Layers::of(
             &a,
             hybrid.as_ref().and_then(|pattern| pattern.as_ref().ok()),
+            context.layers,
         );
         let tp = a.tensor_model_parallel_size;
         let pp = a.pipeline_model_parallel_size;

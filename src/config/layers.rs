@@ -1,6 +1,8 @@
 //! The layers of a module as its arguments describe them: of a `GPTModel` by `num_layers`, `linear_attention_freq` and
 //! `moe_layer_freq`, of a `HybridModel` by the letters of its pattern.
 
+use std::sync::Arc;
+
 use super::choices::{AttentionVariant, CudaGraphModule, HybridStackSpec};
 use super::fields::Args;
 use super::hybrid_pattern::{HybridPattern, LayerSymbol};
@@ -139,17 +141,47 @@ pub struct Layer {
 }
 
 /// All layers of a module.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default)]
 pub struct Layers {
-    decoder: Vec<Layer>,
+    /// Shared by all jobs of a search.
+    decoder: Arc<Decoder>,
     mtp: Vec<Layer>,
-    /// The decoder's layers, each once however many are like it.
+}
+
+/// The layers of a decoder or encoder.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Decoder {
+    layers: Vec<Layer>,
+    /// The layers, each once however many are like it.
     distinct: Vec<Layer>,
 }
 
+impl PartialEq for Layers {
+    fn eq(&self, other: &Self) -> bool {
+        let same = Arc::ptr_eq(&self.decoder, &other.decoder) || self.decoder == other.decoder;
+        same && self.mtp == other.mtp
+    }
+}
+
+impl Eq for Layers {}
+
+impl From<Vec<Layer>> for Decoder {
+    fn from(layers: Vec<Layer>) -> Self {
+        let mut distinct = Vec::new();
+        let runs = layers.chunk_by(|one, next| one == next);
+        for layer in runs.filter_map(<[Layer]>::first) {
+            if !distinct.contains(layer) {
+                distinct.push(*layer);
+            }
+        }
+        Self { layers, distinct }
+    }
+}
+
 impl Layers {
-    /// The layers that the arguments ask for. `hybrid` is the pattern of a `HybridModel`.
-    pub(super) fn of(a: &Args, hybrid: Option<&HybridPattern>) -> Self {
+    /// The layers that the arguments ask for. `hybrid` is the pattern of a `HybridModel`, `known` are the layers of a job that
+    /// mostly has the same.
+    pub(super) fn of(a: &Args, hybrid: Option<&HybridPattern>, known: Option<&Self>) -> Self {
         if let Some(pattern) = hybrid {
             let layers = |symbols: &mut dyn Iterator<Item = LayerSymbol>| {
                 let numbered = (1..).zip(symbols);
@@ -157,14 +189,20 @@ impl Layers {
                     .map(|(number, symbol)| Layer::of_symbol(a, symbol, number))
                     .collect()
             };
-            return Self::new(
-                layers(&mut pattern.layers()),
-                layers(&mut pattern.mtp().iter().copied()),
-            );
+            let decoder: Vec<Layer> = layers(&mut pattern.layers());
+            return Self {
+                decoder: Arc::new(decoder.into()),
+                mtp: layers(&mut pattern.mtp().iter().copied()),
+            };
         }
-        let decoder: Vec<Layer> = (0..a.num_layers).map(|index| of_gpt(a, index)).collect();
+        let decoder = || (0..a.num_layers).map(|index| of_gpt(a, index));
+        let known = known.filter(|known| decoder().eq(known.decoder().iter().copied()));
+        let decoder = match known {
+            Some(known) => known.decoder.clone(),
+            None => Arc::new(decoder().collect::<Vec<_>>().into()),
+        };
         // Every MTP depth of a `GPTModel` repeats its last layer, with a number of its own.
-        let mtp = decoder.last().map(|layer| {
+        let mtp = decoder.layers.last().map(|layer| {
             let layer = layer.numbered(a, 1);
             if a.mtp_dense {
                 Layer {
@@ -175,22 +213,8 @@ impl Layers {
                 layer
             }
         });
-        Self::new(decoder, mtp.into_iter().collect())
-    }
-
-    fn new(decoder: Vec<Layer>, mtp: Vec<Layer>) -> Self {
-        let mut distinct = Vec::new();
-        let runs = decoder.chunk_by(|one, next| one == next);
-        for layer in runs.filter_map(<[Layer]>::first) {
-            if !distinct.contains(layer) {
-                distinct.push(*layer);
-            }
-        }
-        Self {
-            decoder,
-            mtp,
-            distinct,
-        }
+        let mtp = mtp.into_iter().collect();
+        Self { decoder, mtp }
     }
 
     /// Changes the MTP layer of a `GPTModel` to what it is in a chunk without decoder layers. There Megatron-LM has no
@@ -219,7 +243,7 @@ impl Layers {
     /// The decoder's or encoder's layers, first to last.
     #[must_use]
     pub fn decoder(&self) -> &[Layer] {
-        &self.decoder
+        &self.decoder.layers
     }
 
     /// The layers of one MTP depth.
@@ -231,20 +255,26 @@ impl Layers {
     /// Whether any layer of the decoder has this mixer.
     #[must_use]
     pub fn has_mixer(&self, mixer: Mixer) -> bool {
-        self.distinct.iter().any(|layer| layer.mixer == Some(mixer))
+        self.decoder
+            .distinct
+            .iter()
+            .any(|layer| layer.mixer == Some(mixer))
     }
 
     /// Whether any layer of the decoder or of an MTP depth has sparse attention.
     #[must_use]
     pub fn has_sparse_attention(&self) -> bool {
         let sparse = |layer: &Layer| matches!(layer.mixer, Some(Mixer::SparseAttention { .. }));
-        self.distinct.iter().chain(&self.mtp).any(sparse)
+        self.decoder.distinct.iter().chain(&self.mtp).any(sparse)
     }
 
     /// Whether any layer of the decoder has this kind of MLP.
     #[must_use]
     pub fn has_mlp(&self, mlp: MlpKind) -> bool {
-        self.distinct.iter().any(|layer| layer.mlp == Some(mlp))
+        self.decoder
+            .distinct
+            .iter()
+            .any(|layer| layer.mlp == Some(mlp))
     }
 }
 

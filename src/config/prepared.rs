@@ -4,11 +4,13 @@ use super::context::{LanguageModel, ModuleContext};
 use super::draft::Draft;
 use super::fields::{Args, FieldId};
 use super::job::Config;
+use super::layers::Layers;
 use super::module_links::connect;
 use super::not_modelled;
 use super::parse::{Parsed, default_value};
 use super::problem::Problem;
 use super::raw::RawJob;
+use super::rules::Refusals;
 use super::{check, rules};
 use crate::parallel::mimo::LANGUAGE_MODULE;
 use crate::parallel::stages::{PipelineLayout, StageLayout};
@@ -21,6 +23,8 @@ pub struct Prepared {
     args: Args,
     /// The custom pipeline layout; `None` where there is none, or its text is wrong.
     pipeline_layout: Option<PipelineLayout>,
+    /// The layers, which most jobs share.
+    layers: Layers,
     gpu_memory: Option<Bytes>,
 }
 
@@ -38,6 +42,7 @@ impl Prepared {
         let layout = args.pipeline_model_parallel_layout.as_deref();
         Some(Self {
             pipeline_layout: layout.and_then(|layout| layout.parse().ok()),
+            layers: Layers::of(&args, None, None),
             args,
             gpu_memory: check::gpu_memory(raw, &mut problems),
             raw: raw.clone(),
@@ -60,20 +65,26 @@ impl Prepared {
         let same = args.pipeline_model_parallel_layout == self.args.pipeline_model_parallel_layout;
         ModuleContext {
             pipeline_layout: self.pipeline_layout.as_ref().filter(|_| same),
+            layers: Some(&self.layers),
             ..ModuleContext::new(LANGUAGE_MODULE, &self.raw, 0, language)
         }
     }
 
     /// Checks the job with other arguments, as [`validate`](super::validate) does. `split` is the split of the layers into stages,
-    /// where it is known from a job with the same.
+    /// where it is known from a job with the same. Rules that are not among the `refusals` are known to be kept.
     ///
     /// # Errors
-    /// The rule of the first problem that keeps the job from training.
-    pub fn check(&self, args: Args, split: Option<&StageLayout>) -> Result<Config, &'static str> {
+    /// The first rule that keeps the job from training.
+    pub fn check(
+        &self,
+        args: Args,
+        split: Option<&StageLayout>,
+        refusals: &Refusals,
+    ) -> Result<Config, &'static str> {
         let language = LanguageModel::default();
         let context = self.context(&args, &language);
         let draft = Draft::new(&context, args, None);
-        if let Some(rule) = rules::first_violation(&draft, &|_| true) {
+        if let Some(rule) = refusals.first(&draft) {
             return Err(rule);
         }
         let stages = match split {
@@ -100,22 +111,20 @@ impl Prepared {
 
     /// The first of some rules that keep the job from training with other arguments, in the order of all rules.
     #[must_use]
-    pub fn broken(&self, args: Args, among: &[&'static str]) -> Option<&'static str> {
+    pub fn broken(&self, args: Args, refusals: &Refusals) -> Option<&'static str> {
         let language = LanguageModel::default();
         let context = self.context(&args, &language);
         let draft = Draft::new(&context, args, None);
-        let is_among = |rule: &str| among.contains(&rule);
-        if let Some(rule) = rules::first_violation(&draft, &is_among) {
+        if let Some(rule) = refusals.first(&draft) {
             return Some(rule);
         }
-        let of_stages = ["stages", "vpp_twice", "layout"];
-        if !of_stages.iter().any(|rule| among.contains(rule)) {
+        if refusals.of_stages().is_empty() {
             return None;
         }
         let problems = rules::stages(&draft).err()?;
         let refusing = problems.iter().filter(|p| p.keeps_from_training());
         refusing
             .map(|problem| problem.rule)
-            .find(|rule| is_among(rule))
+            .find(|rule| refusals.of_stages().contains(rule))
     }
 }

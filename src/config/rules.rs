@@ -23,17 +23,19 @@ mod packing;
 mod parallelism;
 mod placement;
 mod recompute;
+mod refusals;
 mod rule;
 mod sparse_attention;
 mod stages;
 mod stash;
 mod torch_fsdp2;
 
+pub use refusals::Refusals;
 pub(super) use stages::{stages, stages_of};
 
 use self::rule::Rule;
 use super::draft::Draft;
-use super::problem::{Problem, Severity, keeps_from_training};
+use super::problem::{Problem, Severity};
 
 /// Every rule, in the order in which its problems are shown.
 const TABLES: [&[Rule]; 25] = [
@@ -76,21 +78,6 @@ pub(super) fn violations(draft: &Draft<'_>) -> Vec<Problem> {
         Some(violation.into_problem(draft.context.module, rule.name))
     };
     TABLES.into_iter().flatten().filter_map(broken).collect()
-}
-
-/// The name of the first rule that keeps a module from training, of those whose name passes `among`.
-pub(super) fn first_violation(
-    draft: &Draft<'_>,
-    among: &dyn Fn(&str) -> bool,
-) -> Option<&'static str> {
-    let rules = TABLES.into_iter().flatten();
-    let counts =
-        |rule: &&Rule| !rule.only_warns || keeps_from_training(Severity::Warning, rule.name);
-    let mut rules = rules.filter(|rule| among(rule.name)).filter(counts);
-    rules.find_map(|rule| {
-        let violation = (rule.check)(draft)?;
-        keeps_from_training(violation.severity(), rule.name).then_some(rule.name)
-    })
 }
 
 /// The name of every rule; rules of one concern share a name.

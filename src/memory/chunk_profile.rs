@@ -83,6 +83,8 @@ pub(crate) struct ChunkProfile<'t> {
     pub(crate) blocks: Vec<Block<'t>>,
     /// What is kept of the blocks before each.
     before: Vec<Usage>,
+    /// Of each block, whether the next one [surely has heavier moments](Self::lighter_than_next).
+    lighter: Vec<bool>,
     /// What one live microbatch keeps.
     pub(crate) kept: Usage,
     pub(crate) kept_total: u64,
@@ -225,6 +227,7 @@ impl<'t> ChunkProfile<'t> {
         passes.kept = kept;
         passes.kept_total = kept.total();
         passes.blocks = blocks;
+        passes.lighter = passes.lighter_than_next();
         passes.forward = passes.forward_peak();
         passes.pool = passes.pool_peak();
         passes.backward = passes.backward_peak(retained);
@@ -334,34 +337,37 @@ impl<'t> ChunkProfile<'t> {
 
     fn forward_peak(&self) -> ChunkPeak {
         let mut best = ChunkPeak::default();
-        for index in 0..self.blocks.len() {
-            if !self.next_needs_more(index) {
-                best.offer(self.forward_at(index));
-            }
+        for (index, _) in self.lighter.iter().enumerate().filter(|(_, skip)| !**skip) {
+            best.offer(self.forward_at(index));
         }
         best
     }
 
-    /// Whether the next block surely has heavier moments than this one in both passes: it has the same tape and more is kept
+    /// Of each block, whether the next block surely has heavier moments in both passes: it has the same tape and more is kept
     /// before it. The chunk's last block is another matter, since the gradient of its output may be retained.
-    fn next_needs_more(&self, index: usize) -> bool {
-        let (Some(own), Some(next)) = (self.blocks.get(index), self.blocks.get(index + 1)) else {
-            return false;
-        };
-        let alone = |block: &Block<'_>, index| {
-            block.group.is_none() || block.group == Some((index, index + 1))
-        };
-        let alike = core::ptr::eq(own.compiled, next.compiled)
-            && own.pooled == next.pooled
-            && own.group.is_some() == next.group.is_some()
-            && alone(own, index)
-            && alone(next, index + 1);
-        let (before, after) = (self.before(index), self.before(index + 1));
-        alike
-            && self.fsdp.is_empty()
-            && index + 2 < self.blocks.len()
-            && before.0.iter().zip(&after.0).all(|(a, b)| a <= b)
-            && before.0.iter().zip(&after.0).any(|(a, b)| a < b)
+    fn lighter_than_next(&self) -> Vec<bool> {
+        let mut lighter = vec![false; self.blocks.len()];
+        if !self.fsdp.is_empty() {
+            return lighter;
+        }
+        let alone =
+            |block: &Block<'_>, index| block.group.is_none_or(|group| group == (index, index + 1));
+        let inner = self.blocks.len().saturating_sub(2);
+        let blocks = self.blocks.windows(2).zip(self.before.windows(2));
+        let blocks = blocks.enumerate().take(inner);
+        for (skip, (index, (blocks, kept))) in lighter.iter_mut().zip(blocks) {
+            let ([own, next], [before, after]) = (blocks, kept) else {
+                continue;
+            };
+            *skip = core::ptr::eq(own.compiled, next.compiled)
+                && own.pooled == next.pooled
+                && own.group.is_some() == next.group.is_some()
+                && alone(own, index)
+                && alone(next, index + 1)
+                && before != after
+                && before.0.iter().zip(&after.0).all(|(a, b)| a <= b);
+        }
+        lighter
     }
 
     /// The heaviest moment of one block's forward pass.
@@ -414,7 +420,7 @@ impl<'t> ChunkProfile<'t> {
         let mut best = ChunkPeak::default();
         let mut index = self.blocks.len();
         while index > 0 {
-            if self.next_needs_more(index - 1) {
+            if self.lighter.get(index - 1) == Some(&true) {
                 index -= 1;
                 continue;
             }

@@ -192,7 +192,11 @@ impl<'a> Stages<'a> {
 
     /// What a stage has buffers for.
     pub(crate) fn site(&self, pp_rank: u32) -> Site<'_> {
-        let parts = self.parts(pp_rank);
+        self.site_of(pp_rank, self.parts(pp_rank))
+    }
+
+    /// What a stage whose chunks have these parts has buffers for.
+    fn site_of(&self, pp_rank: u32, parts: Vec<PartCounts>) -> Site<'_> {
         Site {
             sizes: *self.tapes.sizes(),
             rules: &self.rules,
@@ -326,9 +330,15 @@ impl<'a> Stages<'a> {
             return *standing;
         }
         drop(known);
-        let of_chunks: Vec<_> = parts.iter().map(|parts| self.parameters(parts)).collect();
-        let held: Parameters = of_chunks.iter().map(AsRef::as_ref).sum();
-        let site = self.site(pp_rank);
+        let mut of_stage = PartCounts::new();
+        for counts in &parts {
+            of_stage.resize(counts.len(), 0);
+            for (sum, count) in of_stage.iter_mut().zip(counts) {
+                *sum += count;
+            }
+        }
+        let held = self.parameters(&of_stage);
+        let site = self.site_of(pp_rank, parts);
         let saved_by_freezing = self.rules.saved_by_freezing(&held);
         let held = self.rules.held(&held);
         let mut memory = self.rules.memory(&held);
@@ -347,7 +357,8 @@ impl<'a> Stages<'a> {
             workspaces,
             saved_by_freezing,
         };
-        self.standing.borrow_mut().push((parts, output, standing));
+        let known = (site.parts, output, standing);
+        self.standing.borrow_mut().push(known);
         standing
     }
 

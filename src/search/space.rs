@@ -14,7 +14,7 @@ use crate::config::not_modelled::NotModelled;
 use crate::config::parse::{Parsed, parse};
 use crate::config::problem::Problem;
 use crate::config::raw::RawJob;
-use crate::config::{Prepared, check};
+use crate::config::{Prepared, Refusals, check};
 use crate::memory::savings::{Choice, choice_of, choices};
 use crate::parallel::mimo::LANGUAGE_MODULE;
 use crate::units::Bytes;
@@ -72,6 +72,12 @@ pub struct Space {
     pub(super) dimensions: Vec<Dimension>,
     /// The base, with its fields read; `None` where combinations are checked as raw jobs.
     pub(super) prepared: Option<Prepared>,
+    /// All rules that refuse combinations.
+    pub(super) refusals: Refusals,
+    /// Those of each dimension, in their order.
+    pub(super) refusals_at: Vec<Refusals>,
+    /// Those that are not checked before the last axis has its value.
+    pub(super) refusals_at_end: Refusals,
     total: u64,
     split: Split,
     num_layers: u64,
@@ -138,6 +144,9 @@ impl Space {
             base: job.clone(),
             dimensions: Vec::new(),
             prepared: None,
+            refusals: Refusals::all(),
+            refusals_at: Vec::new(),
+            refusals_at_end: Refusals::all(),
             total: 1,
             split: options.split,
             num_layers: a.num_layers,
@@ -214,6 +223,12 @@ impl Space {
                 }
             }
             None => self.prepared = None,
+        }
+        let of = |d: &Dimension| self.refusals.among(|rule| d.rules.contains(&rule));
+        self.refusals_at = self.dimensions.iter().map(of).collect();
+        if let Some((_, before)) = self.dimensions.split_last() {
+            let at_end = |rule: &str| before.iter().all(|d| !d.rules.contains(&rule));
+            self.refusals_at_end = self.refusals.among(at_end);
         }
     }
 

@@ -293,10 +293,11 @@ impl Walk<'_> {
                 }
                 return tried;
             }
-            if !dimension.rules.is_empty() {
+            if let Some(refusals) = self.space.refusals_at.get(level)
+                && !dimension.rules.is_empty()
+            {
                 self.checks += 1;
-                let broken = prepared.broken(args.clone(), &dimension.rules);
-                if let Some(rule) = broken {
+                if let Some(rule) = prepared.broken(args.clone(), refusals) {
                     return Trial::Refused(level, rule);
                 }
             }
@@ -304,7 +305,8 @@ impl Walk<'_> {
                 && let Some(nearest) = &nearest
             {
                 self.checks += 1;
-                let config = prepared.check(args.clone(), self.stages.as_ref());
+                let (stages, refusals) = (self.stages.as_ref(), &self.space.refusals);
+                let config = prepared.check(args.clone(), stages, refusals);
                 if config.is_ok_and(|config| self.states_are_too_large(&config, nearest)) {
                     return Trial::CannotFit(level);
                 }
@@ -325,7 +327,8 @@ impl Walk<'_> {
     ) -> Trial {
         self.checks += 1;
         let last = self.space.dimensions.len().saturating_sub(1);
-        let config = match prepared.check(args, self.stages.as_ref()) {
+        let (stages, refusals) = (self.stages.as_ref(), &self.space.refusals_at_end);
+        let config = match prepared.check(args, stages, refusals) {
             Ok(config) => config,
             Err(rule) => return Trial::Refused(last, rule),
         };

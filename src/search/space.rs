@@ -1,12 +1,13 @@
 //! The combinations of a search: their number, and the job of each.
 
+mod combination;
+mod index;
+
 use super::axis::{Axis, Pick, checkable_at, divisors};
 use super::options::{Options, Split};
 use super::reference::{reference_config, unset_other_splits};
-use super::shares::Shares;
 use super::training::Training;
-use super::{Candidate, Keep, search};
-use crate::config::canonical::{Meaning, differences, meaning};
+use crate::config::canonical::{Meaning, meaning};
 use crate::config::fields::FieldId;
 use crate::config::hybrid_pattern::HybridPattern;
 use crate::config::job::Module;
@@ -14,19 +15,11 @@ use crate::config::not_modelled::NotModelled;
 use crate::config::parse::{Parsed, parse};
 use crate::config::problem::Problem;
 use crate::config::raw::RawJob;
-use crate::config::{Prepared, Refusals, check};
+use crate::config::{Prepared, Refusals};
 use crate::memory::savings::{Choice, choice_of, choices};
 use crate::parallel::mimo::LANGUAGE_MODULE;
 use crate::units::Bytes;
 use crate::value::Value;
-
-/// The least number of shares that a space is parted into, if it has as many combinations: many, since some take much longer
-/// than others.
-const SHARES: u64 = 256;
-/// Combinations of a share whose tapes a searcher still has when it comes to the next one.
-const SHORT_SHARE: u64 = 1 << 16;
-/// The most shares into which a large space is parted to make them short.
-const MOST_SHARES: u64 = 8192;
 
 /// Why a job's layouts cannot be searched.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -341,253 +334,6 @@ impl Space {
     pub fn dimensions(&self) -> &[Dimension] {
         &self.dimensions
     }
-
-    /// Whether the axis at a level is the last one that model states depend on: those after it are the micro batch and what is
-    /// recomputed.
-    pub(super) fn states_known_at(&self, level: usize) -> bool {
-        let decides = |d: &Dimension| !matches!(d.axis, Axis::MicroBatch | Axis::Recompute);
-        self.dimensions.iter().rposition(decides) == Some(level)
-    }
-
-    /// The place of the last axis that the split of layers into stages depends on.
-    pub(super) fn stages_level(&self) -> Option<usize> {
-        let decides = |d: &Dimension| matches!(d.axis, Axis::Pipeline | Axis::Virtual);
-        self.dimensions.iter().rposition(decides)
-    }
-
-    /// The place of an axis among those that vary.
-    pub(super) fn level(&self, axis: Axis) -> Option<usize> {
-        self.dimensions.iter().position(|d| d.axis == axis)
-    }
-
-    /// The number of combinations that share all digits of their index up to and including `level`.
-    pub(super) fn combinations_below(&self, level: usize) -> u64 {
-        self.dimensions.get(level).map_or(1, |d| d.below)
-    }
-
-    /// The parts of the space that workers take one after another.
-    #[must_use]
-    pub fn shares(&self) -> Shares {
-        use Axis::{Gpus, Pipeline, Training, Virtual};
-        let stages = |d: &&Dimension| matches!(d.axis, Training | Gpus | Pipeline | Virtual);
-        let leading = self.dimensions.iter().filter(stages).count();
-        let of_stages = match leading {
-            0 => self.total,
-            levels => self.combinations_below(levels - 1),
-        };
-        let pipelines = (self.total / of_stages.max(1)).max(1);
-        let short = (self.total / SHORT_SHARE).min(MOST_SHARES);
-        let parts = SHARES.max(short).div_ceil(pipelines);
-        let share = of_stages.div_ceil(parts).max(1);
-        let starts = (0..of_stages.div_ceil(share)).map(|number| number * share);
-        Shares::new(starts.map(|start| {
-            let end = (start + share).min(of_stages);
-            let of_pipelines =
-                (0..pipelines).map(|of| of * of_stages + start..of * of_stages + end);
-            of_pipelines.collect()
-        }))
-    }
-
-    /// One digit of a combination's index: the position of its value in the list of the axis at `level`.
-    #[must_use]
-    pub fn digit(&self, index: u64, level: usize) -> u64 {
-        let dimension = self.dimensions.get(level);
-        let length = dimension.map_or(1, |d| u64::try_from(d.values.len()).unwrap_or(1));
-        index / self.combinations_below(level) % length.max(1)
-    }
-
-    /// The value that a combination has on the axis at `level`.
-    #[must_use]
-    pub fn pick(&self, index: u64, level: usize) -> Option<Pick> {
-        let digit = usize::try_from(self.digit(index, level)).ok()?;
-        self.dimensions.get(level)?.values.get(digit).copied()
-    }
-
-    /// The values that a combination has, axis by axis.
-    #[must_use]
-    pub fn picks(&self, index: u64) -> Vec<Pick> {
-        let levels = 0..self.dimensions.len();
-        levels.filter_map(|level| self.pick(index, level)).collect()
-    }
-
-    /// The number of axes, from the first on, on which a combination has these values.
-    pub(super) fn common(&self, index: u64, picks: &[Pick]) -> usize {
-        let picks = picks.iter().enumerate();
-        let same = |(level, pick): &(usize, &Pick)| self.pick(index, *level) == Some(**pick);
-        picks.take_while(same).count()
-    }
-
-    /// The job of a combination.
-    #[must_use]
-    pub fn job(&self, index: u64) -> RawJob {
-        let mut job = self.base.clone();
-        for (dimension, pick) in self.dimensions.iter().zip(self.picks(index)) {
-            self.apply(&mut job, dimension.axis, pick);
-        }
-        job
-    }
-
-    /// The index of the job's own layout; `None` where Megatron refuses the job, or it has a size that is not among the
-    /// values.
-    #[must_use]
-    pub fn given_index(&self) -> Option<u64> {
-        let config = check(&self.given).config?;
-        let m = config.modules().get(self.module)?;
-        let size = |axis| match axis {
-            Axis::Gpus => config.world_size(),
-            Axis::Pipeline => m.pp,
-            Axis::Virtual => m.derived().virtual_pipeline_model_parallel_size,
-            Axis::Tensor => m.tp,
-            Axis::Context => m.cp,
-            Axis::Expert => m.ep,
-            Axis::ExpertTensor => m.etp,
-            Axis::MicroBatch | Axis::Training | Axis::Recompute => m.args().micro_batch_size,
-        };
-        let mut index = 0;
-        for dimension in &self.dimensions {
-            let own = match dimension.axis {
-                Axis::Recompute => Pick::Recompute(None),
-                Axis::Training => *dimension.values.first()?,
-                axis => Pick::Size(size(axis)),
-            };
-            let digit = dimension.values.iter().position(|value| *value == own)?;
-            let length = u64::try_from(dimension.values.len()).ok()?;
-            index = index * length + u64::try_from(digit).ok()?;
-        }
-        Some(index)
-    }
-
-    /// The job's own layout with its memory; `None` where it is not among the combinations, or Megatron refuses it.
-    #[must_use]
-    pub fn own_candidate(&self) -> Option<Candidate> {
-        self.candidate(self.given_index()?)
-    }
-
-    /// A combination with its memory; `None` where Megatron refuses it.
-    #[must_use]
-    pub fn candidate(&self, index: u64) -> Option<Candidate> {
-        let alone = search(self, index..index + 1, u32::MAX, Keep::Legal);
-        alone.candidates.first().copied()
-    }
-
-    /// The sizes of a combination in words, such as `PP 4, TP 2`.
-    #[must_use]
-    pub fn sizes(&self, index: u64) -> String {
-        let sizes = self.dimensions.iter().zip(self.picks(index));
-        let sizes = sizes.map(|(d, pick)| match pick {
-            Pick::Size(size) => format!("{} {size}", d.axis.symbol()),
-            Pick::Recompute(None) => "recompute as in the job".to_owned(),
-            Pick::Recompute(Some(choice)) => format!("recompute {}", choice.label()),
-            Pick::Training(training) => format!("train {}", training.label()),
-        });
-        sizes.collect::<Vec<_>>().join(", ")
-    }
-
-    /// The settings in which a combination differs from the job, or its language model from that of the job; null stands for
-    /// a default.
-    #[must_use]
-    pub fn settings(&self, index: u64) -> Vec<(FieldId, Value)> {
-        let job = self.job(index);
-        let of = |job: &RawJob| match job.modules.get(self.module) {
-            Some(module) => module.settings.clone(),
-            None => job.shared.clone(),
-        };
-        differences(&of(&job), &of(&self.given))
-            .map(|(id, meaning)| (id, meaning.to_value(id)))
-            .collect()
-    }
-
-    /// Sets the fields of a job that a value of an axis stands for.
-    pub(super) fn apply(&self, job: &mut RawJob, axis: Axis, pick: Pick) {
-        let size = match pick {
-            Pick::Size(size) => size,
-            Pick::Recompute(choice) => {
-                let settings = choice.map(Choice::settings);
-                return self.put(job, settings.unwrap_or_default());
-            }
-            Pick::Training(training) => return self.put(job, training.settings()),
-        };
-        let value = match (axis, size) {
-            (Axis::Virtual, 1) => Value::Null,
-            _ => Value::Int(size.into()),
-        };
-        job.put(self.module, axis.field(), value);
-        if let Some(ranks) = self.ranks
-            && matches!(axis, Axis::Tensor | Axis::Pipeline | Axis::Context)
-        {
-            self.keep_ranks(job, ranks);
-        }
-        match axis {
-            Axis::Tensor if size > 1 && self.sequence_parallel => {
-                job.put(self.module, FieldId::sequence_parallel, Value::Bool(true));
-            }
-            Axis::Tensor => match self.given.get(self.module, FieldId::sequence_parallel) {
-                Some(given) => job.put(self.module, FieldId::sequence_parallel, given.clone()),
-                None => unset(job, self.module, FieldId::sequence_parallel),
-            },
-            Axis::Pipeline | Axis::Virtual if self.pattern.is_some() => self.cut_pattern(job),
-            Axis::Pipeline if self.split == Split::RestInLastStage => {
-                let field = FieldId::decoder_last_pipeline_num_layers;
-                match layers_of_last_stage(self.num_layers, size) {
-                    Some(layers) => job.put(self.module, field, Value::Int(layers.into())),
-                    None => unset(job, self.module, field),
-                }
-            }
-            _ => {}
-        }
-    }
-}
-
-impl Space {
-    /// Sets fields of the language model.
-    fn put(&self, job: &mut RawJob, settings: Vec<(FieldId, Value)>) {
-        for (field, value) in settings {
-            job.put(self.module, field, value);
-        }
-    }
-
-    /// Sets the data-parallel size with which the language model has all its ranks. Where there is none, Megatron refuses the
-    /// combination: the next module's ranks do not follow.
-    fn keep_ranks(&self, job: &mut RawJob, ranks: u64) {
-        let size = |axis: Axis| number(job, self.module, axis.field()).unwrap_or(1);
-        let replica = size(Axis::Tensor)
-            .saturating_mul(size(Axis::Pipeline))
-            .saturating_mul(size(Axis::Context));
-        let dp = (ranks / replica.max(1)).max(1);
-        job.put(
-            self.module,
-            FieldId::data_parallel_size,
-            Value::Int(dp.into()),
-        );
-    }
-
-    /// Cuts the pattern of a hybrid model into one segment for each chunk of a combination. Where the job's own pattern has
-    /// as many segments, it stays as it is.
-    fn cut_pattern(&self, job: &mut RawJob) {
-        let Some(pattern) = &self.pattern else { return };
-        let size = |field| number(job, self.module, field).unwrap_or(1);
-        let chunks = size(FieldId::pipeline_model_parallel_size)
-            .saturating_mul(size(FieldId::virtual_pipeline_model_parallel_size));
-        let chunks = usize::try_from(chunks).unwrap_or(usize::MAX);
-        let cut = if chunks == pattern.segments().len() {
-            pattern.to_string()
-        } else {
-            // No more segments than layers: a combination with more chunks is refused.
-            let layers = pattern.layers().count();
-            pattern.in_segments(chunks.min(layers)).to_string()
-        };
-        job.put(self.module, FieldId::hybrid_layer_pattern, Value::Text(cut));
-    }
-}
-
-/// The layers that are left for the last stage where the others have `layers / stages` each, rounded up; `None` where the
-/// division is exact or nothing is left.
-fn layers_of_last_stage(layers: u64, stages: u64) -> Option<u64> {
-    let others = layers
-        .div_ceil(stages)
-        .saturating_mul(stages.saturating_sub(1));
-    let rest = layers.checked_sub(others)?;
-    (rest > 0 && !layers.is_multiple_of(stages)).then_some(rest)
 }
 
 /// Whether the number of virtual stages follows from the job's pipeline layout.

@@ -312,6 +312,11 @@ pub const SWIFT_REF_MODELS: Source = Source::page(
     "https://github.com/modelscope/ms-swift/blob/3602360a56/swift/megatron/trainers/rlhf_mixin.py",
     "MegatronRLHFTrainer.prepare_model",
 );
+/// `ChatLearn`'s log-probabilities and entropies.
+pub const CHATLEARN_LOSSES: Source = Source::page(
+    "https://github.com/alibaba/ChatLearn/blob/b7af31a972/chatlearn/algorithm/grpo_utils/megatron_utils/train_helper.py",
+    "_compute_all_losses, _VocabParallelEntropy",
+);
 /// The attention mask that the data loader hands to a rank.
 pub const ATTENTION_MASK: Source =
     Source::megatron("megatron/core/utils.py", "get_batch_on_this_tp_rank");

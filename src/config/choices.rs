@@ -141,6 +141,8 @@ choices! {
         NemoRlDeferred = "nemo_rl_deferred",
         /// verl's fused kernels (`use_fused_kernels`): the output layer and log-probabilities in one.
         VerlFused = "verl_fused",
+        /// `ChatLearn`'s log-probabilities, with the entropy of every token beside them.
+        ChatLearn = "chatlearn",
     }
 
     /// `--cp-comm-type`.

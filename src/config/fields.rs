@@ -379,7 +379,7 @@ fields! {
     cross_entropy_fusion_impl: CrossEntropyFusion = Field::choice(CrossEntropyFusion::NAMES, "native").at(Kernels, All, "cefi", "Fused cross-entropy by").relevant_if(FusedLoss);
     /// The fused loss of Transformer Engine up to 2.12 writes its gradient over the logits; later versions keep one in fp32.
     te_cross_entropy_in_place: bool = Field::flag(true).at(Kernels, All, "tecei", "TE loss in place").own().relevant_if(FusedLoss);
-    /// The program that computes the loss: Megatron's cross-entropy, or what programs of reinforcement learning have in its place. nemo_rl: NeMo-RL with logits in fp32. nemo_rl_deferred: with defer_fp32_logits. verl_fused: verl with use_fused_kernels, which makes no logits.
+    /// The program that computes the loss: Megatron's cross-entropy, or what programs of reinforcement learning have in its place. nemo_rl: NeMo-RL with logits in fp32. nemo_rl_deferred: with defer_fp32_logits. verl_fused: verl with use_fused_kernels, which makes no logits. chatlearn: ChatLearn, with the entropy of every token.
     token_loss: TokenLoss = Field::choice(TokenLoss::NAMES, "megatron").at(Kernels, All, "tloss", "Loss computed by").own().also(&["defer_fp32_logits", "use_fused_kernels"]);
     /// Tokens whose logits NeMo-RL converts to fp32 at a time (logprob_chunk_size).
     logprob_chunk_size: Option<u64> = Field::derived(1, 100_000_000, "all tokens at once").at(Kernels, All, "lpchunk", "Tokens of a chunk of logits").unit("tokens").own().relevant_if(DeferredLogits);

@@ -5,6 +5,7 @@
 
 mod arguments;
 pub mod bridge;
+mod chatlearn;
 pub mod layered;
 mod meaning;
 mod megatron_lm;
@@ -54,6 +55,8 @@ pub enum Dialect {
     Roll,
     /// GPT-NeoX's models.
     Neox,
+    /// `ChatLearn`'s policies with Megatron-Core.
+    ChatLearn,
 }
 
 impl Dialect {
@@ -74,6 +77,7 @@ impl Dialect {
             Self::Nemo2 => "NeMo 2",
             Self::Roll => "ROLL",
             Self::Neox => "GPT-NeoX",
+            Self::ChatLearn => "ChatLearn",
         }
     }
 
@@ -96,6 +100,7 @@ impl Dialect {
             Self::Nemo2 => layered::nemo2::find(key),
             Self::Roll => layered::roll::find(key),
             Self::Neox => neox::find(key),
+            Self::ChatLearn => chatlearn::find(key),
         }
     }
 
@@ -111,6 +116,7 @@ impl Dialect {
             Self::Nemo => layered::nemo::DEFAULTS,
             Self::Roll => layered::roll::DEFAULTS,
             Self::Neox => neox::DEFAULTS,
+            Self::ChatLearn => chatlearn::DEFAULTS,
             Self::Arguments => arguments::DEFAULTS,
             Self::Slime => slime::DEFAULTS,
             Self::Swift => swift::DEFAULTS,
@@ -144,6 +150,7 @@ impl Dialect {
             | Self::MindSpeed
             | Self::Swift
             | Self::Neox
+            | Self::ChatLearn
             | Self::Verl => &[],
         };
         let own = own.iter().find(|(field, _)| *field == destination);

@@ -45,6 +45,12 @@ const FRAMEWORKS: &[Framework] = &[
         any: &["defaults"],
     },
     Framework {
+        what: "the template of a ChatLearn job (paste the script with its overrides)",
+        format: None,
+        all: &["runtime_args", "models"],
+        any: &["policy_trainer"],
+    },
+    Framework {
         what: "a NeMo-RL configuration",
         format: Some(Format::NemoRlYaml),
         all: &["policy"],

@@ -5,6 +5,7 @@
 
 mod adapters;
 mod bridge;
+mod chatlearn;
 mod combined;
 mod derived;
 mod draft;

@@ -137,12 +137,12 @@ fn set_gpus(import: &mut Import, gpus: Option<u64>) {
     }
 }
 
-/// The preset of the model that a recipe of Megatron-Bridge, Primus, NeMo-RL, `NeMo` 2 or ROLL is made of, where it is published under the
-/// same name; a report row says so.
+/// The preset of the model that a recipe of Megatron-Bridge, Primus, NeMo-RL, `NeMo` 2, ROLL or `ChatLearn` is made of, where it is
+/// published under the same name; a report row says so.
 fn published_model(import: &mut Import) -> Option<&'static str> {
     if !matches!(
         import.dialect,
-        "Megatron-Bridge" | "Primus" | "NeMo-RL" | "NeMo 2" | "ROLL"
+        "Megatron-Bridge" | "Primus" | "NeMo-RL" | "NeMo 2" | "ROLL" | "ChatLearn"
     ) {
         return None;
     }
@@ -235,9 +235,11 @@ fn add_model(import: &mut Import, model: Model) {
     }
     import.report.retain(|row| !is_replaced(row));
     let mut joined = model;
-    // Megatron-Bridge does not pad the vocabulary of a model from the Hub.
-    if matches!(import.dialect, "Megatron-Bridge" | "NeMo-RL" | "ROLL")
-        && own.get(FieldId::padded_vocab_size).is_none()
+    // Megatron-Bridge and ChatLearn do not pad the vocabulary of a model from the Hub.
+    if matches!(
+        import.dialect,
+        "Megatron-Bridge" | "NeMo-RL" | "ROLL" | "ChatLearn"
+    ) && own.get(FieldId::padded_vocab_size).is_none()
         && let Some(size) = joined.get(FieldId::vocab_size).cloned()
     {
         joined.set(FieldId::padded_vocab_size, size);

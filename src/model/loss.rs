@@ -159,6 +159,7 @@ fn loss(
     match m.args.token_loss {
         TokenLoss::NemoRl if is_main => return logprobs::in_fp32(sizes, tape, logits),
         TokenLoss::NemoRlDeferred if is_main => return logprobs::deferred(sizes, tape, logits),
+        TokenLoss::ChatLearn if is_main => return logprobs::with_entropy(sizes, tape, logits),
         _ => {}
     }
     let vocabulary = sizes.columns(&[factor("V", m.padded_vocab_size)]);

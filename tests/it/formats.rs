@@ -3,6 +3,7 @@
 mod adapters;
 mod bridge_recipes;
 mod bridge_table;
+mod chatlearn;
 mod detect;
 mod front_ends;
 mod functions;

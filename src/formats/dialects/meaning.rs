@@ -128,6 +128,8 @@ pub enum KeyRule {
     LayerSpec,
     /// `mamba_chunk_size`: the tokens of a block in Mamba's scan.
     MambaChunkSize,
+    /// The Python module that builds the model: Megatron-LM's `pretrain_gpt`, or another.
+    ModelProvider,
     /// `MindSpeed`'s `--first-k-dense-replace`: layers at the beginning without experts.
     FirstDenseLayers,
     /// `MindSpeed`'s `--n-shared-experts`: the number of shared experts.

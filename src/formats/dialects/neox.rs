@@ -91,6 +91,7 @@ const EIGHT_BITS: &str = "bitsandbytes keeps optimizer states in 8 bits";
 /// Sections in which nothing changes the memory of a training step.
 const SECTIONS: &[&str] = &[
     "autotuning",
+    "autotuning_config",
     "checkpoint",
     "comms_logger",
     "csv_monitor",
@@ -114,7 +115,7 @@ const SECTIONS: &[&str] = &[
 const NAMES: &str = "\
     account adlr_autoresume adlr_autoresume_interval allow_chopped autotuning_run base_shapes_file char_level_ppl checkpoint_factor \
     checkpoint_scale checkpoint_validation_with_forward_pass clip_grad comet_experiment_name comet_others comet_project comet_tags \
-    comet_workspace comment communication_data_type config_files coord_check curriculum_seqlen data_impl data_path dataset_impl \
+    comet_workspace comment communication_data_type config_files coord_check curriculum_seqlen data_impl data_path dataset_impl decay_lr_to \
     deepscale deepscale_config deepspeed deepspeed_activation_checkpointing deepspeed_mpi deepspeed_slurm detect_nvlink_pairs \
     distributed_backend do_test do_train do_valid dpo_beta dpo_fp32 dpo_reference_free dump_state dynamic_loss_scale eod_mask_loss \
     eval_interval eval_iters eval_results_prefix eval_tasks exclude exit_interval extra_save_iters finetune force_multi \
@@ -132,12 +133,12 @@ const NAMES: &str = "\
     peak_theoretical_tflops precompute_model_name prescale_gradients profile profile_backward profile_step_start \
     profile_step_stop prompt_end rank recompute reinforce_leave_one_out return_logits rms_norm_epsilon rmsnorm_fusion \
     rotary_emb_base rotary_pct rotary_save_freqs_buffer rpe_max_distance rpe_num_buckets s3_chunk_size s3_path \
-    sample_input_file sample_output_file save save_base_shapes save_iters scaled_masked_softmax_fusion scalenorm_epsilon seed \
+    sample_input_file sample_output_file save save_base_shapes save_interval save_iters scaled_masked_softmax_fusion scalenorm_epsilon seed \
     serve_model_weights short_seq_prob sliding_window_width sparse_gradients split steps_per_print synchronize_each_layer \
     te_columnparallel te_fp8_amax_compute_algo te_fp8_amax_history_len te_fp8_format te_fp8_margin te_fp8_wgrad \
     te_layernorm_mlp te_mha te_rowparallel temperature tensorboard_dir text_gen_type top_k top_p train_epochs train_iters \
     use_bias_in_norms use_checkpoint_lr_scheduler use_comet use_cpu_initialization use_mup use_shared_fs use_wandb user_script \
-    wall_clock_breakdown wandb_group wandb_host wandb_init_all_ranks wandb_project wandb_run_name wandb_team warmup \
+    wall_clock_breakdown wandb_group wandb_host wandb_init_all_ranks wandb_project wandb_run_name wandb_team warmup warmup_iters \
     weight_by_num_documents weight_decay weight_server_port weighted_sampler_alpha z_loss";
 
 /// What a key means; given with underscores.

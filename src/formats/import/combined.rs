@@ -259,6 +259,11 @@ fn token_budget(
         }
         None => return None,
     };
+    // `ChatLearn` says the tokens of all ranks of context parallelism.
+    let count = match draft.number(FieldId::context_parallel_size) {
+        Some(ranks) if draft.dialect == Dialect::ChatLearn => count.div_ceil(ranks.max(1)),
+        _ => count,
+    };
     draft.settings.set(FieldId::micro_batch_size, Value::Int(1));
     draft.set(item, id, Value::Int(count.into()), KeyStatus::Derived, note);
     Some(count)
@@ -272,11 +277,13 @@ fn sequence(
     dynamic: Option<KeyValue>,
 ) {
     let id = FieldId::seq_length;
-    // verl's fine-tuning fills micro batches up to a number of tokens unless it is told otherwise.
-    let is_default = draft.dialect == Dialect::Verl && dynamic.is_none();
-    let by_default = tokens
-        .clone()
-        .filter(|item| is_default && item.key.starts_with("data."));
+    // verl's fine-tuning and `ChatLearn` fill micro batches up to a number of tokens unless they are told otherwise.
+    let is_default = dynamic.is_none();
+    let by_default = tokens.clone().filter(|item| match draft.dialect {
+        Dialect::Verl => is_default && item.key.starts_with("data."),
+        Dialect::ChatLearn => is_default,
+        _ => false,
+    });
     let switch = dynamic
         .as_ref()
         .filter(|item| truth(&item.value) == Some(true));
@@ -298,6 +305,19 @@ fn sequence(
         let response = response.as_ref().and_then(int).unwrap_or(0);
         let longest = budget.saturating_mul(cp).max(response);
         draft.settings.set(id, Value::Int(longest.into()));
+    }
+    let packs = dynamic
+        .as_ref()
+        .is_none_or(|item| truth(&item.value) == Some(true));
+    if draft.dialect == Dialect::ChatLearn
+        && packs
+        && budget.is_none()
+        && let Some(length) = draft.number(id)
+    {
+        let ranks = draft.number(FieldId::context_parallel_size).unwrap_or(1);
+        let tokens = Value::Int(length.div_ceil(ranks.max(1)).into());
+        draft.settings.set(FieldId::micro_batch_size, Value::Int(1));
+        draft.default(FieldId::max_seqlen_per_dp_cp_rank, tokens);
     }
     let decided = draft.has(id);
     for item in [prompt, response, tokens, dynamic].into_iter().flatten() {

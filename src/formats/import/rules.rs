@@ -143,12 +143,8 @@ fn rule(draft: &mut JobDraft, combined: &mut CombinedKeys, item: &KeyValue, rule
         KeyRule::Gradients => later(|combined| &mut combined.gradients),
         KeyRule::PadVocabulary => {
             combined.pad_vocabulary = truth(&item.value) == Some(true);
-            draft.row(
-                item,
-                KeyStatus::Mapped,
-                Some(FieldId::padded_vocab_size),
-                "",
-            );
+            let id = FieldId::padded_vocab_size;
+            draft.row(item, KeyStatus::Mapped, Some(id), "");
         }
         KeyRule::FusedKernels if truth(&item.value) == Some(true) => {
             let value = Value::Text("verl_fused".to_owned());
@@ -201,6 +197,7 @@ fn rule(draft: &mut JobDraft, combined: &mut CombinedKeys, item: &KeyValue, rule
         KeyRule::NoopLayers => later(|combined| &mut combined.mindspeed.noop_layers),
         KeyRule::LayerList => later(|combined| &mut combined.mindspeed.layer_list),
         KeyRule::LayerSpec => hybrid::spec(draft, item),
+        KeyRule::ModelProvider => model_provider(draft, item),
         KeyRule::MambaChunkSize if matches!(shown(&item.value).as_str(), "128" | "null") => {
             draft.row(item, KeyStatus::Ignored, None, "the default");
         }
@@ -209,6 +206,15 @@ fn rule(draft: &mut JobDraft, combined: &mut CombinedKeys, item: &KeyValue, rule
             draft.not_modelled(item, MemoryEffect::BelowTwoPercent, note);
         }
     }
+}
+
+/// Applies the name of the module that builds the model.
+fn model_provider(draft: &mut JobDraft, item: &KeyValue) {
+    if word(&item.value) == "pretrain_gpt" {
+        return draft.row(item, KeyStatus::Mapped, None, "Megatron-LM's GPT");
+    }
+    let reason = "the model of another module is counted as its config.json says";
+    draft.not_modelled(item, MemoryEffect::More, reason);
 }
 
 /// Applies the settings inside one value, which is JSON in text.

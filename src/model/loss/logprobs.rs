@@ -6,7 +6,9 @@ use crate::model::embedding;
 use crate::model::sizes::Sizes;
 use crate::model::tape::{AutogradTape, Family, TensorId};
 use crate::model::tensor::{Shape, factor};
-use crate::source::{NEMO_RL_CHUNKED_LOGPROBS, NEMO_RL_LOGPROBS, VERL_FUSED_LOGPROBS};
+use crate::source::{
+    CHATLEARN_LOSSES, NEMO_RL_CHUNKED_LOGPROBS, NEMO_RL_LOGPROBS, VERL_FUSED_LOGPROBS,
+};
 
 /// What `LinearCrossEntropy` splits the vocabulary into: columns of a part in the forward pass, and in the backward pass.
 const VERL_SPLIT: [u64; 2] = [1024, 9504];
@@ -82,6 +84,20 @@ pub(super) fn deferred(sizes: &Sizes<'_>, tape: &mut AutogradTape, logits: Tenso
         .saves(&[logits, masks])
         .forward(&[converted, shifted, softmax])
         .backward(&[again, chosen]);
+    tape.is_root();
+}
+
+/// `ChatLearn`: Megatron's cross-entropy of a copy of the logits, and then the entropy of the logits, which is no part of the loss and
+/// saves nothing. The copy is gone by then, so that logits, the saved softmax and an fp32 copy stand beside each other.
+pub(super) fn with_entropy(sizes: &Sizes<'_>, tape: &mut AutogradTape, logits: TensorId) {
+    tape.at(Family::Output, CHATLEARN_LOSSES);
+    let all = vocabulary(sizes);
+    let [per_token, masks] = tokens(sizes, tape);
+    let softmax = tape.tensor("softmax of the logits in fp32", all, 4);
+    let converted = tape.tensor("logits in fp32 for the entropy", all, 4);
+    tape.op(MAIN_LOSS, &[logits], &[per_token])
+        .saves(&[softmax, masks])
+        .forward(&[converted]);
     tape.is_root();
 }
 

@@ -1,4 +1,4 @@
-//! What log-probabilities of NeMo-RL and verl need in place of Megatron's cross-entropy.
+//! What log-probabilities of NeMo-RL, verl and `ChatLearn` need in place of Megatron's cross-entropy.
 
 use megatron_memory::memory::estimate;
 use serde_json::{Value as Json, json};
@@ -54,4 +54,13 @@ fn fused_kernels_of_verl_make_no_logits() {
     let columns = TOKENS * 9504 * 2;
     let short = peak(&json!({"token_loss": "verl_fused", "seq_length": TOKENS / 2}));
     assert!(fused - short > columns / 2, "{fused} {short}");
+}
+
+#[test]
+fn chatlearn_makes_entropies_of_logits_in_fp32_beside_the_softmax() {
+    // NeMo-RL has the logarithmic softmax besides.
+    let deferred = peak(&json!({"token_loss": "nemo_rl_deferred"}));
+    let chatlearn = peak(&json!({"token_loss": "chatlearn"}));
+    assert_eq!(deferred - chatlearn, LOGITS * 4);
+    assert!(chatlearn > peak(&json!({})) + LOGITS);
 }

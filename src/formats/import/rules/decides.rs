@@ -35,7 +35,10 @@ pub(in crate::formats::import) fn decides(dialect: Dialect, name: &str) -> Decid
 
 fn of_rule(rule: KeyRule) -> Decides {
     Decides::Setting(match rule {
-        KeyRule::HfModel | KeyRule::TokenizerType | KeyRule::TokenizerModel => {
+        KeyRule::HfModel
+        | KeyRule::TokenizerType
+        | KeyRule::TokenizerModel
+        | KeyRule::ModelProvider => {
             return Decides::Nothing;
         }
         KeyRule::QueryGroups => Some(FieldId::num_query_groups),

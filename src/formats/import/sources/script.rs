@@ -110,10 +110,10 @@ pub(super) fn refuse_encoders(combined: &CombinedKeys) -> Result<(), ImportError
 
 /// Refuses jobs of trainers whose overrides look like those of others.
 fn refuse_other_trainers(program: &str, overrides: &Node) -> Result<(), ImportError> {
-    let is_chatlearn = program.contains("chatlearn");
     let of_lite = |entry: &Entry| entry.key.contains("mlite") || has_key(&entry.node, "impl_cfg");
-    if is_chatlearn {
-        Err(ImportError::NotRead("a job of ChatLearn"))
+    if program.contains("chatlearn") && dialect_of_keys(overrides) != Dialect::ChatLearn {
+        let what = "a job of ChatLearn whose settings are in another file";
+        Err(ImportError::NotRead(what))
     } else if overrides.entries().iter().any(of_lite) {
         let what = "a job of verl with its own engine, Megatron-Lite";
         Err(ImportError::NotRead(what))

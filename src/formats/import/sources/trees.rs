@@ -12,7 +12,9 @@ use crate::formats::dialects::Dialect;
 use crate::formats::import::combined::{self, CombinedKeys};
 use crate::formats::import::draft::{JobDraft, KeyValue};
 use crate::formats::import::rules::{Decides, decides};
-use crate::formats::import::{Import, ImportError, Options, Question, bridge, verl, vision};
+use crate::formats::import::{
+    Import, ImportError, Options, Question, bridge, chatlearn, verl, vision,
+};
 use crate::formats::interpolation;
 use crate::formats::megatron_args::{self, Arity};
 use crate::formats::node::{Data, Entry, Node};
@@ -262,6 +264,14 @@ fn assigned(
 
 /// The front end that overrides belong to, by their sections.
 pub(super) fn dialect_of_keys(root: &Node) -> Dialect {
+    let has = |name: &str| {
+        root.entries()
+            .iter()
+            .any(|entry| entry.key.split('.').next() == Some(name))
+    };
+    if has("models") && has("runtime_args") {
+        return Dialect::ChatLearn;
+    }
     // Sections that Megatron-Bridge does not have.
     let verl = [
         "actor_rollout_ref",
@@ -297,6 +307,9 @@ pub(super) fn read_tree(
     if dialect == Dialect::Bridge {
         mark_model_class(root, &mut draft)?;
         draft.vision = vision::read(root);
+    }
+    if dialect == Dialect::ChatLearn {
+        chatlearn::refuse(&leaves)?;
     }
     for item in &leaves {
         // The layers of some models are a part of their own.
@@ -354,8 +367,10 @@ pub(super) fn read_tree(
         }
     }
     combined::combine(&mut draft, combined);
-    if dialect == Dialect::Verl {
-        verl::settle(&mut draft, &leaves);
+    match dialect {
+        Dialect::Verl => verl::settle(&mut draft, &leaves),
+        Dialect::ChatLearn => chatlearn::settle(&mut draft, &leaves),
+        _ => {}
     }
     Ok(draft)
 }

@@ -56,16 +56,15 @@ pub(super) fn settle(draft: &mut JobDraft, keys: &Keys) {
     let width = up(both / 2);
     let columns = both.div_ceil(2 * multiple).saturating_mul(2 * multiple);
     let is_built = columns == width.saturating_mul(2);
-    if is_built {
-        set(draft, width, "a third of it, as GPT-NeoX builds gated MLPs");
-    } else {
-        let why =
-            format!("GPT-NeoX makes {columns} columns and {width} rows of it, which do not fit");
-        draft.add_missing(&item, Some(id), why);
-    }
     if is_built && given.is_some() {
-        return;
+        return set(draft, width, "a third of it, as GPT-NeoX builds gated MLPs");
     }
+    let why = if is_built {
+        "versions of GPT-NeoX have different widths where it is not given".to_owned()
+    } else {
+        format!("GPT-NeoX makes {columns} columns and {width} rows of it, which do not fit")
+    };
+    draft.add_missing(&item, Some(id), why);
     let earlier = match (given, activation.as_str()) {
         (Some(_), _) => base,
         (None, "geglu") => hidden.saturating_mul(2),

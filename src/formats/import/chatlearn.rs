@@ -3,25 +3,51 @@
 
 use super::ImportError;
 use super::draft::{JobDraft, KeyValue};
-use super::values::truth;
+use super::values::{is_off, truth};
 use crate::config::fields::FieldId;
 use crate::config::not_modelled::{MemoryEffect, NotModelled};
 use crate::formats::report::{KeyStatus, shown};
 use crate::value::Value;
 
+/// Settings that the trainer has with FSDP alone (`chatlearn/configs/fsdp_config.py`).
+const OF_FSDP: [&str; 5] = [
+    "models.policy_trainer.fsdp_size",
+    "models.policy_trainer.gradient_checkpointing",
+    "models.policy_trainer.groupgemm",
+    "models.policy_trainer.meta_init",
+    "models.policy_trainer.ulysses_sequence_parallel_size",
+];
+
+/// Why jobs that do not train with Megatron-Core are refused.
+pub(super) const FSDP: &str = "a job of ChatLearn that trains with FSDP";
+
 /// Refuses jobs that do not train with Megatron-Core.
 pub(super) fn refuse(leaves: &[KeyValue]) -> Result<(), ImportError> {
-    let is_fsdp =
-        |item: &KeyValue| item.key == "runtime_args.train_backend" && shown(&item.value) == "fsdp";
+    let is_fsdp = |item: &KeyValue| {
+        let names_it = item.key == "runtime_args.train_backend" && shown(&item.value) == "fsdp";
+        names_it || OF_FSDP.contains(&item.key.as_str())
+    };
     if leaves.iter().any(is_fsdp) {
-        let what = "a job of ChatLearn that trains with FSDP";
-        return Err(ImportError::NotRead(what));
+        return Err(ImportError::NotRead(FSDP));
     }
     Ok(())
 }
 
-/// Counts what stays on the GPUs while the policy is trained. The template moves all of it to the host.
+/// Marks settings of the trainer that are not read, and counts what stays on the GPUs beside it.
 pub(super) fn settle(draft: &mut JobDraft, leaves: &[KeyValue]) {
+    let unread = leaves.iter().filter(|item| !is_off(&item.value));
+    for item in unread {
+        let mut rows = draft.report.iter();
+        if rows.any(|row| row.key == item.key && row.status == KeyStatus::Unknown) {
+            let reason = "a setting that is not read";
+            draft.marks.push(NotModelled::new(&item.key, reason));
+        }
+    }
+    others(draft, leaves);
+}
+
+/// Counts what stays on the GPUs while the policy is trained. The template moves all of it to the host.
+fn others(draft: &mut JobDraft, leaves: &[KeyValue]) {
     let stays = |model: &str| {
         let key = format!("models.{model}.free_gpu_memory.offload_weights");
         let item = leaves.iter().rev().find(|item| item.key == key);

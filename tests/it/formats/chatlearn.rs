@@ -114,6 +114,10 @@ fn what_is_not_the_training_of_a_gpt_with_megatron_is_said() {
             "models.policy_trainer.model_provider_module",
         ),
         (
+            "models.policy_trainer.unheard_of=3",
+            "models.policy_trainer.unheard_of",
+        ),
+        (
             "models.policy.free_gpu_memory.offload_weights=False",
             "models.policy.free_gpu_memory.offload_weights",
         ),
@@ -130,8 +134,13 @@ fn what_is_not_the_training_of_a_gpt_with_megatron_is_said() {
     let fsdp = JOB.replace("train_backend=megatron", "train_backend=fsdp");
     let template =
         "runtime_args:\n  train_backend: megatron\nmodels:\n  policy_trainer:\n    num_gpu: 1\n";
+    let alone = JOB.replace("train_backend=megatron", "num_episode=50");
+    let config = alone.replace("grpo_megatron", "grpo_fsdp");
+    let setting = format!("{alone} models.policy_trainer.meta_init=True");
     for (text, expected) in [
         (fsdp.as_str(), "FSDP"),
+        (setting.as_str(), "FSDP"),
+        (&format!("#!/bin/bash\n{config}"), "FSDP"),
         (template, "the template of a ChatLearn job"),
     ] {
         let error = import_text(text, &ImportOptions::default()).unwrap_err();

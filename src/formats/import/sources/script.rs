@@ -6,13 +6,13 @@ use crate::config::fields::FieldId;
 use crate::config::not_modelled::{Feature, MemoryEffect};
 use crate::formats::detect::Format;
 use crate::formats::dialects::{Dialect, arity};
-use crate::formats::import::adapters;
 use crate::formats::import::combined::{self, CombinedKeys};
 use crate::formats::import::draft::{JobDraft, KeyValue};
 use crate::formats::import::mindspeed;
 use crate::formats::import::missing::{GPUS, unset};
 use crate::formats::import::rules::{self, Decides};
 use crate::formats::import::{Import, ImportError, Options, Question, Row};
+use crate::formats::import::{adapters, chatlearn};
 use crate::formats::megatron_args::Arity;
 use crate::formats::node::{Entry, Node};
 use crate::formats::python::recipe::model_of;
@@ -62,7 +62,7 @@ pub(in crate::formats::import) fn command(
     };
     let words = script.command.arguments.iter();
     let set = overrides::from_words(words.map(|word| (word.text.as_str(), word.line)));
-    refuse_other_trainers(program, &set.root)?;
+    refuse_other_trainers(program, flags, &set.root)?;
     let is_recipe = flags
         .iter()
         .any(|flag| shell::same_name(&flag.name, "recipe"));
@@ -109,9 +109,20 @@ pub(super) fn refuse_encoders(combined: &CombinedKeys) -> Result<(), ImportError
 }
 
 /// Refuses jobs of trainers whose overrides look like those of others.
-fn refuse_other_trainers(program: &str, overrides: &Node) -> Result<(), ImportError> {
+fn refuse_other_trainers(
+    program: &str,
+    flags: &[Flag],
+    overrides: &Node,
+) -> Result<(), ImportError> {
     let of_lite = |entry: &Entry| entry.key.contains("mlite") || has_key(&entry.node, "impl_cfg");
-    if program.contains("chatlearn") && dialect_of_keys(overrides) != Dialect::ChatLearn {
+    let has_fsdp = |flag: &Flag| {
+        let mut values = flag.values.iter();
+        shell::same_name(&flag.name, "config-file") && values.any(|word| word.text.contains("fsdp"))
+    };
+    let is_chatlearn = program.contains("chatlearn");
+    if is_chatlearn && flags.iter().any(has_fsdp) {
+        Err(ImportError::NotRead(chatlearn::FSDP))
+    } else if is_chatlearn && dialect_of_keys(overrides) != Dialect::ChatLearn {
         let what = "a job of ChatLearn whose settings are in another file";
         Err(ImportError::NotRead(what))
     } else if overrides.entries().iter().any(of_lite) {

@@ -575,3 +575,18 @@ fn a_job_of_every_format_is_checked() {
         assert_eq!(answered["reason"], *verdict, "{}", format.id());
     }
 }
+
+#[test]
+fn numbers_of_another_program_come_with_a_warning() {
+    let file = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/tests/cli/jobs/dialects/neox_yaml.yml"
+    );
+    let options = ["--gpus", "8", "--set", "vocab_size=128256"];
+    let warning = "GPT-NeoX trains with DeepSpeed.";
+    let check = run(&[&["check", file], &options[..]].concat(), "");
+    assert!(check.output.contains(warning), "{}", check.output);
+    let estimate = run(&[&["estimate", file], &options[..]].concat(), "");
+    assert_eq!(estimate.status, 0);
+    assert!(estimate.errors.contains(warning), "{}", estimate.errors);
+}

@@ -12,13 +12,19 @@ use super::page::Page;
 /// What stands around the copy in `index.html`.
 const MARKERS: [&str; 2] = ["<!-- first view -->\n", "<!-- /first view -->"];
 
-/// The header and the headline as HTML, an element a line, without what only scripts use: nothing is in lists, and
-/// the list of models is not there, since only the attribute that is left out keeps it closed.
+/// The header and the headline as HTML, an element a line, without what only scripts use: of lists only what is chosen, and
+/// the list of models is not there, since only the attribute that is left out keeps it closed. The controls that say which job
+/// it is are inert: what is typed before the calculator is there would be lost.
 const DRAWN: &str = "
     (() => {
       const copy = (selector) => document.querySelector(`#app ${selector}`).cloneNode(true);
       const [header, summary] = [copy('.header'), copy('.summary')];
-      for (const option of header.querySelectorAll('option, optgroup, #presets')) option.remove();
+      const chosen = [...document.querySelectorAll('#app .header select')].map((list) => list.value);
+      for (const [index, list] of header.querySelectorAll('select').entries()) {
+        list.replaceChildren(list.querySelector(`option[value='${chosen[index]}']`));
+      }
+      header.querySelector('#presets').remove();
+      header.querySelector('.job').toggleAttribute('inert', true);
       summary.querySelector('.headline-bar').replaceChildren();
       for (const part of [header, summary]) {
         for (const element of [part, ...part.querySelectorAll('*')]) {

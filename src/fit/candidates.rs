@@ -32,6 +32,25 @@ pub(super) fn candidates(job: &RawJob, m: &Module, worst: StageRef) -> Vec<Vec<C
     kinds
 }
 
+/// Changes after which a module of a job pays less than now for the memory that it has: recomputes or offloads less, or takes
+/// fewer GPUs a replica. The cheapest first, kind by kind.
+pub(super) fn cheaper_candidates(job: &RawJob, m: &Module, worst: StageRef) -> Vec<Vec<Change>> {
+    let mut kinds = vec![
+        activations::less_recompute(m, worst.pp_rank),
+        activations::less_offload(m),
+        states::less_optimizer_offload(m),
+    ];
+    let now = Price::ReplicaGpus(replica_gpus(job, worst.module));
+    kinds.extend(layout::layouts(job).into_iter().map(|mut changes| {
+        changes.retain(|change| change.price < now);
+        changes
+    }));
+    for kind in &mut kinds {
+        kind.sort_by_key(|change| change.price);
+    }
+    kinds
+}
+
 /// A change of these settings.
 fn change(
     kind: MoveKind,

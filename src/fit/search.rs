@@ -1,8 +1,8 @@
-//! The search for changes that make a job fit. It goes step by step, so that a page can do other work in between.
+//! The search for changes that make a job fit, or that a job with memory left can afford. It goes step by step, so that a page can do other work in between.
 
 use std::vec;
 
-use super::candidates::{candidates, replica_gpus};
+use super::candidates::{candidates, cheaper_candidates, replica_gpus};
 use super::measure::Measured;
 use super::moves::{Change, Move};
 use super::price::{MoveKind, Price};
@@ -15,7 +15,8 @@ const PAIRED: usize = 4;
 /// The most pairs that are offered.
 const MOST_PAIRS: usize = 3;
 
-/// A search for the cheapest change of every kind with which a job fits, and for pairs of changes that do not fit alone.
+/// A search for the cheapest change of every kind with which a job fits, and for pairs of changes that do not fit alone. For a
+/// job that fits as it is, only changes count with which it pays less than now, and there are no pairs.
 #[derive(Clone, Debug)]
 pub struct MoveSearch {
     job: RawJob,
@@ -43,31 +44,31 @@ struct Kind {
 }
 
 impl MoveSearch {
-    /// The search for a job that does not fit its GPU with the largest overheads; `None` for any other job.
+    /// The search for a job; `None` where Megatron refuses the job or it has no GPU.
     #[must_use]
     pub fn new(job: &RawJob) -> Option<Self> {
         let config = validate(job).config?;
         config.gpu_memory()?;
         let now = Measured::new(&config)?;
-        if now.fits {
-            return None;
-        }
         let module = now.worst.module;
         let m = config.modules().get(module)?;
-        let kinds = candidates(job, m, now.worst)
-            .into_iter()
-            .map(|changes| Kind {
-                rest: changes.into_iter(),
-                best: None,
-                insufficient: Vec::new(),
-            });
+        let kinds = if now.fits {
+            cheaper_candidates(job, m, now.worst)
+        } else {
+            candidates(job, m, now.worst)
+        };
+        let kinds = kinds.into_iter().map(|changes| Kind {
+            rest: changes.into_iter(),
+            best: None,
+            insufficient: Vec::new(),
+        });
         Some(Self {
             job: job.clone(),
             module,
             now,
             replica: replica_gpus(job, module),
             kinds: kinds.collect(),
-            pairs: None,
+            pairs: now.fits.then(|| Vec::new().into_iter()),
             found: Vec::new(),
             closest: None,
         })

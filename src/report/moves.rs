@@ -1,4 +1,4 @@
-//! Changes that make a job fit, as rows of text.
+//! Changes with which a job fits, as rows of text.
 
 use super::amount::{Scale, grouped};
 use crate::fit::{Move, Price};
@@ -45,6 +45,7 @@ fn price(price: Price, replica: u64) -> String {
     match price {
         Price::Nothing => String::from("costs nothing"),
         Price::MicroBatches(count) => format!("{} micro batches in a step", grouped(count)),
+        Price::OffloadedModules(0) => String::from("nothing copied to the host"),
         Price::OffloadedModules(_) => {
             String::from("nothing recomputed; copies to and from the host")
         }
@@ -71,6 +72,7 @@ fn price(price: Price, replica: u64) -> String {
             String::from("parameters gathered and gradients reduced for every micro batch")
         }
         Price::LostBytes(bytes) => format!("{bytes} bytes less of gradient and moments"),
+        Price::OnHost(0) => String::from("all of the optimizer step runs on the GPU"),
         Price::OnHost(percent) => format!("{percent} % of the optimizer step runs on the CPU"),
     }
 }

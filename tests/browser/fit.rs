@@ -55,11 +55,32 @@ fn a_change_makes_the_job_fit_and_is_undone_by_a_click() {
     let before = page.fragment();
     page.click(".moves li:first-child button");
     page.until("document.querySelector('[data-testid=verdict]').innerText === 'Fits'");
-    page.until("!document.querySelector('.moves')");
+    page.until("document.querySelector('.fit .panel-note').innerText.includes('what the free memory allows')");
     assert_ne!(page.fragment(), before);
     page.click(".notice [data-testid=undo]");
     page.until("document.querySelector('[data-testid=verdict]').innerText !== 'Fits'");
     page.until_within(LIMIT, "document.querySelectorAll('.moves li').length > 2");
+}
+
+#[test]
+fn the_free_memory_of_a_job_is_spent_by_a_click_and_the_job_still_fits() {
+    let page = Page::open("v1;m=qwen3-235b-a22b@1;rc=full;rcm=uniform;rcn=1");
+    assert!(fits(&page));
+    page.until_within(LIMIT, "document.querySelectorAll('.moves li').length > 1");
+    let change = page.text(".moves li:first-child");
+    assert!(
+        change.contains("Recompute") && change.contains('+'),
+        "{change}"
+    );
+    let before = page.fragment();
+    let total = page.text("[data-testid=total]");
+    page.click(".moves li:first-child button");
+    page.until(&format!(
+        "document.querySelector('[data-testid=total]').innerText !== '{total}'"
+    ));
+    assert!(fits(&page));
+    page.click(".notice [data-testid=undo]");
+    page.until(&format!("location.hash === '#{before}'"));
 }
 
 #[test]

@@ -16,7 +16,7 @@ use megatron_memory::formats::share_url::decode;
 use megatron_memory::formats::state::Setup;
 use megatron_memory::memory::estimate;
 use megatron_memory::memory::methods::TrainingMethod;
-use megatron_memory::memory::savings::{Choice, recomputed};
+use megatron_memory::memory::savings::{Choice, choice_of, recomputed};
 use megatron_memory::presets::{PRESETS, by_id};
 use megatron_memory::report::amount::{Unit, grouped};
 use megatron_memory::report::curves::{Curve, Plot, words};
@@ -242,13 +242,124 @@ fn offered_changes_fit_and_none_of_their_kind_is_cheaper() {
     assert!(offered > jobs.len() * 4, "{offered}");
 }
 
+/// What a job pays for the memory of a stage, by the measure of a kind of changes.
+fn paid(job: &RawJob, stage: usize, kind: MoveKind) -> Option<Price> {
+    let config = check(job).config?;
+    let m = config.modules().first()?;
+    let a = m.args();
+    match kind {
+        MoveKind::Recompute => Some(Price::Recomputed(recomputed(m, stage, choice_of(m)).ppm)),
+        MoveKind::Offload => Some(Price::OffloadedModules(
+            if a.fine_grained_activation_offloading {
+                a.offload_modules.iter().count().try_into().unwrap()
+            } else {
+                0
+            },
+        )),
+        MoveKind::OptimizerOffload => Some(Price::OnHost(if a.optimizer_cpu_offload {
+            a.optimizer_offload_fraction.0 / 10_000
+        } else {
+            0
+        })),
+        MoveKind::Tensor
+        | MoveKind::Pipeline
+        | MoveKind::Expert
+        | MoveKind::ExpertTensor
+        | MoveKind::Context => {
+            let derived = m.derived();
+            let dense = config.world_size() / derived.data_parallel_size;
+            let expert = match derived.experts_per_rank {
+                0 => 0,
+                _ => config.world_size() / derived.expert_data_parallel_size,
+            };
+            Some(Price::ReplicaGpus(dense.max(expert)))
+        }
+        _ => None,
+    }
+}
+
+/// Jobs that have 150 % of the memory that they may need, and pay for it in all ways.
+fn jobs_with_memory_left() -> Vec<(String, RawJob)> {
+    let ways: [&[(F, Value)]; 3] = [
+        &[],
+        &[
+            (F::recompute_granularity, name("full")),
+            (F::recompute_method, name("uniform")),
+            (F::recompute_num_layers, int(1)),
+        ],
+        &[
+            (F::use_distributed_optimizer, Value::Bool(true)),
+            (F::use_precision_aware_optimizer, Value::Bool(true)),
+            (F::optimizer_cpu_offload, Value::Bool(true)),
+            (F::optimizer_offload_fraction, Value::Text("0.85".into())),
+            (F::fine_grained_activation_offloading, Value::Bool(true)),
+            (
+                F::offload_modules,
+                Value::List(vec![name("core_attn"), name("attn_proj")]),
+            ),
+        ],
+    ];
+    let jobs = PRESETS.iter().step_by(5).zip(ways.into_iter().cycle());
+    let jobs = jobs.filter_map(|(preset, settings)| {
+        let job = with(&Setup::of_preset(preset).job, settings);
+        let mib = (summary(&job)?.device.1.0 >> 20) * 3 / 2;
+        let job = with(&job, &[(F::gpu_memory_mib, int(mib))]);
+        Some((preset.id.to_owned(), job))
+    });
+    jobs.collect()
+}
+
 #[test]
-fn a_job_that_fits_needs_no_change() {
+fn a_job_with_memory_left_pays_less_with_each_change_and_still_fits() {
+    let jobs = jobs_with_memory_left();
+    let mut kinds = BTreeMap::new();
+    for (name, job) in &jobs {
+        assert!(fits(job), "{name}");
+        let stage = estimate(&check(job).config.unwrap()).worst.pp_rank;
+        let found = moves(job);
+        for found in &found {
+            let [change] = &found.changes[..] else {
+                panic!("{name}: {} is a pair", found.label());
+            };
+            let mut other = job.clone();
+            found.apply(&mut other);
+            assert!(fits(&other), "{name}: {}", found.label());
+            let before = paid(job, stage, change.kind).unwrap();
+            assert!(change.price < before, "{name}: {}", found.label());
+            // Another pipeline may not have the stage.
+            if change.kind != MoveKind::Pipeline {
+                let after = paid(&other, stage, change.kind);
+                assert_eq!(after, Some(change.price), "{name}: {}", found.label());
+            }
+            *kinds.entry(change.kind).or_insert(0) += 1;
+        }
+        for (kind, price) in brute_force(job) {
+            let cheaper = paid(job, stage, kind).is_some_and(|now| price < now);
+            let single = found.iter().find(|m| m.changes[0].kind == kind);
+            let best = single.map(|m| m.changes[0].price);
+            assert!(
+                !cheaper || best.is_some_and(|best| best <= price),
+                "{name}: {kind:?} {price:?} is missed, there is {best:?}"
+            );
+        }
+    }
+    assert!(jobs.len() > 20, "{}", jobs.len());
+    for kind in [
+        MoveKind::Recompute,
+        MoveKind::Offload,
+        MoveKind::OptimizerOffload,
+        MoveKind::Tensor,
+        MoveKind::Pipeline,
+    ] {
+        assert!(kinds.contains_key(&kind), "{kind:?}: {kinds:?}");
+    }
+}
+
+#[test]
+fn without_a_gpu_nothing_fits() {
     let llama = PRESETS.iter().find(|p| p.id == "llama3.2-1b").unwrap();
     let job = Setup::of_preset(llama).job;
     assert!(fits(&job));
-    assert!(MoveSearch::new(&job).is_none());
-    // Neither does one without a GPU.
     let job = with(&job, &[(F::gpu, Value::Null)]);
     assert!(MoveSearch::new(&job).is_none());
     assert_eq!(longest_sequence(&job), None);

@@ -17,16 +17,7 @@ const MOST_MODULES: usize = 8;
 
 /// Selective recompute of every set of modules that contains those of the job, and full recompute of layers.
 pub(super) fn recompute(m: &Module, pp_rank: usize) -> Vec<Change> {
-    let known = choices(m);
-    let mut modules: Vec<RecomputeModule> = Vec::new();
-    for choice in &known {
-        if let Choice::Selective(set) = choice {
-            modules.extend(set.iter());
-        }
-    }
-    modules.sort_unstable_by_key(|module| module.name());
-    modules.dedup();
-    modules.truncate(MOST_MODULES);
+    let modules = recomputable(m);
     let now = choice_of(m);
     let kept: Vec<RecomputeModule> = match now {
         Choice::Selective(set) => set.iter().collect(),
@@ -40,28 +31,61 @@ pub(super) fn recompute(m: &Module, pp_rank: usize) -> Vec<Change> {
             .map(|set| Choice::Selective(NameSet::of(&set)))
             .collect(),
     };
-    let chunks = m.stages().chunks().iter();
-    let chunk = chunks.map(|chunk| u64::from(chunk.num_layers())).max();
-    for layers in 1..=chunk.unwrap_or(1).max(1) {
+    for layers in 1..=layers_of_a_chunk(m) {
         tried.extend([Choice::Block(layers), Choice::Uniform(layers)]);
     }
     let tried = tried.into_iter().filter(|choice| *choice != now);
-    let changes = tried.map(|choice| {
-        let price = Price::Recomputed(recomputed(m, pp_rank, choice).ppm);
-        let label = match choice {
-            Choice::Uniform(_) | Choice::Block(_) => {
-                choice.label().replacen("full", "full recompute", 1)
-            }
-            _ => format!("recompute {}", choice.label()),
-        };
-        change(
-            MoveKind::Recompute,
-            label,
-            price,
-            recompute_settings(choice),
-        )
-    });
-    changes.collect()
+    tried
+        .map(|choice| recompute_as(m, pp_rank, choice))
+        .collect()
+}
+
+/// Every way of recomputing that repeats fewer operations than the job's own.
+pub(super) fn less_recompute(m: &Module, pp_rank: usize) -> Vec<Change> {
+    let now = Price::Recomputed(recomputed(m, pp_rank, choice_of(m)).ppm);
+    let sets = subsets(&recomputable(m)).into_iter();
+    let mut tried: Vec<Choice> = sets
+        .map(|set| Choice::Selective(NameSet::of(&set)))
+        .collect();
+    tried.push(Choice::Nothing);
+    tried.extend((1..=layers_of_a_chunk(m)).map(Choice::Block));
+    let changes = tried
+        .into_iter()
+        .map(|choice| recompute_as(m, pp_rank, choice));
+    changes.filter(|change| change.price < now).collect()
+}
+
+/// The modules that selective recompute has for a module's layers.
+fn recomputable(m: &Module) -> Vec<RecomputeModule> {
+    let mut modules: Vec<RecomputeModule> = Vec::new();
+    for choice in choices(m) {
+        if let Choice::Selective(set) = choice {
+            modules.extend(set.iter());
+        }
+    }
+    modules.sort_unstable_by_key(|module| module.name());
+    modules.dedup();
+    modules.truncate(MOST_MODULES);
+    modules
+}
+
+/// The layers of the longest chunk.
+fn layers_of_a_chunk(m: &Module) -> u64 {
+    let chunks = m.stages().chunks().iter();
+    let layers = chunks.map(|chunk| u64::from(chunk.num_layers())).max();
+    layers.unwrap_or(1).max(1)
+}
+
+fn recompute_as(m: &Module, pp_rank: usize, choice: Choice) -> Change {
+    let price = Price::Recomputed(recomputed(m, pp_rank, choice).ppm);
+    let label = match choice {
+        Choice::Uniform(_) | Choice::Block(_) => {
+            choice.label().replacen("full", "full recompute", 1)
+        }
+        _ => format!("recompute {}", choice.label()),
+    };
+    let settings = recompute_settings(choice);
+    change(MoveKind::Recompute, label, price, settings)
 }
 
 /// The settings of a way of recomputing. What is offloaded stays.
@@ -84,11 +108,7 @@ pub(super) fn offload(m: &Module) -> Vec<Change> {
     if a.transformer_impl != TransformerImpl::TransformerEngine {
         return Vec::new();
     }
-    let kept: Vec<OffloadModule> = if a.fine_grained_activation_offloading {
-        a.offload_modules.iter().collect()
-    } else {
-        Vec::new()
-    };
+    let kept = offloaded(m);
     let of_experts = [OffloadModule::ExpertFc1, OffloadModule::MoeAct];
     let as_a_whole = OffloadModule::FusedGroupMlp;
     let of_hybrid = |module: &OffloadModule| module.name().starts_with("gdp");
@@ -107,17 +127,51 @@ pub(super) fn offload(m: &Module) -> Vec<Change> {
         set.len() > kept.len() && kept.iter().all(|module| set.contains(module))
     };
     let sets = subsets(&modules).into_iter().filter(extends);
-    let changes = sets.map(|set| {
-        let names: Vec<&str> = set.iter().map(|module| module.name()).collect();
-        let price = Price::OffloadedModules(u64::try_from(set.len()).unwrap_or(u64::MAX));
-        let list = names.iter().map(|name| Value::Text((*name).to_owned()));
-        let settings = [
-            on(F::fine_grained_activation_offloading),
-            (F::offload_modules, Value::List(list.collect())),
-            (F::cpu_offloading_num_layers, Value::Null),
-        ];
-        let label = format!("offload {}", names.join(" + "));
-        change(MoveKind::Offload, label, price, settings)
-    });
-    changes.collect()
+    sets.map(|set| offload_as(&set)).collect()
+}
+
+/// Offloading of every set of modules that lacks some of the job's.
+pub(super) fn less_offload(m: &Module) -> Vec<Change> {
+    let kept = offloaded(m);
+    if kept.is_empty() {
+        return Vec::new();
+    }
+    let sets = subsets(&kept).into_iter();
+    let fewer = sets.filter(|set| set.len() < kept.len());
+    let mut changes: Vec<Change> = fewer.map(|set| offload_as(&set)).collect();
+    let settings = [
+        (F::fine_grained_activation_offloading, Value::Bool(false)),
+        (F::offload_modules, Value::Null),
+    ];
+    let price = Price::OffloadedModules(0);
+    changes.push(change(
+        MoveKind::Offload,
+        "offload nothing",
+        price,
+        settings,
+    ));
+    changes
+}
+
+/// The modules whose activations the job offloads.
+fn offloaded(m: &Module) -> Vec<OffloadModule> {
+    let a = m.args();
+    if a.fine_grained_activation_offloading {
+        a.offload_modules.iter().collect()
+    } else {
+        Vec::new()
+    }
+}
+
+fn offload_as(modules: &[OffloadModule]) -> Change {
+    let names: Vec<&str> = modules.iter().map(|module| module.name()).collect();
+    let price = Price::OffloadedModules(u64::try_from(modules.len()).unwrap_or(u64::MAX));
+    let list = names.iter().map(|name| Value::Text((*name).to_owned()));
+    let settings = [
+        on(F::fine_grained_activation_offloading),
+        (F::offload_modules, Value::List(list.collect())),
+        (F::cpu_offloading_num_layers, Value::Null),
+    ];
+    let label = format!("offload {}", names.join(" + "));
+    change(MoveKind::Offload, label, price, settings)
 }

@@ -2,6 +2,7 @@
 
 use super::{change, named, on};
 use crate::config::choices::{MainGradsDtype, MainParamsDtype, MomentDtype, OptimizerKind};
+use crate::config::field::Decimal;
 use crate::config::fields::FieldId as F;
 use crate::config::job::{Module, Precision};
 use crate::fit::moves::Change;
@@ -152,22 +153,46 @@ pub(super) fn optimizer_offload(m: &Module) -> Vec<Change> {
     if a.optimizer_cpu_offload || a.use_megatron_fsdp || a.optimizer != OptimizerKind::Adam {
         return Vec::new();
     }
-    let parts = (1..=20_u64).map(|twentieths| {
-        let percent = twentieths * 5;
-        let part = format!("{}.{:02}", percent / 100, percent % 100);
-        let settings = [
-            on(F::use_distributed_optimizer),
-            on(F::use_precision_aware_optimizer),
-            on(F::optimizer_cpu_offload),
-            (F::optimizer_offload_fraction, Value::Text(part)),
-        ];
-        let label = format!("{percent} % of the optimizer on the host");
-        change(
-            MoveKind::OptimizerOffload,
-            label,
-            Price::OnHost(percent),
-            settings,
-        )
-    });
-    parts.collect()
+    (1..=20).map(|part| on_host(part * 5)).collect()
+}
+
+/// Less of the optimizer states in host memory than now, in steps of 5 percent, or nothing.
+pub(super) fn less_optimizer_offload(m: &Module) -> Vec<Change> {
+    let a = m.args();
+    if !a.optimizer_cpu_offload {
+        return Vec::new();
+    }
+    let Decimal(now) = a.optimizer_offload_fraction;
+    let fewer = (1..=20).map(|part| part * 5);
+    let fewer = fewer.take_while(|percent| percent * 10_000 < now);
+    let mut changes: Vec<Change> = fewer.map(on_host).collect();
+    let settings = [
+        (F::optimizer_cpu_offload, Value::Bool(false)),
+        (F::optimizer_offload_fraction, Value::Null),
+    ];
+    changes.push(change(
+        MoveKind::OptimizerOffload,
+        "the whole optimizer on the GPU",
+        Price::OnHost(0),
+        settings,
+    ));
+    changes
+}
+
+/// So many percent of the optimizer states in host memory.
+fn on_host(percent: u64) -> Change {
+    let part = format!("{}.{:02}", percent / 100, percent % 100);
+    let settings = [
+        on(F::use_distributed_optimizer),
+        on(F::use_precision_aware_optimizer),
+        on(F::optimizer_cpu_offload),
+        (F::optimizer_offload_fraction, Value::Text(part)),
+    ];
+    let label = format!("{percent} % of the optimizer on the host");
+    change(
+        MoveKind::OptimizerOffload,
+        label,
+        Price::OnHost(percent),
+        settings,
+    )
 }

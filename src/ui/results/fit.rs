@@ -1,5 +1,5 @@
-//! What fits: the largest sizes with which the job fits its GPU, and, where it does not fit, changes that make it. A click
-//! applies each.
+//! What fits: the largest sizes with which the job fits its GPU, and changes: those that make it fit, or those that the memory
+//! left over allows. A click applies each.
 
 mod assistant;
 mod limits;
@@ -12,7 +12,7 @@ use crate::ui::state::State;
 use assistant::Assistant;
 use limits::Limits;
 
-/// The largest sizes that fit, and changes that make a job fit.
+/// The largest sizes that fit, and changes with which a job fits.
 #[component]
 pub(super) fn FitPanel() -> impl IntoView {
     let state = expect_context::<State>();
@@ -21,13 +21,15 @@ pub(super) fn FitPanel() -> impl IntoView {
         let verdict = |o: &crate::ui::state::Outcome| Summary::new(&o.config, &o.estimate).verdict;
         outcome.as_ref().map(|outcome| verdict(outcome))
     });
-    let is_over =
-        Memo::new(move |_| matches!(verdict.get(), Some(Verdict::Tight | Verdict::DoesNotFit)));
+    let has_changes = Memo::new(move |_| {
+        use Verdict::{DoesNotFit, Fits, Tight};
+        matches!(verdict.get(), Some(Fits | Tight | DoesNotFit))
+    });
     let note = Signal::derive(move || {
         String::from(match verdict.get() {
             Some(Verdict::DoesNotFit) => "each change by itself, cheapest first",
             Some(Verdict::Tight) => "each change by itself makes it fit safely, cheapest first",
-            Some(Verdict::Fits) => "with all other settings as they are",
+            Some(Verdict::Fits) => "what the free memory allows, each change by itself",
             Some(Verdict::NotThisJob) => "for the job without what is not modelled",
             _ => "choose a GPU to see",
         })
@@ -38,10 +40,7 @@ pub(super) fn FitPanel() -> impl IntoView {
             <div class="fit-sizes">
                 <Limits />
                 <div class="fit-changes">
-                    <Show
-                        when=move || is_over.get()
-                        fallback=|| view! { <p class="panel-note">"Nothing has to change. A click on a size applies it."</p> }
-                    >
+                    <Show when=move || has_changes.get()>
                         <Assistant />
                     </Show>
                 </div>

@@ -1,4 +1,4 @@
-//! Changes that make the job fit, each with what it saves and what it costs.
+//! Changes with which the job fits, each with what it saves and what it costs.
 
 use leptos::prelude::*;
 
@@ -17,6 +17,8 @@ struct Found {
     moves: Vec<Move>,
     closest: Option<Move>,
     replica: u64,
+    /// Whether the job fits as it is.
+    fits: bool,
     /// Whether all changes have been tried.
     is_complete: bool,
 }
@@ -30,12 +32,13 @@ impl Found {
             moves: search.moves(),
             closest: search.closest().cloned(),
             replica: search.replica_gpus(),
+            fits: search.now().fits,
             is_complete,
         }
     }
 }
 
-/// The changes that make the job fit, as rows whose button applies them.
+/// The changes with which the job fits, as rows whose button applies them.
 #[component]
 pub(super) fn Assistant() -> impl IntoView {
     let state = expect_context::<State>();
@@ -64,6 +67,11 @@ pub(super) fn Assistant() -> impl IntoView {
         }
         if !found.moves.is_empty() {
             return String::new();
+        }
+        if found.fits {
+            return String::from(
+                "Fits. No single change would recompute or offload less, or take fewer GPUs per replica, and still fit.",
+            );
         }
         let scale = Scale::coarse(state.unit.get());
         match &found.closest {
@@ -99,6 +107,10 @@ fn MoveItem(rows: Memo<Vec<MoveRow>>, number: usize) -> impl IntoView {
         let rows = rows.read();
         rows.get(number).map(read).cloned()
     };
+    let grows = move || {
+        let rows = rows.read();
+        rows.get(number).is_some_and(|row| row.change.saves < 0)
+    };
     let apply = move |_| {
         let row = rows.read_untracked().get(number).cloned();
         if let Some(row) = row {
@@ -110,7 +122,7 @@ fn MoveItem(rows: Memo<Vec<MoveRow>>, number: usize) -> impl IntoView {
             <button type="button" class="fix" on:click=apply>
                 {move || text(|row| &row.name)}
             </button>
-            <strong>{move || text(|row| &row.saves)}</strong>
+            <strong class:grows=grows>{move || text(|row| &row.saves)}</strong>
             <span>{move || text(|row| &row.price)}</span>
         </li>
     }

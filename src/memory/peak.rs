@@ -23,7 +23,7 @@ use super::graph_phase::GraphPhase;
 use super::parameters::{Parameters, PartTable};
 use super::shared::ParameterTables;
 use super::stage_totals::{StagePlace, StageTotals};
-use super::states::{Held, StateRules, step_copies};
+use super::states::{Held, StateRules, offloaded_in_passes, step_copies};
 use super::torch_fsdp2::TorchFsdp2;
 use crate::config::choices::CudaGraphImpl;
 use crate::config::job::Module;
@@ -380,6 +380,14 @@ impl Standing {
     /// All states and buffers.
     pub(crate) fn total(&self) -> Bytes {
         self.memory.iter().copied().sum()
+    }
+
+    /// The states and buffers that are on the GPU while passes run.
+    pub(crate) fn beside_passes(&self, m: &Module) -> Bytes {
+        let all = Bucket::ALL.into_iter().zip(&self.memory);
+        let of = |bucket: Bucket| bucket.state().map(|(state, _)| state);
+        let there = all.filter(|(b, _)| !of(*b).is_some_and(|state| offloaded_in_passes(m, state)));
+        there.map(|(_, bytes)| *bytes).sum()
     }
 }
 

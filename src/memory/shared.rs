@@ -182,7 +182,7 @@ impl SharedTables {
                 of_stages.push((most, shape.pp_rank, standing, totals));
             }
             for (.., standing, totals) in &of_stages {
-                if too_large(standing.total() + totals.heaviest_pass()) {
+                if too_large(standing.beside_passes(m) + totals.heaviest_pass()) {
                     return Err(if grows_with_micro_batch(m) {
                         TooLarge::WithLargerMicroBatches
                     } else {

@@ -323,6 +323,14 @@ pub(crate) fn made_by_first_step(m: &Module, state: State) -> bool {
     }
 }
 
+/// Whether a state is on the host from before the first forward pass of an iteration until its gradients are reduced, and on the
+/// GPU for the optimizer step and until the next iteration (`OptimizerStateOffloader` of Megatron-LM's dev branch, at 0fcbc3db;
+/// called in `train_step`, and before `finalize_model_grads`).
+pub(crate) fn offloaded_in_passes(m: &Module, state: State) -> bool {
+    let of_step = matches!(state, State::MainParams | State::ExpAvg | State::ExpAvgSq);
+    m.args.offload_optimizer_states && of_step
+}
+
 /// Whether the precision-aware optimizer holds the main parameters, and not Megatron: with an fp8 recipe
 /// other than delayed scaling it does not, even if training is not in fp8
 /// (`use_precision_aware_optimizer_no_fp8_or_ds_fp8`).

@@ -4,6 +4,7 @@ use super::bucket::Bucket;
 use super::graph_phase::GraphPhase;
 use super::parameters::PartTable;
 use super::peak::{PeakMoment, Stages};
+use super::states::offloaded_in_passes;
 use super::{JobMoment, StageRef};
 use crate::config::job::Config;
 use crate::model::Architecture;
@@ -66,9 +67,16 @@ pub fn timeline(config: &Config, stage: StageRef, points: u32) -> Option<Timelin
     };
     let replay = stages.replay(pp_rank, graph_phase);
     let moments = replay.timeline(points.min(MAX_POINTS));
-    let with = |usage: &Usage| {
+    let of_parameters = stages.rules.held(&held.parameters());
+    let all_of_parameters = stages.rules.memory(&of_parameters);
+    let with = |usage: &Usage, in_step: bool| {
         let mut memory = of_phase;
-        for (slot, bucket) in memory.iter_mut().zip(Bucket::ALL) {
+        for ((slot, resident), bucket) in memory.iter_mut().zip(all_of_parameters).zip(Bucket::ALL)
+        {
+            let is_offloaded = |(of, _)| offloaded_in_passes(m, of);
+            if bucket.state().is_some_and(is_offloaded) {
+                *slot = if in_step { resident } else { Bytes::ZERO };
+            }
             if let Some(index) = bucket.usage() {
                 *slot = Bytes(usage.0.get(index).copied().unwrap_or(0));
             }
@@ -78,7 +86,7 @@ pub fn timeline(config: &Config, stage: StageRef, points: u32) -> Option<Timelin
     let points = moments
         .into_iter()
         .map(|moment| {
-            let memory = with(&replay.usage(&moment));
+            let memory = with(&replay.usage(&moment), false);
             TimelinePoint {
                 step: moment.step,
                 total: memory.iter().copied().sum(),
@@ -91,7 +99,7 @@ pub fn timeline(config: &Config, stage: StageRef, points: u32) -> Option<Timelin
             }
         })
         .collect();
-    let copies = stages.optimizer_copies(&stages.rules.held(&held.parameters()));
+    let copies = stages.optimizer_copies(&of_parameters);
     let mut step = Usage::default();
     step.add_to(
         TRANSIENT,
@@ -100,7 +108,7 @@ pub fn timeline(config: &Config, stage: StageRef, points: u32) -> Option<Timelin
     Some(Timeline {
         steps: replay.totals.schedule.len(),
         points,
-        optimizer_step: with(&step),
+        optimizer_step: with(&step, true),
         steady: held.steady,
     })
 }

@@ -9,9 +9,22 @@ use crate::config::job::Module;
 /// All marks of a job: those that it was given, and those that the settings of its modules make.
 pub(crate) fn marks(given: &[NotModelled], modules: &[Module]) -> Vec<NotModelled> {
     let reasons = modules.iter().filter_map(local_graphs);
-    let of_settings = reasons.map(|reason| NotModelled::new("cuda_graph_impl", reason));
+    let graphs = reasons.map(|reason| NotModelled::new("cuda_graph_impl", reason));
+    let offloaded = modules.iter().filter_map(offloaded_states);
+    let of_settings = graphs.chain(offloaded);
     let marks: Vec<_> = given.iter().cloned().chain(of_settings).collect();
     canonical(&marks)
+}
+
+/// Optimizer states move between the host and the GPU within what such graphs capture.
+fn offloaded_states(m: &Module) -> Option<NotModelled> {
+    let within = matches!(
+        m.args.cuda_graph_impl,
+        CudaGraphImpl::Local | CudaGraphImpl::FullIteration
+    );
+    let reason = "optimizer states that move between the host and the GPU within CUDA graphs";
+    let key = "offload_optimizer_states";
+    (m.args.offload_optimizer_states && within).then(|| NotModelled::new(key, reason))
 }
 
 /// What of `cuda_graph_impl local` is not modelled together with the other settings of a module.

@@ -36,6 +36,7 @@ pub(super) const RULES: &[Rule] = &[
         "offload_needs_precision_aware",
         offload_needs_precision_aware,
     ),
+    rule("offloaded_states", offloaded_states),
     rule("distributed_sgd", distributed_sgd),
     rule("emerging_optimizer", emerging_optimizer),
     rule("optimizer_instances", instances_need_distributed),
@@ -117,6 +118,34 @@ fn offload_needs_precision_aware(d: &Draft<'_>) -> Option<Violation> {
         )
         .fix(F::use_precision_aware_optimizer, On)
     })
+}
+
+fn offloaded_states(d: &Draft<'_>) -> Option<Violation> {
+    let a = &d.args;
+    let field = F::offload_optimizer_states;
+    if !a.offload_optimizer_states {
+        return None;
+    }
+    let violation = if !a.use_distributed_optimizer {
+        Violation::error(
+            &[field, F::use_distributed_optimizer],
+            "offload_optimizer_states needs use_distributed_optimizer",
+        )
+        .fix(F::use_distributed_optimizer, On)
+    } else if a.optimizer != OptimizerKind::Adam {
+        let message = "offload_optimizer_states needs optimizer adam";
+        Violation::error(&[field, F::optimizer], message).fix(F::optimizer, Default)
+    } else if a.use_megatron_fsdp {
+        let message = "offload_optimizer_states and use_megatron_fsdp exclude each other";
+        Violation::error(&[field, F::use_megatron_fsdp], message).fix(F::use_megatron_fsdp, Off)
+    } else if a.optimizer_cpu_offload {
+        let message = "offload_optimizer_states needs the optimizer on the GPU: it excludes optimizer_cpu_offload";
+        Violation::error(&[field, F::optimizer_cpu_offload], message)
+            .fix(F::optimizer_cpu_offload, Off)
+    } else {
+        return None;
+    };
+    Some(violation.fix(field, Off))
 }
 
 fn distributed_sgd(d: &Draft<'_>) -> Option<Violation> {

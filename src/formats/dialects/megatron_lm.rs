@@ -22,11 +22,7 @@ pub(super) fn find(name: &str) -> Option<KeyMeaning> {
         "patch_tokenizer_type" => return Some(KeyMeaning::Rule(KeyRule::PatchTokenizer)),
         "extra_vocab_size" => return Some(KeyMeaning::Rule(KeyRule::ExtraVocabulary)),
         // Of Megatron-LM's development branch.
-        "offload_optimizer_states" => {
-            return Some(KeyMeaning::more(
-                "optimizer states are on the host except while the optimizer runs",
-            ));
-        }
+        "offload_optimizer_states" => return Some(KeyMeaning::Field("offload_optimizer_states")),
         _ => {}
     }
     let known = megatron_args::find(name);

@@ -4,11 +4,11 @@
 use super::{Copies, PassName, PeakMoment, Stages, Standing};
 use crate::config::choices::CudaGraphImpl;
 use crate::config::job::Module;
-use crate::memory::bucket::Bucket;
+use crate::memory::bucket::{Bucket, State};
 use crate::memory::buffers::{Buffer, graphs, stash};
 use crate::memory::graph_phase::GraphPhase;
 use crate::memory::stage_totals::StageTotals;
-use crate::memory::states::made_by_first_step;
+use crate::memory::states::{made_by_first_step, offloaded_in_passes};
 use crate::memory::{JobMoment, MomentPeak, StageBytes, StageEstimate};
 use crate::model::LayerSpec;
 use crate::model::tape::Capture;
@@ -88,13 +88,18 @@ impl<'s> PhaseMemory<'s> {
         };
         let cold = captures && first;
         let stepped = moment != JobMoment::SkippedSteps && !cold;
-        let states: Bytes = self.standing.iter().copied().sum();
-        let made_by_step = states.saturating_sub(sum(&self.without_first_step()));
-        let missing = if stepped && !moment.passes_beside_all_states() {
-            made_by_step
+        let made_by_step = |state| made_by_first_step(self.m, state);
+        let after_step = if stepped {
+            self.standing
         } else {
-            Bytes::ZERO
+            self.without(made_by_step)
         };
+        // Graphs are captured between iterations, when all states are on the GPU.
+        let offloaded = |state| !captures && offloaded_in_passes(self.m, state);
+        let beside_all = stepped && moment.passes_beside_all_states();
+        let in_passes =
+            self.without(|state| offloaded(state) || !beside_all && made_by_step(state));
+        let missing = sum(&after_step).saturating_sub(sum(&in_passes));
         let during = match moment {
             JobMoment::SkippedSteps | JobMoment::SavingCheckpoint => Bytes::ZERO,
             _ => self.during_step,
@@ -102,20 +107,10 @@ impl<'s> PhaseMemory<'s> {
         let step = self.between + during;
         let saves = moment == JobMoment::SavingCheckpoint;
         let in_step = saves || !captures && step + missing >= self.passes;
-        let all_states = stepped && (in_step || moment.passes_beside_all_states());
-        let mut memory = if all_states {
-            self.standing
-        } else {
-            self.without_first_step()
-        };
+        let mut memory = if in_step { after_step } else { in_passes };
         let mut of_step = Usage::default();
         of_step.add_to(TRANSIENT, step.0);
         let usage = if in_step { &of_step } else { &self.usage };
-        let persistent = if stepped {
-            states
-        } else {
-            sum(&self.without_first_step())
-        };
         for (bucket, slot) in Bucket::ALL.into_iter().zip(&mut memory) {
             if let Some(index) = bucket.usage() {
                 *slot = Bytes(usage.0.get(index).copied().unwrap_or(0));
@@ -132,7 +127,7 @@ impl<'s> PhaseMemory<'s> {
         AtMoment {
             total: sum(&memory),
             memory,
-            steady: persistent + self.between,
+            steady: sum(&after_step) + self.between,
             at: PeakMoment {
                 graph_phase: self.graph_phase,
                 ..at
@@ -140,12 +135,12 @@ impl<'s> PhaseMemory<'s> {
         }
     }
 
-    /// `standing` without the states that the optimizer's first step makes.
-    fn without_first_step(&self) -> [Bytes; Bucket::COUNT] {
+    /// `standing` without some states.
+    fn without(&self, absent: impl Fn(State) -> bool) -> [Bytes; Bucket::COUNT] {
         let mut memory = self.standing;
         for (bucket, slot) in Bucket::ALL.into_iter().zip(&mut memory) {
             let state = bucket.state();
-            if state.is_some_and(|(state, _)| made_by_first_step(self.m, state)) {
+            if state.is_some_and(|(state, _)| absent(state)) {
                 *slot = Bytes::ZERO;
             }
         }

@@ -296,3 +296,31 @@ fn settings_of_what_is_off_are_not_carried() {
         assert!(value.is_some(), "{}", id.field().name);
     }
 }
+
+/// Training in fp8, with what NeMo-RL's own files have where this one says nothing.
+#[test]
+fn nemo_rl_trains_in_fp8() {
+    let with = |keys: &str| {
+        let text = NEMO_RL.replace(
+            "    pipeline_dtype:",
+            &format!("    fp8_cfg:\n{keys}    pipeline_dtype:"),
+        );
+        read(&text, Some("llama3.1-8b"))
+    };
+    let format = (FieldId::fp8_format, "e4m3");
+    let base = with("      enabled: true\n");
+    has(&base, &[format, (FieldId::fp8_recipe, "blockwise")]);
+    assert_eq!(base.import.state.setup.job.not_modelled, []);
+    let gathered = with(
+        "      enabled: true\n      fp8: e4m3\n      fp8_recipe: mxfp8\n      fp8_param: true\n",
+    );
+    let job = &gathered.import.state.setup.job;
+    let gathers = job.shared.get(FieldId::fp8_param_gather);
+    assert_eq!(gathers, Some(&Value::Bool(true)));
+    let other = with("      enabled: true\n      fp8_param: true\n");
+    let marks = &other.import.state.setup.job.not_modelled;
+    let keys: Vec<_> = marks.iter().map(|mark| mark.key.as_str()).collect();
+    assert_eq!(keys, ["policy.megatron_cfg.fp8_cfg.fp8_param"]);
+    let off = with("      enabled: false\n      fp8: e4m3\n");
+    assert_eq!(off.import.state.setup.job.shared.get(format.0), None);
+}

@@ -2,7 +2,8 @@
 
 use megatron_memory::config::job::Config;
 use megatron_memory::memory::bucket::Bucket;
-use megatron_memory::memory::estimate;
+use megatron_memory::memory::peak::PassName;
+use megatron_memory::memory::{StageRef, estimate, timeline};
 use megatron_memory::parallel::groups::process_groups::ProcessGroup;
 use serde_json::json;
 
@@ -63,4 +64,55 @@ fn instances_of_the_distributed_optimizer_show_in_the_groups() {
     assert_eq!(shards(ProcessGroup::IntraDpCp), module.dense_shard());
     assert_eq!(shards(ProcessGroup::IntraExptDp), module.expert_shard());
     assert_eq!((module.dense_shard(), module.expert_shard()), (4, 2));
+}
+
+/// The optimizer's states are on the host while passes run, and there for its step and until the next iteration.
+#[test]
+fn offloaded_states_are_not_beside_the_passes() {
+    let of_optimizer = [
+        Bucket::MainParamsDense,
+        Bucket::MainParamsExpert,
+        Bucket::ExpAvgDense,
+        Bucket::ExpAvgExpert,
+        Bucket::ExpAvgSqDense,
+        Bucket::ExpAvgSqExpert,
+    ];
+    let sharded = with(&experts(), &json!({ "use_distributed_optimizer": true }));
+    let on = json!({ "offload_optimizer_states": true });
+    for (micro_batch_size, in_passes) in [(1, false), (64, true)] {
+        let job = with(
+            &sharded,
+            &json!({ "micro_batch_size": micro_batch_size, "seq_length": 16 * micro_batch_size }),
+        );
+        let (plain, offloaded) = (config(&job), config(&with(&job, &on)));
+        let states = |config: &Config| -> u64 {
+            of_optimizer
+                .iter()
+                .map(|bucket| bytes(config, *bucket))
+                .sum()
+        };
+        let stage = |config: &Config| estimate(config).modules[0].stages[0].clone();
+        let (before, after) = (stage(&plain), stage(&offloaded));
+        assert_eq!(before.steady, after.steady);
+        if in_passes {
+            assert_eq!(before.total.0 - after.total.0, states(&plain));
+            assert_eq!(states(&offloaded), 0);
+        } else {
+            // The step is the heaviest moment now.
+            assert_eq!(after.moment.pass, PassName::OptimizerStep);
+            assert_eq!(states(&offloaded), states(&plain));
+        }
+        let first = timeline(
+            &offloaded,
+            StageRef {
+                module: 0,
+                pp_rank: 0,
+            },
+            8,
+        )
+        .unwrap();
+        let in_step: u64 = first.optimizer_step.iter().map(|bytes| bytes.0).sum();
+        let heaviest = first.points.iter().map(|point| point.total.0).max();
+        assert_eq!(heaviest.max(Some(in_step)), Some(after.total.0));
+    }
 }

@@ -19,7 +19,6 @@ pub(super) const LAYOUT: Layout = Layout {
             "policy.megatron_cfg.empty_unused_memory_level",
             "train.empty_unused_memory_level",
         ),
-        ("policy.megatron_cfg.fp8_cfg.enabled", "fp8_cfg"),
         ("policy.megatron_cfg.defer_fp32_logits", "defer_fp32_logits"),
         ("policy.megatron_cfg.use_fused_linear_logprobs", "logits"),
         ("policy.megatron_cfg.use_linear_ce_fusion_loss", "logits"),
@@ -95,10 +94,6 @@ pub(super) const LAYOUT: Layout = Layout {
 
 /// Keys that Megatron-Bridge does not have.
 const KEYS: &[(&str, KeyMeaning)] = &[
-    (
-        "fp8_cfg",
-        KeyMeaning::more("training in fp8 is counted in half precision"),
-    ),
     (
         "logits",
         KeyMeaning::more("log-probabilities are computed without logits"),

@@ -2,6 +2,7 @@
 
 use super::find;
 use crate::config::fields::FieldId;
+use crate::config::not_modelled::MemoryEffect;
 use crate::formats::dialects::layered;
 use crate::formats::import::ImportError;
 use crate::formats::import::draft::{JobDraft, KeyValue};
@@ -78,8 +79,44 @@ fn recomputes(leaves: &[KeyValue]) -> bool {
     find(leaves, SWITCH).is_some_and(|item| truth(&item.value) == Some(true))
 }
 
-/// Reads the keys of recomputation and of the loss. Returns whether the key is one of them.
+/// The keys of training in fp8.
+const FP8: &str = "policy.megatron_cfg.fp8_cfg.";
+
+/// Whether training is in fp8.
+fn is_fp8(leaves: &[KeyValue]) -> bool {
+    let switch = find(leaves, &format!("{FP8}enabled"));
+    switch.is_some_and(|item| truth(&item.value) == Some(true))
+}
+
+/// Reads one of the keys of training in fp8. Only parameters in mxfp8 are gathered in it (`fp8_param_gather` follows from the
+/// recipe in `_create_megatron_config`).
+fn fp8(draft: &mut JobDraft, leaves: &[KeyValue], item: &KeyValue, name: &str) {
+    let recipe = find(leaves, &format!("{FP8}fp8_recipe"));
+    let is_mxfp8 = recipe.is_some_and(|item| shown(&item.value) == "mxfp8");
+    let id = match name {
+        "enabled" | "fp8" => FieldId::fp8_format,
+        "fp8_recipe" => FieldId::fp8_recipe,
+        "fp8_param" => FieldId::fp8_param_gather,
+        _ => return draft.row(item, KeyStatus::Ignored, None, "does not change memory"),
+    };
+    if !is_fp8(leaves) {
+        draft.row(item, KeyStatus::Ignored, None, "not in fp8");
+    } else if name == "enabled" {
+        draft.row(item, KeyStatus::Derived, Some(id), "");
+    } else if name == "fp8_param" && !is_off(&item.value) && !is_mxfp8 {
+        let reason = "parameters in fp8 beside gradients that are not reduced for them";
+        draft.not_modelled(item, MemoryEffect::More, reason);
+    } else {
+        draft.set(item, id, item.value.clone(), KeyStatus::Mapped, "");
+    }
+}
+
+/// Reads the keys of recomputation, of fp8 and of the loss. Returns whether the key is one of them.
 pub(super) fn special(draft: &mut JobDraft, leaves: &[KeyValue], item: &KeyValue) -> bool {
+    if let Some(name) = item.key.strip_prefix(FP8) {
+        fp8(draft, leaves, item, name);
+        return true;
+    }
     if item.key == SWITCH {
         let id = FieldId::recompute_granularity;
         draft.row(item, KeyStatus::Derived, Some(id), "");
@@ -119,6 +156,17 @@ pub(super) fn settle(draft: &mut JobDraft, leaves: &[KeyValue]) {
         if draft.settings.get(granularity) == Some(&full) {
             draft.default(FieldId::recompute_method, Value::Text("uniform".to_owned()));
             draft.default(FieldId::recompute_num_layers, Value::Int(1));
+        }
+    }
+    if is_fp8(leaves) {
+        // What all of NeMo-RL's own files have.
+        for (id, value) in [
+            (FieldId::fp8_format, "e4m3"),
+            (FieldId::fp8_recipe, "blockwise"),
+        ] {
+            if !draft.has(id) {
+                draft.default(id, Value::Text(value.to_owned()));
+            }
         }
     }
     // Preferences come in pairs, and both of a pair go through the model.

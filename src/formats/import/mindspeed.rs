@@ -115,7 +115,7 @@ fn first_dense(draft: &mut JobDraft, item: &KeyValue, noops: Option<&KeyValue>) 
 }
 
 /// Whole numbers separated by commas.
-fn numbers(value: &Value) -> Vec<usize> {
+pub(super) fn numbers(value: &Value) -> Vec<usize> {
     let text = value.to_string();
     let parts = text.split(|c: char| !c.is_ascii_digit());
     parts
@@ -179,7 +179,7 @@ fn set_count(draft: &mut JobDraft, item: &KeyValue, id: FieldId, count: usize) {
 }
 
 /// Sets the layers of each pipeline stage, with the embedding on the first, and MTP layers and the output layer on the last.
-fn set_stages(draft: &mut JobDraft, item: &KeyValue, stages: &[usize]) {
+pub(super) fn set_stages(draft: &mut JobDraft, item: &KeyValue, stages: &[usize]) {
     let depths = draft.number(FieldId::mtp_num_layers).unwrap_or(0);
     let depths = usize::try_from(depths).unwrap_or(0).min(MAX_LAYERS);
     let last = stages.len().saturating_sub(1);

@@ -338,9 +338,13 @@ fn more_cases() -> Vec<(Json, Json)> {
         dense(json!({"use_precision_aware_optimizer": true, "use_distributed_optimizer": false})),
         dense(json!({"optimizer_cpu_offload": true})),
         dense(json!({"offload_optimizer_states": true, "use_distributed_optimizer": false})),
-        dense(json!({"offload_optimizer_states": true, "use_distributed_optimizer": true, "optimizer": "lion"})),
-        dense(json!({"offload_optimizer_states": true, "use_distributed_optimizer": true, "optimizer_cpu_offload": true,
-            "use_precision_aware_optimizer": true})),
+        dense(
+            json!({"offload_optimizer_states": true, "use_distributed_optimizer": true, "optimizer": "lion"}),
+        ),
+        dense(
+            json!({"offload_optimizer_states": true, "use_distributed_optimizer": true, "optimizer_cpu_offload": true,
+            "use_precision_aware_optimizer": true}),
+        ),
         dense(json!({"num_distributed_optimizer_instances": 3})),
         dense(json!({"use_megatron_fsdp": true, "pipeline_model_parallel_size": 2})),
         fsdp(json!({"optimizer": "lion"})),

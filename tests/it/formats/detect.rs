@@ -112,8 +112,8 @@ fn configurations_that_are_not_read_are_refused_by_name() {
             "a NeMo 1 configuration of a model with an encoder and a decoder",
         ),
         (
-            "system:\n  tensor_model_parallel_size: 2\n  hetero:\n    enable_hetero: true\nmodel:\n  num_layers: 4\n",
-            "a FlagScale configuration for devices of several kinds",
+            "system:\n  tensor_model_parallel_size: 2\n  hetero:\n    enable_hetero: true\n    hetero_process_meshes: [2,1,1,4,1, 4,1,1,2,1]\nmodel:\n  num_layers: 4\n",
+            "a FlagScale configuration whose pipeline stages have different parallel sizes (hetero_process_meshes)",
         ),
         (
             "import nemo_run as run\nfrom nemo.collections import llm\ndef model() -> run.Config:\n    return run.Config(llm.LlamaModel)\n",

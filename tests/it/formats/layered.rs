@@ -77,6 +77,43 @@ fn flag_scale_hands_its_leaves_to_megatron() {
     assert_eq!(import.import.state.setup.job.not_modelled, []);
 }
 
+/// Process meshes of the same sizes are stages of an ordinary job.
+#[test]
+fn flag_scale_puts_stages_on_meshes() {
+    let text = |keys: &str| {
+        let hetero = format!("  hetero:\n{keys}  precision:\n");
+        FLAG_SCALE.replace("  precision:\n", &hetero)
+    };
+    let with = |keys: &str| read(&text(keys), None);
+    let devices = |names: &str| {
+        format!(
+            "    enable_hetero: true\n    hetero_process_meshes: [1,1,1,2,1, 1,1,1,2,1]\n    \
+             hetero_pipeline_layer_split: [3,1]\n    hetero_device_types: {names}\n    hetero_current_device_type: A800\n"
+        )
+    };
+    let same = with(&devices("[A800, A800]"));
+    has(
+        &same,
+        &[
+            (FieldId::tensor_model_parallel_size, "1"),
+            (FieldId::pipeline_model_parallel_size, "2"),
+            (FieldId::sequence_parallel, "false"),
+            (FieldId::pipeline_model_parallel_layout, "Ettt|tL"),
+        ],
+    );
+    assert_eq!(unknown(&same), Vec::<&str>::new());
+    assert_eq!(same.import.state.setup.job.not_modelled, []);
+    let alone = text(&devices("[A800, A800]"));
+    let alone = import_text(&alone, &ImportOptions::default()).unwrap();
+    has(&alone, &[(FieldId::world_size, "4")]);
+    let other = with(&devices("[A800, mlu590]"));
+    let marks = &other.import.state.setup.job.not_modelled;
+    let keys: Vec<_> = marks.iter().map(|mark| mark.key.as_str()).collect();
+    assert_eq!(keys, ["system.hetero.hetero_device_types"]);
+    let off = with("    enable_hetero: false\n    hetero_process_meshes: [1,1,1,2,1]\n");
+    has(&off, &[(FieldId::tensor_model_parallel_size, "2")]);
+}
+
 #[test]
 fn primus_overrides_the_arguments_of_its_trainer() {
     assert_eq!(detect(PRIMUS).unwrap().format, Format::PrimusYaml);

@@ -33,14 +33,6 @@ pub(super) const LAYOUT: Layout = Layout {
     ],
     refused: &[
         (
-            "system.hetero.enable_hetero",
-            "a FlagScale configuration for devices of several kinds",
-        ),
-        (
-            "model.hetero.enable_hetero",
-            "a FlagScale configuration for devices of several kinds",
-        ),
-        (
             "model.action_horizon",
             "a FlagScale configuration of a robot's policy",
         ),
@@ -54,7 +46,7 @@ pub(super) const LAYOUT: Layout = Layout {
 };
 
 /// Arguments that `FlagScale` adds to Megatron-LM's. `multiple_of` and `hidden_dim_multiplier` decide the width of the MLP, in
-/// `import/sources/layered/flag_scale.rs`.
+/// `import/sources/layered/flag_scale.rs`; what stands below `hetero` is read in `flag_scale/hetero.rs` there.
 const KEYS: &[(&str, KeyMeaning)] = &[
     ("norm_init_weight", Irrelevant),
     ("wandb_mode", Irrelevant),

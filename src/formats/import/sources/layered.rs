@@ -113,7 +113,10 @@ fn refuse(layout: &Layout, leaves: &[KeyValue]) -> Result<(), ImportError> {
     let of_rwkv = layout.dialect == Dialect::FlagScale && flag_scale::is_rwkv(leaves);
     let what = found.map(|(_, what)| *what);
     let rwkv = "a FlagScale configuration of RWKV, whose tokenizer has a path and no type";
-    match what.or_else(|| of_rwkv.then_some(rwkv)) {
+    let meshes = (layout.dialect == Dialect::FlagScale)
+        .then(|| flag_scale::hetero::refused(leaves))
+        .flatten();
+    match what.or(meshes).or_else(|| of_rwkv.then_some(rwkv)) {
         Some(what) => Err(ImportError::NotRead(what)),
         None => Ok(()),
     }

@@ -1,5 +1,7 @@
 //! Arguments of `FlagScale` that decide fields of Megatron-LM together.
 
+pub(super) mod hetero;
+
 use crate::config::canonical::is_on;
 use crate::config::fields::FieldId;
 use crate::formats::import::draft::{JobDraft, KeyValue};
@@ -16,7 +18,7 @@ pub(super) fn special(draft: &mut JobDraft, item: &KeyValue, name: &str) -> bool
     if is_width {
         draft.row(item, KeyStatus::Derived, Some(FieldId::ffn_hidden_size), "");
     }
-    is_width
+    is_width || hetero::special(draft, item, name)
 }
 
 /// Whether a file can only be for `train_rwkv.py`. The trainers of GPTs take GPT-2's tokenizer where no type is given, and that
@@ -32,8 +34,9 @@ pub(super) fn is_rwkv(leaves: &[KeyValue]) -> bool {
             .all(|name| !has(name))
 }
 
-/// Sets the width of a gated MLP: two thirds of four times the hidden size, widened by a factor, and rounded up to a multiple.
+/// Sets the sizes of process meshes, and the width of a gated MLP: two thirds of four times the hidden size, widened by a factor, and rounded up to a multiple.
 pub(super) fn settle(draft: &mut JobDraft, leaves: &[KeyValue]) {
+    hetero::settle(draft, leaves);
     let find = |name: &str| {
         let mut items = leaves.iter();
         items.find(|item| item.key.rsplit('.').next() == Some(name))

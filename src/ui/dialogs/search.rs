@@ -363,7 +363,6 @@ pub(super) fn SearchDialog(
         let rows = marks.map(|mark| view! { <p class="not-this-job">{mark}</p> });
         Some(rows.collect_view())
     };
-    let slice = Memo::new(move |_| search.found.read().slice.clone());
     let about = move || search.space().map(|space| about(&space));
     let size = move || search.space().map(|space| size(&space));
     view! {
@@ -382,7 +381,7 @@ pub(super) fn SearchDialog(
         <Alert message=search.error />
         <Progress />
         <Show when=move || searchable.get() && search.phase.get() != Phase::Before>
-            <LeftOut slice />
+            <LeftOut />
             <Layouts />
         </Show>
     }

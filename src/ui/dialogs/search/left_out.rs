@@ -2,6 +2,7 @@
 
 use leptos::prelude::*;
 
+use super::SearchState;
 use crate::report::amount::grouped;
 use crate::search::Slice;
 
@@ -70,12 +71,9 @@ const RULES: [(&str, &str); 26] = [
 
 /// A line that opens into the reasons.
 #[component]
-pub(super) fn LeftOut(
-    /// What was found so far.
-    #[prop(into)]
-    slice: Signal<Slice>,
-) -> impl IntoView {
-    let reasons = Memo::new(move |_| reasons(&slice.read()));
+pub(super) fn LeftOut() -> impl IntoView {
+    let search: SearchState = expect_context();
+    let reasons = Memo::new(move |_| reasons(&search.found.read().slice));
     let total = move || {
         reasons
             .read()

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
+use leptos::html::Div;
 use leptos::prelude::*;
+use leptos_use_element_size::use_element_size;
 
 use super::columns::{self, Column};
 use super::nearest::nothing_found;
@@ -15,10 +17,9 @@ use crate::ui::dialogs::parts::Labelled;
 
 /// The height of a row in pixels, as in the style sheet: where a row stands follows from its number.
 const ROW_HEIGHT: usize = 44;
-/// Rows that are in the page: as many as a tall screen shows, and some before and after them.
-const ROWS_IN_PAGE: usize = 60;
-/// Rows in the page before the first one in sight.
-const ROWS_BEFORE: usize = 15;
+/// Rows in the page before the first one in sight, and after the last one. Each row costs every frame in which results arrive
+/// a millisecond of layout and paint.
+const ROWS_BESIDE: usize = 8;
 
 /// Better layouts whose gains are listed.
 const BETTER: usize = 5;
@@ -171,15 +172,18 @@ fn Table() -> impl IntoView {
         let columns = space.map(|space| columns::of(&space, &search.found.read().slice));
         columns.unwrap_or_default()
     });
+    let place = NodeRef::<Div>::new();
+    let in_sight = rows_in_sight(place);
+    let in_page = Memo::new(move |_| ROWS_BESIDE + in_sight.get() + ROWS_BESIDE);
     // The first row in sight.
     let top = RwSignal::new(0_usize);
     let count = Memo::new(move |_| search.found.read().len());
     let first = Memo::new(move |_| {
-        let last_start = count.get().saturating_sub(ROWS_IN_PAGE);
-        top.get().saturating_sub(ROWS_BEFORE).min(last_start)
+        let last_start = count.get().saturating_sub(in_page.get());
+        top.get().saturating_sub(ROWS_BESIDE).min(last_start)
     });
-    let rows = Memo::new(move |_| search.found.read().rows(first.get(), ROWS_IN_PAGE));
-    let after = move || count.get().saturating_sub(first.get() + ROWS_IN_PAGE);
+    let rows = Memo::new(move |_| search.found.read().rows(first.get(), in_page.get()));
+    let after = move || count.get().saturating_sub(first.get() + in_page.get());
     let heads = move || {
         let columns = columns.get().into_iter();
         columns
@@ -189,6 +193,7 @@ fn Table() -> impl IntoView {
     view! {
         <div
             class="layouts-table"
+            node_ref=place
             tabindex="0"
             role="region"
             aria-label="Layouts"
@@ -196,7 +201,7 @@ fn Table() -> impl IntoView {
                 let pixels = usize::try_from(event.target().scroll_top()).unwrap_or(0);
                 let row = pixels / ROW_HEIGHT;
                 // Others are needed only some rows later.
-                if row.abs_diff(top.get_untracked()) >= ROWS_BEFORE / 2 || row == 0 {
+                if row.abs_diff(top.get_untracked()) >= ROWS_BESIDE / 2 || row == 0 {
                     top.set(row);
                 }
             }
@@ -228,6 +233,18 @@ fn Table() -> impl IntoView {
             </table>
         </div>
     }
+}
+
+/// The number of rows that the box of the table has room for; 0 until it is known.
+fn rows_in_sight(place: NodeRef<Div>) -> Memo<usize> {
+    let height = use_element_size(place).height;
+    #[allow(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "heights are not negative, and the conversion stops at the ends of the type"
+    )]
+    let pixels = move || height.get().round() as usize;
+    Memo::new(move |_| pixels().div_ceil(ROW_HEIGHT))
 }
 
 /// The space of the rows that are not in the page.

@@ -346,28 +346,24 @@ impl<'t> ChunkProfile<'t> {
     /// Of each block, whether the next block surely has heavier moments in both passes: it has the same tape and more is kept
     /// before it. The chunk's last block is another matter, since the gradient of its output may be retained.
     fn lighter_than_next(&self) -> Vec<bool> {
-        let mut lighter = vec![false; self.blocks.len()];
-        if !self.fsdp.is_empty() {
-            return lighter;
-        }
+        let inner = self.blocks.len().saturating_sub(2);
         let alone =
             |block: &Block<'_>, index| block.group.is_none_or(|group| group == (index, index + 1));
-        let inner = self.blocks.len().saturating_sub(2);
-        let blocks = self.blocks.windows(2).zip(self.before.windows(2));
-        let blocks = blocks.enumerate().take(inner);
-        for (skip, (index, (blocks, kept))) in lighter.iter_mut().zip(blocks) {
-            let ([own, next], [before, after]) = (blocks, kept) else {
-                continue;
-            };
-            *skip = core::ptr::eq(own.compiled, next.compiled)
-                && own.pooled == next.pooled
-                && own.group.is_some() == next.group.is_some()
-                && alone(own, index)
-                && alone(next, index + 1)
-                && before != after
-                && before.0.iter().zip(&after.0).all(|(a, b)| a <= b);
-        }
-        lighter
+        let is_lighter = |(index, own): (usize, &Block<'_>)| {
+            let next = self.blocks.get(index + 1).filter(|_| index < inner);
+            self.fsdp.is_empty()
+                && next.is_some_and(|next| {
+                    let (before, after) = (self.before(index), self.before(index + 1));
+                    core::ptr::eq(own.compiled, next.compiled)
+                        && own.pooled == next.pooled
+                        && own.group.is_some() == next.group.is_some()
+                        && alone(own, index)
+                        && alone(next, index + 1)
+                        && before != after
+                        && before.0.iter().zip(&after.0).all(|(a, b)| a <= b)
+                })
+        };
+        self.blocks.iter().enumerate().map(is_lighter).collect()
     }
 
     /// The heaviest moment of one block's forward pass.

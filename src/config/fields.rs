@@ -324,7 +324,7 @@ fields! {
     /// Part of the optimizer states that lives in host memory.
     optimizer_offload_fraction: Decimal = Field::decimal(0, 1_000_000, 1_000_000).at(Optimizer, All, "ofrac", "Part on CPU").relevant_if(OptimizerOffload);
     /// Moments and main parameters are in host memory while passes run, and on the GPU for the optimizer step. An argument of Megatron-LM's dev branch.
-    offload_optimizer_states: bool = Field::flag(false).at(Optimizer, All, "offstates", "States offloaded during passes").own();
+    offload_optimizer_states: bool = Field::flag(false).at(Optimizer, All, "ostoff", "States offloaded during passes").own();
     /// Matrix products in fp8.
     fp8_format: Option<Fp8Format> = Field::optional_choice(Fp8Format::NAMES, "no fp8").at(Optimizer, More, "fp8", "fp8").stored_as("fp8");
     /// How fp8 values are scaled.

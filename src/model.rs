@@ -8,6 +8,7 @@ pub mod front_end;
 pub mod gated_delta_net;
 pub mod gated_delta_product;
 pub mod kernels;
+pub(crate) mod labels;
 pub mod layer_spec;
 pub(crate) mod linear;
 pub mod loss;

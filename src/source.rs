@@ -312,6 +312,21 @@ pub const SWIFT_REF_MODELS: Source = Source::page(
     "https://github.com/modelscope/ms-swift/blob/3602360a56/swift/megatron/trainers/rlhf_mixin.py",
     "MegatronRLHFTrainer.prepare_model",
 );
+/// The output layer of sequence classification, as ms-swift's models have it.
+pub const LABEL_LAYER: Source = Source::page(
+    "https://github.com/modelscope/mcore-bridge/blob/f020e479a2/src/mcore_bridge/model/gpt_model.py",
+    "OutputLayerLinear, GPTModel._postprocess",
+);
+/// The copy of it that is trained beside adapters.
+pub const LABEL_LAYER_COPY: Source = Source::page(
+    "https://github.com/modelscope/ms-swift/blob/3602360a56/swift/megatron/utils/utils.py",
+    "get_modules_to_save",
+);
+/// The loss of sequence classification.
+pub const LABEL_LOSS: Source = Source::page(
+    "https://github.com/modelscope/ms-swift/blob/3602360a56/swift/megatron/trainers/trainer.py",
+    "MegatronTrainer.seq_cls_loss_func",
+);
 /// `ChatLearn`'s log-probabilities and entropies.
 pub const CHATLEARN_LOSSES: Source = Source::page(
     "https://github.com/alibaba/ChatLearn/blob/b7af31a972/chatlearn/algorithm/grpo_utils/megatron_utils/train_helper.py",

@@ -608,6 +608,8 @@ fields! {
     post_layernorm: bool = Field::flag(false).at(Model, All, "postln", "Norms after attention and MLP").own().also(&["sandwich norm"]);
     /// The layer of an MTP depth has a dense MLP although the last layer of the model has experts. Megatron-Bridge builds K-EXAONE and Step-3.5 so.
     mtp_dense: bool = Field::flag(false).at(Model, All, "mtpdense", "MTP layers without experts").own().relevant_if(MtpDepths);
+    /// Labels of sequence classification. A layer with a logit for each label takes the place of the output layer over the vocabulary, as ms-swift builds it (task_type seq_cls, or a reward model with one label); every tensor-parallel rank has all of it, and beside adapters a copy of it is trained. Left out, a language model is trained.
+    num_labels: Option<u64> = Field::derived(1, 1_000_000, "an output layer over the vocabulary").at(Model, All, "nlabels", "Labels").symbol("n_labels").own().also(&["seq_cls", "sequence classification", "reward model", "score head"]);
 
     // Adapters
     /// Adapters that are trained while the model's own parameters are frozen: LoRA, LoRA with separate matrices for queries, keys and values (canonical_lora), or DoRA, as Megatron-Bridge builds them.

@@ -13,6 +13,7 @@ mod gpu;
 mod graphs;
 mod hybrid;
 mod kernels;
+mod labels;
 mod linear_attention;
 mod model;
 mod moe;
@@ -38,9 +39,10 @@ use super::draft::Draft;
 use super::problem::{Problem, Severity};
 
 /// Every rule, in the order in which its problems are shown.
-const TABLES: [&[Rule]; 25] = [
+const TABLES: [&[Rule]; 26] = [
     hybrid::RULES,
     model::RULES,
+    labels::RULES,
     linear_attention::RULES,
     sparse_attention::RULES,
     kernels::RULES,

@@ -17,6 +17,7 @@ mod precision;
 mod rlhf;
 mod rules;
 mod sources;
+mod task_type;
 mod values;
 mod verl;
 pub(crate) mod vision;

@@ -188,7 +188,7 @@ impl BufferRules {
         }
         let (torch, kib) = self.workspaces;
         let unfused = a.attention_backend == AttentionBackend::Unfused;
-        let multiplies = output && !quantizes_output(m);
+        let multiplies = output && a.num_labels.is_none() && !quantizes_output(m);
         if multiplies || moe || !te || unfused {
             let what = if SoftwareFact::HipBlasLtWorkspaces.holds(a) {
                 "hipBLASLt workspaces of PyTorch"
@@ -240,14 +240,27 @@ impl BufferRules {
                 shapes.extend_from_slice(linears);
             }
         }
-        let cached = !SoftwareFact::NoOutputStandIn.holds(&m.args);
-        if cached && site.output && trained(m, Component::OutputLayer) {
-            shapes.push((m.padded_vocab_size / m.tp.max(1), m.args.hidden_size));
+        if site.output {
+            shapes.extend(stand_in_of_output(m));
         }
         shapes.sort_unstable();
         shapes.dedup();
         shapes
     }
+}
+
+/// Rows and columns of the output layer's weight, if a stand-in for its gradient is cached. That of labels is one of
+/// Transformer Engine's linear layers, and trained beside adapters too.
+fn stand_in_of_output(m: &Module) -> Option<(u64, u64)> {
+    let hidden = m.args.hidden_size;
+    let Some(labels) = m.args.num_labels else {
+        let cached = !SoftwareFact::NoOutputStandIn.holds(&m.args);
+        let rows = m.padded_vocab_size / m.tp.max(1);
+        return (cached && trained(m, Component::OutputLayer)).then_some((rows, hidden));
+    };
+    let is_trained = m.adapters().is_some() || trained(m, Component::OutputLayer);
+    let cached = !SoftwareFact::NoLinearStandIns.holds(&m.args);
+    (cached && is_trained).then_some((labels, hidden))
 }
 
 /// Tables and buffers that all layers share.
@@ -276,8 +289,9 @@ fn shared(sizes: &Sizes<'_>, output: bool, moe: bool, out: &mut List) {
         let what = "buffers for gathered inputs of the deferred output layer";
         out.tensor(what, shape, sizes.width(), DRAINED_WGRAD);
     }
-    // A frozen output layer gathers its input into a tensor of its own (`linear_with_frozen_weight`).
-    if m.sequence_parallel && output && m.adapters().is_none() && !quantizes_output(m) {
+    // A frozen output layer gathers its input into a tensor of its own (`linear_with_frozen_weight`), and so does one of labels.
+    let own_input = m.adapters().is_some() || a.num_labels.is_some() || quantizes_output(m);
+    if m.sequence_parallel && output && !own_input {
         let what = "buffer for the gathered input of the output layer";
         out.tensor(what, sizes.gathered(), sizes.width(), MEMORY_BUFFER);
     }

@@ -6,7 +6,7 @@ use super::layer_spec::{LayerPrecision, LayerSpec};
 use super::sizes::Sizes;
 use super::tape::{AutogradTape, Family, TensorId};
 use super::tensor::ParamTensor;
-use super::{adapter, embedding_tape, layer_tape, loss, mtp, projector};
+use super::{adapter, embedding_tape, labels, layer_tape, loss, mtp, projector};
 use crate::config::adapters::LinearModule;
 use crate::config::job::Module;
 use crate::parallel::stages::Chunk;
@@ -29,7 +29,7 @@ pub enum PartKind {
     MtpDepth,
     /// The layers between an encoder and the language model.
     Projector,
-    /// The adapter beside the output layer.
+    /// The adapter beside the output layer, or the copy of it that is trained in its place.
     OutputAdapter,
 }
 
@@ -107,7 +107,9 @@ impl Architecture {
         let place = |spec: &LayerSpec| specs.partition_point(|other| other < spec);
         let layers = layers.iter().map(place).collect();
         let mtp = (m.mtp_num_layers > 0).then_some(PartKind::MtpDepth);
-        let adapted_output = sizes.adapted.has(LinearModule::OutputLayer);
+        let copy_of_output = labels::trained_copy(m);
+        let adapted_output =
+            sizes.adapted.has(LinearModule::OutputLayer) || copy_of_output.is_some();
         let kinds = [PartKind::Embedding]
             .into_iter()
             .chain(specs.iter().copied().map(PartKind::Layer))
@@ -140,11 +142,14 @@ impl Architecture {
                     Some(projector) => projector::project(&sizes, tape, projector, x),
                     None => x,
                 }),
-                PartKind::OutputAdapter => after_layers(&sizes, |tape, x| {
-                    let linear = super::embedding::output_linear(m, x, x);
-                    adapter::declare(&sizes, tape, &linear);
-                    x
-                }),
+                PartKind::OutputAdapter => match copy_of_output {
+                    Some(copy) => vec![copy],
+                    None => after_layers(&sizes, |tape, x| {
+                        let linear = super::embedding::output_linear(m, x, x);
+                        adapter::declare(&sizes, tape, &linear);
+                        x
+                    }),
+                },
                 PartKind::OutputLayer => vec![super::embedding::output_weight(m)],
                 PartKind::MtpEmbedding => vec![super::embedding::word_weight(m)],
             },

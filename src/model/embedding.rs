@@ -1,6 +1,7 @@
 //! Word embedding, learned positions, and the weight of the output layer.
 
 use super::hidden;
+use super::labels;
 use super::linear::Linear;
 use super::sizes::Sizes;
 use super::tape::{AutogradTape, Family, TensorId};
@@ -19,6 +20,9 @@ pub(crate) fn word_weight(m: &Module) -> ParamTensor {
 
 /// The output layer's weight: its own, or on another stage a second copy of the tied embedding.
 pub(crate) fn output_weight(m: &Module) -> ParamTensor {
+    if let Some(count) = m.args.num_labels {
+        return labels::weight(m, count);
+    }
     let vocabulary = factor("V", m.padded_vocab_size);
     let name = "output_layer.weight";
     Weights::of(m, Component::OutputLayer, OUTPUT_LAYER).split(name, &[vocabulary, hidden(m)], 2)

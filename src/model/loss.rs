@@ -9,7 +9,7 @@ use super::quantization::quantizes_output;
 use super::sizes::Sizes;
 use super::tape::{AutogradTape, Family, Gradient, TensorId};
 use super::tensor::{Shape, factor};
-use super::{embedding, linear, mtp};
+use super::{embedding, labels, linear, mtp};
 use crate::config::choices::{CrossEntropyFusion, SoftwareFact, TokenLoss};
 use crate::source::{
     CROSS_ENTROPY, FINAL_NORM, FUSED_CROSS_ENTROPY, FUSED_CROSS_ENTROPY_RUNS, OUTPUT_LAYER,
@@ -17,7 +17,7 @@ use crate::source::{
 };
 
 /// The name of the operation that computes the loss of the main model.
-const MAIN_LOSS: &str = "loss";
+pub(super) const MAIN_LOSS: &str = "loss";
 
 /// What follows the decoder layers on the last stage, with so many MTP depths in between.
 ///
@@ -39,6 +39,9 @@ pub(crate) fn build(
         tape.backward(bucket.as_slice())
             .backward(gradient.as_slice());
     }
+    // ms-swift runs MTP depths for the loss of a language model alone.
+    let num_labels = sizes.m.args.num_labels;
+    let depths = if num_labels.is_some() { 0 } else { depths };
     let mut hidden_states = normed;
     let mut predicted = Vec::new();
     for _ in 0..depths {
@@ -57,7 +60,9 @@ pub(crate) fn build(
                 bucket,
             );
         }
-        if sizes.m.args.token_loss == TokenLoss::VerlFused {
+        if let Some(count) = num_labels {
+            labels::build(sizes, tape, normed, count, bucket);
+        } else if sizes.m.args.token_loss == TokenLoss::VerlFused {
             logprobs::fused(sizes, tape, normed, bucket);
         } else {
             head(
@@ -78,6 +83,24 @@ pub(crate) fn build(
 pub(crate) fn final_norm(sizes: &Sizes<'_>, tape: &mut AutogradTape, x: TensorId) -> TensorId {
     tape.at(Family::Output, FINAL_NORM);
     residual_norm(sizes, tape, &after_layers(sizes.m, FINAL), x)
+}
+
+/// The input of an output layer with the tokens of all tensor-parallel ranks.
+pub(super) fn gather_input(
+    sizes: &Sizes<'_>,
+    tape: &mut AutogradTape,
+    input: TensorId,
+) -> TensorId {
+    if !sizes.m.sequence_parallel {
+        return input;
+    }
+    let gathered = tape.tensor("gathered input", sizes.gathered(), sizes.width());
+    tape.op(
+        "gather_from_sequence_parallel_region",
+        &[input],
+        &[gathered],
+    );
+    gathered
 }
 
 /// The bucket that the gradients of parameters outside of layers wait in to be reduced, of so many bytes.

@@ -33,6 +33,7 @@ mod real_files;
 mod recipe_functions;
 mod share_url;
 mod shell;
+mod task_type;
 mod tokenizers;
 mod training_log;
 mod vision;

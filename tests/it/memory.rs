@@ -9,6 +9,7 @@ mod fp8;
 mod fsdp;
 mod graphs;
 mod jobs;
+mod labels;
 mod laws;
 mod local_graphs;
 mod logprobs;

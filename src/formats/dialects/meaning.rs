@@ -106,6 +106,10 @@ pub enum KeyRule {
     LayerWiseOptimizer,
     /// `rlhf_type` of ms-swift: the algorithm of reinforcement learning, and with it the models beside the trained one.
     RlhfType,
+    /// `task_type` of ms-swift: what the model puts out in place of logits over the vocabulary.
+    TaskType,
+    /// `num_labels` of ms-swift, which counts for sequence classification.
+    NumLabels,
     /// A setting of adapters, which counts only where there are any.
     Adapter,
     /// `use_fused_kernels` of verl: the output layer and log-probabilities in one kernel.

@@ -57,6 +57,8 @@ const KEYS: &[(&str, KeyMeaning)] = &[
         KeyMeaning::more("frozen parameters have no gradients"),
     ),
     ("rlhf_type", Rule(KeyRule::RlhfType)),
+    ("task_type", Rule(KeyRule::TaskType)),
+    ("num_labels", Rule(KeyRule::NumLabels)),
     ("max_completion_length", Rule(KeyRule::ResponseLength)),
     (
         "ref_model",
@@ -143,14 +145,6 @@ const GROUPS: &[(KeyMeaning, &str)] = &[
         KeyMeaning::less("the vision tower is not counted"),
         "\
             aligner_lr vit_attn_impl vit_gradient_checkpointing vit_gradient_checkpointing_kwargs vit_lr",
-    ),
-    (
-        KeyMeaning::more("heads other than that of a language model are not counted"),
-        "num_labels",
-    ),
-    (
-        KeyMeaning::less("heads other than that of a language model are not counted"),
-        "task_type",
     ),
     (
         KeyMeaning::more("kernels of sparse attention save other tensors for the backward pass"),

@@ -7,6 +7,7 @@ use super::hybrid::{self, HybridKeys};
 use super::mindspeed::{self, MindSpeedKeys};
 use super::precision;
 use super::rlhf;
+use super::task_type;
 use super::values::{int, truth, word};
 use super::vocabulary::{self, Tokenizer};
 use crate::config::fields::FieldId;
@@ -41,12 +42,15 @@ pub(super) struct CombinedKeys {
     pub(super) offloading: Option<KeyValue>,
     pub(super) adapters: AdapterKeys,
     pub(super) rlhf: Option<KeyValue>,
+    pub(super) task: Option<KeyValue>,
+    pub(super) labels: Option<KeyValue>,
 }
 
 /// Sets the fields that several keys decide together.
 pub(super) fn combine(draft: &mut JobDraft, combined: CombinedKeys) {
     activation(draft, combined.gated, combined.activation);
     adapters::combine(draft, &combined.adapters);
+    task_type::combine(draft, combined.task.as_ref(), combined.labels.as_ref());
     let generates = combined.rlhf.is_some();
     if let Some(item) = &combined.rlhf {
         rlhf::settle(draft, item);

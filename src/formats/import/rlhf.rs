@@ -1,6 +1,7 @@
 //! Reinforcement learning with ms-swift's `megatron rlhf`, after `swift/megatron/trainers`.
 
 use super::draft::{JobDraft, KeyValue};
+use super::task_type;
 use super::values::{int, word};
 use crate::config::fields::FieldId;
 use crate::config::not_modelled::MemoryEffect;
@@ -25,10 +26,13 @@ pub(super) fn settle(draft: &mut JobDraft, item: &KeyValue) {
             let id = FieldId::ref_model;
             return draft.set(item, id, Value::Bool(true), KeyStatus::Derived, note);
         }
-        _ => (
-            MemoryEffect::More,
-            "pairs of samples and their loss are not counted",
-        ),
+        kind => {
+            if kind == "rm" {
+                task_type::classify(draft, Value::Int(1));
+            }
+            let reason = "pairs of samples and their loss are not counted";
+            (MemoryEffect::More, reason)
+        }
     };
     draft.not_modelled(item, effect, reason);
 }

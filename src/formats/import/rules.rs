@@ -154,6 +154,8 @@ fn rule(draft: &mut JobDraft, combined: &mut CombinedKeys, item: &KeyValue, rule
         KeyRule::ReferenceModel => verl::compares(draft, item),
         KeyRule::LayerWiseOptimizer => later(|combined| &mut combined.layer_wise),
         KeyRule::RlhfType => later(|combined| &mut combined.rlhf),
+        KeyRule::TaskType => later(|combined| &mut combined.task),
+        KeyRule::NumLabels => later(|combined| &mut combined.labels),
         KeyRule::Adapter => combined.adapters.add(item),
         KeyRule::CpuOffloading => later(|combined| &mut combined.offloading),
         KeyRule::VirtualStages => {

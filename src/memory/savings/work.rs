@@ -170,7 +170,8 @@ pub struct Work {
 pub fn chunk_work(m: &Module, chunk: &Chunk, choice: Choice) -> (u128, u128) {
     let mut whole = 0u128;
     let mut again = 0u128;
-    let output = u128::from(m.args.hidden_size) * u128::from(m.padded_vocab_size);
+    let output = u128::from(m.args.hidden_size)
+        * u128::from(m.args.num_labels.unwrap_or(m.padded_vocab_size));
     let range = chunk.layers.start as usize..chunk.layers.end as usize;
     let layers = m.layers().decoder().get(range).unwrap_or_default();
     // Most layers are like the one before.

@@ -1,7 +1,7 @@
 //! Log-probabilities of tokens in programs of reinforcement learning, in place of Megatron's cross-entropy. A micro batch counts as
 //! one sample: packed samples take no more.
 
-use super::MAIN_LOSS;
+use super::{MAIN_LOSS, gather_input};
 use crate::model::embedding;
 use crate::model::sizes::Sizes;
 use crate::model::tape::{AutogradTape, Family, TensorId};
@@ -112,17 +112,7 @@ pub(super) fn fused(
     let m = sizes.m;
     tape.at(Family::Output, VERL_FUSED_LOGPROBS);
     let width = sizes.width();
-    let hidden = if m.sequence_parallel {
-        let gathered = tape.tensor("gathered input", sizes.gathered(), width);
-        tape.op(
-            "gather_from_sequence_parallel_region",
-            &[input],
-            &[gathered],
-        );
-        gathered
-    } else {
-        input
-    };
+    let hidden = gather_input(sizes, tape, input);
     let columns = m.padded_vocab_size.div_ceil(m.tp.max(1));
     let [forward, backward] = VERL_SPLIT;
     let per_token = tape.tensor("log-probability and entropy by token", sizes.tokens(&[]), 8);

@@ -156,6 +156,16 @@ fn more_cases() -> Vec<(Json, Json)> {
         dense(json!({"fp4_format": "e2m1", "gpu": "h100-80gb"})),
         dense(json!({"fp4_param_gather": true})),
         dense(json!({"fp8_dot_product_attention": true})),
+        dense(json!({"num_labels": 2, "untie_embeddings_and_output_weights": false})),
+        hybrid(json!({"num_labels": 2, "untie_embeddings_and_output_weights": true})),
+        dense(
+            json!({"num_labels": 2, "untie_embeddings_and_output_weights": true, "token_loss": "nemo_rl"}),
+        ),
+        dense(
+            json!({"num_labels": 2, "untie_embeddings_and_output_weights": true, "pipeline_model_parallel_size": 2,
+            "defer_embedding_wgrad_compute": true}),
+        ),
+        torch_fsdp2(json!({"num_labels": 2})),
         dense(json!({"fp8_output_proj": true})),
         dense(json!({"fp8_output_proj": true, "fp8_format": "hybrid", "gpu": "b200"})),
         dense(

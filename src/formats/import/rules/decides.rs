@@ -47,6 +47,7 @@ fn of_rule(rule: KeyRule) -> Decides {
         KeyRule::LayerWiseOptimizer => Some(FieldId::use_distributed_optimizer),
         KeyRule::FusedKernels => Some(FieldId::token_loss),
         KeyRule::ReferenceModel => Some(FieldId::ref_model),
+        KeyRule::TaskType | KeyRule::NumLabels => Some(FieldId::num_labels),
         KeyRule::VirtualStages => Some(FieldId::virtual_pipeline_model_parallel_size),
         KeyRule::Gradients => Some(FieldId::accumulate_allreduce_grads_in_fp32),
         KeyRule::PaddedVocabulary

@@ -14,7 +14,7 @@ pub use crate::config::gpus;
 use crate::config::fields::FieldId;
 use crate::config::raw::{RawJob, Settings};
 use crate::formats::hf_config;
-use crate::formats::import::vision::{self, VisionTower};
+use crate::formats::import::towers::{self, Tower};
 use crate::formats::json;
 use crate::formats::node::{Data, Node};
 use crate::formats::report::KeyReport;
@@ -51,8 +51,8 @@ pub struct Contents {
     pub published: Published,
     /// The model's fields.
     pub model: Settings,
-    /// The vision tower that the published model has beside its language model.
-    pub vision: Option<VisionTower>,
+    /// The encoders that the published model has beside its language model.
+    pub towers: Vec<Tower>,
     /// The report row of every key of the model.
     pub report: Vec<KeyReport>,
     /// The source of the job, or a remark that it is a suggestion.
@@ -92,7 +92,6 @@ impl Preset {
         let root = json::parse(FILES.get(file)?).ok()?;
         let config = root.get("config")?;
         let import = hf_config::read(config).ok()?;
-        let tower = root.get("vision_config").zip(config.get("model_type"));
         let source = root.get("source")?;
         let published = root.get("published_parameters")?;
         let job = root.get("job")?;
@@ -113,7 +112,7 @@ impl Preset {
                 .into_iter()
                 .map(|setting| Some((FieldId::by_name(setting.field)?, setting.value)))
                 .collect::<Option<Settings>>()?,
-            vision: tower.and_then(|(tower, kind)| vision::of_model(tower, kind)),
+            towers: towers::of_model(&root, config.get("model_type")),
             report: import.report,
             job_source: text(job.get("source")?)?,
             job: fields(job.get("settings")?)?,

@@ -97,6 +97,12 @@ pub const WHISPER_ENCODER: Source = Source {
     place: "examples/megatron_mimo/llava/whisper/whisper_model.py",
     symbol: "WhisperEncoder",
 };
+/// Audio encoders with 2-D convolutions: Qwen3-Omni's.
+pub const QWEN3_OMNI_AUDIO: Source = Source {
+    origin: Origin::Transformers,
+    place: "src/transformers/models/qwen3_omni_moe/modeling_qwen3_omni_moe.py",
+    symbol: "Qwen3OmniMoeAudioEncoder",
+};
 /// The layers between an encoder and the language model.
 pub const PROJECTOR: Source = Source::megatron(
     "megatron/core/models/vision/multimodal_projector.py",

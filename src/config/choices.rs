@@ -463,7 +463,7 @@ choices! {
         Tokens = "tokens",
         /// A convolution over patches of images.
         Patches = "patches",
-        /// Two convolutions over a sound's spectrum.
+        /// Convolutions over a sound's spectrum.
         Audio = "audio",
         /// No layers of its own: the module receives vectors.
         Features = "features",

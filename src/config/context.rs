@@ -169,7 +169,10 @@ pub(super) fn knows_item_tokens(raw: &RawJob, module: usize) -> bool {
     };
     let sizes: &[FieldId] = match FrontEnd::at(index) {
         Some(FrontEnd::Patches) => &[FieldId::img_h, FieldId::image_tokens_per_sample],
-        Some(FrontEnd::Audio) => &[FieldId::num_position_embeddings],
+        Some(FrontEnd::Audio) => &[
+            FieldId::num_position_embeddings,
+            FieldId::audio_tokens_per_sample,
+        ],
         _ => return false,
     };
     let mut sizes = sizes.iter();

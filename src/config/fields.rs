@@ -486,6 +486,10 @@ fields! {
     patch_bias: bool = Field::flag(true).at(Encoder, All, "pbias", "Patch bias").own().relevant_if(IsEncoder);
     /// Frequency bands of a sound's spectrum.
     num_mel_bins: u64 = Field::int(1, 100_000, 128).at(Encoder, More, "mel", "Mel bins").symbol("n_mel").own().relevant_if(IsEncoder);
+    /// Channels of the three 2-D convolutions with step 2 that a sound's spectrum goes through, as in Qwen3-Omni. Left out, it goes through two 1-D convolutions, as in Whisper.
+    downsample_hidden_size: Option<u64> = Field::derived(1, 100_000, "two 1-D convolutions, as in Whisper").at(Encoder, All, "audconv", "Channels of audio convolutions").symbol("c_down").own().relevant_if(IsEncoder);
+    /// Half of the frames of a chunk, in which the 2-D convolutions take a spectrum in.
+    n_window: u64 = Field::int(1, 100_000, 50).at(Encoder, All, "audwin", "Half an audio chunk").symbol("w").unit("frames").own().relevant_if(IsEncoder);
     /// Learned tokens that stand before the patches.
     class_token_len: u64 = Field::int(0, 100_000, 0).at(Encoder, More, "cls", "Class tokens").symbol("n_cls").own().relevant_if(IsEncoder);
     /// Rows of an encoder's position table. Left out, one for every token of an item if positions are learned.
@@ -502,6 +506,8 @@ fields! {
     items_per_sample: Decimal = Field::decimal(1, 100_000_000_000, 1_000_000).at(Encoder, More, "items", "Items per sample").unit("items").own().relevant_if(IsEncoder);
     /// Tokens of the language model that the images of one sample become, at most; of samples that are packed to one length, those of a whole row. They stand in for the size and the number of images.
     image_tokens_per_sample: Option<u64> = Field::derived(0, 100_000_000, "the size of an image and the items per sample").at(Encoder, More, "imgtok", "Image tokens per sample").unit("tokens").own().also(&["max_pixels", "image_max_token_num"]).relevant_if(IsEncoder);
+    /// Tokens of the language model that the sounds of one sample become, at most; of samples that are packed to one length, those of a whole row. They stand in for the length and the number of sounds.
+    audio_tokens_per_sample: Option<u64> = Field::derived(0, 100_000_000, "the rows of the position table and the items per sample").at(Encoder, More, "audtok", "Audio tokens per sample").unit("tokens").own().relevant_if(IsEncoder);
     /// Every tensor-parallel rank has the whole encoder and runs it on all images, as encoders of Hugging Face are built into a Megatron model.
     replicated: bool = Field::flag(false).at(Encoder, All, "replic", "Whole on every TP rank").own().relevant_if(IsEncoder);
     /// Tokens of the fullest micro batch over the mean. Images differ in size and number, and the fullest micro batch is what runs out of memory.

@@ -53,7 +53,8 @@ impl ModuleIo {
     /// Multiplies an encoder's micro batch by the items of a sample, such as images, for the fullest micro batch.
     pub(super) fn count_items(&self, a: &mut Args) {
         if !self.is_language() {
-            let items = match a.image_tokens_per_sample {
+            let stated = a.image_tokens_per_sample.or(a.audio_tokens_per_sample);
+            let items = match stated {
                 Some(_) => a.micro_batch_size,
                 None => a.items_per_sample.scale_up(a.micro_batch_size),
             };
@@ -68,8 +69,8 @@ impl ModuleIo {
     }
 }
 
-/// Tokens of one item where the front end determines them. All images of a sample are one item where only their tokens in the
-/// language model are known.
+/// Tokens of one item where the front end determines them. All images or sounds of a sample are one item where only their tokens
+/// in the language model are known.
 ///
 /// `WhisperEncoder` halves the frames of the spectrum and has a position for each.
 fn item_tokens(a: &Args, front_end: FrontEnd) -> Option<u64> {
@@ -80,7 +81,10 @@ fn item_tokens(a: &Args, front_end: FrontEnd) -> Option<u64> {
             let stated = a.image_tokens_per_sample.map(of_sample);
             stated.or_else(|| image_patches(a))
         }
-        FrontEnd::Audio => a.num_position_embeddings.filter(|rows| *rows > 0),
+        FrontEnd::Audio => {
+            let stated = a.audio_tokens_per_sample.map(|tokens| tokens.max(1));
+            stated.or_else(|| a.num_position_embeddings.filter(|rows| *rows > 0))
+        }
         FrontEnd::Tokens | FrontEnd::Features => None,
     }
 }

@@ -71,10 +71,10 @@ pub fn read(root: &Node) -> Result<HfImport, HfError> {
     let nested = keys::NESTED
         .iter()
         .filter(|_| !has_layers(top))
-        .find_map(|path| inner(root, path).map(|node| (path.join(".") + ".", node)));
-    let (prefix, entries, outer) = match nested {
-        Some((prefix, node)) => (prefix, node.entries(), top.as_slice()),
-        None => (String::new(), top.as_slice(), [].as_slice()),
+        .find_map(|path| inner(root, path).map(|node| (*path, node)));
+    let (path, entries, outer) = match nested {
+        Some((path, node)) => (path, node.entries(), top.as_slice()),
+        None => ([].as_slice(), top.as_slice(), [].as_slice()),
     };
     let identity = identify(entries)
         .map(|(family, entry)| (family, entry, false))
@@ -100,7 +100,7 @@ pub fn read(root: &Node) -> Result<HfImport, HfError> {
         defaults.as_ref().map_or(&[], Node::entries),
     );
     source.outer = outer;
-    source.prefix = prefix;
+    source.prefix = path.iter().flat_map(|key| [*key, "."]).collect();
     let named_by = identity
         .map(|(_, entry, outer)| (entry, outer))
         .or_else(|| source::last(entries, "model_type").map(|entry| (entry, false)));
@@ -119,6 +119,9 @@ pub fn read(root: &Node) -> Result<HfImport, HfError> {
         });
     }
     report_the_rest(&mut source);
+    if let [part, _] = path {
+        report_towers_beside(&mut source, root, part);
+    }
     if family.name == family::UNKNOWN.name
         && let Some(problem) = unsupported::unlike_llama(&source)
     {
@@ -257,6 +260,23 @@ fn report_the_rest(source: &mut Source<'_>) {
             });
         }
         source.report.extend(rows.into_iter().rev());
+    }
+}
+
+/// Adds rows for the other towers in the part of a multimodal model that has its language model.
+fn report_towers_beside(source: &mut Source<'_>, root: &Node, part: &str) {
+    let entries = root.get(part).map_or([].as_slice(), Node::entries);
+    for key in keys::OTHER_TOWERS {
+        if let Some(entry) = source::last(entries, key) {
+            source.report.push(KeyReport {
+                key: format!("{part}.{key}").into(),
+                value: shown_data(&entry.node.data),
+                line: Some(entry.line),
+                status: KeyStatus::NotModelled,
+                field: None,
+                note: "only the language model is read".into(),
+            });
+        }
     }
 }
 

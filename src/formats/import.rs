@@ -18,9 +18,9 @@ mod rlhf;
 mod rules;
 mod sources;
 mod task_type;
+pub(crate) mod towers;
 mod values;
 mod verl;
-pub(crate) mod vision;
 mod vocabulary;
 
 use std::borrow::Cow;
@@ -37,7 +37,7 @@ use super::training_log::LogMeasurements;
 use super::{frameworks, overrides, paste, shell, yaml};
 use crate::config::fields::FieldId;
 use crate::config::not_modelled::MemoryEffect;
-use vision::VisionTower;
+use towers::Tower;
 
 /// Longest text that is read, in bytes.
 pub const MAX_BYTES: usize = 5_000_000;
@@ -70,8 +70,8 @@ pub struct Import {
     pub questions: Vec<Question>,
     /// The measurements in the text, where it is a training log.
     pub measured: Option<LogMeasurements>,
-    /// The vision tower beside the language model. It becomes a module of the job when the number of GPUs is known.
-    pub vision: Option<VisionTower>,
+    /// The encoders beside the language model. They become modules of the job when the number of GPUs is known.
+    pub towers: Vec<Tower>,
     /// The batch, where the text says it for each data-parallel rank. It becomes that of the job when the number of GPUs is known.
     pub batch: Option<RankBatch>,
     /// What is true of all numbers of the job, and has to be said wherever they are shown.

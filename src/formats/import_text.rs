@@ -8,7 +8,7 @@ use thiserror::Error;
 
 use super::detect::Format;
 use super::hub::known;
-use super::import::vision::{self, VisionTower};
+use super::import::towers::{self, Tower};
 use super::import::{self, GPUS, Import, ImportError, Options, Question, Row};
 use super::merge;
 use super::report::KeyStatus;
@@ -112,9 +112,9 @@ pub fn import_text(text: &str, options: &ImportOptions) -> Result<ImportedText, 
     missing_fields::answer(&mut import, &options.fields);
     batch::settle(&mut import);
     if changes.is_none() {
-        vision::settle(&mut import);
+        towers::settle(&mut import);
         missing_fields::ask(&mut import);
-        vision::attach(&mut import);
+        towers::attach(&mut import);
     }
     Ok(ImportedText { import, changes })
 }
@@ -179,8 +179,8 @@ fn forget_missing_gpus(import: &mut Import) {
 struct Model {
     /// Its settings, and what of it is not modelled.
     job: RawJob,
-    /// The vision tower beside its language model.
-    vision: Option<VisionTower>,
+    /// The encoders beside its language model.
+    towers: Vec<Tower>,
 }
 
 /// A model given as the id of a preset, or as the text of its `config.json`.
@@ -192,7 +192,7 @@ fn read_model(model: &str) -> Result<Model, ImportError> {
                 shared: contents.model,
                 ..RawJob::default()
             },
-            vision: contents.vision,
+            towers: contents.towers,
         });
     }
     let options = Options {
@@ -202,7 +202,7 @@ fn read_model(model: &str) -> Result<Model, ImportError> {
     let import = import::import(model, &options)?;
     Ok(Model {
         job: import.state.setup.job,
-        vision: import.vision,
+        towers: import.towers,
     })
 }
 
@@ -212,8 +212,8 @@ fn add_model(import: &mut Import, model: Model) {
     for mark in model.job.not_modelled {
         import.state.setup.job.mark(mark);
     }
-    if import.vision.is_none() {
-        import.vision = model.vision;
+    if import.towers.is_empty() {
+        import.towers = model.towers;
     }
     let mut model = model.job.shared;
     let own = &mut import.state.setup.job.shared;

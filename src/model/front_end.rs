@@ -1,6 +1,8 @@
 //! What an encoder starts with: patches of images or a sound's spectrum, class tokens, positions, and the norm before its
 //! layers. All of it is replicated over tensor-parallel ranks.
 
+mod audio;
+
 use super::hidden;
 use super::norm::{BEFORE_LAYERS, residual_norm};
 use super::sizes::Sizes;
@@ -18,7 +20,7 @@ pub(crate) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape) {
     let m = sizes.m;
     let mut x = match m.io.front_end {
         FrontEnd::Patches => patches(sizes, tape),
-        FrontEnd::Audio => audio(sizes, tape),
+        FrontEnd::Audio => audio::build(sizes, tape),
         FrontEnd::Tokens | FrontEnd::Features => {
             tape.at(Family::Output, MIMO_MODEL);
             let features = tape.tensor("features", sizes.residual(), sizes.width());
@@ -120,42 +122,4 @@ fn patches(sizes: &Sizes<'_>, tape: &mut AutogradTape) -> TensorId {
     tape.declare([weights.whole("class_token", &[tokens, hidden(m)], 3)]);
     tape.op("class_token", &[embedded], &[joined]);
     joined
-}
-
-fn audio(sizes: &Sizes<'_>, tape: &mut AutogradTape) -> TensorId {
-    let m = sizes.m;
-    tape.at(Family::Output, WHISPER_ENCODER);
-    let frames = factor("2·s", multiply(m.io.tokens, 2));
-    let bands = factor("n_mel", m.args.num_mel_bins);
-    let width = sizes.width();
-    let wide = of_items(m, frames, [hidden(m), Factor::NONE]);
-    let spectrum = tape.tensor(
-        "spectrum",
-        of_items(m, frames, [bands, Factor::NONE]),
-        width,
-    );
-    let first = tape.tensor("output of conv1", wide, width);
-    let first_active = tape.tensor("output of conv1 after GELU", wide, width);
-    let second = tape.tensor("output of conv2", sizes.gathered(), width);
-    let second_active = tape.tensor("output of conv2 after GELU", sizes.gathered(), width);
-    // Two convolutions of width 3 along time, the second with step 2.
-    let weights = Weights::of(m, Component::FrontEnd, WHISPER_ENCODER);
-    let kernel = factor("3", 3);
-    let convolution = |weight, bias, from| {
-        [
-            weights.whole(weight, &[kernel, from, hidden(m)], 3),
-            weights.whole(bias, &[hidden(m)], 1),
-        ]
-    };
-    tape.declare(convolution("conv1.weight", "conv1.bias", bands));
-    tape.op("conv1", &[], &[first])
-        .saves(&[spectrum])
-        .forward(&[spectrum]);
-    tape.op("gelu", &[first], &[first_active]).saves(&[first]);
-    tape.declare(convolution("conv2.weight", "conv2.bias", hidden(m)));
-    tape.op("conv2", &[first_active], &[second])
-        .saves(&[first_active]);
-    tape.op("gelu", &[second], &[second_active])
-        .saves(&[second]);
-    second_active
 }

@@ -157,10 +157,10 @@ fn layers(
     if trains {
         tape.saves(&[active]);
     }
-    if norm == ProjectorNorm::Patch || !m.args.projector_bias {
+    if norm == ProjectorNorm::Patch || !m.args.projector_bias || m.args.replicated {
         return output;
     }
-    // `MultimodalProjector` adds the bias of its second layer itself.
+    // `MultimodalProjector` adds the bias of its second layer itself; layers of Hugging Face do it at once.
     let biased = tape.tensor("projected tokens with bias", of_merged(out_width), width);
     tape.op("bias", &[output], &[biased])
         .gradients(&[Gradient::Shared]);

@@ -106,4 +106,5 @@ encoders! {
     ("internvit-6b-448", "InternViT 6B 448 px", "OpenGVLab", 5_540_000_000);
     ("whisper-base", "Whisper base encoder", "OpenAI", 20_590_592);
     ("whisper-large-v3", "Whisper large-v3 encoder", "OpenAI", 636_968_960);
+    ("qwen3-omni-audio", "Qwen3-Omni audio encoder", "Alibaba", 647_927_168);
 }

@@ -121,6 +121,7 @@ jobs! {
     ("qwen3-vl-30b-a3b", "Qwen3-VL 30B-A3B", "Qwen3", "2025-10");
     ("qwen3-vl-32b", "Qwen3-VL 32B", "Qwen3", "2025-10");
     ("qwen3-vl-235b-a22b", "Qwen3-VL 235B-A22B", "Qwen3", "2025-09");
+    ("qwen3-omni-30b-a3b", "Qwen3-Omni 30B-A3B", "Qwen3", "2025-09");
     ("internvl3-8b", "InternVL3 8B: InternViT 300M and Qwen2.5 7B", "InternVL", "2025-04");
     ("qwen3.5-vl-27b", "Qwen3.5-VL 27B", "Qwen3.5", "2026-02");
 }

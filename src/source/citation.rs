@@ -18,6 +18,8 @@ pub enum Origin {
     PyTorch,
     /// A file of mamba 2.3.2.
     Mamba,
+    /// A file of transformers 4.57.1.
+    Transformers,
     /// A web page; the place is its address.
     Page,
 }
@@ -94,6 +96,7 @@ impl Source {
             Origin::TransformerEngine => ("NVIDIA/TransformerEngine", "v2.12"),
             Origin::PyTorch => ("pytorch/pytorch", "v2.9.0"),
             Origin::Mamba => ("state-spaces/mamba", "v2.3.2.post1"),
+            Origin::Transformers => ("huggingface/transformers", "v4.57.1"),
             Origin::Page => return Cow::Borrowed(place),
         };
         let parts = [
@@ -116,6 +119,7 @@ impl Source {
             Origin::TransformerEngine => "Transformer Engine",
             Origin::PyTorch => "PyTorch",
             Origin::Mamba => "mamba",
+            Origin::Transformers => "transformers",
             Origin::Page => return format!("{} ({})", self.symbol, self.place),
         };
         format!("{publisher} {}: {}", self.place, self.symbol)

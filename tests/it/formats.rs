@@ -35,6 +35,6 @@ mod share_url;
 mod shell;
 mod task_type;
 mod tokenizers;
+mod towers;
 mod training_log;
-mod vision;
 mod yaml;

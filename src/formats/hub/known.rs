@@ -75,6 +75,7 @@ const VOCABULARIES: &[(&str, u64, &str)] = &[
     ("qwen2.5-vl-3b", 151_936, "Qwen2.5-VL"),
     ("qwen2.5-vl-", 152_064, "Qwen2.5-VL"),
     ("qwen3.5-", 248_320, "Qwen3.5"),
+    ("qwen3-omni-", 152_064, "Qwen3-Omni"),
     ("qwen3-", 151_936, "Qwen3"),
     ("step-3.5-", 128_896, "Step-3.5"),
     ("step-3.7-", 128_896, "Step-3.7"),

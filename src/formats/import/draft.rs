@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use super::missing::Missing;
-use super::vision::VisionTower;
+use super::towers::Tower;
 use super::{Import, Question, RankBatch, Row};
 use crate::config::canonical::{Meaning, hybrid_pattern, meaning};
 use crate::config::fields::FieldId;
@@ -41,8 +41,8 @@ pub(super) struct JobDraft {
     pub(super) nothing_offloaded: bool,
     /// The class of the model, where the text names it.
     pub(super) model_class: Option<KeyValue>,
-    /// The vision tower beside the language model.
-    pub(super) vision: Option<VisionTower>,
+    /// The encoders beside the language model.
+    pub(super) towers: Vec<Tower>,
     /// The batch, where the text says it for each data-parallel rank.
     pub(super) batch: Option<RankBatch>,
     /// What is true of all numbers of the job.
@@ -62,7 +62,7 @@ impl JobDraft {
             marks: Vec::new(),
             nothing_offloaded: false,
             model_class: None,
-            vision: None,
+            towers: Vec::new(),
             batch: None,
             warning: None,
             rows: BTreeMap::new(),
@@ -245,7 +245,7 @@ impl JobDraft {
             report: self.report,
             questions: self.questions,
             measured: None,
-            vision: self.vision,
+            towers: self.towers,
             batch: self.batch,
             warning: self.warning,
         }

@@ -21,8 +21,8 @@ pub(super) fn answer(import: &mut Import, answers: &[(FieldId, Value)]) {
     let shared = &mut import.state.setup.job.shared;
     for (id, value) in answers {
         if id.field().group == Group::Encoder {
-            if let Some(tower) = &mut import.vision {
-                tower.answer(*id, value.clone());
+            for tower in &mut import.towers {
+                tower.answer(*id, value);
             }
             continue;
         }

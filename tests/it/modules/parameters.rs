@@ -42,6 +42,7 @@ fn without_projector(id: &str) -> Vec<(&'static str, Value)> {
         let output = match id {
             "qwen2.5-vl-vit" => 3584,
             "qwen3-vl-vit" => 4096,
+            "qwen3-omni-audio" => 2048,
             _ => 5120,
         };
         vec![("projector_output_size", Value::Int(output))]
@@ -241,4 +242,22 @@ fn more_deepstack_projectors_need_no_more_stand_ins() {
         estimate.worst_stage().unwrap().bytes(Bucket::Buffers)
     };
     assert_eq!(buffers(1), buffers(3));
+}
+
+/// The convolutions of Qwen3-Omni's audio encoder keep their inputs, and the activation functions theirs: 640 chunks of 100 frames
+/// of 128 bands, which three steps of 2 make 13 tokens of 16 bands.
+#[test]
+fn convolutions_over_time_and_frequency_keep_their_inputs() {
+    let changes = [
+        ("bf16", Value::Bool(true)),
+        ("audio_tokens_per_sample", Value::Int(640 * 13)),
+        ("encoder_post_norm", Value::Bool(false)),
+        ("projector", text("none")),
+    ];
+    let result = alone("qwen3-omni-audio", &changes);
+    let grids = [64 * 50, 64 * 50, 32 * 25, 32 * 25, 16 * 13];
+    let convolutions: u64 = grids.iter().map(|grid| 480 * grid).sum();
+    let chunk = 2 * (128 * 100 + convolutions + 480 * 16 * 13) + 13 * 2 * 8;
+    let kept = result.modules[0].stages[0].bytes(Bucket::ActivationsOutput);
+    assert_eq!(kept.0, 640 * chunk);
 }

@@ -6,7 +6,7 @@ use crate::config::not_modelled::{MemoryEffect, NotModelled};
 use crate::config::raw::RawJob;
 use crate::formats::detect::Format;
 use crate::formats::hub::{Repository, known};
-use crate::formats::import::{Import, ImportError, Question, Row, vision};
+use crate::formats::import::{Import, ImportError, Question, Row, towers};
 use crate::formats::node::{Data, Node};
 use crate::formats::report::{KeyReport, KeyStatus};
 use crate::formats::state::{Setup, ShareState};
@@ -40,7 +40,7 @@ pub(in crate::formats::import) fn link(text: &str) -> Result<Import, ImportError
         state,
         questions: Vec::new(),
         measured: None,
-        vision: None,
+        towers: Vec::new(),
         batch: None,
         warning: None,
     })
@@ -58,7 +58,7 @@ pub(in crate::formats::import) fn own_json(text: &str) -> Result<Import, ImportE
         state: document.state,
         questions: Vec::new(),
         measured: None,
-        vision: None,
+        towers: Vec::new(),
         batch: None,
         warning: None,
     })
@@ -80,7 +80,7 @@ pub(in crate::formats::import) fn hub_model(text: &str) -> Result<Import, Import
         report: Vec::new(),
         questions: Vec::new(),
         measured: None,
-        vision: None,
+        towers: Vec::new(),
         batch: None,
         warning: None,
     };
@@ -133,7 +133,6 @@ pub(in crate::formats::import) fn hf_config(text: &str) -> Result<Import, Import
             job.mark(NotModelled::new(&key, row.note.clone()));
         }
     }
-    let tower = root.get("vision_config").zip(root.get("model_type"));
     Ok(Import {
         format: Format::HfConfig,
         dialect: model.family,
@@ -144,7 +143,7 @@ pub(in crate::formats::import) fn hf_config(text: &str) -> Result<Import, Import
         },
         questions: Vec::new(),
         measured: None,
-        vision: tower.and_then(|(tower, kind)| vision::of_model(tower, kind)),
+        towers: towers::of_model(&root, root.get("model_type")),
         batch: None,
         warning: None,
     })

@@ -15,7 +15,7 @@ use crate::formats::dialects::layered::{self, Layout};
 use crate::formats::import::combined::{self, CombinedKeys};
 use crate::formats::import::draft::{JobDraft, KeyValue};
 use crate::formats::import::values::is_off;
-use crate::formats::import::{Import, ImportError, Options, Question, vision};
+use crate::formats::import::{Import, ImportError, Options, Question, towers};
 use crate::formats::interpolation;
 use crate::formats::report::{KeyStatus, shown};
 use crate::formats::yaml;
@@ -47,7 +47,7 @@ pub(in crate::formats::import) fn layered(
         Dialect::NemoRl => nemo_rl::settle(&mut draft, &leaves),
         Dialect::FlagScale => {
             flag_scale::settle(&mut draft, &leaves);
-            draft.vision = vision::flag_scale::read(&leaves);
+            draft.towers = towers::flag_scale::read(&leaves).into_iter().collect();
         }
         Dialect::Nemo => nemo::settle(&mut draft, &leaves),
         _ => {}

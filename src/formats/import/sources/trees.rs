@@ -13,7 +13,7 @@ use crate::formats::import::combined::{self, CombinedKeys};
 use crate::formats::import::draft::{JobDraft, KeyValue};
 use crate::formats::import::rules::{Decides, decides};
 use crate::formats::import::{
-    Import, ImportError, Options, Question, bridge, chatlearn, verl, vision,
+    Import, ImportError, Options, Question, bridge, chatlearn, towers, verl,
 };
 use crate::formats::interpolation;
 use crate::formats::megatron_args::{self, Arity};
@@ -306,7 +306,7 @@ pub(super) fn read_tree(
     limit_keys(leaves.len())?;
     if dialect == Dialect::Bridge {
         mark_model_class(root, &mut draft)?;
-        draft.vision = vision::read(root);
+        draft.towers = towers::read(root).into_iter().collect();
     }
     if dialect == Dialect::ChatLearn {
         chatlearn::refuse(&leaves)?;

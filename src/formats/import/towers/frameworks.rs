@@ -1,7 +1,7 @@
-//! What frameworks that fine-tune models of the Hugging Face Hub make of the vision tower of such a model. Their data do not say
-//! how many images a sample has, so the import asks for the tokens of the images.
+//! What frameworks that fine-tune models of the Hugging Face Hub make of the towers of such a model. Their data do not say how
+//! many images or sounds a sample has, so the import asks for their tokens.
 
-use super::{Recompute, VisionTower, last};
+use super::{Recompute, Tower, last};
 use crate::config::fields::FieldId;
 use crate::formats::import::Import;
 use crate::formats::import::values::truth;
@@ -11,7 +11,7 @@ use crate::value::Value;
 /// What becomes of a tower.
 pub(super) enum Fate {
     /// It is built.
-    Built(VisionTower),
+    Built(Tower),
     /// The framework builds the language model alone.
     LeftOut,
     /// The framework builds it in a way that is not followed.
@@ -20,14 +20,24 @@ pub(super) enum Fate {
     NotBuilt,
 }
 
-/// Asks the framework of a text.
-pub(super) fn settle(import: &Import, tower: VisionTower) -> Fate {
+/// Asks the framework of a text. `has_sounds`: whether the model has an audio tower too.
+pub(super) fn settle(import: &Import, tower: Tower, has_sounds: bool) -> Fate {
     match import.dialect {
         "ms-swift" => swift(import, tower),
-        "verl" => verl(import, tower),
         "ROLL" => roll(import, tower),
+        "verl" | "NeMo-RL" if has_sounds => Fate::NotFollowed,
+        "verl" => verl(import, tower),
         "NeMo-RL" => nemo_rl(import, tower),
         _ => Fate::NotBuilt,
+    }
+}
+
+/// The keys of a model's parts that a framework never builds: ms-swift has no use for what speaks (`Qwen3Omni_Vit.prepare_model`
+/// of mcore-bridge).
+pub(super) fn never_built(dialect: &str) -> &'static [&'static str] {
+    match dialect {
+        "ms-swift" => &["talker_config", "code2wav_config"],
+        _ => &[],
     }
 }
 
@@ -49,11 +59,11 @@ pub(super) fn has_adapters(import: &Import) -> bool {
     shared.get(FieldId::peft_type).is_some()
 }
 
-/// ms-swift wraps the tower of Hugging Face (`HuggingFaceVit` of mcore-bridge). Training in full freezes the parts that
+/// ms-swift wraps the towers of Hugging Face (`HuggingFaceVit` of mcore-bridge). Training in full freezes the parts that
 /// `freeze_vit`, `freeze_aligner` and `freeze_llm` name (`_init_multimodal_full`); adapters go into the parts that they do not
 /// name (`get_multimodal_target_regex`), and `lora_llm` puts them into the language model alone and trains the tower in full
 /// (`_prepare_full_vit`). Checkpointing follows `freeze_vit` in all cases.
-fn swift(import: &Import, mut tower: VisionTower) -> Fate {
+fn swift(import: &Import, mut tower: Tower) -> Fate {
     const KEYS: &[&str] = &[
         "tuner_type",
         "train_type",
@@ -93,7 +103,7 @@ fn swift(import: &Import, mut tower: VisionTower) -> Fate {
 }
 
 /// verl trains the whole model that Megatron-Bridge builds, or mbridge before it; `freeze_vision_tower` is of other engines.
-fn verl(import: &Import, mut tower: VisionTower) -> Fate {
+fn verl(import: &Import, mut tower: Tower) -> Fate {
     if has_adapters(import) {
         return Fate::NotFollowed;
     }
@@ -103,18 +113,24 @@ fn verl(import: &Import, mut tower: VisionTower) -> Fate {
     Fate::Built(tower)
 }
 
-/// ROLL runs the tower of Hugging Face, checkpointed where the language model is recomputed in full
+/// ROLL runs the towers of Hugging Face, that of images checkpointed where the language model is recomputed in full
 /// (`mcore_adapter/models/*/modeling_*.py`), and freezes what begins with one of the names in `freeze_module_prefix`
 /// (`freeze_model`).
-fn roll(import: &Import, mut tower: VisionTower) -> Fate {
-    /// Modules of other models.
-    const ABSENT: [&str; 3] = ["audio_model", "talker", "code2wav"];
+fn roll(import: &Import, mut tower: Tower) -> Fate {
+    /// The modules beside the language model.
+    const MODULES: [&str; 4] = ["vision_model", "audio_model", "talker", "code2wav"];
+    let own = if tower.is_audio() {
+        "audio_model"
+    } else {
+        "vision_model"
+    };
     if has_adapters(import) || value(import, "lora_target").is_some() {
         return Fate::NotFollowed;
     }
     let shared = &import.state.setup.job.shared;
     let full = Value::Text(String::from("full"));
-    let recompute = if shared.get(FieldId::recompute_granularity) == Some(&full) {
+    let is_full = shared.get(FieldId::recompute_granularity) == Some(&full);
+    let recompute = if is_full && !tower.is_audio() {
         Recompute::Full
     } else {
         Recompute::Nothing
@@ -123,9 +139,9 @@ fn roll(import: &Import, mut tower: VisionTower) -> Fate {
     let prefixes = value(import, "freeze_module_prefix").unwrap_or_default();
     for prefix in prefixes.split(',').map(str::trim) {
         match prefix {
-            "vision_model" => tower.freeze(true, true),
             "" | "null" => {}
-            absent if ABSENT.contains(&absent) => {}
+            name if name == own => tower.freeze(true, true),
+            other if MODULES.contains(&other) => {}
             _ => return Fate::NotFollowed,
         }
     }
@@ -135,7 +151,7 @@ fn roll(import: &Import, mut tower: VisionTower) -> Fate {
 
 /// NeMo-RL trains the model that Megatron-Bridge builds, and gives `freeze_config` to its `freeze`
 /// (`nemo_rl/models/megatron/setup.py`).
-fn nemo_rl(import: &Import, mut tower: VisionTower) -> Fate {
+fn nemo_rl(import: &Import, mut tower: Tower) -> Fate {
     const KEYS: [&str; 3] = [
         "freeze_language_model",
         "freeze_vision_model",

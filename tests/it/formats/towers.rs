@@ -1,4 +1,4 @@
-//! Vision towers that frameworks build beside the language model of a file.
+//! Encoders of images and sounds that frameworks build beside the language model of a file.
 
 use megatron_memory::config::check;
 use megatron_memory::config::fields::FieldId;
@@ -13,6 +13,7 @@ use megatron_memory::memory::{StageEstimate, estimate};
 use megatron_memory::value::Value;
 
 const TOKENS: FieldId = FieldId::image_tokens_per_sample;
+const AUDIO_TOKENS: FieldId = FieldId::audio_tokens_per_sample;
 
 /// The keys of Qwen3-VL-8B-Instruct's file that decide memory.
 const QWEN3_VL: &str = r#"{"model_type": "qwen3_vl", "text_config": {"model_type": "qwen3_vl_text", "hidden_size": 4096,
@@ -252,5 +253,100 @@ fn towers_of_flag_scale_follow_from_its_keys() {
             gradients > trained / 2 && gradients < trained * 52 / 100,
             "{gradients}"
         );
+    }
+}
+
+/// The keys of Qwen3-Omni-30B-A3B-Instruct's file that decide memory.
+const QWEN3_OMNI: &str = r#"{"model_type": "qwen3_omni_moe", "thinker_config": {"text_config": {"hidden_size": 2048,
+    "num_hidden_layers": 48, "num_attention_heads": 32, "num_key_value_heads": 4, "head_dim": 128, "vocab_size": 152064,
+    "moe_intermediate_size": 768, "num_experts": 128, "num_experts_per_tok": 8, "max_position_embeddings": 65536},
+    "vision_config": {"depth": 27, "hidden_size": 1152, "intermediate_size": 4304, "num_heads": 16, "out_hidden_size": 2048,
+    "patch_size": 16, "spatial_merge_size": 2, "deepstack_visual_indexes": [8, 16, 24]}, "audio_config": {"d_model": 1280,
+    "encoder_layers": 32, "encoder_ffn_dim": 5120, "encoder_attention_heads": 20, "num_mel_bins": 128, "output_dim": 2048,
+    "downsample_hidden_size": 480, "n_window": 50}}, "talker_config": {"num_code_groups": 16}, "code2wav_config": {}}"#;
+
+/// Parameters of its thinker, as transformers counts them.
+const THINKER: u64 = 31_719_205_488;
+
+/// Parameters of the projections of its audio tower.
+const PROJECTIONS: u64 = 1_281 * 1_280 + 1_281 * 2_048;
+
+/// A job of Qwen3-Omni, with so many audio tokens in a sample.
+fn omni(text: &str, sounds: u64) -> RawJob {
+    let options = ImportOptions {
+        model: Some(QWEN3_OMNI.to_owned()),
+        fields: vec![
+            (TOKENS, Value::Int(64)),
+            (AUDIO_TOKENS, Value::Int(sounds.into())),
+        ],
+        ..ImportOptions::default()
+    };
+    let imported = import_text(text, &options).unwrap().import;
+    assert_eq!(imported.questions, [], "{text}");
+    imported.state.setup.job
+}
+
+#[test]
+fn the_towers_of_qwen3_omni_come_along_without_what_speaks() {
+    let options = ImportOptions {
+        model: Some(QWEN3_OMNI.to_owned()),
+        ..ImportOptions::default()
+    };
+    let open = import_text(SWIFT, &options).unwrap().import;
+    let asked = open.questions.iter().map(|asked| match asked {
+        Question::Field { field, choices } => {
+            let values = choices.iter().map(|choice| choice.value);
+            (*field, values.collect::<Vec<u64>>())
+        }
+        other => panic!("{other:?}"),
+    });
+    let expected = [(TOKENS, vec![0, 4_096]), (AUDIO_TOKENS, vec![0, 4_096])];
+    assert_eq!(asked.collect::<Vec<_>>(), expected);
+    let job = omni(SWIFT, 130);
+    assert_eq!(marks(&job), Vec::<&str>::new());
+    let names: Vec<&str> = job.modules.iter().map(|module| &*module.name).collect();
+    assert_eq!(names, ["language", "images", "sounds"]);
+    let config = check(&job).config.unwrap();
+    let parts = estimate(&config).modules;
+    let parts = parts.iter().map(|module| module.parameters.total());
+    assert_eq!(parts.sum::<u64>(), THINKER);
+}
+
+#[test]
+fn the_audio_tower_is_frozen_by_parts() {
+    let trained = |flags: &str| {
+        let job = omni(&format!("{SWIFT} {flags}"), 130);
+        let (weights, gradients) = (
+            on_rank(&job, State::Weights),
+            on_rank(&job, State::MainGrads),
+        );
+        (weights[2], gradients[2])
+    };
+    let whole = trained("").0;
+    for (flags, expected) in [
+        ("", 0),
+        ("--freeze_aligner false", PROJECTIONS),
+        (
+            "--freeze_vit false --freeze_aligner true",
+            whole - PROJECTIONS,
+        ),
+        ("--freeze_vit false --freeze_aligner false", whole),
+    ] {
+        assert_eq!(trained(flags), (whole, expected), "{flags}");
+    }
+    let roll = |prefix: &str| {
+        let text = format!(
+            "pretrain: Qwen/Qwen3-Omni-30B-A3B\nprompt_length: 1024\nresponse_length: 1024\nactor_train:\n  model_args:\n    \
+             dtype: bf16\n    freeze_module_prefix: {prefix}\n  training_args:\n    per_device_train_batch_size: 1\n    \
+             gradient_accumulation_steps: 2\n  strategy_args:\n    strategy_name: megatron_train\n    strategy_config:\n      \
+             expert_model_parallel_size: 8\n  device_mapping: list(range(0,8))\n"
+        );
+        omni(&text, 130)
+    };
+    for (prefix, expected) in [("vision_model", whole), ("audio_model,vision_model", 0)] {
+        let job = roll(prefix);
+        assert_eq!(on_rank(&job, State::MainGrads)[1..], [0, expected]);
+        // ROLL builds what speaks where the model has it.
+        assert_eq!(marks(&job), ["talker_config", "code2wav_config"]);
     }
 }

@@ -1,5 +1,5 @@
-//! The vision tower that a framework builds beside the language model, as a module of the job on the ranks of the language
-//! model's first stage.
+//! The encoders of images and sounds that a framework builds beside the language model, as modules of the job on the ranks of
+//! the language model's first stage.
 
 mod bridge;
 pub(super) mod flag_scale;
@@ -10,6 +10,7 @@ pub(super) use bridge::read;
 
 use super::values::word;
 use super::{Choice, Import, Question};
+use crate::config::edit::module_name;
 use crate::config::fields::FieldId;
 use crate::config::not_modelled::NotModelled;
 use crate::config::raw::Settings;
@@ -18,11 +19,11 @@ use crate::formats::report::KeyStatus;
 use crate::value::Value;
 use frameworks::Fate;
 
-/// The name of the module.
-const NAME: &str = "images";
-
-/// The key of a model's file under which its tower is, and of the mark while the tower is left out.
+/// The key of a model's file under which its vision tower is, and of the mark while the tower is left out.
 const CONFIG: &str = "vision_config";
+
+/// The same of its audio tower.
+const AUDIO: &str = "audio_config";
 
 /// The mark of a configuration of Megatron-Bridge while the tower is left out.
 const CLASS: &str = "model._target_";
@@ -30,9 +31,12 @@ const CLASS: &str = "model._target_";
 /// The field that tells how much a tower has to do, where neither the text nor its model says how large images are.
 const TOKENS: FieldId = FieldId::image_tokens_per_sample;
 
-/// A vision tower.
+/// The same for sounds.
+const AUDIO_TOKENS: FieldId = FieldId::audio_tokens_per_sample;
+
+/// An encoder of images or sounds, called a tower in models of the Hub.
 #[derive(Clone, Debug, PartialEq)]
-pub struct VisionTower {
+pub struct Tower {
     /// The fields of the module.
     settings: Settings,
     /// The width of what it gives to the language model.
@@ -60,7 +64,7 @@ enum Recompute {
     Nothing,
 }
 
-impl VisionTower {
+impl Tower {
     /// Says which of its parts are not trained.
     fn freeze(&mut self, layers: bool, projector: bool) {
         self.settings.set(FieldId::frozen, Value::Bool(layers));
@@ -79,29 +83,61 @@ impl VisionTower {
         self.settings.get(FieldId::swiglu) == Some(&Value::Bool(true))
     }
 
-    /// What is still to be said about its images.
+    /// Whether it encodes sounds.
+    fn is_audio(&self) -> bool {
+        self.mark == AUDIO
+    }
+
+    /// What is still to be said about its images or sounds.
     fn open(&self) -> Option<FieldId> {
         self.asks.filter(|id| self.settings.get(*id).is_none())
     }
 
-    /// Sets a field that the user gives.
-    pub(in crate::formats) fn answer(&mut self, id: FieldId, value: Value) {
-        self.settings.set(id, value);
+    /// Sets a field that the user gives, unless it is about the items of another tower.
+    pub(in crate::formats) fn answer(&mut self, id: FieldId, value: &Value) {
+        let of_others = if self.is_audio() {
+            TOKENS
+        } else {
+            AUDIO_TOKENS
+        };
+        if id != of_others {
+            self.settings.set(id, value.clone());
+        }
     }
 }
 
-/// The tower of a model of the Hub, by the `vision_config` and the `model_type` of its file; `None` where it is of no known kind.
-pub(crate) fn of_model(tower: &Node, model_type: &Node) -> Option<VisionTower> {
-    let preset = sizes::preset_of_type(&word(&model_type.to_value()))?;
-    Some(VisionTower {
-        settings: sizes::settings(tower, preset)?,
-        output: tower.get("out_hidden_size").map(Node::to_value),
+/// The towers of a model of the Hub, by the `vision_config`, the `audio_config` and the `model_type` of its file, without those
+/// of no known kind.
+pub(crate) fn of_model(file: &Node, model_type: Option<&Node>) -> Vec<Tower> {
+    let Some(model_type) = model_type.map(|node| word(&node.to_value())) else {
+        return Vec::new();
+    };
+    // In Qwen3-Omni they belong to the thinker, as the language model does.
+    let file = file.get("thinker_config").unwrap_or(file);
+    let tower = |settings, output: Option<&Node>, asks, mark| Tower {
+        settings,
+        output: output.map(Node::to_value),
         recompute: Recompute::LikeLanguageModel,
         language_frozen: false,
-        asks: Some(TOKENS),
-        mark: CONFIG,
+        asks: Some(asks),
+        mark,
         honoured: &[],
-    })
+    };
+    let images = file.get(CONFIG).and_then(|config| {
+        let settings = sizes::settings(config, sizes::preset_of_type(&model_type)?)?;
+        let output = config.get("out_hidden_size");
+        Some(tower(settings, output, TOKENS, CONFIG))
+    });
+    let sounds = file.get(AUDIO).and_then(|config| {
+        let settings = sizes::of_sounds(config, &model_type)?;
+        Some(tower(
+            settings,
+            config.get("output_dim"),
+            AUDIO_TOKENS,
+            AUDIO,
+        ))
+    });
+    images.into_iter().chain(sounds).collect()
 }
 
 fn int(map: &Node, key: &str) -> Option<i128> {
@@ -111,29 +147,34 @@ fn int(map: &Node, key: &str) -> Option<i128> {
     }
 }
 
-/// Sets what the framework of the text does with the tower of its model, and asks for the images of a sample where nobody says
-/// how large or how many they are. A tower that is not followed is dropped, and the job stays marked.
+/// Sets what the framework of the text does with the towers of its model, and asks for the images and the sounds of a sample where
+/// nobody says how large or how many they are. A tower that is not followed is dropped, and the job stays marked.
 pub(in crate::formats) fn settle(import: &mut Import) {
-    let Some(tower) = import.vision.take() else {
-        return;
-    };
-    let fate = match tower.mark {
-        CONFIG => frameworks::settle(import, tower),
-        CLASS if frameworks::has_adapters(import) => bridge::beside_adapters(import, tower),
-        _ => Fate::Built(tower),
-    };
-    match fate {
-        Fate::Built(tower) => {
-            mark(import, tower.mark);
-            if let Some(field) = tower.open() {
-                let choices = choices(import, &tower, field);
-                import.questions.push(Question::Field { field, choices });
+    let towers = core::mem::take(&mut import.towers);
+    if !towers.is_empty() {
+        forget_marks(import, frameworks::never_built(import.dialect));
+    }
+    let has_sounds = towers.iter().any(Tower::is_audio);
+    for tower in towers {
+        let key = tower.mark;
+        let fate = match key {
+            CONFIG | AUDIO => frameworks::settle(import, tower, has_sounds),
+            CLASS if frameworks::has_adapters(import) => bridge::beside_adapters(import, tower),
+            _ => Fate::Built(tower),
+        };
+        match fate {
+            Fate::Built(tower) => {
+                mark(import, key);
+                if let Some(field) = tower.open() {
+                    let choices = choices(import, &tower, field);
+                    import.questions.push(Question::Field { field, choices });
+                }
+                import.towers.push(tower);
             }
-            import.vision = Some(tower);
+            Fate::NotFollowed => mark(import, key),
+            Fate::LeftOut => forget_marks(import, &[key]),
+            Fate::NotBuilt => {}
         }
-        Fate::NotFollowed => mark(import, CONFIG),
-        Fate::LeftOut => forget_marks(import, &[CONFIG]),
-        Fate::NotBuilt => {}
     }
 }
 
@@ -146,9 +187,9 @@ fn mark(import: &mut Import, key: &str) {
     }
 }
 
-/// Values of what is still to be said about images: one image, or else no tokens of images, those of the largest image that the
-/// text allows, and as many as fit into a sample.
-fn choices(import: &Import, tower: &VisionTower, field: FieldId) -> Vec<Choice> {
+/// Values of what is still to be said about images or sounds: one image, or else no tokens of them, those of the largest image
+/// that the text allows, and as many as fit into a sample.
+fn choices(import: &Import, tower: &Tower, field: FieldId) -> Vec<Choice> {
     let shared = &import.state.setup.job.shared;
     let length = shared.get(FieldId::seq_length);
     let longest = length.and_then(|value| word(value).parse().ok());
@@ -156,6 +197,13 @@ fn choices(import: &Import, tower: &VisionTower, field: FieldId) -> Vec<Choice> 
         label: label.to_owned(),
         value,
     };
+    if field == AUDIO_TOKENS {
+        let longest = longest.map(|tokens| choice("sounds alone", tokens));
+        return [choice("no sounds", 0)]
+            .into_iter()
+            .chain(longest)
+            .collect();
+    }
     if field != TOKENS {
         return vec![choice("one image, or one view of it", 1)];
     }
@@ -189,17 +237,27 @@ fn last(key: &str) -> &str {
     name.rsplit('.').next().unwrap_or_default()
 }
 
-/// Makes the tower a module of the job, where the estimate has jobs of that kind: then it is no longer said to be left out.
+/// Makes the towers modules of the job, where the estimate has jobs of that kind: then they are no longer said to be left out.
 pub(in crate::formats) fn attach(import: &mut Import) {
-    let Some(mut tower) = import.vision.take() else {
-        return;
-    };
+    let towers = core::mem::take(&mut import.towers);
+    let job = &import.state.setup.job;
+    if job.modules.is_empty() {
+        // Those of the language model, which become its own beside another module.
+        let shared = job.shared.clone();
+        for tower in towers {
+            attach_one(import, &shared, tower);
+        }
+    }
+}
+
+/// `shared` has the settings of the job without towers.
+fn attach_one(import: &mut Import, shared: &Settings, mut tower: Tower) {
     let is_of_bridge = tower.mark == CLASS;
     let job = &mut import.state.setup.job;
-    let joins = tower.output.as_ref() == job.shared.get(FieldId::hidden_size);
-    let has_adapters = job.shared.get(FieldId::peft_type).is_some();
-    let has_gpus = job.shared.get(FieldId::world_size).is_some();
-    if !job.modules.is_empty() || !joins || !has_gpus || tower.open().is_some() {
+    let joins = tower.output.as_ref() == shared.get(FieldId::hidden_size);
+    let has_adapters = shared.get(FieldId::peft_type).is_some();
+    let has_gpus = shared.get(FieldId::world_size).is_some();
+    if !joins || !has_gpus || tower.open().is_some() {
         return;
     }
     let own = &mut tower.settings;
@@ -207,17 +265,17 @@ pub(in crate::formats) fn attach(import: &mut Import) {
         FieldId::tensor_model_parallel_size,
         FieldId::context_parallel_size,
     ] {
-        if let Some(value) = job.shared.get(id) {
+        if let Some(value) = shared.get(id) {
             own.set(id, value.clone());
         }
     }
-    recompute(own, &job.shared, tower.recompute);
+    recompute(own, shared, tower.recompute);
     if has_adapters {
         let none = Value::Text(String::from("none"));
         own.set(FieldId::peft_type, none);
     }
     job.shared.set(FieldId::colocate_modules, Value::Bool(true));
-    job.add_module(NAME, tower.settings);
+    job.add_module(module_name(&tower.settings), tower.settings);
     if tower.language_frozen {
         job.put(0, FieldId::frozen, Value::Bool(true));
     }

@@ -1,4 +1,4 @@
-//! The sizes of a vision tower, from the `vision_config` of its model.
+//! The sizes of a tower, from the `vision_config` or the `audio_config` of its model.
 
 use super::int;
 use crate::config::fields::FieldId;
@@ -6,6 +6,17 @@ use crate::config::raw::Settings;
 use crate::formats::node::Node;
 use crate::presets::encoders;
 use crate::value::Value;
+
+/// The keys of `audio_config` that sizes follow from, each with the field that it is.
+const AUDIO_SIZES: [(&str, FieldId); 7] = [
+    ("encoder_layers", FieldId::num_layers),
+    ("d_model", FieldId::hidden_size),
+    ("encoder_ffn_dim", FieldId::ffn_hidden_size),
+    ("encoder_attention_heads", FieldId::num_attention_heads),
+    ("num_mel_bins", FieldId::num_mel_bins),
+    ("downsample_hidden_size", FieldId::downsample_hidden_size),
+    ("n_window", FieldId::n_window),
+];
 
 /// The keys of `vision_config` that sizes follow from, each with the field that it is.
 pub(super) const SIZES: [(&str, FieldId); 6] = [
@@ -17,13 +28,17 @@ pub(super) const SIZES: [(&str, FieldId); 6] = [
     ("num_position_embeddings", FieldId::num_position_embeddings),
 ];
 
-/// The families whose towers are known: the beginning of their `model_type`, the beginning of Megatron-Bridge's class, and the
-/// encoder preset that has what their `vision_config` does not say.
-const FAMILIES: [(&str, &str, &str); 3] = [
-    ("qwen3_vl", "Qwen3VL", "qwen3-vl-vit"),
-    ("qwen3_5", "Qwen35VL", "qwen3.5-vl-vit"),
-    ("qwen2_5_vl", "Qwen25VL", "qwen2.5-vl-vit"),
+/// The families whose towers are known: the beginning of their `model_type`, the beginning of Megatron-Bridge's class where that
+/// is followed, and the encoder preset that has what their `vision_config` does not say.
+const FAMILIES: [(&str, Option<&str>, &str); 4] = [
+    ("qwen3_vl", Some("Qwen3VL"), "qwen3-vl-vit"),
+    ("qwen3_omni_moe", None, "qwen3-vl-vit"),
+    ("qwen3_5", Some("Qwen35VL"), "qwen3.5-vl-vit"),
+    ("qwen2_5_vl", Some("Qwen25VL"), "qwen2.5-vl-vit"),
 ];
+
+/// The same of audio towers.
+const AUDIO_FAMILIES: [(&str, &str); 1] = [("qwen3_omni_moe", "qwen3-omni-audio")];
 
 /// The encoder preset of a model by its `model_type`.
 pub(super) fn preset_of_type(model_type: &str) -> Option<&'static str> {
@@ -35,16 +50,17 @@ pub(super) fn preset_of_type(model_type: &str) -> Option<&'static str> {
 /// The encoder preset of a model by its class in Megatron-Bridge.
 pub(super) fn preset_of_class(class: &str) -> Option<&'static str> {
     let mut families = FAMILIES.iter();
-    let found = families.find(|(_, start, _)| class.starts_with(start));
+    let found = families.find(|(_, start, _)| start.is_some_and(|start| class.starts_with(start)));
     found.map(|(.., preset)| *preset)
 }
 
-/// The fields of an encoder preset without the size of its images. As a tower it computes in half precision and without CUDA
+/// The fields of an encoder preset without the size of its images or the length of its sounds. As a tower it computes in half precision and without CUDA
 /// graphs whatever the language model does, and does not split sequences.
 pub(super) fn of_preset(preset: &str) -> Option<Settings> {
     let mut settings = encoders::by_id(preset)?.settings();
     settings.unset(FieldId::img_h);
     settings.unset(FieldId::img_w);
+    settings.unset(FieldId::audio_tokens_per_sample);
     let off = [
         FieldId::sequence_parallel,
         FieldId::use_transformer_engine_op_fuser,
@@ -65,8 +81,8 @@ pub(super) fn settings(tower: &Node, preset: &str) -> Option<Settings> {
     for (key, id) in SIZES {
         match tower.get(key) {
             Some(size) => settings.set(id, size.to_value()),
-            // Rotary positions alone.
-            None if id == FieldId::num_position_embeddings => settings.unset(id),
+            // The preset has what the class of its configuration has: a number of rows, or rotary positions alone.
+            None if id == FieldId::num_position_embeddings => {}
             None => return None,
         }
     }
@@ -84,6 +100,29 @@ pub(super) fn settings(tower: &Node, preset: &str) -> Option<Settings> {
             hidden.checked_mul(merge.checked_mul(merge)?)?,
         ),
         (FieldId::deepstack_projectors, deepstack),
+    ];
+    for (id, count) in counts {
+        settings.set(id, Value::Int(count));
+    }
+    Some(settings)
+}
+
+/// The fields of an audio tower with this `audio_config`, without the length of its sounds; `None` where the model is of no
+/// known family.
+pub(super) fn of_sounds(tower: &Node, model_type: &str) -> Option<Settings> {
+    let mut families = AUDIO_FAMILIES.iter();
+    let (_, preset) = families.find(|(start, _)| model_type.starts_with(start))?;
+    let mut settings = of_preset(preset)?;
+    for (key, id) in AUDIO_SIZES {
+        settings.set(id, tower.get(key)?.to_value());
+    }
+    let (hidden, heads) = (
+        int(tower, "d_model")?,
+        int(tower, "encoder_attention_heads")?,
+    );
+    let counts = [
+        (FieldId::kv_channels, hidden.checked_div(heads)?),
+        (FieldId::projector_hidden_size, hidden),
     ];
     for (id, count) in counts {
         settings.set(id, Value::Int(count));

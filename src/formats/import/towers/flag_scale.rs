@@ -4,7 +4,7 @@
 //!
 //! `LLaVA` 1.5 takes its tower from Megatron-LM's examples, which no longer know its language model; it is not read.
 
-use super::{Recompute, VisionTower, sizes};
+use super::{Recompute, Tower, sizes};
 use crate::config::fields::FieldId;
 use crate::formats::import::draft::KeyValue;
 use crate::formats::import::values::{int, truth};
@@ -24,7 +24,7 @@ const KEYS: &[&str] = &[
 ];
 
 /// Reads the tower of a configuration from its keys; `None` where it has none of a known kind.
-pub(in crate::formats::import) fn read(leaves: &[KeyValue]) -> Option<VisionTower> {
+pub(in crate::formats::import) fn read(leaves: &[KeyValue]) -> Option<Tower> {
     let keys = Keys(leaves);
     let is_qwen = keys.text("tokenizer_type")? == "Qwen2VLTokenizer";
     let mut tower = if is_qwen {
@@ -62,7 +62,7 @@ impl Keys<'_> {
 
 /// Qwen2.5-VL: the width of the tower's MLP follows from the layers of the language model. Its merger is a part of what
 /// `freeze_ViT` freezes.
-fn qwen2_5(keys: &Keys<'_>) -> Option<VisionTower> {
+fn qwen2_5(keys: &Keys<'_>) -> Option<Tower> {
     let own_recompute = keys.number("vision_recompute_layer_steps").unwrap_or(0);
     if own_recompute > 0 {
         return None;
@@ -73,7 +73,7 @@ fn qwen2_5(keys: &Keys<'_>) -> Option<VisionTower> {
         _ => 3_456,
     };
     settings.set(FieldId::ffn_hidden_size, Value::Int(width));
-    let mut tower = VisionTower {
+    let mut tower = Tower {
         settings,
         output: None,
         recompute: Recompute::LikeLanguageModel,
@@ -89,7 +89,7 @@ fn qwen2_5(keys: &Keys<'_>) -> Option<VisionTower> {
 
 /// LLaVA-OneVision: all but the last layer of `SigLIP` on every view of an image, never recomputed, and a projector of two layers
 /// that is always trained.
-fn llava_onevision(keys: &Keys<'_>) -> Option<VisionTower> {
+fn llava_onevision(keys: &Keys<'_>) -> Option<Tower> {
     if keys.text("vision_model_type")? != "siglip" || keys.is_on("sequence_parallel") {
         return None;
     }
@@ -113,7 +113,7 @@ fn llava_onevision(keys: &Keys<'_>) -> Option<VisionTower> {
         settings.set(id, Value::Int(number.into()));
     }
     settings.set(FieldId::projector, Value::Text(String::from("mlp")));
-    let mut tower = VisionTower {
+    let mut tower = Tower {
         settings,
         output: None,
         recompute: Recompute::Nothing,

@@ -6,7 +6,7 @@
 //! stage only (`pre_process`), with the first virtual chunk, and do all of their work on every rank of CP.
 
 use super::frameworks::Fate;
-use super::{CLASS, Recompute, TOKENS, VisionTower, int, sizes};
+use super::{CLASS, Recompute, TOKENS, Tower, int, sizes};
 use crate::config::fields::FieldId;
 use crate::formats::import::Import;
 use crate::formats::import::values::word;
@@ -21,7 +21,7 @@ const FEWEST_PIXELS: i128 = 256 * 256;
 
 /// Reads the tower; `None` where the model has none of a known kind. The images of real datasets have many sizes: of these the
 /// import asks how many tokens they become.
-pub(in crate::formats::import) fn read(root: &Node) -> Option<VisionTower> {
+pub(in crate::formats::import) fn read(root: &Node) -> Option<Tower> {
     let model = root.get("model")?;
     let preset = sizes::preset_of_class(&class(model)?)?;
     let graphs = model
@@ -47,7 +47,7 @@ pub(in crate::formats::import) fn read(root: &Node) -> Option<VisionTower> {
     }
     let is_frozen = |key| model.get(key).map(Node::to_value) == Some(Value::Bool(true));
     let of_hugging_face = preset == "qwen2.5-vl-vit";
-    let mut tower = VisionTower {
+    let mut tower = Tower {
         output: tower.get("out_hidden_size").map(Node::to_value),
         recompute: Recompute::LikeLanguageModel,
         language_frozen: is_frozen("freeze_language_model"),
@@ -68,7 +68,7 @@ pub(in crate::formats::import) fn read(root: &Node) -> Option<VisionTower> {
 
 /// What becomes of a tower beside adapters. They go into Megatron's linear layers of every part of a model, which is not
 /// followed; the tower of Hugging Face has layers of other names and is frozen with the rest of the model (`PEFT.freeze_model`).
-pub(super) fn beside_adapters(import: &Import, mut tower: VisionTower) -> Fate {
+pub(super) fn beside_adapters(import: &Import, mut tower: Tower) -> Fate {
     let shared = &import.state.setup.job.shared;
     let targets = shared.get(FieldId::peft_target_modules).map(word);
     let of_megatron = targets.is_none_or(|names| {

@@ -1,5 +1,7 @@
 //! Changes with which a job fits, as rows of text.
 
+use core::cmp::Ordering;
+
 use super::amount::{Scale, grouped};
 use crate::fit::{Move, Price};
 use crate::units::Bytes;
@@ -11,7 +13,7 @@ pub struct MoveRow {
     pub change: Move,
     /// The changes in words.
     pub name: String,
-    /// The memory that they save on the fullest GPU, such as `−29.40 GiB`.
+    /// What they change at the peak of the fullest GPU, such as `−29.40 GiB`; `no change` only where it is the same to the byte.
     pub saves: String,
     /// The peak with them.
     pub peak: String,
@@ -23,7 +25,12 @@ impl MoveRow {
     /// The row of a change of a job whose replica has `replica` GPUs.
     #[must_use]
     pub fn new(change: Move, replica: u64, scale: Scale) -> Self {
-        let sign = if change.saves < 0 { "+" } else { "−" };
+        let saves = scale.amount(Bytes(change.saves.unsigned_abs()));
+        let saves = match change.saves.cmp(&0) {
+            Ordering::Less => format!("+{saves}"),
+            Ordering::Equal => String::from("no change"),
+            Ordering::Greater => format!("−{saves}"),
+        };
         let prices = change.changes.iter().map(|part| price(part.price, replica));
         let prices: Vec<String> = prices.collect();
         let mut name = change.label();
@@ -32,7 +39,7 @@ impl MoveRow {
         }
         Self {
             name,
-            saves: format!("{sign}{}", scale.amount(Bytes(change.saves.unsigned_abs()))),
+            saves,
             peak: scale.amount(change.measured.peak),
             price: prices.join("; "),
             change,

@@ -83,6 +83,33 @@ fn the_free_memory_of_a_job_is_spent_by_a_click_and_the_job_still_fits() {
     page.until(&format!("location.hash === '#{before}'"));
 }
 
+/// Of a job with many changes, and of one with few.
+#[test]
+fn what_is_below_the_changes_stays_where_it_is() {
+    for width in [390, 1280] {
+        let page = Page::blank();
+        page.viewport(width, 844);
+        let heights = [
+            ("v1;m=mixtral-8x7b@2;mbs=4", "length > 2"),
+            ("v1;m=deepseek-v3@1", "length === 2"),
+        ]
+        .map(|(link, changes)| {
+            page.load(link);
+            page.until("document.querySelector('.fit-changes')");
+            let at_first = page.eval("document.querySelector('.fit-changes').offsetHeight");
+            page.until_within(
+                LIMIT,
+                &format!("document.querySelectorAll('.moves li').{changes}"),
+            );
+            let height = page.eval("document.querySelector('.fit-changes').offsetHeight");
+            assert_eq!(height, at_first, "{link} at {width}");
+            height
+        });
+        let [many, few] = heights;
+        assert_eq!(many, few, "at {width}");
+    }
+}
+
 #[test]
 fn the_tab_says_the_answer() {
     let page = Page::open("v1;m=llama3-8b@2");

@@ -107,9 +107,9 @@ fn MoveItem(rows: Memo<Vec<MoveRow>>, number: usize) -> impl IntoView {
         let rows = rows.read();
         rows.get(number).map(read).cloned()
     };
-    let grows = move || {
+    let saves_nothing = move || {
         let rows = rows.read();
-        rows.get(number).is_some_and(|row| row.change.saves < 0)
+        rows.get(number).is_some_and(|row| row.change.saves <= 0)
     };
     let apply = move |_| {
         let row = rows.read_untracked().get(number).cloned();
@@ -122,7 +122,7 @@ fn MoveItem(rows: Memo<Vec<MoveRow>>, number: usize) -> impl IntoView {
             <button type="button" class="fix" on:click=apply>
                 {move || text(|row| &row.name)}
             </button>
-            <strong class:grows=grows>{move || text(|row| &row.saves)}</strong>
+            <strong class:plain=saves_nothing>{move || text(|row| &row.saves)}</strong>
             <span>{move || text(|row| &row.price)}</span>
         </li>
     }

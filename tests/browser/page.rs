@@ -340,14 +340,27 @@ impl Page {
         self.browser.devtools("Input.dispatchMouseEvent", &mouse);
     }
 
-    /// The middle of the first element that matches, which comes to the screen where it is not there.
+    /// The middle of the first element that matches, which comes to the screen where it is not there. Waits until the element
+    /// stands still: what is drawn after the first frame may move it.
     #[track_caller]
     fn middle(&self, selector: &str) -> (i64, i64) {
         let place = self.browser.script(
             "const element = document.querySelector(arguments[0]);
-             element.scrollIntoView({ block: 'nearest' });
-             const { left, right, top, bottom } = element.getBoundingClientRect();
-             return [(left + right) / 2, (top + bottom) / 2].map(Math.round)",
+             const middle = () => {
+               element.scrollIntoView({ block: 'nearest' });
+               const { left, right, top, bottom } = element.getBoundingClientRect();
+               return [(left + right) / 2, (top + bottom) / 2].map(Math.round);
+             };
+             const frame = () => new Promise(requestAnimationFrame);
+             return (async () => {
+               for (let place = middle(); ;) {
+                 await frame();
+                 await frame();
+                 const next = middle();
+                 if (`${next}` === `${place}`) return place;
+                 place = next;
+               }
+             })()",
             &json!([selector]),
         );
         (place[0].as_i64().unwrap(), place[1].as_i64().unwrap())

@@ -7,10 +7,10 @@
 //!
 //! | search | combinations | legal | fit | seconds | legal a second |
 //! | --- | --- | --- | --- | --- | --- |
-//! | DeepSeek-V3 on 2048, default axes | 1 728 | 168 | 74 | 0.01 | 12 677 |
-//! | Qwen3-235B on 64, every axis | 16 134 720 | 77 606 | 16 204 | 1.03 | 75 434 |
-//! | Qwen3-235B on 64, every axis, all legal | 16 134 720 | 451 552 | 16 204 | 4.67 | 96 671 |
-//! | DeepSeek-V3 on 2048, every axis | 131 383 296 | 2 482 236 | 1 063 100 | 42.79 | 58 012 |
+//! | DeepSeek-V3 on 2048, default axes | 1 728 | 168 | 74 | 0.01 | 19 146 |
+//! | Qwen3-235B on 64, every axis | 16 134 720 | 77 606 | 16 204 | 0.61 | 128 242 |
+//! | Qwen3-235B on 64, every axis, all legal | 16 134 720 | 451 552 | 16 204 | 3.25 | 138 941 |
+//! | DeepSeek-V3 on 2048, every axis | 131 383 296 | 2 482 236 | 1 063 100 | 33.33 | 74 484 |
 #![allow(
     clippy::expect_used,
     clippy::float_arithmetic,

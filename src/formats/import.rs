@@ -78,6 +78,23 @@ pub struct Import {
     pub warning: Option<&'static str>,
 }
 
+impl Import {
+    /// A job that leaves no question open, with nothing to be said about it.
+    fn new(format: Format, dialect: &'static str, state: ShareState, report: Vec<Row>) -> Self {
+        Self {
+            format,
+            dialect,
+            state,
+            report,
+            questions: Vec::new(),
+            measured: None,
+            towers: Vec::new(),
+            batch: None,
+            warning: None,
+        }
+    }
+}
+
 /// A batch as `DeepSpeed` has it: micro batches that each data-parallel rank accumulates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RankBatch {

@@ -228,26 +228,21 @@ impl JobDraft {
     pub(super) fn finish(mut self, format: Format) -> Import {
         self.report
             .sort_by_key(|row| (row.line.is_none(), row.line));
+        let job = RawJob {
+            shared: self.settings,
+            not_modelled: not_modelled::canonical(&self.marks),
+            ..RawJob::default()
+        };
+        let state = ShareState {
+            setup: Setup { preset: None, job },
+            ..ShareState::default()
+        };
         Import {
-            format,
-            dialect: self.dialect.name(),
-            state: ShareState {
-                setup: Setup {
-                    preset: None,
-                    job: RawJob {
-                        shared: self.settings,
-                        not_modelled: not_modelled::canonical(&self.marks),
-                        ..RawJob::default()
-                    },
-                },
-                ..ShareState::default()
-            },
-            report: self.report,
             questions: self.questions,
-            measured: None,
             towers: self.towers,
             batch: self.batch,
             warning: self.warning,
+            ..Import::new(format, self.dialect.name(), state, self.report)
         }
     }
 }

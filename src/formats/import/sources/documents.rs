@@ -33,17 +33,12 @@ pub(in crate::formats::import) fn link(text: &str) -> Result<Import, ImportError
         note: notice.to_string().into(),
         effect: None,
     });
-    Ok(Import {
-        format: Format::ShareLink,
-        dialect: "this calculator",
-        report: rows.collect(),
+    Ok(Import::new(
+        Format::ShareLink,
+        "this calculator",
         state,
-        questions: Vec::new(),
-        measured: None,
-        towers: Vec::new(),
-        batch: None,
-        warning: None,
-    })
+        rows.collect(),
+    ))
 }
 
 /// A job document of this calculator.
@@ -51,17 +46,12 @@ pub(in crate::formats::import) fn own_json(text: &str) -> Result<Import, ImportE
     let root = json::parse(text).map_err(ImportError::Json)?;
     limit_keys(widest(&root))?;
     let document = job_json::read(&root).map_err(ImportError::Job)?;
-    Ok(Import {
-        format: Format::OwnJson,
-        dialect: "this calculator",
-        report: key_rows(document.report),
-        state: document.state,
-        questions: Vec::new(),
-        measured: None,
-        towers: Vec::new(),
-        batch: None,
-        warning: None,
-    })
+    Ok(Import::new(
+        Format::OwnJson,
+        "this calculator",
+        document.state,
+        key_rows(document.report),
+    ))
 }
 
 /// The name of a model: that of a preset, or one whose `config.json` is to be asked for.
@@ -73,17 +63,12 @@ pub(in crate::formats::import) fn hub_model(text: &str) -> Result<Import, Import
             .ok()
             .and_then(|named| Some((known::preset_of(named.name())?, named.name().to_owned()))),
     };
-    let mut import = Import {
-        format: Format::HubModel,
-        dialect: "this calculator",
-        state: ShareState::default(),
-        report: Vec::new(),
-        questions: Vec::new(),
-        measured: None,
-        towers: Vec::new(),
-        batch: None,
-        warning: None,
-    };
+    let mut import = Import::new(
+        Format::HubModel,
+        "this calculator",
+        ShareState::default(),
+        Vec::new(),
+    );
     let contents = named.and_then(|(preset, name)| Some((preset, preset.contents()?, name)));
     let Some((preset, contents, name)) = contents else {
         let named = Repository::read(text).map_err(|_| ImportError::NotRecognized)?;
@@ -133,19 +118,13 @@ pub(in crate::formats::import) fn hf_config(text: &str) -> Result<Import, Import
             job.mark(NotModelled::new(&key, row.note.clone()));
         }
     }
+    let state = ShareState {
+        setup: Setup { preset: None, job },
+        ..ShareState::default()
+    };
     Ok(Import {
-        format: Format::HfConfig,
-        dialect: model.family,
-        report,
-        state: ShareState {
-            setup: Setup { preset: None, job },
-            ..ShareState::default()
-        },
-        questions: Vec::new(),
-        measured: None,
         towers: towers::of_model(&root, root.get("model_type")),
-        batch: None,
-        warning: None,
+        ..Import::new(Format::HfConfig, model.family, state, report)
     })
 }
 

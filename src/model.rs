@@ -22,6 +22,7 @@ pub mod projector;
 pub mod quantization;
 pub mod shared_expert;
 pub mod sizes;
+pub(crate) mod softcap;
 pub mod sparse_attention;
 pub mod tape;
 pub mod tensor;

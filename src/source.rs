@@ -240,6 +240,16 @@ pub const LOCAL_ATTENTION: Source = Source::megatron(
     "megatron/core/transformer/dot_product_attention.py",
     "DotProductAttention.forward",
 );
+/// Attention of NeMo 2 for Gemma 2.
+pub const GEMMA_2_ATTENTION: Source = Source::page(
+    "https://github.com/NVIDIA/NeMo/blob/8cfedd7203/nemo/collections/llm/gpt/model/gemma2.py",
+    "Gemma2DotProductAttention.forward",
+);
+/// The output layer of NeMo 2 and of Megatron-Bridge for Gemma 2.
+pub const GEMMA_2_OUTPUT_LAYER: Source = Source::page(
+    "https://github.com/NVIDIA/NeMo/blob/8cfedd7203/nemo/collections/llm/gpt/model/gemma2.py",
+    "Gemma2OutputLayer.forward",
+);
 /// Rotary embedding.
 pub const ROTARY: Source = Source::megatron(
     "megatron/core/models/common/embeddings/rope_utils.py",

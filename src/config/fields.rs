@@ -614,6 +614,10 @@ fields! {
     post_layernorm: bool = Field::flag(false).at(Model, All, "postln", "Norms after attention and MLP").own().also(&["sandwich norm"]);
     /// The layer of an MTP depth has a dense MLP although the last layer of the model has experts. Megatron-Bridge builds K-EXAONE and Step-3.5 so.
     mtp_dense: bool = Field::flag(false).at(Model, All, "mtpdense", "MTP layers without experts").own().relevant_if(MtpDepths);
+    /// Soft cap on the scores of attention, as Gemma 2 has one. NeMo 2 has attention of its own for it, which keeps scores and probabilities: that goes with attention_backend unfused. The other kernels keep what they keep without a cap, as FlexAttention in Megatron-Bridge does. The value changes no sizes.
+    attn_logit_softcapping: Option<Decimal> = Field::optional_decimal(1, 1_000_000_000_000, "no cap").at(Attention, All, "acap", "Cap on attention scores").own();
+    /// Soft cap on the logits of the output layer, as NeMo 2 and Megatron-Bridge build Gemma 2. It keeps a tensor as large as the logits. The value changes no sizes.
+    final_logit_softcapping: Option<Decimal> = Field::optional_decimal(1, 1_000_000_000_000, "no cap").at(Model, All, "lcap", "Cap on logits").own();
     /// Labels of sequence classification. A layer with a logit for each label takes the place of the output layer over the vocabulary, as ms-swift builds it (task_type seq_cls, or a reward model with one label); every tensor-parallel rank has all of it, and beside adapters a copy of it is trained. Left out, a language model is trained.
     num_labels: Option<u64> = Field::derived(1, 1_000_000, "an output layer over the vocabulary").at(Model, All, "nlabels", "Labels").symbol("n_labels").own().also(&["seq_cls", "sequence classification", "reward model", "score head"]);
 

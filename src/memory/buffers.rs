@@ -3,6 +3,7 @@
 
 mod fp8;
 pub(crate) mod graphs;
+mod memory_buffer;
 mod packed;
 mod padding;
 mod ref_model;
@@ -289,22 +290,7 @@ fn shared(sizes: &Sizes<'_>, output: bool, moe: bool, out: &mut List) {
         let what = "buffers for gathered inputs of the deferred output layer";
         out.tensor(what, shape, sizes.width(), DRAINED_WGRAD);
     }
-    // A frozen output layer gathers its input into a tensor of its own (`linear_with_frozen_weight`), and so does one of labels.
-    let own_input = m.adapters().is_some() || a.num_labels.is_some() || quantizes_output(m);
-    if m.sequence_parallel && output && !own_input {
-        let what = "buffer for the gathered input of the output layer";
-        out.tensor(what, sizes.gathered(), sizes.width(), MEMORY_BUFFER);
-    }
-    if a.transformer_impl == TransformerImpl::Local {
-        let (batch, heads) = (
-            factor("b", a.micro_batch_size),
-            factor("n_q", a.num_attention_heads),
-        );
-        let shape = Shape::of(&[batch, heads, sequence, sequence]);
-        let shape = shape.over(factor("TP", m.tp)).over(cp);
-        let what = "buffer for attention scores";
-        out.tensor(what, shape, sizes.width(), MEMORY_BUFFER);
-    }
+    memory_buffer::buffer(sizes, output, out);
 }
 
 /// Elements of one tensor on this rank, and how many there are: every local expert has its own, and every deepstack

@@ -3,6 +3,7 @@
 pub(crate) mod core;
 mod fp8;
 pub(crate) mod heads;
+mod softcap;
 
 use self::core::Inputs;
 use self::heads::Heads;

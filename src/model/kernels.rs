@@ -25,6 +25,8 @@ pub enum AttentionKernel {
     Unfused,
     /// Megatron's own: scores in a shared buffer, probabilities kept.
     Local,
+    /// That of `NeMo` 2 for Gemma 2, which caps its scores: their tangent and the probabilities are kept.
+    SoftCapped,
 }
 
 /// The kernels of one module.
@@ -106,6 +108,9 @@ fn attention(m: &Module) -> AttentionKernel {
         return AttentionKernel::Local;
     }
     match a.attention_backend {
+        AttentionBackend::Unfused if a.attn_logit_softcapping.is_some() => {
+            AttentionKernel::SoftCapped
+        }
         AttentionBackend::Unfused | AttentionBackend::Local => AttentionKernel::Unfused,
         AttentionBackend::Flash => AttentionKernel::Flash,
         AttentionBackend::Fused => AttentionKernel::Fused,

@@ -9,11 +9,11 @@ use super::quantization::quantizes_output;
 use super::sizes::Sizes;
 use super::tape::{AutogradTape, Family, Gradient, TensorId};
 use super::tensor::{Shape, factor};
-use super::{embedding, labels, linear, mtp};
+use super::{embedding, labels, linear, mtp, softcap};
 use crate::config::choices::{CrossEntropyFusion, SoftwareFact, TokenLoss};
 use crate::source::{
-    CROSS_ENTROPY, FINAL_NORM, FUSED_CROSS_ENTROPY, FUSED_CROSS_ENTROPY_RUNS, OUTPUT_LAYER,
-    OUTPUT_LAYER_IN_FP8, TE_CROSS_ENTROPY,
+    CROSS_ENTROPY, FINAL_NORM, FUSED_CROSS_ENTROPY, FUSED_CROSS_ENTROPY_RUNS, GEMMA_2_OUTPUT_LAYER,
+    OUTPUT_LAYER, OUTPUT_LAYER_IN_FP8, TE_CROSS_ENTROPY,
 };
 
 /// The name of the operation that computes the loss of the main model.
@@ -133,6 +133,7 @@ fn head(
         let name = names[0];
         linear::column(sizes, tape, &Linear { name, ..linear });
         tape.backward(bucket.as_slice());
+        let logits = capped(sizes, tape, logits);
         loss(sizes, tape, logits, names[1], what[1]);
         return;
     }
@@ -165,7 +166,17 @@ fn head(
             in_parts: parallel,
         }
     });
+    let logits = capped(sizes, tape, logits);
     loss(sizes, tape, logits, names[1], what[1]);
+}
+
+/// The logits under their soft cap, if there is one.
+fn capped(sizes: &Sizes<'_>, tape: &mut AutogradTape, logits: TensorId) -> TensorId {
+    if sizes.m.args.final_logit_softcapping.is_none() {
+        return logits;
+    }
+    tape.at(Family::Output, GEMMA_2_OUTPUT_LAYER);
+    softcap::cap(tape, logits, sizes.width())
 }
 
 /// Cross-entropy over the vocabulary of all tensor-parallel ranks, kernel by kernel. MTP depths have that of Megatron, whatever

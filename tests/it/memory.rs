@@ -19,6 +19,7 @@ mod packed;
 mod pairs;
 mod ref_model;
 mod savings;
+mod softcap;
 mod stash;
 mod states;
 mod torch_fsdp2;

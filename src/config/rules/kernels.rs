@@ -1,14 +1,16 @@
 //! What the modules of a transformer implementation and the kernels of attention cannot do.
 
-use super::rule::FixValue::{Default, Off, On};
+use super::rule::FixValue::{Default, Number, Off, On};
 use super::rule::{Rule, Violation, rule, warning};
 use crate::config::choices::{AttentionBackend, Normalization, SoftmaxType, TransformerImpl};
 use crate::config::draft::Draft;
 use crate::config::fields::FieldId as F;
+use crate::config::packing::is_packed;
 
 pub(super) const RULES: &[Rule] = &[
     rule("local_impl", local_impl),
     rule("attention_backend", attention_backend),
+    rule("attn_logit_softcapping", capped_scores),
     rule("deterministic_mode", deterministic_loss),
     warning("deterministic_mode", deterministic_overlap),
     warning("tp_comm_overlap", tp_comm_overlap),
@@ -54,6 +56,22 @@ fn attention_backend(d: &Draft<'_>) -> Option<Violation> {
             backend.name()
         );
         Violation::error(&[F::attention_backend, field], message).fix(F::attention_backend, Default)
+    })
+}
+
+/// The attention that caps its scores takes neither packed samples nor parts of a sequence (`Gemma2DotProductAttention`).
+fn capped_scores(d: &Draft<'_>) -> Option<Violation> {
+    d.args.attn_logit_softcapping?;
+    let cap = F::attn_logit_softcapping;
+    if d.splits_sequences() {
+        let message = "attn_logit_softcapping excludes context parallelism";
+        let ranks = F::context_parallel_size;
+        let violation = Violation::error(&[cap, ranks], message);
+        return Some(violation.fix(ranks, Number(1)).fix(cap, Default));
+    }
+    is_packed(&d.args).then(|| {
+        let message = "attn_logit_softcapping excludes packed samples";
+        Violation::error(&[cap, F::sft, F::max_seqlen_per_dp_cp_rank], message).fix(cap, Default)
     })
 }
 

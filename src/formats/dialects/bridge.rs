@@ -42,6 +42,14 @@ const KEYS: &[(&str, KeyMeaning)] = &[
         "dataset.packed_sequence_specs.packed_sequence_size",
         Rule(KeyRule::PackLength),
     ),
+    (
+        "model.attn_logit_softcapping",
+        Field("attn_logit_softcapping"),
+    ),
+    (
+        "model.final_logit_softcapping",
+        Field("final_logit_softcapping"),
+    ),
     ("rng.seed", Field("seed")),
     ("model.deterministic_mode", Field("deterministic_mode")),
     (

@@ -1,7 +1,7 @@
 //! What the settings of a Megatron-Bridge configuration mean together. It writes down every field of its classes, also those
 //! that other fields switch off.
 
-use super::draft::{JobDraft, KeyValue};
+use super::draft::{JobDraft, KeyValue, python};
 use super::values::{truth, word};
 use crate::config::canonical::{is_on, meaning};
 use crate::config::field::Kind;
@@ -133,15 +133,16 @@ const CLASSES: &[(&str, &str)] = &[
     ),
 ];
 
-/// What the classes of some models build without a field that says so.
-const BUILT_BY_CLASS: &[(&str, FieldId)] = &[
-    ("Gemma2", FieldId::post_layernorm),
-    ("Gemma3", FieldId::post_layernorm),
-    ("OlMoE", FieldId::qk_layernorm_all_heads),
-    ("ExaoneMoe", FieldId::mtp_dense),
-    ("Qwen35VL", FieldId::attention_output_gate),
-    ("Step35", FieldId::mtp_dense),
-    ("Step37", FieldId::mtp_dense),
+/// What the classes of some models build without a field that says so, with values in Python.
+const BUILT_BY_CLASS: &[(&str, FieldId, &str)] = &[
+    ("Gemma2", FieldId::post_layernorm, "True"),
+    ("Gemma2", FieldId::final_logit_softcapping, "30.0"),
+    ("Gemma3", FieldId::post_layernorm, "True"),
+    ("OlMoE", FieldId::qk_layernorm_all_heads, "True"),
+    ("ExaoneMoe", FieldId::mtp_dense, "True"),
+    ("Qwen35VL", FieldId::attention_output_gate, "True"),
+    ("Step35", FieldId::mtp_dense, "True"),
+    ("Step37", FieldId::mtp_dense, "True"),
 ];
 
 /// Sets the fields that the model's class stands for.
@@ -152,11 +153,11 @@ fn built_by_class(draft: &mut JobDraft) {
     let class = word(&item.value);
     let name = class.rsplit('.').next().unwrap_or_default();
     let has_mtp = draft.number(FieldId::mtp_num_layers).unwrap_or_default() > 0;
-    for (part, id) in BUILT_BY_CLASS {
+    for (part, id, value) in BUILT_BY_CLASS {
         let is_said = draft.has(*id);
         if name.contains(part) && !is_said && (*id != FieldId::mtp_dense || has_mtp) {
             let note = "the class of the model builds it";
-            draft.set(&item, *id, Value::Bool(true), KeyStatus::Derived, note);
+            draft.set(&item, *id, python(value), KeyStatus::Derived, note);
         }
     }
     query_norm(draft, &item);

@@ -2,6 +2,7 @@
 
 use super::fp8::AttentionFp8;
 use super::heads::Heads;
+use super::softcap;
 use crate::config::choices::{CpCommType, OffloadModule, RecomputeModule, SoftmaxType};
 use crate::model::kernels::AttentionKernel;
 use crate::model::sizes::Sizes;
@@ -10,7 +11,8 @@ use crate::model::tensor::{Component, Factor, Shape, factor};
 use crate::model::tp;
 use crate::model::weights::Weights;
 use crate::source::{
-    ATTENTION_SINKS, CUDNN_ATTENTION, FLASH_ATTENTION, LOCAL_ATTENTION, UNFUSED_ATTENTION,
+    ATTENTION_SINKS, CUDNN_ATTENTION, FLASH_ATTENTION, GEMMA_2_ATTENTION, LOCAL_ATTENTION,
+    UNFUSED_ATTENTION,
 };
 
 /// What reaches core attention.
@@ -39,7 +41,9 @@ pub(crate) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape, inputs: &Inputs)
     let start = tape.here();
     let output = match sizes.kernels.attention {
         AttentionKernel::Fused | AttentionKernel::Flash => fused(sizes, tape, inputs),
-        AttentionKernel::Unfused | AttentionKernel::Local => unfused(sizes, tape, inputs),
+        AttentionKernel::Unfused | AttentionKernel::Local | AttentionKernel::SoftCapped => {
+            unfused(sizes, tape, inputs)
+        }
     };
     tape.offload(OffloadModule::CoreAttn, start);
     let mut keeps = inputs.reads.clone();
@@ -116,13 +120,14 @@ fn fused(sizes: &Sizes<'_>, tape: &mut AutogradTape, inputs: &Inputs) -> TensorI
 
 fn unfused(sizes: &Sizes<'_>, tape: &mut AutogradTape, inputs: &Inputs) -> TensorId {
     let (m, bytes) = (sizes.m, sizes.width());
-    let local = sizes.kernels.attention == AttentionKernel::Local;
+    let kernel = sizes.kernels.attention;
+    let local = kernel == AttentionKernel::Local;
     tape.at(
         Family::Attention,
-        if local {
-            LOCAL_ATTENTION
-        } else {
-            UNFUSED_ATTENTION
+        match kernel {
+            AttentionKernel::Local => LOCAL_ATTENTION,
+            AttentionKernel::SoftCapped => GEMMA_2_ATTENTION,
+            _ => UNFUSED_ATTENTION,
         },
     );
     // Packed samples are padded to the longest one (`convert_thd_to_bshd`).
@@ -162,12 +167,17 @@ fn unfused(sizes: &Sizes<'_>, tape: &mut AutogradTape, inputs: &Inputs) -> Tenso
     let probabilities = tape.tensor("attention probabilities", scores, bytes);
     let values = reads.last().copied().unwrap_or(probabilities);
     let mut used = probabilities;
+    let mut held = None;
     if let Some(raw) = raw {
         // The values are kept by the second product.
         let keys = saved.get(..2).unwrap_or(&saved);
         tape.op("query times key", &reads, &[raw]).saves(keys);
-        tape.op("softmax", &[raw], &[probabilities])
-            .saves(&[probabilities]);
+        if kernel == AttentionKernel::SoftCapped {
+            held = Some(softcap::softmax(sizes, tape, raw, probabilities, scores));
+        } else {
+            tape.op("softmax", &[raw], &[probabilities])
+                .saves(&[probabilities]);
+        }
     } else {
         let fp32 = tape.tensor_if(
             sizes.kernels.softmax_in_torch,
@@ -192,6 +202,7 @@ fn unfused(sizes: &Sizes<'_>, tape: &mut AutogradTape, inputs: &Inputs) -> Tenso
     let second = [used, values];
     tape.op("probability times value", &second, &[product])
         .saves(&second);
-    tape.op("transpose", &[product], &[output]);
+    tape.op("transpose", &[product], &[output])
+        .holds(held.as_slice());
     output
 }

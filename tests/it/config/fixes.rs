@@ -156,6 +156,8 @@ fn more_cases() -> Vec<(Json, Json)> {
         dense(json!({"fp4_format": "e2m1", "gpu": "h100-80gb"})),
         dense(json!({"fp4_param_gather": true})),
         dense(json!({"fp8_dot_product_attention": true})),
+        dense(json!({"attn_logit_softcapping": 50, "context_parallel_size": 2})),
+        dense(json!({"attn_logit_softcapping": 50, "sft": true})),
         dense(json!({"num_labels": 2, "untie_embeddings_and_output_weights": false})),
         hybrid(json!({"num_labels": 2, "untie_embeddings_and_output_weights": true})),
         dense(

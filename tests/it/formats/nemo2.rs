@@ -1,5 +1,6 @@
 //! Recipes of `NeMo` 2.
 
+use megatron_memory::config::canonical::{Meaning, meaning};
 use megatron_memory::config::check;
 use megatron_memory::config::fields::FieldId;
 use megatron_memory::formats::detect::{Format, detect};
@@ -300,4 +301,32 @@ fn classes_have_the_shapes_of_their_presets() {
             assert_eq!(found, wanted.to_string(), "{class} {id:?}");
         }
     }
+}
+
+#[test]
+fn attention_of_gemma_2_is_unfused_and_under_a_cap() {
+    let text = FILE.replace("Llama3Config8B", "Gemma2Config9B");
+    let read = |text: &str| import_function(text, Some(0)).import.state.setup.job;
+    let job = read(&text);
+    let found = |id| {
+        job.shared
+            .get(id)
+            .map(|value| value.to_string().replace('"', ""))
+    };
+    for (id, wanted) in [
+        (FieldId::attention_backend, "unfused"),
+        (FieldId::attn_logit_softcapping, "50"),
+        (FieldId::final_logit_softcapping, "30"),
+    ] {
+        assert_eq!(found(id).as_deref(), Some(wanted), "{id:?}");
+    }
+    assert_eq!(job.not_modelled, []);
+    // A recipe may take the caps off.
+    let uncapped = text.replace(
+        "conf.cross_entropy_loss_fusion = False",
+        "conf.attn_logit_softcapping = None",
+    );
+    let job = read(&uncapped);
+    let id = FieldId::attn_logit_softcapping;
+    assert_eq!(meaning(id, job.shared.get(id)), Meaning::Nothing);
 }

@@ -273,10 +273,6 @@ fn model(draft: &mut JobDraft, leaves: &[KeyValue]) {
             draft.set(item, id, python(value), KeyStatus::Derived, note);
         }
     }
-    if class.starts_with("Gemma2Config") {
-        let reason = "attention of NeMo's own for Gemma 2, which keeps its scores, is counted like a fused one";
-        draft.marks.push(NotModelled::new("model.config", reason));
-    }
 }
 
 /// The vocabulary of GPT-2's tokenizer, which data for pretraining has where the recipe gives no other one.

@@ -86,12 +86,16 @@ const GEMMA: Settings = &[
     ROPE,
     ("attention_backend", "flash"),
 ];
+/// Gemma 2 has attention of `NeMo`'s own, which keeps its scores.
 const GEMMA_2: Settings = &[
     DROPOUT_OFF[0],
     DROPOUT_OFF[1],
     BIAS_GELU,
     BIAS_DROPOUT,
     ROPE,
+    ("attention_backend", "unfused"),
+    ("attn_logit_softcapping", "50.0"),
+    ("final_logit_softcapping", "30.0"),
     ("gradient_accumulation_fusion", "False"),
     ("padded_vocab_size", "256000"),
 ];

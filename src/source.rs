@@ -2,8 +2,10 @@
 //! revision. Moving the pin is one edit here and a run of the oracle tests.
 
 mod citation;
+mod frameworks;
 
 pub use citation::{Origin, Source};
+pub use frameworks::*;
 
 /// The Megatron-LM commit that every Megatron-LM source is read at (2026-08-22).
 pub const MEGATRON_LM_REVISION: &str = "d98e8a64ddf34856e74b24714e3bedb2f5a39553";
@@ -240,16 +242,6 @@ pub const LOCAL_ATTENTION: Source = Source::megatron(
     "megatron/core/transformer/dot_product_attention.py",
     "DotProductAttention.forward",
 );
-/// Attention of NeMo 2 for Gemma 2.
-pub const GEMMA_2_ATTENTION: Source = Source::page(
-    "https://github.com/NVIDIA/NeMo/blob/8cfedd7203/nemo/collections/llm/gpt/model/gemma2.py",
-    "Gemma2DotProductAttention.forward",
-);
-/// The output layer of NeMo 2 and of Megatron-Bridge for Gemma 2.
-pub const GEMMA_2_OUTPUT_LAYER: Source = Source::page(
-    "https://github.com/NVIDIA/NeMo/blob/8cfedd7203/nemo/collections/llm/gpt/model/gemma2.py",
-    "Gemma2OutputLayer.forward",
-);
 /// Rotary embedding.
 pub const ROTARY: Source = Source::megatron(
     "megatron/core/models/common/embeddings/rope_utils.py",
@@ -307,46 +299,6 @@ pub const FUSED_CROSS_ENTROPY_RUNS: Source = Source::megatron(
 pub const TE_CROSS_ENTROPY: Source = Source::transformer_engine(
     "transformer_engine/pytorch/cross_entropy.py",
     "CrossEntropyFunction",
-);
-/// NeMo-RL's log-probabilities of tokens.
-pub const NEMO_RL_LOGPROBS: Source = Source::page(
-    "https://github.com/NVIDIA-NeMo/RL/blob/7ea279abfb/nemo_rl/distributed/model_utils.py",
-    "DistributedLogprob",
-);
-/// The same, some tokens at a time.
-pub const NEMO_RL_CHUNKED_LOGPROBS: Source = Source::page(
-    "https://github.com/NVIDIA-NeMo/RL/blob/7ea279abfb/nemo_rl/distributed/model_utils.py",
-    "ChunkedDistributedLogprob",
-);
-/// verl's output layer and log-probabilities in one.
-pub const VERL_FUSED_LOGPROBS: Source = Source::page(
-    "https://github.com/verl-project/verl/blob/1dda039b9c/verl/utils/kernel/kernels.py",
-    "efficient_entropy_forward, efficient_entropy_backward",
-);
-/// The reference model of ms-swift's reinforcement learning.
-pub const SWIFT_REF_MODELS: Source = Source::page(
-    "https://github.com/modelscope/ms-swift/blob/3602360a56/swift/megatron/trainers/rlhf_mixin.py",
-    "MegatronRLHFTrainer.prepare_model",
-);
-/// The output layer of sequence classification, as ms-swift's models have it.
-pub const LABEL_LAYER: Source = Source::page(
-    "https://github.com/modelscope/mcore-bridge/blob/f020e479a2/src/mcore_bridge/model/gpt_model.py",
-    "OutputLayerLinear, GPTModel._postprocess",
-);
-/// The copy of it that is trained beside adapters.
-pub const LABEL_LAYER_COPY: Source = Source::page(
-    "https://github.com/modelscope/ms-swift/blob/3602360a56/swift/megatron/utils/utils.py",
-    "get_modules_to_save",
-);
-/// The loss of sequence classification.
-pub const LABEL_LOSS: Source = Source::page(
-    "https://github.com/modelscope/ms-swift/blob/3602360a56/swift/megatron/trainers/trainer.py",
-    "MegatronTrainer.seq_cls_loss_func",
-);
-/// `ChatLearn`'s log-probabilities and entropies.
-pub const CHATLEARN_LOSSES: Source = Source::page(
-    "https://github.com/alibaba/ChatLearn/blob/b7af31a972/chatlearn/algorithm/grpo_utils/megatron_utils/train_helper.py",
-    "_compute_all_losses, _VocabParallelEntropy",
 );
 /// The attention mask that the data loader hands to a rank.
 pub const ATTENTION_MASK: Source =

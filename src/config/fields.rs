@@ -363,6 +363,8 @@ fields! {
     frozen: bool = Field::flag(false).at(Optimizer, All, "frozen", "Frozen").own().also(&["freeze"]);
     /// The weights of a frozen copy of the model stay on the GPUs beside it: the reference model of reinforcement learning, as verl (ref) and ms-swift (ref_models) have it unless it is offloaded.
     ref_model: bool = Field::flag(false).at(Optimizer, All, "refmodel", "Reference model").own().also(&["reference policy", "ref_models"]);
+    /// A critic stays on the GPUs beside the trained model, as PPO in verl has it unless it is offloaded: a model like it with one value for each token in place of logits, and with gradients and optimizer states of its own. Both are trained in turn, and the passes of the trained model are the heavier ones.
+    critic: bool = Field::flag(false).at(Optimizer, All, "critic", "Critic").own().also(&["PPO", "value model", "adv_estimator"]);
 
     // Kernels
     /// Whose modules build the layers.

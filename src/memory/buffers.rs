@@ -1,6 +1,7 @@
 //! Buffers: memory besides model states that stays for the whole run, such as padding, workspaces, tables, dummy weight
 //! gradients and fp8 copies.
 
+mod critic;
 mod fp8;
 pub(crate) mod graphs;
 mod memory_buffer;
@@ -22,11 +23,13 @@ use crate::model::sizes::Sizes;
 use crate::model::tape::block;
 use crate::model::tensor::{Component, ParamTensor, Shape, Sharding, factor};
 use crate::model::{Architecture, PartCounts, trained};
+use crate::parallel::stages::Chunk;
 use crate::source::{
     BUFFER_LAYOUT, CUBLAS_WORKSPACE, DRAINED_WGRAD, DUMMY_WGRAD, FSDP_BUFFERS, MEMORY_BUFFER,
-    ROPE_TABLE, SPLIT_BLOCKS, Source, TE_CUBLAS_WORKSPACE,
+    ROPE_TABLE, SPLIT_BLOCKS, Source, TE_CUBLAS_WORKSPACE, VERL_CRITIC,
 };
 use crate::units::multiply;
+use critic::Critic;
 use padding::PartPadding;
 pub(crate) use padding::{Padding, embedding_on_two_stages, unsplit};
 
@@ -108,6 +111,8 @@ pub(crate) struct Site<'a> {
     pub(crate) rules: &'a StateRules,
     /// Whether it has the output layer of a language model.
     pub(crate) output: bool,
+    /// The chunks that it runs.
+    pub(crate) chunks: &'a [Chunk],
     /// The parts of each chunk.
     pub(crate) parts: Vec<PartCounts>,
     pub(crate) architecture: &'a Architecture,
@@ -139,6 +144,7 @@ pub(crate) struct BufferRules {
     linears: Vec<Vec<(u64, u64)>>,
     fp8: Vec<fp8::Part>,
     ref_model: Vec<u64>,
+    critic: Option<Critic>,
     /// KiB of PyTorch's and of Transformer Engine's workspace.
     workspaces: (u64, u64),
 }
@@ -153,6 +159,7 @@ impl BufferRules {
             linears: parts().map(|part| linears(m, &part.parameters)).collect(),
             fp8: parts().map(|part| fp8::Part::new(m, part)).collect(),
             ref_model: parts().map(|part| ref_model::bytes(m, part)).collect(),
+            critic: Critic::of(m),
             workspaces: workspaces_kib(m),
         }
     }
@@ -227,6 +234,17 @@ impl BufferRules {
         }
         fp8::buffers(&self.fp8, site, &mut out);
         ref_model::buffers(&self.ref_model, site, &mut out);
+        if let Some(critic) = &self.critic {
+            let what = "weights, gradients and optimizer states of the critic";
+            let shape = (sum, site.sizes.width());
+            out.add(
+                BufferKind::Tensor,
+                what,
+                shape,
+                critic.bytes(site),
+                VERL_CRITIC,
+            );
+        }
         shared(&site.sizes, output, moe, &mut out);
         out.0
     }

@@ -201,6 +201,7 @@ impl<'a> Stages<'a> {
             sizes: *self.tapes.sizes(),
             rules: &self.rules,
             output: self.has_output(pp_rank),
+            chunks: self.m.stages.rank(pp_rank),
             torch_fsdp2: self.torch_fsdp2.as_ref().map(|fsdp| fsdp.stage(&parts)),
             parts,
             architecture: self.architecture,

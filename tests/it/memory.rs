@@ -3,6 +3,7 @@
 mod activations;
 mod adapters;
 mod clamp;
+mod critic;
 mod delayed_wgrad;
 mod dispatch;
 mod fp8;

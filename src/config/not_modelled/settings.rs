@@ -11,7 +11,8 @@ pub(crate) fn marks(given: &[NotModelled], modules: &[Module]) -> Vec<NotModelle
     let reasons = modules.iter().filter_map(local_graphs);
     let graphs = reasons.map(|reason| NotModelled::new("cuda_graph_impl", reason));
     let offloaded = modules.iter().filter_map(offloaded_states);
-    let of_settings = graphs.chain(offloaded);
+    let critics = modules.iter().filter_map(critic);
+    let of_settings = graphs.chain(offloaded).chain(critics);
     let marks: Vec<_> = given.iter().cloned().chain(of_settings).collect();
     canonical(&marks)
 }
@@ -25,6 +26,15 @@ fn offloaded_states(m: &Module) -> Option<NotModelled> {
     let reason = "optimizer states that move between the host and the GPU within CUDA graphs";
     let key = "offload_optimizer_states";
     (m.args.offload_optimizer_states && within).then(|| NotModelled::new(key, reason))
+}
+
+/// The critic is counted as a model that is trained in the same way, without FSDP.
+fn critic(m: &Module) -> Option<NotModelled> {
+    let a = &m.args;
+    let is_other = m.is_frozen() || m.mtp_num_layers > 0;
+    let is_split = a.use_megatron_fsdp || a.use_torch_fsdp2;
+    let reason = "a critic beside adapters, MTP depths or FSDP";
+    (a.critic && (is_other || is_split)).then(|| NotModelled::new("critic", reason))
 }
 
 /// What of `cuda_graph_impl local` is not modelled together with the other settings of a module.

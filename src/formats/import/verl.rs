@@ -1,5 +1,7 @@
 //! The other models of verl's reinforcement learning that stay on the GPUs of the actor while it is trained.
 
+use std::collections::BTreeMap;
+
 use super::draft::{JobDraft, KeyValue};
 use super::values::{int, truth, word};
 use crate::config::fields::FieldId;
@@ -20,7 +22,7 @@ const SIZES: [&str; 6] = [
     "expert_tensor_parallel_size",
 ];
 
-/// Counts the reference model, and marks the critic, once the adapters were read.
+/// Counts the reference model and the critic, once the adapters were read.
 pub(super) fn settle(draft: &mut JobDraft, leaves: &[KeyValue]) {
     reference(draft, leaves);
     critic(draft, leaves);
@@ -75,13 +77,8 @@ fn reference(draft: &mut JobDraft, leaves: &[KeyValue]) {
         let reason = "a reference model with parallel sizes or layers of its own is not counted";
         return mark(draft, item, reason);
     }
-    let id = FieldId::ref_model;
-    draft.settings.set(id, Value::Bool(true));
-    let mut rows = draft.report.iter_mut();
-    if let Some(row) = rows.find(|row| row.key == item.key) {
-        (row.status, row.field) = (KeyStatus::Derived, Some(id));
-        row.note = "the reference model stays beside the actor".into();
-    }
+    let note = "the reference model stays beside the actor";
+    count(draft, item, FieldId::ref_model, note);
 }
 
 /// The critic is trained on the same GPUs (`need_critic`, and `global_pool` for every role).
@@ -100,8 +97,70 @@ fn critic(draft: &mut JobDraft, leaves: &[KeyValue]) {
     if parts.iter().all(|part| *part == Some(true)) {
         return;
     }
+    let stays = parts.iter().all(|part| *part != Some(true));
+    if stays && is_like_actor(leaves) && !draft.has(FieldId::peft_type) {
+        let note = "the critic stays beside the actor";
+        return count(draft, item, FieldId::critic, note);
+    }
     let reason = "the critic's weights, gradients and optimizer states stay on the same GPUs";
     mark(draft, item, reason);
+}
+
+/// Whether the critic is the actor's model with the same parallel sizes and the same optimizer, and has no larger micro batches.
+fn is_like_actor(leaves: &[KeyValue]) -> bool {
+    let path = |model: &str| find(leaves, &format!("{model}.path")).map(|item| word(&item.value));
+    let model = path("critic.model");
+    let same_model = model.is_some() && model == path("actor_rollout_ref.model");
+    let pairs = [
+        ("critic.megatron", ACTOR),
+        (
+            "critic.optim.override_optimizer_config",
+            "actor_rollout_ref.actor.optim.override_optimizer_config",
+        ),
+    ];
+    let others = ["override_config", "lora", "mtp"];
+    let changes = leaves.iter().any(|item| {
+        let of_model = item.key.strip_prefix("critic.model.");
+        of_model.is_some_and(|key| others.iter().any(|other| key.starts_with(other)))
+    });
+    let number = |key: &str| find(leaves, key).and_then(int);
+    let of_actor = |key: &str| format!("actor_rollout_ref.actor.{key}");
+    let dynamic = is_on(leaves, "critic.use_dynamic_bsz");
+    let dynamic = dynamic.or_else(|| is_on(leaves, &of_actor("use_dynamic_bsz")));
+    let (key, defaults) = if dynamic == Some(true) {
+        ("ppo_max_token_len_per_gpu", [Some(32_768), Some(16_384)])
+    } else {
+        ("ppo_micro_batch_size_per_gpu", [None, None])
+    };
+    let [critic, actor] = defaults;
+    let critic = number(&format!("critic.{key}")).or(critic);
+    let actor = number(&of_actor(key)).or(actor);
+    let no_larger = critic
+        .zip(actor)
+        .is_some_and(|(critic, actor)| critic <= actor);
+    let same = pairs
+        .into_iter()
+        .all(|(critic, actor)| settings(leaves, critic) == settings(leaves, actor));
+    same_model && !changes && no_larger && same
+}
+
+/// The settings below a key that change memory while a model is trained, in the order of their keys; the last value counts.
+fn settings<'a>(leaves: &'a [KeyValue], key: &str) -> BTreeMap<&'a str, String> {
+    let below = leaves.iter().filter_map(|item| {
+        let rest = item.key.strip_prefix(key)?.strip_prefix('.')?;
+        (!rest.ends_with("_offload")).then(|| (rest, word(&item.value)))
+    });
+    below.collect()
+}
+
+/// Turns a field on by a key that has a row in the report.
+fn count(draft: &mut JobDraft, item: &KeyValue, id: FieldId, note: &'static str) {
+    draft.settings.set(id, Value::Bool(true));
+    let mut rows = draft.report.iter_mut();
+    if let Some(row) = rows.find(|row| row.key == item.key) {
+        (row.status, row.field) = (KeyStatus::Derived, Some(id));
+        row.note = note.into();
+    }
 }
 
 /// Marks a job by a key that has a row in the report.

@@ -167,8 +167,12 @@ fn swift_generates_samples_of_prompt_and_response() {
 }
 
 fn has_reference(import: &Import) -> bool {
-    let value = import.state.setup.job.shared.get(FieldId::ref_model);
-    meaning(FieldId::ref_model, value) == Meaning::Is(Parsed::Flag(true))
+    is_on(import, FieldId::ref_model)
+}
+
+fn is_on(import: &Import, id: FieldId) -> bool {
+    let value = import.state.setup.job.shared.get(id);
+    meaning(id, value) == Meaning::Is(Parsed::Flag(true))
 }
 
 #[test]
@@ -223,6 +227,38 @@ fn verl_keeps_its_other_models_unless_they_are_offloaded() {
         let import = job(rest);
         assert_eq!(has_reference(&import), reference, "{rest}");
         assert_eq!(keys(&import), marks, "{rest}");
+    }
+}
+
+#[test]
+fn a_critic_like_the_actor_is_counted() {
+    let alike = "critic.enable=True critic.model.path=/models/some-7b critic.ppo_micro_batch_size_per_gpu=2 \
+        critic.megatron.tensor_model_parallel_size=4 critic.megatron.pipeline_model_parallel_size=2 \
+        +critic.optim.override_optimizer_config.optimizer_offload_fraction=0.5";
+    let job = |rest: &str| read(&VERL.replace("    trainer.total_epochs=1 $@", rest));
+    let like = job(alike);
+    assert!(is_on(&like, FieldId::critic));
+    assert_eq!(like.state.setup.job.not_modelled, []);
+    assert_eq!(status(&like, "critic.enable"), KeyStatus::Derived);
+    for (of_actor, other) in [
+        ("some-7b", "other-13b"),
+        ("parallel_size=4", "parallel_size=2"),
+        ("per_gpu=2", "per_gpu=4"),
+        ("fraction=0.5", "fraction=1.0"),
+        (
+            "critic.enable=True",
+            "critic.enable=True critic.megatron.param_offload=True",
+        ),
+        (
+            "critic.enable=True",
+            "critic.enable=True critic.model.lora.rank=16",
+        ),
+    ] {
+        let unlike = job(&alike.replace(of_actor, other));
+        assert!(!is_on(&unlike, FieldId::critic), "{other}");
+        let marks = &unlike.state.setup.job.not_modelled;
+        let keys: Vec<&str> = marks.iter().map(|mark| mark.key.as_str()).collect();
+        assert_eq!(keys, ["critic.enable"], "{other}");
     }
 }
 

@@ -1,0 +1,59 @@
+//! Sources in frameworks around Megatron, each at the commit in its address.
+
+use super::Source;
+
+/// Attention of `NeMo` 2 for Gemma 2.
+pub const GEMMA_2_ATTENTION: Source = Source::page(
+    "https://github.com/NVIDIA/NeMo/blob/8cfedd7203/nemo/collections/llm/gpt/model/gemma2.py",
+    "Gemma2DotProductAttention.forward",
+);
+/// The output layer of `NeMo` 2 and of Megatron-Bridge for Gemma 2.
+pub const GEMMA_2_OUTPUT_LAYER: Source = Source::page(
+    "https://github.com/NVIDIA/NeMo/blob/8cfedd7203/nemo/collections/llm/gpt/model/gemma2.py",
+    "Gemma2OutputLayer.forward",
+);
+/// NeMo-RL's log-probabilities of tokens.
+pub const NEMO_RL_LOGPROBS: Source = Source::page(
+    "https://github.com/NVIDIA-NeMo/RL/blob/7ea279abfb/nemo_rl/distributed/model_utils.py",
+    "DistributedLogprob",
+);
+/// The same, some tokens at a time.
+pub const NEMO_RL_CHUNKED_LOGPROBS: Source = Source::page(
+    "https://github.com/NVIDIA-NeMo/RL/blob/7ea279abfb/nemo_rl/distributed/model_utils.py",
+    "ChunkedDistributedLogprob",
+);
+/// verl's output layer and log-probabilities in one.
+pub const VERL_FUSED_LOGPROBS: Source = Source::page(
+    "https://github.com/verl-project/verl/blob/1dda039b9c/verl/utils/kernel/kernels.py",
+    "efficient_entropy_forward, efficient_entropy_backward",
+);
+/// The reference model of ms-swift's reinforcement learning.
+pub const SWIFT_REF_MODELS: Source = Source::page(
+    "https://github.com/modelscope/ms-swift/blob/3602360a56/swift/megatron/trainers/rlhf_mixin.py",
+    "MegatronRLHFTrainer.prepare_model",
+);
+/// The output layer of sequence classification, as ms-swift's models have it.
+pub const LABEL_LAYER: Source = Source::page(
+    "https://github.com/modelscope/mcore-bridge/blob/f020e479a2/src/mcore_bridge/model/gpt_model.py",
+    "OutputLayerLinear, GPTModel._postprocess",
+);
+/// The copy of it that is trained beside adapters.
+pub const LABEL_LAYER_COPY: Source = Source::page(
+    "https://github.com/modelscope/ms-swift/blob/3602360a56/swift/megatron/utils/utils.py",
+    "get_modules_to_save",
+);
+/// The loss of sequence classification.
+pub const LABEL_LOSS: Source = Source::page(
+    "https://github.com/modelscope/ms-swift/blob/3602360a56/swift/megatron/trainers/trainer.py",
+    "MegatronTrainer.seq_cls_loss_func",
+);
+/// The critic of verl's PPO.
+pub const VERL_CRITIC: Source = Source::page(
+    "https://github.com/verl-project/verl/blob/1dda039b9c/verl/workers/engine/megatron/transformer_impl.py",
+    "MegatronEngineWithValueHead",
+);
+/// `ChatLearn`'s log-probabilities and entropies.
+pub const CHATLEARN_LOSSES: Source = Source::page(
+    "https://github.com/alibaba/ChatLearn/blob/b7af31a972/chatlearn/algorithm/grpo_utils/megatron_utils/train_helper.py",
+    "_compute_all_losses, _VocabParallelEntropy",
+);

@@ -18,6 +18,7 @@ pub mod mlp;
 pub mod moe;
 pub mod mtp;
 pub mod norm;
+mod parallel_layer;
 pub mod projector;
 pub mod quantization;
 pub mod shared_expert;
@@ -70,6 +71,24 @@ pub(crate) fn build_layer(
     let adapters = spec.adapters.map(|adapters| adapters.modules);
     let sizes = &sizes.with_adapters(adapters.unwrap_or_default());
     let first = tape.parameters.len();
+    let output = if sizes.m.args.parallel_attention {
+        parallel_layer::build(sizes, tape, x)
+    } else {
+        build_halves(sizes, tape, spec, x)
+    };
+    if let Some(parameters) = tape.parameters.get_mut(first..) {
+        parameters.sort_by_key(|p| (p.component, p.is_named("bias")));
+    }
+    output
+}
+
+/// A mixer and an MLP, each of which reads the residual stream and is added to it.
+fn build_halves(
+    sizes: &Sizes<'_>,
+    tape: &mut AutogradTape,
+    spec: LayerSpec,
+    x: TensorId,
+) -> TensorId {
     tape.capture = Capture::of(sizes.m, spec);
     tape.reaches(Point::Start);
     let mixed = spec.mixer.map(|mixer| match mixer {
@@ -89,9 +108,6 @@ pub(crate) fn build_layer(
     });
     let output = residual_add(sizes, tape, ("mlp_bda", "ls2"), mlp, middle);
     tape.reaches(Point::Layer);
-    if let Some(parameters) = tape.parameters.get_mut(first..) {
-        parameters.sort_by_key(|p| (p.component, p.is_named("bias")));
-    }
     output
 }
 

@@ -614,6 +614,8 @@ fields! {
     // Norms and MTP
     /// A second norm after attention and after a dense MLP, before their output is added to the residual stream. Megatron-Bridge builds Gemma 2 and 3 so.
     post_layernorm: bool = Field::flag(false).at(Model, All, "postln", "Norms after attention and MLP").own().also(&["sandwich norm"]);
+    /// Attention and the MLP of a layer read the same normed input, and both are added to the residual stream at once. NeMo 1 builds Falcon 7B so.
+    parallel_attention: bool = Field::flag(false).at(Model, All, "parattn", "Attention beside the MLP").own().also(&["parallel residual", "Falcon"]);
     /// The layer of an MTP depth has a dense MLP although the last layer of the model has experts. Megatron-Bridge builds K-EXAONE and Step-3.5 so.
     mtp_dense: bool = Field::flag(false).at(Model, All, "mtpdense", "MTP layers without experts").own().relevant_if(MtpDepths);
     /// Soft cap on the scores of attention, as Gemma 2 has one. NeMo 2 has attention of its own for it, which keeps scores and probabilities: that goes with attention_backend unfused. The other kernels keep what they keep without a cap, as FlexAttention in Megatron-Bridge does. The value changes no sizes.

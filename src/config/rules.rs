@@ -21,6 +21,7 @@ mod op_fuser;
 mod optimizer;
 mod overlap;
 mod packing;
+mod parallel_attention;
 mod parallelism;
 mod placement;
 mod recompute;
@@ -39,10 +40,11 @@ use super::draft::Draft;
 use super::problem::{Problem, Severity};
 
 /// Every rule, in the order in which its problems are shown.
-const TABLES: [&[Rule]; 26] = [
+const TABLES: [&[Rule]; 27] = [
     hybrid::RULES,
     model::RULES,
     labels::RULES,
+    parallel_attention::RULES,
     linear_attention::RULES,
     sparse_attention::RULES,
     kernels::RULES,

@@ -8,7 +8,7 @@ mod softcap;
 use self::core::Inputs;
 use self::heads::Heads;
 use super::kernels::{AttentionKernel, NormKernel, rotary};
-use super::linear::{Linear, norm_column, row};
+use super::linear::{Linear, column, norm_column, row};
 use super::sizes::Sizes;
 use super::tape::{AutogradTape, Family, TensorId};
 use super::tensor::{Component, Factor, Shape, factor};
@@ -74,8 +74,7 @@ pub(crate) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape, input: TensorId)
         bias: has_bias
             .then(|| biases.split("self_attention.linear_qkv.bias", &[weight_heads, head], 1)),
     };
-    let first = norm_column(sizes, tape, norm::input(m), &linear, hidden(m));
-    let normed = (!sizes.kernels.norm_in_linear).then_some((start, first));
+    let normed = after_norm(sizes, tape, &linear);
 
     tape.at(Family::Attention, SELF_ATTENTION);
     let mut q = None;
@@ -135,6 +134,23 @@ pub(crate) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape, input: TensorId)
         normed,
         input,
     )
+}
+
+/// `linear_qkv` with the norm before it, which a layer with its MLP beside attention has run already. Returns the operation of the
+/// norm and its output, where it is one of its own.
+fn after_norm(
+    sizes: &Sizes<'_>,
+    tape: &mut AutogradTape,
+    linear: &Linear,
+) -> Option<(usize, TensorId)> {
+    let m = sizes.m;
+    if m.args.parallel_attention {
+        column(sizes, tape, linear);
+        return None;
+    }
+    let start = tape.here();
+    let output = norm_column(sizes, tape, norm::input(m), linear, hidden(m));
+    (!sizes.kernels.norm_in_linear).then_some((start, output))
 }
 
 /// Multiplies the output of attention by the sigmoid of its gate, which is copied out of the projection.

@@ -1,6 +1,6 @@
 //! The dense MLP, gated or not.
 
-use super::linear::{Linear, norm_column, row, shape_of};
+use super::linear::{Linear, column, norm_column, row, shape_of};
 use super::sizes::Sizes;
 use super::tape::{AutogradTape, Family, TensorId};
 use super::tensor::{Component, Factor, Shape, factor};
@@ -44,7 +44,13 @@ pub(crate) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape, x: TensorId) -> 
         weight: weights.split("mlp.linear_fc1.weight", &[fc1, hidden(m)], 2),
         bias: has_bias.then(|| biases.split("mlp.linear_fc1.bias", &[fc1], 1)),
     };
-    let normed = norm_column(sizes, tape, norm::pre_mlp(m), &linear, hidden(m));
+    let beside_attention = m.args.parallel_attention;
+    let normed = if beside_attention {
+        column(sizes, tape, &linear);
+        x
+    } else {
+        norm_column(sizes, tape, norm::pre_mlp(m), &linear, hidden(m))
+    };
     tape.at(Family::Mlp, BIAS_ACTIVATION);
     let activated = tape.tensor(
         "output of the activation function",
@@ -70,7 +76,7 @@ pub(crate) fn build(sizes: &Sizes<'_>, tape: &mut AutogradTape, x: TensorId) -> 
     );
     let output = norm::after_branch(sizes, tape, norm::POST_MLP, output);
     tape.computes_weight_gradients(start);
-    if sizes.kernels.norm_in_linear {
+    if sizes.kernels.norm_in_linear || beside_attention {
         tape.section(Some(RecomputeModule::Mlp), start, &[x]);
     } else {
         tape.section(Some(RecomputeModule::Mlp), start + 1, &[normed]);

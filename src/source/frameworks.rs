@@ -12,6 +12,11 @@ pub const GEMMA_2_OUTPUT_LAYER: Source = Source::page(
     "https://github.com/NVIDIA/NeMo/blob/8cfedd7203/nemo/collections/llm/gpt/model/gemma2.py",
     "Gemma2OutputLayer.forward",
 );
+/// `NeMo` 1's layers of Falcon.
+pub const FALCON_LAYER: Source = Source::page(
+    "https://github.com/NVIDIA/NeMo/blob/8cfedd7203462cb251a914e700e5605444277561/nemo/collections/nlp/models/language_modeling/megatron/falcon/falcon_decoder_layer.py",
+    "FalconTransformerLayer",
+);
 /// NeMo-RL's log-probabilities of tokens.
 pub const NEMO_RL_LOGPROBS: Source = Source::page(
     "https://github.com/NVIDIA-NeMo/RL/blob/7ea279abfb/nemo_rl/distributed/model_utils.py",

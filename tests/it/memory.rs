@@ -18,6 +18,7 @@ mod mamba;
 mod offload;
 mod packed;
 mod pairs;
+mod parallel_layer;
 mod ref_model;
 mod savings;
 mod softcap;

@@ -133,6 +133,7 @@ fn more_cases() -> Vec<(Json, Json)> {
             json!({"use_transformer_engine_op_fuser": true, "moe_grouped_gemm": true, "swiglu": true,
             "fine_grained_activation_offloading": true, "offload_modules": ["moe_act"]}),
         ),
+        experts(json!({"parallel_attention": true})),
         experts(json!({"moe_expert_rank_capacity_factor": 1.5})),
         experts(
             json!({"moe_expert_rank_capacity_factor": 1.5, "moe_flex_dispatcher_backend": "ncclep"}),

@@ -257,6 +257,30 @@ fn nemo_has_its_own_words_for_megatrons_arguments() {
     }
 }
 
+/// The name of the model chooses the layers: others do not know these two keys.
+#[test]
+fn attention_stands_beside_the_mlp_in_nemos_falcon() {
+    let falcon = |name: &str, norms: bool| {
+        let keys = format!(
+            "  mcore_gpt: true\n  name: {name}\n  mcore_customization_config:\n    new_decoder_architecture: {norms}\n    \
+             parallel_attention: true\n"
+        );
+        read(&NEMO.replace("  mcore_gpt: true\n", &keys), None)
+    };
+    for (name, norms, beside, marks) in [
+        ("megatron_falcon_gpt", false, true, 0),
+        ("megatron_falcon_gpt", true, true, 1),
+        ("te_gpt", false, false, 0),
+    ] {
+        let import = falcon(name, norms);
+        let job = &import.import.state.setup.job;
+        let is_set = job.shared.get(FieldId::parallel_attention) == Some(&Value::Bool(true));
+        assert_eq!(is_set, beside, "{name}");
+        assert_eq!(job.not_modelled.len(), marks, "{:?}", job.not_modelled);
+        assert_eq!(unknown(&import), Vec::<&str>::new());
+    }
+}
+
 #[test]
 fn nemo_rl_adds_the_file_that_a_configuration_changes() {
     let text = "defaults: ../../grpo_math_1B.yaml\npolicy:\n  model_name: meta-llama/Llama-3.1-8B\n  train_micro_batch_size: 2\n  \

@@ -44,7 +44,6 @@ pub(super) const LAYOUT: Layout = Layout {
         "model.ub_tp_comm_overlap_cfg",
     ],
     refused: &[
-        ("model.name=megatron_falcon_gpt", FALCON),
         ("model.encoder", ENCODER_DECODER),
         ("model.mcore_t5", ENCODER_DECODER),
         ("model.share_token_embeddings", ENCODER_DECODER),
@@ -62,7 +61,6 @@ pub(super) const LAYOUT: Layout = Layout {
     model: "",
 };
 
-const FALCON: &str = "a NeMo 1 configuration of Falcon, whose attention and MLP run side by side";
 const ENCODER_DECODER: &str = "a NeMo 1 configuration of a model with an encoder and a decoder";
 
 /// Names that Megatron-LM does not have, or has with another meaning. Names whose values have to be converted are in
@@ -151,7 +149,7 @@ const IRRELEVANT: &[&str] = &[
     "log_every_n_steps",
     "log_mode",
     "name",
-    // The layers of `name` decide these two.
+    // The layers of other models do not know these two.
     "new_decoder_architecture",
     "parallel_attention",
     "reset_lr",

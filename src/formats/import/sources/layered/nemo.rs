@@ -63,6 +63,14 @@ pub(super) fn special(
             }
             return !full;
         }
+        "parallel_attention" if is_falcon(leaves) => {
+            let id = FieldId::parallel_attention;
+            draft.set(item, id, item.value.clone(), KeyStatus::Mapped, "");
+        }
+        "new_decoder_architecture" if is_falcon(leaves) && truth(&item.value) == Some(true) => {
+            let reason = "attention and the MLP stand side by side behind a norm for each";
+            draft.not_modelled(item, MemoryEffect::More, reason);
+        }
         "cpu_offloading_num_layers" | "cpu_offloading_activations" | "cpu_offloading_weights"
             if !switched("model.cpu_offloading") =>
         {
@@ -84,6 +92,11 @@ pub(super) fn special(
         _ => return false,
     }
     true
+}
+
+/// Whether layers are those of Falcon (`get_specs`).
+fn is_falcon(leaves: &[KeyValue]) -> bool {
+    find(leaves, "model.name").is_some_and(|item| shown(&item.value) == "megatron_falcon_gpt")
 }
 
 /// PyTorch Lightning's precision of the trainer.

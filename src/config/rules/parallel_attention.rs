@@ -1,0 +1,54 @@
+//! Layers whose attention and MLP stand side by side: only those of `NeMo` 1's Falcon are known.
+
+use super::rule::FixValue::{Default, Name, Off};
+use super::rule::{FixValue, Rule, Violation, rule};
+use crate::config::choices::{AdapterType, CudaGraphImpl, RecomputeModule};
+use crate::config::draft::Draft;
+use crate::config::fields::FieldId as F;
+
+pub(super) const RULES: &[Rule] = &[rule("parallel_attention", knows_layers)];
+
+/// `FalconTransformerLayer` has softmax attention and a dense MLP, and drops the biases of their last linear layers.
+fn knows_layers(d: &Draft<'_>) -> Option<Violation> {
+    let a = &d.args;
+    if !a.parallel_attention {
+        return None;
+    }
+    let excluded: [(bool, F, FixValue); 11] = [
+        (d.has_experts(), F::num_experts, Default),
+        (a.multi_latent_attention, F::multi_latent_attention, Off),
+        (
+            a.experimental_attention_variant.is_some(),
+            F::experimental_attention_variant,
+            Default,
+        ),
+        (d.hybrid.is_some(), F::hybrid_layer_pattern, Default),
+        (d.mtp_num_layers > 0, F::mtp_num_layers, Default),
+        (a.add_bias_linear, F::add_bias_linear, Off),
+        (a.post_layernorm, F::post_layernorm, Off),
+        (a.peft_type != AdapterType::None, F::peft_type, Default),
+        (
+            a.fine_grained_activation_offloading,
+            F::fine_grained_activation_offloading,
+            Off,
+        ),
+        (
+            a.cuda_graph_impl != CudaGraphImpl::None,
+            F::cuda_graph_impl,
+            Name("none"),
+        ),
+        (
+            d.recomputes(RecomputeModule::Layernorm),
+            F::recompute_modules,
+            Default,
+        ),
+    ];
+    let mut broken = excluded.into_iter().filter(|(is_set, ..)| *is_set);
+    let (_, field, fix) = broken.next()?;
+    let message = format!(
+        "parallel_attention is not known with {}: Falcon's layers have softmax attention beside a dense MLP, without biases",
+        field.field().name
+    );
+    let violation = Violation::error(&[F::parallel_attention, field], message);
+    Some(violation.fix(field, fix).fix(F::parallel_attention, Off))
+}

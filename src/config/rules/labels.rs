@@ -65,7 +65,7 @@ fn excludes_settings_of_the_output_layer(d: &Draft<'_>) -> Option<Violation> {
     ];
     let (field, _) = set.into_iter().find(|(_, on)| *on)?;
     let message = format!(
-        "num_labels excludes {}, which ms-swift has not for its head",
+        "num_labels excludes {}, which the head that ms-swift builds does not have",
         field.field().name
     );
     Some(

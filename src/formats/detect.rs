@@ -224,15 +224,18 @@ pub(super) fn recognize(text: &str) -> Option<Detected> {
 /// Whether a text is a link of this calculator.
 pub(super) fn is_link(text: &str) -> bool {
     let one_word = !text.contains(char::is_whitespace);
-    let Some((_, hash)) = text.split_once('#') else {
-        return false;
+    let fragment = match text.split_once('#') {
+        Some((_, fragment)) => fragment,
+        // What follows the # of an address, by itself.
+        None if text.contains([';', ':']) => text,
+        None => return false,
     };
-    one_word && (is_version(hash, 'v', ';') || is_version(hash, 'z', ':'))
+    one_word && (is_version(fragment, 'v', ';') || is_version(fragment, 'z', ':'))
 }
 
 /// `v1;` or `z1:`
-fn is_version(hash: &str, letter: char, end: char) -> bool {
-    hash.strip_prefix(letter).is_some_and(|rest| {
+fn is_version(fragment: &str, letter: char, end: char) -> bool {
+    fragment.strip_prefix(letter).is_some_and(|rest| {
         let digits = rest.trim_start_matches(|c: char| c.is_ascii_digit());
         digits.len() < rest.len() && (digits.is_empty() || digits.starts_with(end))
     })

@@ -8,6 +8,8 @@ use proptest::prelude::*;
 fn formats_are_told_apart() {
     for (text, expected) in [
         ("#v1;m=llama3-8b;tp=2", Some(Format::ShareLink)),
+        ("v1;m=llama3-8b;tp=2", Some(Format::ShareLink)),
+        ("v1", None),
         ("https://example.org/calc/#v1;tp=2", Some(Format::ShareLink)),
         ("#z1:eJxTYA", Some(Format::ShareLink)),
         ("#version notes", None),

@@ -83,6 +83,17 @@ fn the_free_memory_of_a_job_is_spent_by_a_click_and_the_job_still_fits() {
     page.until(&format!("location.hash === '#{before}'"));
 }
 
+#[test]
+fn a_job_of_several_modules_is_not_said_to_fit_no_number_of_gpus() {
+    let page = Page::open("v1;m=qwen3-omni-30b-a3b@1");
+    assert!(fits(&page));
+    page.until_within(LIMIT, "!document.querySelector('.limits.waiting')");
+    assert_eq!(
+        page.text("[data-testid=fewest-gpus] strong"),
+        "of one module only"
+    );
+}
+
 /// Of a job with many changes, and of one with few.
 #[test]
 fn what_is_below_the_changes_stays_where_it_is() {

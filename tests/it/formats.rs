@@ -5,6 +5,7 @@ mod bridge_recipes;
 mod bridge_table;
 mod chatlearn;
 mod detect;
+mod fields;
 mod front_ends;
 mod functions;
 mod graphs;

@@ -1,10 +1,11 @@
 //! Overrides of `ChatLearn`, of which the training of the policy is read.
 
-use megatron_memory::config::check;
 use megatron_memory::config::fields::FieldId;
 use megatron_memory::formats::import::{Import, Question};
 use megatron_memory::formats::import_text::{ImportOptions, import_text};
 use megatron_memory::value::Value;
+
+use super::fields::has;
 
 /// The overrides of every job.
 const JOB: &str = "\
@@ -28,20 +29,6 @@ fn read(overrides: &[&str]) -> Import {
     imported
         .unwrap_or_else(|error| panic!("{error}\n{text}"))
         .import
-}
-
-#[track_caller]
-fn has(import: &Import, wanted: &[(FieldId, &str)]) {
-    let job = &import.state.setup.job;
-    for (id, value) in wanted {
-        let found = job.shared.get(*id).map(|value| match value {
-            Value::Text(text) => text.clone(),
-            other => other.to_string(),
-        });
-        assert_eq!(found.as_deref(), Some(*value), "{}", id.field().name);
-    }
-    let problems: Vec<_> = check(job).errors().map(ToString::to_string).collect();
-    assert_eq!(problems, Vec::<String>::new());
 }
 
 #[test]

@@ -1,11 +1,12 @@
 //! Frameworks that hold Megatron's arguments below sections of their own.
 
-use megatron_memory::config::check;
 use megatron_memory::config::fields::FieldId;
 use megatron_memory::export::bridge;
 use megatron_memory::formats::detect::{Format, detect};
 use megatron_memory::formats::import_text::{ImportOptions, ImportedText, import_text};
 use megatron_memory::value::Value;
+
+use super::fields::has;
 
 const FLAG_SCALE: &str = "system:\n  tensor_model_parallel_size: 2\n  sequence_parallel: true\n  use_distributed_optimizer: true\n  \
     precision:\n    bf16: true\n  logging:\n    log_interval: 1\n  checkpoint:\n    save_interval: ${experiment.save_steps}\nmodel:\n  \
@@ -36,20 +37,6 @@ fn read(text: &str, model: Option<&str>) -> ImportedText {
     import_text(text, &options).unwrap_or_else(|error| panic!("{error}\n{text}"))
 }
 
-#[track_caller]
-fn has(imported: &ImportedText, wanted: &[(FieldId, &str)]) {
-    let job = &imported.import.state.setup.job;
-    for (id, value) in wanted {
-        let found = job.shared.get(*id).map(|value| match value {
-            Value::Text(text) => text.clone(),
-            other => other.to_string(),
-        });
-        assert_eq!(found.as_deref(), Some(*value), "{}", id.field().name);
-    }
-    let problems: Vec<_> = check(job).errors().map(ToString::to_string).collect();
-    assert_eq!(problems, Vec::<String>::new());
-}
-
 /// Keys that are not read.
 fn unknown(imported: &ImportedText) -> Vec<&str> {
     let rows = imported.import.report.iter();
@@ -62,7 +49,7 @@ fn flag_scale_hands_its_leaves_to_megatron() {
     assert_eq!(detect(FLAG_SCALE).unwrap().format, Format::FlagScaleYaml);
     let import = read(FLAG_SCALE, None);
     has(
-        &import,
+        &import.import,
         &[
             (FieldId::num_layers, "4"),
             (FieldId::tensor_model_parallel_size, "2"),
@@ -93,7 +80,7 @@ fn flag_scale_puts_stages_on_meshes() {
     };
     let same = with(&devices("[A800, A800]"));
     has(
-        &same,
+        &same.import,
         &[
             (FieldId::tensor_model_parallel_size, "1"),
             (FieldId::pipeline_model_parallel_size, "2"),
@@ -105,13 +92,13 @@ fn flag_scale_puts_stages_on_meshes() {
     assert_eq!(same.import.state.setup.job.not_modelled, []);
     let alone = text(&devices("[A800, A800]"));
     let alone = import_text(&alone, &ImportOptions::default()).unwrap();
-    has(&alone, &[(FieldId::world_size, "4")]);
+    has(&alone.import, &[(FieldId::world_size, "4")]);
     let other = with(&devices("[A800, mlu590]"));
     let marks = &other.import.state.setup.job.not_modelled;
     let keys: Vec<_> = marks.iter().map(|mark| mark.key.as_str()).collect();
     assert_eq!(keys, ["system.hetero.hetero_device_types"]);
     let off = with("    enable_hetero: false\n    hetero_process_meshes: [1,1,1,2,1]\n");
-    has(&off, &[(FieldId::tensor_model_parallel_size, "2")]);
+    has(&off.import, &[(FieldId::tensor_model_parallel_size, "2")]);
 }
 
 #[test]
@@ -119,7 +106,7 @@ fn primus_overrides_the_arguments_of_its_trainer() {
     assert_eq!(detect(PRIMUS).unwrap().format, Format::PrimusYaml);
     let import = read(PRIMUS, Some("llama3.1-8b"));
     has(
-        &import,
+        &import.import,
         &[
             (FieldId::num_layers, "32"),
             (FieldId::seq_length, "8192"),
@@ -137,7 +124,10 @@ fn primus_overrides_the_arguments_of_its_trainer() {
         ..ImportOptions::default()
     };
     let import = import_text(PRIMUS, &options).unwrap();
-    has(&import, &[(FieldId::tensor_model_parallel_size, "8")]);
+    has(
+        &import.import,
+        &[(FieldId::tensor_model_parallel_size, "8")],
+    );
 }
 
 /// The dispatcher of Primus-Turbo takes the place of Megatron's flex dispatcher; its second stage has tensors of its own.
@@ -154,10 +144,13 @@ fn primus_dispatches_tokens_with_deepep() {
     let on = "      enable_primus_turbo: true\n";
     let flex = (FieldId::moe_token_dispatcher_type, "flex");
     let first = turbo(&format!("{on}{deepep}      turbo_sync_free_moe_stage: 1\n"));
-    has(&first, &[flex, (FieldId::moe_permute_fusion, "true")]);
+    has(
+        &first.import,
+        &[flex, (FieldId::moe_permute_fusion, "true")],
+    );
     assert_eq!(first.import.state.setup.job.not_modelled, []);
     let second = turbo(&format!("{on}{deepep}      turbo_sync_free_moe_stage: 2\n"));
-    has(&second, &[flex]);
+    has(&second.import, &[flex]);
     let marks = &second.import.state.setup.job.not_modelled;
     let keys: Vec<_> = marks.iter().map(|mark| mark.key.as_str()).collect();
     assert_eq!(
@@ -174,7 +167,7 @@ fn nemo_rl_trains_its_policy_with_bridge() {
     assert_eq!(detect(NEMO_RL).unwrap().format, Format::NemoRlYaml);
     let import = read(NEMO_RL, Some("llama3.1-8b"));
     has(
-        &import,
+        &import.import,
         &[
             (FieldId::num_layers, "32"),
             (FieldId::seq_length, "4096"),
@@ -220,7 +213,7 @@ fn nemo_has_its_own_words_for_megatrons_arguments() {
     assert_eq!(detect(NEMO).unwrap().format, Format::NemoYaml);
     let import = read(NEMO, None);
     has(
-        &import,
+        &import.import,
         &[
             (FieldId::world_size, "16"),
             (FieldId::seq_length, "4096"),
@@ -288,7 +281,7 @@ fn nemo_rl_adds_the_file_that_a_configuration_changes() {
         gpus_per_node: 8\n  num_nodes: 2\n";
     let import = read(text, None);
     has(
-        &import,
+        &import.import,
         &[
             (FieldId::num_layers, "32"),
             (FieldId::global_batch_size, "512"),
@@ -314,7 +307,10 @@ fn flag_scale_widens_the_mlp_in_steps() {
         "  multiple_of: 256\n  hidden_dim_multiplier: 1.3\n  swiglu: true",
     );
     // ⌊8/3 · 512⌋ = 1365, times 1.3 = 1774, up to the next multiple of 256.
-    has(&read(&text, None), &[(FieldId::ffn_hidden_size, "1792")]);
+    has(
+        &read(&text, None).import,
+        &[(FieldId::ffn_hidden_size, "1792")],
+    );
 }
 
 #[test]
@@ -370,7 +366,7 @@ fn nemo_rl_trains_in_fp8() {
     };
     let format = (FieldId::fp8_format, "e4m3");
     let base = with("      enabled: true\n");
-    has(&base, &[format, (FieldId::fp8_recipe, "blockwise")]);
+    has(&base.import, &[format, (FieldId::fp8_recipe, "blockwise")]);
     assert_eq!(base.import.state.setup.job.not_modelled, []);
     let gathered = with(
         "      enabled: true\n      fp8: e4m3\n      fp8_recipe: mxfp8\n      fp8_param: true\n",

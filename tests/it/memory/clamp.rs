@@ -1,12 +1,9 @@
 //! What a gated activation keeps where its input is clamped.
 
-use megatron_memory::model::sizes::Sizes;
 use megatron_memory::model::tape::ActivationTensor;
-use megatron_memory::model::tape::recompute::{self, RecomputeOptions};
-use megatron_memory::model::{LayerSpec, layer_tape};
 use serde_json::{Value as Json, json};
 
-use super::jobs::{config, with};
+use super::jobs::{kept_by_a_layer, with};
 
 const TOKENS: u64 = 4096;
 const F: u64 = 512;
@@ -25,11 +22,10 @@ fn job(settings: &Json) -> Json {
 
 /// Bytes of all kept tensors.
 fn kept(job: &Json) -> u64 {
-    let config = config(job);
-    let m = &config.modules()[0];
-    let tape = layer_tape(&Sizes::new(m), LayerSpec::all(m)[0]);
-    let tensors = recompute::kept(&tape, RecomputeOptions::of(m));
-    tensors.iter().map(ActivationTensor::bytes).sum()
+    kept_by_a_layer(job)
+        .iter()
+        .map(ActivationTensor::bytes)
+        .sum()
 }
 
 #[test]

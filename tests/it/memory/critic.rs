@@ -6,7 +6,7 @@ use megatron_memory::memory::estimate;
 use megatron_memory::memory::states::StateRules;
 use serde_json::{Value as Json, json};
 
-use super::jobs::{config, with};
+use super::jobs::{config, small_model, with};
 
 /// Bytes of the buffers of every stage.
 fn buffers(config: &Config) -> Vec<u64> {
@@ -29,11 +29,7 @@ fn states(config: &Config) -> Vec<u64> {
 
 #[test]
 fn a_critic_has_the_states_of_a_model_with_one_label() {
-    let plain = json!({
-        "num_layers": 4, "hidden_size": 512, "num_attention_heads": 8, "seq_length": 1024, "padded_vocab_size": 1024,
-        "max_position_embeddings": 1024, "add_bias_linear": false, "swiglu": true, "world_size": 8, "tensor_model_parallel_size": 2,
-        "pipeline_model_parallel_size": 2, "bf16": true, "position_embedding_type": "rope", "micro_batch_size": 1,
-    });
+    let plain = small_model();
     let experts = json!({"num_experts": 8, "moe_ffn_hidden_size": 512, "moe_grouped_gemm": true,
         "expert_model_parallel_size": 2, "sequence_parallel": true});
     let sharded = json!({"use_distributed_optimizer": true});

@@ -11,7 +11,7 @@ use megatron_memory::model::tape::recompute::{self, RecomputeOptions};
 use megatron_memory::model::{LayerPrecision, LayerSpec, head_tape, layer_tape};
 use serde_json::{Value as Json, json};
 
-use super::jobs::{config, with};
+use super::jobs::{config, kept_by_a_layer, with};
 
 /// 512 tokens, hidden size 512, MLP 1024 wide, 8 heads of 64.
 fn job(change: &Json) -> Json {
@@ -27,10 +27,7 @@ fn job(change: &Json) -> Json {
 
 /// Bytes of kept tensors whose names contain a word, and of all.
 fn kept(job: &Json, word: &str) -> (u64, u64) {
-    let config = config(job);
-    let m = &config.modules()[0];
-    let tape = layer_tape(&Sizes::new(m), LayerSpec::all(m)[0]);
-    let tensors = recompute::kept(&tape, RecomputeOptions::of(m));
+    let tensors = kept_by_a_layer(job);
     let named = tensors.iter().filter(|tensor| tensor.what.contains(word));
     (
         named.map(ActivationTensor::bytes).sum(),

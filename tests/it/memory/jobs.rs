@@ -3,6 +3,10 @@
 use megatron_memory::config::check;
 use megatron_memory::config::job::Config;
 use megatron_memory::config::raw::RawJob;
+use megatron_memory::model::sizes::Sizes;
+use megatron_memory::model::tape::ActivationTensor;
+use megatron_memory::model::tape::recompute::{self, RecomputeOptions};
+use megatron_memory::model::{LayerSpec, layer_tape};
 use megatron_memory::value::Value;
 use proptest::prelude::*;
 use serde_json::{Map, Value as Json, json};
@@ -19,6 +23,23 @@ pub(crate) fn config(job: &Json) -> Config {
 pub(crate) fn raw(job: &Json) -> RawJob {
     let value: Value = serde_json::from_value(job.clone()).unwrap();
     RawJob::from_value(&value)
+}
+
+/// What the first layer of a job's first module keeps for its backward pass.
+pub(crate) fn kept_by_a_layer(job: &Json) -> Vec<ActivationTensor> {
+    let config = config(job);
+    let m = &config.modules()[0];
+    let tape = layer_tape(&Sizes::new(m), LayerSpec::all(m)[0]);
+    recompute::kept(&tape, RecomputeOptions::of(m))
+}
+
+/// A dense model of four layers on eight GPUs with tensor and pipeline parallelism.
+pub(crate) fn small_model() -> Json {
+    json!({
+        "num_layers": 4, "hidden_size": 512, "num_attention_heads": 8, "seq_length": 1024, "padded_vocab_size": 1024,
+        "max_position_embeddings": 1024, "add_bias_linear": false, "swiglu": true, "world_size": 8, "tensor_model_parallel_size": 2,
+        "pipeline_model_parallel_size": 2, "bf16": true, "position_embedding_type": "rope", "micro_batch_size": 1,
+    })
 }
 
 /// The same job with some settings changed.

@@ -3,13 +3,10 @@
 use megatron_memory::memory::bucket::Bucket;
 use megatron_memory::memory::line::{Line, stage_lines};
 use megatron_memory::memory::{StageRef, estimate};
-use megatron_memory::model::sizes::Sizes;
 use megatron_memory::model::tape::ActivationTensor;
-use megatron_memory::model::tape::recompute::{self, RecomputeOptions};
-use megatron_memory::model::{LayerSpec, layer_tape};
 use serde_json::{Value as Json, json};
 
-use super::jobs::{config, with};
+use super::jobs::{config, kept_by_a_layer, with};
 
 /// 2048 tokens, hidden size 1024, 8 heads of 128, MLP 4096 wide.
 fn job(change: &Json) -> Json {
@@ -28,13 +25,6 @@ fn fine(modules: &[&str]) -> Json {
 }
 
 /// What one layer keeps on the GPU, bytes by name.
-fn kept(job: &Json) -> Vec<ActivationTensor> {
-    let config = config(job);
-    let m = &config.modules()[0];
-    let tape = layer_tape(&Sizes::new(m), LayerSpec::all(m)[0]);
-    recompute::kept(&tape, RecomputeOptions::of(m))
-}
-
 fn bytes(kept: &[ActivationTensor], what: &str) -> u64 {
     let named = kept.iter().filter(|tensor| tensor.what == what);
     named.map(ActivationTensor::bytes).sum()
@@ -45,25 +35,31 @@ const H: u64 = 1024;
 
 #[test]
 fn an_offload_module_moves_what_it_keeps() {
-    let plain = kept(&job(&json!({})));
+    let plain = kept_by_a_layer(&job(&json!({})));
     let scores = 8 * T * T * 2;
     assert_eq!(bytes(&plain, "attention probabilities"), scores);
     assert_eq!(bytes(&plain, "attention output"), T * H * 2);
-    let core = kept(&job(&fine(&["core_attn"])));
+    let core = kept_by_a_layer(&job(&fine(&["core_attn"])));
     assert_eq!(bytes(&core, "attention probabilities"), 0);
     // linear_proj keeps it still.
     assert_eq!(bytes(&core, "attention output"), T * H * 2);
-    let both = kept(&job(&fine(&["core_attn", "attn_proj"])));
+    let both = kept_by_a_layer(&job(&fine(&["core_attn", "attn_proj"])));
     assert_eq!(bytes(&both, "attention output"), 0);
     // The fused kernel keeps its output itself, but linear_proj does as well.
     let fused = with(
         &job(&fine(&["core_attn"])),
         &json!({"attention_backend": "fused"}),
     );
-    assert_eq!(bytes(&kept(&fused), "attention output"), T * H * 2);
+    assert_eq!(
+        bytes(&kept_by_a_layer(&fused), "attention output"),
+        T * H * 2
+    );
     // Norms are part of the linear layers after them: there is no module to offload.
-    assert_eq!(kept(&job(&fine(&["attn_norm", "mlp_norm"]))), plain);
-    let linear = kept(&job(&fine(&["qkv_linear"])));
+    assert_eq!(
+        kept_by_a_layer(&job(&fine(&["attn_norm", "mlp_norm"]))),
+        plain
+    );
+    let linear = kept_by_a_layer(&job(&fine(&["qkv_linear"])));
     assert_eq!(bytes(&plain, "layer input"), T * H * 2);
     assert_eq!(bytes(&linear, "layer input"), 0);
     assert_eq!(bytes(&linear, "input norm statistics"), T * 4);
@@ -76,7 +72,7 @@ fn small_tensors_stay() {
             &fine(&["core_attn"]),
             &json!({"min_offloaded_tensor_size": elements}),
         );
-        bytes(&kept(&job(&change)), "attention probabilities")
+        bytes(&kept_by_a_layer(&job(&change)), "attention probabilities")
     };
     assert_eq!(least(8 * T * T), 0);
     assert_eq!(least(8 * T * T + 1), 8 * T * T * 2);

@@ -2,13 +2,10 @@
 
 use megatron_memory::config::check;
 use megatron_memory::memory::estimate;
-use megatron_memory::model::sizes::Sizes;
 use megatron_memory::model::tape::ActivationTensor;
-use megatron_memory::model::tape::recompute::{self, RecomputeOptions};
-use megatron_memory::model::{LayerSpec, layer_tape};
 use serde_json::{Value as Json, json};
 
-use super::jobs::{config, with};
+use super::jobs::{config, kept_by_a_layer, with};
 
 const TOKENS: u64 = 2048;
 const H: u64 = 4544;
@@ -28,11 +25,10 @@ fn job(settings: &Json) -> Json {
 
 /// Bytes of all tensors that a layer keeps.
 fn kept(job: &Json) -> u64 {
-    let config = config(job);
-    let m = &config.modules()[0];
-    let tape = layer_tape(&Sizes::new(m), LayerSpec::all(m)[0]);
-    let tensors = recompute::kept(&tape, RecomputeOptions::of(m));
-    tensors.iter().map(ActivationTensor::bytes).sum()
+    kept_by_a_layer(job)
+        .iter()
+        .map(ActivationTensor::bytes)
+        .sum()
 }
 
 #[test]

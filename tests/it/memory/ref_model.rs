@@ -5,7 +5,7 @@ use megatron_memory::memory::bucket::Bucket;
 use megatron_memory::memory::estimate;
 use serde_json::{Value as Json, json};
 
-use super::jobs::{config, with};
+use super::jobs::{config, small_model, with};
 
 /// Bytes of these buckets on every stage.
 fn bytes(config: &Config, buckets: &[Bucket]) -> Vec<u64> {
@@ -26,11 +26,7 @@ fn bytes(config: &Config, buckets: &[Bucket]) -> Vec<u64> {
 #[test]
 fn a_reference_model_has_the_weights_of_the_trained_one() {
     let weights = [Bucket::WeightsDense, Bucket::WeightsExpert];
-    let plain = json!({
-        "num_layers": 4, "hidden_size": 512, "num_attention_heads": 8, "seq_length": 1024, "padded_vocab_size": 1024,
-        "max_position_embeddings": 1024, "add_bias_linear": false, "swiglu": true, "world_size": 8, "tensor_model_parallel_size": 2,
-        "pipeline_model_parallel_size": 2, "bf16": true, "position_embedding_type": "rope", "micro_batch_size": 1,
-    });
+    let plain = small_model();
     let experts = json!({"num_experts": 8, "moe_ffn_hidden_size": 512, "moe_grouped_gemm": true,
         "expert_model_parallel_size": 2, "sequence_parallel": true});
     let untied = json!({"untie_embeddings_and_output_weights": true});

@@ -3,13 +3,10 @@
 use megatron_memory::memory::bucket::Bucket;
 use megatron_memory::memory::line::{Line, stage_lines};
 use megatron_memory::memory::{StageEstimate, StageRef, estimate};
-use megatron_memory::model::sizes::Sizes;
 use megatron_memory::model::tape::ActivationTensor;
-use megatron_memory::model::tape::recompute::{self, RecomputeOptions};
-use megatron_memory::model::{LayerSpec, layer_tape};
 use serde_json::{Value as Json, json};
 
-use super::jobs::{config, with};
+use super::jobs::{config, kept_by_a_layer, with};
 
 const TOKENS: u64 = 4096;
 const H: u64 = 1024;
@@ -36,10 +33,7 @@ fn stage(job: &Json) -> StageEstimate {
 
 /// Bytes of kept tensors whose names contain a word.
 fn kept(job: &Json, word: &str) -> u64 {
-    let config = config(job);
-    let m = &config.modules()[0];
-    let tape = layer_tape(&Sizes::new(m), LayerSpec::all(m)[0]);
-    let tensors = recompute::kept(&tape, RecomputeOptions::of(m));
+    let tensors = kept_by_a_layer(job);
     let named = tensors.iter().filter(|tensor| tensor.what.contains(word));
     named.map(ActivationTensor::bytes).sum()
 }

@@ -69,13 +69,13 @@ pub fn timeline(config: &Config, stage: StageRef, points: u32) -> Option<Timelin
     let moments = replay.timeline(points.min(MAX_POINTS));
     let of_parameters = stages.rules.held(&held.parameters());
     let all_of_parameters = stages.rules.memory(&of_parameters);
-    let with = |usage: &Usage, in_step: bool| {
+    // The last argument is what the states have on the GPU that are elsewhere while passes run.
+    let with = |usage: &Usage, offloaded: &[Bytes; Bucket::COUNT]| {
         let mut memory = of_phase;
-        for ((slot, resident), bucket) in memory.iter_mut().zip(all_of_parameters).zip(Bucket::ALL)
-        {
+        for ((slot, offloaded), bucket) in memory.iter_mut().zip(offloaded).zip(Bucket::ALL) {
             let is_offloaded = |(of, _)| offloaded_in_passes(m, of);
             if bucket.state().is_some_and(is_offloaded) {
-                *slot = if in_step { resident } else { Bytes::ZERO };
+                *slot = *offloaded;
             }
             if let Some(index) = bucket.usage() {
                 *slot = Bytes(usage.0.get(index).copied().unwrap_or(0));
@@ -86,7 +86,7 @@ pub fn timeline(config: &Config, stage: StageRef, points: u32) -> Option<Timelin
     let points = moments
         .into_iter()
         .map(|moment| {
-            let memory = with(&replay.usage(&moment), false);
+            let memory = with(&replay.usage(&moment), &[Bytes::ZERO; Bucket::COUNT]);
             TimelinePoint {
                 step: moment.step,
                 total: memory.iter().copied().sum(),
@@ -108,7 +108,7 @@ pub fn timeline(config: &Config, stage: StageRef, points: u32) -> Option<Timelin
     Some(Timeline {
         steps: replay.totals.schedule.len(),
         points,
-        optimizer_step: with(&step, true),
+        optimizer_step: with(&step, &all_of_parameters),
         steady: held.steady,
     })
 }

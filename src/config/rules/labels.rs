@@ -51,7 +51,7 @@ fn excludes_token_loss(d: &Draft<'_>) -> Option<Violation> {
     })
 }
 
-/// What another output layer or another program has.
+/// Settings of the output layer over the vocabulary, which the head replaces, and of programs that do not build the head.
 fn excludes_settings_of_the_output_layer(d: &Draft<'_>) -> Option<Violation> {
     let a = &d.args;
     labels(d)?;

@@ -15,7 +15,7 @@ const STAGES: [&str; 3] = ["stages", "vpp_twice", "layout"];
 pub struct Refusals {
     /// In the order of the tables.
     rules: Vec<&'static Rule>,
-    /// Those of [`STAGES`] that are among them.
+    /// The names from [`STAGES`] that are checked; any of the three can be left out.
     of_stages: Vec<&'static str>,
 }
 
@@ -39,7 +39,7 @@ impl Refusals {
         }
     }
 
-    /// Those of the rules whose names are `among` some.
+    /// A selection of these rules: those for whose name `among` is true.
     #[must_use]
     pub fn among(&self, among: impl Fn(&str) -> bool) -> Self {
         let (mut rules, mut of_stages) = (self.rules.clone(), self.of_stages.clone());

@@ -179,7 +179,7 @@ pub(super) fn less_optimizer_offload(m: &Module) -> Vec<Change> {
     changes
 }
 
-/// So many percent of the optimizer states in host memory.
+/// The change that keeps `percent` percent of the optimizer states in host memory.
 fn on_host(percent: u64) -> Change {
     let part = format!("{}.{:02}", percent / 100, percent % 100);
     let settings = [

@@ -230,7 +230,7 @@ const LOSS: KeyMeaning = KeyMeaning::more("the loss is counted as Megatron's cro
 const FSDP: KeyMeaning =
     KeyMeaning::more("the FSDP engine shards parameters, gradients and optimizer states");
 
-/// What the dotted key means; none when it is unknown.
+/// What a key means, given with its sections before it and dots between them; `None` for a key that is not known.
 #[must_use]
 pub fn find(key: &str) -> Option<KeyMeaning> {
     if let Some(meaning) = look_up(OTHERS, key) {

@@ -133,7 +133,8 @@ const CLASSES: &[(&str, &str)] = &[
     ),
 ];
 
-/// What the classes of some models build without a field that says so, with values in Python.
+/// Settings that follow from a model's class alone, since its configuration has no key for them: a part of the class's name, the
+/// field, and its value as Python prints it.
 const BUILT_BY_CLASS: &[(&str, FieldId, &str)] = &[
     ("Gemma2", FieldId::post_layernorm, "True"),
     ("Gemma2", FieldId::final_logit_softcapping, "30.0"),

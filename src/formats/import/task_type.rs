@@ -1,4 +1,4 @@
-//! What a model of ms-swift puts out (`task_type`), after `swift/model/model_meta.py` and `GPTModel` of mcore-bridge.
+//! The head that ms-swift builds on a model (`task_type`): logits over the vocabulary or over labels; after `swift/model/model_meta.py` and `GPTModel` of mcore-bridge.
 
 use super::draft::{JobDraft, KeyValue};
 use super::values::{int, word};

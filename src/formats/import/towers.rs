@@ -22,7 +22,7 @@ use frameworks::Fate;
 /// The key of a model's file under which its vision tower is, and of the mark while the tower is left out.
 const CONFIG: &str = "vision_config";
 
-/// The same of its audio tower.
+/// The key of a model's file under which its audio tower is, and of the mark while the tower is left out.
 const AUDIO: &str = "audio_config";
 
 /// The mark of a configuration of Megatron-Bridge while the tower is left out.
@@ -31,7 +31,7 @@ const CLASS: &str = "model._target_";
 /// The field that tells how much a tower has to do, where neither the text nor its model says how large images are.
 const TOKENS: FieldId = FieldId::image_tokens_per_sample;
 
-/// The same for sounds.
+/// The field that tells how much an audio tower has to do, where nobody says how long sounds are.
 const AUDIO_TOKENS: FieldId = FieldId::audio_tokens_per_sample;
 
 /// An encoder of images or sounds, called a tower in models of the Hub.
@@ -88,7 +88,7 @@ impl Tower {
         self.mark == AUDIO
     }
 
-    /// What is still to be said about its images or sounds.
+    /// The field about its images or sounds that still has no value, and so is asked for.
     fn open(&self) -> Option<FieldId> {
         self.asks.filter(|id| self.settings.get(*id).is_none())
     }

@@ -42,6 +42,10 @@ fn until_done(page: &Page) {
     page.until(&format!(
         "document.querySelector('{PROGRESS}').innerText.includes('Done')"
     ));
+    // The last rows and the picture come a frame later.
+    page.until(&format!(
+        "!document.querySelector('{DIALOG} [aria-busy=true]')"
+    ));
 }
 
 fn search(page: &Page) {

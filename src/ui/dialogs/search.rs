@@ -91,6 +91,8 @@ struct SearchState {
     /// The combinations, or why there is nothing to search.
     space: Memo<Result<Arc<Space>, String>>,
     phase: RwSignal<Phase>,
+    /// Whether no search goes on, and the page has painted what was found last.
+    at_rest: ReadSignal<bool>,
     /// When the search began, in milliseconds.
     began: StoredValue<u64>,
     /// The layout of the search that the page shows, where one was applied.
@@ -145,6 +147,7 @@ impl SearchState {
                 None => space.own_candidate(),
             }
         });
+        let phase = RwSignal::new(kept.phase);
         Self {
             own,
             applied,
@@ -157,7 +160,8 @@ impl SearchState {
             unreadable_bounds: RwSignal::new(Vec::new()),
             keep: RwSignal::new(kept.keep),
             space,
-            phase: RwSignal::new(kept.phase),
+            phase,
+            at_rest: at_rest(phase),
             found: RwSignal::new(kept.found),
             error: RwSignal::new(String::new()),
             running: StoredValue::new_local(Running::default()),
@@ -338,6 +342,25 @@ impl SearchState {
             job: space.job(index),
         })
     }
+}
+
+/// Whether no search goes on: known at once when one starts, and a frame after it has paused or ended, so that what is
+/// built then is a task of its own.
+fn at_rest(phase: RwSignal<Phase>) -> ReadSignal<bool> {
+    let (at_rest, set_at_rest) = signal(false);
+    Effect::new(move |_| {
+        if phase.get() == Phase::Running {
+            set_at_rest.set(false);
+            return;
+        }
+        browser::after_frame(Box::new(move || {
+            // Another search may have started by then, or the dialog is closed.
+            if let Some(phase) = phase.try_get_untracked() {
+                set_at_rest.set(phase != Phase::Running);
+            }
+        }));
+    });
+    at_rest
 }
 
 /// The search dialog.

@@ -13,13 +13,15 @@ use super::{Phase, SearchState};
 use crate::report::amount::{Scale, Unit, grouped};
 use crate::search::{Candidate, Space};
 use crate::source::PIPELINE_BUBBLE;
+use crate::ui::browser;
 use crate::ui::dialogs::parts::Labelled;
 
 /// The height of a row in pixels, as in the style sheet: where a row stands follows from its number.
 const ROW_HEIGHT: usize = 44;
-/// Rows in the page before the first one in sight, and after the last one. Each row costs every frame in which results arrive
-/// a millisecond of layout and paint.
+/// Rows in the page before the first one in sight, and after the last one, for a reader who scrolls.
 const ROWS_BESIDE: usize = 8;
+/// The same while results arrive: each row costs every frame a millisecond of layout and paint.
+const ROWS_BESIDE_RUNNING: usize = 2;
 
 /// Better layouts whose gains are listed.
 const BETTER: usize = 5;
@@ -108,7 +110,7 @@ fn Own() -> impl IntoView {
     view! {
         <div class="layouts-own">
             <p>{place}</p>
-            {move || (search.phase.get() != Phase::Running).then(why)}
+            {move || search.at_rest.get().then(why)}
         </div>
     }
 }
@@ -174,13 +176,25 @@ fn Table() -> impl IntoView {
     });
     let place = NodeRef::<Div>::new();
     let in_sight = rows_in_sight(place);
-    let in_page = Memo::new(move |_| ROWS_BESIDE + in_sight.get() + ROWS_BESIDE);
+    let beside = Memo::new(move |_| match search.phase.get() {
+        Phase::Running => ROWS_BESIDE_RUNNING,
+        _ => ROWS_BESIDE,
+    });
+    // Rows come a frame after their headings: together they would be one long task.
+    let is_painted = painted();
+    let in_page = Memo::new(move |_| {
+        if is_painted.get() {
+            beside.get() + in_sight.get() + beside.get()
+        } else {
+            0
+        }
+    });
     // The first row in sight.
     let top = RwSignal::new(0_usize);
     let count = Memo::new(move |_| search.found.read().len());
     let first = Memo::new(move |_| {
         let last_start = count.get().saturating_sub(in_page.get());
-        top.get().saturating_sub(ROWS_BESIDE).min(last_start)
+        top.get().saturating_sub(beside.get()).min(last_start)
     });
     let rows = Memo::new(move |_| search.found.read().rows(first.get(), in_page.get()));
     let after = move || count.get().saturating_sub(first.get() + in_page.get());
@@ -197,11 +211,12 @@ fn Table() -> impl IntoView {
             tabindex="0"
             role="region"
             aria-label="Layouts"
+            aria-busy=move || (!search.at_rest.get() || !is_painted.get()).to_string()
             on:scroll:target=move |event| {
                 let pixels = usize::try_from(event.target().scroll_top()).unwrap_or(0);
                 let row = pixels / ROW_HEIGHT;
                 // Others are needed only some rows later.
-                if row.abs_diff(top.get_untracked()) >= ROWS_BESIDE / 2 || row == 0 {
+                if row.abs_diff(top.get_untracked()) >= beside.get_untracked() / 2 || row == 0 {
                     top.set(row);
                 }
             }
@@ -233,6 +248,16 @@ fn Table() -> impl IntoView {
             </table>
         </div>
     }
+}
+
+/// Whether a frame was painted since this was called.
+fn painted() -> ReadSignal<bool> {
+    let (is_painted, set_painted) = signal(false);
+    browser::after_frame(Box::new(move || {
+        // The dialog may be closed by then.
+        let _ = set_painted.try_set(true);
+    }));
+    is_painted
 }
 
 /// The number of rows that the box of the table has room for; 0 until it is known.

@@ -7,8 +7,8 @@ use leptos::html::Div;
 use leptos::prelude::*;
 
 use self::picture::{HEIGHT, LEFT, MEASURES, Picture, amount, label, measure, sentence};
+use super::SearchState;
 use super::columns::Column;
-use super::{Phase, SearchState};
 use crate::report::scene::Px;
 use crate::search::Candidate;
 use crate::ui::browser;
@@ -41,7 +41,7 @@ pub(super) fn Tradeoff() -> impl IntoView {
     let width = pixel_width(place);
     // Drawn when the search pauses or ends: until then each answer would move all points.
     let picture = Memo::new(move |_| {
-        if search.phase.get() == Phase::Running {
+        if !search.at_rest.get() {
             return None;
         }
         let width = Px::of(width.get().max(NARROWEST));
@@ -65,23 +65,23 @@ pub(super) fn Tradeoff() -> impl IntoView {
     provide_context(tradeoff);
     let is_drawn = Memo::new(move |_| picture.read().is_some());
     view! {
-        <section class="tradeoff" aria-label="What layouts trade" hidden=move || !is_drawn.get()>
-            <div class="tradeoff-measures">
-                <MeasureMenu name="tradeoff-up" label="Up" of=up />
-                <MeasureMenu name="tradeoff-across" label="Across" of=across />
-            </div>
-            <div class="picture" node_ref=place>
-                <Show when=move || is_drawn.get()>
+        <Show when=move || is_drawn.get()>
+            <section class="tradeoff" aria-label="What layouts trade">
+                <div class="tradeoff-measures">
+                    <MeasureMenu name="tradeoff-up" label="Up" of=up />
+                    <MeasureMenu name="tradeoff-across" label="Across" of=across />
+                </div>
+                <div class="picture" node_ref=place>
                     <Points />
-                </Show>
-            </div>
-            <p class="tradeoff-key">
-                <span class="tradeoff-best">"No layout has less of both"</span>
-                <span class="tradeoff-other">"Others"</span>
-                <span class="tradeoff-own">"Yours"</span>
-            </p>
-            <Readout />
-        </section>
+                </div>
+                <p class="tradeoff-key">
+                    <span class="tradeoff-best">"No layout has less of both"</span>
+                    <span class="tradeoff-other">"Others"</span>
+                    <span class="tradeoff-own">"Yours"</span>
+                </p>
+                <Readout />
+            </section>
+        </Show>
     }
 }
 

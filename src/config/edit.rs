@@ -26,9 +26,14 @@ fn of_one_module(id: FieldId) -> bool {
 }
 
 impl RawJob {
-    /// Carries out a repair; changes to modules that are not there do nothing.
+    /// Carries out a repair.
     pub fn repair(&mut self, repair: &Repair) {
-        for change in &repair.changes {
+        self.change_ranks(&repair.changes);
+    }
+
+    /// Carries out changes to the ranks of modules, in order; those to modules that are not there do nothing.
+    pub fn change_ranks(&mut self, changes: &[Change]) {
+        for change in changes {
             match change {
                 Change::Set {
                     module,

@@ -5,7 +5,7 @@ use crate::config::fields::FieldId as F;
 use crate::config::job::Config;
 use crate::config::raw::RawJob;
 use crate::config::validate;
-use crate::parallel::mimo::LANGUAGE_MODULE;
+use crate::parallel::mimo::{Change, Field, LANGUAGE_MODULE};
 use crate::value::Value;
 
 /// The largest or smallest value of a setting with which a job fits.
@@ -15,8 +15,10 @@ pub struct Limit {
     pub value: u64,
     /// The index of the module that has the setting.
     pub module: usize,
-    /// The settings with which the job has the value; null stands for a default.
-    pub settings: Vec<(F, Value)>,
+    /// The settings of that module with which the job has the value; null stands for a default.
+    settings: Vec<(F, Value)>,
+    /// How the ranks of several modules change with the value.
+    ranks: Vec<Change>,
 }
 
 impl Limit {
@@ -24,6 +26,16 @@ impl Limit {
     pub fn apply(&self, job: &mut RawJob) {
         for (field, value) in &self.settings {
             job.put(self.module, *field, value.clone());
+        }
+        job.change_ranks(&self.ranks);
+    }
+
+    fn of_settings(value: u64, module: usize, settings: Vec<(F, Value)>) -> Self {
+        Self {
+            value,
+            module,
+            settings,
+            ranks: Vec::new(),
         }
     }
 }
@@ -47,9 +59,11 @@ pub fn longest_sequence(job: &RawJob) -> Option<Limit> {
     let m = config.modules().get(module)?;
     let parts = m.tp.saturating_mul(m.cp).saturating_mul(2);
     let step = least_common_multiple(SEQUENCE_STEP, parts)?;
+    let with_length =
+        |length| Limit::of_settings(length, module, sequence_settings(job, module, length));
     let fits = |steps: u64| {
         let length = steps.saturating_mul(step);
-        length <= LONGEST && fits_with(job, &sequence_settings(job, module, length), module)
+        length <= LONGEST && fits_with(job, &with_length(length))
     };
     // The last length that fits of a doubling series, the largest below the next one by bisection, and then those beyond.
     let mut known = 0_u64;
@@ -77,14 +91,7 @@ pub fn longest_sequence(job: &RawJob) -> Option<Limit> {
             _ => break,
         }
     }
-    (known > 0).then(|| {
-        let value = known.saturating_mul(step);
-        Limit {
-            value,
-            module,
-            settings: sequence_settings(job, module, value),
-        }
-    })
+    (known > 0).then(|| with_length(known.saturating_mul(step)))
 }
 
 /// The settings of a sequence length.
@@ -107,43 +114,66 @@ pub fn largest_micro_batch(job: &RawJob) -> Option<Limit> {
     let m = config.modules().get(module)?;
     let samples = m.derived().global_batch_size / m.dp.max(1);
     let sizes = divisors(samples);
-    let limits = sizes.into_iter().rev().map(|value| Limit {
-        value,
-        module,
-        settings: vec![(F::micro_batch_size, Value::Int(value.into()))],
+    let limits = sizes.into_iter().rev().map(|value| {
+        let settings = vec![(F::micro_batch_size, Value::Int(value.into()))];
+        Limit::of_settings(value, module, settings)
     });
     first_fitting(job, limits)
 }
 
 /// The fewest GPUs with which a job fits even with the largest overheads, with the same layout of a replica and the same
-/// global batch; `None` where none do, no GPU is chosen, or the job has several modules.
+/// global batch; `None` where none do, or no GPU is chosen. With several modules, the replicas of all stay in proportion.
 #[must_use]
 pub fn fewest_gpus(job: &RawJob) -> Option<Limit> {
-    if !job.modules.is_empty() {
-        return None;
-    }
-    let config = validate(job).config?;
-    let m = config.modules().first()?;
-    let copy = m.tp.saturating_mul(m.pp).saturating_mul(m.cp);
+    let (module, config) = language(job)?;
+    let m = config.modules().get(module)?;
     let batch = m.derived().global_batch_size;
     let sizes = divisors(batch / m.args().micro_batch_size.max(1)).into_iter();
-    let limits = sizes.map(|dp| {
-        let value = copy.saturating_mul(dp);
-        Limit {
-            value,
-            module: 0,
-            settings: vec![
-                (F::world_size, Value::Int(value.into())),
-                (F::global_batch_size, Value::Int(batch.into())),
-                (F::data_parallel_size, Value::Null),
-            ],
-        }
-    });
+    let limits = sizes.filter_map(|dp| with_replicas(job, &config, module, dp));
     first_fitting(job, limits)
 }
 
+/// The GPUs of a job whose language model has so many replicas, with as many more or fewer of every other module; `None`
+/// where a module would not have a whole number of them.
+fn with_replicas(job: &RawJob, config: &Config, module: usize, dp: u64) -> Option<Limit> {
+    let language = config.modules().get(module)?;
+    let scaled = |size: u64| {
+        let of_all = size.checked_mul(dp)?;
+        let is_whole = of_all.is_multiple_of(language.dp);
+        is_whole.then(|| of_all / language.dp)
+    };
+    let value = scaled(config.world_size())?;
+    let batch = language.derived().global_batch_size;
+    let batch = (F::global_batch_size, Value::Int(batch.into()));
+    if job.modules.is_empty() {
+        let world = (F::world_size, Value::Int(value.into()));
+        let settings = vec![world, batch, (F::data_parallel_size, Value::Null)];
+        return Some(Limit::of_settings(value, module, settings));
+    }
+    let mut ranks = vec![Change::WorldSize(value.into())];
+    for (index, m) in config.modules().iter().enumerate() {
+        let sizes = [
+            (Field::DataParallelSize, m.dp),
+            (Field::RankOffset, m.rank_offset()),
+        ];
+        for (field, size) in sizes {
+            ranks.push(Change::Set {
+                module: index,
+                field,
+                value: scaled(size)?.into(),
+            });
+        }
+    }
+    Some(Limit {
+        value,
+        module,
+        settings: vec![batch],
+        ranks,
+    })
+}
+
 fn first_fitting(job: &RawJob, mut limits: impl Iterator<Item = Limit>) -> Option<Limit> {
-    limits.find(|limit| fits_with(job, &limit.settings, limit.module))
+    limits.find(|limit| fits_with(job, limit))
 }
 
 fn language(job: &RawJob) -> Option<(usize, Config)> {
@@ -154,11 +184,9 @@ fn language(job: &RawJob) -> Option<(usize, Config)> {
     Some((module.unwrap_or(0), config))
 }
 
-fn fits_with(job: &RawJob, settings: &[(F, Value)], module: usize) -> bool {
+fn fits_with(job: &RawJob, limit: &Limit) -> bool {
     let mut other = job.clone();
-    for (field, value) in settings {
-        other.put(module, *field, value.clone());
-    }
+    limit.apply(&mut other);
     Measured::of(&other).is_some_and(|measured| measured.fits)
 }
 

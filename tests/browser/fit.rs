@@ -84,14 +84,14 @@ fn the_free_memory_of_a_job_is_spent_by_a_click_and_the_job_still_fits() {
 }
 
 #[test]
-fn a_job_of_several_modules_is_not_said_to_fit_no_number_of_gpus() {
-    let page = Page::open("v1;m=qwen3-omni-30b-a3b@1");
+fn the_fewest_gpus_of_several_modules_are_one_click_away() {
+    let page = Page::open("v1;m=qwen2.5-vl-3b@1");
     assert!(fits(&page));
     page.until_within(LIMIT, "!document.querySelector('.limits.waiting')");
-    assert_eq!(
-        page.text("[data-testid=fewest-gpus] strong"),
-        "of one module only"
-    );
+    assert_eq!(page.text("[data-testid=fewest-gpus] strong"), "2 GPUs");
+    page.click("[data-testid=fewest-gpus]");
+    page.until("document.querySelector('[data-testid=fewest-gpus]').ariaPressed === 'true'");
+    assert!(fits(&page));
 }
 
 /// Of a job with many changes, and of one with few.

@@ -17,6 +17,7 @@ use megatron_memory::formats::state::Setup;
 use megatron_memory::memory::estimate;
 use megatron_memory::memory::methods::TrainingMethod;
 use megatron_memory::memory::savings::{Choice, choice_of, recomputed};
+use megatron_memory::presets::jobs::JOBS;
 use megatron_memory::presets::{PRESETS, by_id};
 use megatron_memory::report::amount::{Unit, grouped};
 use megatron_memory::report::curves::{Curve, Plot, words};
@@ -429,6 +430,55 @@ fn largest_sizes_are_those_of_trying_all() {
         let found = fewest_gpus(&job).map(|limit| limit.value);
         assert_eq!(found, all.map(|dp| dp * copy), "{id}");
     }
+}
+
+/// Against giving the language model each number of replicas, the other modules their share, and placing all anew.
+#[test]
+fn fewest_gpus_of_several_modules_are_those_of_trying_all() {
+    let several = JOBS.iter().map(|preset| (preset.id, preset.job()));
+    let mut found = 0;
+    for (id, job) in several.filter(|(_, job)| job.modules.len() > 1) {
+        let config = check(&job).config.unwrap();
+        let modules = config.modules();
+        let language = modules.iter().find(|m| m.io().is_language()).unwrap();
+        let d = language.derived();
+        let replicas = |dp: u64| {
+            let mut other = job.clone();
+            let share = |of: u64| {
+                Some(int(of * dp / d.data_parallel_size))
+                    .filter(|_| (of * dp).is_multiple_of(d.data_parallel_size))
+            };
+            other.put(0, F::global_batch_size, int(d.global_batch_size));
+            // What modules on shared ranks are placed on; those on ranks of their own make the world as large as they are.
+            other.put(0, F::world_size, share(config.world_size())?);
+            for (index, m) in modules.iter().enumerate() {
+                other.put(
+                    index,
+                    F::data_parallel_size,
+                    share(m.derived().data_parallel_size)?,
+                );
+            }
+            other.lay_out();
+            Some(other)
+        };
+        let all = 1..=d.global_batch_size / language.args().micro_batch_size;
+        let first = all.filter_map(replicas).find(fits);
+        let world = |job: &RawJob| check(job).config.unwrap().world_size();
+        let limit = fewest_gpus(&job);
+        assert_eq!(
+            limit.as_ref().map(|limit| limit.value),
+            first.as_ref().map(world),
+            "{id}"
+        );
+        if let Some(limit) = limit {
+            let mut other = job.clone();
+            limit.apply(&mut other);
+            assert!(fits(&other), "{id}");
+            assert_eq!(world(&other), limit.value, "{id}");
+            found += 1;
+        }
+    }
+    assert!(found > 10, "{found}");
 }
 
 #[test]

@@ -17,17 +17,12 @@ struct Size {
     unit: [&'static str; 2],
     field: FieldId,
     find: fn(&RawJob) -> Option<Limit>,
-    /// Whether it is worked out only for jobs of one module.
-    of_one_module: bool,
     test_id: &'static str,
 }
 
 impl Size {
     /// Works it out for a job.
     fn of(self, job: &RawJob) -> Known {
-        if self.of_one_module && !job.modules.is_empty() {
-            return Known::OfOneModule;
-        }
         (self.find)(job).map_or(Known::NoneFits, Known::Fits)
     }
 
@@ -48,7 +43,6 @@ const SIZES: [Size; 3] = [
         unit: ["token", "tokens"],
         field: FieldId::seq_length,
         find: longest_sequence,
-        of_one_module: false,
         test_id: "longest-sequence",
     },
     Size {
@@ -56,7 +50,6 @@ const SIZES: [Size; 3] = [
         unit: ["sample", "samples"],
         field: FieldId::micro_batch_size,
         find: largest_micro_batch,
-        of_one_module: false,
         test_id: "largest-micro-batch",
     },
     Size {
@@ -64,7 +57,6 @@ const SIZES: [Size; 3] = [
         unit: ["GPU", "GPUs"],
         field: FieldId::world_size,
         find: fewest_gpus,
-        of_one_module: true,
         test_id: "fewest-gpus",
     },
 ];
@@ -75,8 +67,6 @@ enum Known {
     /// It has not been worked out yet.
     #[default]
     Nothing,
-    /// It is worked out only for jobs of one module, and the job has several.
-    OfOneModule,
     /// No value fits.
     NoneFits,
     /// This value fits.
@@ -126,7 +116,6 @@ fn LimitChip(size: Size, known: RwSignal<Known>) -> impl IntoView {
     let state = expect_context::<State>();
     let value = move || match &*known.read() {
         Known::Nothing => String::from("…"),
-        Known::OfOneModule => String::from("of one module only"),
         Known::NoneFits => String::from("none fits"),
         Known::Fits(limit) => size.words(limit.value),
     };
@@ -141,7 +130,6 @@ fn LimitChip(size: Size, known: RwSignal<Known>) -> impl IntoView {
     let reason = move || match &*known.read() {
         Known::Fits(_) => None,
         Known::Nothing => Some("Still being worked out"),
-        Known::OfOneModule => Some("Worked out only for jobs of one module"),
         Known::NoneFits => Some("No value fits beside the other settings"),
     };
     let apply = move |_| {

@@ -283,6 +283,16 @@ fn the_table_is_sorted_and_filtered_by_keyboard() {
     assert_eq!(column(&page, 3), first);
     page.fill(&at("filter"), "tp4");
     assert!(column(&page, 2).iter().all(|tp| tp == "4") && !column(&page, 2).is_empty());
+    // Both are as they were when the dialog opens again.
+    page.press("\u{E00C}");
+    page.until(&format!("!document.querySelector('{DIALOG}').open"));
+    show(&page);
+    page.until(&format!(
+        "document.querySelector('{DIALOG} tbody tr:not(.layouts-gap)')"
+    ));
+    let typed = format!("document.querySelector('{DIALOG} [name=filter]').value");
+    assert_eq!(page.eval(&typed), json!("tp4"));
+    assert!(column(&page, 2).iter().all(|tp| tp == "4"));
     page.fill(&at("filter"), "tp3");
     assert_eq!(column(&page, 2), Vec::<String>::new());
     assert_eq!(page.complaints(), Vec::<String>::new());

@@ -32,12 +32,15 @@ use crate::formats::state::{Setup, ShareState};
 use crate::report::amount::grouped;
 use crate::search::{Axis, Candidate, Dimension, Keep, Options, Slice, Space};
 use crate::search_worker::Answer;
+use crate::ui::background::Background;
 use crate::ui::browser::{self, files};
 use crate::ui::state::State;
 use crate::ui::url_sync;
 
 /// How often what was found is shown.
 const SHOWN_EVERY: Duration = Duration::from_millis(100);
+/// How many milliseconds what was found is put into another order before the page shows a part of it.
+const ORDERING: u64 = 10;
 /// How long no worker may answer before the search counts as failed.
 const SILENCE: Duration = Duration::from_secs(30);
 
@@ -55,7 +58,6 @@ enum Phase {
 }
 
 /// A search whose dialog was closed, so that its results are there when the dialog opens again for the same job.
-#[derive(Clone)]
 pub(super) struct KeptSearch {
     page: ShareState,
     options: Options,
@@ -100,6 +102,8 @@ struct SearchState {
     /// The layout that the page shows; `None` where it is not among the combinations.
     own: Memo<Option<Candidate>>,
     found: RwSignal<Found>,
+    /// Orders what was found.
+    ordering: Background,
     /// What went wrong on the way; empty where nothing did.
     error: RwSignal<String>,
     /// The workers, and the answers that are not shown yet.
@@ -148,6 +152,10 @@ impl SearchState {
             }
         });
         let phase = RwSignal::new(kept.phase);
+        let mut found = kept.found;
+        if found.count() > 0 {
+            found.set_own(own.get_untracked());
+        }
         Self {
             own,
             applied,
@@ -162,7 +170,8 @@ impl SearchState {
             space,
             phase,
             at_rest: at_rest(phase),
-            found: RwSignal::new(kept.found),
+            found: RwSignal::new(found),
+            ordering: Background::new(),
             error: RwSignal::new(String::new()),
             running: StoredValue::new_local(Running::default()),
         }
@@ -190,6 +199,8 @@ impl SearchState {
             return;
         };
         self.begin_again();
+        self.found
+            .update(|found| found.set_own(self.own.get_untracked()));
         self.began.set_value(browser::now());
         self.phase.set(Phase::Running);
         let setup = self.page.with_value(|page| page.setup.clone());
@@ -262,23 +273,46 @@ impl SearchState {
             return;
         }
         self.found.update(|found| {
-            for slice in &waiting {
+            for slice in waiting {
                 found.add(&space, slice);
             }
         });
-        if self.found.read_untracked().slice.looked_at >= space.total() {
+        if self.found.read_untracked().counts.looked_at >= space.total() {
             self.finish();
         }
+    }
+
+    /// Shows what was found in another order, or another part of it. Of many layouts, the rest is ordered between frames.
+    fn change_view(self, change: impl FnOnce(&mut Found, &Space)) {
+        let Some(space) = self.space_untracked() else {
+            return;
+        };
+        self.found.update(|found| {
+            change(found, &space);
+            let end = browser::now() + ORDERING;
+            while !found.is_ordered() && browser::now() < end {
+                found.order_part(&space);
+            }
+        });
+        let found = self.found;
+        self.ordering.run((), move |()| {
+            let ordered = found.try_update_untracked(|found| {
+                let before = found.is_ordered();
+                found.order_part(&space);
+                (before, found.is_ordered())
+            });
+            if ordered == Some((false, true)) {
+                found.notify();
+            }
+            ordered.is_none_or(|(_, is_ordered)| is_ordered)
+        });
     }
 
     /// All combinations were looked at. Where nothing fits, asks what would make the nearest one fit.
     fn finish(self) {
         self.phase.set(Phase::Done);
         let found = self.found.read_untracked();
-        let nearest = found
-            .slice
-            .closest
-            .filter(|_| found.slice.candidates.is_empty());
+        let nearest = found.counts.closest.filter(|_| found.count() == 0);
         drop(found);
         self.running.update_value(|running| {
             running.watchdog = None;
@@ -299,7 +333,7 @@ impl SearchState {
             page: self.page.try_get_value()?,
             options: self.options.try_get_untracked()?,
             keep: self.keep.try_get_untracked()?,
-            found: self.found.try_get_untracked()?,
+            found: self.found.try_update_untracked(core::mem::take)?,
             applied: self.applied.try_get_value()?,
             phase,
         })
@@ -369,7 +403,8 @@ pub(super) fn SearchDialog(
     /// The search of the last time.
     kept: StoredValue<Option<KeptSearch>>,
 ) -> impl IntoView {
-    let search = SearchState::new(expect_context(), expect_context(), kept.get_value());
+    let last = kept.try_update_value(Option::take).flatten();
+    let search = SearchState::new(expect_context(), expect_context(), last);
     provide_context(search);
     on_cleanup(move || {
         if let Some(search) = search.kept() {
@@ -423,7 +458,7 @@ fn Actions(
     let table = move |separator: &str| {
         let space = search.space_untracked()?;
         let found = search.found.read_untracked();
-        let columns = columns::of(&space, &found.slice);
+        let columns = columns::of(&space, found.varied);
         Some(found.as_text(&space, &columns, separator))
     };
     let copy = move |_| {

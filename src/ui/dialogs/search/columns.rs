@@ -1,7 +1,7 @@
 //! The columns of the table of layouts: their names, the text of their cells, and the order of rows by them.
 
 use crate::report::amount::{Scale, Unit};
-use crate::search::{Axis, Candidate, Crossing, GroupKind, Pick, Slice, Space};
+use crate::search::{Axis, Candidate, Crossing, GroupKind, Pick, Space};
 use crate::units::Bytes;
 
 /// A column.
@@ -37,37 +37,48 @@ pub(super) enum Column {
     Recomputed,
 }
 
+/// What the layouts found so far differ in, where a column depends on it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Varied {
+    /// The chunks of a pipeline rank of the first layout; `None` before there is one.
+    chunks: Option<u64>,
+    /// Whether others have more or fewer.
+    chunks_differ: bool,
+    /// Whether groups inside layers of some leave the node or `NVLink` domain.
+    some_cross: bool,
+    /// Whether some recompute.
+    some_recompute: bool,
+}
+
+impl Varied {
+    /// Takes another layout into account.
+    pub(super) fn add(&mut self, c: &Candidate) {
+        self.chunks_differ |= *self.chunks.get_or_insert(c.vpp) != c.vpp;
+        self.some_cross |= c.crossing != Crossing::default();
+        self.some_recompute |= c.recomputed_ppm > 0;
+    }
+}
+
 /// The columns of a table of what was found in a space so far.
-pub(super) fn of(space: &Space, found: &Slice) -> Vec<Column> {
-    let varied = space.dimensions().iter().enumerate();
-    let mut columns: Vec<Column> = varied
+pub(super) fn of(space: &Space, varied: Varied) -> Vec<Column> {
+    let axes = space.dimensions().iter().enumerate();
+    let mut columns: Vec<Column> = axes
         .map(|(level, dimension)| Column::Axis(level, dimension.axis))
         .collect();
-    let chunks = found.candidates.first().map(|c| c.vpp);
-    let differ = found.candidates.iter().any(|c| Some(c.vpp) != chunks);
     let vary = space.dimensions().iter().any(|d| d.axis == Axis::Virtual);
-    columns.extend((differ && !vary).then_some(Column::Chunks));
+    columns.extend((varied.chunks_differ && !vary).then_some(Column::Chunks));
     columns.push(Column::Peak);
     columns.extend(space.gpu_memory().map(|_| Column::Headroom));
     columns.extend([Column::Stage, Column::Replica, Column::Dp]);
     columns.extend(space.has_experts().then_some(Column::Edp));
-    let crosses = |c: &Candidate| c.crossing != Crossing::default();
-    columns.extend(
-        found
-            .candidates
-            .iter()
-            .any(crosses)
-            .then_some(Column::Crossing),
-    );
+    columns.extend(varied.some_cross.then_some(Column::Crossing));
     columns.extend([
         Column::Microbatches,
         Column::Bubble,
         Column::Network,
         Column::Near,
     ]);
-    if found.candidates.iter().any(|c| c.recomputed_ppm > 0) {
-        columns.push(Column::Recomputed);
-    }
+    columns.extend(varied.some_recompute.then_some(Column::Recomputed));
     columns
 }
 

@@ -73,7 +73,7 @@ const RULES: [(&str, &str); 26] = [
 #[component]
 pub(super) fn LeftOut() -> impl IntoView {
     let search: SearchState = expect_context();
-    let reasons = Memo::new(move |_| reasons(&search.found.read().slice));
+    let reasons = Memo::new(move |_| reasons(&search.found.read().counts));
     let total = move || {
         reasons
             .read()

@@ -7,7 +7,7 @@ use crate::search::Space;
 
 /// The sentences under a search that found nothing.
 pub(super) fn nothing_found(found: &Found, space: &Space, unit: Unit) -> String {
-    let Some(nearest) = &found.slice.closest else {
+    let Some(nearest) = &found.counts.closest else {
         return "Megatron runs none of these combinations within your bounds. What was left out, and why, is above."
             .to_owned();
     };

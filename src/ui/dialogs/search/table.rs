@@ -23,14 +23,11 @@ const ROWS_BESIDE: usize = 8;
 /// The same while results arrive: each row costs every frame a millisecond of layout and paint.
 const ROWS_BESIDE_RUNNING: usize = 2;
 
-/// Better layouts whose gains are listed.
-const BETTER: usize = 5;
-
 /// Filters and the table, or why there is none.
 #[component]
 pub(super) fn Layouts() -> impl IntoView {
     let search: SearchState = expect_context();
-    let is_empty = Memo::new(move |_| search.found.read().slice.candidates.is_empty());
+    let is_empty = Memo::new(move |_| search.found.read().count() == 0);
     let nothing = move || match search.space() {
         Some(space) if search.phase.get() == Phase::Done => {
             nothing_found(&search.found.read(), &space, search.state.unit.get())
@@ -72,26 +69,21 @@ pub(super) fn Layouts() -> impl IntoView {
 fn Own() -> impl IntoView {
     let search: SearchState = expect_context();
     let place = move || {
-        let (own, space) = (search.own.get()?, search.space()?);
-        let found = search.found.read();
-        let candidates = &found.slice.candidates;
-        let before = candidates.iter().filter(|c| c.is_before(&own)).count();
-        let listed = candidates.iter().any(|c| c.index == own.index);
-        let of = candidates.len() + usize::from(!listed);
+        let (space, found) = (search.space()?, search.found.read());
+        let own = found.own()?;
+        let of = found.count() + usize::from(!own.is_listed);
         Some(format!(
             "Your layout, {}: number {} of {of}.",
-            space.sizes(own.index),
-            before + 1
+            space.sizes(own.candidate.index),
+            own.before + 1
         ))
     };
     let why = move || {
-        let (own, space) = (search.own.get()?, search.space()?);
+        let (space, found) = (search.space()?, search.found.read());
+        let own = found.own()?.candidate;
         let scale = Scale::fine(search.state.unit.get());
-        let found = search.found.read();
-        let better = found.slice.candidates.iter().filter(|c| c.is_before(&own));
-        let mut better: Vec<&Candidate> = better.collect();
-        better.sort_by(|a, b| a.order(b));
-        let rows = better.into_iter().take(BETTER).map(|candidate| {
+        let better = found.best().iter().filter(|c| c.is_before(&own));
+        let rows = better.map(|candidate| {
             let gains = candidate.gains_over(&own).into_iter();
             let gains: Vec<String> = gains.map(|gain| gain.text(|b| scale.amount(b))).collect();
             format!("{}: {}.", space.sizes(candidate.index), gains.join(", "))
@@ -122,38 +114,37 @@ fn Filters() -> impl IntoView {
         .space_untracked()
         .is_some_and(|space| space.gpu_memory().is_some());
     let filter = move |typed: String| {
-        if let Some(space) = search.space_untracked() {
-            search
-                .found
-                .update(|found| found.set_filter(&space, &typed));
-        }
+        search.change_view(|found, space| found.set_filter(space, typed));
     };
+    // What was typed before the dialog was closed still counts.
+    let [typed_filter, typed_headroom] = search.found.read_untracked().typed();
     let unit = search.state.unit.get_untracked();
     let min_headroom = move |typed: String| {
-        if let Some(space) = search.space_untracked() {
-            search
-                .found
-                .update(|found| found.set_min_headroom(&space, &typed, unit));
-        }
+        search.change_view(|found, _| found.set_min_headroom(typed, unit));
     };
+    let headroom = has_gpu.then(|| {
+        view! {
+            <Labelled label=at_least_free(unit)>
+                <input
+                    name="room"
+                    autocomplete="off"
+                    value=typed_headroom
+                    on:input:target=move |event| min_headroom(event.target().value())
+                />
+            </Labelled>
+        }
+    });
     view! {
         <div class="layouts-filters">
             <Labelled label="Filter, e.g. tp4 pp8">
                 <input
                     name="filter"
                     autocomplete="off"
+                    value=typed_filter
                     on:input:target=move |event| filter(event.target().value())
                 />
             </Labelled>
-            <Show when=move || has_gpu>
-                <Labelled label=at_least_free(unit)>
-                    <input
-                        name="room"
-                        autocomplete="off"
-                        on:input:target=move |event| min_headroom(event.target().value())
-                    />
-                </Labelled>
-            </Show>
+            {headroom}
         </div>
     }
 }
@@ -171,7 +162,7 @@ fn Table() -> impl IntoView {
     let search: SearchState = expect_context();
     let columns = Memo::new(move |_| {
         let space = search.space();
-        let columns = space.map(|space| columns::of(&space, &search.found.read().slice));
+        let columns = space.map(|space| columns::of(&space, search.found.read().varied));
         columns.unwrap_or_default()
     });
     let place = NodeRef::<Div>::new();
@@ -196,7 +187,16 @@ fn Table() -> impl IntoView {
         let last_start = count.get().saturating_sub(in_page.get());
         top.get().saturating_sub(beside.get()).min(last_start)
     });
-    let rows = Memo::new(move |_| search.found.read().rows(first.get(), in_page.get()));
+    let rows = Memo::new(move |_| {
+        let (first, in_page) = (first.get(), in_page.get());
+        let space = search.space();
+        space.map_or_else(Vec::new, |space| {
+            search.found.read().rows(&space, first, in_page)
+        })
+    });
+    let is_settled = Memo::new(move |_| {
+        search.at_rest.get() && is_painted.get() && search.found.read().is_ordered()
+    });
     let after = move || count.get().saturating_sub(first.get() + in_page.get());
     let heads = move || {
         let columns = columns.get().into_iter();
@@ -211,7 +211,7 @@ fn Table() -> impl IntoView {
             tabindex="0"
             role="region"
             aria-label="Layouts"
-            aria-busy=move || (!search.at_rest.get() || !is_painted.get()).to_string()
+            aria-busy=move || (!is_settled.get()).to_string()
             on:scroll:target=move |event| {
                 let pixels = usize::try_from(event.target().scroll_top()).unwrap_or(0);
                 let row = pixels / ROW_HEIGHT;
@@ -295,11 +295,7 @@ fn Head(column: Column) -> impl IntoView {
         Some((by, down)) if by == column => Some(if down { "descending" } else { "ascending" }),
         _ => None,
     };
-    let sort = move |_| {
-        if let Some(space) = search.space_untracked() {
-            search.found.update(|found| found.sort(&space, column));
-        }
-    };
+    let sort = move |_| search.change_view(|found, _| found.sort(column));
     view! {
         <th scope="col" aria-sort=sorted>
             <button type="button" name=format!("sort:{}", column.id()) on:click=sort>

@@ -6,11 +6,12 @@ use leptos::ev::{KeyboardEvent, MouseEvent};
 use leptos::html::Div;
 use leptos::prelude::*;
 
-use self::picture::{HEIGHT, LEFT, MEASURES, Picture, amount, label, measure, sentence};
+use self::picture::{Drawing, HEIGHT, LEFT, MEASURES, Picture, amount, label, measure, sentence};
 use super::SearchState;
 use super::columns::Column;
 use crate::report::scene::Px;
 use crate::search::Candidate;
+use crate::ui::background::Background;
 use crate::ui::browser;
 use crate::ui::dialogs::parts::Menu;
 use crate::ui::results::pixel_width;
@@ -24,7 +25,7 @@ struct TradeoffState {
     search: SearchState,
     /// The measures: across, and up.
     measures: [RwSignal<Column>; 2],
-    picture: Memo<Option<Picture>>,
+    picture: RwSignal<Option<Picture>>,
     /// The layout under the mouse.
     pointed: RwSignal<Option<Candidate>>,
     /// The layout that was clicked, tapped or reached by arrow keys.
@@ -40,20 +41,28 @@ pub(super) fn Tradeoff() -> impl IntoView {
     let place = NodeRef::<Div>::new();
     let width = pixel_width(place);
     // Drawn when the search pauses or ends: until then each answer would move all points.
-    let picture = Memo::new(move |_| {
+    let picture = RwSignal::new(None);
+    let drawing = Background::new();
+    Effect::new(move |_| {
         if !search.at_rest.get() {
-            return None;
+            picture.set(None);
+            return;
         }
         let width = Px::of(width.get().max(NARROWEST));
-        let columns = [across.get(), up.get()];
-        let space = search.space()?;
-        Picture::new(
-            &space,
-            &search.found.read(),
-            search.own.get(),
-            columns,
-            width,
-        )
+        let measures = [across.get(), up.get()];
+        let (Some(space), true) = (search.space(), search.found.read().is_ordered()) else {
+            return;
+        };
+        let start = Drawing::new(space, search.own.get(), measures, width);
+        drawing.run(start, move |drawing| {
+            let found = search.found.try_read_untracked();
+            let is_done = found.is_none_or(|found| drawing.advance(&found));
+            // Another search may have begun.
+            if is_done && search.at_rest.try_get_untracked() == Some(true) {
+                let _ = picture.try_set(drawing.picture());
+            }
+            is_done
+        });
     });
     let tradeoff = TradeoffState {
         search,

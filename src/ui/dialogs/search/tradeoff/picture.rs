@@ -1,7 +1,8 @@
 //! The points of the picture: where each layout stands, and which of them no other beats in both measures.
 
 use core::fmt::Write;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use super::super::columns::Column;
 use super::super::found::Found;
@@ -26,7 +27,7 @@ pub(super) const LEFT: Px = Px::of(64);
 const MARGIN: Px = Px::of(14);
 /// The room below the points, for the numbers of the horizontal measure.
 const BOTTOM: Px = Px::of(28);
-/// Layouts in the same square of this side, in pixels, are one point: the one that is listed first.
+/// Layouts in the same square of this side, in pixels, are one point: one that none beats, or the best of them.
 const SQUARE: i32 = 3;
 
 /// A layout in the picture.
@@ -88,68 +89,185 @@ pub(super) fn sentence(space: &Space, c: &Candidate, unit: Unit) -> String {
     )
 }
 
-impl Picture {
-    /// The picture of the rows of a table; `None` where there are none.
+/// A picture on its way: it looks at one part of what was found after the other, first to learn how far each measure reaches and
+/// which layouts none beats, and then to place the others.
+#[derive(Debug)]
+pub(super) struct Drawing {
+    space: Arc<Space>,
+    own: Option<Candidate>,
+    /// The measures: across, and up.
+    measures: [Column; 2],
+    width: Px,
+    /// The next part.
+    part: usize,
+    /// The layouts with the least and the most of each measure so far.
+    ends: [Option<(Candidate, Candidate)>; 2],
+    /// The layouts that none beats so far: of those that train all weights, and of those that train adapters alone, which need
+    /// less, and beat none of the others.
+    best: [Vec<Candidate>; 2],
+    /// Once all parts were looked at: the picture, of which the other layouts are still to be placed.
+    picture: Option<Picture>,
+    /// The squares in which a layout stands that none beats.
+    taken: BTreeSet<(i32, i32)>,
+    /// The other layouts by the square that they stand in.
+    others: BTreeMap<(i32, i32), Point>,
+}
+
+impl Drawing {
+    /// Nothing is looked at yet.
     pub(super) fn new(
-        space: &Space,
-        found: &Found,
+        space: Arc<Space>,
         own: Option<Candidate>,
-        [across, up]: [Column; 2],
+        measures: [Column; 2],
         width: Px,
-    ) -> Option<Self> {
-        let rows = found.rows(0, found.len());
-        let shown: Vec<Candidate> = rows.into_iter().map(|(_, candidate)| candidate).collect();
-        let all = || shown.iter().chain(&own);
-        let ends = |measure: Column| {
-            let key = |c: &&Candidate| measure.key(space, c);
-            Some((*all().min_by_key(key)?, *all().max_by_key(key)?))
-        };
-        let ends = [ends(across)?, ends(up)?];
-        let share = |measure: Column, (least, most): (Candidate, Candidate), c: &Candidate| {
-            let from = measure.key(space, &least);
-            let distance = |c: &Candidate| {
-                u128::try_from(measure.key(space, c).saturating_sub(from)).unwrap_or(0)
-            };
-            (distance(c), distance(&most))
-        };
-        let [of_across, of_up] = ends;
-        let place = |candidate: Candidate| {
-            let (part, whole) = share(across, of_across, &candidate);
-            let x = LEFT + (width - LEFT - MARGIN).share(part, whole);
-            let (part, whole) = share(up, of_up, &candidate);
-            let y = HEIGHT - BOTTOM - (HEIGHT - BOTTOM - MARGIN).share(part, whole);
-            Point { candidate, x, y }
-        };
-        // Layouts that train adapters alone need less, and beat none that trains all weights.
-        let adapters = shown.iter().all(|c| c.adapters);
-        let alike = shown.iter().filter(|c| c.adapters == adapters);
-        let alike: Vec<_> = alike.collect();
-        let keys: Vec<(i128, i128)> = alike
-            .iter()
-            .map(|c| (across.key(space, c), up.key(space, c)))
-            .collect();
-        let best = frontier(&keys);
-        let best: Vec<Point> = best
-            .into_iter()
-            .filter_map(|at| alike.get(at).copied())
-            .map(|c| place(*c))
-            .collect();
-        let mut taken = BTreeSet::new();
-        let mut is_free = move |point: &Point| {
-            let square = |length: Px| length.0 / Px::of(SQUARE).0;
-            taken.insert((square(point.x), square(point.y)))
-        };
-        let frontier: Vec<Point> = best.into_iter().filter(&mut is_free).collect();
-        let others = shown.iter().map(|c| place(*c));
-        Some(Self {
+    ) -> Self {
+        let mut drawing = Self {
+            space,
+            own,
+            measures,
             width,
-            frontier,
-            others: others.filter(is_free).collect(),
-            own: own.map(place),
-            ends,
-        })
+            part: 0,
+            ends: [None; 2],
+            best: [Vec::new(), Vec::new()],
+            picture: None,
+            taken: BTreeSet::new(),
+            others: BTreeMap::new(),
+        };
+        if let Some(own) = own {
+            drawing.reach(&own);
+        }
+        drawing
     }
 
+    /// Looks at one more part. Returns whether the picture is done.
+    pub(super) fn advance(&mut self, found: &Found) -> bool {
+        let part = self.part;
+        self.part += 1;
+        match (found.shown(part), self.picture.is_some()) {
+            (Some(shown), false) => self.measure(shown),
+            (Some(shown), true) => shown.for_each(|c| self.place_other(*c)),
+            (None, false) => {
+                self.picture = self.begin();
+                self.part = 0;
+                return self.picture.is_none();
+            }
+            (None, true) => return true,
+        }
+        false
+    }
+
+    /// The picture; `None` where there is no layout.
+    pub(super) fn picture(&mut self) -> Option<Picture> {
+        let mut picture = self.picture.take()?;
+        picture.others = core::mem::take(&mut self.others).into_values().collect();
+        Some(picture)
+    }
+
+    fn key(&self, measure: Column, c: &Candidate) -> i128 {
+        measure.key(&self.space, c)
+    }
+
+    /// Takes a layout into account for how far the measures reach.
+    fn reach(&mut self, c: &Candidate) {
+        for (measure, ends) in self.measures.into_iter().zip(&mut self.ends) {
+            let key = |c: &Candidate| measure.key(&self.space, c);
+            let (least, most) = ends.get_or_insert((*c, *c));
+            if key(c) < key(least) {
+                *least = *c;
+            }
+            if key(c) > key(most) {
+                *most = *c;
+            }
+        }
+    }
+
+    fn measure<'a>(&mut self, shown: impl Iterator<Item = &'a Candidate>) {
+        let [mut of_all_weights, mut of_adapters] = core::mem::take(&mut self.best);
+        for c in shown {
+            self.reach(c);
+            if c.adapters {
+                of_adapters.push(*c);
+            } else {
+                of_all_weights.push(*c);
+            }
+        }
+        let [across, up] = self.measures;
+        self.best = [of_all_weights, of_adapters].map(|candidates| {
+            let keys = candidates.iter();
+            let keys: Vec<(i128, i128)> = keys
+                .map(|c| (self.key(across, c), self.key(up, c)))
+                .collect();
+            let best = frontier(&keys).into_iter();
+            best.filter_map(|at| candidates.get(at).copied()).collect()
+        });
+    }
+
+    /// The picture without the other layouts, after all were looked at.
+    fn begin(&mut self) -> Option<Picture> {
+        let [across, up] = self.ends;
+        let [of_all_weights, of_adapters] = core::mem::take(&mut self.best);
+        let mut picture = Picture {
+            width: self.width,
+            frontier: Vec::new(),
+            others: Vec::new(),
+            own: None,
+            ends: [across?, up?],
+        };
+        let best = if of_all_weights.is_empty() {
+            of_adapters
+        } else {
+            of_all_weights
+        };
+        let best = best.into_iter().map(|c| self.point(&picture, c));
+        let best: Vec<Point> = best.collect();
+        let best = best.into_iter();
+        picture.frontier = best.filter(|p| self.taken.insert(p.square())).collect();
+        picture.own = self.own.map(|own| self.point(&picture, own));
+        Some(picture)
+    }
+
+    /// Where a layout stands in a picture that reaches so far.
+    fn point(&self, picture: &Picture, candidate: Candidate) -> Point {
+        let share = |measure: Column, (least, most): (Candidate, Candidate)| {
+            let from = self.key(measure, &least);
+            let distance = |c: &Candidate| {
+                u128::try_from(self.key(measure, c).saturating_sub(from)).unwrap_or(0)
+            };
+            (distance(&candidate), distance(&most))
+        };
+        let [across, up] = self.measures;
+        let [of_across, of_up] = picture.ends;
+        let (part, whole) = share(across, of_across);
+        let x = LEFT + (self.width - LEFT - MARGIN).share(part, whole);
+        let (part, whole) = share(up, of_up);
+        let y = HEIGHT - BOTTOM - (HEIGHT - BOTTOM - MARGIN).share(part, whole);
+        Point { candidate, x, y }
+    }
+
+    /// Places a layout that others beat, where none stands that is better.
+    fn place_other(&mut self, candidate: Candidate) {
+        let Some(picture) = &self.picture else { return };
+        let point = self.point(picture, candidate);
+        let square = point.square();
+        if self.taken.contains(&square) {
+            return;
+        }
+        let other = self.others.entry(square).or_insert(point);
+        if candidate.is_before(&other.candidate) {
+            *other = point;
+        }
+    }
+}
+
+impl Point {
+    /// The square of the picture that it stands in.
+    fn square(&self) -> (i32, i32) {
+        let number = |length: Px| length.0 / Px::of(SQUARE).0;
+        (number(self.x), number(self.y))
+    }
+}
+
+impl Picture {
     /// The path that has a dot for each of the other layouts.
     pub(super) fn dots(&self) -> String {
         let mut path = String::new();

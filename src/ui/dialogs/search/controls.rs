@@ -2,7 +2,7 @@
 
 use leptos::prelude::*;
 
-use super::SearchState;
+use super::state::SearchState;
 use crate::search::{Axis, Keep, Split};
 use crate::ui::dialogs::parts::Menu;
 

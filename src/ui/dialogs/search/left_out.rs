@@ -2,7 +2,7 @@
 
 use leptos::prelude::*;
 
-use super::SearchState;
+use super::state::SearchState;
 use crate::report::amount::grouped;
 use crate::search::Slice;
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use leptos::prelude::*;
 
-use super::{Phase, SearchState};
+use super::state::{Phase, SearchState};
 use crate::report::amount::grouped;
 use crate::search::{Slice, Space};
 use crate::ui::browser;

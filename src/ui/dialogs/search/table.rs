@@ -8,8 +8,8 @@ use leptos_use_element_size::use_element_size;
 
 use super::columns::{self, Column};
 use super::nearest::nothing_found;
+use super::state::{Phase, SearchState};
 use super::tradeoff::Tradeoff;
-use super::{Phase, SearchState};
 use crate::report::amount::{Scale, Unit, grouped};
 use crate::search::{Candidate, Space};
 use crate::source::PIPELINE_BUBBLE;

@@ -7,8 +7,8 @@ use leptos::html::Div;
 use leptos::prelude::*;
 
 use self::picture::{Drawing, HEIGHT, LEFT, MEASURES, Picture, amount, label, measure, sentence};
-use super::SearchState;
 use super::columns::Column;
+use super::state::SearchState;
 use crate::report::scene::Px;
 use crate::search::Candidate;
 use crate::ui::background::Background;

@@ -79,11 +79,21 @@ fn with_time(slice: &Slice, space: Option<Arc<Space>>, took: u64) -> String {
     }
 }
 
-/// How many combinations are legal, and how many fit.
+/// How many combinations are legal, and how many fit. Of those that are skipped because they cannot fit, it is not known how many
+/// are legal.
 fn counts(slice: &Slice, space: &Space) -> String {
     let (legal, fitting) = (slice.legal, slice.legal - slice.too_large.min(slice.legal));
+    let at_least = if slice.cannot_fit > 0 {
+        "at least "
+    } else {
+        ""
+    };
     match space.gpu_memory() {
-        Some(_) => format!("{} legal, {} fit", grouped(legal), grouped(fitting)),
+        Some(_) => format!(
+            "{at_least}{} legal, {} fit",
+            grouped(legal),
+            grouped(fitting)
+        ),
         None => format!("{} legal", grouped(legal)),
     }
 }

@@ -56,12 +56,17 @@ pub(super) fn Layouts() -> impl IntoView {
             <p class="layouts-rows">
                 {move || match search.found.read().len() {
                     1 => "1 layout".to_owned(),
-                    rows => format!("{} layouts", grouped(u64::try_from(rows).unwrap_or(u64::MAX))),
+                    rows => format!("{} layouts", counted(rows)),
                 }}
             </p>
             <Table />
         </Show>
     }
+}
+
+/// A number of layouts, with its digits in groups.
+fn counted(layouts: usize) -> String {
+    grouped(u64::try_from(layouts).unwrap_or(u64::MAX))
 }
 
 /// The place of the page's own layout, and what the best one gains over it.
@@ -73,9 +78,10 @@ fn Own() -> impl IntoView {
         let own = found.own()?;
         let of = found.count() + usize::from(!own.is_listed);
         Some(format!(
-            "Your layout, {}: number {} of {of}.",
+            "Your layout, {}: number {} of {}.",
             space.sizes(own.candidate.index),
-            own.before + 1
+            counted(own.before + 1),
+            counted(of)
         ))
     };
     let why = move || {

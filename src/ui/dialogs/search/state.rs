@@ -138,7 +138,7 @@ impl SearchState {
         if found.count() > 0 {
             found.set_own(own.get_untracked());
         }
-        Self {
+        let search = Self {
             own,
             applied,
             began: StoredValue::new(0),
@@ -156,7 +156,12 @@ impl SearchState {
             ordering: Background::new(),
             error: RwSignal::new(String::new()),
             running: StoredValue::new_local(Running::default()),
+        };
+        // The dialog may have been closed before all was ordered.
+        if let Some(space) = search.space_untracked() {
+            search.order_rest(space);
         }
+        search
     }
 
     /// The space; `None` where there is nothing to search.
@@ -264,7 +269,7 @@ impl SearchState {
         }
     }
 
-    /// Shows what was found in another order, or another part of it. Of many layouts, the rest is ordered between frames.
+    /// Shows what was found in another order, or another part of it.
     pub(super) fn change_view(self, change: impl FnOnce(&mut Found, &Space)) {
         let Some(space) = self.space_untracked() else {
             return;
@@ -276,6 +281,11 @@ impl SearchState {
                 found.order_part(&space);
             }
         });
+        self.order_rest(space);
+    }
+
+    /// Orders between frames what is not ordered yet, and shows it at the end.
+    fn order_rest(self, space: Arc<Space>) {
         let found = self.found;
         self.ordering.run((), move |()| {
             let ordered = found.try_update_untracked(|found| {

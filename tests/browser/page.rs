@@ -399,7 +399,7 @@ impl Page {
     /// How many seconds the page has spent on scripts, style and layout so far.
     #[allow(
         dead_code,
-        reason = "the benchmark of keystrokes asks, which shares this file"
+        reason = "the benchmark of the page asks, which shares this file"
     )]
     pub(crate) fn busy(&self) -> f64 {
         self.browser.devtools("Performance.enable", &json!({}));

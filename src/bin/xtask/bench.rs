@@ -35,10 +35,10 @@ pub(crate) fn all(shell: &Shell) -> Result<(), Error> {
     .run()?;
     println!("\n## The JavaScript API, under Node\n");
     cmd!(shell, "node benches/api.mjs").run()?;
-    println!("\n## From a key to the painted page, and from a file to its refusal, in Chromium\n");
+    println!("\n## The page, in Chromium\n");
     cmd!(
         shell,
-        "cargo bench --quiet --no-default-features --features browser --bench keystroke"
+        "cargo bench --quiet --no-default-features --features browser --bench page"
     )
     .run()?;
     println!("\n## Sizes in bytes\n\n| | raw | brotli |\n|---|---:|---:|");

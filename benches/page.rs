@@ -1,4 +1,5 @@
-//! How long a key takes to show, and a file to be refused, in Chromium. Needs `dist/`: `cargo xtask bench` builds it.
+//! How long a key takes to show, a file to be refused, and a layout search to end, in Chromium. Needs `dist/`: `cargo xtask bench`
+//! builds it.
 //!
 //! Three times per key. *Work*: from the key to the end of the frame that shows its effect, without the wait for that
 //! frame: what this page is to blame for. *Shown*: the same from the browser's own time stamp of the key, with the wait,
@@ -21,6 +22,8 @@ mod page;
 mod server;
 #[path = "../tests/browser/webdriver.rs"]
 mod webdriver;
+
+use std::time::{Duration, Instant};
 
 use page::Page;
 use serde_json::Value;
@@ -51,6 +54,16 @@ const WATCH: &str = "\
       }); \
     }, true)";
 
+/// The search of the most layouts: every size and every way of recomputing, for the same GPUs and the same way to train.
+const SEARCH: &str = "v1;m=deepseek-v3@1;gpus=2048";
+
+/// Notes the tasks of more than 50 ms, which are those that the browser calls long.
+const LONG_TASKS: &str = "\
+    window.long = []; \
+    new PerformanceObserver((list) => { \
+      for (const task of list.getEntries()) long.push(task.duration); \
+    }).observe({ type: 'longtask' })";
+
 /// Five megabytes of what is no job, as JavaScript.
 const GARBAGE: [(&str, &str); 4] = [
     ("one letter", "'x'.repeat(5e6)"),
@@ -68,6 +81,43 @@ const GARBAGE: [(&str, &str); 4] = [
 fn main() {
     keys();
     refusals();
+    search();
+}
+
+/// A search of all layouts, and then another order of what it found, with the tasks that keep the page from answering.
+fn search() {
+    let page = Page::open(SEARCH);
+    page.until("document.querySelector('[data-testid=search-layouts]')");
+    page.run(LONG_TASKS);
+    page.click("[data-testid=search-layouts]");
+    page.until("document.querySelector('dialog.modal[open] [name=start]')");
+    page.run(
+        "for (const box of document.querySelectorAll('dialog.modal input[name^=\"vary:\"]')) { \
+           if (!box.checked && !/world_size|peft/.test(box.name)) box.click(); \
+         }",
+    );
+    println!(
+        "\n| DeepSeek-V3 on 2,048 GPUs | seconds | tasks over 50 ms | longest ms |\n|---|---:|---:|---:|"
+    );
+    for (name, button) in [
+        ("every layout searched", "start"),
+        ("what fits, by peak", "sort:peak_bytes"),
+    ] {
+        page.run("window.long.length = 0");
+        let start = Instant::now();
+        page.click(&format!("dialog.modal [name=\"{button}\"]"));
+        page.until_within(
+            Duration::from_mins(3),
+            "document.querySelector('dialog.modal .layouts-table[aria-busy=false]')",
+        );
+        let seconds = start.elapsed().as_secs_f64();
+        let long = page.eval("window.long");
+        let long = long.as_array().unwrap().iter().filter_map(Value::as_f64);
+        let long: Vec<f64> = long.collect();
+        let longest = long.iter().copied().fold(0.0, f64::max);
+        println!("| {name} | {seconds:.1} | {} | {longest:.0} |", long.len());
+    }
+    println!("\n{}", page.text("dialog.modal .layouts-progress"));
 }
 
 /// From the drop of a file to the frame after the one that shows why it is refused; the dialog has been used before.

@@ -246,6 +246,22 @@ fn a_job_that_cannot_run_as_it_is_gets_layouts_that_can() {
     assert_ne!(border(), fine);
 }
 
+/// The numbers of the page are dimmed then, but not those of the layouts.
+#[test]
+fn layouts_for_a_job_that_cannot_run_are_those_of_the_search() {
+    let page = open("v1;m=qwen3-235b-a22b@1;gpus=64");
+    assert!(page.shows("[data-testid=stale]"));
+    search(&page);
+    let picture = format!("document.querySelector('{DIALOG} .tradeoff .picture')");
+    page.until(&picture);
+    assert_eq!(
+        page.eval(&format!("getComputedStyle({picture}).opacity")),
+        json!("1")
+    );
+    assert!(page.shows(&format!("{DIALOG} .tradeoff-key .tradeoff-best")));
+    assert!(!page.shows(&format!("{DIALOG} .tradeoff-key .tradeoff-own")));
+}
+
 #[test]
 fn a_layout_is_compared_with_the_job() {
     let page = open(LLAMA);

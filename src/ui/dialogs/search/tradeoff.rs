@@ -73,6 +73,12 @@ pub(super) fn Tradeoff() -> impl IntoView {
     };
     provide_context(tradeoff);
     let is_drawn = Memo::new(move |_| picture.read().is_some());
+    let has_own = Memo::new(move |_| {
+        let picture = picture.read();
+        picture
+            .as_ref()
+            .is_some_and(|picture| picture.own.is_some())
+    });
     view! {
         <Show when=move || is_drawn.get()>
             <section class="tradeoff" aria-label="What layouts trade">
@@ -86,7 +92,9 @@ pub(super) fn Tradeoff() -> impl IntoView {
                 <p class="tradeoff-key">
                     <span class="tradeoff-best">"No layout has less of both"</span>
                     <span class="tradeoff-other">"Others"</span>
-                    <span class="tradeoff-own">"Yours"</span>
+                    <span class="tradeoff-own" hidden=move || !has_own.get()>
+                        "Yours"
+                    </span>
                 </p>
                 <Readout />
             </section>
